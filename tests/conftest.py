@@ -13,7 +13,7 @@ import tempfile
 import pytest
 from hypothesis import HealthCheck, settings
 
-from takeback.adapters.trust_record import trust_folder, use_trust_folder
+from takeback.adapters.trust_record import find_trust_folder, use_trust_folder
 
 _SLOW_MACHINES = (HealthCheck.too_slow, HealthCheck.data_too_large)
 settings.register_profile(
@@ -31,8 +31,8 @@ for name in ("USER", "TAKEBACK_BY"):
 _HOME = tempfile.TemporaryDirectory(prefix="takeback-home-")
 os.environ.setdefault("XDG_CACHE_HOME", os.path.expanduser("~/.cache"))
 os.environ["HOME"] = _HOME.name
-os.environ["TAKEBACK_TRUST"] = trust_folder()
-use_trust_folder(trust_folder())
+os.environ["TAKEBACK_TRUST"] = find_trust_folder()
+use_trust_folder(find_trust_folder())
 """What tests make is trusted in a home of their own, never in the user's; processes that they start find it too."""
 
 signal.signal(signal.SIGINT, signal.default_int_handler)

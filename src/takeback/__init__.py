@@ -19,21 +19,21 @@ if TYPE_CHECKING:
     from typing import Any
 
     from takeback.adapters import init_workspace, open_memory, open_workspace
-    from takeback.adapters.frameworks import AgentHarness, open_langchain, open_openai_agents, open_pydantic_ai
-    from takeback.agents.asking import propose_text
-    from takeback.agents.checking import check_on_copy
+    from takeback.agents.scratch_copy import check_on_copy
+    from takeback.agents.text_proposal import propose_text
     from takeback.errors import InputError, TakebackError
     from takeback.evolve import Checked, Evolution, evolve
-    from takeback.harness import Adopted, Applied, Harness, Recovered, Refused, Stale, Status, Undone, Why
+    from takeback.harness import Adopted, Applied, Harness, Recovered, RefusalReason, Refused, Stale, Status, Undone
     from takeback.harness.adapter import Adapter
-    from takeback.harness.log import EntryView
-    from takeback.harness.results import Discarded, Unchanged
+    from takeback.harness.entry_log import EntryView
+    from takeback.harness.outcomes import Discarded, Unchanged
+    from takeback.integrations import AgentHarness, open_langchain, open_openai_agents, open_pydantic_ai
     from takeback.journal import Record
     from takeback.language import Candidate, NoInverse, candidate_schema, gate, read_candidate
+    from takeback.repair.oracle import oracle
     from takeback.state import Kind, Level, State, Surface, diff, register
-    from takeback.synthesize.oracle import oracle
     from takeback.undo import Blocked, Gone, Plan
-    from takeback.verify import Admitted, Counterexample, Grade, Verdict, objection, prove, round_trip, verify
+    from takeback.verify import Admitted, Counterexample, Grade, Verdict, prove, round_trip, verify, why_not_evidence
 
 __version__ = "0.2.0"
 
@@ -60,6 +60,7 @@ __all__ = [
     "Plan",
     "Record",
     "Recovered",
+    "RefusalReason",
     "Refused",
     "Stale",
     "State",
@@ -69,7 +70,6 @@ __all__ = [
     "Unchanged",
     "Undone",
     "Verdict",
-    "Why",
     "__version__",
     "candidate_schema",
     "check_on_copy",
@@ -77,7 +77,6 @@ __all__ = [
     "evolve",
     "gate",
     "init_workspace",
-    "objection",
     "open_langchain",
     "open_memory",
     "open_openai_agents",
@@ -90,12 +89,13 @@ __all__ = [
     "register",
     "round_trip",
     "verify",
+    "why_not_evidence",
 ]
 
 _HOMES = {
     "takeback.errors": ("InputError", "TakebackError"),
-    "takeback.agents.asking": ("propose_text",),
-    "takeback.agents.checking": ("check_on_copy",),
+    "takeback.agents.text_proposal": ("propose_text",),
+    "takeback.agents.scratch_copy": ("check_on_copy",),
     "takeback.evolve": ("Checked", "Evolution", "evolve"),
     "takeback.harness": (
         "Adopted",
@@ -106,29 +106,29 @@ _HOMES = {
         "Stale",
         "Status",
         "Undone",
-        "Why",
+        "RefusalReason",
     ),
     "takeback.adapters": ("init_workspace", "open_memory", "open_workspace"),
-    "takeback.adapters.frameworks": (
+    "takeback.integrations": (
         "AgentHarness",
         "open_langchain",
         "open_openai_agents",
         "open_pydantic_ai",
     ),
     "takeback.harness.adapter": ("Adapter",),
-    "takeback.harness.log": ("EntryView",),
-    "takeback.harness.results": ("Discarded", "Unchanged"),
+    "takeback.harness.entry_log": ("EntryView",),
+    "takeback.harness.outcomes": ("Discarded", "Unchanged"),
     "takeback.journal": ("Record",),
     "takeback.language": ("Candidate", "NoInverse", "candidate_schema", "gate", "read_candidate"),
     "takeback.state": ("Kind", "Level", "State", "Surface", "diff", "register"),
-    "takeback.synthesize.oracle": ("oracle",),
+    "takeback.repair.oracle": ("oracle",),
     "takeback.undo": ("Blocked", "Gone", "Plan"),
     "takeback.verify": (
         "Admitted",
         "Counterexample",
         "Grade",
         "Verdict",
-        "objection",
+        "why_not_evidence",
         "prove",
         "round_trip",
         "verify",

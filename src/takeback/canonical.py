@@ -44,17 +44,19 @@ def digest(value: Any) -> str:
     return sha256(encode(value))
 
 
-def compact(value: Any) -> str:
+def write_compact(value: Any) -> str:
     """Return JSON on one line without spaces, keys in the order they have."""
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
 
 
-def pretty(value: Any, *, indent: int | str | None = 2, sort_keys: bool = False, ascii_only: bool = False) -> str:
+def write_pretty(
+    value: Any, *, indent: int | str | None = 2, sort_keys: bool = False, ascii_only: bool = False
+) -> str:
     """Return JSON with spaces, for people; on one line where `indent` is None. No newline at the end."""
     return json.dumps(value, ensure_ascii=ascii_only, indent=indent, sort_keys=sort_keys, allow_nan=False)
 
 
-def comparable(value: Any, *, ordered: bool = False) -> str:
+def make_comparable(value: Any, *, ordered: bool = False) -> str:
     """Return a text that two plain values share only if they are the same by type and content; never to be stored.
 
     Numbers that JSON does not have (JSON5 does) are allowed; with `ordered` the order of keys counts.
@@ -67,7 +69,7 @@ def decode(text: str | bytes, where: str = "stored text") -> Any:
     try:
         return json.loads(text)
     except (ValueError, RecursionError) as fault:
-        raise InputError(where, found=_short(str(fault)), expected="a JSON text that Takeback wrote") from None
+        raise InputError(where, found=_shorten_text(str(fault)), expected="a JSON text that Takeback wrote") from None
 
 
 def parse(raw: str | bytes, where: str) -> Any:
@@ -79,7 +81,7 @@ def parse(raw: str | bytes, where: str) -> Any:
     """
     try:
         text = raw.decode("utf-8-sig") if isinstance(raw, bytes) else raw
-        value = strict(text)
+        value = parse_strict(text)
     except json.JSONDecodeError as fault:
         place = f"{where}, line {fault.lineno}, column {fault.colno}"
         raise InputError(place, found=f"malformed JSON ({fault.msg})", expected="valid JSON") from None
@@ -90,20 +92,24 @@ def parse(raw: str | bytes, where: str) -> Any:
     except _KeyTwiceError as fault:
         raise InputError(where, found=str(fault), expected="each key once") from None
     except ValueError as fault:
-        raise InputError(where, found=_short(str(fault)), expected="valid JSON") from None
-    if "\\u" in text or not _storable(text):
+        raise InputError(where, found=_shorten_text(str(fault)), expected="valid JSON") from None
+    if "\\u" in text or not _is_storable(text):
         check_text(value, where)
     return value
 
 
-def strict(text: str) -> Any:
+def parse_strict(text: str) -> Any:
     """Return the JSON value in a text, read as `parse` does; ValueError or RecursionError where there is none."""
     return json.loads(
-        text, object_pairs_hook=_object, parse_constant=_refuse, parse_int=_whole_number, parse_float=_finite
+        text,
+        object_pairs_hook=_build_object,
+        parse_constant=_refuse,
+        parse_int=_parse_whole_number,
+        parse_float=_parse_finite,
     )
 
 
-def first_value_end(text: str) -> int | None:
+def find_value_end(text: str) -> int | None:
     """Return where the JSON value ends that a text begins with; None where it begins with none."""
     try:
         return json.JSONDecoder().raw_decode(text)[1]
@@ -117,16 +123,16 @@ def check_text(value: Any, where: str) -> None:
     while left:
         place, item = left.pop()
         if isinstance(item, str):
-            if not _storable(item):
+            if not _is_storable(item):
                 raise InputError(place, found="a lone surrogate", expected="text that UTF-8 can hold")
         elif isinstance(item, Mapping):
             left += ((f"{place} key", key) for key in item)
-            left += ((f"{place}.{_short(str(key))}", one) for key, one in item.items())
+            left += ((f"{place}.{_shorten_text(str(key))}", one) for key, one in item.items())
         elif isinstance(item, list | tuple):
             left += ((f"{place}[{at}]", one) for at, one in enumerate(item))
 
 
-def _storable(text: str) -> bool:
+def _is_storable(text: str) -> bool:
     try:
         text.encode()
     except UnicodeEncodeError:
@@ -134,17 +140,17 @@ def _storable(text: str) -> bool:
     return True
 
 
-def _short(text: str) -> str:
+def _shorten_text(text: str) -> str:
     return text if len(text) <= 100 else f"{text[:97]}..."  # noqa: PLR2004  (a line of text)
 
 
-def _whole_number(digits: str) -> int:
+def _parse_whole_number(digits: str) -> int:
     if len(digits) > _MOST_DIGITS:
         raise ValueError(f"a whole number of {len(digits)} digits")
     return int(digits)
 
 
-def _finite(digits: str) -> float:
+def _parse_finite(digits: str) -> float:
     found = float(digits)
     if not isfinite(found):
         raise ValueError(f"{digits} is beyond every number")
@@ -159,7 +165,7 @@ class _KeyTwiceError(ValueError):
     """An object names a key twice."""
 
 
-def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def _build_object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found = dict(pairs)
     if len(found) != len(pairs):
         counted = Counter(name for name, _ in pairs)

@@ -9,13 +9,13 @@ from enum import StrEnum
 _LINE = 120
 
 
-def _storable(text: str) -> str:
+def _make_storable(text: str) -> str:
     """Return a text that can be printed and stored: half a surrogate pair as its escape."""
     return text.encode("utf-8", "backslashreplace").decode()
 
 
-def _described(found: object) -> str:
-    """Return how Python writes a value; of one that it cannot write, what that is."""
+def _describe_value(found: object) -> str:
+    """Return how Python prints a value, or why it cannot be shown."""
     try:
         return repr(found)
     except RecursionError:
@@ -29,8 +29,8 @@ class TakebackError(Exception):
 
     def __init__(self, message: str, *, where: str = "", hint: str = "") -> None:
         super().__init__(message)
-        self.message = _storable(message)
-        self.where = _storable(where)
+        self.message = _make_storable(message)
+        self.where = _make_storable(where)
         self.hint = hint
 
     def __str__(self) -> str:
@@ -42,11 +42,11 @@ class InputError(TakebackError):
     """Something read from outside is not what it must be: names what was found and what was expected."""
 
     def __init__(self, where: str, *, found: object, expected: str, hint: str = "") -> None:
-        shown = found if isinstance(found, str) else _described(found)
+        shown = found if isinstance(found, str) else _describe_value(found)
         if len(shown) > _LINE:
             shown = shown[: _LINE - 3] + "..."
         super().__init__(f"found {shown}, expected {expected}", where=where, hint=hint)
-        self.found = _storable(shown)
+        self.found = _make_storable(shown)
         self.expected = expected
 
 

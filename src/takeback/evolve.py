@@ -12,15 +12,14 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
-from takeback.harness import Applied, Harness, Refused, Why
-from takeback.harness.idle import is_idle
+from takeback.harness import Applied, Harness, RefusalReason, Refused
+from takeback.harness.apply import is_idle
 from takeback.language import Candidate, Program
-from takeback.present.entries import check_words
+from takeback.present.entries import describe_check
+from takeback.repair.attempt import Attempt
+from takeback.repair.loop import Judge, Repair, Settings, repair_with_oracle
+from takeback.repair.synthesizer import Method
 from takeback.state import State
-from takeback.synthesize.attempt import Attempt
-from takeback.synthesize.loop import Judge, Repair, Settings
-from takeback.synthesize.method import Method
-from takeback.synthesize.portfolio import repair_with_oracle
 from takeback.verify import Verdict, verify
 
 Propose = Callable[[State], Attempt]
@@ -45,16 +44,16 @@ class Checked:
     @property
     def words(self) -> str:
         """The answer on one line."""
-        return check_words(self.recorded())
+        return describe_check(self.to_entry_payload())
 
-    def recorded(self) -> dict[str, Any]:
-        """The answer as an entry carries it."""
+    def to_entry_payload(self) -> dict[str, Any]:
+        """Return the answer as an entry carries it."""
         told = {"passed": self.passed, "command": self.command, "exit": self.code, "seconds": self.seconds}
         return told | ({"why": self.why} if self.why else {})
 
     def to_json(self) -> dict[str, Any]:
-        """The answer as JSON, with what was printed."""
-        return {**self.recorded(), "output": self.output}
+        """Return the answer as JSON, with what was printed."""
+        return {**self.to_entry_payload(), "output": self.output}
 
     def __repr__(self) -> str:
         return f"Checked({'passed' if self.passed else 'failed'}, exit {self.code})"
@@ -107,7 +106,7 @@ class Evolution:
         return self.recoverable if self.check is None or self.check.passed else None
 
     def to_json(self) -> dict[str, Any]:
-        """The turn as JSON."""
+        """Return the turn as JSON."""
         found, rejected = self.recoverable, self.proposal.rejected
         return {
             "applied": self.applied,
@@ -127,7 +126,7 @@ class Evolution:
         return f"Evolution({self.proposal!r}, {'nothing made' if self.result is None else self.result!r})"
 
 
-def consider(
+def consider_change(
     harness: Harness,
     propose: Propose,
     method: Method = repair_with_oracle,
@@ -164,7 +163,7 @@ def evolve(
     `check` may be `check_on_copy(directory, command)`.
     """
     head = harness.ledger.head
-    found = consider(harness, propose, method, judge=judge, settings=settings, check=check)
+    found = consider_change(harness, propose, method, judge=judge, settings=settings, check=check)
     return carry_out(harness, found, head=head, note=note, by=by)
 
 
@@ -184,13 +183,13 @@ def carry_out(harness: Harness, found: Evolution, *, head: str, note: str = "", 
             return replace(found, result=state)
         if harness.ledger.head != head:
             message = "the harness changed while the change was checked; nothing was changed, ask again"
-            return replace(found, result=Refused(Why.STATE, message, admitted.verdict))
-        checked = found.check.recorded()
+            return replace(found, result=Refused(RefusalReason.STATE, message, admitted.verdict))
+        checked = found.check.to_entry_payload()
         made = harness.apply(admitted.candidate, evidence=admitted.verdict, note=note, by=by, check=checked)
         return replace(found, result=made)
 
 
 def propose_mutation(mutation: Program) -> Propose:
-    """A proposer that always proposes this change, without a recovery."""
+    """Return a proposer that always proposes this change, without a recovery."""
     raw = {"mutation": [op.to_json() for op in mutation]}
     return lambda _: Attempt(raw, mutation)

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from takeback.language import read_candidate
-from takeback.runtime import forward
+from takeback.repair import oracle
+from takeback.runtime import run_forward
 from takeback.state import KINDS, Level, State
-from takeback.synthesize import oracle
 from takeback.verify import prove
 
 PAGE = (Path(__file__).parents[2] / "docs" / "formats.md").read_text()
@@ -33,7 +33,7 @@ def test_every_operation_of_l2_has_an_example():
 @pytest.mark.parametrize("example", EXAMPLES, ids=json.dumps)
 def test_an_example_changes_the_state_above_it_and_can_be_taken_back(example):
     mutation = read_candidate({"mutation": [example]}).mutation
-    after, receipt = forward(mutation, STATE)
+    after, receipt = run_forward(mutation, STATE)
     assert receipt.succeeded, receipt.reason
     assert after != STATE
     candidate = oracle(mutation)

@@ -12,7 +12,7 @@ from tests.support.reference import commands, page
 
 import takeback
 from takeback.language import program
-from takeback.state import contract, record, values
+from takeback.state import contract, values
 from takeback.state.surfaces import files
 
 ROOT = Path(__file__).parents[2]
@@ -167,11 +167,11 @@ def test_the_limits_in_the_docs_are_those_of_the_code():
         "nesting": values.MAX_DEPTH,
         "levels of a config target": values.MAX_DEPTH // 2,
         "a whole number in a value": values.MAX_INT,
-        "a name": record.MAX_NAME,
+        "a name": values.MAX_NAME,
         "a file path": files.MAX_PATH,
         "one name of a file path": files.MAX_NAME_BYTES,
         "an `index`": program.MAX_INDEX,
-        "counterfactual states of a split": import_module("takeback.counterfactual.suites").MAX_STATES,
+        "counterfactual states of a split": import_module("takeback.verify.suites").MAX_STATES,
         "steps of a proof": import_module("takeback.verify.proof").MAX_WORK,
-        "seconds of a verification": import_module("takeback.verify.options").MAX_SECONDS,
+        "seconds of a verification": import_module("takeback.verify.rules").MAX_SECONDS,
     }

@@ -16,14 +16,14 @@ HOMES = {"takeback": ROOT, "takeback_lab": ROOT / "lab"}
 ASSETS = {
     "the page's templates": ("takeback", "web/templates", ".html"),
     "the page's scripts and styles": ("takeback", "web/static", ""),
-    "prompts": ("takeback", "synthesize/prompts", ""),
-    "diagnoses": ("takeback", "diagnose/templates", ""),
+    "prompts": ("takeback", "repair/prompt_files", ""),
+    "diagnoses": ("takeback", "repair/templates", ""),
     "recorded replies": ("takeback_lab", "recorded", ""),
     "tasks": ("takeback_lab", "tasks/data", ""),
     "the bytes experiment's files": ("takeback_lab", "bytes/corpus", ""),
     "the paper's figures": ("takeback_lab", "published", ".json"),
     "the lab's templates": ("takeback_lab", "pages/templates", ".html"),
-    "older prompts": ("takeback_lab", "prompts", ""),
+    "older prompts": ("takeback_lab", "prompt_files", ""),
     "older diagnoses": ("takeback_lab", "templates", ""),
 }
 

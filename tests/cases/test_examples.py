@@ -13,7 +13,7 @@ import pytest
 from typer.testing import CliRunner
 
 from takeback.cli import app
-from takeback.language import program_digest, read_program
+from takeback.language import digest_program, read_program
 from takeback.state import Stage, State
 from takeback.verify import verify_json
 
@@ -92,7 +92,7 @@ def test_every_family_has_a_correct_example():
 def test_the_locked_digest_is_that_of_the_original_mutation():
     expected = _load(EXAMPLES / "repair-changed-mutation" / "expected.json")
     original = read_program(expected["locked_mutation"], Stage.FORWARD, "original")
-    assert program_digest(original) == expected["options"]["locked"]
+    assert digest_program(original) == expected["options"]["locked"]
     raw = _load(EXAMPLES / "repair-changed-mutation" / "candidate.json")
     assert not verify_json(raw, locked=expected["options"]["locked"]).admitted
     assert verify_json(

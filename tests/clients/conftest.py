@@ -18,11 +18,11 @@ from tests.clients.install import program
 from tests.support.client_harnesses import files_of
 
 from takeback.adapters.clients.init import init_clients
-from takeback.adapters.open_by_manifest import open_workspace
+from takeback.adapters.opener import open_workspace
 from takeback.harness import Applied, Harness, Refused, Undone
 from takeback.language import read_program
+from takeback.repair import invert_mutation
 from takeback.state import Stage
-from takeback.synthesize import invert
 
 TEN_SECONDS = 10
 TWO_MINUTES = 120
@@ -159,7 +159,7 @@ def make_place(client: str, files: dict[str, str], where: Path) -> Place:
 
 def change(harness: Harness, *ops: dict[str, Any]) -> Applied | Refused:
     """Make a change with the recovery the oracle writes."""
-    return harness.apply(invert(read_program(list(ops), Stage.FORWARD, "change"), harness.state))
+    return harness.apply(invert_mutation(read_program(list(ops), Stage.FORWARD, "change"), harness.state))
 
 
 def made(harness: Harness, *ops: dict[str, Any]) -> str:

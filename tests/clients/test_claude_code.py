@@ -11,7 +11,7 @@ import pytest
 from tests.clients.conftest import Place, change, made, make_place, taken_back
 from tests.clients.models import anthropic_server
 
-from takeback.cli.demo_harness import CHANGES, FILES, THIRD
+from takeback.cli.demo import CHANGES, FILES, THIRD
 from takeback.harness import Refused
 
 

@@ -13,10 +13,10 @@ import pytest
 from tests.clients.conftest import Place, make_place
 from tests.clients.models import anthropic_server
 
-from takeback.agents.installing import BY, additions, candidate_of, note_of
-from takeback.cli.demo_harness import FILES
+from takeback.agents.installation import BY, build_candidate, describe_installation, list_additions
+from takeback.cli.demo import FILES
 from takeback.harness import Applied, Undone
-from takeback.harness.log import EntryView
+from takeback.harness.entry_log import EntryView
 
 AGREED = {"hookSpecificOutput": {"hookEventName": "PermissionRequest", "decision": {"behavior": "allow"}}}
 APPROVING = {"hooks": [{"type": "command", "command": f"echo '{json.dumps(AGREED)}'"}]}
@@ -33,9 +33,9 @@ def place(tmp_path: Path) -> Place:
     found.env["PYTHONPATH"] = os.pathsep.join(sys.path)
     with closing(found.opened()) as harness:
         program = [sys.executable, "-m", "takeback"]
-        ops = additions("claude-code", ["claude-code"], harness.state, program)
+        ops = list_additions("claude-code", ["claude-code"], harness.state, program)
         ops = [op for op in ops if op["op_type"] != "register_tool"]  # the server has tests of its own
-        done = harness.apply(candidate_of(ops, harness.state), note=note_of("claude-code"), by=BY)
+        done = harness.apply(build_candidate(ops, harness.state), note=describe_installation("claude-code"), by=BY)
         assert isinstance(done, Applied), done
     return found
 

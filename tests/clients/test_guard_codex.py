@@ -14,9 +14,9 @@ from tests.clients.conftest import Place, make_place
 from tests.clients.models import responses_server
 from tests.clients.test_codex import FILES, asked
 
-from takeback.agents.installing import BY, HOOKS, Placing, additions, candidate_of, note_of
+from takeback.agents.installation import BY, HOOKS, Placing, build_candidate, describe_installation, list_additions
 from takeback.harness import Applied, Undone
-from takeback.harness.log import EntryView
+from takeback.harness.entry_log import EntryView
 
 DONE = {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": "done"}]}
 
@@ -27,9 +27,9 @@ def place(tmp_path: Path) -> Place:
     found.env["PYTHONPATH"] = os.pathsep.join(sys.path)
     with closing(found.opened()) as harness:
         program = [sys.executable, "-m", "takeback"]
-        ops = additions("codex", ["codex"], harness.state, program, Placing(shared=True))
+        ops = list_additions("codex", ["codex"], harness.state, program, Placing(shared=True))
         ops = [op for op in ops if op["op_type"] != "register_tool"]  # the server has tests of its own
-        done = harness.apply(candidate_of(ops, harness.state), note=note_of("codex"), by=BY)
+        done = harness.apply(build_candidate(ops, harness.state), note=describe_installation("codex"), by=BY)
         assert isinstance(done, Applied), done
     (found.home / ".codex").mkdir()
     user = found.home / ".codex/config.toml"

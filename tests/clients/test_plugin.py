@@ -10,8 +10,7 @@ from tests.clients.conftest import Place, make_place
 from tests.clients.test_codex import asked
 from tests.support.plugin_folder import FOLDER
 
-from takeback.agents.installing import HOOKS
-from takeback.agents.plugin import MARKET, NAME
+from takeback.agents.installation import HOOKS, MARKET, NAME
 
 PLUGIN = f"{NAME}@{MARKET}"
 

@@ -12,7 +12,7 @@ import pytest
 from tests.clients.conftest import TWO_MINUTES, change, make_place
 from tests.clients.install import program
 
-from takeback.adapters.clients import validating
+from takeback.adapters.clients import validators
 from takeback.harness import Applied, Refused
 
 MAIN = {
@@ -46,7 +46,7 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], An
         assert binary is not None
         monkeypatch.setenv("PATH", f"{binary.parent}{os.pathsep}{os.environ['PATH']}")
         monkeypatch.setenv("HOME", str(found.home))
-        monkeypatch.setattr(validating, "SECONDS", TWO_MINUTES)
+        monkeypatch.setattr(validators, "SECONDS", TWO_MINUTES)
         return found
 
     return made
@@ -64,7 +64,7 @@ def test_a_refusal_has_the_clients_own_words(client: str, place: Callable[[str],
     with closing(found.opened()) as harness:
         refused = change(harness, setting(target, value))
     assert isinstance(refused, Refused)
-    assert f"{validating.VALIDATORS[client].title} itself says: " in refused.message
+    assert f"{validators.VALIDATORS[client].title} itself says: " in refused.message
     assert words in refused.message.partition("itself says")[2]
     assert found.files() == before
     assert sorted(os.listdir(found.home)) == home

@@ -13,14 +13,14 @@ from tests.support.changes import candidate, config, file, middleware, prompt, t
 from tests.support.trusted import trust
 from typer.testing import CliRunner
 
-from takeback.adapters import adapter_names, init_workspace, open_memory, open_workspace, registry
+from takeback.adapters import init_workspace, list_adapter_names, open_memory, open_workspace, registry
 from takeback.adapters.conformance import OPTIONAL, REQUIRED, Subject, examine_adapter
 from takeback.adapters.directory import Directory
-from takeback.adapters.init_by_name import init_adapter
+from takeback.adapters.init import init_adapter
 from takeback.adapters.manifest import Manifest, Workspace, write_manifest
 from takeback.cli import app
 from takeback.errors import HarnessError, InputError
-from takeback.harness import Harness, Unsayable
+from takeback.harness import Harness, NotExpressible
 from takeback.journal import open_journal
 from takeback.state import State
 
@@ -133,7 +133,9 @@ def _made(path):
 
 
 def test_a_change_that_an_adapter_cannot_say_is_refused_with_the_reason(tmp_path, monkeypatch):
-    monkeypatch.setattr(toy_adapter.ToyAdapter, "render", lambda *_: Unsayable("toy.json", "it is carved in stone"))
+    monkeypatch.setattr(
+        toy_adapter.ToyAdapter, "render", lambda *_: NotExpressible("toy.json", "it is carved in stone")
+    )
     harness = toy(tmp_path).open()
     refused = harness.apply(SMALL[0])
     assert (refused.why.value, "carved in stone" in refused.message) == ("unsayable", True)
@@ -141,7 +143,7 @@ def test_a_change_that_an_adapter_cannot_say_is_refused_with_the_reason(tmp_path
 
 
 def test_the_manifest_names_the_adapter_and_an_unknown_one_is_named(tmp_path):
-    assert adapter_names() == ("clients", "memory", "toy", "workspace")
+    assert list_adapter_names() == ("clients", "memory", "toy", "workspace")
     root = toy(tmp_path).root
     assert open_workspace(root).adapter.name == "toy"
     text = (root / "takeback.toml").read_text()

@@ -12,7 +12,7 @@ from tests.support.client_harnesses import EDITS, HARNESSES, edit, write_harness
 
 from takeback.adapters.clients.init import init_clients
 from takeback.adapters.conformance import Subject, examine_adapter
-from takeback.adapters.open_by_manifest import open_workspace
+from takeback.adapters.opener import open_workspace
 
 AGENT = "---\nname: new\ndescription: New.\n---\n\nBe new.\n"
 SERVER = {"command": "new", "args": ["-a", "-b"]}

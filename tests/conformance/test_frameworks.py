@@ -49,7 +49,7 @@ def openai_agents(place):
     from agents import function_tool
     from agents.testing import ScriptedModel
 
-    from takeback.adapters.frameworks.openai_agents import Middleware
+    from takeback.integrations.openai_agents import Middleware
 
     models = {name: ScriptedModel([]) for name in ("small", "large")}
     guard = {"guard": Middleware}

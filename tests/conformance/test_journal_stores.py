@@ -6,10 +6,10 @@ import itertools
 
 import pytest
 
-from takeback.journal import conformance, conformance_durable, open_journal
+from takeback.journal import conformance, open_journal
 
 CHECKS = conformance.CHECKS
-DURABLE = CHECKS + conformance_durable.CHECKS
+DURABLE = CHECKS + conformance.DURABLE_CHECKS
 counter = itertools.count()
 
 

@@ -13,16 +13,14 @@ from tests.support.client_harnesses import HARNESSES, write_harness
 from typer.testing import CliRunner
 
 from takeback.adapters.clients.init import init_clients
-from takeback.adapters.open_by_manifest import open_own_copy, open_workspace
-from takeback.adapters.workspace.init import make_workspace
-from takeback.agents.scratch import scratch_of
-from takeback.agents.server.desk import Desk
-from takeback.agents.server.reading import status_of
+from takeback.adapters.opener import open_own_copy, open_workspace
+from takeback.adapters.workspace.adapter import make_workspace
+from takeback.agents.scratch_copy import make_scratch_copy
+from takeback.agents.server.service import ProposalService, read_status
 from takeback.cli import app
-from takeback.synthesize.method import method_of
-from takeback.synthesize.spec import parse_spec
-from takeback.web.app import make_app
-from takeback.web.session import Session
+from takeback.repair.synthesizer import make_method, parse_spec
+from takeback.web.security import Session
+from takeback.web.server import make_app
 from takeback.web.shelf import HarnessShelf
 
 INNER = "packages/api"
@@ -178,7 +176,7 @@ def test_a_folder_whose_private_directory_is_a_strangers_stays_the_outer_harness
 
 def test_a_scratch_copy_of_both_still_tells_them_apart(both):
     (both / NESTED).write_text("# API\n\nChanged inside.\n")
-    with scratch_of(both) as place, closing(open_own_copy(place)) as copy:
+    with make_scratch_copy(both) as place, closing(open_own_copy(place)) as copy:
         assert copy.status().drift == ()
 
 
@@ -234,7 +232,7 @@ def test_doctor_the_mcp_server_and_the_page_name_the_inner_harness_too(both):
     assert [one["good"] for one in told["findings"] if note in one["detail"]] == [True]
     assert note in " ".join(run(both, "doctor").split())
     with closing(open_workspace(both, hold=False)) as harness, closing(open_workspace(both / INNER)) as inner:
-        answer = status_of(Desk(harness, str(both), method_of(parse_spec("portfolio"), None)), "agent")
+        answer = read_status(ProposalService(harness, str(both), make_method(parse_spec("portfolio"), None)), "agent")
         assert answer.clean
         assert [line.startswith(note) for line in answer.notes] == [True]
         shelf = HarnessShelf([("outer", harness), ("inner", inner)])

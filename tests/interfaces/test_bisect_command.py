@@ -11,7 +11,7 @@ from tests.support.client_harnesses import files_of, write_harness
 from typer.testing import CliRunner
 
 from takeback.adapters.clients.init import init_clients
-from takeback.adapters.open_by_manifest import open_workspace
+from takeback.adapters.opener import open_workspace
 from takeback.cli import app
 
 

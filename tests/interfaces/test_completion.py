@@ -12,9 +12,9 @@ from tests.support.terminal import environment
 from typer.testing import CliRunner
 
 from takeback.cli import app
-from takeback.cli.completing import GRADES, LEVELS, MODES, RULES
-from takeback.diagnose import Mode
-from takeback.present import filters
+from takeback.cli.completion import GRADES, LEVELS, MODES, RULES
+from takeback.present import entries
+from takeback.repair.diagnosis import Mode
 from takeback.state import Level
 from takeback.verify import RULE_NAMES
 
@@ -96,7 +96,7 @@ def test_those_who_made_entries_are_offered(agent):
 
 
 @pytest.mark.parametrize(
-    ("told", "known"), [(RULES, RULE_NAMES), (MODES, Mode), (LEVELS, Level), (GRADES, filters.GRADES)]
+    ("told", "known"), [(RULES, RULE_NAMES), (MODES, Mode), (LEVELS, Level), (GRADES, entries.GRADES)]
 )
 def test_every_word_there_is_has_an_explanation(told, known):
     assert list(told) == [str(one) for one in known]

@@ -8,7 +8,7 @@ import pytest
 from typer.testing import CliRunner
 
 from takeback import open_memory
-from takeback.cli import app, workspaces
+from takeback.cli import app, context
 from takeback.state import State
 
 START = {
@@ -59,7 +59,7 @@ def memory(tmp_path, monkeypatch):
     journal = tmp_path / "journal.db"
     with open_memory(State.read(START), journal=journal) as begun:
         assert begun.state.write() == State.read(START).write()
-    monkeypatch.setattr(workspaces, "open_workspace", lambda *_, **__: open_memory(journal=journal))
+    monkeypatch.setattr(context, "open_workspace", lambda *_, **__: open_memory(journal=journal))
 
     def look(surface, key):
         with open_memory(journal=journal) as harness:
@@ -77,7 +77,7 @@ def workspace(tmp_path):
     def look(surface, key):
         if surface == "prompts":
             return (tmp_path / "agent" / "prompts" / f"{key}.md").read_bytes().decode()
-        with workspaces.opened(tmp_path / "agent", None) as harness:
+        with context.open_harness(tmp_path / "agent", None) as harness:
             return harness.state.write()[surface][key]
 
     return Story(tmp_path, look)

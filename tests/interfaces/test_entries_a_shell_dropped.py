@@ -140,12 +140,12 @@ def test_on_a_terminal_redo_shows_what_comes_back_and_asks(agent):
 
 def test_digits_that_number_one_entry_and_begin_the_id_of_another_name_neither():
     from takeback.errors import UnknownEntryError
-    from takeback.journal import resolve
-    from takeback.journal.conformance import applied
+    from takeback.journal import resolve_record
+    from takeback.journal.conformance import draft_entry
     from takeback.journal.memory import MemoryStore
 
     store = MemoryStore()
-    records = store.append([applied(n) for n in range(3000)])
+    records = store.append([draft_entry(n) for n in range(3000)])
     numbers = {str(record.number): record for record in records if record.number is not None and record.number > 999}
     both = {
         name: (numbers[name], other)
@@ -155,8 +155,8 @@ def test_digits_that_number_one_entry_and_begin_the_id_of_another_name_neither()
     assert both, "with so many entries some id begins with the number of another"
     name, (numbered, begun) = next(iter(both.items()))
     with pytest.raises(UnknownEntryError, match="ambiguous"):
-        resolve(store, name)
-    assert resolve(store, f"#{name}") is numbered
-    assert resolve(store, begun.digest[:10]) is begun
+        resolve_record(store, name)
+    assert resolve_record(store, f"#{name}") is numbered
+    assert resolve_record(store, begun.digest[:10]) is begun
     alone = next(name for name in numbers if not store.find(name))
-    assert resolve(store, alone) is numbers[alone]
+    assert resolve_record(store, alone) is numbers[alone]

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from tests.support.running import op
 
-from takeback.adapters.registry import adapter_named
+from takeback.adapters.registry import find_adapter
 from takeback.errors import InputError, JournalError
 from takeback.journal import open_journal
 
@@ -75,6 +75,6 @@ def test_a_surface_is_there_for_whatever_python_asks_first(package, call):
 def test_what_cannot_be_loaded_is_named(package, monkeypatch):
     monkeypatch.syspath_prepend(str(package))
     with pytest.raises(InputError, match=r"the entry point broken of takeback\.adapters: .*Nothing"):
-        adapter_named("broken", "a manifest")
+        find_adapter("broken", "a manifest")
     with pytest.raises(JournalError, match=r"the entry point broken of takeback\.stores cannot be loaded: .*nowhere"):
         open_journal("broken://here")

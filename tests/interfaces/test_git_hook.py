@@ -15,10 +15,10 @@ from tests.support.client_harnesses import write_harness
 from typer.testing import CliRunner
 
 from takeback.adapters.clients.init import init_clients
-from takeback.adapters.open_by_manifest import open_workspace
+from takeback.adapters.opener import open_workspace
 from takeback.cli import app
 from takeback.errors import InputError
-from takeback.harness.log import EntryView
+from takeback.harness.entry_log import EntryView
 
 
 class Project:

@@ -104,7 +104,7 @@ def test_an_interrupt_before_anything_was_changed_says_so(agent, tmp_path):
     run("undo", "--last", "-C", agent)
     script = AT_A_BOUNDARY.replace(
         "with armed(probe):",
-        "import takeback.harness.toggling as seam\n"
+        "import takeback.harness.toggle as seam\n"
         "def planned(*_, **__): os.kill(os.getpid(), signal.SIGINT)\n"
         "seam.plan_toggle = planned\nwith armed(probe):",
     )

@@ -29,8 +29,8 @@ from tests.support.running import op  # noqa: E402
 from takeback import Applied, open_workspace, oracle  # noqa: E402
 from takeback.language import read_candidate  # noqa: E402
 from takeback.language.program import read_program  # noqa: E402
+from takeback.repair.loop import Repair  # noqa: E402
 from takeback.state import Stage  # noqa: E402
-from takeback.synthesize.loop import Repair  # noqa: E402
 
 pytestmark = pytest.mark.anyio
 

@@ -9,7 +9,7 @@ from tests.interfaces.test_printed_hints import hints_in, parsed
 from tests.support.reference import commands
 from tests.support.terminal import run
 
-from takeback.cli.commands import COMMANDS
+from takeback.cli.program import COMMANDS
 
 ALL = commands()
 REQUIRED = {title for title, command in ALL.items() if any(one.required for one in command.params)}

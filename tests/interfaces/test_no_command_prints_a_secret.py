@@ -11,7 +11,7 @@ from tests.support.fault_server import Act, FaultServer
 from typer.testing import CliRunner, Result
 
 from takeback.cli import app
-from takeback.cli.commands import all_commands
+from takeback.cli.program import all_commands
 from takeback.errors import TakebackError
 
 NAMED, OTHER, SHAPED = "correct-horse-one", "correct-horse-two", "ghp_" + "a1B2" * 9

@@ -21,7 +21,7 @@ opened, readings = collections.Counter(), []
 
 def is_by_a_writer(frame):
     while frame is not None:
-        if frame.f_code.co_filename.endswith("adapters/place.py"):
+        if frame.f_code.co_filename.endswith("adapters/files_adapter.py"):
             return True
         frame = frame.f_back
     return False

@@ -11,8 +11,8 @@ import pytest
 from tests.support.reference import commands
 from tests.support.terminal import in_process
 
-from takeback.cli.commands import all_commands, load
-from takeback.cli.here import ELSEWHERE
+from takeback.cli.hints import ELSEWHERE
+from takeback.cli.program import all_commands, load_commands
 
 IN_QUOTES = re.compile(r"'(takeback [a-z][^'\n]*)'")
 TO_THE_END = re.compile(r"(?:: |^  +)(takeback [a-z][^`\n]*)$", re.MULTILINE)
@@ -34,7 +34,7 @@ def parsed(hint: str) -> dict[str, object]:
     """The line read by the real parser, without running it."""
     words = shlex.split(hint)
     assert words[0] == "takeback"
-    command, rest = load(all_commands()[words[1]].module)[words[1]], words[2:]
+    command, rest = load_commands(all_commands()[words[1]].module)[words[1]], words[2:]
     while hasattr(command, "commands") and rest and rest[0] in command.commands:
         command, rest = command.commands[rest[0]], rest[1:]
     return dict(command.make_context("takeback", list(rest)).params)

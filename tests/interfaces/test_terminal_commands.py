@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 from takeback.adapters import open_workspace
 from takeback.cli import app
 from takeback.errors import InputError
-from takeback.harness.times import read_time
+from takeback.harness.entry_names import read_time
 
 
 def run(*arguments):

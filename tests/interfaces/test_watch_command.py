@@ -16,8 +16,8 @@ import pytest
 from tests.support.client_harnesses import files_of, write_harness
 
 from takeback.adapters.clients.init import init_clients
-from takeback.adapters.open_by_manifest import open_workspace
-from takeback.agents.watching import Watched
+from takeback.adapters.opener import open_workspace
+from takeback.agents.recorder import Watched
 
 pytest.importorskip("watchfiles", reason="the extra 'watch' is not installed")
 BOUND = 90

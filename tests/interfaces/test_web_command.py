@@ -17,7 +17,7 @@ from tests.support.changes import candidate, config
 from typer.testing import CliRunner
 
 from takeback.adapters import open_workspace
-from takeback.adapters.workspace.init import init_workspace
+from takeback.adapters.workspace.adapter import init_workspace
 from takeback.cli import app
 from takeback.state import State
 

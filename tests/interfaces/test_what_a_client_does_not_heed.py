@@ -11,8 +11,8 @@ from typer.testing import CliRunner
 
 from takeback.adapters import open_workspace
 from takeback.adapters.clients.init import init_clients
-from takeback.agents.events import read_event
-from takeback.agents.recording import answer_after
+from takeback.agents.hook_events import read_event
+from takeback.agents.recorder import answer_after
 from takeback.cli import app
 
 SETTINGS = '{"permissions": {"allow": ["Read"]}}\n'

@@ -18,9 +18,9 @@ from tests.support.hand_harnesses import MAIN, harness
 from tests.support.written import Edit, Files, comments_in, meaning
 
 from takeback.adapters.clients.init import init_clients
-from takeback.adapters.open_by_manifest import open_workspace
+from takeback.adapters.opener import open_workspace
 from takeback.harness import Harness
-from takeback.harness.results import Adopted, Undone
+from takeback.harness.outcomes import Adopted, Undone
 from takeback.undo import Blocked
 
 Images = dict[str, tuple[bytes, int]]

@@ -9,9 +9,8 @@ from hypothesis import strategies as st
 from takeback.errors import JournalCorruptError
 from takeback.state import ABSENT, PMap, State
 from takeback.undo import History, plan_undo
-from takeback.undo.index import Index, claim_of
-from takeback.undo.settle import settle
-from takeback.undo.versions import Version, Write
+from takeback.undo.consequences import find_consequences
+from takeback.undo.index import Index, Version, Write, find_write_claim
 
 SLOTS = [
     ("config", "a"),
@@ -39,11 +38,11 @@ class Entries(dict):
     def below(self, slot):
         return self._where(lambda write: len(write.slot) > len(slot) and write.slot[: len(slot)] == slot)
 
-    def sharing(self, slot):
+    def list_shared_parts(self, slot):
         return self._where(lambda write: write.shared and write.slot[:-1] == slot)
 
-    def claiming(self, surface, claim):
-        return self._where(lambda write: write.slot[0] == surface and claim_of(write) == claim)
+    def list_claims(self, surface, claim):
+        return self._where(lambda write: write.slot[0] == surface and find_write_claim(write) == claim)
 
     def entry(self, number):
         return self[number]
@@ -67,9 +66,9 @@ def answer(index, kind, slot):
         case "below":
             return list(index.below(slot))
         case "alone":
-            return index.alone(index.node(slot))
+            return index.is_alone(index.node(slot))
         case "claiming":
-            return [list(index.claiming("resources", claim)) for claim in (":9101", ":9102")]
+            return [list(index.list_claims("resources", claim)) for claim in (":9101", ":9102")]
 
 
 questions = st.tuples(st.sampled_from(["at", "below", "alone", "claiming"]), st.sampled_from(SLOTS))
@@ -91,7 +90,7 @@ def test_whatever_is_asked_first_the_answers_are_those_of_an_index_that_holds_ev
                 whole.add(len(entries), writes)
                 fetching.add(len(entries), writes)
             case ("suppose", writes, question):
-                with whole.supposing(writes), fetching.supposing(writes):
+                with whole.suppose_entry(writes), fetching.suppose_entry(writes):
                     assert answer(fetching, *question) == answer(whole, *question)
             case question:
                 assert answer(fetching, *question) == answer(whole, *question)
@@ -121,7 +120,7 @@ def test_what_several_entries_wrote_is_read_together():
 
 def test_what_is_taken_back_and_brought_back_together_is_read_together():
     source, read = counted(*((Write(("routing", name), ABSENT, "one"),) for name in "abc"))
-    settled = settle(History(State, Index(source), {3}), frozenset({1, 2}), frozenset({3}))
+    settled = find_consequences(History(State, Index(source), {3}), frozenset({1, 2}), frozenset({3}))
     assert not settled.removed
     assert not settled.unmet
     assert read == [[1, 2, 3]]
@@ -135,16 +134,16 @@ def test_a_slot_is_of_one_entry_alone_where_looking_at_every_version_says_so(sto
         for slot in SLOTS:
             node = index.node(slot)
             writers = {version.entry for version in node.versions}
-            alone = len(writers) == 1 and index.alone(node)
+            alone = len(writers) == 1 and index.is_alone(node)
             assert node.sole == (writers.pop() if alone else None)
 
 
 def test_what_is_supposed_to_be_claimed_stands_behind_what_was_claimed_before():
     first, second = (Write(("resources", name), ABSENT, {"address": ":9101"}) for name in "st")
     index, claimed = Index(Entries({1: (first,)})), [Version(1, 0, first)]
-    with index.supposing((second,)) as supposed:
-        assert index.claiming("resources", ":9101") == claimed + supposed
-    assert index.claiming("resources", ":9101") == claimed
+    with index.suppose_entry((second,)) as supposed:
+        assert index.list_claims("resources", ":9101") == claimed + supposed
+    assert index.list_claims("resources", ":9101") == claimed
 
 
 def test_what_an_entry_wrote_at_a_slot_and_below_it_is_held_once():

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from takeback.state.chain import Chain, between
+from takeback.state.chain import Chain, make_place_between
 from takeback.state.pmap import ABSENT, EMPTY, PMap
 
 KEYS = st.integers(0, 60).map(str)
@@ -126,7 +126,7 @@ def test_there_is_always_a_place_between_two_others(choices):
         gap = choice % (len(places) + 1)
         low = places[gap - 1] if gap else None
         high = places[gap] if gap < len(places) else None
-        new = between(low, high, f"n{at}")
+        new = make_place_between(low, high, f"n{at}")
         assert low is None or low < new
         assert high is None or new < high
         places.insert(gap, new)

@@ -16,13 +16,13 @@ from hypothesis import strategies as st
 from tests.support.odd_json import DIALECTS, OddWriter, any_mapping, any_value, paths
 
 from takeback.adapters.formats.document import (
-    arranged,
-    changed,
-    inserted,
+    arrange_members,
+    insert_value,
     look_up,
-    moved,
+    move_value,
+    put_value,
+    remove_value,
     transform_in_order,
-    without,
 )
 
 SEEDS = st.integers(0, 10**9)
@@ -73,7 +73,7 @@ def bare(data):
 def test_a_value_is_set_where_it_stands_and_nothing_else_changes(kind, seed):
     case = Case(kind, seed)
     start, end = case.document._find(case.path).span
-    after = case.check(case.document.set(case.path, case.new), changed(case.value, case.path, case.new))
+    after = case.check(case.document.set(case.path, case.new), put_value(case.value, case.path, case.new))
     assert after.data.startswith(case.data[:start])
     assert after.data.endswith(case.data[end:])
 
@@ -83,7 +83,7 @@ def test_a_value_is_set_where_it_stands_and_nothing_else_changes(kind, seed):
 @given(SEEDS)
 def test_what_is_removed_takes_along_only_its_comma_and_the_comments_on_its_line(kind, seed):
     case = Case(kind, seed)
-    after = case.check(case.document.remove(case.path), without(case.value, case.path))
+    after = case.check(case.document.remove(case.path), remove_value(case.value, case.path))
     assert within(after.data, case.data)
     above = case.document._find(case.path[:-1])
     node = case.document._find(case.path)
@@ -104,7 +104,7 @@ def test_an_item_comes_where_it_should_and_goes_without_trace(kind, seed, where)
     case = Case(kind, seed, list)
     at = {"first": 0, "middle": len(case.there) // 2, "last": len(case.there)}[where]
     path = (*case.path, at)
-    after = case.check(case.document.insert(path, case.new), inserted(case.value, path, case.new))
+    after = case.check(case.document.insert(path, case.new), insert_value(case.value, path, case.new))
     if not case.empty_but_blank():
         assert within(case.data, after.data)
         assert after.remove(path).data == case.data
@@ -117,9 +117,9 @@ def test_a_member_comes_where_it_should_and_goes_without_trace(kind, seed, neste
     case = Case(kind, seed, dict)
     path, at = (*case.path, "zz"), case.rnd.randint(0, len(case.there))
     if nested:
-        after = case.check(case.document.set((*path, "y"), case.new), changed(case.value, (*path, "y"), case.new))
+        after = case.check(case.document.set((*path, "y"), case.new), put_value(case.value, (*path, "y"), case.new))
     else:
-        value = arranged(changed(case.value, path, case.new), path, at)
+        value = arrange_members(put_value(case.value, path, case.new), path, at)
         after = case.check(case.document.insert_member(path, case.new, at), value)
     if not case.empty_but_blank():
         assert within(case.data, after.data)
@@ -135,11 +135,11 @@ def test_what_is_moved_can_be_moved_back_and_no_comment_is_lost(kind, seed):
         return
     at, to = case.rnd.sample(range(len(case.there)), 2)
     if isinstance(case.there, list):
-        after = case.check(case.document.move((*case.path, at), to), moved(case.value, (*case.path, at), to))
+        after = case.check(case.document.move((*case.path, at), to), move_value(case.value, (*case.path, at), to))
         back = after.move((*case.path, to), at)
     else:
         path = (*case.path, list(case.there)[at])
-        after = case.check(case.document.move_member(path, to), arranged(case.value, path, to))
+        after = case.check(case.document.move_member(path, to), arrange_members(case.value, path, to))
         back = after.move_member(path, at)
     assert sorted(bare(after.data)) == sorted(bare(case.data))
     assert back.data == case.data
@@ -152,7 +152,7 @@ def test_an_object_becomes_any_other_in_its_order(kind, seed):
     case = Case(kind, seed, dict)
     names = case.rnd.sample([*case.there, "n1", "n2", "n3"], case.rnd.randint(0, len(case.there) + 3))
     wanted = {name: case.there.get(name, case.new) for name in names}
-    case.check(transform_in_order(case.document, wanted, case.path), changed(case.value, case.path, wanted))
+    case.check(transform_in_order(case.document, wanted, case.path), put_value(case.value, case.path, wanted))
 
 
 @EVERY
@@ -164,8 +164,8 @@ def test_edits_one_after_the_other_add_up(kind, seed):
     for _ in range(6):
         path = case.rnd.choice([path for path in paths(value) if path] or [("again",)])
         if case.rnd.random() < 0.5 and look_up(value, path) is not None and path != ("again",):
-            document, value = document.remove(path), without(value, path)
+            document, value = document.remove(path), remove_value(value, path)
         else:
             new = any_value(case.rnd)
-            document, value = document.set(path, new), changed(value, path, new)
+            document, value = document.set(path, new), put_value(value, path, new)
         assert json.dumps(document.value) == json.dumps(value)

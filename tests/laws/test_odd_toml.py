@@ -10,8 +10,8 @@ import pytest
 from tests.support.odd_json import paths
 from tests.support.odd_toml import ODD_TOML
 
-from takeback.adapters.formats.document import alike, changed, inserted, look_up, moved, without
-from takeback.adapters.formats.toml_text import TomlDocument
+from takeback.adapters.formats.document import insert_value, is_alike, look_up, move_value, put_value, remove_value
+from takeback.adapters.formats.toml_document import TomlDocument
 from takeback.adapters.formats.toml_tree import TableOrigin, TomlTable
 from takeback.errors import CannotSplice
 
@@ -71,7 +71,7 @@ def test_anything_is_added_and_goes_without_trace(data):
             for below in ((), ("y",)):
                 added = (*path, "zz", *below)
                 after = document.set(added, new)
-                assert alike(after.value, changed(document.value, added, new))
+                assert is_alike(after.value, put_value(document.value, added, new))
                 assert within(data, after.data)
                 if not leaves_a_trace(document, path, new if not below else {}):
                     assert after.remove((*path, "zz")).data == data
@@ -89,7 +89,7 @@ def test_items_come_and_go_at_every_place(data):
             for new in [new for new in NEW if isinstance(new, dict)] if tables else NEW:
                 place = (*path, at)
                 after = document.insert(place, new)
-                assert alike(after.value, inserted(document.value, place, new))
+                assert is_alike(after.value, insert_value(document.value, place, new))
                 assert within(data, after.data)
                 if not leaves_a_trace(document, path, new):
                     assert after.remove(place).data == data
@@ -103,7 +103,7 @@ def test_lists_begin_where_there_were_none(data):
             if isinstance(document.get(path), dict):
                 place = (*path, "zz", 0)
                 after = document.insert(place, new)
-                assert alike(after.value, inserted(document.value, place, new))
+                assert is_alike(after.value, insert_value(document.value, place, new))
                 assert within(data, after.data)
 
 
@@ -117,7 +117,7 @@ def test_items_are_moved_and_moved_back_byte_for_byte(data):
                 after = attempted(lambda place=(*path, at), to=to: document.move(place, to), "split by others")
                 if after is None:
                     continue
-                assert alike(after.value, moved(document.value, (*path, at), to))
+                assert is_alike(after.value, move_value(document.value, (*path, at), to))
                 assert comments(after) == comments(document)
                 assert after.move((*path, to), at).data == data
 
@@ -129,7 +129,7 @@ def test_what_is_removed_takes_along_no_comment_of_others(data):
         if not path:
             continue
         after = document.remove(path)
-        assert alike(after.value, without(document.value, path))
+        assert is_alike(after.value, remove_value(document.value, path))
         lost = [comment for comment in comments(document) if comment not in comments(after)]
         if not isinstance(document.get(path), dict | list):
             assert len(lost) <= 1
@@ -145,6 +145,6 @@ def test_anything_becomes_anything_else_or_is_refused_with_a_reason(data):
             if after is None:
                 assert isinstance(path[-1], int)
                 continue
-            assert alike(after.value, changed(document.value, path, new))
+            assert is_alike(after.value, put_value(document.value, path, new))
             if not isinstance(look_up(document.value, path), dict | list) and not isinstance(new, dict | list):
                 assert comments(after) == comments(document)

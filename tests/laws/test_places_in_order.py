@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 from takeback.adapters import open_memory
 from takeback.harness import Applied, Undone
 from takeback.language import read_program
+from takeback.repair import invert_mutation
 from takeback.state import Stage, State
 from takeback.state.chain import Chain, Link
 from takeback.state.items import Items
-from takeback.synthesize import invert
 
 STEPS = st.lists(
     st.tuples(st.sampled_from(("append", "before", "after", "remove", "whole", "undo", "redo")), st.integers(0, 30)),
@@ -62,7 +62,7 @@ class Sequence:
         self.apply({"op_type": "remove_prompt" if self.kind == "text" else "unset_config", "target": "p"})
 
     def apply(self, op: dict) -> bool:
-        done = self.harness.apply(invert(read_program([op], Stage.FORWARD, "test")))
+        done = self.harness.apply(invert_mutation(read_program([op], Stage.FORWARD, "test")))
         if isinstance(done, Applied):
             self.live.append(done)
         return isinstance(done, Applied)

@@ -16,9 +16,9 @@ from tests.support.terminal import in_process, raw_characters, streams
 from takeback import init_workspace
 from takeback.cli.changes import show_changes
 from takeback.cli.outcomes import show_outcome
-from takeback.cli.output import cells, cut, err, out
+from takeback.cli.output import cut_text, err, measure_cells, out
 from takeback.errors import InputError
-from takeback.harness import Refused, Why
+from takeback.harness import RefusalReason, Refused
 from takeback.undo import SlotChange
 
 EVIL = "[/zzz][red]\x1b[31m\x9b2J\u202e\u2066\x07\x7f\r\u200b\U000e0041 [link=x]"
@@ -73,16 +73,16 @@ def test_lines_tables_and_errors_are_plain_whatever_they_hold(terminal, one, two
         out.table(("a", one), ((two, "1"), ("2", one)))
         err.print(str(InputError(one, found=two, expected=one, hint=two)))
         show_changes([SlotChange(("prompts", one), one, two), SlotChange(("config", one), {one: two}, [one])])
-        show_outcome(Refused(Why.REAL, f"{one}{two}"), None)
+        show_outcome(Refused(RefusalReason.REAL, f"{one}{two}"), None)
     demand_plain(shown.getvalue(), told.getvalue())
 
 
 @MANY
 @given(ANY_TEXT, st.integers(1, 30))
 def test_a_cut_text_is_no_wider_than_asked_and_the_whole_one_if_it_fits(text, width):
-    assert cells(cut(text, width)) <= max(width, 1)
-    if cells(text) <= width:
-        assert cut(text, width) == text
+    assert measure_cells(cut_text(text, width)) <= max(width, 1)
+    if measure_cells(text) <= width:
+        assert cut_text(text, width) == text
 
 
 @MODES

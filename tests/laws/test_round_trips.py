@@ -8,9 +8,9 @@ from tests.support import naive
 from tests.support.strategies import candidates, mutations, oracles, plain_mutations, plain_states, states
 
 from takeback.language import gate, read_program
-from takeback.runtime import capture, effects, forward, recover
+from takeback.repair import invert_mutation
+from takeback.runtime import capture, find_effects, recover, run_forward
 from takeback.state import Level, Stage, State, diff
-from takeback.synthesize import invert
 from takeback.verify import Grade, Trial, prove, round_trip
 
 
@@ -45,7 +45,7 @@ def test_a_proved_candidate_fails_on_no_state_and_a_refuted_one_on_its_counterex
 @given(mutations, states)
 def test_a_forward_run_is_atomic_and_leaves_the_state_before_it_alone(mutation, state):
     digest = state.digest()
-    after, receipt = forward(mutation, state)
+    after, receipt = run_forward(mutation, state)
     assert state.digest() == digest
     if not receipt.succeeded:
         assert after is state
@@ -56,9 +56,9 @@ def test_a_forward_run_is_atomic_and_leaves_the_state_before_it_alone(mutation, 
 
 @given(mutations, states)
 def test_effects_are_within_the_contract_the_oracle_writes(mutation, state):
-    candidate = invert(mutation)
-    after, receipt = forward(mutation, state)
-    found = effects(state, after, receipt)
+    candidate = invert_mutation(mutation)
+    after, receipt = run_forward(mutation, state)
+    found = find_effects(state, after, receipt)
     assert found >= {change.address for change in diff(state, after)}
     assert all(candidate.contract.covers(address) for address in found)
 
@@ -73,7 +73,7 @@ def test_what_the_gate_lets_through_the_interpreter_runs_or_fails_in_words(candi
 @given(oracles, states)
 def test_recovering_twice_changes_nothing_more(candidate, state):
     witness = capture(candidate.witness, state)
-    after, _ = forward(candidate.mutation, state)
+    after, _ = run_forward(candidate.mutation, state)
     once = recover(candidate.recovery, after, witness)
     assert recover(candidate.recovery, once, witness) == state == once
 
@@ -90,7 +90,7 @@ def test_forward_does_what_an_independent_applier_does(mutation, plain):
             value = {"content": op["value"]} if isinstance(op["value"], str) else op["value"]
             op["value"] = {"mode": "0640", **value}
     state = State.read(plain)
-    after, receipt = forward(read_program(mutation, Stage.FORWARD, "mutation"), state)
+    after, receipt = run_forward(read_program(mutation, Stage.FORWARD, "mutation"), state)
     try:
         expected = naive.apply(state.write(), mutation)
     except naive.RefusedError:

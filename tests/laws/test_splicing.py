@@ -7,9 +7,17 @@ import json
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from takeback.adapters.formats.document import MISSING, alike, changed, look_up, reorder, transform, without
-from takeback.adapters.formats.json_text import JsoncDocument, JsonDocument
-from takeback.adapters.formats.toml_text import TomlDocument
+from takeback.adapters.formats.document import (
+    MISSING,
+    is_alike,
+    look_up,
+    put_value,
+    remove_value,
+    reorder_items,
+    transform_document,
+)
+from takeback.adapters.formats.json_document import JsoncDocument, JsonDocument
+from takeback.adapters.formats.toml_document import TomlDocument
 from takeback.errors import CannotSplice, InputError
 from takeback_lab.bytes.untouched import untouched
 
@@ -71,36 +79,36 @@ def paths(value, above=()):
 @given(st.data(), st.dictionaries(KEYS, VALUES, max_size=4), STYLES)
 def test_any_edit_of_any_json_comes_out_and_leaves_the_rest(data, value, style):
     before = document(value, style)
-    assert alike(before.value, value)
+    assert is_alike(before.value, value)
     path = data.draw(st.sampled_from(list(paths(value))))
     there = look_up(value, path)
     new = data.draw(VALUES)
     if path and data.draw(st.booleans()):
         after, effect = before.remove(path), "remove"
-        assert alike(after.value, without(value, path))
+        assert is_alike(after.value, remove_value(value, path))
     elif isinstance(there, list):
         at = data.draw(st.integers(0, len(there)))
         after, effect = before.insert((*path, at), new), "insert"
     elif isinstance(there, dict):
         after, effect = before.set((*path, "zz"), new), "insert"
-        assert alike(after.value, changed(value, (*path, "zz"), new))
+        assert is_alike(after.value, put_value(value, (*path, "zz"), new))
     else:
         after, effect = before.set(path, new), "replace"
-        assert alike(after.value, changed(value, path, new))
+        assert is_alike(after.value, put_value(value, path, new))
     assert untouched({"f": before.data}, {"f": after.data}, effect)
 
 
 @settings(max_examples=150, deadline=None)
 @given(st.dictionaries(KEYS, VALUES, max_size=4), st.dictionaries(KEYS, VALUES, max_size=4), STYLES)
 def test_any_json_becomes_any_other(one, two, style):
-    assert alike(transform(document(one, style), two).value, two)
+    assert is_alike(transform_document(document(one, style), two).value, two)
 
 
 @settings(max_examples=100, deadline=None)
 @given(st.permutations(range(5)), STYLES)
 def test_a_list_is_put_in_any_order_and_comments_stay(order, style):
     before = document({"l": [f"item {number}" for number in range(5)]}, style)
-    after = reorder(before, ("l",), order)
+    after = reorder_items(before, ("l",), order)
     assert after.value == {"l": [f"item {number}" for number in order]}
     assert sorted(before.data) == sorted(after.data)
 
@@ -124,16 +132,16 @@ def test_any_edit_of_odd_toml_comes_out_or_is_refused(data, crlf, bom, final):
     effect = data.draw(st.sampled_from(["remove", "set", "insert"]))
     try:
         if effect == "remove":
-            after, wanted = before.remove(path), without(value, path)
+            after, wanted = before.remove(path), remove_value(value, path)
         elif effect == "insert" and isinstance(there, dict):
-            after, wanted = before.set((*path, "zz"), new), changed(value, (*path, "zz"), new)
+            after, wanted = before.set((*path, "zz"), new), put_value(value, (*path, "zz"), new)
             assert untouched({"f.toml": before.data}, {"f.toml": after.data}, "insert")
         else:
-            after, wanted = before.set(path, new), changed(value, path, new)
+            after, wanted = before.set(path, new), put_value(value, path, new)
     except CannotSplice:
         assert path[0] == "m"  # an element of an array of tables cannot become something else
         return
-    assert alike(after.value, wanted)
+    assert is_alike(after.value, wanted)
     assert after.data.startswith("\ufeff".encode()) is bom
     kept = [comment for comment in (b"# top", b"# why", b"# three", b"# about t") if comment in after.data]
     assert len(kept) >= 3

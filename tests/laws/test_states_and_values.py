@@ -10,7 +10,7 @@ from tests.support.strategies import json_values, plain_states, states
 
 from takeback.canonical import encode, parse
 from takeback.state import ABSENT, SURFACES, PMap, State, diff
-from takeback.state.values import freeze, same, thaw
+from takeback.state.values import freeze, is_same_value, thaw
 
 PAIRS = st.one_of(st.tuples(states, states), states.map(lambda state: (state, State.read(state.write()))))
 
@@ -97,7 +97,9 @@ def _flat(surface: object, value: object, above: str = "") -> dict[str, object]:
     from takeback.state import tree
 
     path = surface.split(above) if above else ()
-    return {surface.join(at): {} if isinstance(leaf, PMap) else repr(leaf) for at, leaf in tree.leaves(value, path)}
+    return {
+        surface.join(at): {} if isinstance(leaf, PMap) else repr(leaf) for at, leaf in tree.iter_leaves(value, path)
+    }
 
 
 @given(plain_states)
@@ -134,7 +136,7 @@ def _reversed(value: object) -> object:
 @given(json_values, json_values)
 def test_values_are_the_same_exactly_where_their_types_and_texts_are(one, two):
     expected = _typed(one) == _typed(two)
-    assert same(freeze(one, "one"), freeze(two, "two")) is expected
+    assert is_same_value(freeze(one, "one"), freeze(two, "two")) is expected
     assert (encode(one) == encode(two)) is expected
 
 

@@ -9,8 +9,8 @@ from pathlib import Path
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from takeback.adapters.formats.toml_values import from_toml, value_text
-from takeback.adapters.workspace.surfaces import storages
+from takeback.adapters.formats.toml_values import decode_toml, format_value
+from takeback.adapters.workspace.adapter import list_storages
 from takeback.errors import InputError
 from takeback.harness.images import FileImage
 from takeback.state import SURFACES, State
@@ -37,11 +37,11 @@ def same(one, two):
 @settings(max_examples=150, deadline=None)
 @given(VALUE)
 def test_a_value_survives_toml(value):
-    assert same(from_toml(tomllib.loads(f"x = {value_text(value)}")["x"], "x"), value)
+    assert same(decode_toml(tomllib.loads(f"x = {format_value(value)}")["x"], "x"), value)
 
 
 def check_edit(surface, one, two):
-    storage = next(found for found in storages() if found.name == surface)
+    storage = next(found for found in list_storages() if found.name == surface)
     before, after = SURFACES[surface].read(one, "one"), SURFACES[surface].read(two, "two")
     image, value = FileImage(storage.heading.encode()), SURFACES[surface].empty
     for wanted in (before, after, before):

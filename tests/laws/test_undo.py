@@ -7,13 +7,13 @@ import random
 import pytest
 
 from takeback.errors import HarnessError, JournalCorruptError, OperationFailed
-from takeback.harness.codec import change_draft
-from takeback.harness.stored_index import StoredIndex
+from takeback.harness.ledger import StoredIndex
+from takeback.harness.records import draft_change
 from takeback.journal import open_journal
 from takeback.language import read_program
 from takeback.state import ABSENT, KINDS, Stage
-from takeback.undo import Blocked, History, Index, objections, plan, plan_undo, relied_on
-from takeback.undo.recording import run_recorded
+from takeback.undo import Blocked, History, Index, consequences, find_dependencies, plan, plan_undo
+from takeback.undo.record import run_and_record
 from takeback_lab.random_changes import EVERY, random_base, random_op
 from takeback_lab.undo_laws import check_undo_laws
 
@@ -42,9 +42,9 @@ MISTAKES = [
 @pytest.mark.parametrize("mistake", MISTAKES)
 def test_a_broken_engine_is_caught(monkeypatch, mistake):
     if mistake == "nothing is needed":
-        monkeypatch.setattr(objections, "_why_missing", lambda history, version, view: None)
+        monkeypatch.setattr(consequences, "_why_missing", lambda history, version, view: None)
     elif mistake == "the first item owns its list":
-        monkeypatch.setattr(Index, "sharing", lambda self, slot: [])
+        monkeypatch.setattr(Index, "list_shared_parts", lambda self, slot: [])
     elif mistake == "forgets the base":
         monkeypatch.setattr(History, "base_content", lambda self, slot: ABSENT)
     elif mistake == "ignores what is above":
@@ -77,12 +77,12 @@ def test_an_index_fetched_from_the_journal_plans_what_one_in_memory_plans():
             recorded = None
             while recorded is None or not recorded.receipt.succeeded:
                 raw = [random_op(rng, state, kinds)]
-                recorded = run_recorded(read_program(raw, Stage.FORWARD, "m"), state)
+                recorded = run_and_record(read_program(raw, Stage.FORWARD, "m"), state)
             seen.add(raw[0]["op_type"])
-            writes = held.grounded(recorded.writes)
+            writes = held.with_parents(recorded.writes)
             fresh = History(lambda base=base: base, Index(StoredIndex(store)), held.undone)
-            assert relied_on(held, writes) == relied_on(fresh, writes)
-            store.append([change_draft("apply", writes, {})])
+            assert find_dependencies(held, writes) == find_dependencies(fresh, writes)
+            store.append([draft_change("apply", writes, {})])
             held.add(number, writes)
             state = recorded.state
             fresh = History(lambda base=base: base, Index(StoredIndex(store)), held.undone)
@@ -103,18 +103,18 @@ def test_an_index_fetched_from_the_journal_plans_what_one_in_memory_plans():
 
 def test_the_short_way_of_an_undo_says_what_the_general_way_says_on_random_histories(monkeypatch):
     compared = []
-    short = plan._independent
+    short = plan._plan_independent
 
     def both(history, state, entry):
         found = short(history, state, entry)
         if found is not None:
-            general = plan._outcome(history, state, frozenset({entry}), frozenset())
+            general = plan._plan_request(history, state, frozenset({entry}), frozenset())
             assert (found.token, sorted(found.kept)) == (general.token, sorted(general.kept))
             assert found.state == general.state
             compared.append(entry)
         return found
 
-    monkeypatch.setattr(plan, "_independent", both)
+    monkeypatch.setattr(plan, "_plan_independent", both)
     assert check_undo_laws(60, seed=3).violations == 0
     assert len(compared) > 50
 

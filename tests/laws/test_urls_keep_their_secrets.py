@@ -21,7 +21,7 @@ from takeback.adapters.doctor import examine_workspace
 from takeback.cli import app
 from takeback.errors import JournalError, TakebackError
 from takeback.journal import open_journal
-from takeback.journal.url import read_url, shown, without_password
+from takeback.journal.url import read_url, redact_url, strip_password
 
 psycopg = pytest.importorskip("psycopg")
 
@@ -81,12 +81,12 @@ def test_no_error_of_opening_a_journal_repeats_a_password(url):
 
 @given(urls)
 def test_what_is_shown_and_written_down_holds_no_password(url):
-    assert_kept(shown(url))
+    assert_kept(redact_url(url))
     with suppress(JournalError):
         place = read_url(url)
         assert_kept(place.shown)
         if WORD not in place.name:  # what follows the last '#' is the journal's name
-            assert_kept(without_password(url))
+            assert_kept(strip_password(url))
 
 
 @settings(max_examples=30)

@@ -25,14 +25,18 @@ _VIEW = (
 _STORED = ("tests/unit/journal", "tests/conformance", "tests/unit/adapters")
 
 TARGETS = (
-    Target("verify/proof", ("verify/proof.py", "verify/classes.py", "verify/slices.py", "verify/edits.py"), _VERIFY),
+    Target(
+        "verify/proof",
+        ("verify/proof.py", "verify/classes.py", "verify/classes.py", "verify/opaque_edits.py"),
+        _VERIFY,
+    ),
     Target(
         "verify (rest)",
         (
-            "verify/decide.py",
+            "verify/decision.py",
             "verify/evidence.py",
-            "verify/minimal.py",
-            "verify/options.py",
+            "verify/shrink.py",
+            "verify/rules.py",
             "verify/rules.py",
             "verify/s[ahe]*.py",
             "verify/trip.py",
@@ -41,7 +45,7 @@ TARGETS = (
         (*_VERIFY, "tests/quality/test_minimal_counterexamples.py"),
     ),
     Target("undo", ("undo/*.py",), _UNDO),
-    Target("journal view", ("harness/ledger.py", "harness/recorded.py", "harness/codec.py"), _VIEW),
+    Target("journal view", ("harness/ledger.py", "harness/file_history.py", "harness/records.py"), _VIEW),
     Target("journal", ("journal/*.py",), ("tests/unit/journal", "tests/conformance", "tests/unit/harness")),
     Target("harness (rest)", ("harness/*.py",), (*_UNDO, *_STORED)),
 )

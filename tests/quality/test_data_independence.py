@@ -14,7 +14,7 @@ from tests.support.running import op
 
 from takeback.errors import OperationFailed
 from takeback.language import read_operation
-from takeback.state import KINDS, SURFACES, Captured, Kind, Level, Operation, PMap, Stage, Takes
+from takeback.state import KINDS, SURFACES, Captured, Kind, Level, Operation, PMap, Requirement, Stage
 from takeback.state.chain import Chain
 from takeback.state.file import File
 
@@ -130,15 +130,15 @@ def _uses(kind: Kind) -> list[Operation]:
     """The kind on every target, with every sort of value, place and witness it takes."""
     targets = [*TARGETS.get(kind.surface, (PRESENT, "x")), *(["*"] if kind.whole else [])]
     keys: list[dict[str, Any]] = {
-        Takes.NO: [{}],
-        Takes.MAY: [{}, {"witness_key": "w"}],
-        Takes.MUST: [{"witness_key": "w"}],
+        Requirement.NO: [{}],
+        Requirement.MAY: [{}, {"witness_key": "w"}],
+        Requirement.MUST: [{"witness_key": "w"}],
     }[kind.witness]
-    values = [{"value": value} for value in VALUES.get(kind.name, [])] if kind.value is not Takes.NO else []
-    if kind.value is not Takes.MUST:
+    values = [{"value": value} for value in VALUES.get(kind.name, [])] if kind.value is not Requirement.NO else []
+    if kind.value is not Requirement.MUST:
         values.append({})
-    places = [place for place in PLACES if set(place) <= set(kind.spots) and (place or kind.spot is Takes.MAY)]
-    ways = product(targets, values, [{}] if kind.spot is Takes.NO else places, keys)
+    places = [place for place in PLACES if set(place) <= set(kind.spots) and (place or kind.spot is Requirement.MAY)]
+    ways = product(targets, values, [{}] if kind.spot is Requirement.NO else places, keys)
     return [
         read_operation(op(kind.name, target, **value, **place, **key), kind.stage, "use")
         for target, value, place, key in ways

@@ -12,11 +12,11 @@ from hypothesis import strategies as st
 from tests.support.running import op
 from tests.support.strategies import candidates, states
 
-from takeback.counterfactual import nominal_state
 from takeback.language import read_candidate
 from takeback.state import SURFACES, State
-from takeback.verify import Grade, Trial, prove, smallest, verify_sampled
-from takeback.verify.sampled import counterexample
+from takeback.verify import Grade, Trial, prove, shrink_state, verify_sampled
+from takeback.verify.sampled import make_counterexample
+from takeback.verify.suites import make_nominal_state
 
 EXAMPLES = Path(__file__).parents[2] / "examples" / "candidates"
 REFUTED = [
@@ -85,7 +85,7 @@ def test_any_breaking_state_can_be_made_minimal(candidate, tried):
     trial = Trial(candidate)
     for state in tried:
         if not trial.run(state).passed:
-            _assert_minimal(trial, smallest(state, lambda less: not trial.run(less).passed))
+            _assert_minimal(trial, shrink_state(state, lambda less: not trial.run(less).passed))
 
 
 def test_a_large_breaking_state_comes_down_to_one_entry():
@@ -98,10 +98,10 @@ def test_a_large_breaking_state_comes_down_to_one_entry():
         }
     )
     trial = Trial(candidate)
-    plain = nominal_state().write()
+    plain = make_nominal_state().write()
     plain["prompts"] = {f"k{at}": "x" for at in range(500)} | {"p": "old"}
     plain["config"] |= {f"k{at}": {"inner": at} for at in range(500)}
-    small = smallest(State.read(plain), lambda less: not trial.run(less).passed)
+    small = shrink_state(State.read(plain), lambda less: not trial.run(less).passed)
     assert small.write() == {"prompts": {"p": "old"}}
 
 
@@ -111,7 +111,7 @@ def test_a_candidate_that_fails_everywhere_is_refuted_by_the_empty_state():
 
 
 def test_every_surface_offers_all_its_entries_for_removal():
-    state = nominal_state()
+    state = make_nominal_state()
     for name, surface in SURFACES.items():
         part = state.part(name)
         for _, edit in list(surface.entries(part)):
@@ -158,7 +158,7 @@ def test_a_large_surface_comes_down_to_what_matters_in_few_runs(surface):
     witness, recovery = [*PROMPT["witness"], capture], [*PROMPT["recovery"], damage]
     trial = Trial(read_candidate({**PROMPT, "witness": witness, "recovery": recovery}))
     runs = []
-    small = smallest(State.read(plain), lambda less: runs.append(less) or not trial.run(less).passed)
+    small = shrink_state(State.read(plain), lambda less: runs.append(less) or not trial.run(less).passed)
     assert small.size() == 1
     assert all(name in str(small.write()) for name in left)
     assert len(runs) < 400
@@ -170,7 +170,7 @@ def test_after_the_deadline_nothing_more_is_tried_and_the_verdict_says_so(monkey
         {**PROMPT, "witness": [*PROMPT["witness"], capture], "recovery": [*PROMPT["recovery"], damage]}
     )
     now, trial, runs = [0.0], Trial(candidate), []
-    for module in ("takeback.verify.minimal", "takeback.verify.sampled"):
+    for module in ("takeback.verify.shrink", "takeback.verify.sampled"):
         monkeypatch.setattr(import_module(module), "monotonic", lambda: now[0])
 
     def fails(less: State) -> bool:
@@ -179,15 +179,15 @@ def test_after_the_deadline_nothing_more_is_tried_and_the_verdict_says_so(monkey
         return not trial.run(less).passed
 
     state = State.read(plain)
-    reached = smallest(state, fails, deadline=4.5)
+    reached = shrink_state(state, fails, deadline=4.5)
     assert len(runs) == 5
     assert not trial.run(reached).passed
     assert 1 < reached.size() < state.size()
-    example = counterexample(candidate, state, "dev", deadline=-1.0)
+    example = make_counterexample(candidate, state, "dev", deadline=-1.0)
     assert example.minimal is False
     assert example.state is state
     assert example.to_json()["minimal"] is False
-    assert counterexample(candidate, state, "dev", deadline=now[0] + 1).minimal is True
+    assert make_counterexample(candidate, state, "dev", deadline=now[0] + 1).minimal is True
 
 
 def test_the_content_of_an_entry_is_left_alone():
@@ -198,6 +198,6 @@ def test_the_content_of_an_entry_is_left_alone():
     )
     trial = Trial(candidate)
     state = State.read({"tools": {"t": tool, **{f"k{at}": {"id": "k"} for at in range(100)}}})
-    small = smallest(state, lambda less: not trial.run(less).passed)
+    small = shrink_state(state, lambda less: not trial.run(less).passed)
     assert list(small.write()["tools"]) == ["t"]
     assert small.write()["tools"]["t"]["parameters"] == tool["parameters"]

@@ -31,7 +31,7 @@ from takeback.verify.trip import PASSED, Trial, Trip
 
 proof_module = import_module("takeback.verify.proof")
 sampled_module = import_module("takeback.verify.sampled")
-suites_module = import_module("takeback.counterfactual.suites")
+suites_module = import_module("takeback.verify.suites")
 gate_module = import_module("takeback.language.gate")
 
 Patch = Callable[[pytest.MonkeyPatch], None]
@@ -69,7 +69,7 @@ def _rule(name: str, decide: Callable[..., Any]) -> Patch:
 
 
 _real_run, _real_diff, _real_init = Trial._run, Trial._diff, Trial.__init__
-_real_forward, _real_retreat, _real_capture = trip_module.forward, trip_module.retreat, trip_module.capture
+_real_forward, _real_retreat, _real_capture = trip_module.run_forward, trip_module.retreat, trip_module.capture
 _real_perturb = suites_module._perturb
 _real_split = RULES["split-wald"].decide
 
@@ -143,7 +143,7 @@ def _prune_full(root: PMap, path: tuple, count: int) -> PMap:
 
 
 def _none_is_absent(self: Any, one: Any, two: Any) -> bool:
-    return values.same(None if one is ABSENT else one, None if two is ABSENT else two)
+    return values.is_same_value(None if one is ABSENT else one, None if two is ABSENT else two)
 
 
 FAULTS: list[tuple[str, Patch, str]] = [
@@ -388,7 +388,7 @@ FAULTS: list[tuple[str, Patch, str]] = [
     ),
     (
         "Wilson is Wald",
-        _attribute(rules_module, "wilson_lower", rules_module.wald_lower),
+        _attribute(rules_module, "wilson_lower", rules_module.compute_wald_lower),
         "two failures of forty are too many pooled",
     ),
     (

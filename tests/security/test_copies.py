@@ -9,9 +9,8 @@ import pytest
 from tests.support.changes import candidate, config
 
 from takeback.adapters import init_workspace, open_workspace
-from takeback.adapters.new_journal import begin_new_journal
-from takeback.adapters.open_by_manifest import open_own_copy
-from takeback.adapters.trust_workspace import trust_workspace
+from takeback.adapters.init import begin_new_journal
+from takeback.adapters.opener import open_own_copy, trust_workspace
 from takeback.errors import HarnessError, UntrustedError
 from takeback.harness import Applied, Undone
 

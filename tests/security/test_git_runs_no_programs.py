@@ -11,9 +11,17 @@ from tests.support.hostile_clone import git
 from tests.support.trusted import trust
 
 from takeback.adapters import open_workspace
-from takeback.agents.git.adopting import adopt_history
-from takeback.agents.git.hooks import HOOKS, TRAILER, before_commit, find_placed, install, sign, uninstall
-from takeback.agents.git.running import git_in
+from takeback.agents.git.command import open_git
+from takeback.agents.git.history import adopt_history
+from takeback.agents.git.hooks import (
+    HOOKS,
+    TRAILER,
+    adopt_before_commit,
+    find_placed,
+    install_hooks,
+    sign_message,
+    uninstall_hooks,
+)
 
 PROGRAMS = (
     "core.alternateRefsCommand",
@@ -56,7 +64,7 @@ def planted(tmp_path):
 
 def test_git_is_run_so_that_it_starts_no_program_of_the_repository(planted):
     (planted.root / "prompts/system.md").write_text("two\n")
-    git_in(planted.root, os.environ).without_programs().run("status", "--porcelain")
+    open_git(planted.root, os.environ).without_programs().run("status", "--porcelain")
     assert not planted.ran.exists()
     git(planted.root, "status", "--porcelain")
     assert planted.ran.exists(), "git itself runs what the config names"
@@ -68,13 +76,13 @@ def test_adopting_a_history_runs_no_program(planted):
     git(planted.root, "-c", "core.fsmonitor=false", "-c", "filter.planted.required=false", "commit", "-qam", "Second")
     planted.ran.unlink(missing_ok=True)
     with open_workspace(planted.root, hold=False) as harness:
-        adopt_history(harness, planted.root, git_in(planted.root, os.environ), "HEAD~1..HEAD")
+        adopt_history(harness, planted.root, open_git(planted.root, os.environ), "HEAD~1..HEAD")
     assert not planted.ran.exists()
 
 
 def test_variables_of_git_that_name_programs_and_settings_are_left_out(tmp_path):
     named = {"GIT_DIR": "x", "GIT_CONFIG_GLOBAL": "x", "GIT_SSH_COMMAND": "x", "GIT_EXEC_PATH": "x", "PATH": "/bin"}
-    kept = git_in(Path(tmp_path), {**named, "GIT_AUTHOR_NAME": "Ada"}).env
+    kept = open_git(Path(tmp_path), {**named, "GIT_AUTHOR_NAME": "Ada"}).env
     assert {name for name in kept if name.startswith("GIT_")} == {
         "GIT_AUTHOR_NAME",
         "GIT_OPTIONAL_LOCKS",
@@ -106,12 +114,12 @@ def demand_that_git_would_have_run_one(planted, *words):
 
 
 def test_installing_and_taking_out_a_git_hook_runs_no_program(hooked):
-    mine = git_in(hooked.root, os.environ)
+    mine = open_git(hooked.root, os.environ)
     before = {name: (hooked.root / ".githooks" / name).read_bytes() for name in GIT_HOOKS}
-    placed = install(mine, hooked.root, ["takeback"], block=False)
+    placed = install_hooks(mine, hooked.root, ["takeback"], block=False)
     assert [(one.path.parent.name, one.earlier) for one in placed] == [(".githooks", True)] * len(HOOKS)
     assert [place.name for place in find_placed(mine)] == list(HOOKS)
-    uninstall(mine)
+    uninstall_hooks(mine)
     assert {name: (hooked.root / ".githooks" / name).read_bytes() for name in GIT_HOOKS} == before
     demand_that_git_would_have_run_one(hooked, "status", "--porcelain")
 
@@ -119,7 +127,7 @@ def test_installing_and_taking_out_a_git_hook_runs_no_program(hooked):
 def test_putting_the_head_into_a_commit_message_runs_no_program(hooked, tmp_path):
     message = tmp_path / "message"
     message.write_text("A change\n")
-    sign(git_in(hooked.root, os.environ), hooked.root, message)
+    sign_message(open_git(hooked.root, os.environ), hooked.root, message)
     with open_workspace(hooked.root, hold=False) as harness:
         assert f"{TRAILER}: {harness.ledger.head}" in message.read_text()
     demand_that_git_would_have_run_one(
@@ -129,5 +137,5 @@ def test_putting_the_head_into_a_commit_message_runs_no_program(hooked, tmp_path
 
 def test_recording_before_a_commit_runs_no_program(hooked):
     (hooked.root / "prompts/system.md").write_text("changed before a commit\n")
-    assert before_commit(git_in(hooked.root, os.environ), hooked.root).startswith("recorded as #")
+    assert adopt_before_commit(open_git(hooked.root, os.environ), hooked.root).startswith("recorded as #")
     demand_that_git_would_have_run_one(hooked, "status", "--porcelain")

@@ -21,9 +21,9 @@ from tests.support.hostile_clone import HOOK, Clone, git, listener, snapshot
 from tests.support.reference import commands
 from typer.testing import CliRunner
 
-from takeback.adapters import init_workspace, making, open_workspace
-from takeback.adapters.open_by_manifest import manifest_of
-from takeback.cli import app, hooking
+from takeback.adapters import init, init_workspace, open_workspace
+from takeback.adapters.opener import load_manifest
+from takeback.cli import app, hook_answer
 from takeback.cli.program import SERVING
 from takeback.errors import TakebackError, UntrustedError
 
@@ -134,7 +134,7 @@ def answer(client: str, event: dict[str, object], monkeypatch: pytest.MonkeyPatc
         patched.setattr(sys, "stdin", SimpleNamespace(buffer=data))
         patched.setattr(sys, "stdout", out)
         patched.setattr(sys, "stderr", err)
-        code = hooking.run(client)
+        code = hook_answer.answer_hook(client)
     return code, out.getvalue() + err.getvalue()
 
 
@@ -269,11 +269,11 @@ def test_a_journal_that_a_pull_puts_in_the_place_of_mine_is_not_trusted(tmp_path
     ran = tmp_path / "ran"
     mine = init_workspace(tmp_path / "mine")
     git(mine, "init", "-q")
-    public = manifest_of(mine).workspace.id
-    monkeypatch.setattr(making.uuid, "uuid4", lambda: SimpleNamespace(hex=public))
+    public = load_manifest(mine).workspace.id
+    monkeypatch.setattr(init.uuid, "uuid4", lambda: SimpleNamespace(hex=public))
     theirs = hostile_clone.workspace(tmp_path)
     hostile_clone.begin_change(theirs, "config.toml", ran)
-    assert manifest_of(theirs).workspace.id == public
+    assert load_manifest(theirs).workspace.id == public
     for path in (".takeback/journal.db", ".takeback/HEAD", "config.toml"):
         (mine / path).write_bytes((theirs / path).read_bytes())
     done = run(mine, "takeback status")

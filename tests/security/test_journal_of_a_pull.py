@@ -18,8 +18,8 @@ from tests.support.hostile_clone import HOOK, git
 from tests.support.trusted import trust
 
 from takeback.adapters import init_workspace, open_workspace
-from takeback.adapters.journal_files import back_up_journal, mend_journal, return_journal
-from takeback.adapters.trust_record import list_records, trust_folder, use_trust_folder
+from takeback.adapters.doctor import back_up_journal, mend_journal, return_journal
+from takeback.adapters.trust_record import find_trust_folder, list_records, use_trust_folder
 from takeback.errors import JournalCorruptError, UntrustedError
 from takeback.harness import Applied
 
@@ -46,7 +46,7 @@ with open_workspace(root, hold=False) as harness, armed(lambda name: os._exit(9)
 
 def run(root: Path, *words: str) -> tuple[int, str]:
     """Run the program in a process of its own; its exit code, and what it printed."""
-    env = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), "TAKEBACK_TRUST": trust_folder()}
+    env = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), "TAKEBACK_TRUST": find_trust_folder()}
     line = [sys.executable, "-m", "takeback", *words]
     done = subprocess.run(line, cwd=root, env=env, input="", capture_output=True, text=True, timeout=120, check=False)
     return done.returncode, " ".join((done.stdout + done.stderr).split())
@@ -55,7 +55,7 @@ def run(root: Path, *words: str) -> tuple[int, str]:
 @contextmanager
 def as_somebody_else(top: Path) -> Iterator[None]:
     """Work as one who has other trust records."""
-    mine = trust_folder()
+    mine = find_trust_folder()
     use_trust_folder(str(top / "trusted by somebody else"))
     try:
         yield
@@ -139,7 +139,7 @@ def test_the_session_of_a_client_goes_on_and_nothing_is_recorded(pulled):
     event = (
         '{"hook_event_name": "PostToolUse", "tool_name": "Bash", "tool_input": {"command": "x"}, "session_id": "s"}'
     )
-    env = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), "TAKEBACK_TRUST": trust_folder()}
+    env = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), "TAKEBACK_TRUST": find_trust_folder()}
     line = [sys.executable, "-m", "takeback", "hook", "claude-code"]
     done = subprocess.run(
         line, cwd=pulled.root, env=env, input=event, capture_output=True, text=True, timeout=120, check=False
@@ -181,7 +181,7 @@ def test_processes_of_mine_go_on_with_each_others_records(mine):
 
 @pytest.mark.parametrize("place", ["journal.append.inserted", "journal.append.done", "change.written"])
 def test_a_killed_process_leaves_a_journal_that_is_still_mine(mine, place):
-    line = [sys.executable, "-c", DYING, str(mine), place, trust_folder()]
+    line = [sys.executable, "-c", DYING, str(mine), place, find_trust_folder()]
     env = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
     done = subprocess.run(line, env=env, capture_output=True, text=True, timeout=120, check=False)
     assert done.returncode == 9, done.stderr

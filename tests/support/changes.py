@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from takeback.language import read_program
+from takeback.repair import invert_mutation
 from takeback.state import Stage
-from takeback.synthesize import invert
 
 
 def config(target, value):
@@ -45,4 +45,4 @@ def mutation(*ops):
 
 def candidate(*ops):
     """The change with the oracle's recovery."""
-    return invert(mutation(*ops))
+    return invert_mutation(mutation(*ops))

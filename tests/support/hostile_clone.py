@@ -18,7 +18,7 @@ from pathlib import Path
 
 from takeback.adapters import init_workspace, open_workspace
 from takeback.adapters.clients.init import init_clients
-from takeback.harness.images import FileChange, FileImage, with_images
+from takeback.harness.images import FileChange, FileImage, attach_images
 from takeback.journal import Draft
 
 HOOK = ".git/hooks/post-checkout"
@@ -72,7 +72,7 @@ def begin_change(root: Path, ordinary: str, ran: Path) -> None:
             FileChange(ordinary, FileImage(before), FileImage(after)),
             FileChange(HOOK, None, FileImage(canary(ran), 0o755)),
         )
-        harness.ledger.announce(with_images(Draft("discard", {"note": "tidy up"}), changes))
+        harness.ledger.announce(attach_images(Draft("discard", {"note": "tidy up"}), changes))
     (root / ordinary).write_bytes(after)
 
 

@@ -21,10 +21,9 @@ from mcp.types import ElicitResult, Implementation
 
 from takeback.adapters import open_workspace
 from takeback.adapters.clients.init import init_clients
-from takeback.agents.server.desk import Desk
-from takeback.agents.server.tools import build
-from takeback.synthesize.method import Method, method_of
-from takeback.synthesize.spec import parse_spec
+from takeback.agents.server.service import ProposalService
+from takeback.agents.server.tools import build_mcp_server
+from takeback.repair.synthesizer import Method, make_method, parse_spec
 
 SOURCE = Path(__file__).parents[2] / "src"
 GUARD = {"matcher": "Bash", "hooks": [{"type": "command", "command": "guard"}]}
@@ -89,8 +88,8 @@ async def in_process(
 ):
     """A client of a server in this process; everything but the transport is the same."""
     with open_workspace(root, hold=False) as harness:
-        finds = method or method_of(parse_spec("portfolio"), None)
-        server = build(Desk(harness, str(root), finds), session="here")
+        finds = method or make_method(parse_spec("portfolio"), None)
+        server = build_mcp_server(ProposalService(harness, str(root), finds), session="here")
         info = Implementation(name=name, version="1")
         async with Client(server, mode=mode, client_info=info, elicitation_callback=person) as client:
             yield client

@@ -6,14 +6,14 @@ import random
 
 from takeback.errors import InputError
 from takeback.state import Level
-from takeback.state.keyed_surface import KeyedSurface, keyed_kinds
+from takeback.state.keyed_surface import KeyedSurface, make_keyed_kinds
 
 
 class Alarms(KeyedSurface):
     """Name → hour."""
 
     name = "alarms"
-    kinds = keyed_kinds(
+    kinds = make_keyed_kinds(
         "alarms",
         Level.L0,
         capture_name="capture_alarm",

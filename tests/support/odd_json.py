@@ -6,7 +6,7 @@ import json
 import random
 from dataclasses import dataclass, field
 
-from takeback.adapters.formats.json_text import CommentedJsonDocument, Json5Document, JsoncDocument, JsonDocument
+from takeback.adapters.formats.json_document import CommentedJsonDocument, Json5Document, JsoncDocument, JsonDocument
 
 DIALECTS = (JsonDocument, CommentedJsonDocument, JsoncDocument, Json5Document)
 KEYS = ["a", "b", "c d", "e.f", "ü", "$x", "//", "a,b", "true"]

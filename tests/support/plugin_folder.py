@@ -6,7 +6,7 @@ import shutil
 from pathlib import Path
 
 import takeback
-from takeback.agents.plugin import plugin_files
+from takeback.agents.installation import build_plugin_files
 
 FOLDER = Path(__file__).parents[2] / "plugin"
 
@@ -19,7 +19,7 @@ def written(folder: Path) -> dict[str, str]:
 def write(folder: Path = FOLDER) -> None:
     """Make the folder anew."""
     shutil.rmtree(folder, ignore_errors=True)
-    for path, text in plugin_files(takeback.__version__).items():
+    for path, text in build_plugin_files(takeback.__version__).items():
         (folder / path).parent.mkdir(parents=True, exist_ok=True)
         (folder / path).write_text(text)
 

@@ -10,11 +10,11 @@ from collections.abc import Callable
 import pytest
 from tests.support.running import op, trip
 
-from takeback.counterfactual import Suites
 from takeback.errors import VerifierBroken
 from takeback.language import gate, read_candidate
 from takeback.state import KINDS, Level, State
 from takeback.verify import prove, round_trip, verify_json, verify_on
+from takeback.verify.suites import Suites
 from takeback.verify.trip import PASSED, Trial
 
 W = {"witness_key": "w"}

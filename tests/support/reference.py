@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import takeback
-from takeback.cli.commands import all_commands, load
+from takeback.cli.program import all_commands, load_commands
 
 PAGE = Path(__file__).parents[2] / "docs" / "reference.md"
 HEAD = """# Reference
@@ -56,7 +56,7 @@ What `from takeback import ...` gives; everything else may change without notice
 
 def commands() -> dict[str, Any]:
     """Every command by its full name."""
-    found = {name: load(listed.module)[name] for name, listed in all_commands().items()}
+    found = {name: load_commands(listed.module)[name] for name, listed in all_commands().items()}
     return dict(sorted(_below(found, "takeback")))
 
 

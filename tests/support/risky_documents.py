@@ -11,7 +11,7 @@ from typing import Any
 from tests.support.risky_settings import ABSENT, Case, cases, unknown
 
 from takeback.adapters.clients.init import init_clients
-from takeback.adapters.clients.risk import Risk
+from takeback.adapters.clients.risk_tables import Risk
 
 DOCUMENTS = {
     "claude-code": ".claude/settings.json",

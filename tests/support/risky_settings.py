@@ -6,8 +6,7 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from takeback.adapters.clients.claude_types import CHOICES, TYPES
-from takeback.adapters.clients.risk import Risk, RiskRule
-from takeback.adapters.clients.risk_tables import TABLES
+from takeback.adapters.clients.risk_tables import TABLES, Risk, RiskRule
 
 ABSENT = object()
 NOT_SETTINGS = ("hooks.**", "mcpServers.**", "mcp_servers.**", "mcp.**")

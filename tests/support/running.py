@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from takeback.language import read_candidate, read_program
-from takeback.runtime import Receipt, Witness, capture, forward, recover
+from takeback.runtime import Receipt, Witness, capture, recover, run_forward
 from takeback.state import Stage, State
 from takeback.verify import Trip, round_trip
 
@@ -26,7 +26,7 @@ def change(state: Plain, *mutation: Plain) -> Plain:
 
 def attempt(state: Plain, *mutation: Plain) -> tuple[State, Receipt]:
     """The state after a mutation, and its receipt."""
-    return forward(read_program(list(mutation), Stage.FORWARD, "mutation"), State.read(state))
+    return run_forward(read_program(list(mutation), Stage.FORWARD, "mutation"), State.read(state))
 
 
 def witness(state: Plain, *captures: Plain) -> Witness:

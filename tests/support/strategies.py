@@ -10,8 +10,8 @@ from typing import Any
 from hypothesis import strategies as st
 
 from takeback.language import Candidate, read_candidate, read_program
+from takeback.repair import invert_mutation
 from takeback.state import Stage, State
-from takeback.synthesize import invert
 
 CONFIG_KEYS = ("a", "b", "c.d", "e\\f")
 CONFIG_TARGETS = ("a", "b", "a.b", "a.b.a", "b.a", "c\\.d", "a.c\\.d", "e\\\\f")
@@ -165,7 +165,7 @@ forward_ops = st.one_of(
 )
 plain_mutations = st.lists(forward_ops, min_size=1, max_size=4)
 mutations = plain_mutations.map(lambda plain: read_program(plain, Stage.FORWARD, "mutation"))
-oracles = mutations.map(invert)
+oracles = mutations.map(invert_mutation)
 
 witness_keys = st.sampled_from(["w0", "w1", "w2"])
 capture_ops = st.one_of(

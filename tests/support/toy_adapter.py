@@ -6,12 +6,12 @@ The example of docs/adapters.md, and a subject of the conformance suite.
 from __future__ import annotations
 
 from takeback.adapters.directory import Directory
-from takeback.adapters.formats.document import patch
-from takeback.adapters.formats.json_text import JsonDocument
+from takeback.adapters.files_adapter import FilePlace
+from takeback.adapters.formats.document import patch_document
+from takeback.adapters.formats.json_document import JsonDocument
 from takeback.adapters.manifest import Manifest
-from takeback.adapters.place import FilePlace
 from takeback.errors import CannotSplice, InputError
-from takeback.harness.adapter import Broken, Reading, Unsayable
+from takeback.harness.adapter import Broken, NotExpressible, Reading
 from takeback.harness.images import FileChange, FileImage, Image
 from takeback.state import SURFACES, State
 
@@ -52,13 +52,13 @@ class ToyAdapter:
         found = {key: SURFACES[surface].write(state.part(surface)) for surface, key in KEYS.items()}
         return {key: value for key, value in found.items() if value}
 
-    def render(self, before: State, after: State) -> tuple[FileChange, ...] | Unsayable:
+    def render(self, before: State, after: State) -> tuple[FileChange, ...] | NotExpressible:
         image = self.read_as
         document = JsonDocument(b"{}\n" if image is None else image.content, str(self.directory.root / FILE))
         try:
-            data = patch(document, self._plain(before), self._plain(after)).data
+            data = patch_document(document, self._plain(before), self._plain(after)).data
         except CannotSplice as fault:
-            return Unsayable(FILE, str(fault))
+            return NotExpressible(FILE, str(fault))
         if image is not None and data == image.content:
             return ()
         return (FileChange(FILE, image, FileImage(data, 0o644 if image is None else image.mode)),)
@@ -72,7 +72,7 @@ class ToyAdapter:
         except InputError:
             return False
 
-    def remembered(self):
+    def list_remembered_files(self):
         return [] if self.read_as is None else [(FILE, self.read_as)]
 
     def image(self, path: str) -> Image | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from takeback.adapters.trust_workspace import trust_workspace
+from takeback.adapters.opener import trust_workspace
 
 
 def trust(root: Path) -> Path:

@@ -7,7 +7,7 @@ from tests.support.changes import mutation
 from takeback.state import ABSENT, State
 from takeback.state.slots import put_slots
 from takeback.undo import History, Plan, plan_redo, plan_undo
-from takeback.undo.recording import run_recorded, writes_between
+from takeback.undo.record import list_writes_between, run_and_record
 
 
 class World:
@@ -19,17 +19,17 @@ class World:
         self.count = 0
 
     def do(self, *ops):
-        recorded = run_recorded(mutation(*ops), self.state)
+        recorded = run_and_record(mutation(*ops), self.state)
         assert recorded.receipt.succeeded, recorded.receipt.reason
         return self._add(recorded.writes, recorded.state)
 
     def remove_by_hand(self, *slots):
         after = put_slots(self.state, [(slot, ABSENT) for slot in slots])
-        return self._add(writes_between(self.state, after), after)
+        return self._add(list_writes_between(self.state, after), after)
 
     def _add(self, writes, state):
         self.count += 1
-        self.history.add(self.count, self.history.grounded(writes))
+        self.history.add(self.count, self.history.with_parents(writes))
         self.state = state
         return self.count
 

@@ -27,6 +27,7 @@ from takeback import (
     NoInverse,
     Plan,
     Record,
+    RefusalReason,
     Refused,
     Stale,
     State,
@@ -35,7 +36,6 @@ from takeback import (
     Unchanged,
     Undone,
     Verdict,
-    Why,
     check_on_copy,
     diff,
     evolve,
@@ -49,7 +49,7 @@ from takeback import (
     read_candidate,
     verify,
 )
-from takeback.synthesize.models import ChatModel
+from takeback.repair.models import ChatModel
 
 
 def opening() -> None:
@@ -84,7 +84,7 @@ def applying(harness: Harness, candidate: Candidate) -> None:
             assert_type(result.entry, Record)
             assert_type(harness.undo(result), Undone | Discarded | Blocked | Gone | Stale | Refused)
         case Refused():
-            assert_type(result.why, Why)
+            assert_type(result.why, RefusalReason)
         case _:
             assert_never(result)
 

@@ -13,15 +13,15 @@ from tests.support.strategies import json_values
 import takeback
 from takeback.canonical import (
     check_text,
-    compact,
-    comparable,
     decode,
     digest,
     encode,
-    first_value_end,
+    find_value_end,
+    make_comparable,
     parse,
-    pretty,
     sha256,
+    write_compact,
+    write_pretty,
 )
 from takeback.errors import InputError, LimitError
 
@@ -29,12 +29,11 @@ SOURCE = Path(takeback.__file__).parent
 ON_THEIR_OWN = {
     "journal/content.py",
     "journal/search.py",
-    "agents/events.py",
-    "agents/quick.py",
-    "agents/under_way.py",
+    "agents/hook_events.py",
+    "agents/fast_hook.py",
+    "agents/running_tools.py",
     "adapters/last_look.py",
     "adapters/trust_record.py",
-    "journal/forms.py",
 }
 """Modules that read or write JSON text themselves: the journal, for its speed; the guard and what every
 hook asks, which load no more; and the search for a value as other programs may have written it."""
@@ -50,7 +49,7 @@ def test_canonical_text_sorts_keys_has_no_spaces_and_keeps_types_apart():
 
 @given(json_values)
 def test_both_canonical_forms_and_the_readable_ones_mean_the_same_value(value):
-    for text in (encode(value), encode(value, ascii_only=True), compact(value), pretty(value)):
+    for text in (encode(value), encode(value, ascii_only=True), write_compact(value), write_pretty(value)):
         again = parse(text, "text")
         assert encode(again) == encode(value)
     assert decode(encode(value)) == json.loads(encode(value))
@@ -67,13 +66,13 @@ def test_a_digest_is_the_sha_256_of_the_canonical_text():
 
 
 def test_readable_forms_keep_the_order_of_keys():
-    assert compact({"b": 1, "a": [1, 2]}) == '{"b":1,"a":[1,2]}'
-    assert pretty({"b": 1}, indent=None) == '{"b": 1}'
-    assert pretty({"b": {"a": 1}}).splitlines()[1] == '  "b": {'
+    assert write_compact({"b": 1, "a": [1, 2]}) == '{"b":1,"a":[1,2]}'
+    assert write_pretty({"b": 1}, indent=None) == '{"b": 1}'
+    assert write_pretty({"b": {"a": 1}}).splitlines()[1] == '  "b": {'
 
 
 @pytest.mark.parametrize("number", [float("nan"), float("inf")])
-@pytest.mark.parametrize("write", [encode, compact, pretty])
+@pytest.mark.parametrize("write", [encode, write_compact, write_pretty])
 def test_what_is_no_json_number_is_never_written(write, number):
     with pytest.raises(ValueError, match="JSON compliant"):
         write({"a": number})
@@ -138,12 +137,12 @@ def test_no_other_module_reads_or_writes_json_text(module):
 
 
 def test_where_the_first_value_of_a_text_ends():
-    assert first_value_end('{"a": 1} and more') == 8
-    assert first_value_end("prose") is None
-    assert first_value_end("[" * 100_000) is None
+    assert find_value_end('{"a": 1} and more') == 8
+    assert find_value_end("prose") is None
+    assert find_value_end("[" * 100_000) is None
 
 
 def test_plain_values_are_compared_by_type_and_content():
-    assert comparable({"b": 1, "a": 2}) == comparable({"a": 2, "b": 1})
-    assert comparable({"b": 1, "a": 2}, ordered=True) != comparable({"a": 2, "b": 1}, ordered=True)
-    assert len({comparable(one) for one in (1, 1.0, True, "1", float("inf"), None)}) == 6
+    assert make_comparable({"b": 1, "a": 2}) == make_comparable({"a": 2, "b": 1})
+    assert make_comparable({"b": 1, "a": 2}, ordered=True) != make_comparable({"a": 2, "b": 1}, ordered=True)
+    assert len({make_comparable(one) for one in (1, 1.0, True, "1", float("inf"), None)}) == 6

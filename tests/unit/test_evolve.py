@@ -7,15 +7,13 @@ from tests.support.changes import candidate, config, mutation, tool
 
 from takeback.adapters import open_memory
 from takeback.evolve import evolve, propose_mutation
-from takeback.harness import Applied, Refused, Why
-from takeback.harness.codec import candidate_of
+from takeback.harness import Applied, RefusalReason, Refused
+from takeback.harness.records import load_candidate_json
+from takeback.repair.attempt import Attempt, Rejected, build_attempt
+from takeback.repair.synthesizer import make_method, parse_spec
 from takeback.state import State
-from takeback.synthesize.attempt import Attempt, attempt_from
-from takeback.synthesize.method import method_of
-from takeback.synthesize.reply import Rejected
-from takeback.synthesize.spec import parse_spec
 
-ORACLE = method_of(parse_spec("oracle"), None)
+ORACLE = make_method(parse_spec("oracle"), None)
 
 
 @pytest.fixture
@@ -24,7 +22,7 @@ def harness():
 
 
 def test_a_good_proposal_is_applied_as_it_came(harness):
-    proposal = attempt_from(candidate(config("a", 1)).to_json())
+    proposal = build_attempt(candidate(config("a", 1)).to_json())
     done = evolve(harness, lambda _: proposal, ORACLE, note="as it came")
     assert (done.applied, done.repair) == (True, None)
     assert harness.journal.get(done.result.entry.number).payload["note"] == "as it came"
@@ -32,11 +30,11 @@ def test_a_good_proposal_is_applied_as_it_came(harness):
 
 def test_a_proposal_that_cannot_be_taken_back_is_repaired_with_its_mutation_locked(harness):
     bad = {"mutation": [tool("grep")], "witness": [], "recovery": [{"op_type": "unregister_tool", "target": "grep"}]}
-    done = evolve(harness, lambda _: attempt_from(bad), ORACLE)
+    done = evolve(harness, lambda _: build_attempt(bad), ORACLE)
     assert done.verdict.grade.value == "refuted"
     assert done.repair.source == "oracle"
     assert isinstance(done.result, Applied)
-    recorded = candidate_of(harness.journal, done.result.entry)
+    recorded = load_candidate_json(harness.journal, done.result.entry)
     assert recorded["mutation"] == bad["mutation"]
     harness.undo(done.result.entry.id)
     assert harness.state.write()["tools"]["grep"]["id"] == "old"
@@ -53,7 +51,7 @@ def test_the_proposer_sees_the_present_state(harness):
 
     def propose(state):
         seen.append(state)
-        return attempt_from(candidate(config("a", 1)).to_json())
+        return build_attempt(candidate(config("a", 1)).to_json())
 
     evolve(harness, propose, ORACLE)
     assert seen == [State.read({"tools": {"grep": {"id": "old"}}})]
@@ -77,12 +75,12 @@ def test_drift_is_refused_by_the_loop_too(harness):
     harness.adapter.edit(State.read({"config": {"a": "by hand"}}))
     done = evolve(harness, propose_mutation(mutation(config("a", 1))), ORACLE)
     assert isinstance(done.result, Refused)
-    assert done.result.why is Why.DRIFT
+    assert done.result.why is RefusalReason.DRIFT
     assert done.to_json()["refused"]
 
 
 def _unrepaired():
-    from takeback.synthesize.loop import Repair
+    from takeback.repair.loop import Repair
     from takeback.verify import Grade, Verdict
 
     return Repair(None, Verdict(admitted=False, grade=Grade.REFUTED, rule="proof", language="L1"))

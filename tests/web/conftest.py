@@ -14,13 +14,13 @@ from tests.support.trusted import trust
 
 from takeback.adapters import open_workspace
 from takeback.adapters.clients.init import init_clients
-from takeback.cli.demo_harness import CHANGES, write_harness
-from takeback.harness.codec import change_draft
+from takeback.cli.demo import CHANGES, write_harness
 from takeback.harness.ledger import Ledger
+from takeback.harness.records import draft_change
 from takeback.journal import Draft, open_journal
 from takeback.language import read_program
+from takeback.repair import invert_mutation
 from takeback.state import ABSENT, Stage
-from takeback.synthesize import invert
 from takeback.undo import Write
 from takeback.verify import verify
 
@@ -79,7 +79,7 @@ def begun(root):
     init_clients(root)
     with open_workspace(root, hold=False) as harness:
         for note, ops in CHANGES:
-            change = invert(read_program(ops, Stage.FORWARD, "change"))
+            change = invert_mutation(read_program(ops, Stage.FORWARD, "change"))
             assert harness.apply(change, note=note, by="claude").entry
 
 
@@ -115,7 +115,7 @@ def filled(root, number):
             about = {"candidate": change.to_json(), "evidence": verify(change).to_json(), "forced": False, "ties": []}
             about |= {"note": f"step {at}", "by": ("tuner", "claude")[at % 2], "effect": ["next session"]}
             write = Write(("config", "env", key), known.get(key, ABSENT), value)
-            drafts += [change_draft("apply", [write], about), Draft("commit", {"entry": at + 2})]
+            drafts += [draft_change("apply", [write], about), Draft("commit", {"entry": at + 2})]
             known[key] = value
             if len(drafts) >= BATCH or at == number - 2:
                 journal.append(drafts)

@@ -10,7 +10,7 @@ from tests.web.conftest import served
 from tests.web.test_page import faults_of
 
 from takeback.adapters import open_workspace
-from takeback.adapters.workspace.init import init_workspace
+from takeback.adapters.workspace.adapter import init_workspace
 from takeback.state import State
 
 RESULTS = Path(__file__).parents[2] / "results" / "first"

@@ -20,13 +20,13 @@ from typer.testing import CliRunner
 
 from takeback.adapters import open_workspace
 from takeback.adapters.clients.init import init_clients
-from takeback.adapters.workspace.init import init_workspace
+from takeback.adapters.workspace.adapter import init_workspace
 from takeback.cli import app
-from takeback.cli.demo_harness import CHANGES, LOOKS_RIGHT, THIRD, write_harness
+from takeback.cli.demo import CHANGES, LOOKS_RIGHT, THIRD, write_harness
 from takeback.journal import postgres, sql, sqlite
 from takeback.language import read_program
+from takeback.repair import invert_mutation
 from takeback.state import Stage, State
-from takeback.synthesize import invert
 
 ROOT = Path(__file__).parents[2]
 IMAGES = ROOT / "docs" / "images"
@@ -70,7 +70,7 @@ def story(chromium, fixed, tmp_path):
         forced = harness.apply(LOOKS_RIGHT, force=True, note="a server, tried in haste", by="claude").entry
         harness.undo(forced, by="ann")
         for note, ops in CHANGES:
-            harness.apply(invert(read_program(ops, Stage.FORWARD, "change")), note=note, by="claude")
+            harness.apply(invert_mutation(read_program(ops, Stage.FORWARD, "change")), note=note, by="claude")
         (root / "CLAUDE.md").write_text((root / "CLAUDE.md").read_text() + "- Ask before a deploy.\n")
         harness.adopt("tuned by hand", by="ann")
         third = next(entry for entry in harness.log() if entry.note == CHANGES[THIRD][0])

@@ -14,12 +14,12 @@ from typing import Any, Final
 
 from takeback.adapters import open_memory
 from takeback.harness import Applied, Harness
-from takeback.harness.bisecting import Bisection, LiveEntries, Trials, Try, bisect
+from takeback.harness.bisect import Bisection, LiveEntries, Trials, Try, find_breaking_entries
 from takeback.language import read_program
+from takeback.repair.oracle import invert_mutation
 from takeback.state import Stage, State
-from takeback.synthesize.oracle import invert
 from takeback.undo import Plan
-from takeback.undo.recording import run_recorded
+from takeback.undo.record import run_and_record
 from takeback_lab.random_changes import EVERY, random_base, random_op
 
 SHORTEST: Final = 8
@@ -70,13 +70,13 @@ def plant(number: int, seed: int) -> Planted:
 def _random_ops(rng: random.Random, harness: Harness) -> list[Any]:
     while True:
         ops = [random_op(rng, harness.state, EVERY)]
-        if run_recorded(read_program(ops, Stage.FORWARD, "history"), harness.state).receipt.succeeded:
+        if run_and_record(read_program(ops, Stage.FORWARD, "history"), harness.state).receipt.succeeded:
             return ops
 
 
 def _applied(harness: Harness, ops: list[Any]) -> int:
     mutation = read_program(ops, Stage.FORWARD, "history")
-    done = harness.apply(invert(mutation, harness.state), force=True)
+    done = harness.apply(invert_mutation(mutation, harness.state), force=True)
     if not isinstance(done, Applied):
         raise AssertionError(f"a change that runs was not made: {done}")  # noqa: TRY004 - no wrong type was given
     return done.entry.entry
@@ -118,7 +118,7 @@ def ddmin(entries: Sequence[int], broken: Try) -> Bisection:
     return Bisection(tuple(here), trial.count)
 
 
-WAYS: Final = {"takeback": bisect, "over time": over_time, "ddmin": ddmin}
+WAYS: Final = {"takeback": find_breaking_entries, "over time": over_time, "ddmin": ddmin}
 
 
 def search(number: int, seed: int) -> dict[str, Any]:

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeVar
 
-from takeback.synthesize.method import Method
-from takeback.synthesize.models import ChatModel
+from takeback.repair.models import ChatModel
+from takeback.repair.synthesizer import Method
 from takeback_lab.report.table import Table
 
 if TYPE_CHECKING:

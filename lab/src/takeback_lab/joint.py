@@ -13,9 +13,9 @@ from typing import Any, Final
 
 from takeback.errors import InputError
 from takeback.language import Candidate, Program
-from takeback.synthesize.attempt import Attempt, read_proposal
-from takeback.synthesize.loop import Judge, Repair
-from takeback.synthesize.models import Account, ChatModel, Request
+from takeback.repair.attempt import Attempt, read_proposal
+from takeback.repair.loop import Judge, Repair
+from takeback.repair.models import Account, ChatModel, Request
 from takeback.verify import Verdict
 
 MAX_PROPOSALS: Final = 64

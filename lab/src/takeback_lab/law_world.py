@@ -10,19 +10,19 @@ from typing import Any
 from takeback.adapters import open_memory
 from takeback.canonical import encode
 from takeback.harness import Adopted, Applied, Refused
-from takeback.harness.codec import writes_of
+from takeback.harness.records import load_record_writes
 from takeback.language import Candidate
 from takeback.language.program import read_program
+from takeback.repair.oracle import invert_mutation
 from takeback.state import ABSENT, Level, Operation, Stage, State
 from takeback.state.chain import Link
 from takeback.state.parts import is_part
-from takeback.state.slots import Slot, get_slot, placed_state, put_slots
+from takeback.state.slots import Slot, get_slot, put_slots, transfer_places
 from takeback.state.values import freeze, thaw
-from takeback.synthesize.oracle import invert
-from takeback.undo import Write, relied_on
-from takeback.undo.recording import run_recorded
+from takeback.undo import Write, find_dependencies
+from takeback.undo.record import run_and_record
 from takeback.verify import verify
-from takeback.verify.sampled import rejected
+from takeback.verify.sampled import reject_candidate
 from takeback.verify.verdict import Code, Reason, Verdict
 from takeback_lab.naive import NaiveEntry, Plain, Step, begin, changed_group, is_vacant, replay
 from takeback_lab.naive_parts import Written, lengths
@@ -94,19 +94,19 @@ class World:
         rng = self.rng
         raw = [random_op(rng, self.state, self.focus) for _ in range(rng.choice((1, 1, 1, 2, 3)))]
         mutation = read_program(raw, Stage.FORWARD, "mutation")
-        recorded = run_recorded(mutation, self.state)
+        recorded = run_and_record(mutation, self.state)
         if not recorded.receipt.succeeded:
             return None
         entry = self._entry(mutation)
-        ties = relied_on(self.harness.ledger.history, recorded.writes)
-        return PossibleChange(raw, invert(mutation), entry, ties)
+        ties = find_dependencies(self.harness.ledger.history, recorded.writes)
+        return PossibleChange(raw, invert_mutation(mutation), entry, ties)
 
     def _entry(self, mutation: tuple[Operation, ...]) -> NaiveEntry:
         number = 2**40
         steps: list[Step] = []
         state = self.state
         for op in mutation:
-            recorded = run_recorded((op,), state)
+            recorded = run_and_record((op,), state)
             data = replay(self.start, [*self.live(), NaiveEntry(number, tuple(steps))])[0]
             steps += _steps(op, recorded.writes, recorded.state, data)
             state = recorded.state
@@ -133,7 +133,7 @@ class World:
         slot = self.rng.choice(slots)
         content = get_slot(self.state, slot)
         told = self._group_by_hand(content) if slot[-1] == "hooks" else {}
-        actual = placed_state(self._by_hand(slot, content, told), self.state)
+        actual = transfer_places(self._by_hand(slot, content, told), self.state)
         if actual == self.state:
             return None
         self.harness.adapter.edit(actual)
@@ -147,7 +147,11 @@ class World:
 
     def forget(self, numbers: frozenset[int]) -> None:
         """Forget what entries captured; what is in place stays, for nothing else has it."""
-        writes = [w for number in numbers for w in writes_of(self.harness.journal, self.harness.journal.get(number))]
+        writes = [
+            w
+            for number in numbers
+            for w in load_record_writes(self.harness.journal, self.harness.journal.get(number))
+        ]
         self._forgotten |= {write.slot for write in writes}
         self.harness.forget(*self.names(numbers))
 
@@ -158,7 +162,7 @@ class World:
     def sound(self) -> bool:
         """Whether the journal is whole and adds up to the state."""
         harness = self.harness
-        return bool(harness.journal.check().whole and harness.ledger.replayed() == self.state)
+        return bool(harness.journal.check().whole and harness.ledger.replay_state() == self.state)
 
     def _by_hand(self, slot: Slot, content: Any, told: Plain) -> State:
         """The state with something edited by hand: mostly changed or moved, at times removed."""
@@ -298,4 +302,4 @@ def _places(state: State) -> dict[tuple[str, ...], Any]:
 
 def _unverified(candidate: Candidate) -> Verdict:
     """Changes are forced: what is tested here is undo, not admission."""
-    return rejected([Reason(Code.TIMEOUT, "not verified")], "proof", Level.L2, candidate)
+    return reject_candidate([Reason(Code.TIMEOUT, "not verified")], "proof", Level.L2, candidate)

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from takeback.canonical import encode, parse, pretty
+from takeback.canonical import encode, parse, write_pretty
 from takeback.errors import InputError, LockChanged
 
 PARTS = ("tasks", "seeds", "suites", "prompts", "model", "analysis")
@@ -80,7 +80,7 @@ def check(lock: Lock, parts: Mapping[str, Any]) -> None:
 
 def write_lock(lock: Lock, path: Path) -> None:
     """Write a lock as a JSON file, whole or not at all."""
-    write_whole(path, (pretty(lock.to_json()) + "\n").encode())
+    write_whole(path, (write_pretty(lock.to_json()) + "\n").encode())
 
 
 def read_lock(path: Path) -> Lock:

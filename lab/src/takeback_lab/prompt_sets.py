@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from takeback.diagnose.feedback import register_templates
-from takeback.synthesize.prompting import GUIDED, PromptSource, register_prompts
+from takeback.repair.diagnosis import register_templates
+from takeback.repair.prompts import GUIDED, PromptSource, register_prompts
 
 FIRST: Final = "v2"
 """The version of the first recordings: requests are named without regard to the order of a schema's properties."""

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from takeback.errors import TakebackError
-from takeback.synthesize.models.recording import has_recording, replies_digest
+from takeback.repair.models.replies import digest_replies, has_recording
 from takeback_lab.experiments.recorded import FIRST, check_frozen_file, recorded_folder
 from takeback_lab.lock import read_json, read_lock
 from takeback_lab.manifest import LOCK, RESULT, SUPERSEDED, Problem
@@ -64,7 +64,7 @@ def _recording_problems(folder: Path) -> list[Problem]:
 
 def _compared(folder: Path, wanted: Any, says: str) -> list[Problem]:
     try:
-        found = replies_digest(folder)
+        found = digest_replies(folder)
     except TakebackError as fault:
         return [Problem("altered", str(folder), str(fault))]
     if found == wanted:
@@ -84,4 +84,4 @@ def _rests_on(run: Path) -> str | None:
 def _shipped() -> set[str]:
     base = recorded_folder()
     folders = [one for parent in (base, base / FIRST) if parent.is_dir() for one in parent.iterdir()]
-    return {replies_digest(one) for one in folders if has_recording(one)}
+    return {digest_replies(one) for one in folders if has_recording(one)}

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from takeback.canonical import pretty
+from takeback.canonical import write_pretty
 from takeback.errors import InputError
 from takeback_lab.lock import Lock, digest_of, read_json, write_lock, write_whole
 from takeback_lab.manifest import (
@@ -89,7 +89,7 @@ def _same_run(folder: Path, result: Result, files: Mapping[str, bytes]) -> bool:
 
 
 def _pretty(value: object) -> bytes:
-    return (pretty(value, sort_keys=True) + "\n").encode()
+    return (write_pretty(value, sort_keys=True) + "\n").encode()
 
 
 def _check_name(folder: Path, name: str) -> None:

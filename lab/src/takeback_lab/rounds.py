@@ -12,12 +12,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from takeback.canonical import compact, parse
+from takeback.canonical import parse, write_compact
 from takeback.errors import InputError, RecordingError
-from takeback.synthesize.method import method_of
-from takeback.synthesize.models import RecordingModel, Reply, Request, Usage
-from takeback.synthesize.models.recording import has_recording, read_lines
-from takeback.synthesize.spec import Spec
+from takeback.repair.models import RecordingModel, Reply, Request, Usage
+from takeback.repair.models.replies import has_recording, read_lines
+from takeback.repair.synthesizer import Spec, make_method
 from takeback_lab.engines import FinishedUnits, UnitEngine, Work
 from takeback_lab.experiment import Asked, Experiment
 
@@ -92,7 +91,7 @@ def progress_of(
     unanswered = Unanswered(model)
     done: dict[str, Any] = {}
     with RecordingModel(unanswered, folder) as recorded:
-        asked = Asked(recorded, method_of(Spec("replay"), recorded), model)
+        asked = Asked(recorded, make_method(Spec("replay"), recorded), model)
         for key, unit in plan.units().items():
             try:
                 done[key] = experiment.run(unit, asked)
@@ -105,7 +104,7 @@ def write_pending(folder: Path, requests: list[Request]) -> Path:
     """Write the requests of a round as JSON lines: each by its digest, and as a batch service takes it."""
     path = folder / PENDING
     lines = [
-        compact(
+        write_compact(
             {
                 "digest": request.digest(),
                 "request": request.to_json(),

@@ -10,22 +10,20 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from takeback.canonical import compact
+from takeback.canonical import write_compact
 from takeback.cli.inputs import read_level
 from takeback.cli.output import emit, finish, out
 from takeback.cli.repair import show_repair
-from takeback.cli.revealing import mask_value
-from takeback.cli.synthesizers import Opened, opened, plain_replay, read_rule
+from takeback.cli.secrets import mask_value
+from takeback.cli.synthesizers import Opened, is_plain_replay, open_synthesizer, read_rule
 from takeback.errors import InputError
 from takeback.evolve import Propose
+from takeback.repair.attempt import Attempt, build_attempt, read_proposal
+from takeback.repair.loop import Repair, Settings, make_judge, repair_with_portfolio
+from takeback.repair.models import ChatModel, Sampling
+from takeback.repair.prompts import VERSION
+from takeback.repair.synthesizer import parse_spec
 from takeback.state import Level, State
-from takeback.synthesize.attempt import Attempt, attempt_from, read_proposal
-from takeback.synthesize.judging import judge_for
-from takeback.synthesize.loop import Repair, Settings
-from takeback.synthesize.models import ChatModel, Sampling
-from takeback.synthesize.portfolio import repair_with_portfolio
-from takeback.synthesize.prompting import VERSION
-from takeback.synthesize.spec import parse_spec
 from takeback_lab.experiments.draws import first_seed
 from takeback_lab.experiments.recorded import first_runs
 from takeback_lab.experiments.turn0 import FIRST, improvement, proposal_request
@@ -47,7 +45,7 @@ def proposer_for_task(name: str, model: ChatModel | None, sampling: Sampling) ->
 
     def propose(_: object) -> Attempt:
         if model is None:
-            return attempt_from({"mutation": list(task.reference)})
+            return build_attempt({"mutation": list(task.reference)})
         return read_proposal(model.complete(proposal_request(task, model.name, sampling, FIRST)))
 
     return propose, task.instruction
@@ -68,7 +66,7 @@ def search_task(
 ) -> None:
     """Search the best proposal for a task that can be taken back, and print it."""
     task = get(name)
-    shipped = plain_replay(parse_spec(synthesizer))
+    shipped = is_plain_replay(parse_spec(synthesizer))
     settings = replace(
         settings,
         level=Level.L1 if shipped and language is None else read_level(language),
@@ -76,7 +74,7 @@ def search_task(
         prompts=FIRST_PROMPTS if shipped else VERSION,
     )
     read_rule(rule)
-    with opened(synthesizer, record, threads) as found:
+    with open_synthesizer(synthesizer, record, threads) as found:
         if found.model is None:
             raise InputError(
                 "--synthesizer", found=synthesizer, expected="a model: openai:MODEL, local or replay[:DIR]"
@@ -95,7 +93,7 @@ def run_joint(task: Task, found: Opened, count: int, settings: Settings, rule: s
     if model is None:
         raise InputError("--synthesizer", found=str(found.spec), expected="a model")
     nominal = State.read(task.state, task.id)
-    judge = judge_for(rule, settings.level, nominal)
+    judge = make_judge(rule, settings.level, nominal)
     first = proposal_request(task, model.name, settings.sampling, FIRST)
 
     def mend(attempt: Any) -> Repair:
@@ -118,7 +116,7 @@ def _show(task: Task, search: Joint) -> None:
     for proposal in search.proposals:
         word = "can be taken back" if proposal.candidate is not None else "cannot be taken back"
         out.print(f"proposal {proposal.number}: gain {proposal.gain}, {word}", style="bold")
-        out.print(f"  {compact(mask_value(proposal.attempt.raw))}")
+        out.print(f"  {write_compact(mask_value(proposal.attempt.raw))}")
         if proposal.attempt.rejected is not None:
             out.print(f"  {proposal.attempt.rejected.shortfall}: {proposal.attempt.rejected.detail}")
         if proposal.mended is not None:

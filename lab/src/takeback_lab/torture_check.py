@@ -7,9 +7,9 @@ from typing import Any
 
 from takeback.adapters.directory import TEMPORARY
 from takeback.harness import Harness
-from takeback.harness.codec import candidate_of, writes_of
+from takeback.harness.records import load_candidate_json, load_record_writes
 from takeback.journal import ENTRY_KINDS, Record
-from takeback.journal.encoding import encode
+from takeback.journal.content import encode
 from takeback.state import ABSENT, SURFACES
 from takeback.state.slots import dump_state
 from takeback_lab.naive import NaiveEntry, Plain, Step, begin, finish, replay
@@ -65,9 +65,9 @@ def leftovers(directory: Path) -> list[str]:
 
 
 def _entry(harness: Harness, record: Record) -> NaiveEntry:
-    candidate = candidate_of(harness.journal, record) or {}
+    candidate = load_candidate_json(harness.journal, record) or {}
     steps: list[Step] = []
-    for op, write in zip(candidate["mutation"], writes_of(harness.journal, record), strict=True):
+    for op, write in zip(candidate["mutation"], load_record_writes(harness.journal, record), strict=True):
         content = None if write.after is ABSENT else SURFACES[write.slot[0]].slot_to_json(write.after)
         item = content if isinstance(content, dict) else {}
         place = _place(item) if op["op_type"] in {"add_middleware", "add_listener"} else None
@@ -113,7 +113,7 @@ def wrongs(harness: Harness, directory: Path, acknowledged: set[str]) -> list[st
     data, failed = replay(naive_state(harness), live)
     if failed or snapshot(data) != snapshot(harness.state.write()):
         found.append(f"the state is not the replay of what is committed ({failed})")
-    if harness.ledger.replayed() != harness.state:
+    if harness.ledger.replay_state() != harness.state:
         found.append("the state is not what the records add up to")
     before = (harness.ledger.head, harness.state.digest(), _files(directory))
     harness.recover()

@@ -12,8 +12,8 @@ from typing import Any, NoReturn
 from takeback.adapters import open_workspace
 from takeback.errors import InputError, TakebackError
 from takeback.harness import Applied, Harness, Undone
-from takeback.journal.failpoint import armed
-from takeback.synthesize import invert
+from takeback.journal.failpoint import arm_failpoints
+from takeback.repair import invert_mutation
 from takeback_lab.torture_faults import Faults
 from takeback_lab.torture_work import random_mutation
 
@@ -52,7 +52,7 @@ def child(orders: Orders, faults: Faults, pipe: int) -> NoReturn:
 
     code = 0
     try:
-        with armed(probe):
+        with arm_failpoints(probe):
             harness = open_workspace(orders.root, journal=orders.journal)
             strike = faults.probe(orders.fault, harness, rng)
             _work(harness, rng, pipe, failing=orders.fault is not None)
@@ -79,7 +79,7 @@ def _work(harness: Harness, rng: random.Random, pipe: int, *, failing: bool) -> 
 
 def _one_change(harness: Harness, rng: random.Random) -> Any:
     if rng.random() >= TAKING_BACK:
-        return harness.apply(invert(random_mutation(rng, harness.state)))
+        return harness.apply(invert_mutation(random_mutation(rng, harness.state)))
     entries = [record for record in harness.ledger.entries() if record.kind in {"apply", "undo"}][:RECENT]
     record = rng.choice(entries) if entries else None
     if record is None:

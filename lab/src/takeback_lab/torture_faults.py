@@ -19,7 +19,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final
 
-from takeback.journal.sqlite_file import beside
+from takeback.journal.sqlite_files import name_companion
 
 ROOT_USER: Final = 0
 DISK: Final = "16m"
@@ -90,7 +90,7 @@ class Faults:
 def _cut(store: Any, url: str) -> None:
     """Make a store lose its lock: end its connection from another one, or remove the file that it locked."""
     if "://" not in url:
-        beside(Path(url), ".lock").unlink(missing_ok=True)
+        name_companion(Path(url), ".lock").unlink(missing_ok=True)
         return
     import psycopg  # noqa: PLC0415 - only with the extra, and only here
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from takeback.language import Program
 from takeback.language.program import read_program
-from takeback.runtime import forward
+from takeback.runtime import run_forward
 from takeback.state import Stage, State
 from takeback_lab.random_changes import random_op
 
@@ -41,5 +41,5 @@ def random_mutation(rng: random.Random, state: State) -> Program:
             path = f"new{rng.randrange(10**6)}/sub/file"
             raw.append({"op_type": "write_file", "target": path, "value": {"content": f"{path}\n"}})
         mutation = read_program(raw, Stage.FORWARD, "mutation")
-        if forward(mutation, state)[1].succeeded:
+        if run_forward(mutation, state)[1].succeeded:
             return mutation

@@ -19,7 +19,7 @@ from pathlib import Path
 
 from takeback.canonical import encode
 from takeback.harness import Adopted, Applied, Undone
-from takeback.state.slots import whole_of
+from takeback.state.slots import find_containing_slot
 from takeback.undo import Blocked, Gone, Plan
 from takeback_lab.law_world import World, reading
 from takeback_lab.naive import NaiveEntry, Plain, finish, replay
@@ -165,7 +165,7 @@ def _said_gone(world: World, found: LawFindings, outcome: object) -> bool:
     if not isinstance(outcome, Gone):
         return False
     found.gone += 1
-    for slot in map(whole_of, outcome.slots):
+    for slot in map(find_containing_slot, outcome.slots):
         if not world.is_forgotten(slot):
             found.violation(f"{slot} is called gone, but nothing was forgotten there")
     _compare(world, found, "after an answer that something is gone")

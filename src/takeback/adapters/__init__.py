@@ -1,6 +1,6 @@
-"""What harnesses are bound to: memory, a workspace directory; and the formats their files are written in.
+"""The adapters that bind harnesses to memory or to a directory, and the formats of their files.
 
-Names are imported when they are first used: the guard in front of an agent's edits has no time for what it needs not.
+Names are imported when they are first used: the guard in front of an agent's edits must load little.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ if TYPE_CHECKING:
     from typing import Any
 
     from takeback.adapters.memory import MemoryAdapter, open_memory
-    from takeback.adapters.open_by_manifest import open_workspace
-    from takeback.adapters.registry import adapter_named, adapter_names
+    from takeback.adapters.opener import open_workspace
+    from takeback.adapters.registry import find_adapter, list_adapter_names
     from takeback.adapters.workspace import WorkspaceAdapter, init_workspace
     from takeback.harness.adapter import Adapter, FileAdapter, LiveAdapter
 
@@ -23,17 +23,17 @@ __all__ = [
     "LiveAdapter",
     "MemoryAdapter",
     "WorkspaceAdapter",
-    "adapter_named",
-    "adapter_names",
+    "find_adapter",
     "init_workspace",
+    "list_adapter_names",
     "open_memory",
     "open_workspace",
 ]
 
 _HOMES = {
     "takeback.adapters.memory": ("MemoryAdapter", "open_memory"),
-    "takeback.adapters.open_by_manifest": ("open_workspace",),
-    "takeback.adapters.registry": ("adapter_named", "adapter_names"),
+    "takeback.adapters.opener": ("open_workspace",),
+    "takeback.adapters.registry": ("find_adapter", "list_adapter_names"),
     "takeback.adapters.workspace": ("WorkspaceAdapter", "init_workspace"),
     "takeback.harness.adapter": ("Adapter", "FileAdapter", "LiveAdapter"),
 }

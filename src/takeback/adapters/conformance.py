@@ -17,9 +17,9 @@ from takeback.errors import HarnessError
 from takeback.harness.adapter import FileAdapter, Leftovers, LiveAdapter, Place
 from takeback.harness.harness import Harness
 from takeback.harness.images import FileChange
-from takeback.harness.results import Adopted, Applied, Discarded, Refused, Undone, Why
+from takeback.harness.outcomes import Adopted, Applied, Discarded, RefusalReason, Refused, Undone
 from takeback.journal.conformance import ConformanceError
-from takeback.journal.failpoint import armed
+from takeback.journal.failpoint import arm_failpoints
 from takeback.language import Candidate
 from takeback.state import SURFACES
 
@@ -90,14 +90,14 @@ def _expect(condition: bool, message: str) -> None:
         raise ConformanceError(message)
 
 
-def _apply(harness: Harness, change: Candidate) -> str:
+def _apply_change(harness: Harness, change: Candidate) -> str:
     done = harness.apply(change)
     if not isinstance(done, Applied):
         raise ConformanceError(f"a change is refused: {done.message}")
     return done.entry.id
 
 
-def _bytes(subject: Subject) -> dict[str, tuple[bytes, int]]:
+def _read_bytes(subject: Subject) -> dict[str, tuple[bytes, int]]:
     if subject.root is None:
         return {}
     return {
@@ -108,7 +108,7 @@ def _bytes(subject: Subject) -> dict[str, tuple[bytes, int]]:
 
 
 def is_of_one_kind(subject: Subject) -> None:
-    """It changes files by images or live things by a call, not both, and has a name."""
+    """Check that it changes files by images or live things by a call, not both, and has a name."""
     with closing(subject.open()) as harness:
         adapter = harness.adapter
         kinds = isinstance(adapter, FileAdapter) + isinstance(adapter, LiveAdapter)
@@ -117,7 +117,7 @@ def is_of_one_kind(subject: Subject) -> None:
 
 
 def says_which_surfaces_it_stores(subject: Subject) -> None:
-    """It stores something, and only surfaces there are; changes of others are refused before anything happens."""
+    """Check that it stores only known surfaces, at least one, and refuses changes of others beforehand."""
     with closing(subject.open()) as harness:
         stored = harness.adapter.surfaces
         _expect(bool(stored), "it stores no surface")
@@ -128,10 +128,10 @@ def says_which_surfaces_it_stores(subject: Subject) -> None:
 
 
 def reads_back_what_it_wrote(subject: Subject) -> None:
-    """After each change the harness is clean, and another process finds the same state."""
+    """Check that after each change the harness is clean, and another process finds the same state."""
     with closing(subject.open()) as harness:
         for change in subject.changes:
-            _apply(harness, change)
+            _apply_change(harness, change)
             _expect(harness.status().clean, f"not clean after a change: {harness.status()}")
         with closing(subject.open()) as again:
             _expect(again.state == harness.state, "another process finds another state")
@@ -139,41 +139,41 @@ def reads_back_what_it_wrote(subject: Subject) -> None:
 
 
 def looking_changes_nothing(subject: Subject) -> None:
-    """Opening, status and planning leave every byte as it is."""
+    """Check that opening, status and planning leave every byte as it is."""
     with closing(subject.open()) as harness:
-        entry = _apply(harness, subject.changes[0])
-        before, head = _bytes(subject), harness.ledger.head
+        entry = _apply_change(harness, subject.changes[0])
+        before, head = _read_bytes(subject), harness.ledger.head
         harness.status()
         harness.plan_undo(entry)
         with closing(subject.open()) as again:
             again.status()
-        _expect(_bytes(subject) == before, "looking changed a file")
+        _expect(_read_bytes(subject) == before, "looking changed a file")
         _expect(harness.ledger.head == head, "looking wrote to the journal")
 
 
 def undo_gives_back_every_byte(subject: Subject) -> None:
-    """Each change alone, then all of them: undone with nothing in between, every file is as it was."""
+    """Check that undoing each change alone, then all of them, gives back every byte."""
     with closing(subject.open()) as harness:
-        first = _bytes(subject)
+        first = _read_bytes(subject)
         for change in subject.changes:
-            entry = _apply(harness, change)
+            entry = _apply_change(harness, change)
             _expect(isinstance(harness.undo(entry), Undone), "an undo is not done")
-            _expect(_bytes(subject) == first, "undo did not give back every byte")
-        entries = [_apply(harness, change) for change in subject.changes]
+            _expect(_read_bytes(subject) == first, "undo did not give back every byte")
+        entries = [_apply_change(harness, change) for change in subject.changes]
         for entry in reversed(entries):
             harness.undo(entry)
-        _expect(_bytes(subject) == first, "undoing several did not give back every byte")
+        _expect(_read_bytes(subject) == first, "undoing several did not give back every byte")
 
 
 def takes_back_the_first_and_keeps_the_rest(subject: Subject) -> None:
-    """Undo of the first of two changes equals the second alone, and redo brings it back."""
+    """Check that undo of the first of two changes equals the second alone, and redo brings it back."""
     with closing(subject.open()) as harness:
         one, two = subject.changes[:2]
-        entry = _apply(harness, two)
+        entry = _apply_change(harness, two)
         alone = harness.state
         harness.undo(entry)
-        first = _apply(harness, one)
-        _apply(harness, two)
+        first = _apply_change(harness, one)
+        _apply_change(harness, two)
         both = harness.state
         harness.undo(first)
         _expect(harness.state == alone, "undo of the first is not the second alone")
@@ -183,13 +183,13 @@ def takes_back_the_first_and_keeps_the_rest(subject: Subject) -> None:
 
 
 def shows_edits_by_hand_and_takes_them_back(subject: Subject) -> None:
-    """An edit by hand is drift, never overwritten, can be adopted, and undone byte for byte."""
+    """Check that an edit by hand is drift, never overwritten, can be adopted, and undone byte for byte."""
     if subject.edit is None:
         raise NotProvidedFor("the subject does not say how to edit by hand")
     with closing(subject.open()) as harness:
-        before = _bytes(subject)
+        before = _read_bytes(subject)
         subject.edit()
-        edited = _bytes(subject)
+        edited = _read_bytes(subject)
         _expect(bool(harness.status().drift), "an edit by hand is not seen")
         drift = harness.status().drift
         outcome = harness.apply(subject.changes[0])
@@ -197,36 +197,36 @@ def shows_edits_by_hand_and_takes_them_back(subject: Subject) -> None:
             _expect(harness.status().drift == drift, "a change beside an edit by hand took it in, or lost it")
             harness.undo(outcome.entry.id)
         else:
-            _expect(outcome.why is Why.DRIFT, "a change over an edit by hand is refused without saying so")
-        _expect(_bytes(subject) == edited, "an edit by hand was overwritten")
+            _expect(outcome.why is RefusalReason.DRIFT, "a change over an edit by hand is refused without saying so")
+        _expect(_read_bytes(subject) == edited, "an edit by hand was overwritten")
         adopted = harness.adopt()
         if not isinstance(adopted, Adopted):
             raise ConformanceError("an edit by hand cannot be adopted")
         harness.undo(adopted.entry.id)
-        _expect(_bytes(subject) == before, "undo of an adopted edit did not give back every byte")
+        _expect(_read_bytes(subject) == before, "undo of an adopted edit did not give back every byte")
 
 
 def tells_of_a_broken_file_and_puts_it_back(subject: Subject) -> None:
-    """A file that cannot be read is named and left alone; discard puts it back, and undo undoes that."""
+    """Check that a broken file is named and left alone, discard restores it, and undo undoes that."""
     if subject.spoil is None:
         raise NotProvidedFor("the subject does not say how to break a file")
     with closing(subject.open()) as harness:
-        before = _bytes(subject)
+        before = _read_bytes(subject)
         path = subject.spoil()
-        spoilt = _bytes(subject)
+        spoilt = _read_bytes(subject)
         _expect([fault.path for fault in harness.status().broken] == [path], "a broken file is not named")
         outcome = harness.apply(subject.changes[0])
         if isinstance(outcome, Applied):
             harness.undo(outcome.entry.id)
         else:
-            _expect(outcome.why is Why.BROKEN, "a change of a broken file is refused without saying so")
-        _expect(_bytes(subject) == spoilt, "a broken file was written")
+            _expect(outcome.why is RefusalReason.BROKEN, "a change of a broken file is refused without saying so")
+        _expect(_read_bytes(subject) == spoilt, "a broken file was written")
         discarded = harness.discard()
         if not isinstance(discarded, Discarded):
             raise ConformanceError("a broken file cannot be put back")
-        _expect(_bytes(subject) == before, "discard did not put back every byte")
+        _expect(_read_bytes(subject) == before, "discard did not put back every byte")
         harness.undo(discarded.entry.id)
-        _expect(_bytes(subject) == spoilt, "undo of a discard did not bring back what was there")
+        _expect(_read_bytes(subject) == spoilt, "undo of a discard did not bring back what was there")
 
 
 class _Died(BaseException):
@@ -234,7 +234,7 @@ class _Died(BaseException):
 
 
 def survives_a_crash_anywhere(subject: Subject) -> None:
-    """Cut at any boundary, the next to open finishes the change or gives it up, all of it or none."""
+    """Check that after a cut at any boundary the next to open finishes or gives up the whole change."""
     with closing(subject.open()) as harness:
         if not isinstance(harness.adapter, FileAdapter):
             raise NotProvidedFor("its things do not outlive the process")
@@ -247,7 +247,7 @@ def survives_a_crash_anywhere(subject: Subject) -> None:
         for change in subject.changes:
             with closing(subject.open()) as harness:
                 before = harness.state
-                with armed(die), suppress(_Died):
+                with arm_failpoints(die), suppress(_Died):
                     harness.apply(change)
             with closing(subject.open()) as again:
                 _expect(again.status().clean, f"not clean after dying at {name}: {again.status()}")
@@ -257,19 +257,19 @@ def survives_a_crash_anywhere(subject: Subject) -> None:
 
 
 def rolls_back_a_write_that_fails(subject: Subject) -> None:
-    """Whichever file of a change cannot be written, every byte is as it was, and the change can be made later."""
+    """Check that if a file cannot be written, every byte is as before, and the change can be made later."""
     with closing(subject.open()) as harness:
         if not isinstance(harness.adapter, FileAdapter):
             raise NotProvidedFor("it has no files")
-        before = _bytes(subject)
+        before = _read_bytes(subject)
         for change in subject.changes:
             done: Applied | Refused | None = None
             for good in range(MOST_FILES):
-                with _failing(harness.adapter.place, good), suppress(HarnessError):
+                with _fail_after(harness.adapter.place, good), suppress(HarnessError):
                     done = harness.apply(change)
                 if done is not None:
                     break
-                _expect(_bytes(subject) == before, "a change that failed left something behind")
+                _expect(_read_bytes(subject) == before, "a change that failed left something behind")
                 _expect(harness.status().clean, "not clean after a change that failed")
             if not isinstance(done, Applied):
                 raise ConformanceError("a change that failed cannot be made later")
@@ -277,8 +277,7 @@ def rolls_back_a_write_that_fails(subject: Subject) -> None:
 
 
 @contextmanager
-def _failing(place: Place, good: int) -> Iterator[None]:
-    """A disk that takes some files and then no more."""
+def _fail_after(place: Place, good: int) -> Iterator[None]:
     put: Any = place.put
     left = good
 
@@ -297,7 +296,7 @@ def _failing(place: Place, good: int) -> Iterator[None]:
 
 
 def sweeps_only_its_own(subject: Subject) -> None:
-    """Temporaries that look like another workspace's, and other people's files, stay where they are."""
+    """Check that another workspace's temporaries, and other people's files, stay in place."""
     with closing(subject.open()) as harness:
         if not isinstance(harness.adapter, Leftovers) or subject.root is None:
             raise NotProvidedFor("it leaves nothing behind")

@@ -1,8 +1,9 @@
 """Files inside one directory, which nothing can lead out of.
 
-Every component of a path is opened relative to its parent's descriptor without following links, so that a link
-swapped in at any moment is refused, not followed. A file that was read is not read again while its size, times and
-inode stay the same, unless it was changed so shortly before it was read that a later change could look alike.
+Every component of a path is opened relative to its parent's descriptor without following links, so that a
+link swapped in at any moment is refused, not followed. A file that was read is not read again while its
+size, times and inode stay the same, unless it changed so shortly before it was read that a later change
+could look alike.
 """
 
 from __future__ import annotations
@@ -16,17 +17,119 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from io import BufferedReader
 from pathlib import Path
+from typing import Final, NamedTuple
 
-from takeback.adapters.harness_places import why_no_place
-from takeback.adapters.inner_harness import is_inner_harness
-from takeback.adapters.look_trail import LookTrail
-from takeback.adapters.reading import CHUNK, all_of, read_small
-from takeback.adapters.signature import ReadFile, Signature, signature
-from takeback.adapters.symbolic_links import open_unfollowed
+from takeback.adapters.harness_places import is_inner_harness, why_no_place
 from takeback.errors import HarnessError, UnsafePathError
 from takeback.harness.images import DirectoryImage, FileImage, Image, LinkImage
 from takeback.journal.failpoint import failpoint
+
+
+class Signature(NamedTuple):
+    """What tells, without reading it, that a file is the one that was read."""
+
+    device: int
+    inode: int
+    size: int
+    modified: int
+    changed: int
+    mode: int
+
+
+class ReadFile(NamedTuple):
+    """A file that was read, and when."""
+
+    signature: Signature
+    at: int
+    image: FileImage
+
+
+def make_signature(status: os.stat_result) -> Signature:
+    """Return the signature of a file."""
+    return Signature(
+        status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns, status.st_mode
+    )
+
+
+class LookTrail:
+    """What was looked at since a look began."""
+
+    def __init__(self) -> None:
+        self.asked: set[str] = set()
+        """Paths that were asked for, there or not."""
+        self.listed: set[str] = set()
+        """Folders that were listed."""
+        self.began = 0
+        """When the look began, in nanoseconds; 0 where none has."""
+
+    def begin(self) -> None:
+        """Begin a look."""
+        self.asked.clear()
+        self.listed.clear()
+        self.began = time.time_ns()
+
+
+CHUNK: Final = 1 << 20
+
+
+def read_reusing(file: BufferedReader, known: bytes) -> bytes:
+    """Return all bytes of a file; where they equal the known ones, those, without a second copy."""
+    if len(known) < CHUNK:
+        return file.read()
+    expected = memoryview(known)
+    at = 0
+    while (chunk := file.read(CHUNK)) and expected[at : at + len(chunk)] == chunk:
+        at += len(chunk)
+    if not chunk and at == len(known):
+        return known
+    file.seek(0)
+    return file.read()
+
+
+def read_small(fd: int, size: int) -> bytes | None:
+    """Return all of a file that is as long as its status says; None, with nothing read, where it is not."""
+    content = os.read(fd, size + 1)
+    if len(content) == size:
+        return content
+    os.lseek(fd, 0, os.SEEK_SET)
+    return None
+
+
+READ_FLAGS = os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK
+
+
+def open_unfollowed(parent: int, name: str) -> int | LinkImage | None:
+    """Return a descriptor of what has a name, a link as it is written, or None if nothing has it."""
+    try:
+        return os.open(name, READ_FLAGS, dir_fd=parent)
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        link = read_link(parent, name) if error.errno == errno.ELOOP else None
+        if link is None:
+            raise
+        return link
+
+
+def read_link(parent: int, name: str) -> LinkImage | None:
+    """Return the link that has a name, as it is written; None if what has it is none."""
+    try:
+        return LinkImage(os.readlink(name, dir_fd=parent))
+    except OSError as error:
+        if error.errno in {errno.EINVAL, errno.ENOENT}:
+            return None
+        raise
+
+
+def make_link(parent: int, name: str, image: LinkImage) -> None:
+    """Make a link; where root makes it, with the owner of the directory."""
+    os.symlink(image.target, name, dir_fd=parent)
+    if os.geteuid() == 0:
+        owner = os.fstat(parent)
+        os.chown(name, owner.st_uid, owner.st_gid, dir_fd=parent, follow_symlinks=False)
+
 
 TEMPORARY = re.compile(r"\.takeback-tmp-([0-9a-z]{12})-[0-9a-f]{16}")
 PLAIN_NAME = re.compile(r"[0-9A-Za-z_-][0-9A-Za-z_.-]{0,99}")
@@ -52,8 +155,8 @@ class Found:
     """Why it is unreadable, or left alone."""
 
 
-def split_path(path: str) -> tuple[str, ...]:
-    """The components of a relative path, or `UnsafePathError` saying what is wrong with it."""
+def parse_path(path: str) -> tuple[str, ...]:
+    """Return the components of a relative path; raise `UnsafePathError` if it is unsafe."""
     reason = None
     parts = tuple(path.split("/"))
     if not path or path.startswith("/"):
@@ -104,7 +207,7 @@ class Directory:
             self._fd = -1
 
     def read(self, path: str) -> FileImage | None:
-        """The file at `path`; None if nothing is there."""
+        """Return the file at `path`; None if nothing is there."""
         return self._demand_file(path, self.look(path))
 
     def _demand_file(self, path: str, found: Image | None) -> FileImage | None:
@@ -140,7 +243,7 @@ class Directory:
         for above, names in folders.items():
             begin = f"{above}/" if above else ""
             with suppress(OSError, HarnessError, UnsafePathError):
-                split_path(begin + names[0])
+                parse_path(begin + names[0])
                 with self.open(tuple(above.split("/")) if above else ()) as parent:
                     for name in names if parent is not None else ():
                         self._recall_in(parent or 0, name, begin + name)
@@ -148,7 +251,7 @@ class Directory:
     def _recall_in(self, parent: int, name: str, path: str) -> None:
         with suppress(OSError, HarnessError, UnsafePathError):
             if not PLAIN_NAME.fullmatch(name) or len(path) > MAX_NAME:
-                split_path(path)
+                parse_path(path)
             self.trail.asked.add(path)
             self._recalled[path] = self._image(parent, name, path)
 
@@ -157,8 +260,8 @@ class Directory:
         self._recalled.pop(path, None)
 
     def look(self, path: str) -> Image | None:
-        """The file, directory or link at `path`; None if nothing is there. Anything else is refused."""
-        parts = split_path(path)
+        """Return the file, directory or link at `path`; None if nothing is there. Refuse anything else."""
+        parts = parse_path(path)
         self.trail.asked.add(path)
         with self.faults("read", path), self.parent(parts) as parent:
             return None if parent is None else self._image(parent, parts[-1], path)
@@ -173,12 +276,12 @@ class Directory:
                 return DirectoryImage(stat.S_IMODE(status.st_mode))
             if not stat.S_ISREG(status.st_mode):
                 raise UnsafePathError(f"{self.root / path} is not a regular file")
-            return self.known(path, signature(status)) or self._read(found, path, status.st_size)
+            return self.known(path, make_signature(status)) or self._read(found, path, status.st_size)
         finally:
             os.close(found)
 
     def known(self, path: str, now: Signature) -> FileImage | None:
-        """A file's image if it was read before and cannot have changed since."""
+        """Return a file's image if it was read before and cannot have changed since."""
         seen = self._seen.get(path)
         if seen is None or seen.signature != now or seen.at - max(now.modified, now.changed) < SETTLED:
             return None
@@ -190,7 +293,7 @@ class Directory:
         content = read_small(fd, size) if size < CHUNK else None
         if content is None:
             with open(fd, "rb", closefd=False) as file:
-                content = all_of(file, b"" if seen is None else seen.image.content)
+                content = read_reusing(file, b"" if seen is None else seen.image.content)
         status = os.fstat(fd)
         mode = stat.S_IMODE(status.st_mode)
         if seen is not None and seen.image.mode == mode and seen.image.content == content:
@@ -198,7 +301,7 @@ class Directory:
         else:
             image = FileImage(content, mode)
         if len(content) == status.st_size:
-            self._seen[path] = ReadFile(signature(status), at, image)
+            self._seen[path] = ReadFile(make_signature(status), at, image)
         return image
 
     def signature_read(self, path: str) -> Signature | None:
@@ -218,9 +321,9 @@ class Directory:
     def walk(
         self, path: str, *, wanted: Callable[[str], bool] = lambda _: True, deep: bool = True
     ) -> Iterator[Found]:
-        """Everything below `path`, links not followed, temporaries left out; `wanted` files are read.
+        """Yield everything below `path`, without temporaries and without following links; read `wanted` files.
 
-        What cannot be read is told, not raised; with `deep` false, directories are not entered.
+        Report what cannot be read as found, without raising; with `deep` false, enter no directories.
         """
         waiting = [path]
         while waiting:
@@ -235,7 +338,7 @@ class Directory:
     def _list(self, here: str, wanted: Callable[[str], bool]) -> Iterator[Found]:
         self.trail.listed.add(here)
         try:
-            parts = split_path(here)
+            parts = parse_path(here)
             with self.open(parts) as fd:
                 entries = [] if fd is None else sorted(os.scandir(fd), key=lambda entry: entry.name)
                 yield from self._entries(fd or 0, here, entries, wanted)
@@ -245,9 +348,9 @@ class Directory:
             yield Found(here, "unreadable", reason=error.strerror or str(error))
 
     def own_temporaries(self, path: str) -> list[str]:
-        """Temporaries under this directory's tag directly in one directory; one that cannot be listed has none."""
+        """Return the temporaries with this directory's tag in one directory; none if it cannot be listed."""
         try:
-            with self.open(split_path(path) if path else ()) as fd:
+            with self.open(parse_path(path) if path else ()) as fd:
                 names = [] if fd is None else os.listdir(fd)
         except (OSError, UnsafePathError):
             return []
@@ -262,7 +365,7 @@ class Directory:
                 if self.is_own_temporary(entry.name):
                     self.met.append(path)
                 continue
-            if not _writable(entry.name):
+            if not _is_writable(entry.name):
                 shown = f"{here}/{os.fsencode(entry.name).decode('utf-8', 'backslashreplace')}"
                 yield Found(shown, "other", reason="its name is not UTF-8; left alone")
             elif (why := why_no_place(entry.name)) is not None:
@@ -284,7 +387,7 @@ class Directory:
             return Found(path, "file")
         try:
             self.trail.asked.add(path)
-            known = self.known(path, signature(entry.stat(follow_symlinks=False)))
+            known = self.known(path, make_signature(entry.stat(follow_symlinks=False)))
             image = known or self._image(fd, entry.name, path)
         except OSError as error:
             return Found(path, "unreadable", reason=error.strerror or str(error))
@@ -298,7 +401,7 @@ class Directory:
 
         Without `sync`, a failing machine may lose it, though never a killed process.
         """
-        parts = split_path(path)
+        parts = parse_path(path)
         with self.faults("write", path), self.parent(parts) as parent:
             if parent is None:
                 raise HarnessError(f"cannot write {self.root / path}: its directory is not there")
@@ -334,11 +437,11 @@ class Directory:
         return name
 
     def temporary_name(self) -> str:
-        """A fresh name that only temporaries of this directory have."""
+        """Return a fresh name that only temporaries of this directory have."""
         return f".takeback-tmp-{self.tag}-{secrets.token_hex(8)}"
 
     def is_own_temporary(self, name: str) -> bool:
-        """Whether a name is that of a temporary made under this directory's tag."""
+        """Return whether a name belongs to a temporary with this directory's tag."""
         found = TEMPORARY.fullmatch(name)
         return found is not None and found[1] == self.tag
 
@@ -350,14 +453,14 @@ class Directory:
 
     @staticmethod
     def status(parent: int, name: str) -> os.stat_result | None:
-        """The status of what has a name, a link itself; None if nothing has it."""
+        """Return the status of a name, of a link itself; None if nothing has the name."""
         try:
             return os.stat(name, dir_fd=parent, follow_symlinks=False)
         except FileNotFoundError:
             return None
 
-    def demand_plain(self, path: str) -> None:
-        """Refuse a path below the directory on which a link stands, for what can only be opened by name."""
+    def require_plain(self, path: str) -> None:
+        """Refuse a path that leads over a link, for what can only be opened by name."""
         place = self.root
         for part in Path(path).parts:
             place /= part
@@ -367,7 +470,7 @@ class Directory:
     def make(self, path: str, mode: int = 0o755) -> tuple[str, ...]:
         """Make a directory and those above it; returns the ones that were missing."""
         made: list[str] = []
-        parts = split_path(path)
+        parts = parse_path(path)
         with self.faults("make directory", path):
             for depth in range(1, len(parts) + 1):
                 with self.parent(parts[:depth]) as parent:
@@ -382,9 +485,9 @@ class Directory:
         try:
             os.mkdir(name, 0o700, dir_fd=parent)
         except FileExistsError:
-            with _closing(os.open(name, DIRECTORY_FLAGS, dir_fd=parent)):
+            with _close_after(os.open(name, DIRECTORY_FLAGS, dir_fd=parent)):
                 return False
-        with _closing(os.open(name, DIRECTORY_FLAGS, dir_fd=parent)) as fd:
+        with _close_after(os.open(name, DIRECTORY_FLAGS, dir_fd=parent)) as fd:
             if os.geteuid() == ROOT_USER:
                 above = os.fstat(parent)
                 os.fchown(fd, above.st_uid, above.st_gid)
@@ -395,13 +498,13 @@ class Directory:
 
     @contextmanager
     def parent(self, parts: tuple[str, ...]) -> Iterator[int | None]:
-        """A descriptor of the directory that the last part lies in, None if there is none."""
+        """Open the directory that the last part lies in and yield its descriptor; None if there is none."""
         with self.open(parts[:-1]) as fd:
             yield fd
 
     @contextmanager
     def open(self, parts: tuple[str, ...]) -> Iterator[int | None]:
-        """A descriptor of the directory at `parts`, None if there is none."""
+        """Open the directory at `parts` and yield its descriptor; None if there is none."""
         fd = os.dup(self._fd)
         try:
             for part in parts:
@@ -433,15 +536,14 @@ class Directory:
 
 
 @contextmanager
-def _closing(fd: int) -> Iterator[int]:
+def _close_after(fd: int) -> Iterator[int]:
     try:
         yield fd
     finally:
         os.close(fd)
 
 
-def _writable(name: str) -> bool:
-    """Whether a name can be written down."""
+def _is_writable(name: str) -> bool:
     try:
         name.encode()
     except UnicodeEncodeError:

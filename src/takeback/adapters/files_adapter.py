@@ -1,17 +1,403 @@
-"""What every adapter of a directory's files has: putting files, leftovers, and the note of the journal's end."""
+"""The files of a directory as an adapter changes them, so that nobody's work is lost.
+
+A new file is written aside, synced, and swapped with the old one in one step (`renameat2`; links where the
+system has none). What came out of the swap is looked at, and swapped back if it is not what was expected.
+It stays beside the new file until the change is complete, so that rolling back is renaming and needs no
+space.
+"""
 
 from __future__ import annotations
 
+import ctypes
+import errno
+import fcntl
+import os
 import re
-from contextlib import suppress
+import stat
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
 
-from takeback.adapters.directory import SETTLED, Directory
-from takeback.adapters.inner_harness import demand_own_place
-from takeback.adapters.last_look import NOTE, note_look
+from takeback.adapters.directory import (
+    READ_FLAGS,
+    SETTLED,
+    Directory,
+    make_link,
+    open_unfollowed,
+    parse_path,
+    read_reusing,
+)
+from takeback.adapters.harness_places import require_own_place
+from takeback.adapters.last_look import NOTE, build_look_note
 from takeback.adapters.manifest import PRIVATE
-from takeback.adapters.place import FilePlace
-from takeback.errors import HarnessError
-from takeback.harness.images import FileImage, Image
+from takeback.errors import ChangedMeanwhile, HarnessError, TakebackError, UnsafePathError
+from takeback.harness.images import DirectoryImage, FileChange, FileImage, Image, LinkImage, is_same_file
+from takeback.journal.failpoint import failpoint
+
+NOREPLACE = 1
+EXCHANGE = 2
+UNSUPPORTED = frozenset({errno.ENOSYS, errno.EINVAL, errno.ENOTSUP})
+
+
+@cache
+def _load_renameat2() -> Any:
+    try:
+        return ctypes.CDLL(None, use_errno=True).renameat2
+    except (OSError, AttributeError):
+        return None
+
+
+def _rename_with_flags(parent: int, one: str, other: int, two: str, flags: int) -> bool:
+    call = _load_renameat2()
+    if call is None:
+        return False
+    if call(parent, os.fsencode(one), other, os.fsencode(two), flags) == 0:
+        return True
+    number = ctypes.get_errno()
+    if number in UNSUPPORTED:
+        return False
+    raise OSError(number, os.strerror(number))
+
+
+def swap_names(parent: int, one: str, two: str) -> bool:
+    """Swap two names in a directory; False if that is not supported here."""
+    return _rename_with_flags(parent, one, parent, two, EXCHANGE)
+
+
+def take_name(source: int, old: str, parent: int, new: str) -> None:
+    """Rename from one directory into another, raising `FileExistsError` if the new name is taken there."""
+    if _rename_with_flags(source, old, parent, new, NOREPLACE):
+        return
+    os.link(old, new, src_dir_fd=source, dst_dir_fd=parent, follow_symlinks=False)
+    try:
+        os.unlink(old, dir_fd=source)
+    except OSError:
+        with suppress(OSError):  # where that fails too, whoever asked looks at what is there
+            os.unlink(new, dir_fd=parent)
+        raise
+
+
+OLD = ".edited-meanwhile"
+"""Ending of the name under which an edit is kept that came too late to be noticed."""
+Traits = tuple[int, int, int]
+PAUSE = 0.005
+PATIENCE = 100
+"""How often, at most, someone who has a replaced file open for writing is waited for."""
+
+
+@dataclass(frozen=True, slots=True)
+class KeptFile:
+    """What one change put in place and what it keeps of what was there."""
+
+    change: FileChange
+    aside: str | None = None
+    """The name that the file has which was replaced or removed."""
+    far: bool = False
+    """Whether it lies at the top, and not beside: its own directory may go with it."""
+    old: Traits | None = None
+    new: Traits | None = None
+
+
+class FilePlace:
+    """The files of one directory. `may` is asked right before anything is changed, and raises if nothing may be."""
+
+    def __init__(self, directory: Directory, may: Callable[[], None] = lambda: None) -> None:
+        self._directory = directory
+        self._may = may
+
+    def add_fence(self, may: Callable[[], None]) -> FilePlace:
+        """Return the same object, asking `may` before every change."""
+        return FilePlace(self._directory, may)
+
+    @property
+    def root(self) -> Path:
+        """The directory."""
+        return self._directory.root
+
+    def look(self, path: str) -> Image | None:
+        """Return the image at a path now."""
+        require_own_place(self._directory.root, path)
+        return self._directory.look(path)
+
+    def put(self, change: FileChange) -> KeptFile:
+        """Make one change, if the file still is what it was before."""
+        with self._at(change.path, "write") as (parent, name):
+            match change.before, change.after:
+                case _, DirectoryImage():
+                    return self._make_directory(parent, name, change)
+                case DirectoryImage(), None:
+                    return self._remove_directory(parent, name, change)
+                case _, FileImage() | LinkImage():
+                    return self._write(parent, name, change, change.after)
+                case _:
+                    return self._remove(parent, name, change)
+
+    def take_back(self, kept: KeptFile) -> None:
+        """Put back what was there, unless someone has changed the file since."""
+        with self._at(kept.change.path, "put back") as (parent, name):
+            self._may()
+            if isinstance(kept.change.after, DirectoryImage):
+                if kept.new is not None:
+                    _remove_empty(parent, name)
+            elif isinstance(kept.change.before, DirectoryImage):
+                self._directory.make_in(parent, name, kept.change.before.mode)
+            elif kept.new is not None and _read_traits(parent, name) != kept.new:
+                if kept.aside is not None:
+                    self._let_go(self._keeper(parent, kept), kept.aside, kept.old, name)
+            elif kept.aside is None:
+                os.unlink(name, dir_fd=parent)
+            elif kept.new is None:
+                take_name(self._keeper(parent, kept), kept.aside, parent, name)
+            else:
+                _bring_back(parent, kept.aside, name, kept.new)
+            os.fsync(parent)
+
+    def unchanged(self, kept: KeptFile) -> bool:
+        """Return whether the replaced file is still unchanged."""
+        if kept.aside is None:
+            return True
+        if kept.far:
+            with self._directory.faults("look at", kept.change.path):
+                return _await_quiet_traits(self._directory.descriptor, kept.aside) == kept.old
+        with self._at(kept.change.path, "look at") as (parent, _):
+            return _await_quiet_traits(parent, kept.aside) == kept.old
+
+    def _keeper(self, parent: int, kept: KeptFile) -> int:
+        return self._directory.descriptor if kept.far else parent
+
+    def settle(self, kept: KeptFile) -> str | None:
+        """Let go of the file that was replaced; keep it if someone wrote to it meanwhile."""
+        if kept.aside is None:
+            return None
+        if kept.far:
+            name = kept.change.path.rpartition("/")[2]
+            with self._directory.faults("settle", kept.change.path):
+                return self._let_go(self._directory.descriptor, kept.aside, kept.old, name)
+        with self._at(kept.change.path, "settle") as (parent, name):
+            late = self._let_go(parent, kept.aside, kept.old, name)
+            return None if late is None else kept.change.path.removesuffix(name) + late
+
+    @staticmethod
+    def _let_go(parent: int, aside: str, old: Traits | None, name: str) -> str | None:
+        if _await_quiet_traits(parent, aside) != old:
+            return _keep_edit(parent, aside, name)
+        Directory.discard(parent, aside)
+        failpoint("file.settled")
+        return None
+
+    def _write(self, parent: int, name: str, change: FileChange, image: FileImage | LinkImage) -> KeptFile:
+        status = Directory.status(parent, name)
+        there = self._require_same(parent, name, change)
+        aside = self._temporary(parent, change, image, there, status)
+        is_new = there is None
+        del there  # a large file is not held while what takes its place is looked at
+        try:
+            new = _read_traits(parent, aside)
+            self._may()
+            if is_new:
+                take_name(parent, aside, parent, name)
+            else:
+                aside = _swap_in(parent, aside, name, self._directory.temporary_name())
+        except FileExistsError:
+            Directory.discard(parent, aside)
+            raise self._changed(change.path) from None
+        except BaseException:
+            Directory.discard(parent, aside)
+            raise
+        failpoint("file.renamed")
+        if is_new:
+            with _undo_on_failure(lambda: os.unlink(name, dir_fd=parent)):
+                os.fsync(parent)
+            return KeptFile(change, new=new)
+        with _undo_on_failure(lambda: _bring_back(parent, aside, name, new)):
+            old = _read_traits(
+                parent, aside
+            )  # before its content is looked at: who writes after this is noticed later
+            self._require_same(parent, aside, change)
+            os.fsync(parent)
+        return KeptFile(change, aside, far=False, old=old, new=new)
+
+    def _temporary(
+        self,
+        parent: int,
+        change: FileChange,
+        image: FileImage | LinkImage,
+        there: Image | None,
+        status: os.stat_result | None,
+    ) -> str:
+        """Write the new file or link aside; permission bits that the change leaves alone stay those of the file."""
+        if isinstance(image, LinkImage):
+            name = self._directory.temporary_name()
+            make_link(parent, name, image)
+            return name
+        mode = image.mode
+        if isinstance(there, FileImage) and isinstance(change.before, FileImage) and change.before.mode == mode:
+            mode = there.mode
+        like = None if isinstance(there, LinkImage) else status
+        return self._directory.temporary(parent, FileImage(image.content, mode), like=like)
+
+    def _remove(self, parent: int, name: str, change: FileChange) -> KeptFile:
+        if self._require_same(parent, name, change) is None:
+            return KeptFile(change)
+        aside, top = self._directory.temporary_name(), self._directory.descriptor
+        far = True
+        self._may()
+        try:
+            os.rename(name, aside, src_dir_fd=parent, dst_dir_fd=top)
+        except OSError:
+            far = False
+            os.rename(name, aside, src_dir_fd=parent, dst_dir_fd=parent)
+        failpoint("file.removed")
+        keeper = top if far else parent
+        with _undo_on_failure(lambda: take_name(keeper, aside, parent, name)):
+            old = _read_traits(keeper, aside)
+            self._require_same(keeper, aside, change)
+            os.fsync(parent)
+        return KeptFile(change, aside, far=far, old=old)
+
+    def _make_directory(self, parent: int, name: str, change: FileChange) -> KeptFile:
+        mode = change.after.mode if isinstance(change.after, DirectoryImage) else 0o755
+        self._may()
+        made = self._directory.make_in(parent, name, mode)
+        return KeptFile(change, new=_read_traits(parent, name) if made else None)
+
+    def _remove_directory(self, parent: int, name: str, change: FileChange) -> KeptFile:
+        self._may()
+        if _remove_empty(parent, name):
+            failpoint("directory.removed")
+            os.fsync(parent)
+        return KeptFile(change)
+
+    def _require_same(self, parent: int, name: str, change: FileChange) -> Image | None:
+        """Return the image of a name; refuse it if it is not the one before the change."""
+        before = change.before
+        there = self._image(parent, name, before.content if isinstance(before, FileImage) else b"")
+        if not is_same_file(there, change.before):
+            raise self._changed(change.path)
+        return there
+
+    @staticmethod
+    def _image(parent: int, name: str, known: bytes) -> Image | None:
+        fd = open_unfollowed(parent, name)
+        if not isinstance(fd, int):
+            return fd
+        try:
+            status = os.fstat(fd)
+            if stat.S_ISDIR(status.st_mode):
+                return DirectoryImage(stat.S_IMODE(status.st_mode))
+            if not stat.S_ISREG(status.st_mode):
+                raise UnsafePathError(f"{name} is not a regular file")
+            with open(fd, "rb", closefd=False) as file:
+                return FileImage(read_reusing(file, known), stat.S_IMODE(status.st_mode))
+        finally:
+            os.close(fd)
+
+    def _changed(self, path: str) -> ChangedMeanwhile:
+        return ChangedMeanwhile(f"{self._directory.root / path} was changed by someone else just now")
+
+    @contextmanager
+    def _at(self, path: str, verb: str) -> Iterator[tuple[int, str]]:
+        parts = parse_path(path)
+        require_own_place(self._directory.root, path)
+        self._directory.drop(path)
+        with self._directory.faults(verb, path), self._directory.parent(parts) as parent:
+            if parent is None:
+                raise HarnessError(f"cannot {verb} {self._directory.root / path}: its directory is not there")
+            try:
+                yield parent, parts[-1]
+            except IsADirectoryError:
+                raise UnsafePathError(f"{self._directory.root / path} is a directory") from None
+
+
+@contextmanager
+def _undo_on_failure(put_back: Callable[[], None]) -> Iterator[None]:
+    """Put back what was just moved if what follows fails: nobody else knows of it yet."""
+    try:
+        yield
+    except (OSError, TakebackError):
+        put_back()
+        raise
+
+
+def _swap_in(parent: int, new: str, name: str, spare: str) -> str:
+    """Put a new file in another's place; return the name that the other has now."""
+    if swap_names(parent, new, name):
+        return new
+    os.link(name, spare, src_dir_fd=parent, dst_dir_fd=parent, follow_symlinks=False)
+    os.rename(new, name, src_dir_fd=parent, dst_dir_fd=parent)
+    return spare
+
+
+def _bring_back(parent: int, aside: str, name: str, new: Traits | None) -> None:
+    """Put a file back; remove what we had put there, unless someone wrote to it at this very moment."""
+    if not swap_names(parent, aside, name):
+        os.rename(aside, name, src_dir_fd=parent, dst_dir_fd=parent)
+    elif _await_quiet_traits(parent, aside) == new:
+        os.unlink(aside, dir_fd=parent)
+    else:
+        _keep_edit(parent, aside, name)
+
+
+def _keep_edit(parent: int, aside: str, name: str) -> str:
+    """Keep an edit that came at the wrong moment, under a name that says so; returns the name."""
+    kept = name + OLD
+    with suppress(FileExistsError):
+        take_name(parent, aside, parent, kept)
+        return kept
+    kept = f"{name}{OLD}-{aside[-16:]}"
+    take_name(parent, aside, parent, kept)
+    return kept
+
+
+def _await_writers(parent: int, name: str) -> None:
+    """Give whoever opened a file for writing, before it was taken aside, a moment to finish.
+
+    A lease is granted only while nobody has the file open for writing; where there are none, there is no waiting.
+    """
+    try:
+        fd = os.open(name, READ_FLAGS, dir_fd=parent)
+    except OSError:
+        return
+    try:
+        for _ in range(PATIENCE):
+            try:
+                fcntl.fcntl(fd, fcntl.F_SETLEASE, fcntl.F_RDLCK)
+            except OSError as error:
+                if error.errno != errno.EAGAIN:
+                    return
+                time.sleep(PAUSE)
+            else:
+                fcntl.fcntl(fd, fcntl.F_SETLEASE, fcntl.F_UNLCK)
+                return
+    finally:
+        os.close(fd)
+
+
+def _await_quiet_traits(parent: int, name: str) -> Traits | None:
+    """Return the traits of a file taken aside, once nobody writes to it any more."""
+    _await_writers(parent, name)
+    return _read_traits(parent, name)
+
+
+def _read_traits(parent: int, name: str) -> Traits | None:
+    """Return what changes when someone writes to a file, but not when it is renamed."""
+    status = Directory.status(parent, name)
+    return None if status is None else (status.st_ino, status.st_size, status.st_mtime_ns)
+
+
+def _remove_empty(parent: int, name: str) -> bool:
+    try:
+        os.rmdir(name, dir_fd=parent)
+    except OSError as error:
+        if error.errno in {errno.ENOTEMPTY, errno.EEXIST, errno.ENOENT}:
+            return False
+        raise
+    return True
+
 
 HEAD = f"{PRIVATE}/HEAD"
 """How far the journal has come, noted apart from it: tells when the journal was cut or replaced by an old copy."""
@@ -32,12 +418,12 @@ class FilesAdapter:
         return self._place
 
     def image(self, path: str) -> Image | None:
-        """A file as the last reading found it; one that it did not come to, as it is now."""
-        demand_own_place(self._directory.root, path)
+        """Return a file as it is now."""
+        require_own_place(self._directory.root, path)
         return self._directory.recall(path)
 
     def leftovers(self) -> tuple[str, ...]:
-        """Temporary files that a killed process of this harness left, as last seen."""
+        """Return temporary files that a killed process of this harness left, as last seen."""
         return self._leftovers
 
     def sweep(self) -> tuple[str, ...]:
@@ -51,20 +437,20 @@ class FilesAdapter:
         return removed
 
     def note(self, seq: int, digest: str) -> None:
-        """Remember in a small file; not synced, since it may lag behind but never runs ahead."""
+        """Write the note to a small file; it is not synced, since it may lag behind but never runs ahead."""
         with suppress(HarnessError):
             self._directory.write(HEAD, FileImage(f"{seq} {digest}\n".encode(), 0o600), sync=False)
 
     def noted(self) -> tuple[int, str] | None:
-        """What the small file says; None if there is none or a failing machine spoilt it. A link is refused."""
+        """Return the content of the small file; None if it is missing or damaged. Refuse a link."""
         image = self._directory.read(HEAD)
         found = None if image is None else NOTED.fullmatch(image.content)
         return None if found is None else (int(found[1]), found[2].decode())
 
     def note_look(self, seq: int, digest: str) -> None:
-        """Note what the last look rested on, for hooks; call it only where that found the files as the journal says.
+        """Note what the last look rested on, for hooks; call it only if the files were as the journal says.
 
-        What can no longer be told, because something is too fresh or moved on meanwhile, is not noted.
+        What is uncertain, because something is too fresh or has changed meanwhile, is not noted.
         """
         trail, root = self._directory.trail, self._directory.root
         files: dict[str, tuple[int, ...]] = {}
@@ -76,7 +462,7 @@ class FilesAdapter:
         missing = {path for path in trail.asked - files.keys() if not _is_private(path)}
         if self.noted() != (seq, digest) or any((root / path).is_file() for path in missing):
             return
-        note = note_look(
+        note = build_look_note(
             str(root), files, folders | {path.rpartition("/")[0] for path in missing}, trail.began, SETTLED
         )
         with suppress(HarnessError):

@@ -1,13 +1,19 @@
-"""Decides where a harness has no place: in version control's own directories, in Takeback's own, and outside.
+"""Paths where nothing of a harness may be: version control's, Takeback's own, outside, inner harnesses.
 
-What is written to `.git` is run by the next git command, so that no manifest, import, link, image or undo leads
-there. The one rule for all of them; names are compared as file systems do that know no upper case.
+What is written to `.git` is run by the next git command, so that no manifest, import, link, image or undo
+leads there. Names are compared as by file systems without upper case. The files of a folder with a harness
+of its own belong to that harness, if this user made or trusted it: a `.takeback` that came with a clone
+takes no file away.
 """
 
 from __future__ import annotations
 
+import os
+import shlex
 from typing import Final
 
+from takeback.adapters.roots import HIDDEN, MANIFEST, PRIVATE, find_root_text
+from takeback.adapters.trust_record import is_trusted, read_former_record
 from takeback.errors import NoPlaceError
 
 VERSIONED: Final = frozenset({".git", ".hg", ".svn", ".bzr", ".jj", ".sl"})
@@ -28,7 +34,7 @@ _SHORT: Final = frozenset({"git~1", "git~2", "git~3", "git~4"})
 def why_no_place(path: str) -> str | None:
     """Return why nothing of a harness may be at a relative path; None if it may."""
     for part in path.split("/"):
-        name = _normal(part)
+        name = _normalize_name(part)
         if name in VERSIONED or name in _SHORT:
             return f"{part} belongs to version control, which runs what lies in it"
         if name == OWN:
@@ -38,7 +44,7 @@ def why_no_place(path: str) -> str | None:
     return "it is not inside the directory" if path.startswith("/") else None
 
 
-def demand_harness_place(path: str) -> None:
+def require_harness_place(path: str) -> None:
     """Refuse a path at which nothing of a harness may be."""
     why = why_no_place(path)
     if why is not None:
@@ -47,9 +53,71 @@ def demand_harness_place(path: str) -> None:
         )
 
 
-def _normal(part: str) -> str:
+def _normalize_name(part: str) -> str:
     """Return a name as the most forgiving file system reads it."""
     if part.isascii() and part.islower() and part[-1:] not in {".", " "} and ":" not in part:
         return part
     seen = "".join(char for char in part if ord(char) not in _IGNORED).casefold()
     return seen.partition(":")[0].rstrip(" .") or seen
+
+
+WAY_OUT: Final = (
+    "its changes are taken back there, or takeback leave, run there, gives the files back to this harness"
+)
+
+
+class InnerHarnesses:
+    """The harnesses below one directory, looked for once in each folder."""
+
+    def __init__(self, root: str | os.PathLike[str]) -> None:
+        self._root = os.fspath(root)
+        self._known: dict[str, bool] = {}
+
+    def is_one(self, folder: str) -> bool:
+        """Return whether a folder below the directory has a harness of its own."""
+        if folder not in self._known:
+            self._known[folder] = is_inner_harness(self._root, folder)
+        return self._known[folder]
+
+    def find_above(self, path: str) -> str | None:
+        """Return the folder with a harness of its own that a path lies in, the outermost; None if there is none."""
+        parts = path.split("/")[:-1]
+        folders = ("/".join(parts[:depth]) for depth in range(1, len(parts) + 1))
+        return next((folder for folder in folders if self.is_one(folder)), None)
+
+
+def is_inner_harness(root: str, folder: str) -> bool:
+    """Return whether a folder below a directory has a harness of its own that this user made or trusted."""
+    place = os.path.join(root, folder)
+    if not os.path.isdir(os.path.join(place, PRIVATE)):
+        return False
+    there = any(os.path.isfile(os.path.join(place, name)) for name in (MANIFEST, HIDDEN))
+    return there and read_former_record(place) is not None
+
+
+def require_own_place(root: str | os.PathLike[str], path: str) -> None:
+    """Refuse a path at which nothing of a harness may be, or that belongs to a harness inside this one."""
+    require_harness_place(path)
+    folder = InnerHarnesses(root).find_above(path)
+    if folder is not None:
+        raise NoPlaceError(f"path {path!r} is refused: {describe_owner(root, folder)}", hint=WAY_OUT)
+
+
+def describe_owner(root: str | os.PathLike[str], folder: str) -> str:
+    """Return the words that say to which harness the files of a folder belong."""
+    return f"it belongs to the harness in {shlex.quote(os.path.join(os.fspath(root), folder))}"
+
+
+def describe_left_alone(folder: str) -> str:
+    """Return the line that `status` has for a harness inside this one."""
+    return f"{folder}: it has a harness of its own now, to which its files belong; left alone here ({WAY_OUT})"
+
+
+def describe_outer_harness(root: str | os.PathLike[str]) -> tuple[str, ...]:
+    """Return the line about the harness around a new one, which covered its files until now; nothing without one."""
+    place = os.path.realpath(root)
+    outer = find_root_text(os.path.dirname(place))
+    if outer is None or not is_trusted(outer):
+        return ()
+    told = f"the harness in {outer} covers these files already; from now on they belong to this one, and that one "
+    return (f"{told}leaves them alone (if you do not want that, run: takeback leave -C {shlex.quote(place)})",)

@@ -27,22 +27,22 @@ WIDTH = 5
 """Numbers of one signature."""
 
 
-def file_numbers(status: os.stat_result) -> tuple[int, ...]:
-    """Return what tells a file from a changed one without reading it."""
+def measure_file(status: os.stat_result) -> tuple[int, ...]:
+    """Return the numbers that change when a file changes, without reading it."""
     return (status.st_size, status.st_mtime_ns, status.st_ctime_ns, status.st_ino, status.st_mode)
 
 
-def folder_numbers(status: os.stat_result) -> tuple[int, ...]:
-    """Return what tells that no name in a folder came or went; its size and links say nothing more."""
+def measure_folder(status: os.stat_result) -> tuple[int, ...]:
+    """Return the numbers that change when a name in a folder comes or goes, without size and links."""
     return (0, status.st_mtime_ns, status.st_ctime_ns, status.st_ino, status.st_mode)
 
 
-def note_look(
+def build_look_note(
     root: str, files: dict[str, tuple[int, ...]], folders: Iterable[str], began: int, settled: int
 ) -> bytes | None:
     """Return the note of a look that began at a time, for whoever writes it; None where something was too fresh."""
     with _Root(root) as place:
-        names = sorted({"", *folders, *_above(files), *_above(folders)})
+        names = sorted({"", *folders, *_list_folders_above(files), *_list_folders_above(folders)})
         signs = [place.numbers(name, folder=True) for name in names]
         listed = [(name, sign) for name, sign in zip(names, signs, strict=True) if sign is not None]
         numbers = [*files.values(), *(sign for _, sign in listed)]
@@ -96,15 +96,15 @@ class _Root:
         except OSError:
             return None
         if folder:
-            return folder_numbers(status) if stat.S_ISDIR(status.st_mode) else None
-        return file_numbers(status)
+            return measure_folder(status) if stat.S_ISDIR(status.st_mode) else None
+        return measure_file(status)
 
     def agrees(self, names: Sequence[str], numbers: Sequence[int], *, folder: bool) -> bool:
         """Return whether each of some files or folders still has the signature that was noted."""
         if len(numbers) != WIDTH * len(names):
             return False
         found = os.stat
-        take = folder_numbers if folder else file_numbers
+        take = measure_folder if folder else measure_file
         at = 0
         for name in names:
             if take(found(name or ".", dir_fd=self._fd, follow_symlinks=False)) != tuple(numbers[at : at + WIDTH]):
@@ -131,8 +131,8 @@ class _Root:
             return file.read(most)
 
 
-def _above(paths: Iterable[str]) -> set[str]:
-    """Return the folders above some paths: where one of those is missing, its place may be taken there."""
+def _list_folders_above(paths: Iterable[str]) -> set[str]:
+    """Return the folders above some paths: a missing folder may appear there."""
     found: set[str] = set()
     for path in paths:
         here = os.path.dirname(path)

@@ -10,10 +10,10 @@ from typing import Final, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from takeback.adapters.directory import split_path
-from takeback.adapters.formats.toml_values import key_text, load_toml, value_text
-from takeback.adapters.harness_places import demand_harness_place
-from takeback.adapters.roots import HIDDEN, MANIFEST, PRIVATE, find_root, manifest_path
+from takeback.adapters.directory import parse_path
+from takeback.adapters.formats.toml_values import format_key, format_value, load_toml
+from takeback.adapters.harness_places import require_harness_place
+from takeback.adapters.roots import HIDDEN, MANIFEST, PRIVATE, find_manifest_path, find_root
 from takeback.errors import InputError, UnsafePathError
 
 KEYS: Final = f"{PRIVATE}/journal.keys"
@@ -50,7 +50,7 @@ class Manifest(BaseModel):
 
 
 def read_manifest(data: bytes, where: str) -> Manifest:
-    """The manifest in a file's bytes, or `InputError` naming the place of the mistake."""
+    """Return the manifest in a file's bytes; raise `InputError` that names the mistake."""
     try:
         raw = load_toml(data.decode().removeprefix("\ufeff"), where)
         manifest = Manifest.model_validate(raw)
@@ -69,23 +69,23 @@ def read_manifest(data: bytes, where: str) -> Manifest:
 
 
 def write_manifest(manifest: Manifest) -> bytes:
-    """A fresh manifest with an explanation in it."""
+    """Return a fresh manifest, with an explanation in it, as bytes."""
     lines = ["# A Takeback workspace. Paths are relative to this file."]
     workspace = {key: value for key, value in manifest.workspace.model_dump().items() if value not in ([], False, "")}
     for name, part in (("workspace", workspace), ("surfaces", manifest.surfaces)):
         if part:
-            lines += [f"[{name}]", *(f"{key_text(key)} = {value_text(value)}" for key, value in part.items()), ""]
+            lines += [f"[{name}]", *(f"{format_key(key)} = {format_value(value)}" for key, value in part.items()), ""]
     return "\n".join(lines).encode()
 
 
 def check_places(surfaces: dict[str, str], where: str) -> None:
-    """Places are safe, and no two of them overlap."""
+    """Refuse unsafe paths of surfaces, and paths that overlap."""
     taken: dict[tuple[str, ...], str] = {(MANIFEST,): "the manifest", (PRIVATE,): "Takeback's own directory"}
     for name, place in surfaces.items():
         spot = f"{where}: surfaces.{name}"
         try:
-            parts = split_path(place)
-            demand_harness_place(place)
+            parts = parse_path(place)
+            require_harness_place(place)
         except UnsafePathError as fault:
             raise InputError(spot, found=place, expected=f"a path inside the workspace ({fault.message})") from None
         for other, owner in taken.items():
@@ -103,8 +103,8 @@ __all__ = [
     "Manifest",
     "Workspace",
     "check_places",
+    "find_manifest_path",
     "find_root",
-    "manifest_path",
     "read_manifest",
     "write_manifest",
 ]

@@ -10,8 +10,8 @@ from takeback.harness.adapter import Reading
 from takeback.harness.harness import Harness, Verifier
 from takeback.journal import open_journal
 from takeback.state import SURFACES, State
-from takeback.state.installed import install_surfaces
-from takeback.state.slots import differing_slots, placed_state
+from takeback.state.slots import find_differing_slots, transfer_places
+from takeback.state.surface import install_surfaces
 from takeback.verify import verify
 
 
@@ -30,14 +30,14 @@ class MemoryAdapter:
         return frozenset(SURFACES)
 
     def edit(self, state: State) -> None:
-        """Change the state behind the harness's back."""
+        """Change the state without the harness knowing."""
         self._edited = state
 
     def read(self, known: State) -> Reading:
-        """The state as it is; parts that are still there keep their identity."""
+        """Return the present state; values that are still there keep their identity."""
         if self._edited is not None:
-            there = placed_state(self._edited, known)
-            if next(differing_slots(there, known), None) is not None:
+            there = transfer_places(self._edited, known)
+            if next(find_differing_slots(there, known), None) is not None:
                 return Reading(there)
             self._edited = None  # what someone did is what the journal says now
         if self._reading.state is not known:
@@ -51,11 +51,11 @@ class MemoryAdapter:
             self._edited = after
 
     def close(self) -> None:
-        """Nothing to let go of."""
+        """Do nothing: there is nothing to close."""
 
 
 def open_adapter(directory: Directory, manifest: Manifest, *, hold: bool) -> MemoryAdapter:
-    """The adapter of a directory that holds nothing but a manifest and a journal."""
+    """Return the adapter of a directory that holds only a manifest and a journal."""
     del manifest, hold
     directory.close()
     return MemoryAdapter()
@@ -68,7 +68,7 @@ def open_memory(
     keys: str | PathLike[str] | None = None,
     verifier: Verifier = verify,
 ) -> Harness:
-    """A harness over `state`, or over what a journal that was begun before says; `keys` is a sealed journal's."""
+    """Open a harness over `state`, or over what an existing journal holds; `keys` are a sealed journal's."""
     install_surfaces()
     store = open_journal(journal, keys=keys)
     return Harness(MemoryAdapter(), store, verifier=verifier, start=State() if state is None else state)

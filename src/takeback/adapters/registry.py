@@ -28,16 +28,16 @@ class OpenAdapter(Protocol):
     """How an adapter is made for a directory with a manifest; it takes over the directory and closes it."""
 
     def __call__(self, directory: Directory, manifest: Manifest, *, hold: bool) -> Adapter:
-        """The adapter; with `hold` it keeps what only a process can hold."""
+        """Return the adapter; with `hold` it keeps what only a process can hold."""
 
 
-def adapter_names() -> tuple[str, ...]:
-    """The names of all adapters, in order."""
+def list_adapter_names() -> tuple[str, ...]:
+    """Return the names of all adapters, in order."""
     return tuple(sorted({*BUILT_IN, *(point.name for point in entry_points(group=GROUP))}))
 
 
-def adapter_named(name: str, where: str) -> OpenAdapter:
-    """How to open the adapter with a name, or `InputError` naming those there are."""
+def find_adapter(name: str, where: str) -> OpenAdapter:
+    """Return the function that opens the adapter with a name; raise `InputError` that lists the names."""
     for point in entry_points(group=GROUP, name=name):
         try:
             return cast("OpenAdapter", point.load())
@@ -49,7 +49,7 @@ def adapter_named(name: str, where: str) -> OpenAdapter:
         raise InputError(
             where,
             found=f"the adapter {name!r}",
-            expected=f"one of {', '.join(adapter_names())}",
+            expected=f"one of {', '.join(list_adapter_names())}",
             hint="install the package that provides it; nothing was changed",
         )
     module, _, attribute = BUILT_IN[name].partition(":")

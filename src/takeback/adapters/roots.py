@@ -14,19 +14,19 @@ HIDDEN = f"{PRIVATE}/manifest.toml"
 """The manifest of a harness in clients' files, which adds nothing beside Takeback's own directory."""
 
 
-def manifest_path(root: Path) -> str | None:
-    """Where the manifest of a directory is, relative to it; None if it has none."""
+def find_manifest_path(root: Path) -> str | None:
+    """Return the path of a directory's manifest, relative to it; None if it has none."""
     return next((place for place in (MANIFEST, HIDDEN) if (root / place).is_file()), None)
 
 
-def root_above(start: Path) -> Path | None:
-    """The harness that a path lies in: itself, or the nearest directory above it; None if there is none."""
-    found = above(str(start))
+def find_root_above(start: Path) -> Path | None:
+    """Return the nearest harness at or above a path; None if there is none."""
+    found = find_root_text(str(start))
     return None if found is None else type(start)(found)
 
 
-def above(start: str) -> str | None:
-    """As `root_above`, for paths that are texts."""
+def find_root_text(start: str) -> str | None:
+    """Return the same as `find_root_above`, for paths that are texts."""
     here = os.path.join(os.getcwd(), start)
     while not any(os.path.isfile(os.path.join(here, place)) for place in (MANIFEST, HIDDEN)):
         here, last = os.path.dirname(here), here
@@ -36,13 +36,13 @@ def above(start: str) -> str | None:
 
 
 def find_root(start: Path) -> Path:
-    """The harness that a directory lies in; the directory itself if there is none."""
-    found = root_above(start)
+    """Return the nearest harness at or above a directory; the directory itself if there is none."""
+    found = find_root_above(start)
     return start if found is None or found == start.absolute() else found
 
 
 def has_other_names(path: str) -> bool:
-    """Whether a file has hard links: what is written to it by one name is there by the others."""
+    """Return whether a file has hard links: a write by one name shows under the others."""
     try:
         return os.stat(path).st_nlink > 1 and not os.path.isdir(path)
     except OSError:

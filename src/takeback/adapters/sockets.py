@@ -26,23 +26,23 @@ class Sockets:
     def prepare(self, before: PMap, after: PMap) -> str | None:
         """Take what `after` needs and `before` did not; on failure give it back and say why."""
         taken: list[str] = []
-        for key, address in _wanted(after).items():
-            if _wanted(before).get(key) == address:
+        for key, address in _list_wanted(after).items():
+            if _list_wanted(before).get(key) == address:
                 continue
             if self._source(self._held, key, address) is not None:
                 continue
-            reason = self._take(_taken(key), address)
+            reason = self._take(_name_taken(key), address)
             if reason is not None:
                 for name in taken:
                     self._release(name)
                 return f"resource {key!r} cannot listen on {address}: {reason}"
-            taken.append(_taken(key))
+            taken.append(_name_taken(key))
         return None
 
     def sync(self, part: PMap) -> None:
         """Hold exactly what the state says; note what is unavailable."""
         before, self._held, self.problems = self._held, {}, {}
-        wanted = _wanted(part) if self._hold else {}
+        wanted = _list_wanted(part) if self._hold else {}
         for key, address in wanted.items():
             source = self._source(before, key, address)
             if source is not None:
@@ -56,15 +56,15 @@ class Sockets:
 
     @staticmethod
     def _source(held: dict[str, tuple[str, socket.socket]], key: str, address: str) -> str | None:
-        """Which held socket serves: the key's own, the one just taken for it, or one that changes its key."""
+        """Return the held socket that serves: the key's own, one taken for it, or one that changes its key."""
         others: tuple[str, ...] = () if address.endswith(":0") else tuple(held)
-        for name in (key, _taken(key), *others):
+        for name in (key, _name_taken(key), *others):
             if name in held and held[name][0] == address:
                 return name
         return None
 
     def port(self, key: str) -> int | None:
-        """The port a held socket really listens on; None if it is not held."""
+        """Return the port that a held socket listens on; None if it is not held."""
         held = self._held.get(key)
         return None if held is None else int(held[1].getsockname()[1])
 
@@ -91,13 +91,13 @@ class Sockets:
         self._held.pop(key)[1].close()
 
 
-def _taken(key: str) -> str:
-    """The name of a socket taken for a change that is not made yet; no resource key contains NUL."""
+def _name_taken(key: str) -> str:
+    """Return the name of a socket taken for a change not made yet; no resource key contains NUL."""
     return f"{key}\0"
 
 
-def _wanted(part: PMap) -> dict[str, str]:
-    """Addresses to listen on: open sockets, not what something outside holds."""
+def _list_wanted(part: PMap) -> dict[str, str]:
+    """Return the addresses to listen on: of open sockets, not of those held outside."""
     records: dict[str, Any] = dict(part.items())
     return {
         key: record["address"]

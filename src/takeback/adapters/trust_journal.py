@@ -20,8 +20,8 @@ from takeback.adapters.files_adapter import FilesAdapter
 from takeback.adapters.trust_record import identify_file
 from takeback.errors import TakebackError
 from takeback.journal import Store
-from takeback.journal.sqlite_end import look_at_end
-from takeback.journal.vouching import JournalEnd
+from takeback.journal.sqlite_files import look_at_end
+from takeback.journal.voucher import JournalEnd
 
 SQLITE: Final = "sqlite://"
 SECRET_BYTES: Final = 32

@@ -48,13 +48,13 @@ def use_trust_folder(folder: str) -> None:
     _Records.folder = folder
 
 
-def trust_folder() -> str:
+def find_trust_folder() -> str:
     """Return the folder of the trust records."""
     return _Records.folder or os.path.expanduser(DEFAULT)
 
 
 def is_trusted(root: str) -> bool:
-    """Tell whether this user made or trusted the harness in a directory."""
+    """Return whether this user made or trusted the harness in a directory."""
     return read_record(root) is not None
 
 
@@ -63,13 +63,13 @@ def read_record(root: str) -> dict[str, Any] | None:
     mark = _read_mark(root)
     if mark is None:
         return None
-    record = _load(os.path.join(trust_folder(), mark[0]))
+    record = _load_record(os.path.join(find_trust_folder(), mark[0]))
     same = record is not None and record["path"] == os.path.realpath(root) and _is_same_file(root, mark, record)
     return record if same else None
 
 
 def _is_same_file(root: str, mark: tuple[str, int, int], record: dict[str, Any]) -> bool:
-    """Tell whether a mark is the file that was recorded; one whose mode or owner was changed since is."""
+    """Return whether a mark is the recorded file; its mode or owner may have changed since."""
     known, born = record.get("mark"), record.get("born")
     if known == list(mark[1:]):
         return True
@@ -106,7 +106,7 @@ def identify_file(place: str) -> list[int | None] | None:
 def read_former_record(root: str) -> dict[str, Any] | None:
     """Return the record that the mark in a directory names, though it may be about another place or another file."""
     mark = _read_mark(root)
-    return None if mark is None else _load(os.path.join(trust_folder(), mark[0]))
+    return None if mark is None else _load_record(os.path.join(find_trust_folder(), mark[0]))
 
 
 def write_record(root: str, about: Mapping[str, Any]) -> None:
@@ -114,14 +114,14 @@ def write_record(root: str, about: Mapping[str, Any]) -> None:
 
     A mark that is there stays, since another user's record may rest on it, unless it is the name of another record.
     """
-    folder, real = trust_folder(), os.path.realpath(root)
+    folder, real = find_trust_folder(), os.path.realpath(root)
     os.makedirs(folder, 0o700, exist_ok=True)
     mark = _read_mark(root)
-    known = None if mark is None else _load(os.path.join(folder, mark[0]))
+    known = None if mark is None else _load_record(os.path.join(folder, mark[0]))
     if mark is None or (known is not None and known["path"] != real):
         mark = _make_mark(root)
     born = _read_birth(os.path.join(root, PRIVATE, MARK))
-    _save(os.path.join(folder, mark[0]), {**about, "path": real, "mark": list(mark[1:]), "born": born})
+    _save_record(os.path.join(folder, mark[0]), {**about, "path": real, "mark": list(mark[1:]), "born": born})
 
 
 def _make_mark(root: str) -> tuple[str, int, int]:
@@ -152,19 +152,19 @@ def forget_record(root: str) -> bool:
     mark = _read_mark(root)
     if record is None or mark is None:
         return False
-    os.unlink(os.path.join(trust_folder(), mark[0]))
+    os.unlink(os.path.join(find_trust_folder(), mark[0]))
     return True
 
 
 def list_records() -> Iterator[tuple[str, dict[str, Any]]]:
     """Yield every record of this user, with the file it is in."""
     try:
-        names = sorted(os.listdir(trust_folder()))
+        names = sorted(os.listdir(find_trust_folder()))
     except OSError:
         return
     for name in names:
-        place = os.path.join(trust_folder(), name)
-        record = _load(place) if _is_name(name) else None
+        place = os.path.join(find_trust_folder(), name)
+        record = _load_record(place) if _is_name(name) else None
         if record is not None:
             yield place, record
 
@@ -174,7 +174,7 @@ def _read_mark(root: str) -> tuple[str, int, int] | None:
     place = os.path.join(root, PRIVATE)
     if os.path.islink(place):
         return None
-    read = _read(os.path.join(place, MARK))
+    read = _read_small_file(os.path.join(place, MARK))
     if read is None:
         return None
     data, status = read
@@ -186,9 +186,9 @@ def _is_name(name: str) -> bool:
     return len(name) == NAME_LENGTH and all(char in "0123456789abcdef" for char in name)
 
 
-def _load(place: str) -> dict[str, Any] | None:
+def _load_record(place: str) -> dict[str, Any] | None:
     """Return a record, if it is this user's own and nobody else may write it."""
-    read = _read(place)
+    read = _read_small_file(place)
     if read is None or read[1].st_uid != os.geteuid() or read[1].st_mode & OTHERS_WRITE:
         return None
     try:
@@ -198,7 +198,7 @@ def _load(place: str) -> dict[str, Any] | None:
     return record if isinstance(record, dict) and isinstance(record.get("path"), str) else None
 
 
-def _save(place: str, record: dict[str, Any]) -> None:
+def _save_record(place: str, record: dict[str, Any]) -> None:
     beside = f"{place}.{os.urandom(4).hex()}"
     file = os.open(beside, _MAKE, 0o600)
     try:
@@ -209,7 +209,7 @@ def _save(place: str, record: dict[str, Any]) -> None:
     os.rename(beside, place)
 
 
-def _read(place: str) -> tuple[bytes, os.stat_result] | None:
+def _read_small_file(place: str) -> tuple[bytes, os.stat_result] | None:
     """Return a small file's bytes and status; None for a link, for anything else that is no file, and for no file."""
     try:
         file = os.open(place, _READ)

@@ -19,11 +19,11 @@ __all__ = ["app", "main"]
 def main() -> None:
     """Run the command line."""
     if sys.argv[1:2] == ["hook"]:
-        from takeback.cli.hooking import client_of, run_and_end  # noqa: PLC0415 - nothing else is needed for a hook
+        from takeback.cli.hook_answer import answer_and_end, find_client  # noqa: PLC0415 - nothing else is needed for a hook
 
-        client = client_of(sys.argv[2:])
+        client = find_client(sys.argv[2:])
         if client is not None:
-            run_and_end(client)
+            answer_and_end(client)
     from takeback.cli.program import main as run_command  # noqa: PLC0415 - see above
 
     run_command()

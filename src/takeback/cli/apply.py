@@ -8,15 +8,15 @@ from typing import Any, NamedTuple
 
 import typer
 
-from takeback.cli.doubts import doubts_of, tell_doubts
-from takeback.cli.inputs import STDIN, CandidateFile, LanguageOption, name_of, read_json, read_level
-from takeback.cli.outcomes import conclude
+from takeback.cli.context import AuthorOption, DirOption, JournalOption, NoteOption, PlanFlag, StatFlag, open_harness
+from takeback.cli.inputs import STDIN, CandidateFile, LanguageOption, name_input, read_json, read_level
+from takeback.cli.outcomes import print_and_exit
 from takeback.cli.output import JsonFlag, err
-from takeback.cli.revealing import RevealFlag, demand_no_placeholder
-from takeback.cli.workspaces import AuthorOption, DirOption, JournalOption, NoteOption, PlanFlag, StatFlag, opened
+from takeback.cli.picker import list_doubts, print_doubts
+from takeback.cli.secrets import RevealFlag, require_no_placeholder
 from takeback.errors import InputError
-from takeback.harness import Applied, Harness, Preview, Refused, Unchanged, Why
-from takeback.harness.idle import is_idle
+from takeback.harness import Applied, Harness, Preview, RefusalReason, Refused, Unchanged
+from takeback.harness.apply import is_idle
 from takeback.language import read_candidate
 from takeback.state import Level
 from takeback.verify import Admitted, verify
@@ -59,16 +59,16 @@ def apply(
     """
     del reveal  # read by its callback
     raw = read_json(file)
-    demand_no_placeholder(raw, name_of(file))
+    require_no_placeholder(raw, name_input(file))
     level = read_level(language)
-    with opened(directory, journal) as harness:
-        repaired = _repaired(raw, file, synthesizer, level, harness) if repair else None
+    with open_harness(directory, journal) as harness:
+        repaired = _repair_candidate(raw, file, synthesizer, level, harness) if repair else None
         admitted = None if repaired is None else repaired.admitted
-        candidate = read_candidate(raw, name_of(file)) if admitted is None else admitted.candidate
+        candidate = read_candidate(raw, name_input(file)) if admitted is None else admitted.candidate
         verdict = verify(candidate, level=level) if admitted is None else admitted.verdict
         with harness.session():
-            warnings = doubts_of(harness, candidate.mutation, harness.state)
-            tell_doubts(warnings, as_json=as_json)
+            warnings = list_doubts(harness, candidate.mutation, harness.state)
+            print_doubts(warnings, as_json=as_json)
             result: Preview | Applied | Refused | Unchanged
             if is_idle(candidate.mutation, harness.state) and not isinstance(
                 harness.preview(candidate, force=force, evidence=verdict), Refused
@@ -81,15 +81,17 @@ def apply(
                     candidate, force=force, note=note, by=by, allow_ties=not no_ties, evidence=verdict
                 )
         if isinstance(result, Unchanged):
-            conclude(result, harness, as_json=as_json, doubts=warnings)
+            print_and_exit(result, harness, as_json=as_json, doubts=warnings)
         if repaired is not None and repaired.source != "start" and not isinstance(result, Refused):
             told = "would be" if plan else "was"
             by = f"found by the {repaired.source}, {verdict.grade.value}"
             err.print(f"its recovery {told} replaced: {by}", style="yellow")
         steps = []
-        if isinstance(result, Refused) and result.why is Why.VERDICT and not repair:
-            steps = _next_steps(raw, file, directory, language, level, harness)
-        conclude(result, harness, as_json=as_json, stat=stat, name=name_of(file), steps=steps, doubts=warnings)
+        if isinstance(result, Refused) and result.why is RefusalReason.VERDICT and not repair:
+            steps = _list_next_steps(raw, file, directory, language, level, harness)
+        print_and_exit(
+            result, harness, as_json=as_json, stat=stat, name=name_input(file), steps=steps, doubts=warnings
+        )
 
 
 class _Repaired(NamedTuple):
@@ -99,31 +101,31 @@ class _Repaired(NamedTuple):
     source: str
 
 
-def _repaired(raw: Any, file: Path, synthesizer: str, level: Level, harness: Harness) -> _Repaired | None:
-    """The candidate with a recovery that is admitted; None if nobody finds one."""
-    from takeback.cli.synthesizers import opened as opened_synthesizer  # noqa: PLC0415 - start-up
-    from takeback.synthesize.attempt import attempt_from  # noqa: PLC0415
-    from takeback.synthesize.judging import judge_for  # noqa: PLC0415
-    from takeback.synthesize.loop import Settings  # noqa: PLC0415
+def _repair_candidate(raw: Any, file: Path, synthesizer: str, level: Level, harness: Harness) -> _Repaired | None:
+    from takeback.cli.synthesizers import open_synthesizer as opened_synthesizer  # noqa: PLC0415 - start-up
+    from takeback.repair.attempt import build_attempt  # noqa: PLC0415
+    from takeback.repair.loop import (  # noqa: PLC0415
+        Settings,
+        make_judge,
+    )
 
     if not isinstance(raw, dict):
-        raise InputError(name_of(file), found=raw, expected="a candidate as a JSON object")
-    start = attempt_from(raw)
+        raise InputError(name_input(file), found=raw, expected="a candidate as a JSON object")
+    start = build_attempt(raw)
     if start.mutation is None and start.rejected is not None:
-        raise InputError(name_of(file), found=start.rejected.detail, expected="a mutation that can be read")
+        raise InputError(name_input(file), found=start.rejected.detail, expected="a mutation that can be read")
     with opened_synthesizer(synthesizer) as found:
-        judge = judge_for("proof", level, harness.state)
+        judge = make_judge("proof", level, harness.state)
         done = found.method(start, judge, Settings(level=level), harness.state)
     if done.admitted is None:
         return None
     return _Repaired(Admitted(done.admitted, done.verdict), str(done.source))
 
 
-def _next_steps(
+def _list_next_steps(
     raw: Any, file: Path, directory: Path, language: str | None, level: Level, harness: Harness
 ) -> list[str]:
-    """What to try with a candidate that is not admitted, as commands that work when copied."""
-    with_recovery = _repaired(raw, file, "oracle", level, harness)
+    with_recovery = _repair_candidate(raw, file, "oracle", level, harness)
     if file == STDIN:
         return ["give it again with --repair, which finds a recovery that is proved"] if with_recovery else []
     words = ["takeback", "apply", str(file), "--repair"]

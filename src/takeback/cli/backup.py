@@ -9,14 +9,14 @@ from typing import Any
 import typer
 
 from takeback.adapters import open_workspace
-from takeback.adapters.journal_files import JournalReturn, back_up_journal, plan_return, return_journal
+from takeback.adapters.doctor import JournalReturn, back_up_journal, plan_return, return_journal
 from takeback.adapters.manifest import find_root
-from takeback.cli.changes import changes_json
-from takeback.cli.here import here, told
-from takeback.cli.output import JsonFlag, emit, err, finish, out, settle
-from takeback.cli.workspaces import SHORT, DirOption, JournalOption, key_file
-from takeback.harness.results import Status
-from takeback.state.slots import slot_title
+from takeback.cli.changes import changes_to_json
+from takeback.cli.context import SHORT, DirOption, JournalOption, find_key_file
+from takeback.cli.hints import localize_hints, remember_directory
+from takeback.cli.output import JsonFlag, commit_exit_code, emit, err, finish, out
+from takeback.harness.outcomes import Status
+from takeback.state.slots import describe_slot
 
 SHOWN = 20
 """How many entries and addresses are listed at most."""
@@ -42,9 +42,9 @@ def backup(
 
     Example: `takeback backup ../journal-monday.db --dir agent`
     """
-    told(directory)
-    made = back_up_journal(find_root(directory), target, journal, key_file())
-    settle(0)
+    remember_directory(directory)
+    made = back_up_journal(find_root(directory), target, journal, find_key_file())
+    commit_exit_code(0)
     if as_json:
         emit({"file": str(made.path), "records": made.records, "head": made.head})
         return
@@ -71,22 +71,22 @@ def restore_journal(
 
     Example: `takeback restore-journal ../journal-monday.db --yes --dir agent`
     """
-    told(directory)
+    remember_directory(directory)
     root = find_root(directory)
-    found = (return_journal if yes else plan_return)(root, source, journal, key_file())
+    found = (return_journal if yes else plan_return)(root, source, journal, find_key_file())
     status: Status | None = None
     if found.done:
-        settle(0)
-        with closing(open_workspace(root, journal=journal, keys=key_file(), hold=False)) as harness:
+        commit_exit_code(0)
+        with closing(open_workspace(root, journal=journal, keys=find_key_file(), hold=False)) as harness:
             status = harness.status()
     if as_json:
-        emit(_json(found, status))
+        emit(_to_json(found, status))
     else:
         _show(found, status)
     finish(yes=True)
 
 
-def _json(found: JournalReturn, status: Status | None) -> dict[str, Any]:
+def _to_json(found: JournalReturn, status: Status | None) -> dict[str, Any]:
     return {
         "done": found.done,
         "records": found.last,
@@ -95,7 +95,7 @@ def _json(found: JournalReturn, status: Status | None) -> dict[str, Any]:
         "unknown": found.unknown or None,
         "forgotten_since": found.forgotten,
         "aside": None if found.aside is None else str(found.aside),
-        "drift": None if status is None else changes_json(status.drift),
+        "drift": None if status is None else changes_to_json(status.drift),
     }
 
 
@@ -111,13 +111,13 @@ def _show(found: JournalReturn, status: Status | None) -> None:
         err.print("contents that were forgotten since are in the backup, and would be back", style="yellow")
     ends = f"the journal ends at record {found.last}, head {found.head[:SHORT]}"
     if not found.done:
-        out.print(here(f"{ends} then; nothing was changed: with --yes it is done"))
+        out.print(localize_hints(f"{ends} then; nothing was changed: with --yes it is done"))
         return
     out.print(ends)
     if found.aside is not None:
         out.print(f"the journal that was there is kept as {found.aside}")
     if status is not None and status.drift:
-        out.print(here("the files were left as they are; they differ from it in:"))
+        out.print(localize_hints("the files were left as they are; they differ from it in:"))
         for change in status.drift[:SHOWN]:
-            out.print(f"  {slot_title(change.slot)}")
-        out.print(here("'takeback adopt' records that as an entry, 'takeback discard' puts the files back"))
+            out.print(f"  {describe_slot(change.slot)}")
+        out.print(localize_hints("'takeback adopt' records that as an entry, 'takeback discard' puts the files back"))

@@ -8,18 +8,18 @@ from pathlib import Path
 import typer
 
 from takeback.adapters.manifest import find_root
-from takeback.agents.scratch import Rehearsal, demand_own_journal, scratch_of
-from takeback.cli import completing
-from takeback.cli.here import line
-from takeback.cli.outcomes import conclude
+from takeback.agents.scratch_copy import Rehearsal, make_scratch_copy, require_copyable_journal
+from takeback.cli import completion
+from takeback.cli.context import DirOption, JournalOption, name_for_shell, open_harness
+from takeback.cli.hints import make_command_line
+from takeback.cli.outcomes import print_and_exit
 from takeback.cli.output import JsonFlag, emit, err, finish, out
-from takeback.cli.revealing import RevealFlag
-from takeback.cli.workspaces import DirOption, JournalOption, name_for_shell, opened
+from takeback.cli.secrets import RevealFlag
 from takeback.harness import Harness, Refused
-from takeback.harness.bisecting import Bisection, LiveEntries, bisect
-from takeback.harness.toggle_requests import named_entry
-from takeback.present.filters import names_in
-from takeback.present.titles import how_many
+from takeback.harness.bisect import Bisection, LiveEntries, find_breaking_entries
+from takeback.harness.entry_names import resolve_entry
+from takeback.present.entries import make_entry_namer
+from takeback.present.titles import format_count
 
 
 def register(app: typer.Typer) -> None:
@@ -40,7 +40,7 @@ def find(
         metavar="ENTRY",
         help="An entry after which it still worked.",
         show_default="the beginning",
-        autocompletion=completing.entries,
+        autocompletion=completion.offer_entries,
     ),
     seconds: float = typer.Option(300.0, "--seconds", min=0.1, help="How long one run of the command may take."),
     directory: Path = DirOption,
@@ -59,14 +59,14 @@ def find(
     """
     del reveal  # read by its callback
     root = find_root(directory)
-    demand_own_journal(root, journal)
-    with opened(root, journal) as harness, ExitStack() as leaving:
+    require_copyable_journal(root, journal)
+    with open_harness(root, journal) as harness, ExitStack() as leaving:
         with harness.held(clean=True) as state:
             if isinstance(state, Refused):
-                conclude(state, harness, as_json=as_json)
-            after = -1 if good is None else named_entry(harness.ledger, good).entry
+                print_and_exit(state, harness, as_json=as_json)
+            after = -1 if good is None else resolve_entry(harness.ledger, good).entry
             entries = sorted(entry.seq for entry in harness.log() if entry.status == "live" and entry.seq > after)
-            place = leaving.enter_context(scratch_of(root))
+            place = leaving.enter_context(make_scratch_copy(root))
         rehearsal = Rehearsal(place, entries, test, seconds)
 
         def broken(live: LiveEntries) -> bool | None:
@@ -75,13 +75,13 @@ def find(
             err.print(f"with {len(live)} of {len(entries)} entries: {told}")
             return answer
 
-        found = bisect(entries, broken)
+        found = find_breaking_entries(entries, broken)
         _tell(found, harness, as_json=as_json)
     finish(yes=bool(found.entries))
 
 
 def _tell(found: Bisection, harness: Harness, *, as_json: bool) -> None:
-    named = names_in(harness)
+    named = make_entry_namer(harness)
     told = [name_for_shell(entry, harness.journal.get(entry).id) for entry in found.entries]
     undo = ["takeback", "undo", *told] if told else []
     if as_json:
@@ -91,10 +91,10 @@ def _tell(found: Bisection, harness: Harness, *, as_json: bool) -> None:
         emit({"entries": entries, "tests": found.tests, "reason": found.reason, "undo": undo})
         return
     if not found.entries:
-        out.print(f"nothing found after {how_many(found.tests, 'test')}: {found.reason}")
+        out.print(f"nothing found after {format_count(found.tests, 'test')}: {found.reason}")
         return
     several = "" if len(found.entries) == 1 else "; it takes all of these, so that taking back one is enough"
-    out.print(f"found after {how_many(found.tests, 'test')}{several}:", style="bold")
+    out.print(f"found after {format_count(found.tests, 'test')}{several}:", style="bold")
     for entry in found.entries:
         out.print(f"  #{entry}  {named(entry)}")
-    out.print(f"to take it back: {line('undo', *undo[2:])}")
+    out.print(f"to take it back: {make_command_line('undo', *undo[2:])}")

@@ -1,4 +1,4 @@
-"""`takeback demo`: the whole story on a Claude Code project, in a directory of its own, without the client."""
+"""`takeback demo`: the whole story on a small Claude Code project, in a directory of its own, without the client."""
 
 from __future__ import annotations
 
@@ -8,28 +8,152 @@ import subprocess
 import sys
 import tempfile
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import typer
 
 from takeback.adapters import open_workspace
 from takeback.adapters.clients.init import init_clients
 from takeback.cli.changes import show_changes
-from takeback.cli.demo_harness import CHANGES, FILES, HALF_DONE, LOOKS_RIGHT, THIRD, write_harness
-from takeback.cli.entries import show_heading, show_line
+from takeback.cli.context import SHORT, open_harness
+from takeback.cli.display import show_verdict
+from takeback.cli.log import show_heading, show_line
 from takeback.cli.outcomes import show_outcome
 from takeback.cli.output import JsonFlag, emit, finish, out
-from takeback.cli.verdicts import show_verdict
-from takeback.cli.workspaces import SHORT, opened
 from takeback.harness import Applied, Harness, Refused, Undone
-from takeback.harness.log import changes_of, log, state_before
-from takeback.harness.results import Adopted
-from takeback.journal.failpoint import armed
+from takeback.harness.entry_log import iter_entries, load_entry_writes, rebuild_state_before
+from takeback.harness.outcomes import Adopted
+from takeback.journal.failpoint import arm_failpoints
 from takeback.language import read_candidate, read_program
-from takeback.present.entries import summary
-from takeback.present.filters import names_in
+from takeback.present.entries import make_entry_namer, summarize_entry
+from takeback.repair import invert_mutation
 from takeback.state import Stage
-from takeback.synthesize import invert
+
+FILES: Final = {
+    "CLAUDE.md": """\
+# Parcel tracker
+
+- Dates are ISO 8601, in UTC; see @docs/dates.md
+- Never log an address.
+- Run `make check` before you say done.
+""",
+    "docs/dates.md": "Write 2026-03-01T09:00:00Z, nothing else.\n",
+    ".mcp.json": """\
+{
+  "mcpServers": {
+      "carriers":  { "command": "node", "args": ["tools/carriers.mjs"] }
+  }
+}
+""",
+    ".claude/settings.json": """\
+{
+	"model": "sonnet",
+  "permissions": {
+      "deny":  [ "Read(./.env)" ],
+      "allow": ["Bash(make check:*)",
+                "Bash(git status:*)"]
+  },
+  "env": { "TRACKER_ENV": "dev" },
+
+  "hooks": {
+    "PreToolUse": [
+      { "matcher": "Edit|Write", "hooks": [ { "type": "command", "command": ".claude/hooks/audit.sh" } ] }
+    ]
+  }
+}
+""",
+    ".claude/hooks/audit.sh": '#!/bin/sh\ncat >> "$CLAUDE_PROJECT_DIR/.claude/audit.log"\n',
+    ".claude/agents/reviewer.md": """\
+---
+name: reviewer
+description: Reviews diffs before a commit.
+---
+
+You review diffs. Dates are always UTC.
+""",
+}
+
+CHANGES: Final[tuple[tuple[str, list[dict[str, Any]]], ...]] = (
+    (
+        "let it run the tests",
+        [{"op_type": "append_config", "target": "permissions.allow", "value": "Bash(make test:*)"}],
+    ),
+    (
+        "say which tests",
+        [
+            {
+                "op_type": "edit_prompt",
+                "target": "CLAUDE.md",
+                "value": {"old": "Run `make check`", "new": "Run `make check` and `make test`"},
+            }
+        ],
+    ),
+    (
+        "let it delete files",
+        [{"op_type": "append_config", "target": "permissions.allow", "value": "Bash(rm:*)"}],
+    ),
+    (
+        "a server for issues",
+        [
+            {
+                "op_type": "register_tool",
+                "target": "mcp:issues",
+                "value": {"command": "node", "args": ["tools/issues.mjs"]},
+            }
+        ],
+    ),
+    (
+        "a rule about retries",
+        [
+            {
+                "op_type": "edit_prompt",
+                "target": "CLAUDE.md",
+                "value": {"old": "- Never log an address.\n", "new": "- Never log an address.\n- Retry twice.\n"},
+            }
+        ],
+    ),
+    (
+        "a guard for the network",
+        [
+            {
+                "op_type": "add_listener",
+                "target": "PreToolUse",
+                "value": {
+                    "id": "network",
+                    "handler": "network",
+                    "options": {"matcher": "WebFetch", "hooks": [{"type": "command", "command": "exit 2"}]},
+                },
+            }
+        ],
+    ),
+)
+"""Six changes, as an agent makes them to itself; the third is the one people want back."""
+THIRD: Final = 2
+
+LOOKS_RIGHT: Final[dict[str, Any]] = {
+    "mutation": CHANGES[3][1],
+    "witness": [],
+    "recovery": [{"op_type": "unregister_tool", "target": "mcp:issues"}],
+}
+"""Adds a server and takes that back by removing it: right only where no server had that name before."""
+
+HALF_DONE: Final[list[dict[str, Any]]] = [
+    {"op_type": "set_config", "target": "env.TRACKER_RETRIES", "value": "2"},
+    {
+        "op_type": "edit_prompt",
+        "target": "agents/reviewer",
+        "value": {"old": "Dates are always UTC.", "new": "Dates are always UTC. Retries are bounded."},
+    },
+]
+
+
+def write_harness(root: Path) -> None:
+    """Put the files into a directory."""
+    for path, text in FILES.items():
+        place = root / path
+        place.parent.mkdir(parents=True, exist_ok=True)
+        place.write_text(text, encoding="utf-8")
+    (root / ".claude/hooks/audit.sh").chmod(0o755)
 
 
 def register(app: typer.Typer) -> None:
@@ -57,20 +181,20 @@ def demo(
     with tempfile.TemporaryDirectory(prefix="takeback-demo-") as scratch:
         root = directory or Path(scratch) / "parcels"
         if as_json:
-            with out.muted():
-                told = _story(root)
+            with out.mute_output():
+                told = _play_story(root)
             emit(told)
         else:
-            told = _story(root)
+            told = _play_story(root)
             show_next_step()
     finish(yes=told["good"])
 
 
-def _story(root: Path) -> dict[str, Any]:
+def _play_story(root: Path) -> dict[str, Any]:
     write_harness(root)
     made = init_clients(root)
     _step(1, f"A Claude Code project, taken as it is ({', '.join(made.kinds)}); only .takeback/ was added.")
-    with opened(root, None) as harness:
+    with open_harness(root, None) as harness:
         first = harness.state
         _step(2, "The agent wants a server for issues, with a recovery that looks right: remove it again.")
         refused = harness.apply(read_candidate(LOOKS_RIGHT))
@@ -86,18 +210,18 @@ def _story(root: Path) -> dict[str, Any]:
         adopted = harness.adopt("by hand")
         if isinstance(adopted, Adopted):
             show_outcome(adopted, harness)
-        kept = _kept(root)
+        kept = _check_kept(root)
     _step(6, "A process is killed in the middle of a change: announced in the journal, one of two files written.")
     killed = _kill_a_child(root)
     _step(7, "The next one to open the project finishes the change.")
-    with opened(root, None) as harness:
+    with open_harness(root, None) as harness:
         finished = harness.recovered.entry
         if finished is not None:
-            show_changes(changes_of(harness, finished), lambda: state_before(harness, finished))
+            show_changes(load_entry_writes(harness, finished), lambda: rebuild_state_before(harness, finished))
         _step(8, "The log says what was done, on what evidence, and what became of it.")
         show_heading()
-        for entry in log(harness):
-            show_line(entry, summary(entry, names_in(harness)))
+        for entry in iter_entries(harness):
+            show_line(entry, summarize_entry(entry, make_entry_namer(harness)))
         _step(9, "Everything is taken back: every file is what it was, byte for byte.")
         harness.restore("#1")
         same = harness.state == first and all((root / path).read_text() == text for path, text in FILES.items())
@@ -122,8 +246,7 @@ def _story(root: Path) -> dict[str, Any]:
     }
 
 
-def _kept(root: Path) -> dict[str, bool]:
-    """Whether the third change is gone and each of the others is in the files."""
+def _check_kept(root: Path) -> dict[str, bool]:
     settings, text = (root / ".claude/settings.json").read_text(), (root / "CLAUDE.md").read_text()
     return {
         "let it run the tests": "Bash(make test:*)" in settings,
@@ -136,7 +259,7 @@ def _kept(root: Path) -> dict[str, bool]:
 
 
 def _apply(harness: Harness, note: str, ops: list[dict[str, Any]]) -> Applied:
-    done = harness.apply(invert(read_program(ops, Stage.FORWARD, "change"), harness.state), note=note)
+    done = harness.apply(invert_mutation(read_program(ops, Stage.FORWARD, "change"), harness.state), note=note)
     if not isinstance(done, Applied):
         raise typer.Exit(1)
     out.print(f"  applied {done.entry.id[:SHORT]}: {note} ({done.verdict.grade.value})")
@@ -161,7 +284,7 @@ def _die_in_the_middle(root: Path, boundary: str) -> None:
             os.kill(os.getpid(), signal.SIGKILL)
 
     harness = open_workspace(root, hold=False)
-    with armed(probe):
+    with arm_failpoints(probe):
         _apply(harness, "bounded retries", HALF_DONE)
 
 

@@ -7,16 +7,16 @@ from pathlib import Path
 
 import typer
 
-from takeback.cli import completing
-from takeback.cli.changes import changes_json, show_changes, stats_json
-from takeback.cli.outcomes import broken_json, show_broken
+from takeback.cli import completion
+from takeback.cli.changes import changes_to_json, show_changes, stats_to_json
+from takeback.cli.context import DirOption, JournalOption, NoPagerFlag, StatFlag, open_harness, print_left_out
+from takeback.cli.outcomes import fault_to_json, show_broken
 from takeback.cli.output import JsonFlag, emit, out
-from takeback.cli.revealing import RevealFlag
-from takeback.cli.workspaces import DirOption, JournalOption, NoPagerFlag, StatFlag, opened, tell_left_out
+from takeback.cli.secrets import RevealFlag
 from takeback.harness import Harness
 from takeback.harness.adapter import Broken
-from takeback.harness.log import changes_between, changes_of, state_after, state_before
-from takeback.harness.toggle_requests import named_entry
+from takeback.harness.entry_log import diff_states, load_entry_writes, rebuild_state_after, rebuild_state_before
+from takeback.harness.entry_names import resolve_entry
 from takeback.state import State
 from takeback.undo import SlotChange, Write
 
@@ -31,13 +31,13 @@ def diff(
         None,
         metavar="ENTRY",
         help="An entry; without one, changes made behind Takeback's back.",
-        autocompletion=completing.entries,
+        autocompletion=completion.offer_entries,
     ),
     other: str | None = typer.Argument(
         None,
         metavar="OTHER",
         help="Another entry: show what differs between the states right after the two.",
-        autocompletion=completing.entries,
+        autocompletion=completion.offer_entries,
     ),
     directory: Path = DirOption,
     journal: str | None = JournalOption,
@@ -53,30 +53,30 @@ def diff(
     Example: `takeback diff 3f2a91 --dir agent`, `takeback diff 3f2a91 HEAD --stat`
     """
     del reveal  # read by its callback
-    with opened(directory, journal, looking=True) as harness:
-        changes, before, broken = _changes(harness, entry, other)
+    with open_harness(directory, journal, looking=True) as harness:
+        changes, before, broken = _find_changes(harness, entry, other)
         if other is not None:
-            tell_left_out(harness)
+            print_left_out(harness)
         if as_json:
-            unread = [broken_json(fault) for fault in broken]
-            emit({"changes": changes_json(changes), "stat": stats_json(changes, before), "broken": unread})
+            unread = [fault_to_json(fault) for fault in broken]
+            emit({"changes": changes_to_json(changes), "stat": stats_to_json(changes, before), "broken": unread})
             return
-        with out.paged(allowed=not no_pager):
+        with out.page_output(allowed=not no_pager):
             if changes or stat:
                 show_changes(changes, before, stat=stat)
             show_broken(broken)
 
 
-def _changes(
+def _find_changes(
     harness: Harness, entry: str | None, other: str | None
 ) -> tuple[tuple[SlotChange | Write, ...], Callable[[], State], tuple[Broken, ...]]:
-    """What is asked for, how to work out the state ahead of it, and the files that hide what was changed in them."""
+    """Return the changes asked for, how to build the state ahead of them, and the files that cannot be read."""
     if entry is None:
         found = harness.status()
         return found.drift, lambda: harness.state, found.broken
-    record = named_entry(harness.ledger, entry)
+    record = resolve_entry(harness.ledger, entry)
     if other is not None:
-        first, last = (state_after(harness, one) for one in (record, named_entry(harness.ledger, other)))
-        return changes_between(first, last), lambda: first, ()
-    changes = () if record.kind == "genesis" else changes_of(harness, record)
-    return changes, lambda: state_before(harness, record), ()
+        first, last = (rebuild_state_after(harness, one) for one in (record, resolve_entry(harness.ledger, other)))
+        return diff_states(first, last), lambda: first, ()
+    changes = () if record.kind == "genesis" else load_entry_writes(harness, record)
+    return changes, lambda: rebuild_state_before(harness, record), ()

@@ -7,6 +7,8 @@ from pathlib import Path
 
 import typer
 
+from takeback.cli.context import JournalOption, NoteOption, open_harness
+from takeback.cli.display import show_verdict
 from takeback.cli.free_text import (
     LOOSENS,
     CheckOption,
@@ -15,39 +17,38 @@ from takeback.cli.free_text import (
     ContextOption,
     TextArgument,
     Wish,
-    considered,
-    copied_check,
-    demand_one,
+    consider_wish,
+    make_copy_check,
+    require_text_or_task,
     show_considered,
-    why_not,
+    why_not_made,
 )
 from takeback.cli.inputs import read_json
 from takeback.cli.outcomes import UNCHANGED, show_outcome
-from takeback.cli.output import JsonFlag, emit, finish, out, settle
+from takeback.cli.output import JsonFlag, commit_exit_code, emit, finish, out
 from takeback.cli.repair import show_repair
-from takeback.cli.revealing import RevealFlag
-from takeback.cli.sampling import SamplingOption, read_sampling
+from takeback.cli.secrets import RevealFlag
 from takeback.cli.synthesizers import (
     BudgetOption,
     FeedbackOption,
     Opened,
     RecordOption,
+    SamplingOption,
     SynthesizerOption,
     ThreadsOption,
     read_mode,
+    read_sampling,
 )
-from takeback.cli.synthesizers import opened as opened_synthesizer
-from takeback.cli.verdicts import show_verdict
-from takeback.cli.workspaces import JournalOption, NoteOption, opened
+from takeback.cli.synthesizers import open_synthesizer as opened_synthesizer
 from takeback.errors import InputError
 from takeback.evolve import Evolution, Propose, carry_out
 from takeback.evolve import evolve as run
 from takeback.harness import Harness
 from takeback.plugins import load_tasks
-from takeback.present.secrets import masked_text
-from takeback.synthesize.attempt import attempt_from
-from takeback.synthesize.loop import Settings
-from takeback.synthesize.models import PAPER, ChatModel, Sampling
+from takeback.present.secrets import mask_text_secrets
+from takeback.repair.attempt import build_attempt
+from takeback.repair.loop import Settings
+from takeback.repair.models import PAPER, ChatModel, Sampling
 
 
 def register(app: typer.Typer) -> None:
@@ -87,18 +88,18 @@ def evolve(
     `takeback evolve agent --task change.json --synthesizer oracle`
     """
     del reveal  # read by its callback
-    demand_one(directory, text, task, "evolve")
+    require_text_or_task(directory, text, task, "evolve")
     settings = Settings(mode=read_mode(feedback), budget=budget, sampling=read_sampling(sampling))
     if text is not None:
         wish = Wish(directory, text, synthesizer, settings, record, threads, journal, check, check_timeout, context)
         _evolve_text(wish, note, loosen=loosen, as_json=as_json)
         return
-    with opened_synthesizer(synthesizer, record, threads) as found, opened(directory, journal) as harness:
-        propose, title = proposer(task or "", found, settings.sampling)
-        checking = copied_check(harness, directory, journal, check, check_timeout)
+    with opened_synthesizer(synthesizer, record, threads) as found, open_harness(directory, journal) as harness:
+        propose, title = choose_proposer(task or "", found, settings.sampling)
+        checking = make_copy_check(harness, directory, journal, check, check_timeout)
         done = run(harness, propose, found.method, settings=settings, check=checking, note=note or title)
         if done.applied:
-            settle(0)
+            commit_exit_code(0)
         if as_json:
             emit(done.to_json())
         else:
@@ -107,13 +108,13 @@ def evolve(
 
 
 def _evolve_text(wish: Wish, note: str, *, loosen: bool, as_json: bool) -> None:
-    with considered(wish, as_json=as_json) as found:
+    with consider_wish(wish, as_json=as_json) as found:
         done = found.done
         if not found.looser or loosen:
-            note = note or masked_text(found.asking.text)
+            note = note or mask_text_secrets(found.asking.text)
             done = carry_out(found.harness, done, head=found.head, note=note, by=found.name)
         if done.applied:
-            settle(0)
+            commit_exit_code(0)
         if as_json:
             asked = done.good is not None and done.result is None and not done.unchanged
             stopped = {"refused": LOOSENS} if asked else {}
@@ -133,18 +134,19 @@ def _conclude_text(found: Considered, done: Evolution) -> None:
         out.print(LOOSENS, style="yellow")
         out.print("  next, if you want that: the same command with --loosen", style="cyan")
     else:
-        out.print(why_not(done), style="yellow")
+        out.print(why_not_made(done), style="yellow")
 
 
-def proposer(task: str, found: Opened, sampling: Sampling = PAPER) -> tuple[Propose, str]:
-    """Who proposes the change, and a line for the log: a file as it stands, or for a task of the lab the model
-    behind the synthesizer, or without one the task's reference."""
+def choose_proposer(task: str, found: Opened, sampling: Sampling = PAPER) -> tuple[Propose, str]:
+    """Return who proposes the change, and a line for the log: a file as it is, or for a task of the lab the
+    model behind the synthesizer, or without one the task's reference.
+    """
     path = Path(task)
     if path.suffix == ".json" or path.exists():
         raw = read_json(path)
         if not isinstance(raw, dict):
             raise InputError(task, found=raw, expected="a candidate, or a mapping with a mutation")
-        attempt = attempt_from(raw)
+        attempt = build_attempt(raw)
         return lambda _: attempt, path.name
     proposer_for_task: Callable[[str, ChatModel | None, Sampling], tuple[Propose, str]] = (
         load_tasks().proposer_for_task

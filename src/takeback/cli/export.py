@@ -6,12 +6,12 @@ from pathlib import Path
 
 import typer
 
-from takeback.cli import completing
+from takeback.cli import completion
+from takeback.cli.context import DirOption, JournalOption, open_harness, print_left_out
 from takeback.cli.output import JsonFlag, emit
-from takeback.cli.revealing import RevealFlag
-from takeback.cli.workspaces import DirOption, JournalOption, opened, tell_left_out
-from takeback.harness.log import state_after
-from takeback.harness.toggle_requests import named_entry
+from takeback.cli.secrets import RevealFlag
+from takeback.harness.entry_log import rebuild_state_after
+from takeback.harness.entry_names import resolve_entry
 
 
 def register(app: typer.Typer) -> None:
@@ -25,7 +25,7 @@ def export(
         "--at",
         metavar="ENTRY",
         help="After which entry: its number, id, HEAD~N or @{TIME}.",
-        autocompletion=completing.entries,
+        autocompletion=completion.offer_entries,
     ),
     directory: Path = DirOption,
     journal: str | None = JournalOption,
@@ -40,7 +40,7 @@ def export(
     Example: `takeback export --at HEAD~2 --reveal > state.json`, `takeback init copy --state state.json`
     """
     del as_json, reveal
-    with opened(directory, journal, looking=True) as harness:
-        state = state_after(harness, named_entry(harness.ledger, at))
-        tell_left_out(harness)
+    with open_harness(directory, journal, looking=True) as harness:
+        state = rebuild_state_after(harness, resolve_entry(harness.ledger, at))
+        print_left_out(harness)
         emit(state.write(), exact=True)

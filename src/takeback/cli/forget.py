@@ -8,14 +8,14 @@ from typing import Any
 
 import typer
 
-from takeback.cli import completing
-from takeback.cli.output import JsonFlag, emit, err, finish, out, settle
-from takeback.cli.workspaces import SHORT, DirOption, JournalOption, entries_argument, opened
+from takeback.cli import completion
+from takeback.cli.context import SHORT, DirOption, JournalOption, make_entries_argument, open_harness
+from takeback.cli.output import JsonFlag, commit_exit_code, emit, err, finish, out
 from takeback.errors import InputError
-from takeback.harness.forgetting import Forgetting
-from takeback.harness.toggle_requests import named_entry
-from takeback.journal.forms import SEARCHED, Forms
-from takeback.state.slots import slot_title
+from takeback.harness.entry_names import resolve_entry
+from takeback.harness.forget import Forgetting
+from takeback.journal.search import SEARCHED, Forms
+from takeback.state.slots import describe_slot
 
 
 def register(app: typer.Typer) -> None:
@@ -24,7 +24,7 @@ def register(app: typer.Typer) -> None:
 
 
 def forget(
-    entries: list[str] | None = entries_argument(completing.entries),
+    entries: list[str] | None = make_entries_argument(completion.offer_entries),
     value: str | None = typer.Option(None, "--value", metavar="TEXT", help="Forget this text wherever it occurs."),
     source: Path | None = typer.Option(
         None, "--from", metavar="FILE", help="The same for a file's content without its last newline; - is stdin."
@@ -42,7 +42,7 @@ def forget(
     An undo that needs what is gone says so, and `undo --salvage` puts back what is left of it.
     Example: `takeback forget --value hunter2 --yes --dir agent`
     """
-    looked_for = _looked_for(value, source)
+    looked_for = _read_wanted(value, source)
     if not entries and looked_for is None:
         raise InputError(
             "forget", found="no entry", expected="entries, --value or --from; 'takeback log' lists entries"
@@ -51,23 +51,23 @@ def forget(
         raise InputError("forget", found="entries and a value", expected="one of them")
     if entries and not yes:
         raise InputError("forget", found="no --yes", expected="--yes: what is forgotten cannot be brought back")
-    with opened(directory, journal) as harness:
-        ids = [named_entry(harness.ledger, name).id for name in entries or ()]
+    with open_harness(directory, journal) as harness:
+        ids = [resolve_entry(harness.ledger, name).id for name in entries or ()]
         if looked_for is not None:
             done = harness.forget_value(looked_for, dry=not yes)
         else:
             done = harness.forget(*(entries or ()))
     searched = None if looked_for is None else Forms(looked_for)
     if done.record is not None:
-        settle(0)
+        commit_exit_code(0)
     if as_json:
-        emit(_json(done, ids) | _searched_json(searched))
+        emit(_to_json(done, ids) | _search_to_json(searched))
     else:
         _show(done, ids, searched)
     finish(yes=done.contents > 0)
 
 
-def _looked_for(value: str | None, source: Path | None) -> bytes | None:
+def _read_wanted(value: str | None, source: Path | None) -> bytes | None:
     if value is not None and source is not None:
         raise InputError("forget", found="--value and --from", expected="one of them")
     if value is not None:
@@ -81,7 +81,7 @@ def _looked_for(value: str | None, source: Path | None) -> bytes | None:
     return raw.removesuffix(b"\n").removesuffix(b"\r")
 
 
-def _json(done: Forgetting, ids: list[str]) -> dict[str, Any]:
+def _to_json(done: Forgetting, ids: list[str]) -> dict[str, Any]:
     return {
         "done": done.record is not None,
         "forgotten": ids,
@@ -95,19 +95,17 @@ def _json(done: Forgetting, ids: list[str]) -> dict[str, Any]:
         "stays": [
             {"entry": place.number, "record": place.seq, "kind": place.kind, "in": place.what} for place in done.stays
         ],
-        "kept": [slot_title(slot) for slot in done.kept],
-        "live": [slot_title(slot) for slot in done.live],
+        "kept": [describe_slot(slot) for slot in done.kept],
+        "live": [describe_slot(slot) for slot in done.live],
         "lingering": done.lingering or None,
     }
 
 
-def _searched_json(searched: Forms | None) -> dict[str, Any]:
-    """Return in which forms a value was looked for, and in which not."""
+def _search_to_json(searched: Forms | None) -> dict[str, Any]:
     return {} if searched is None else {"searched": list(SEARCHED), "not_searched": list(searched.limits)}
 
 
-def _nothing(done: Forgetting, searched: Forms | None) -> str:
-    """Say that nothing can be forgotten, and how far that was looked for."""
+def _describe_nothing(done: Forgetting, searched: Forms | None) -> str:
     if searched is None:
         return "nothing to forget"
     where = "it stands only where it stays" if done.stays else "the journal does not hold it"
@@ -125,10 +123,10 @@ def _show(done: Forgetting, ids: list[str], searched: Forms | None) -> None:
     elif done.contents:
         out.print(f"would forget {what} ({done.contents} contents); --yes does it, and it cannot be undone")
     else:
-        out.print(_nothing(done, searched))
+        out.print(_describe_nothing(done, searched))
     for slot in done.kept:
-        out.print(f"  kept: {slot_title(slot)}, of which there is no other copy")
+        out.print(f"  kept: {describe_slot(slot)}, of which there is no other copy")
     for slot in done.live:
-        out.print(f"  still in place: {slot_title(slot)}; the journal keeps no copy of it")
+        out.print(f"  still in place: {describe_slot(slot)}; the journal keeps no copy of it")
     if done.lingering:
         err.print(done.lingering)

@@ -12,27 +12,25 @@ from typing import Any, Final
 import typer
 
 from takeback.adapters.manifest import find_root
-from takeback.agents.asking import MAX_TRIES, TextProposer, propose_text, repair_masked
-from takeback.agents.checking import SECONDS, check_on_copy
-from takeback.agents.concerning import LIMIT, SMALLEST
-from takeback.agents.scratch import demand_own_journal
-from takeback.canonical import compact
-from takeback.cli.changes import changes_json, show_changes
-from takeback.cli.outcomes import conclude
+from takeback.agents.scratch_copy import SECONDS, check_on_copy, require_copyable_journal
+from takeback.agents.text_proposal import LIMIT, MAX_TRIES, SMALLEST, TextProposer, propose_text, repair_masked
+from takeback.canonical import write_compact
+from takeback.cli.changes import changes_to_json, show_changes
+from takeback.cli.context import find_key_file
+from takeback.cli.context import open_harness as opened_workspace
+from takeback.cli.display import show_verdict
+from takeback.cli.outcomes import print_and_exit
 from takeback.cli.output import out
 from takeback.cli.repair import show_repair
-from takeback.cli.revealing import mask_value
-from takeback.cli.synthesizers import Opened, opened, plain_replay
-from takeback.cli.verdicts import show_verdict
-from takeback.cli.workspaces import key_file
-from takeback.cli.workspaces import opened as opened_workspace
+from takeback.cli.secrets import mask_value
+from takeback.cli.synthesizers import Opened, is_plain_replay, open_synthesizer
 from takeback.errors import InputError
-from takeback.evolve import ChangeCheck, Evolution, consider
+from takeback.evolve import ChangeCheck, Evolution, consider_change
 from takeback.harness import Harness, Preview, Refused
-from takeback.present.looser import weigh_states
-from takeback.synthesize.loop import Settings
-from takeback.synthesize.spec import parse_spec
-from takeback.undo.recording import run_recorded
+from takeback.present.warnings import weigh_states
+from takeback.repair.loop import Settings
+from takeback.repair.synthesizer import parse_spec
+from takeback.undo.record import run_and_record
 
 LOCAL_LIMIT: Final = 4000
 """Characters of a harness that a local model is shown: its context is small."""
@@ -96,14 +94,14 @@ class Considered:
         return f"model {self.asking.model.name}"
 
     def to_json(self) -> dict[str, Any]:
-        """All of it as JSON."""
+        """Return all of it as JSON."""
         plan = self.plan
         return {
             "request": self.asking.text,
             "model": self.asking.model.name,
             **self.done.to_json(),
             "admitted": self.done.good is not None,
-            "changes": changes_json(plan.changes) if isinstance(plan, Preview) else [],
+            "changes": changes_to_json(plan.changes) if isinstance(plan, Preview) else [],
             "files": list(plan.paths) if isinstance(plan, Preview) else [],
             "looser": list(self.looser),
             "fell_short": [{"shortfall": one.shortfall, "detail": one.detail} for one in self.asking.fell_short],
@@ -111,7 +109,7 @@ class Considered:
         }
 
 
-def demand_one(directory: Path | None, text: str | None, task: str | None, command: str) -> None:
+def require_text_or_task(directory: Path | None, text: str | None, task: str | None, command: str) -> None:
     """Refuse a command line that says neither what to change nor which task, or both."""
     if text is not None and task is not None:
         raise InputError(command, found="a text and --task", expected="one of them")
@@ -126,48 +124,47 @@ def demand_one(directory: Path | None, text: str | None, task: str | None, comma
         raise InputError("TEXT", found="an empty text", expected="what to change, in plain words")
 
 
-def copied_check(
+def make_copy_check(
     harness: Harness, directory: Path, journal: str | None, command: str, seconds: float
 ) -> ChangeCheck | None:
-    """The check that a command line asks for; None if it asks for none."""
+    """Return the check that a command line asks for; None if it asks for none."""
     if not command:
         return None
     root = find_root(directory)
-    demand_own_journal(root, journal)
-    return check_on_copy(harness, root, command, seconds=seconds, keys=key_file())
+    require_copyable_journal(root, journal)
+    return check_on_copy(harness, root, command, seconds=seconds, keys=find_key_file())
 
 
 @contextmanager
-def considered(wish: Wish, *, as_json: bool) -> Iterator[Considered]:
+def consider_wish(wish: Wish, *, as_json: bool) -> Iterator[Considered]:
     """Open the harness and the model, and have the change proposed, judged, repaired and checked."""
     with (
         opened_workspace(wish.directory, wish.journal) as harness,
-        opened(_model(wish.synthesizer), wish.record, wish.threads) as found,
+        open_synthesizer(_require_model(wish.synthesizer), wish.record, wish.threads) as found,
     ):
-        check = copied_check(harness, wish.directory, wish.journal, wish.check, wish.seconds)
+        check = make_copy_check(harness, wish.directory, wish.journal, wish.check, wish.seconds)
         with harness.held() as state:
             if isinstance(state, Refused):
-                conclude(state, harness, as_json=as_json)
-        asking = _asking(harness, found, wish)
+                print_and_exit(state, harness, as_json=as_json)
+        asking = _make_proposer(harness, found, wish)
         head = harness.ledger.head
         method = repair_masked(asking.model, oracle=wish.oracle)
-        done = consider(harness, asking, method, settings=wish.settings, check=check)
-        yield _weighed(Considered(harness, asking, done, head, None, ()))
+        done = consider_change(harness, asking, method, settings=wish.settings, check=check)
+        yield _add_preview(Considered(harness, asking, done, head, None, ()))
 
 
-def _model(synthesizer: str) -> str:
-    """The name of a synthesizer, if it has a model that can be asked anything."""
+def _require_model(synthesizer: str) -> str:
     spec = parse_spec(synthesizer)
     behind = spec if spec.is_model else spec.behind
     found = f"{spec}, which has no model" if behind is None else "replay, which answers tasks of the lab only"
-    if behind is None or plain_replay(behind):
+    if behind is None or is_plain_replay(behind):
         expected = "a model that proposes the change: openai:MODEL, local[:FILE.gguf] or replay:DIR"
         hint = "TAKEBACK_BASE_URL says where openai:MODEL is; 'takeback model fetch' gets a local one"
         raise InputError("--synthesizer", found=found, expected=expected, hint=hint)
     return synthesizer
 
 
-def _asking(harness: Harness, found: Opened, wish: Wish) -> TextProposer:
+def _make_proposer(harness: Harness, found: Opened, wish: Wish) -> TextProposer:
     behind = found.spec.behind or found.spec
     limit = wish.context or (LOCAL_LIMIT if behind.kind == "local" else LIMIT)
     tries = min(wish.settings.budget, MAX_TRIES)
@@ -176,13 +173,12 @@ def _asking(harness: Harness, found: Opened, wish: Wish) -> TextProposer:
     return propose_text(harness, wish.text, found.model, sampling=wish.settings.sampling, tries=tries, limit=limit)
 
 
-def _weighed(found: Considered) -> Considered:
-    """With what the change would do, where it can be taken back."""
+def _add_preview(found: Considered) -> Considered:
     admitted = found.done.recoverable
     if admitted is None:
         return found
     before = found.harness.state
-    after = run_recorded(admitted.candidate.mutation, before).state
+    after = run_and_record(admitted.candidate.mutation, before).state
     plan = found.harness.preview(admitted.candidate, evidence=admitted.verdict)
     return replace(found, plan=plan, looser=tuple(weigh_states(found.harness, before, after)))
 
@@ -193,7 +189,7 @@ def show_considered(found: Considered) -> None:
     for one in found.asking.fell_short[: len(found.asking.fell_short) - (done.proposal.mutation is None)]:
         out.print(f"sent back: {one.shortfall}: {one.detail}")
     if done.proposal.raw is not None:
-        out.print(f"proposed: {compact(mask_value(done.proposal.raw))}")
+        out.print(f"proposed: {write_compact(mask_value(done.proposal.raw))}")
     if done.proposal.rejected is not None:
         out.print(f"proposed: {done.proposal.rejected.shortfall}: {done.proposal.rejected.detail}", style="yellow")
     if done.verdict is not None:
@@ -220,8 +216,8 @@ def show_plan(found: Considered) -> None:
         out.print(f"refused: {plan.message}", style="red")
 
 
-def why_not(done: Evolution) -> str:
-    """Why a change is not made, in one sentence."""
+def why_not_made(done: Evolution) -> str:
+    """Return why a change is not made, in one sentence."""
     if done.proposal.mutation is None:
         return "the model proposed nothing that can be used; nothing was changed"
     if done.recoverable is None:

@@ -6,16 +6,16 @@ from pathlib import Path
 
 import typer
 
-from takeback.adapters.manifest import manifest_path
-from takeback.agents.gates.directories import HarnessStep, record_step, step_between
-from takeback.canonical import compact
-from takeback.cli.changes import changes_json, show_changes
+from takeback.adapters.manifest import find_manifest_path
+from takeback.agents.step_check import HarnessStep, judge_step, record_step
+from takeback.canonical import write_compact
+from takeback.cli.changes import changes_to_json, show_changes
+from takeback.cli.context import ByOption, JournalOption, NoteOption, open_harness
+from takeback.cli.display import show_verdict
 from takeback.cli.free_text import LOOSENS
-from takeback.cli.outcomes import conclude, outcome_json, show_outcome
-from takeback.cli.output import JsonFlag, emit, finish, out, settle
-from takeback.cli.revealing import RevealFlag, mask_value
-from takeback.cli.verdicts import show_verdict
-from takeback.cli.workspaces import ByOption, JournalOption, NoteOption, opened
+from takeback.cli.outcomes import outcome_to_json, print_and_exit, show_outcome
+from takeback.cli.output import JsonFlag, commit_exit_code, emit, finish, out
+from takeback.cli.secrets import RevealFlag, mask_value
 from takeback.harness import Refused
 
 
@@ -53,43 +53,42 @@ def gate(
     `takeback gate --before agent --after candidates/7 --record -m "generation 7"`
     """
     del reveal  # read by its callback
-    step = step_between(before, after, ignore)
+    step = judge_step(before, after, ignore)
     if not record or not step.admitted or step.candidate is None:
         _tell(step, as_json=as_json)
         finish(yes=step.admitted)
     if step.looser and not loosen:
         if as_json:
-            emit({**_json(step), "entry": None, "refused": LOOSENS})
+            emit({**_to_json(step), "entry": None, "refused": LOOSENS})
         else:
             _show(step)
             out.print(LOOSENS, style="yellow")
             out.print("  next, if you want that: the same command with --loosen", style="cyan")
         finish(yes=False)
-    with opened(_recorded_in(before, after), journal) as harness:
+    with open_harness(_choose_recording_harness(before, after), journal) as harness:
         made = record_step(harness, step, note=note, by=by)
         if isinstance(made, Refused):
-            conclude(made, harness, as_json=as_json)
-        settle(0)
+            print_and_exit(made, harness, as_json=as_json)
+        commit_exit_code(0)
         if as_json:
-            emit({**_json(step), **outcome_json(made, harness)})
+            emit({**_to_json(step), **outcome_to_json(made, harness)})
         else:
             _show(step)
             show_outcome(made, harness, name="the step")
     finish(yes=True)
 
 
-def _recorded_in(before: Path, after: Path) -> Path:
-    """The harness that records: the one before the step, or where only the one after it is under care, that."""
-    return after if manifest_path(before) is None and manifest_path(after) is not None else before
+def _choose_recording_harness(before: Path, after: Path) -> Path:
+    return after if find_manifest_path(before) is None and find_manifest_path(after) is not None else before
 
 
-def _json(step: HarnessStep) -> dict[str, object]:
-    return {**step.to_json(), "changes": changes_json(step.changes)}
+def _to_json(step: HarnessStep) -> dict[str, object]:
+    return {**step.to_json(), "changes": changes_to_json(step.changes)}
 
 
 def _tell(step: HarnessStep, *, as_json: bool) -> None:
     if as_json:
-        emit({**_json(step), "entry": None})
+        emit({**_to_json(step), "entry": None})
         return
     _show(step)
     if step.admitted:
@@ -107,7 +106,7 @@ def _show(step: HarnessStep) -> None:
         show_verdict(step.verdict, "what is the harness's of it" if step.outside else "the step")
     if step.candidate is not None:
         parts = mask_value(step.candidate.to_json())
-        out.print(f"recovery: {compact({'witness': parts['witness'], 'recovery': parts['recovery']})}")
+        out.print(f"recovery: {write_compact({'witness': parts['witness'], 'recovery': parts['recovery']})}")
     for reason in step.looser:
         out.print(f"looser: {reason}", style="yellow")
     if step.layout:

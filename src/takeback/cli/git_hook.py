@@ -9,16 +9,15 @@ from typing import Any
 
 import typer
 
-from takeback.adapters.manifest import find_root, manifest_path
-from takeback.adapters.open_by_manifest import manifest_of
-from takeback.adapters.trust_gate import demand_trusted
-from takeback.agents.git.hooks import HOOKS, PlacedHook, before_commit, sign
-from takeback.agents.git.hooks import install as put_in
-from takeback.agents.git.hooks import uninstall as take_out
-from takeback.agents.git.running import git_in
-from takeback.cli.output import JsonFlag, emit, err, out, settle
-from takeback.cli.program_words import own_program
-from takeback.cli.workspaces import DirOption
+from takeback.adapters.manifest import find_manifest_path, find_root
+from takeback.adapters.opener import load_manifest
+from takeback.adapters.trust import require_trusted
+from takeback.agents.git.command import open_git
+from takeback.agents.git.hooks import HOOKS, PlacedHook, adopt_before_commit, sign_message
+from takeback.agents.git.hooks import install_hooks as put_in
+from takeback.agents.git.hooks import uninstall_hooks as take_out
+from takeback.cli.context import DirOption, find_own_program
+from takeback.cli.output import JsonFlag, commit_exit_code, emit, err, out
 from takeback.errors import InputError
 
 
@@ -50,8 +49,8 @@ def install(
     Example: `takeback git-hook install`
     """
     root = find_root(directory)
-    demand_trusted(root, manifest_of(root))
-    placed = put_in(git_in(root, os.environ), root, [command] if command else own_program(), block=block)
+    require_trusted(root, load_manifest(root))
+    placed = put_in(open_git(root, os.environ), root, [command] if command else find_own_program(), block=block)
     _tell("installed", placed, "there was a hook, which runs first", as_json=as_json)
 
 
@@ -61,9 +60,9 @@ def uninstall(directory: Path = DirOption, as_json: bool = JsonFlag) -> None:
     Example: `takeback git-hook uninstall`
     """
     root = find_root(directory)
-    if manifest_path(root) is not None:
-        demand_trusted(root, manifest_of(root))
-    placed = take_out(git_in(root, os.environ))
+    if find_manifest_path(root) is not None:
+        require_trusted(root, load_manifest(root))
+    placed = take_out(open_git(root, os.environ))
     _tell("uninstalled", placed, "what was there before is back", as_json=as_json)
 
 
@@ -81,12 +80,12 @@ def run(
         raise InputError(
             "hook", found=hook, expected="pre-commit or pre-merge-commit, or commit-msg with the file of the message"
         )
-    git = git_in(Path(), os.environ)
+    git = open_git(Path(), os.environ)
     told = ""
     if message is not None:
-        sign(git, directory, message)
+        sign_message(git, directory, message)
     else:
-        told = before_commit(git, directory)
+        told = adopt_before_commit(git, directory)
     if as_json:
         emit({"result": "done", "told": told})
     elif told:
@@ -94,7 +93,7 @@ def run(
 
 
 def _tell(result: str, placed: Sequence[PlacedHook], more: str, *, as_json: bool) -> None:
-    settle(0)
+    commit_exit_code(0)
     if as_json:
         told: list[dict[str, Any]] = [{"path": str(one.path), "earlier": one.earlier} for one in placed]
         emit({"result": result, "hooks": told})

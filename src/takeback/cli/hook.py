@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import typer
 
-from takeback.agents.events import CLIENTS
-from takeback.cli.hooking import run
+from takeback.agents.hook_events import CLIENTS
+from takeback.cli.hook_answer import answer_hook
 from takeback.cli.output import JsonFlag
 from takeback.errors import InputError
 
@@ -33,4 +33,4 @@ def hook(
     del as_json
     if client not in CLIENTS:
         raise InputError("client", found=client, expected=f"one of {', '.join(CLIENTS)}")
-    raise typer.Exit(run(client))
+    raise typer.Exit(answer_hook(client))

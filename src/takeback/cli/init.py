@@ -6,19 +6,19 @@ from pathlib import Path
 
 import typer
 
-from takeback.adapters.clients.init import detect, init_clients, user_folder
-from takeback.adapters.init_by_name import init_adapter, other_adapters
-from takeback.adapters.inner_harness import tell_outer
+from takeback.adapters.clients.init import detect_clients, find_user_folder, init_clients
+from takeback.adapters.harness_places import describe_outer_harness
+from takeback.adapters.init import init_adapter, list_other_adapters
 from takeback.adapters.manifest import HIDDEN, MANIFEST
-from takeback.adapters.workspace.init import make_workspace
-from takeback.cli.completing import one_of
-from takeback.cli.here import here, told
+from takeback.adapters.workspace.adapter import make_workspace
+from takeback.cli.completion import offer_words
+from takeback.cli.context import JournalOption, find_key_file, open_harness
+from takeback.cli.hints import localize_hints, remember_directory
 from takeback.cli.inputs import read_state
-from takeback.cli.output import JsonFlag, emit, out, settle
-from takeback.cli.revealing import demand_no_placeholder
-from takeback.cli.workspaces import JournalOption, key_file, opened
+from takeback.cli.output import JsonFlag, commit_exit_code, emit, out
+from takeback.cli.secrets import require_no_placeholder
 from takeback.errors import InputError
-from takeback.present.titles import how_many
+from takeback.present.titles import format_count
 from takeback.state import SURFACES, State
 
 
@@ -44,7 +44,7 @@ def init(
         "--kind",
         metavar="|".join(KINDS),
         help="Whose files these are; detected if left out. May be repeated, or name an installed adapter.",
-        autocompletion=one_of(dict.fromkeys(KINDS, "")),
+        autocompletion=offer_words(dict.fromkeys(KINDS, "")),
     ),
     user: bool = typer.Option(
         False, "--user", help="Take the client's files in your home directory instead of a project's."
@@ -69,24 +69,28 @@ def init(
     source = context.get_parameter_source("journal")
     secret = source is not None and source.name == "ENVIRONMENT"
     kinds = tuple(kind or ())
-    other = _other(kinds, state=state)
+    other = _find_other_adapter(kinds, state=state)
     if "workspace" in kinds and len(kinds) > 1:
         raise InputError("--kind", found=", ".join(kinds), expected="a workspace alone, or clients")
-    place = _place(context, directory, kinds, user=user)
-    clients = None if other else _clients(place, kinds, user=user, state=state)
+    place = _choose_directory(context, directory, kinds, user=user)
+    clients = None if other else _choose_clients(place, kinds, user=user, state=state)
     if other:
-        root, fresh = init_adapter(place, other, journal=journal, secret=secret, seal=seal, keys=key_file())
+        root, fresh = init_adapter(place, other, journal=journal, secret=secret, seal=seal, keys=find_key_file())
         found: tuple[str, ...] = (other,)
         added = found if fresh else ()
     elif clients is None:
         start = None if state is None else _read_start(state)
-        root, fresh = make_workspace(place, journal=journal, start=start, secret=secret, seal=seal, keys=key_file())
+        root, fresh = make_workspace(
+            place, journal=journal, start=start, secret=secret, seal=seal, keys=find_key_file()
+        )
         found = ("workspace",)
         added = found if fresh else ()
     else:
-        made = init_clients(place, clients, user=user, journal=journal, secret=secret, seal=seal, keys=key_file())
+        made = init_clients(
+            place, clients, user=user, journal=journal, secret=secret, seal=seal, keys=find_key_file()
+        )
         root, fresh, found, added = made.root, made.fresh, made.kinds, made.added
-    with opened(root, journal) as harness:
+    with open_harness(root, journal) as harness:
         counts = {name: SURFACES[name].size(harness.state.part(name)) for name in sorted(harness.adapter.surfaces)}
         size = harness.state.size()
         payload = {
@@ -98,14 +102,14 @@ def init(
             "head": harness.ledger.head,
             "entries": size,
         }
-        strange = [*harness.status().problems, *(tell_outer(root) if fresh else ())]
-    settle(0)
+        strange = [*harness.status().problems, *(describe_outer_harness(root) if fresh else ())]
+    commit_exit_code(0)
     if as_json:
         emit(payload | {"problems": strange})
         return
     was = "is" if fresh else "is already"
     if found == ("workspace",):
-        out.print(f"{root} {was} a workspace with {how_many(size, 'thing')} in it")
+        out.print(f"{root} {was} a workspace with {format_count(size, 'thing')} in it")
     else:
         out.print(f"{root} {was} under Takeback's care: {', '.join(found)}")
         for name, count in counts.items():
@@ -115,23 +119,22 @@ def init(
             out.print(f"added: {', '.join(added)}")
     for problem in strange:
         out.print(f"! {problem}", style="yellow")
-    told(place)
-    out.print(here(NEXT), style="cyan")
+    remember_directory(place)
+    out.print(localize_hints(NEXT), style="cyan")
 
 
 def _read_start(path: Path) -> State:
     """Return the state to begin with, unless it was exported with its secrets masked."""
     state = read_state(path)
-    demand_no_placeholder(state.write(), str(path))
+    require_no_placeholder(state.write(), str(path))
     return state
 
 
-def _other(kinds: tuple[str, ...], *, state: Path | None) -> str:
-    """The adapter of another package that is meant; empty if none is."""
+def _find_other_adapter(kinds: tuple[str, ...], *, state: Path | None) -> str:
     strange = [one for one in kinds if one not in KINDS]
     if not strange:
         return ""
-    others = other_adapters()
+    others = list_other_adapters()
     if strange[0] not in others:
         raise InputError("--kind", found=strange[0], expected=f"one of {', '.join((*KINDS, *others))}")
     if len(kinds) > 1:
@@ -141,21 +144,19 @@ def _other(kinds: tuple[str, ...], *, state: Path | None) -> str:
     return strange[0]
 
 
-def _place(context: typer.Context, directory: Path, kinds: tuple[str, ...], *, user: bool) -> Path:
-    """The directory that is meant."""
+def _choose_directory(context: typer.Context, directory: Path, kinds: tuple[str, ...], *, user: bool) -> Path:
     named = context.get_parameter_source("directory")
     if not user or (named is not None and named.name != "DEFAULT"):
         return directory
     if len(kinds) != 1 or kinds == ("workspace",):
         raise InputError("--user", found="no client", expected="one client, with --kind, or its folder")
-    return user_folder(kinds[0])
+    return find_user_folder(kinds[0])
 
 
-def _clients(place: Path, kinds: tuple[str, ...], *, user: bool, state: Path | None) -> tuple[str, ...] | None:
-    """The clients a directory is taken for; None for a workspace."""
+def _choose_clients(place: Path, kinds: tuple[str, ...], *, user: bool, state: Path | None) -> tuple[str, ...] | None:
     if kinds == ("workspace",) or (place / MANIFEST).exists():
         return None
     if kinds or user or (place / HIDDEN).exists():
         return kinds
-    found = detect(place) if state is None else ()
+    found = detect_clients(place) if state is None else ()
     return found or None

@@ -9,13 +9,13 @@ from typing import Any, Final
 import typer
 
 from takeback.canonical import parse
-from takeback.cli.completing import LEVELS, one_of
-from takeback.cli.revealing import learn_secrets
-from takeback.counterfactual import nominal_state
+from takeback.cli.completion import LEVELS, offer_words
+from takeback.cli.secrets import learn_secrets
 from takeback.errors import InputError, LimitError
-from takeback.language import load_json, widest_level
+from takeback.language import find_widest_level, load_json
 from takeback.language.program import MAX_FILE
 from takeback.state import Level, State
+from takeback.verify.suites import make_nominal_state
 
 STDIN: Final = Path("-")
 CandidateFile = typer.Argument(
@@ -27,7 +27,7 @@ LanguageOption = typer.Option(
     "--language",
     metavar="NAME",
     help=f"The recovery language: {', '.join(Level)}.",
-    autocompletion=one_of(LEVELS),
+    autocompletion=offer_words(LEVELS),
     show_default="the widest installed",
 )
 
@@ -43,26 +43,26 @@ def read_bytes(path: Path) -> bytes:
         except OSError as fault:
             raise InputError(str(path), found=fault.strerror or str(fault), expected="a readable file") from None
     if len(raw) > MAX_FILE:
-        raise LimitError(name_of(path), found="more", expected=f"at most {MAX_FILE} bytes")
+        raise LimitError(name_input(path), found="more", expected=f"at most {MAX_FILE} bytes")
     return raw
 
 
 def read_json(path: Path) -> Any:
     """Return the JSON in a file, or on standard input where that is named `-`."""
-    found = parse(read_bytes(path), name_of(path)) if path == STDIN else load_json(path)
+    found = parse(read_bytes(path), name_input(path)) if path == STDIN else load_json(path)
     learn_secrets(found)
     return found
 
 
-def name_of(path: Path) -> str:
-    """What to call a file that is read."""
+def name_input(path: Path) -> str:
+    """Return what to call a file that is read."""
     return "standard input" if path == STDIN else str(path)
 
 
 def read_level(name: str | None) -> Level:
     """Return the language level called `name`; the widest installed one where none is named."""
     if name is None:
-        return widest_level()
+        return find_widest_level()
     try:
         return Level(name)
     except ValueError:
@@ -72,7 +72,7 @@ def read_level(name: str | None) -> Level:
 def read_state(path: Path | None) -> State:
     """Return the state in a file, or the built-in one; a verdict with a counterexample stands for its state."""
     if path is None:
-        return nominal_state()
+        return make_nominal_state()
     raw = read_json(path)
     if isinstance(raw, dict) and "counterexample" in raw:
         example = raw["counterexample"]

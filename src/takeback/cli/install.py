@@ -9,28 +9,29 @@ from pathlib import Path
 import typer
 
 from takeback.adapters.clients.init import init_clients
-from takeback.adapters.manifest import find_root, manifest_path
-from takeback.adapters.open_by_manifest import manifest_of
-from takeback.adapters.trust_gate import demand_trusted
-from takeback.agents.events import CLIENTS
-from takeback.agents.git.running import git_in
-from takeback.agents.installing import (
+from takeback.adapters.manifest import find_manifest_path, find_root
+from takeback.adapters.opener import load_manifest
+from takeback.adapters.trust import require_trusted
+from takeback.agents.git.command import open_git
+from takeback.agents.hook_events import CLIENTS
+from takeback.agents.installation import (
     BY,
     Placing,
-    additions,
-    candidate_of,
+    build_candidate,
     demand_private,
-    installed,
-    note_of,
-    start_of,
+    describe_installation,
+    find_hooks,
+    find_installation,
+    find_name_start,
+    find_plugins,
+    list_additions,
+    list_removals,
     warn_of_commits,
 )
-from takeback.agents.own_traces import find_hooks, find_plugins, list_removals
-from takeback.cli.completing import one_of
-from takeback.cli.outcomes import conclude, exit_code
+from takeback.cli.completion import offer_words
+from takeback.cli.context import SHORT, DirOption, JournalOption, PlanFlag, StatFlag, find_own_program, open_harness
+from takeback.cli.outcomes import choose_exit_code, print_and_exit
 from takeback.cli.output import JsonFlag, emit, err, out
-from takeback.cli.program_words import own_program
-from takeback.cli.workspaces import SHORT, DirOption, JournalOption, PlanFlag, StatFlag, opened
 from takeback.errors import InputError
 from takeback.harness import Harness, Undone
 
@@ -42,7 +43,7 @@ ClientArgument = typer.Argument(
     metavar="CLIENT",
     help=f"One of {', '.join(CLIENTS)}.",
     show_default=False,
-    autocompletion=one_of(dict.fromkeys(CLIENTS, "")),
+    autocompletion=offer_words(dict.fromkeys(CLIENTS, "")),
 )
 SharedFlag = typer.Option(
     False, "--shared", help="Into files that others get too; where takeback is missing they let every edit pass."
@@ -79,39 +80,48 @@ def install(
 
     Example: `takeback install claude-code`, `takeback install gemini --shared`
     """
-    _demand_client(client)
+    _require_client(client)
     root = find_root(directory)
-    known = manifest_path(root) is not None
+    known = find_manifest_path(root) is not None
     if known:
-        demand_trusted(root, manifest_of(root))
-    user = known and manifest_of(root).workspace.user
+        require_trusted(root, load_manifest(root))
+    user = known and load_manifest(root).workspace.user
     if not shared and not user:
-        demand_private(client, git_in(root, os.environ))  # before anything is begun
-    if not known or client not in manifest_of(root).workspace.kinds:
+        demand_private(client, open_git(root, os.environ))  # before anything is begun
+    if not known or client not in load_manifest(root).workspace.kinds:
         init_clients(root, (client,), journal=journal)
-    with opened(root, journal) as harness:
-        kinds = manifest_of(root).workspace.kinds
-        program = [command] if command else ["takeback"] if shared else own_program()
-        ops = additions(client, kinds, harness.state, program, Placing(shared=shared, user=user))
-        warnings = _warnings(client, root, shared=shared or user)
+    with open_harness(root, journal) as harness:
+        kinds = load_manifest(root).workspace.kinds
+        program = [command] if command else ["takeback"] if shared else find_own_program()
+        ops = list_additions(client, kinds, harness.state, program, Placing(shared=shared, user=user))
+        warnings = _list_warnings(client, root, shared=shared or user)
         if not ops:
-            told = _where(harness, client)
-            _say({"result": "nothing", "entry": told[0], "warnings": warnings}, told[1], warnings, as_json=as_json)
-        candidate = candidate_of(ops, harness.state)
-        outcome = harness.preview(candidate) if plan else harness.apply(candidate, note=note_of(client), by=BY)
-        conclude(outcome, harness, as_json=as_json, stat=stat, warnings=warnings if exit_code(outcome) == 0 else ())
+            told = _find_hooks(harness, client)
+            _print_answer(
+                {"result": "nothing", "entry": told[0], "warnings": warnings}, told[1], warnings, as_json=as_json
+            )
+        candidate = build_candidate(ops, harness.state)
+        outcome = (
+            harness.preview(candidate)
+            if plan
+            else harness.apply(candidate, note=describe_installation(client), by=BY)
+        )
+        print_and_exit(
+            outcome, harness, as_json=as_json, stat=stat, warnings=warnings if choose_exit_code(outcome) == 0 else ()
+        )
 
 
-def _warnings(client: str, root: Path, *, shared: bool) -> list[str]:
+def _list_warnings(client: str, root: Path, *, shared: bool) -> list[str]:
     found = (
-        [] if shared else [PRIVATE + FOR_YOURSELF.get(client, ""), *warn_of_commits(client, git_in(root, os.environ))]
+        []
+        if shared
+        else [PRIVATE + FOR_YOURSELF.get(client, ""), *warn_of_commits(client, open_git(root, os.environ))]
     )
     return [*found, *([NO_SERVER] if find_spec("mcp") is None else [])]
 
 
-def _where(harness: Harness, client: str) -> tuple[str | None, str]:
-    """Return the entry by which hooks are there, if one is, and where they are."""
-    entry = installed(harness, client)
+def _find_hooks(harness: Harness, client: str) -> tuple[str | None, str]:
+    entry = find_installation(harness, client)
     if entry is not None:
         return entry.id, f"installed already, by #{entry.seq}"
     events = sorted({event for event, _, _ in find_hooks(harness.state, client)})
@@ -135,10 +145,10 @@ def uninstall(
 
     Example: `takeback uninstall claude-code`
     """
-    _demand_client(client)
-    with opened(directory, journal) as harness:
-        kinds = manifest_of(find_root(directory)).workspace.kinds
-        there, start = installed(harness, client), start_of(client, kinds)
+    _require_client(client)
+    with open_harness(directory, journal) as harness:
+        kinds = load_manifest(find_root(directory)).workspace.kinds
+        there, start = find_installation(harness, client), find_name_start(client, kinds)
         if there is None and not list_removals(harness.state, client, start):
             raise InputError("client", found=f"{client}, for which nothing is installed", expected="one that has it")
         warnings: list[str] = []
@@ -146,24 +156,24 @@ def uninstall(
             outcome = harness.plan_undo(there.id) if plan else harness.undo(there.id)
             after = harness.state if isinstance(outcome, Undone) else getattr(outcome, "state", harness.state)
             rest = list_removals(after, client, start)
-            if plan and rest and exit_code(outcome) == 0:
+            if plan and rest and choose_exit_code(outcome) == 0:
                 warnings.append(f"{len(rest)} more of ours, which install did not add here, would go as well")
             if plan or not rest or not isinstance(outcome, Undone):
-                conclude(outcome, harness, as_json=as_json, stat=stat, warnings=warnings)
+                print_and_exit(outcome, harness, as_json=as_json, stat=stat, warnings=warnings)
             warnings.append(f"entry {outcome.entry.id[:SHORT]} took back what install had added here")
-        candidate = candidate_of(list_removals(harness.state, client, start), harness.state)
+        candidate = build_candidate(list_removals(harness.state, client, start), harness.state)
         removed = (
             harness.preview(candidate) if plan else harness.apply(candidate, note=f"takeback uninstall {client}")
         )
-        conclude(removed, harness, as_json=as_json, stat=stat, warnings=warnings)
+        print_and_exit(removed, harness, as_json=as_json, stat=stat, warnings=warnings)
 
 
-def _demand_client(client: str) -> None:
+def _require_client(client: str) -> None:
     if client not in CLIENTS:
         raise InputError("client", found=client, expected=f"one of {', '.join(CLIENTS)}")
 
 
-def _say(answer: dict[str, object], text: str, warnings: list[str], *, as_json: bool) -> None:
+def _print_answer(answer: dict[str, object], text: str, warnings: list[str], *, as_json: bool) -> None:
     if as_json:
         emit(answer)
     else:

@@ -13,25 +13,31 @@ from typing import Any, Final
 import typer
 
 from takeback.adapters.clients import CLIENTS as DECLARED
-from takeback.adapters.making import LOCAL
-from takeback.adapters.manifest import Manifest, find_root, manifest_path
-from takeback.adapters.open_by_manifest import manifest_of
+from takeback.adapters.init import LOCAL
+from takeback.adapters.manifest import Manifest, find_manifest_path, find_root
+from takeback.adapters.opener import load_manifest
 from takeback.adapters.roots import MANIFEST, PRIVATE
-from takeback.adapters.trust_gate import UNKNOWN_HERE, demand_trusted, refuse_untrusted, remove_trust
+from takeback.adapters.trust import UNKNOWN_HERE, refuse_untrusted, remove_trust, require_trusted
 from takeback.adapters.trust_record import forget_record, is_trusted
-from takeback.agents.events import CLIENTS
+from takeback.agents.git.command import Git, open_git
 from takeback.agents.git.hooks import TRAILER, find_placed
-from takeback.agents.git.hooks import uninstall as take_out
-from takeback.agents.git.running import Git, git_in
-from takeback.agents.installing import NAME, candidate_of, installed
-from takeback.agents.leaving import ClientFiles, list_own, open_client_files
-from takeback.agents.own_traces import PLUGIN
-from takeback.cli.outcomes import conclude
-from takeback.cli.output import JsonFlag, emit, out, settle
-from takeback.cli.workspaces import DirOption, JournalOption, opened
+from takeback.agents.git.hooks import uninstall_hooks as take_out
+from takeback.agents.hook_events import CLIENTS
+from takeback.agents.installation import (
+    NAME,
+    PLUGIN,
+    ClientFiles,
+    build_candidate,
+    find_installation,
+    list_own,
+    open_client_files,
+)
+from takeback.cli.context import DirOption, JournalOption, open_harness
+from takeback.cli.outcomes import print_and_exit
+from takeback.cli.output import JsonFlag, commit_exit_code, emit, out
 from takeback.errors import InputError, TakebackError, UntrustedError
 from takeback.harness import Applied, Harness, Refused
-from takeback.present.titles import how_many
+from takeback.present.titles import format_count
 from takeback.state import State
 
 NOTE: Final = "takeback leave"
@@ -70,25 +76,25 @@ def leave(
     if keep_journal and export is not None:
         raise InputError("options", found="--keep-journal and --export", expected="one of them")
     root = find_root(directory)
-    if manifest_path(root) is None:
+    if find_manifest_path(root) is None:
         raise InputError(str(root), found="no harness under Takeback's care", expected="one to leave")
     if export is not None and export.exists():
         raise InputError("--export", found=f"{export}, which is there", expected="a directory that is not there yet")
     manifest, unread = _read_manifest(root)
-    git = git_in(root, os.environ)
+    git = open_git(root, os.environ)
     placed = find_placed(git)
     gone = [] if keep_journal else [name for name in (PRIVATE, MANIFEST) if os.path.lexists(root / name)]
-    elsewhere = _journal_elsewhere(root, journal, manifest)
+    elsewhere = _find_outside_journal(root, journal, manifest)
     with ExitStack() as stack:
         harness = None if manifest is None else _open(stack, root, journal, unread)
         files = None if harness is not None else _open_files(stack, root, manifest, unread)
         state = harness.state if harness is not None else State() if files is None else files.reading.state
         ops = list_own(state)
-        told = [_told(op) for op in ops] + [str(path) for path in placed] + gone
-        entries = None if harness is None else _entries(harness)
+        told = [_describe_removal(op) for op in ops] + [str(path) for path in placed] + gone
+        entries = None if harness is None else _count_entries(harness)
         if plan:
             answer = {"result": "plan", "would_remove": told, "entries": entries, "unchecked": unread}
-            _say(answer, [f"not checked: {one}" for one in unread], as_json=as_json)
+            _print_answer(answer, [f"not checked: {one}" for one in unread], as_json=as_json)
         if not yes:
             _confirm([*told, *(f"not checked: {one}" for one in unread)], entries, keep=bool(keep_journal or export))
         if ops and harness is not None:
@@ -97,34 +103,36 @@ def leave(
             unread += [
                 f"{path}: it was changed just now; what is ours is still in it" for path in files.take_out(ops)
             ]
-    settle(0)
-    removed = [_told(op) for op in ops] + [str(one.path) for one in (take_out(git) if placed else ())]
+    commit_exit_code(0)
+    removed = [_describe_removal(op) for op in ops] + [str(one.path) for one in (take_out(git) if placed else ())]
     if gone and export is None:
         remove_trust(root)
     removed += _clear(root, gone, export)
-    left = [*elsewhere, *_left(root, git)] + ([f"{root / PRIVATE}: the journal, as asked"] if keep_journal else [])
+    left = [*elsewhere, *_find_remains(root, git)] + (
+        [f"{root / PRIVATE}: the journal, as asked"] if keep_journal else []
+    )
     exported = None if export is None else str(export)
     answer = {"result": "left", "removed": removed, "exported": exported, "left": left, "unchecked": unread}
     lines = [*(f"not checked: {one}" for one in unread), *(f"left: {one}" for one in left)]
-    _say(answer, lines, as_json=as_json)
+    _print_answer(answer, lines, as_json=as_json)
 
 
 def _read_manifest(root: Path) -> tuple[Manifest | None, list[str]]:
     """Return the manifest of a harness that may be acted on, or why it cannot be read."""
     try:
-        manifest = manifest_of(root)
+        manifest = load_manifest(root)
     except TakebackError as fault:
         if not is_trusted(str(root)):
             raise refuse_untrusted(root, UNKNOWN_HERE) from fault
         return None, [f"{_say_why(fault)}; what was changed outside Takeback was not looked for"]
-    demand_trusted(root, manifest)
+    require_trusted(root, manifest)
     return manifest, []
 
 
 def _open(stack: ExitStack, root: Path, journal: str | None, unread: list[str]) -> Harness | None:
     """Return the harness; where it cannot be opened, None, and why is added to what could not be checked."""
     try:
-        return stack.enter_context(opened(root, journal))
+        return stack.enter_context(open_harness(root, journal))
     except UntrustedError:
         raise
     except TakebackError as fault:
@@ -151,17 +159,17 @@ def _open_files(stack: ExitStack, root: Path, manifest: Manifest | None, unread:
     return files
 
 
-def _told(op: dict[str, Any]) -> str:
+def _describe_removal(op: dict[str, Any]) -> str:
     value = op.get("value")
     return f"{op['op_type'].partition('_')[2]} {op['target']}" + (f" {value}" if isinstance(value, str) else "")
 
 
-def _entries(harness: Harness) -> int:
+def _count_entries(harness: Harness) -> int:
     return sum(1 for _ in harness.log())
 
 
 def has_terminal() -> bool:
-    """Whether there is someone to ask."""
+    """Return whether there is someone to ask."""
     return sys.stdin.isatty()
 
 
@@ -177,7 +185,7 @@ def _confirm(told: Sequence[str], entries: int | None, *, keep: bool) -> None:
     for one in told:
         out.print(f"  {one}")
     if not keep:
-        size = "which cannot be read," if entries is None else f"with {how_many(entries, 'entry', 'entries')}"
+        size = "which cannot be read," if entries is None else f"with {format_count(entries, 'entry', 'entries')}"
         out.print(f"the journal {size} goes with it: --export DIR keeps it elsewhere")
     if not typer.confirm("Remove all of this?"):
         out.print("nothing was removed")
@@ -188,15 +196,15 @@ def _take_back(harness: Harness, *, as_json: bool) -> None:
     """Remove what is ours from the clients' files; what was changed behind our back is recorded first."""
     adopted = harness.adopt("before leaving", by=NOTE)
     if isinstance(adopted, Refused):
-        conclude(adopted, harness, as_json=as_json)
+        print_and_exit(adopted, harness, as_json=as_json)
     for client in CLIENTS:
-        entry = installed(harness, client)
+        entry = find_installation(harness, client)
         if entry is not None:
             harness.undo(entry.id, by=NOTE)  # byte for byte; where it cannot be done, what is ours goes below
     rest = list_own(harness.state)
-    done = harness.apply(candidate_of(rest, harness.state), note=NOTE, by=NOTE) if rest else None
+    done = harness.apply(build_candidate(rest, harness.state), note=NOTE, by=NOTE) if rest else None
     if done is not None and not isinstance(done, Applied):
-        conclude(done, harness, as_json=as_json)
+        print_and_exit(done, harness, as_json=as_json)
 
 
 def _clear(root: Path, gone: Sequence[str], export: Path | None) -> Iterator[str]:
@@ -215,16 +223,14 @@ def _clear(root: Path, gone: Sequence[str], export: Path | None) -> Iterator[str
         yield name
 
 
-def _journal_elsewhere(root: Path, journal: str | None, manifest: Manifest | None) -> list[str]:
-    """Return where the journal is if it does not lie in our own directory."""
+def _find_outside_journal(root: Path, journal: str | None, manifest: Manifest | None) -> list[str]:
     where = journal or (LOCAL if manifest is None else manifest.workspace.journal)
     inside = "://" not in where and (root / where).resolve().is_relative_to((root / PRIVATE).resolve())
     return [] if inside else [f"the journal {where.partition('@')[2] or where}"]
 
 
-def _left(root: Path, git: Git) -> Iterator[str]:
-    """Yield what still names Takeback in the project, and what is in no file of it."""
-    for path in _paths(root):
+def _find_remains(root: Path, git: Git) -> Iterator[str]:
+    for path in _iter_paths(root):
         try:
             if NAME.encode() in path.read_bytes():
                 yield f"{path.relative_to(root)}, which names {NAME}"
@@ -239,14 +245,14 @@ def _left(root: Path, git: Git) -> Iterator[str]:
     yield HOME
 
 
-def _paths(root: Path) -> Iterator[Path]:
+def _iter_paths(root: Path) -> Iterator[Path]:
     clients = [make() for make in DECLARED.values()]
     places = {documents.path for client in clients for documents in client.documents}
     skills = {f"{one.folder}/{NAME}/SKILL.md" for client in clients for one in client.skills}
     yield from (root / place for place in sorted({*places, *skills, PLUGIN}) if (root / place).is_file())
 
 
-def _say(answer: dict[str, Any], lines: Sequence[str], *, as_json: bool) -> None:
+def _print_answer(answer: dict[str, Any], lines: Sequence[str], *, as_json: bool) -> None:
     if as_json:
         emit(answer)
         raise typer.Exit(0)

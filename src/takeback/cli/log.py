@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import re
+from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from itertools import islice
 from pathlib import Path
@@ -10,19 +11,109 @@ from typing import Final
 
 import typer
 
-from takeback.cli import completing
-from takeback.cli.changes import changes_json, show_changes, stats_json
-from takeback.cli.entries import checked_format, formatted, show_heading, show_line
-from takeback.cli.here import here
-from takeback.cli.output import JsonFlag, emit, err, out
-from takeback.cli.revealing import RevealFlag
-from takeback.cli.workspaces import DirOption, JournalOption, NoPagerFlag, opened
+from takeback.cli import completion
+from takeback.cli.changes import changes_to_json, show_changes, stats_to_json
+from takeback.cli.context import SHORT, DirOption, JournalOption, NoPagerFlag, open_harness
+from takeback.cli.hints import localize_hints
+from takeback.cli.output import JsonFlag, cut_text, emit, err, measure_cells, out
+from takeback.cli.secrets import RevealFlag
+from takeback.errors import InputError
 from takeback.harness import Harness
-from takeback.harness.depends import all_needs
-from takeback.harness.log import EntryView, Rewind, changes_of, log
-from takeback.present.entries import EntryNamer, summary
-from takeback.present.filters import Filter, names_in, read_filter
-from takeback.present.graph import DRAWN, PLAIN, direct, lanes
+from takeback.harness.dependencies import find_all_dependencies
+from takeback.harness.entry_log import EntryView, Rewind, iter_entries, load_entry_writes
+from takeback.present.entries import EntryNamer, Filter, make_entry_namer, read_filter, summarize_entry
+from takeback.present.graph import DRAWN, PLAIN, draw_lanes, reduce_to_direct
+from takeback.present.visible import escape_invisible
+
+COLUMNS: Final = {"entry": SHORT, "#": 5, "when": 11, "kind": 7, "evidence": 15, "status": 7}
+"""Columns before the last one, with the width they have at least."""
+NARROW: Final = {"entry": SHORT, "#": 3, "when": 11, "evidence": 8, "status": 7}
+"""The same on a terminal that is narrower than `WIDE`, so that what was done has room."""
+WIDE: Final = 110
+MIN_WHAT: Final = 12
+STYLES: Final = {"live": "green", "undone": "yellow", "aborted": "red", "pending": "red", "done": "dim"}
+FIELDS: Final[Mapping[str, Callable[[EntryView], str]]] = {
+    "id": lambda entry: entry.id,
+    "short": lambda entry: entry.id[:SHORT],
+    "number": lambda entry: str(entry.seq),
+    "at": lambda entry: entry.at,
+    "kind": lambda entry: entry.kind,
+    "status": lambda entry: entry.status,
+    "grade": lambda entry: entry.grade,
+    "forced": lambda entry: "forced" if entry.forced else "",
+    "by": lambda entry: entry.by,
+    "note": lambda entry: entry.note,
+    "addresses": lambda entry: ", ".join(entry.addresses),
+}
+_FIELD: Final = re.compile(r"\{(\w*)\}")
+
+
+def list_live_entries(harness: Harness, wanted: Filter) -> tuple[str, ...]:
+    """Return the ids of live changes that a filter lets through, newest first; raise if there are none."""
+    found = tuple(
+        entry.id
+        for entry in wanted.admitted(iter_entries(harness), make_entry_namer(harness))
+        if entry.status == "live"
+    )
+    if not found:
+        raise InputError(
+            "undo", found="no live change that passes", expected="at least one; 'takeback log' lists them"
+        )
+    return found
+
+
+def _choose_columns() -> Mapping[str, int]:
+    return NARROW if out.width is not None and out.width < WIDE else COLUMNS
+
+
+def show_heading(indent: int = 0) -> None:
+    """Print the names of the log's columns, which begin so far to the right."""
+    out.print(_format_row({name: name for name in COLUMNS}, "what", " " * indent)[0], style="bold")
+
+
+def show_line(entry: EntryView, what: str, graph: str = "") -> None:
+    """Print an entry on one line, with its part of the graph before it.
+
+    On a terminal the last column, what was done, is cut to fit; elsewhere nothing.
+    """
+    told = f"{what} (by {entry.by})" if entry.by else what
+    grade = entry.grade if not entry.forced else "FORCED" if _choose_columns() is NARROW else f"{entry.grade}, FORCED"
+    shown = {
+        "entry": entry.id[:SHORT],
+        "#": str(entry.seq),
+        "when": entry.at[5:16].replace("T", " "),
+        "kind": entry.kind,
+        "evidence": grade,
+        "status": entry.status,
+    }
+    line, start = _format_row(shown, told, graph)
+    at = start - 2 - max(COLUMNS["status"], len(entry.status))
+    end = at + len(entry.status)
+    out.print(line[:at], (line[at:end], STYLES.get(entry.status, "")), line[end:])
+
+
+def _format_row(shown: Mapping[str, str], last: str, before: str = "") -> tuple[str, int]:
+    line = before + "".join(f"{shown[name]:<{width}}  " for name, width in _choose_columns().items())
+    told = escape_invisible(last)
+    if out.width is not None:
+        told = cut_text(told, max(MIN_WHAT, out.width - measure_cells(line)))
+    return (line + told).rstrip(), len(line)
+
+
+def check_format(template: str) -> str:
+    """Return the template, if it names only fields there are."""
+    for name in _FIELD.findall(template):
+        if name not in {*FIELDS, "what"}:
+            expected = ", ".join(f"{{{field}}}" for field in (*FIELDS, "what"))
+            raise InputError("--format", found=f"{{{name}}}", expected=f"some of {expected}")
+    return template
+
+
+def format_entry(template: str, entry: EntryView, what: str) -> str:
+    """Format an entry by a template."""
+    values = {"what": what, **{name: field(entry) for name, field in FIELDS.items()}}
+    return _FIELD.sub(lambda found: values[found[1]], template)
+
 
 ON_A_TERMINAL: Final = 30
 """Entries shown on a terminal where no number is given; elsewhere, all."""
@@ -46,21 +137,21 @@ def show_entries(
         "--surface",
         metavar="NAME",
         help="Only entries that changed this surface.",
-        autocompletion=completing.one_of(completing.surfaces),
+        autocompletion=completion.offer_words(completion.list_surfaces),
     ),
     by: str = typer.Option(
         "",
         "--by",
         metavar="WHO",
         help="Only entries that this person or agent made.",
-        autocompletion=completing.people,
+        autocompletion=completion.offer_people,
     ),
     grade: str = typer.Option(
         "",
         "--grade",
         metavar="GRADE",
         help="Only entries with this evidence, or forced.",
-        autocompletion=completing.one_of(completing.GRADES),
+        autocompletion=completion.offer_words(completion.GRADES),
     ),
     since: str = typer.Option("", "--since", metavar="TIME", help="Only entries from this time on, or from 2h ago."),
     template: str = typer.Option(
@@ -81,54 +172,52 @@ def show_entries(
     """
     del reveal  # read by its callback
     wanted = read_filter(text, surface=surface, by=by, grade=grade, since=since)
-    checked_format(template)
-    with opened(directory, journal, looking=True) as harness:
-        named = names_in(harness)
-        entries = wanted.admitted(log(harness), named)
+    check_format(template)
+    with open_harness(directory, journal, looking=True) as harness:
+        named = make_entry_namer(harness)
+        entries = wanted.admitted(iter_entries(harness), named)
         if as_json:
             listed = list(islice(entries, number or None))
             _emit(harness, listed, named, patch=patch, stat=stat, graph=graph)
             return
         limit = number if number is not None else ON_A_TERMINAL if out.is_terminal and wanted == Filter() else 0
         past = Rewind(harness)
-        with out.paged(allowed=not no_pager):
+        with out.page_output(allowed=not no_pager):
             shown = islice(entries, limit or None)
-            lines = _graph(harness, list(shown)) if graph else ((entry, "", "") for entry in shown)
+            lines = _draw_graph(harness, list(shown)) if graph else ((entry, "", "") for entry in shown)
             if not template:
                 show_heading(len(lines[0][1]) if isinstance(lines, list) and lines else 0)
             found_any = False
             for entry, before, needed in lines:
                 found_any = True
-                what = summary(entry, named) + needed
+                what = summarize_entry(entry, named) + needed
                 if template:
-                    out.print(f"{before}{formatted(template, entry, what)}")
+                    out.print(f"{before}{format_entry(template, entry, what)}")
                 else:
                     show_line(entry, what, before)
                 if (patch or stat) and entry.kind != "genesis":
                     record = harness.journal.get(entry.seq)
-                    show_changes(changes_of(harness, record), partial(past.before, record), stat=stat)
+                    show_changes(load_entry_writes(harness, record), partial(past.before, record), stat=stat)
                     out.print()
         if not found_any and wanted != Filter():
-            err.print(here("no entry passes; 'takeback log' lists all of them"), style="yellow")
+            err.print(localize_hints("no entry passes; 'takeback log' lists all of them"), style="yellow")
         _tell_of_more(entries, given=number)
 
 
 def _tell_of_more(entries: Iterator[EntryView], *, given: int | None) -> None:
     if given is None and next(entries, None) is not None:
-        err.print(here("older entries: 'takeback log -n 0' lists all of them"), style="dim")
+        err.print(localize_hints("older entries: 'takeback log -n 0' lists all of them"), style="dim")
 
 
-def _needs(harness: Harness, entries: list[EntryView]) -> dict[int, set[int]]:
-    """What each of the entries that are listed depends on, among them."""
-    return all_needs(harness.ledger, (entry.seq for entry in entries if entry.status == "live"))
+def _find_needs(harness: Harness, entries: list[EntryView]) -> dict[int, set[int]]:
+    return find_all_dependencies(harness.ledger, (entry.seq for entry in entries if entry.status == "live"))
 
 
-def _graph(harness: Harness, entries: list[EntryView]) -> list[tuple[EntryView, str, str]]:
-    """Entries with their part of the graph, and what they depend on in words."""
-    needs = _needs(harness, entries)
+def _draw_graph(harness: Harness, entries: list[EntryView]) -> list[tuple[EntryView, str, str]]:
+    needs = _find_needs(harness, entries)
     undone = {entry.seq for entry in entries if entry.status in {"undone", "aborted"}}
-    drawn = lanes([entry.seq for entry in entries], needs, off=undone, art=DRAWN if out.draws else PLAIN)
-    near = {number: ", ".join(f"#{one}" for one in found) for number, found in direct(needs).items()}
+    drawn = draw_lanes([entry.seq for entry in entries], needs, off=undone, art=DRAWN if out.draws else PLAIN)
+    near = {number: ", ".join(f"#{one}" for one in found) for number, found in reduce_to_direct(needs).items()}
     told = [f" (needs {near[entry.seq]})" if entry.seq in near else "" for entry in entries]
     return [(entry, f"{text}  ", needed) for entry, text, needed in zip(entries, drawn, told, strict=True)]
 
@@ -136,15 +225,15 @@ def _graph(harness: Harness, entries: list[EntryView]) -> list[tuple[EntryView, 
 def _emit(
     harness: Harness, entries: list[EntryView], named: EntryNamer, *, patch: bool, stat: bool, graph: bool
 ) -> None:
-    needs, past = _needs(harness, entries) if graph else {}, Rewind(harness)
+    needs, past = _find_needs(harness, entries) if graph else {}, Rewind(harness)
     found: list[dict[str, object]] = []
     for entry in entries:
-        told: dict[str, object] = {**entry.to_json(), "what": summary(entry, named)}
+        told: dict[str, object] = {**entry.to_json(), "what": summarize_entry(entry, named)}
         told |= {"needs": sorted(needs.get(entry.seq, ()))} if graph else {}
         if entry.kind != "genesis" and (patch or stat):
             record = harness.journal.get(entry.seq)
-            changes = changes_of(harness, record)
-            told |= {"changes": changes_json(changes)} if patch else {}
-            told |= {"stat": stats_json(changes, partial(past.before, record))} if stat else {}
+            changes = load_entry_writes(harness, record)
+            told |= {"changes": changes_to_json(changes)} if patch else {}
+            told |= {"stat": stats_to_json(changes, partial(past.before, record))} if stat else {}
         found.append(told)
     emit({"head": harness.ledger.head, "entries": found})

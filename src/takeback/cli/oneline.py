@@ -10,28 +10,27 @@ from typing import Any
 import typer
 
 from takeback.canonical import parse
-from takeback.cli import completing
-from takeback.cli.doubts import doubts_of, is_wanted, tell_doubts
+from takeback.cli import completion
+from takeback.cli.context import AuthorOption, DirOption, JournalOption, NoteOption, PlanFlag, StatFlag, open_harness
 from takeback.cli.inputs import read_bytes
-from takeback.cli.outcomes import CommandOutcome, conclude
+from takeback.cli.outcomes import CommandOutcome, print_and_exit
 from takeback.cli.output import JSON_VALUE, JsonFlag, out
-from takeback.cli.workspaces import AuthorOption, DirOption, JournalOption, NoteOption, PlanFlag, StatFlag, opened
+from takeback.cli.picker import ask_if_wanted, list_doubts, print_doubts
 from takeback.errors import InputError, TakebackError
 from takeback.harness import Harness, Refused, Unchanged
-from takeback.harness.adapter import Spoken
+from takeback.harness.adapter import ValueTranslator
+from takeback.harness.apply import is_idle
 from takeback.harness.drift import Footing, put_changes, refuse_drift
-from takeback.harness.idle import is_idle
-from takeback.language.oneline import OneLine, Typed
-from takeback.language.oneline_program import Translate, program_of, things
+from takeback.language.oneline import OneLine, Translate, Typed, build_program, list_things
+from takeback.repair import oracle
 from takeback.state import ABSENT, State
-from takeback.synthesize import oracle
 
-_SAID = {verb: ", ".join(things(verb)) for verb in ("set", "add", "remove", "edit", "move")}
+_SAID = {verb: ", ".join(list_things(verb)) for verb in ("set", "add", "remove", "edit", "move")}
 KeyArgument = typer.Argument(
     ...,
     metavar="NAME",
     help='Its name, as in an address: a.b in config["a.b"].',
-    autocompletion=completing.names,
+    autocompletion=completion.offer_names,
 )
 ValueArgument = typer.Argument(
     None, metavar="VALUE", help="The value: JSON if it is JSON, else text.", show_default=False
@@ -43,10 +42,10 @@ JsonValueOption = typer.Option(
 FromOption = typer.Option(None, "--from", metavar="FILE", help="Take the value from a file, or from - (stdin).")
 IndexOption = typer.Option(None, "--index", min=0, metavar="N", help="Put it at this position, counted from 0.")
 BeforeOption = typer.Option(
-    None, "--before", metavar="OTHER", help="Put it before this one.", autocompletion=completing.names
+    None, "--before", metavar="OTHER", help="Put it before this one.", autocompletion=completion.offer_names
 )
 AfterOption = typer.Option(
-    None, "--after", metavar="OTHER", help="Put it after this one.", autocompletion=completing.names
+    None, "--after", metavar="OTHER", help="Put it after this one.", autocompletion=completion.offer_names
 )
 PriorityOption = typer.Option(None, "--priority", metavar="N", help="Put a middleware where this priority belongs.")
 ModeOption = typer.Option(None, "--mode", metavar="MODE", help="The mode of a file, such as 0755.")
@@ -65,13 +64,13 @@ class _How:
     as_json: bool
 
 
-def _thing(verb: str) -> Any:
+def _make_thing_argument(verb: str) -> Any:
     return typer.Argument(
         ...,
         metavar="THING",
         help=f"What: {_SAID[verb]}.",
         show_default=False,
-        autocompletion=completing.one_of(completing.things(verb)),
+        autocompletion=completion.offer_words(completion.make_thing_lister(verb)),
     )
 
 
@@ -85,7 +84,7 @@ def register(app: typer.Typer) -> None:
 
 
 def set_value(
-    thing: str = _thing("set"),
+    thing: str = _make_thing_argument("set"),
     key: str = KeyArgument,
     value: str | None = ValueArgument,
     text: str | None = TextOption,
@@ -115,17 +114,17 @@ def set_value(
         "set",
         thing,
         key,
-        _value(value, text, json_value, source),
+        _choose_value(value, text, json_value, source),
         mode=mode,
         index=index,
-        before=_typed(before),
-        after=_typed(after),
+        before=_parse_typed(before),
+        after=_parse_typed(after),
     )
-    _make(line, _How(directory, journal, note, by, plan, stat, as_json))
+    _make_change(line, _How(directory, journal, note, by, plan, stat, as_json))
 
 
 def add(
-    thing: str = _thing("add"),
+    thing: str = _make_thing_argument("add"),
     key: str = KeyArgument,
     value: str | None = ValueArgument,
     text: str | None = TextOption,
@@ -153,18 +152,18 @@ def add(
         "add",
         thing,
         key,
-        _value(value, text, json_value, source),
+        _choose_value(value, text, json_value, source),
         mode=mode,
         index=index,
-        before=_typed(before),
-        after=_typed(after),
+        before=_parse_typed(before),
+        after=_parse_typed(after),
         priority=priority,
     )
-    _make(line, _How(directory, journal, note, by, plan, stat, as_json))
+    _make_change(line, _How(directory, journal, note, by, plan, stat, as_json))
 
 
 def remove(
-    thing: str = _thing("remove"),
+    thing: str = _make_thing_argument("remove"),
     key: str = KeyArgument,
     value: str | None = typer.Argument(
         None, metavar="ITEM", help="An item of a list in config, or a callback of an event.", show_default=False
@@ -182,12 +181,12 @@ def remove(
 
     Example: `takeback remove tool search`, `takeback remove config permissions.allow 'Bash(npm test:*)'`
     """
-    line = OneLine("remove", thing, key, _value(value, text, None, None))
-    _make(line, _How(directory, journal, note, by, plan, stat, as_json))
+    line = OneLine("remove", thing, key, _choose_value(value, text, None, None))
+    _make_change(line, _How(directory, journal, note, by, plan, stat, as_json))
 
 
 def edit(
-    thing: str = _thing("edit"),
+    thing: str = _make_thing_argument("edit"),
     key: str = KeyArgument,
     old: str | None = typer.Option(None, "--old", metavar="TEXT", help="The text to replace; it must be there once."),
     new: str | None = typer.Option(None, "--new", metavar="TEXT", help="What to put in its place."),
@@ -208,11 +207,11 @@ def edit(
     `takeback edit prompt system --append 'No emoji.'`
     """
     line = OneLine("edit", thing, key, old=old, new=new, append=append)
-    _make(line, _How(directory, journal, note, by, plan, stat, as_json))
+    _make_change(line, _How(directory, journal, note, by, plan, stat, as_json))
 
 
 def move(
-    thing: str = _thing("move"),
+    thing: str = _make_thing_argument("move"),
     key: str = KeyArgument,
     value: str | None = typer.Argument(
         None, metavar="TO", help="Where a file should go; which callback of an event.", show_default=False
@@ -233,36 +232,36 @@ def move(
 
     Example: `takeback move middleware trace --before auth`, `takeback move file notes.md docs/notes.md`
     """
-    value_of = _value(value, None, None, None)
+    value_of = _choose_value(value, None, None, None)
     line = OneLine(
         "move",
         thing,
         key,
         value_of,
         index=index,
-        before=_typed(before),
-        after=_typed(after),
+        before=_parse_typed(before),
+        after=_parse_typed(after),
         priority=priority,
     )
-    _make(line, _How(directory, journal, note, by, plan, stat, as_json))
+    _make_change(line, _How(directory, journal, note, by, plan, stat, as_json))
 
 
-def _make(line: OneLine, how: _How) -> None:
-    with opened(how.directory, how.journal) as harness:
-        outcome, warnings = _outcome(line, harness, how)
+def _make_change(line: OneLine, how: _How) -> None:
+    with open_harness(how.directory, how.journal) as harness:
+        outcome, warnings = _work_out(line, harness, how)
         if outcome is None:
             out.print("nothing was changed")
             raise typer.Exit(1)
-        conclude(outcome, harness, as_json=how.as_json, stat=how.stat, name=line.where, doubts=warnings)
+        print_and_exit(outcome, harness, as_json=how.as_json, stat=how.stat, name=line.where, doubts=warnings)
 
 
-def _outcome(line: OneLine, harness: Harness, how: _How) -> tuple[CommandOutcome | None, tuple[str, ...]]:
+def _work_out(line: OneLine, harness: Harness, how: _How) -> tuple[CommandOutcome | None, tuple[str, ...]]:
     """Work the change out from the state and make it, with the journal held meanwhile; None if it is not wanted."""
     with harness.held() as state:
         if isinstance(state, Refused):
             return state, ()
         try:
-            program = program_of(line, state, _translating(harness, state))
+            program = build_program(line, state, _translating(harness, state))
         except InputError:
             refused = _refuse_drift(line, harness, state)
             if refused is None:
@@ -272,11 +271,11 @@ def _outcome(line: OneLine, harness: Harness, how: _How) -> tuple[CommandOutcome
         if is_idle(program, state):
             preview = harness.preview(candidate)
             return preview if isinstance(preview, Refused) else Unchanged(), ()
-        warnings = doubts_of(harness, program, state)
-        tell_doubts(warnings, as_json=how.as_json)
+        warnings = list_doubts(harness, program, state)
+        print_doubts(warnings, as_json=how.as_json)
         if how.plan:
             return harness.preview(candidate), warnings
-        if not is_wanted(warnings, as_json=how.as_json):
+        if not ask_if_wanted(warnings, as_json=how.as_json):
             return None, warnings
         return harness.apply(candidate, note=how.note, by=how.by), warnings
 
@@ -286,7 +285,7 @@ def _refuse_drift(line: OneLine, harness: Harness, state: State) -> Refused | No
     drift = harness.status().drift
     try:
         actual = put_changes(state, drift)
-        program_of(line, actual, _translating(harness, actual))
+        build_program(line, actual, _translating(harness, actual))
     except TakebackError:
         return None
     return refuse_drift(Footing(state, state, drift))
@@ -295,17 +294,16 @@ def _refuse_drift(line: OneLine, harness: Harness, state: State) -> Refused | No
 def _translating(harness: Harness, state: State) -> Translate | None:
     """What makes a value as the surface has it of one as the client's own file would say it."""
     adapter = harness.adapter
-    if not isinstance(adapter, Spoken):
+    if not isinstance(adapter, ValueTranslator):
         return None
-    return lambda surface, key, value: adapter.understood(surface, key, value, state)
+    return lambda surface, key, value: adapter.from_client_value(surface, key, value, state)
 
 
-def _typed(text: str | None) -> Any:
+def _parse_typed(text: str | None) -> Any:
     return ABSENT if text is None else Typed(text)
 
 
-def _value(value: str | None, text: str | None, json_value: str | None, source: Path | None) -> Any:
-    """The one value that was given, in one of four ways; ABSENT if none was."""
+def _choose_value(value: str | None, text: str | None, json_value: str | None, source: Path | None) -> Any:
     given = {"VALUE": value, "--text": text, JSON_VALUE: json_value, "--from": source}
     names = [name for name, one in given.items() if one is not None]
     if len(names) > 1:

@@ -1,33 +1,98 @@
-"""What a harness answered, in words, as JSON and as an exit code: the one place where outcomes are told.
+"""Outcomes of a harness in words, as JSON and as an exit code; a plan in lines, each with its style.
 
 The union is closed: an outcome that is missing here does not pass mypy.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final, NoReturn, assert_never
 
 import typer
 
-from takeback.cli.changes import changes_json, show_changes
-from takeback.cli.here import here
-from takeback.cli.output import emit, err, out, settle
-from takeback.cli.plans import SEVERAL, ambiguous, drift_notes, named, names, notes_of, toggled
-from takeback.cli.verdicts import show_verdict
-from takeback.cli.workspaces import SHORT
+from takeback.cli.changes import changes_to_json, show_changes
+from takeback.cli.context import SHORT
+from takeback.cli.display import show_verdict
+from takeback.cli.hints import localize_hints
+from takeback.cli.output import commit_exit_code, emit, err, out
 from takeback.errors import KEYS_HINT
-from takeback.harness import Adopted, Applied, Harness, Preview, Refused, Stale, Undone, Why
+from takeback.harness import Adopted, Applied, Harness, Preview, RefusalReason, Refused, Stale, Undone
 from takeback.harness.adapter import Broken
-from takeback.harness.drift import Footing
-from takeback.harness.results import Discarded, Unchanged
+from takeback.harness.drift import Footing, refuse_drift
+from takeback.harness.outcomes import Discarded, Unchanged
 from takeback.journal import Record
-from takeback.present.gone import describe_gone
-from takeback.present.heed import list_unheeded
-from takeback.present.looser import weigh_entry, weigh_plan, weigh_preview
-from takeback.present.plans import headline, kept_json, kept_lines
-from takeback.state.slots import slot_title
+from takeback.present.plans import describe_elsewhere, describe_kept, list_kept_json, make_headline
+from takeback.present.warnings import describe_gone, list_unheeded, weigh_entry, weigh_plan, weigh_preview
+from takeback.state.slots import describe_slot
 from takeback.undo import Blocked, Gone, Plan, SlotChange
+
+SEVERAL = "can be read in several ways from the versions alone; it was recorded as shown"
+Styled = tuple[str, str]
+"""A text and its style."""
+
+
+def list_plan_notes(plan: Plan, harness: Harness, *, done: bool = False) -> Iterator[Styled]:
+    """Yield what there is to say of a plan beside its changes."""
+    for path in plan.layout:
+        yield f"{path}: comments, formatting or permission bits", ""
+    effect = ", ".join(harness.effect_of(plan))
+    if effect:
+        yield f"takes effect: {effect}", ""
+    for reason in weigh_plan(harness, plan):
+        yield f"looser: {reason}", "yellow"
+    for line in describe_kept(plan, done=done):
+        yield line, "yellow"
+    for number in plan.unadmitted:
+        how = why_unadmitted(harness.journal.get(number))
+        yield f"note: {describe_entry(number, harness)} has no admitted recovery: it was {how}", "yellow"
+    for number, address in find_ambiguous(plan, harness):
+        yield f"note: what {describe_entry(number, harness)} did to {address} {SEVERAL}", "yellow"
+    if not done:
+        yield from list_drift_notes(harness.drift_beside(plan))
+
+
+def list_drift_notes(footing: Footing) -> Iterator[Styled]:
+    """Yield the drift beside a change: where it writes, and elsewhere."""
+    refused = refuse_drift(footing)
+    if refused is not None:
+        yield localize_hints(f"it would be refused now: {refused.message}"), "red"
+    for line in describe_elsewhere(footing.elsewhere, footing.unread):
+        yield localize_hints(line), "yellow"
+
+
+def why_unadmitted(record: Record) -> str:
+    """Return why an entry has no admitted recovery."""
+    match record.kind:
+        case "apply":
+            return "forced"
+        case "salvage":
+            return "what was left of another undo"
+        case _:
+            return "made outside Takeback and adopted"
+
+
+def find_ambiguous(plan: Plan, harness: Harness) -> Iterator[tuple[int, str]]:
+    """Yield entries of a plan that were adopted from versions which allow several readings, and where."""
+    for number in (*plan.off, *plan.on):
+        found: Any = harness.journal.get(number).payload.get("ambiguous", ())
+        yield from ((number, str(address)) for address in found)
+
+
+def describe_toggle(plan: Plan, harness: Harness, off: str, on: str) -> str:
+    """Return which entries a plan takes back and brings back, with the given verbs."""
+    told = [f"{verb} {list_entry_names(found, harness)}" for verb, found in ((off, plan.off), (on, plan.on)) if found]
+    return ", ".join(told) or f"{off} nothing"
+
+
+def list_entry_names(numbers: Iterable[int], harness: Harness) -> str:
+    """Return entries, listed."""
+    return ", ".join(describe_entry(number, harness) for number in numbers)
+
+
+def describe_entry(number: int, harness: Harness) -> str:
+    """Return an entry, by id and number."""
+    return f"{harness.journal.get(number).id[:SHORT]} (#{number})"
+
 
 UNCHANGED: Final = "unchanged: it is so already, and no entry was made"
 STAYS: Final = "what was changed outside Takeback stays: 'takeback status' shows it, 'takeback discard' puts it back"
@@ -38,8 +103,8 @@ CommandOutcome = (
 )
 
 
-def exit_code(outcome: CommandOutcome) -> int:
-    """0 for done or can be done, 1 for no."""
+def choose_exit_code(outcome: CommandOutcome) -> int:
+    """Return 0 for done or possible, 1 for no."""
     match outcome:
         case Unchanged() | Applied() | Preview() | Adopted() | Undone() | Plan() | Discarded():
             return 0
@@ -49,7 +114,7 @@ def exit_code(outcome: CommandOutcome) -> int:
             assert_never(outcome)
 
 
-def conclude(
+def print_and_exit(
     outcome: CommandOutcome,
     harness: Harness,
     *,
@@ -61,16 +126,16 @@ def conclude(
     warnings: Sequence[str] = (),
     doubts: Sequence[str] | None = None,
 ) -> NoReturn:
-    """Tell an outcome and end the command. What was done is settled before anything is told about it.
+    """Print an outcome and end the command; the exit code is committed before anything is printed.
 
     `name` is what a verdict is about, `steps` what to try next, `looser` what files that were put back loosen,
-    `warnings` what else there is to know, `doubts` what was said before the change was made.
+    `warnings` what else there is to know, `doubts` what was reported before the change was made.
     """
-    code = exit_code(outcome)
+    code = choose_exit_code(outcome)
     if isinstance(outcome, Applied | Adopted | Undone | Discarded):
-        settle(code)
+        commit_exit_code(code)
     if as_json:
-        told = outcome_json(outcome, harness)
+        told = outcome_to_json(outcome, harness)
         put_back = {"looser": list(looser)} if isinstance(outcome, Discarded) else {}
         known = [*warnings, *(doubts or ())]
         more = {"next": list(steps)} if steps else {}
@@ -88,11 +153,11 @@ def conclude(
     raise typer.Exit(code)
 
 
-def outcome_json(outcome: CommandOutcome, harness: Harness) -> dict[str, Any]:
-    """Any outcome as JSON."""
+def outcome_to_json(outcome: CommandOutcome, harness: Harness) -> dict[str, Any]:
+    """Return any outcome as JSON."""
     match outcome:
         case Unchanged():
-            drift = {"drift": changes_json(outcome.drift)} if outcome.drift else {}
+            drift = {"drift": changes_to_json(outcome.drift)} if outcome.drift else {}
             return {"result": "unchanged", "entry": None, "changes": [], **drift}
         case Applied():
             return {
@@ -100,10 +165,10 @@ def outcome_json(outcome: CommandOutcome, harness: Harness) -> dict[str, Any]:
                 "entry": outcome.entry.id,
                 "forced": outcome.forced,
                 "verdict": outcome.verdict.to_json(),
-                "ties": _ties_json(outcome.ties),
-                "changes": changes_json(outcome.writes),
+                "ties": _ties_to_json(outcome.ties),
+                "changes": changes_to_json(outcome.writes),
                 "looser": weigh_entry(harness, outcome),
-                "effect": _effect(outcome.entry),
+                "effect": _read_effect(outcome.entry),
                 "unheeded": list_unheeded(outcome, harness),
             }
         case Preview():
@@ -112,15 +177,15 @@ def outcome_json(outcome: CommandOutcome, harness: Harness) -> dict[str, Any]:
                 "verdict": outcome.verdict.to_json(),
                 "candidate": outcome.candidate.to_json(),
                 "paths": list(outcome.paths),
-                "ties": _ties_json(outcome.ties),
-                "changes": changes_json(outcome.changes),
+                "ties": _ties_to_json(outcome.ties),
+                "changes": changes_to_json(outcome.changes),
                 "looser": weigh_preview(harness, outcome),
                 "unheeded": list_unheeded(outcome, harness),
-                "drift": _drift_json(outcome.drift, outcome.elsewhere),
+                "drift": _drift_to_json(outcome.drift, outcome.elsewhere),
             }
         case Adopted():
             result = "salvaged" if outcome.entry.kind == "salvage" else "adopted"
-            changes = changes_json(outcome.changes)
+            changes = changes_to_json(outcome.changes)
             return {
                 "result": result,
                 "entry": outcome.entry.id,
@@ -129,40 +194,42 @@ def outcome_json(outcome: CommandOutcome, harness: Harness) -> dict[str, Any]:
                 "changes": changes,
                 "layout": list(outcome.layout),
                 "looser": weigh_entry(harness, outcome),
-                "effect": _effect(outcome.entry),
+                "effect": _read_effect(outcome.entry),
                 "unheeded": list_unheeded(outcome, harness),
             }
         case Undone():
-            return {"result": "done", "entry": outcome.entry.id, **_plan_json(outcome.plan, harness, done=True)}
+            return {"result": "done", "entry": outcome.entry.id, **_plan_to_json(outcome.plan, harness, done=True)}
         case Plan():
             footing = harness.drift_beside(outcome)
-            drift = _drift_json(footing.touched, footing.elsewhere)
-            return {"result": "plan", **_plan_json(outcome, harness), "drift": drift}
+            drift = _drift_to_json(footing.touched, footing.elsewhere)
+            return {"result": "plan", **_plan_to_json(outcome, harness), "drift": drift}
         case Blocked():
             return {
                 "result": "blocked",
                 "off": list(outcome.off),
                 "on": list(outcome.on),
-                "ids": _ids(harness, (number for number, _ in outcome.reasons)),
+                "ids": _list_ids(harness, (number for number, _ in outcome.reasons)),
                 "reasons": {str(number): why for number, why in outcome.reasons},
-                "together": _plan_json(outcome.together, harness) if isinstance(outcome.together, Plan) else None,
+                "together": _plan_to_json(outcome.together, harness) if isinstance(outcome.together, Plan) else None,
             }
         case Gone():
-            slots = [slot_title(slot) for slot in outcome.slots]
-            sealed = {"sealed": {slot_title(slot): seal for slot, seal in outcome.sealed}} if outcome.sealed else {}
-            return {"result": "witness gone", "slots": slots, **sealed, "left": changes_json(outcome.left)}
+            slots = [describe_slot(slot) for slot in outcome.slots]
+            sealed = (
+                {"sealed": {describe_slot(slot): seal for slot, seal in outcome.sealed}} if outcome.sealed else {}
+            )
+            return {"result": "witness gone", "slots": slots, **sealed, "left": changes_to_json(outcome.left)}
         case Stale():
-            return {"result": "stale", "given": outcome.given, "now": _plan_json(outcome.plan, harness)}
+            return {"result": "stale", "given": outcome.given, "now": _plan_to_json(outcome.plan, harness)}
         case Refused():
             return {
                 "result": "refused",
                 "why": outcome.why.value,
                 "message": outcome.message,
                 "verdict": outcome.verdict.to_json() if outcome.verdict else None,
-                "drift": changes_json(outcome.drift),
-                "broken": [broken_json(fault) for fault in outcome.broken],
-                "ties": _ties_json(outcome.ties),
-                "kept": kept_json(outcome.plan, done=False) if outcome.plan else [],
+                "drift": changes_to_json(outcome.drift),
+                "broken": [fault_to_json(fault) for fault in outcome.broken],
+                "ties": _ties_to_json(outcome.ties),
+                "kept": list_kept_json(outcome.plan, done=False) if outcome.plan else [],
             }
         case Discarded():
             return {"result": "discarded", "entry": outcome.entry.id, "paths": list(outcome.paths)}
@@ -170,26 +237,25 @@ def outcome_json(outcome: CommandOutcome, harness: Harness) -> dict[str, Any]:
             assert_never(outcome)
 
 
-def _drift_json(touched: Iterable[SlotChange], elsewhere: Iterable[SlotChange]) -> dict[str, Any]:
-    """What was changed outside Takeback where a change writes, so that it is refused, and elsewhere."""
-    return {"in_the_way": changes_json(touched), "elsewhere": changes_json(elsewhere)}
+def _drift_to_json(touched: Iterable[SlotChange], elsewhere: Iterable[SlotChange]) -> dict[str, Any]:
+    return {"in_the_way": changes_to_json(touched), "elsewhere": changes_to_json(elsewhere)}
 
 
-def broken_json(fault: Broken) -> dict[str, str]:
-    """A file that cannot be read, as JSON."""
+def fault_to_json(fault: Broken) -> dict[str, str]:
+    """Return a file that cannot be read, as JSON."""
     return {"path": fault.path, "where": fault.where, "message": fault.message}
 
 
 def show_broken(faults: Iterable[Broken]) -> None:
     """Print which files cannot be read, and what puts each back."""
     for fault in faults:
-        out.print(here(f"! {fault} ('takeback discard {fault.path}' puts it back)"), style="yellow")
+        out.print(localize_hints(f"! {fault} ('takeback discard {fault.path}' puts it back)"), style="yellow")
 
 
 def _show_unchanged(outcome: Unchanged) -> None:
     out.print(UNCHANGED)
     if outcome.drift:
-        out.print(here(STAYS), style="yellow")
+        out.print(localize_hints(STAYS), style="yellow")
 
 
 def show_outcome(outcome: CommandOutcome, harness: Harness, *, stat: bool = False, name: str = "") -> None:
@@ -205,12 +271,12 @@ def show_outcome(outcome: CommandOutcome, harness: Harness, *, stat: bool = Fals
             _show_adopted(outcome, harness, stat=stat)
         case Undone():
             show_headline(outcome.plan, done=True)
-            done = toggled(outcome.plan, harness, "took back", "brought back")
+            done = describe_toggle(outcome.plan, harness, "took back", "brought back")
             out.print(f"done: {done}; entry {outcome.entry.id[:SHORT]}")
             show_plan(outcome.plan, harness, stat=stat, done=True)
         case Plan():
             show_headline(outcome, done=False)
-            out.print(f"would {toggled(outcome, harness, 'take back', 'bring back')}:")
+            out.print(f"would {describe_toggle(outcome, harness, 'take back', 'bring back')}:")
             show_plan(outcome, harness, stat=stat)
             out.print(f"token {outcome.token}")
         case Blocked():
@@ -230,17 +296,18 @@ def show_outcome(outcome: CommandOutcome, harness: Harness, *, stat: bool = Fals
 
 
 def _show_refused(refused: Refused, harness: Harness, name: str, *, stat: bool) -> None:
-    if refused.why is Why.VERDICT and refused.verdict is not None:
+    if refused.why is RefusalReason.VERDICT and refused.verdict is not None:
         show_verdict(refused.verdict, name)
         return
-    out.print(here(f"refused: {refused.message}"))
-    if refused.why is Why.DRIFT:
+    out.print(localize_hints(f"refused: {refused.message}"))
+    if refused.why is RefusalReason.DRIFT:
         show_changes(refused.drift, lambda: harness.state, stat=stat)
         out.print(
-            here("next: 'takeback adopt' records this as an entry, 'takeback discard' puts it back"), style="cyan"
+            localize_hints("next: 'takeback adopt' records this as an entry, 'takeback discard' puts it back"),
+            style="cyan",
         )
     if refused.plan is not None:
-        for line in kept_lines(refused.plan, done=False):
+        for line in describe_kept(refused.plan, done=False):
             out.print(f"  {line}")
         out.print("next: without --strict the rest is done and this stays; --plan shows it", style="cyan")
 
@@ -252,7 +319,7 @@ def _show_adopted(adopted: Adopted, harness: Harness, *, stat: bool) -> None:
     for path in adopted.layout:
         out.print(f"{path}: comments, formatting or permission bits")
     show_looser(weigh_entry(harness, adopted))
-    _show_effect(_effect(adopted.entry))
+    _show_effect(_read_effect(adopted.entry))
     for address in adopted.ambiguous:
         out.print(f"note: what was done to {address} {SEVERAL}", style="yellow")
     for address in adopted.coarse:
@@ -280,9 +347,9 @@ def _show_applied(applied: Applied, harness: Harness, *, stat: bool) -> None:
     out.print(f"applied: entry {applied.entry.id[:SHORT]} ({applied.verdict.grade.value}{forced})")
     show_changes(applied.writes, lambda: applied.before, stat=stat)
     show_looser(weigh_entry(harness, applied))
-    _show_effect(_effect(applied.entry))
+    _show_effect(_read_effect(applied.entry))
     for number, why in sorted(applied.ties.items()):
-        tied = named(number, harness)
+        tied = describe_entry(number, harness)
         out.print(f"note: {tied} can now be taken back only together with this ({why} without it)")
 
 
@@ -294,20 +361,21 @@ def _show_preview(preview: Preview, harness: Harness, *, stat: bool) -> None:
     show_looser(weigh_preview(harness, preview))
     for number, why in sorted(preview.ties.items()):
         out.print(
-            f"note: {named(number, harness)} could then be taken back only together with this ({why} without it)"
+            f"note: {describe_entry(number, harness)} could then be taken back only together with this "
+            f"({why} without it)"
         )
     footing = Footing(preview.before, preview.before, preview.drift, preview.elsewhere)
-    for text, style in drift_notes(footing):
+    for text, style in list_drift_notes(footing):
         out.print(text, style=style)
 
 
 def _show_blocked(blocked: Blocked, harness: Harness, *, stat: bool) -> None:
     out.print("blocked: nothing was changed")
     for number, why in blocked.reasons:
-        out.print(f"  {named(number, harness)}: {why}")
+        out.print(f"  {describe_entry(number, harness)}: {why}")
     if isinstance(blocked.together, Plan):
         verb = "take back" if blocked.off else "bring back"
-        out.print(f"with --cascade, {verb} {names(blocked.entries, harness)} as well:")
+        out.print(f"with --cascade, {verb} {list_entry_names(blocked.entries, harness)} as well:")
         show_plan(blocked.together, harness, stat=stat)
 
 
@@ -319,7 +387,7 @@ def show_looser(reasons: Iterable[str]) -> None:
 
 def show_headline(plan: Plan, *, done: bool) -> None:
     """Print what must be read first: that nothing visible changes, or that only some of it does."""
-    first = headline(plan, done=done)
+    first = make_headline(plan, done=done)
     if first is not None:
         out.print(first, style="yellow")
 
@@ -327,7 +395,7 @@ def show_headline(plan: Plan, *, done: bool) -> None:
 def show_plan(plan: Plan, harness: Harness, *, stat: bool, done: bool = False) -> None:
     """Print what a plan changes and keeps, and which of its entries are not like others."""
     show_changes(plan.changes, lambda: plan.before, stat=stat)
-    for text, style in notes_of(plan, harness, done=done):
+    for text, style in list_plan_notes(plan, harness, done=done):
         out.print(text, style=style)
 
 
@@ -337,32 +405,31 @@ def _show_effect(effect: Iterable[str]) -> None:
         out.print(f"takes effect: {told}")
 
 
-def _effect(record: Record) -> list[str]:
+def _read_effect(record: Record) -> list[str]:
     found: Any = record.payload.get("effect", ())
     return [str(one) for one in found]
 
 
-def _plan_json(plan: Plan, harness: Harness, *, done: bool = False) -> dict[str, Any]:
-    """A plan as JSON; `ids` names the entries behind the numbers."""
+def _plan_to_json(plan: Plan, harness: Harness, *, done: bool = False) -> dict[str, Any]:
     return {
         "token": plan.token,
         "off": list(plan.off),
         "on": list(plan.on),
-        "ids": _ids(harness, (*plan.off, *plan.on, *(one.entry for one in plan.kept))),
+        "ids": _list_ids(harness, (*plan.off, *plan.on, *(one.entry for one in plan.kept))),
         "visible": plan.visible,
-        "kept": kept_json(plan, done=done),
+        "kept": list_kept_json(plan, done=done),
         "unadmitted": list(plan.unadmitted),
-        "ambiguous": [{"entry": number, "slot": address} for number, address in ambiguous(plan, harness)],
-        "changes": changes_json(plan.changes),
+        "ambiguous": [{"entry": number, "slot": address} for number, address in find_ambiguous(plan, harness)],
+        "changes": changes_to_json(plan.changes),
         "layout": list(plan.layout),
         "looser": weigh_plan(harness, plan),
         "effect": list(harness.effect_of(plan)),
     }
 
 
-def _ids(harness: Harness, numbers: Iterable[int]) -> dict[str, str]:
+def _list_ids(harness: Harness, numbers: Iterable[int]) -> dict[str, str]:
     return {str(number): harness.journal.get(number).id for number in numbers}
 
 
-def _ties_json(ties: Mapping[int, str]) -> dict[str, str]:
+def _ties_to_json(ties: Mapping[int, str]) -> dict[str, str]:
     return {str(number): why for number, why in sorted(ties.items())}

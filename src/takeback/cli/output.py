@@ -1,33 +1,115 @@
 """The one way to the terminal: every line a command prints passes here, and so does every ending.
 
-Nothing that is printed is obeyed: control characters and invisible ones are escaped, there is no markup, and what an
-encoding cannot hold is escaped too. JSON goes out as one ASCII object. A pipe that closed is quiet, and so is stderr.
-A device that cannot take the answer is an `OutputError`, unless the answer was settled: what was done stays done.
+Nothing that is printed is obeyed: control characters and invisible ones are escaped, there is no markup, and
+what an encoding cannot hold is escaped too. JSON goes out as one ASCII object. A pipe that closed is quiet,
+and so is stderr. A device that cannot take the answer is an `OutputError`, unless the exit code was
+committed: what was done stays done. Output longer than the terminal goes to `TAKEBACK_PAGER`, `PAGER`, or
+less; an empty one means none.
 """
 
 from __future__ import annotations
 
 import os
+import shlex
 import shutil
+import subprocess
 import sys
 import unicodedata
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Final, Literal, NoReturn, TextIO
 
 import typer
 
-from takeback.canonical import first_value_end, pretty
-from takeback.cli.advice import add_next_step, forget_command
-from takeback.cli.here import here
-from takeback.cli.pager import Pager
+from takeback.canonical import find_value_end, write_pretty
+from takeback.cli.hints import add_next_step, forget_command, localize_hints
 from takeback.cli.pulse import pulse
-from takeback.cli.revealing import mask_answer, mask_line, notice
+from takeback.cli.secrets import make_notice, mask_answer, mask_line
 from takeback.errors import OutputError, TakebackError
-from takeback.present.visible import visible
+from takeback.present.visible import escape_invisible
 
 if TYPE_CHECKING:
     from rich.console import Console
+
+
+DEFAULT: Final = "less"
+LESS: Final = "FRX"
+"""Quit if it fits, show colours, leave the screen as it is: as git asks for."""
+
+
+class Pager:
+    """Holds lines back until they fill a screen; only then the pager is started."""
+
+    def __init__(self, words: list[str], direct: Callable[[str], None], height: int) -> None:
+        self._words = words
+        self._direct = direct
+        self._height = height
+        self._held: list[str] = []
+        self._lines = 0
+        self._process: subprocess.Popen[bytes] | None = None
+        self._closed = False
+
+    @staticmethod
+    def command(environment: Mapping[str, str]) -> list[str]:
+        """Return the pager's words; none where the environment wants none, or there is none."""
+        chosen = environment.get("TAKEBACK_PAGER", environment.get("PAGER", DEFAULT))
+        try:
+            words = shlex.split(chosen)
+        except ValueError:
+            return []
+        if not words or words == ["cat"] or environment.get("TERM") == "dumb":
+            return []
+        return words if shutil.which(words[0]) else []
+
+    def write(self, text: str) -> None:
+        """Take text; once a screen is full, hand everything to the pager."""
+        if self._closed:
+            return
+        if self._process is not None:
+            self._send(text)
+            return
+        self._held.append(text)
+        self._lines += text.count("\n")
+        if self._lines >= self._height:
+            self._start()
+
+    def _start(self) -> None:
+        environment = {"LESS": LESS, "LV": "-c", **os.environ}
+        try:
+            self._process = subprocess.Popen(self._words, stdin=subprocess.PIPE, env=environment)  # noqa: S603
+        except OSError:
+            self.close()
+            return
+        self._send("".join(self._held))
+        self._held = []
+
+    def _send(self, text: str) -> None:
+        pipe = self._process.stdin if self._process is not None else None
+        try:
+            if pipe is not None:
+                pipe.write(text.encode(errors="backslashreplace"))
+        except OSError:
+            self._closed = True
+
+    def close(self) -> None:
+        """Print what was held back, or wait until the reader is done."""
+        self._closed = True
+        if self._process is None:
+            self._direct("".join(self._held))
+            self._held = []
+            return
+        try:
+            if self._process.stdin is not None:
+                self._process.stdin.close()
+        except OSError:
+            pass
+        while True:
+            try:
+                self._process.wait()
+            except KeyboardInterrupt:
+                continue
+            return
+
 
 JSON_VALUE: Final = "--json-value"
 """How a value given as JSON is told apart from the wish for JSON."""
@@ -98,25 +180,27 @@ class Screen:
         if markup:
             raise ValueError("nothing that is printed is read as markup")
         if pieces and not isinstance(pieces[0], str | tuple):
-            self._write(visible(mask_line(self._rendered(pieces[0])), lines=True))
+            self._write(escape_invisible(mask_line(self._rendered(pieces[0])), lines=True))
         else:
-            self._write(self.styled(*pieces, style=style) + "\n")
+            self._write(self.style_pieces(*pieces, style=style) + "\n")
 
-    def styled(self, *pieces: object, style: str = "") -> str:
-        """Pieces as one safe text, with the styles that show here."""
-        return "".join(self._styled(piece, style) for piece in pieces)
+    def style_pieces(self, *pieces: object, style: str = "") -> str:
+        """Return pieces as one safe text, with the styles that show here."""
+        return "".join(self._style_piece(piece, style) for piece in pieces)
 
     def table(self, headings: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
         """Print columns, as wide as their widest cell."""
-        shown = [[visible(mask_line(cell)) for cell in row] for row in (headings, *rows)]
-        widths = [max(map(cells, column)) for column in zip(*shown, strict=True)]
+        shown = [[escape_invisible(mask_line(cell)) for cell in row] for row in (headings, *rows)]
+        widths = [max(map(measure_cells, column)) for column in zip(*shown, strict=True)]
         for at, row in enumerate(shown):
-            line = "  ".join(cell + " " * (width - cells(cell)) for cell, width in zip(row, widths, strict=True))
+            line = "  ".join(
+                cell + " " * (width - measure_cells(cell)) for cell, width in zip(row, widths, strict=True)
+            )
             self.print(line.rstrip(), style="" if at else "bold")
 
-    def _styled(self, piece: object, style: str) -> str:
+    def _style_piece(self, piece: object, style: str) -> str:
         text, own = piece if isinstance(piece, tuple) else (piece, style)
-        shown = visible(mask_line(str(text)), lines=True)
+        shown = escape_invisible(mask_line(str(text)), lines=True)
         codes = ";".join(_STYLES[word] for word in own.split())
         return f"\x1b[{codes}m{shown}\x1b[0m" if codes and shown and self.coloured else shown
 
@@ -178,7 +262,7 @@ class Screen:
             raise OutputError(f"{self._name} cannot be written: {fault.strerror or fault}") from fault
 
     @contextmanager
-    def muted(self) -> Iterator[None]:
+    def mute_output(self) -> Iterator[None]:
         """Print nothing meanwhile."""
         before, self._muted = self._muted, True
         try:
@@ -187,7 +271,7 @@ class Screen:
             self._muted = before
 
     @contextmanager
-    def paged(self, *, allowed: bool = True) -> Iterator[None]:
+    def page_output(self, *, allowed: bool = True) -> Iterator[None]:
         """Show what is printed meanwhile in a pager, if that is longer than the terminal is high."""
         words = Pager.command(os.environ) if allowed and self.is_terminal and self._pager is None else []
         if not words:
@@ -202,20 +286,20 @@ class Screen:
             pager.close()
 
 
-def cells(text: str) -> int:
-    """Columns that a text takes on a terminal."""
+def measure_cells(text: str) -> int:
+    """Return the columns that a text takes on a terminal."""
     if text.isascii():
         return len(text)
     return sum(0 if unicodedata.combining(c) else 2 if unicodedata.east_asian_width(c) in WIDE else 1 for c in text)
 
 
-def cut(text: str, width: int) -> str:
-    """The text, cut to a width with a mark if it is wider."""
-    if cells(text) <= width:
+def cut_text(text: str, width: int) -> str:
+    """Return the text, cut to a width with a mark if it is wider."""
+    if measure_cells(text) <= width:
         return text
     taken = 0
     for at, character in enumerate(text):
-        taken += cells(character)
+        taken += measure_cells(character)
         if taken > width - 1:
             return f"{text[:at]}…"
     return text
@@ -236,27 +320,27 @@ class _Ending:
     commands: tuple[str, ...] = ()
 
 
-def spread_text(times: Mapping[str, float]) -> str:
-    """A median and its quartiles, as a person reads them."""
+def format_spread(times: Mapping[str, float]) -> str:
+    """Return a median and its quartiles, as a person reads them."""
     return f"{times['median']} ({times['lower']}–{times['upper']})"
 
 
 def emit(payload: dict[str, Any], *, exact: bool = False) -> None:
     """Print one JSON object on stdout: ASCII, whatever it holds; with `exact` nothing is added to it."""
-    text = pretty(mask_answer(payload, exact=exact), ascii_only=True)
+    text = write_pretty(mask_answer(payload, exact=exact), ascii_only=True)
     _Ending.emitted = True
     out.write(text + "\n")
 
 
 def tell_masked() -> None:
     """Say on stderr that secrets were masked, and what shows or deletes them."""
-    said = notice()
+    said = make_notice()
     if said:
-        err.print(here(said), style="yellow")
+        err.print(localize_hints(said), style="yellow")
 
 
-def settle(code: int) -> None:
-    """The answer is given and what was done stays: no trouble with printing changes the exit code any more."""
+def commit_exit_code(code: int) -> None:
+    """Fix the exit code: the answer is given, and no trouble with printing changes it any more."""
     _Ending.settled = code
 
 
@@ -265,13 +349,13 @@ def finish(*, yes: bool) -> NoReturn:
     raise typer.Exit(0 if yes else 1)
 
 
-def wants_json(argv: Sequence[str]) -> bool:
+def has_json_flag(argv: Sequence[str]) -> bool:
     """Tell whether a command line asks for JSON."""
-    return "--json" in (split_json(argv) if argv[1:2] in (["set"], ["add"]) else argv)
+    return "--json" in (separate_json_value(argv) if argv[1:2] in (["set"], ["add"]) else argv)
 
 
-def split_json(words: Sequence[str]) -> list[str]:
-    """The words of a command that takes a JSON value; `--json` with JSON behind it becomes `--json-value`."""
+def separate_json_value(words: Sequence[str]) -> list[str]:
+    """Return the words of a command that takes a JSON value; `--json` with JSON behind it becomes `--json-value`."""
     told: list[str] = []
     left = list(words)
     while left:
@@ -288,72 +372,72 @@ def split_json(words: Sequence[str]) -> list[str]:
 
 
 def _is_json(text: str) -> bool:
-    return first_value_end(text.strip()) == len(text.strip())
+    return find_value_end(text.strip()) == len(text.strip())
 
 
 def begin(*, as_json: bool = False, commands: Iterable[str] = ()) -> None:
-    """Start a run: nothing is settled yet, nothing told; `commands` are those that a mistyped one may have meant."""
+    """Start a run with no exit code committed; `commands` are those that a mistyped one may have meant."""
     forget_command()
     _Ending.commands = tuple(commands)
     _Ending.settled, _Ending.emitted, _Ending.as_json, _Ending.safe = None, False, as_json, RESUME
 
 
-def shows_progress() -> bool:
-    """Whether someone looks who wants to see how far a command is."""
+def can_show_progress() -> bool:
+    """Return whether someone watches who wants to see how far a command is."""
     wanted = os.environ.get("TAKEBACK_PROGRESS") != "0" and not _Ending.as_json
     return wanted and err.is_terminal and os.environ.get("TERM") not in {None, "", "dumb"}
 
 
 def count_seconds(command: str) -> None:
-    """From two seconds on, show on a terminal how long the command has been at it, and how far it is."""
-    if shows_progress():
-        from takeback.journal.counted import listener  # noqa: PLC0415 - start-up
+    """Show on a terminal, from two seconds on, how long the command has been running, and how far it is."""
+    if can_show_progress():
+        from takeback.progress import listener  # noqa: PLC0415 - start-up
 
         _Ending.counting = True
         listener.set(pulse.counting)
-        pulse.begin(f"takeback {visible(command)}", _at_once)
+        pulse.begin(f"takeback {escape_invisible(command)}", _write_at_once)
 
 
 def _stop_counting() -> None:
     pulse.end()
     if _Ending.counting:
-        from takeback.journal.counted import listener  # noqa: PLC0415 - start-up
+        from takeback.progress import listener  # noqa: PLC0415 - start-up
 
         _Ending.counting = False
         listener.set(None)
 
 
-def _at_once(text: str) -> None:
+def _write_at_once(text: str) -> None:
     if err.stream is not None and not err.stream.closed:
         err.stream.write(text)
         err.stream.flush()
 
 
-def when_interrupted(text: str) -> None:
+def set_interrupt_message(text: str) -> None:
     """Say what is safe, and how to go on, if the command is interrupted from now on."""
     _Ending.safe = text
 
 
 def end(code: object, fault: Exception | None, *, as_json: bool) -> int:
-    """The exit code of a run, with what went wrong told on stderr and, if JSON was asked for, on stdout."""
+    """Return the exit code of a run, and print what went wrong on stderr and, if JSON was asked for, on stdout."""
     ended = code if isinstance(code, int) else 0
     _stop_counting()
     try:
         if fault is not None:
-            ended = _explained(fault, as_json=as_json)
+            ended = _explain_fault(fault, as_json=as_json)
         elif ended == INTERRUPTED and _Ending.settled is not None:
             ended = _Ending.settled
         elif ended == INTERRUPTED:
             err.print(f"takeback: interrupted; {_Ending.safe}")
         out.flush()
     except OutputError as lost:
-        ended = _explained(lost, as_json=False)
+        ended = _explain_fault(lost, as_json=False)
     err.flush()
     return ended
 
 
-def _explained(fault: Exception, *, as_json: bool) -> int:
-    message = here(_message(fault))
+def _explain_fault(fault: Exception, *, as_json: bool) -> int:
+    message = localize_hints(_format_message(fault))
     if message and type(fault).__name__ != HELP_INSTEAD and not isinstance(fault, OutputError):
         message = add_next_step(message, fault, _Ending.commands)
     code = 2
@@ -369,7 +453,7 @@ def _explained(fault: Exception, *, as_json: bool) -> int:
     return code
 
 
-def _message(fault: Exception) -> str:
+def _format_message(fault: Exception) -> str:
     usage = getattr(fault, "format_message", None)
     if usage is not None:
         return str(usage())
@@ -378,3 +462,30 @@ def _message(fault: Exception) -> str:
     if isinstance(fault, OSError):
         return f"fault: {fault}"
     return f"fault: {type(fault).__name__}: {fault}\n  This is a mistake in Takeback: please report it."
+
+
+Advance = Callable[[int, int], None]
+"""Say how much is done, and of how much."""
+
+
+@contextmanager
+def show_bar(label: str, unit: Literal["units", "bytes"] = "units") -> Iterator[Advance]:
+    """Show a bar while the block runs; where nobody would see it, nothing."""
+    if not can_show_progress():
+        yield lambda _done, _of: None
+        return
+    from rich.progress import (  # noqa: PLC0415 - start-up
+        BarColumn,
+        DownloadColumn,
+        MofNCompleteColumn,
+        Progress,
+        TextColumn,
+        TimeElapsedColumn,
+    )
+
+    pulse.end()
+    count = MofNCompleteColumn() if unit == "units" else DownloadColumn()
+    columns = (TextColumn("{task.description}"), BarColumn(), count, TimeElapsedColumn())
+    with Progress(*columns, console=err.console, transient=True) as shown:
+        task = shown.add_task(label, total=None)
+        yield lambda done, of: shown.update(task, completed=done, total=of)

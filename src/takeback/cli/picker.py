@@ -1,27 +1,349 @@
-"""Picking what to take back on a terminal: a list with the preview beside it, or plain questions on a simple one."""
+"""A list on the terminal to pick what to take back, with a preview; plain questions on a simple one.
+
+Keys have names (`up`, `enter`, `space`, …) or are the character itself. Ctrl-C stays an interrupt.
+`PickerState` knows no terminal: keys come in by name, lines go out as safe texts. A doubtful change (a
+setting that looks misspelled) is asked about here too; where nobody can be asked, it is reported and made.
+"""
 
 from __future__ import annotations
 
 import os
+import re
+import select
 import shutil
+import signal
 import sys
-from collections.abc import Iterable, Iterator
+import termios
+import tty
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import islice
-from typing import Final
+from typing import Final, NamedTuple, NoReturn
 
-from takeback.cli.keys import draw, whole_screen
-from takeback.cli.output import cut, out
-from takeback.cli.picking import PickerRow, Picking
-from takeback.cli.previewing import Seen, preview_request, previewed
+from takeback.adapters.clients.setting_names import find_doubts
+from takeback.cli.display import STYLES
+from takeback.cli.hints import localize_hints
+from takeback.cli.outcomes import Styled, describe_entry, describe_toggle, list_entry_names, list_plan_notes
+from takeback.cli.output import Screen, cut_text, err, measure_cells, out
 from takeback.cli.pulse import pulse
-from takeback.harness import Harness
+from takeback.errors import TakebackError
+from takeback.harness import Harness, Refused
+from takeback.harness.entry_log import iter_entries
+from takeback.harness.entry_names import build_redo_request, build_undo_request, find_last_live
 from takeback.harness.ledger import CHANGES, TOGGLES
-from takeback.harness.log import log
-from takeback.harness.toggle_requests import last_live, redo_request
-from takeback.present.entries import summary
-from takeback.present.filters import names_in
+from takeback.harness.outcomes import PlanOutcome
+from takeback.harness.toggle import ToggleAsk
+from takeback.present.changes import find_differences, find_file_differences
+from takeback.present.diffs import Difference, iter_unified_lines
+from takeback.present.entries import make_entry_namer, summarize_entry
+from takeback.present.plans import make_headline
+from takeback.present.visible import escape_invisible
+from takeback.present.warnings import describe_gone
+from takeback.state import Operation, State
+from takeback.undo import Blocked, Gone, Plan
+
+NAMES: Final = {
+    "\r": "enter",
+    "\n": "enter",
+    " ": "space",
+    "\x04": "q",
+    "\x1b": "escape",
+    **{f"\x1b{middle}A": "up" for middle in "[O"},
+    **{f"\x1b{middle}B": "down" for middle in "[O"},
+    **{f"\x1b{middle}H": "home" for middle in "[O"},
+    **{f"\x1b{middle}F": "end" for middle in "[O"},
+    "\x1b[1~": "home",
+    "\x1b[4~": "end",
+    "\x1b[5~": "page up",
+    "\x1b[6~": "page down",
+}
+RESIZED: Final = "resized"
+ENDED: Final = "q"
+"""What a terminal that went away means: leave."""
+_KEY: Final = re.compile(r"\x1b(?:\[[0-9;]*[A-Za-z~]|O[A-Za-z])|.", re.DOTALL)
+_REST: Final = 0.05
+"""Seconds within which the rest of an arrow key follows its first byte."""
+_LOOK: Final = 0.5
+"""Seconds after which to look whether the terminal has another size."""
+
+
+class Keys:
+    """The keys typed at a terminal that was taken out of line mode."""
+
+    def __init__(self, number: int) -> None:
+        self._number = number
+        self._typed = ""
+        self._size = shutil.get_terminal_size()
+
+    def next(self) -> str:
+        """Wait for a key; `resized` if the terminal's size changed meanwhile."""
+        while not self._typed:
+            if not select.select([self._number], [], [], _LOOK)[0]:
+                size = shutil.get_terminal_size()
+                if size != self._size:
+                    self._size = size
+                    return RESIZED
+                continue
+            if not self._read():
+                return ENDED
+        if self._typed == "\x1b" and select.select([self._number], [], [], _REST)[0]:
+            self._read()
+        found = _KEY.match(self._typed)
+        key = found[0] if found else self._typed
+        self._typed = self._typed[len(key) :]
+        return NAMES.get(key, key)
+
+    def _read(self) -> bool:
+        try:
+            piece = os.read(self._number, 1024)
+        except OSError:  # the terminal has gone
+            return False
+        self._typed += piece.decode(errors="ignore")
+        return bool(piece)
+
+
+@contextmanager
+def take_whole_screen(screen: Screen, number: int) -> Iterator[Keys]:
+    """Yield the keys of a terminal that is a page to draw on.
+
+    Ctrl-Z is off, because the page would stay behind; a signal that ends the process restores the terminal too.
+    """
+    before = termios.tcgetattr(number)
+    ended = signal.signal(signal.SIGTERM, _leave)
+    tty.setcbreak(number)
+    mode = termios.tcgetattr(number)
+    mode[6][termios.VSUSP] = b"\0"
+    termios.tcsetattr(number, termios.TCSADRAIN, mode)
+    screen.write("\x1b[?1049h\x1b[?25l")
+    try:
+        yield Keys(number)
+    finally:
+        screen.write("\x1b[?25h\x1b[?1049l")
+        screen.flush()
+        termios.tcsetattr(number, termios.TCSADRAIN, before)
+        signal.signal(signal.SIGTERM, ended)
+
+
+def _leave(number: int, _frame: object) -> NoReturn:
+    sys.exit(128 + number)
+
+
+def draw_lines(screen: Screen, lines: Sequence[str]) -> None:
+    """Show lines, from the top of the page; they must be safe, and no wider than the terminal."""
+    screen.write("\x1b[H" + "\x1b[K\n".join(lines) + "\x1b[K\x1b[J")
+    screen.flush()
+
+
+@dataclass(frozen=True, slots=True)
+class PlanPreview:
+    """A preview."""
+
+    lines: tuple[Styled, ...]
+    token: str = ""
+    """What binds an undo to this preview; empty where nothing can be done."""
+    cascade: bool = False
+    """Whether it could be done by taking along what blocks."""
+
+
+def preview_undo(harness: Harness, ids: Sequence[str], *, cascade: bool, strict: bool) -> PlanPreview:
+    """Return what taking these entries back would do now."""
+    return preview_request(harness, partial(build_undo_request, entries=ids), cascade=cascade, strict=strict)
+
+
+def preview_request(harness: Harness, request: ToggleAsk, *, cascade: bool, strict: bool) -> PlanPreview:
+    """Return what a request would do now."""
+    try:
+        return _render_outcome(harness.plan(request, cascade=cascade, strict=strict), harness)
+    except TakebackError as fault:
+        return PlanPreview(((str(fault), "red"),))
+
+
+def _render_outcome(outcome: PlanOutcome, harness: Harness) -> PlanPreview:
+    match outcome:
+        case Plan():
+            return _render_plan(outcome, harness)
+        case Blocked():
+            lines = [("blocked by what came later:", "red")]
+            lines += [(f"  {describe_entry(number, harness)}: {why}", "red") for number, why in outcome.reasons]
+            if not isinstance(outcome.together, Plan):
+                return PlanPreview(tuple(lines))
+            lines += [(f"c takes along {list_entry_names(outcome.entries, harness)}:", "cyan")]
+            together = _render_plan(outcome.together, harness)
+            return PlanPreview((*lines, *together.lines), cascade=bool(together.token))
+        case Gone():
+            gone = [(f"the witness is gone: {'; '.join(describe_gone(outcome))}", "red")]
+            more = [("--salvage puts back what is left", "cyan")] * bool(outcome.left)
+            return PlanPreview((*gone, *more))
+        case Refused():
+            return PlanPreview(tuple(_render_refusal(outcome)))
+
+
+def _render_refusal(refused: Refused) -> Iterator[Styled]:
+    yield localize_hints(f"refused: {refused.message}"), "red"
+    if refused.drift or refused.broken:
+        yield (
+            localize_hints("'takeback adopt' records what changed as an entry, 'takeback discard' puts it back"),
+            "cyan",
+        )
+    yield from _render_differences(find_differences(refused.drift))
+
+
+def _render_plan(plan: Plan, harness: Harness) -> PlanPreview:
+    first = make_headline(plan, done=False)
+    lines: list[Styled] = [(f"would {describe_toggle(plan, harness, 'take back', 'bring back')}", "bold")]
+    lines += [(first, "yellow")] if first is not None else []
+    files = harness.files_of(plan)
+    if isinstance(files, Refused):
+        changes = find_differences(plan.changes, lambda: plan.before)
+        return PlanPreview((*lines, *_render_differences(changes), *_render_refusal(files)))
+    found = find_file_differences(files) if files else find_differences(plan.changes, lambda: plan.before)
+    return PlanPreview((*lines, *_render_differences(found), *list_plan_notes(plan, harness)), plan.token)
+
+
+def _render_differences(found: Iterable[Difference]) -> Iterator[Styled]:
+    for one in found:
+        for role, text in iter_unified_lines(one):
+            yield text, STYLES[role]
+
+
+SIDE_BY_SIDE: Final = 64
+"""Columns from which list and preview stand beside each other; in fewer, one above the other."""
+LIST_LEAST, LIST_MOST = 26, 60
+RULE: Final = " │ "
+KEYS: Final = "↑↓ move  space select  enter take back  c cascade  PgUp PgDn preview  q leave"
+KEYS_SHORT: Final = "j k  space  enter  c  q"
+_STEPS: Final[Mapping[str, int]] = {"up": -1, "k": -1, "down": 1, "j": 1}
+
+
+class PickerRow(NamedTuple):
+    """An entry that can be taken back."""
+
+    id: str
+    number: int
+    what: str
+    about: str = ""
+    """When, on what evidence and by whom it was made."""
+
+
+@dataclass(frozen=True, slots=True)
+class PickerState:
+    """Where the cursor is, what is selected, and how far the preview is scrolled."""
+
+    rows: tuple[PickerRow, ...]
+    at: int = 0
+    selected: frozenset[str] = frozenset()
+    cascade: bool = False
+    scroll: int = 0
+    said: str = ""
+    """What to tell on the last line, instead of the keys."""
+    more: bool = False
+    """Whether there are older entries that are not listed."""
+
+    @property
+    def meant(self) -> tuple[str, ...]:
+        """The ids of what enter would take back: what is selected, else what the cursor is on."""
+        if self.selected:
+            return tuple(row.id for row in self.rows if row.id in self.selected)
+        return (self.rows[self.at].id,)
+
+    def press_key(self, key: str, page: int) -> PickerState:
+        """Return the state after a key that does not end it; `page` is how far a page of the preview scrolls."""
+        now = replace(self, said="")
+        if key in _STEPS:
+            return _move_cursor(now, self.at + _STEPS[key])
+        match key:
+            case "home" | "g":
+                return _move_cursor(now, 0)
+            case "end" | "G":
+                return _move_cursor(now, len(self.rows) - 1)
+            case "space":
+                return replace(now, selected=self.selected ^ {self.rows[self.at].id}, scroll=0, cascade=False)
+            case "c":
+                return replace(now, cascade=not self.cascade, scroll=0)
+            case "page down" | "J":
+                return replace(now, scroll=self.scroll + page)
+            case "page up" | "K":
+                return replace(now, scroll=max(0, self.scroll - page))
+            case _:
+                return now
+
+    def shown(self, preview: Sequence[Styled], width: int, height: int) -> list[list[Styled]]:
+        """Return the lines of the page, each as pieces with their styles."""
+        room = max(height - 2, 2)
+        older = "; older ones can be named" if self.more else ""
+        title = f"Take back which? {len(self.selected) or 'none'} selected{older}"
+        keys = KEYS if measure_cells(KEYS) <= width else KEYS_SHORT
+        last = (
+            (cut_text(escape_invisible(self.said), width), "yellow") if self.said else (cut_text(keys, width), "dim")
+        )
+        if width >= SIDE_BY_SIDE:
+            wide = min(max(width * 2 // 5, LIST_LEAST), LIST_MOST)
+            right = width - wide - measure_cells(RULE)
+            rows, beside = self._list(wide, room), self._preview(preview, right, room)
+            body = [[_pad_piece(row, wide), (RULE, "dim"), line] for row, line in zip(rows, beside, strict=True)]
+        else:
+            upper = max(room // 3, 1)
+            lower = self._preview(preview, width, room - upper - 1)
+            body = [[row] for row in self._list(width, upper)] + [[("─" * width, "dim")]] + [[line] for line in lower]
+        return [[(cut_text(title, width), "bold")], *body, [last]]
+
+    def _list(self, width: int, height: int) -> list[Styled]:
+        first = min(max(0, self.at - height // 2), max(0, len(self.rows) - height))
+        told = [self._row(at, width) for at in range(first, min(first + height, len(self.rows)))]
+        return told + [("", "")] * (height - len(told))
+
+    def _row(self, at: int, width: int) -> Styled:
+        row = self.rows[at]
+        mark = ">" if at == self.at else " "
+        box = "[x]" if row.id in self.selected else "[ ]"
+        return cut_text(
+            f"{mark} {box} #{row.number} {escape_invisible(row.what)}", width
+        ), "bold" if at == self.at else ""
+
+    def _preview(self, preview: Sequence[Styled], width: int, height: int) -> list[Styled]:
+        meant = [row for row in self.rows if row.id in self.meant]
+        about = [told for row in meant for told in ((f"#{row.number} {row.what}", ""), (row.about, "dim"))]
+        lines = [(text, style) for text, style in (*about, *preview) if text]
+        wrapped = [(piece, style) for text, style in lines for piece in _wrap_text(escape_invisible(text), width)]
+        first = min(self.scroll, max(0, len(wrapped) - height))
+        told = wrapped[first : first + height]
+        if first + height < len(wrapped) and told:
+            told[-1] = (cut_text(f"… {len(wrapped) - first - height + 1} more lines (PgDn)", width), "dim")
+        return told + [("", "")] * (height - len(told))
+
+
+def _move_cursor(picking: PickerState, to: int) -> PickerState:
+    at = min(max(to, 0), len(picking.rows) - 1)
+    if picking.selected or at == picking.at:
+        return replace(picking, at=at)
+    return replace(picking, at=at, scroll=0, cascade=False)
+
+
+def _pad_piece(piece: Styled, width: int) -> Styled:
+    text, style = piece
+    return text + " " * (width - measure_cells(text)), style
+
+
+def _wrap_text(text: str, width: int) -> Iterator[str]:
+    while measure_cells(text) > width:
+        end = _count_fitting(text, width)
+        space = text.rfind(" ", 1, end + 1)
+        end = space if space > end // 2 else end
+        yield text[:end]
+        text = "  " + text[end:].lstrip() if width > 12 else text[end:]  # noqa: PLR2004 - room for an indent
+    yield text
+
+
+def _count_fitting(text: str, width: int) -> int:
+    taken = 0
+    for at, character in enumerate(text):
+        taken += measure_cells(character)
+        if taken > width:
+            return max(at, 1)
+    return len(text)
+
 
 MOST: Final = 500
 """So many of the newest entries are offered; older ones can be named."""
@@ -40,55 +362,55 @@ class Picked:
 
 
 def can_ask() -> bool:
-    """Whether a person sits at both ends."""
+    """Return whether a person sits at both ends."""
     return sys.stdin is not None and not sys.stdin.closed and sys.stdin.isatty() and out.is_terminal
 
 
-def pick(harness: Harness, *, cascade: bool, strict: bool) -> Picked | None:
+def pick_entries(harness: Harness, *, cascade: bool, strict: bool) -> Picked | None:
     """Let a person pick; None if nothing is to be done. An error where there is nothing to take back."""
     pulse.end()
-    newest = last_live(harness.ledger).id
+    newest = find_last_live(harness.ledger).id
     simple = os.environ.get("TERM", "dumb") in {"dumb", ""} or not out.draws
     most = ASKED if simple else MOST
-    rows = list(islice(_rows(harness), most + 1))
+    rows = list(islice(_iter_rows(harness), most + 1))
     more, rows = len(rows) > most, rows[:most]
     if simple:
-        return _ask(harness, tuple(rows), cascade=cascade, strict=strict)
+        return _ask_by_number(harness, tuple(rows), cascade=cascade, strict=strict)
     at = next((at for at, row in enumerate(rows) if row.id == newest), 0)
-    return _browse(harness, Picking(tuple(rows), at, cascade=cascade, more=more), strict=strict)
+    return _browse(harness, PickerState(tuple(rows), at, cascade=cascade, more=more), strict=strict)
 
 
-def _rows(harness: Harness) -> Iterator[PickerRow]:
-    """Entries that can be taken back, newest first: live changes, and undos of which anything is in force."""
-    named, undone = names_in(harness), harness.ledger.history.undone
-    for entry in log(harness):
+def _iter_rows(harness: Harness) -> Iterator[PickerRow]:
+    """Yield entries that can be taken back, newest first: live changes, and undos still partly in force."""
+    named, undone = make_entry_namer(harness), harness.ledger.history.undone
+    for entry in iter_entries(harness):
         live = entry.kind in CHANGES and entry.status == "live"
-        if live or (entry.kind in TOGGLES and entry.status == "done" and _in_force(entry.off, entry.on, undone)):
+        if live or (entry.kind in TOGGLES and entry.status == "done" and _is_in_force(entry.off, entry.on, undone)):
             when = entry.at[:16].replace("T", " ")
             evidence = "forced" if entry.forced else entry.grade
             about = ", ".join(word for word in (when, evidence, f"by {entry.by}" if entry.by else "") if word)
-            yield PickerRow(entry.id, entry.seq, summary(entry, named), about)
+            yield PickerRow(entry.id, entry.seq, summarize_entry(entry, named), about)
 
 
-def _in_force(off: Iterable[int], on: Iterable[int], undone: set[int]) -> bool:
+def _is_in_force(off: Iterable[int], on: Iterable[int], undone: set[int]) -> bool:
     return any(number in undone for number in off) or any(number not in undone for number in on)
 
 
-def _browse(harness: Harness, picking: Picking, *, strict: bool) -> Picked | None:
-    seen: dict[tuple[tuple[str, ...], bool], Seen] = {}
-    with whole_screen(out, sys.stdin.fileno()) as keys:
+def _browse(harness: Harness, picking: PickerState, *, strict: bool) -> Picked | None:
+    seen: dict[tuple[tuple[str, ...], bool], PlanPreview] = {}
+    with take_whole_screen(out, sys.stdin.fileno()) as keys:
         while True:
             asked = picking.meant, picking.cascade
             if asked not in seen:
-                seen[asked] = previewed(harness, asked[0], cascade=asked[1], strict=strict)
+                seen[asked] = preview_undo(harness, asked[0], cascade=asked[1], strict=strict)
             now = seen[asked]
             width, height = shutil.get_terminal_size()
-            draw(out, [out.styled(*line) for line in picking.shown(now.lines, width, height)])
+            draw_lines(out, [out.style_pieces(*line) for line in picking.shown(now.lines, width, height)])
             key = keys.next()
             if key in {"q", "escape"}:
                 return None
             if key != "enter":
-                picking = picking.pressed(key, max(height // 2, 1))
+                picking = picking.press_key(key, max(height // 2, 1))
             elif now.token:
                 return Picked(*asked[:1], now.token, asked[1])
             else:
@@ -96,21 +418,20 @@ def _browse(harness: Harness, picking: Picking, *, strict: bool) -> Picked | Non
                 picking = replace(picking, said=why)
 
 
-def _ask(harness: Harness, rows: tuple[PickerRow, ...], *, cascade: bool, strict: bool) -> Picked | None:
-    """Ask by number, show the plan, and ask again."""
+def _ask_by_number(harness: Harness, rows: tuple[PickerRow, ...], *, cascade: bool, strict: bool) -> Picked | None:
     width = out.width or 80
     for at, row in enumerate(rows, 1):
-        out.print(cut(f"{at:>3}  #{row.number} {row.what}", width))
-    chosen = _numbers(_answer("take back which? numbers, such as 1 3, or nothing to leave: "), len(rows))
+        out.print(cut_text(f"{at:>3}  #{row.number} {row.what}", width))
+    chosen = _parse_numbers(_read_answer("take back which? numbers, such as 1 3, or nothing to leave: "), len(rows))
     if not chosen:
         return None
     ids = tuple(rows[at - 1].id for at in chosen)
-    seen = previewed(harness, ids, cascade=cascade, strict=strict)
-    _show(seen)
-    if seen.cascade and _answer("take along what blocks? y or n: ").casefold() in _YES:
-        cascade, seen = True, previewed(harness, ids, cascade=True, strict=strict)
-        _show(seen)
-    if not seen.token or _answer("take it back? y or n: ").casefold() not in _YES:
+    seen = preview_undo(harness, ids, cascade=cascade, strict=strict)
+    _print_preview(seen)
+    if seen.cascade and _read_answer("take along what blocks? y or n: ").casefold() in _YES:
+        cascade, seen = True, preview_undo(harness, ids, cascade=True, strict=strict)
+        _print_preview(seen)
+    if not seen.token or _read_answer("take it back? y or n: ").casefold() not in _YES:
         return None
     return Picked(ids, seen.token, cascade)
 
@@ -118,29 +439,50 @@ def _ask(harness: Harness, rows: tuple[PickerRow, ...], *, cascade: bool, strict
 def confirm_redo(harness: Harness, *, cascade: bool, strict: bool) -> str | None:
     """Show what bringing back the last undo would do, and ask; return the token of what was shown, None for no."""
     pulse.end()
-    seen = preview_request(harness, partial(redo_request, names=()), cascade=cascade, strict=strict)
-    _show(seen)
+    seen = preview_request(harness, partial(build_redo_request, names=()), cascade=cascade, strict=strict)
+    _print_preview(seen)
     if not seen.token:
         return None
-    return seen.token if _answer("bring it back? y or n: ").casefold() in _YES else None
+    return seen.token if _read_answer("bring it back? y or n: ").casefold() in _YES else None
 
 
-def _show(seen: Seen) -> None:
+def _print_preview(seen: PlanPreview) -> None:
     for text, style in seen.lines:
         out.print(text, style=style)
 
 
-def _answer(question: str) -> str:
+def _read_answer(question: str) -> str:
     out.write(question)
     out.flush()
     return sys.stdin.readline().strip()
 
 
-def _numbers(answer: str, most: int) -> list[int]:
-    """The numbers that were given; none if anything else was."""
+def _parse_numbers(answer: str, most: int) -> list[int]:
     words = answer.replace(",", " ").replace("#", " ").split()
     numbers = [int(word) for word in words if word.isascii() and word.isdigit()]
     good = len(numbers) == len(words) and all(1 <= number <= most for number in numbers)
     if not good:
         out.print(f"found {answer}, expected numbers from 1 to {most}")
     return list(dict.fromkeys(numbers)) if good else []
+
+
+def list_doubts(harness: Harness, mutation: Iterable[Operation], state: State) -> tuple[str, ...]:
+    """Return what is doubtful about a mutation, by what the clients of a project know."""
+    kinds: Sequence[str] = getattr(harness.adapter, "kinds", ())
+    return find_doubts(kinds, mutation, state) if kinds else ()
+
+
+def print_doubts(doubts: Sequence[str], *, as_json: bool) -> None:
+    """Print what is doubtful, unless the JSON says it."""
+    if not as_json:
+        for doubt in doubts:
+            err.print(f"warning: {doubt}", style="yellow")
+
+
+def ask_if_wanted(doubts: Sequence[str], *, as_json: bool) -> bool:
+    """Ask whether a doubtful change is wanted, where a person can be asked; elsewhere it is."""
+    if not doubts or as_json or not can_ask():
+        return True
+    out.write("make it all the same? y or n: ")
+    out.flush()
+    return sys.stdin.readline().strip().casefold() in {"y", "yes"}

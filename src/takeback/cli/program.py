@@ -1,21 +1,300 @@
-"""The program: its groups of commands, and what becomes of an error.
+"""The program: the table of commands, the groups that read it, and what becomes of an error.
 
-Every command takes `--json` (one JSON object on stdout, talk on stderr) and exits 0 for yes or done, 1 for no
-(rejected, blocked, falls short), 2 for bad input or a fault, 130 when interrupted.
+A command's module is imported when the command is run, not when the program starts; a test holds every
+summary equal to the first sentence of the command's own help. A module has a `register` that adds its
+commands to a typer group. Every command takes `--json` (one JSON object on stdout, talk on stderr) and exits
+0 for yes or done, 1 for no (rejected, blocked, falls short), 2 for bad input or a fault, 130 when
+interrupted.
 """
 
 from __future__ import annotations
 
 import os
 import sys
-from typing import Final
+from collections.abc import Iterable, Mapping
+from importlib import import_module
+from pkgutil import iter_modules
+from typing import Any, Final, NamedTuple
 
 import typer
+from typer.core import TyperCommand, TyperGroup
 
 from takeback import __version__
 from takeback.cli import output
-from takeback.cli.commands import COMMANDS, Commands
-from takeback.cli.trust_place import choose_trust_folder
+from takeback.cli.hints import begin_command, find_examples
+from takeback.cli.hook_answer import choose_trust_folder
+from takeback.cli.output import JSON_VALUE, separate_json_value, tell_masked
+from takeback.cli.secrets import begin_masking
+from takeback.errors import InputError
+from takeback.plugins import LAB_COMMANDS, ListedCommand, extra_commands, missing_package
+
+OFFERED_WIDTH: Final = 75
+Listed = ListedCommand
+
+
+class Offered(NamedTuple):
+    """A command as completion offers it, with the fields that typer's own items have."""
+
+    value: str
+    help: str
+    type: str = "plain"
+
+
+SECTIONS: Final[Mapping[str, Mapping[str, ListedCommand]]] = {
+    "Every day": {
+        "init": Listed(
+            "init", "Put a directory under Takeback's care: a client's files as they are, or a workspace of its own."
+        ),
+        "apply": Listed("apply", "Make a change, if it can be taken back."),
+        "status": Listed("status", "Show how a workspace stands."),
+        "log": Listed("log", "List entries, newest first."),
+        "show": Listed("show", "Show one entry: what it changed, its candidate and its evidence."),
+        "diff": Listed("diff", "Show what changed."),
+        "export": Listed("export", "Print the state as it was right after an entry."),
+        "undo": Listed("undo", "Take entries back, whatever came after them."),
+        "redo": Listed("undo", "Bring back entries that were taken back."),
+        "restore": Listed("undo", "Go back, or forward again, to how things were after an entry or at a time."),
+        "discard": Listed(
+            "drift",
+            "Put files back that were changed behind Takeback's back, also files that cannot be read any more.",
+        ),
+        "adopt": Listed("drift", "Record changes made behind Takeback's back as an entry."),
+        "watch": Listed(
+            "watch",
+            "Follow the harness's files, and record each change that others make as an entry.",
+        ),
+        "web": Listed("web", "Show workspaces as a page in the browser: timeline, diffs, undo with a preview."),
+    },
+    "One-line changes": {
+        "set": Listed("oneline", "Set one thing to a value, or change one item of a list."),
+        "add": Listed("oneline", "Add one thing that is not there yet."),
+        "remove": Listed("oneline", "Remove one thing, or one item of it."),
+        "edit": Listed("oneline", "Edit a text in one place."),
+        "move": Listed("oneline", "Move one thing, as it is."),
+    },
+    "When something is wrong": {
+        "doctor": Listed("recover", "Check everything: manifest, journal, files, leftovers."),
+        "backup": Listed("backup", "Copy the journal to a file, also while it is in use, and read the copy back."),
+        "restore-journal": Listed(
+            "backup", "Put an older journal in place on purpose, or accept the one that is there."
+        ),
+        "trust": Listed("trust", "Trust a harness that came from elsewhere: a clone, a copy, a backup."),
+        "recover": Listed("recover", "Finish the change that a killed process left under way."),
+        "bisect": Listed(
+            "bisect", "Find the entry that broke the agent, or the smallest set of entries, by leaving entries out."
+        ),
+        "forget": Listed("forget", "Delete the contents that entries captured, such as secrets, permanently."),
+    },
+    "Candidates": {
+        "verify": Listed("candidates", "Decide whether a candidate may be admitted."),
+        "prove": Listed(
+            "candidates", "Prove that a recovery works on every state, or refute it with the smallest one."
+        ),
+        "oracle": Listed("repair", "Write a recovery for a candidate's mutation."),
+        "repair": Listed("repair", "Repair a candidate's recovery, turn by turn."),
+        "schema": Listed("candidates", "Print the JSON Schema of a candidate."),
+    },
+    "Agents and models": {
+        "evolve": Listed("evolve", "Let an agent change its harness, if the change can be taken back."),
+        "propose": Listed("propose", "Ask a model for a change, and mend what cannot be taken back."),
+        "gate": Listed(
+            "gate", "Decide whether the step from one directory to another can be taken back, and by which recovery."
+        ),
+        "hook": Listed(
+            "hook", "Answer a client's hook: guard harness files before an edit, record what changed after it."
+        ),
+        "install": Listed("install", "Add Takeback's hooks to a file that others do not get, as one change."),
+        "uninstall": Listed(
+            "install", "Take Takeback's hooks, server and skill out of a client's files, local and shared."
+        ),
+        "leave": Listed(
+            "leave",
+            "Take Takeback out of a project: hooks, server, skill, plugin, git hooks, .takeback and takeback.toml.",
+        ),
+        "git-hook": Listed(
+            "git_hook", "Record harness files before each git commit, and name the journal's head in it."
+        ),
+        "serve": Listed("serve", "Serve the harness to agents over MCP."),
+    },
+    "Trying it out": {
+        "demo": Listed("demo", "Show the whole story on a small Claude Code project."),
+    },
+}
+EXAMPLES: Final[Mapping[str, str]] = {
+    "Every day": "takeback undo 3f2a91 --plan",
+    "One-line changes": "takeback set config permissions.allow+ 'Bash(npm test:*)'",
+    "When something is wrong": "takeback bisect --test 'make check'",
+    "Candidates": "takeback verify change.json",
+    "Agents and models": "takeback install claude-code",
+    "Trying it out": "takeback demo",
+}
+"""A line for each section, to try."""
+COMMANDS: Final = {name: listed for section in SECTIONS.values() for name, listed in section.items()}
+
+
+class _Helpful:
+    """Help that ends with examples, on lines that can be copied."""
+
+    help: str | None
+
+    def format_help_text(self, ctx: Any, formatter: Any) -> None:
+        """Write the description without its example."""
+        del ctx
+        told, _, _ = (self.help or "").partition("Example:")
+        for paragraph in told.replace("`", "").strip().split("\n\n"):
+            formatter.write_paragraph()
+            with formatter.indentation():
+                formatter.write_text(" ".join(paragraph.split()))
+
+    def collect_usage_pieces(self, ctx: Any) -> list[str]:
+        """Return the usage, without typer's braces around what is required."""
+        return [piece.strip("{}") for piece in super().collect_usage_pieces(ctx)]  # type: ignore[misc]
+
+    def format_epilog(self, ctx: Any, formatter: Any) -> None:
+        """Write the examples."""
+        del ctx
+        lines = find_examples(self.help)
+        if lines:
+            with formatter.section("Example" if len(lines) == 1 else "Examples"):
+                for line in lines:
+                    formatter.write(f"{'':>{formatter.current_indent}}{line}\n")
+
+
+class Command(_Helpful, TyperCommand):
+    """One command."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Read the words; where a value may be JSON, `--json` means both the value and the wish for JSON."""
+        begin_command(_list_words(ctx), self.help)
+        begin_masking()
+        ctx.call_on_close(tell_masked)
+        if not any(JSON_VALUE in parameter.opts for parameter in self.params):
+            return super().parse_args(ctx, args)
+        words = separate_json_value(args)
+        if words.count(JSON_VALUE) > 1:
+            raise InputError("--json", found="a value twice", expected="one value")
+        return super().parse_args(ctx, words)
+
+    def format_options(self, ctx: Any, formatter: Any) -> None:
+        """Write arguments and options, each with one sentence."""
+        rows: dict[str, list[tuple[str, str]]] = {"Arguments": [], "Options": []}
+        for parameter in self.get_params(ctx):
+            record = parameter.get_help_record(ctx)
+            if record is None:
+                continue
+            if parameter.param_type_name == "argument":
+                rows["Arguments"].append((parameter.metavar or parameter.name, getattr(parameter, "help", "") or ""))
+            else:
+                rows["Options"].append(record)
+        for title, found in rows.items():
+            if found:
+                with formatter.section(title):
+                    formatter.write_dl(found)
+
+
+class Group(_Helpful, TyperGroup):
+    """Commands below a name."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Read the words, and remember which group they are for."""
+        begin_command(_list_words(ctx), self.help, self.commands)
+        return super().parse_args(ctx, args)
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        """Write each command with its first sentence, whole."""
+        del ctx
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, take_first_sentence(found.help)) for name, found in self.commands.items()])
+
+
+class Commands(TyperGroup):
+    """The commands of the table, each imported when it is asked for."""
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        """Return the names, in the order of the table."""
+        del ctx
+        return list(all_commands())
+
+    def shell_complete(self, ctx: Any, incomplete: str) -> Any:
+        """Offer the names of commands with what they do; nothing is imported for that."""
+        named = [
+            Offered(name, _shorten(one.summary))
+            for name, one in all_commands().items()
+            if name.startswith(incomplete)
+        ]
+        return named if incomplete[:1].isalnum() or not incomplete else super().shell_complete(ctx, incomplete)
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        """Return the command with a name, or None."""
+        del ctx
+        if cmd_name not in self.commands:
+            listed = COMMANDS.get(cmd_name) or extra_commands().get(cmd_name)
+            if listed is None and cmd_name in LAB_COMMANDS:
+                raise missing_package(f"takeback {cmd_name}")
+            if listed is not None:
+                self.commands.update(load_commands(listed.module))
+        return self.commands.get(cmd_name)
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        """Write the table, section by section; nothing is imported for that."""
+        del ctx
+        for title, section in SECTIONS.items():
+            with formatter.section(title):
+                formatter.write_dl([(name, listed.summary) for name, listed in section.items()])
+                formatter.write(f"  Example: {EXAMPLES[title]}\n")
+        if extra_commands():
+            with formatter.section("From other packages"):
+                formatter.write_dl([(name, listed.summary) for name, listed in extra_commands().items()])
+
+
+def all_commands() -> dict[str, ListedCommand]:
+    """Return every command by name, those of other packages last."""
+    return {**COMMANDS, **extra_commands()}
+
+
+def _shorten(summary: str) -> str:
+    return summary if len(summary) <= OFFERED_WIDTH else f"{summary[: OFFERED_WIDTH - 1]}…"
+
+
+def _list_words(ctx: Any) -> list[str]:
+    words: list[str] = []
+    while ctx.parent is not None:
+        words.insert(0, str(ctx.info_name))
+        ctx = ctx.parent
+    return words
+
+
+def take_first_sentence(text: str | None) -> str:
+    """Return the first sentence of a command's help."""
+    told = " ".join((text or "").split("\n\n")[0].split()).replace("`", "")
+    sentence, stop, _ = told.partition(". ")
+    return f"{sentence}." if stop else told
+
+
+def load_commands(module: str) -> dict[str, Any]:
+    """Return the commands of one module, by name."""
+    found = typer.Typer(rich_markup_mode=None)
+    import_module(module if "." in module else f"takeback.cli.{module}").register(found)
+    _dress(found)
+    return dict(typer.main.get_group(found).commands)
+
+
+def _dress(group: typer.Typer) -> None:
+    for command in group.registered_commands:
+        command.cls = Command
+    for inner in group.registered_groups:
+        inner.cls = Group
+        if inner.typer_instance is not None:
+            _dress(inner.typer_instance)
+
+
+def register_all(package: str, path: Iterable[str], group: typer.Typer) -> None:
+    """Add the commands of every module of a package to `group`, in the order of the modules' names."""
+    for info in sorted(iter_modules(path), key=lambda info: info.name):
+        register = getattr(import_module(f"{package}.{info.name}"), "register", None)
+        if register is not None:
+            register(group)
+
 
 SERVING: Final = frozenset({"serve", "web", "watch", "model"})
 """Commands that run until they are ended."""
@@ -47,7 +326,7 @@ def _root(
 
 def main() -> None:
     """Run the command line; an error becomes a clear message and exit code 2, never the answer no."""
-    as_json = output.wants_json(sys.argv)
+    as_json = output.has_json_flag(sys.argv)
     output.begin(as_json=as_json, commands=COMMANDS)
     if sys.argv[1:2] and sys.argv[1] not in SERVING and "_TAKEBACK_COMPLETE" not in os.environ:
         output.count_seconds(sys.argv[1])

@@ -6,35 +6,36 @@ from pathlib import Path
 
 import typer
 
-from takeback.cli.completing import RULES, one_of
+from takeback.cli.completion import RULES, offer_words
+from takeback.cli.context import JournalOption
 from takeback.cli.free_text import (
     CheckOption,
     CheckTimeoutOption,
     ContextOption,
     TextArgument,
     Wish,
-    considered,
-    demand_one,
+    consider_wish,
+    require_text_or_task,
     show_considered,
     show_plan,
-    why_not,
+    why_not_made,
 )
 from takeback.cli.inputs import LanguageOption
 from takeback.cli.output import JsonFlag, emit, finish, out
-from takeback.cli.revealing import RevealFlag
-from takeback.cli.sampling import SamplingOption, read_sampling
+from takeback.cli.secrets import RevealFlag
 from takeback.cli.synthesizers import (
     BudgetOption,
     FeedbackOption,
     RecordOption,
+    SamplingOption,
     ThreadsOption,
     read_mode,
+    read_sampling,
 )
-from takeback.cli.workspaces import JournalOption
 from takeback.errors import InputError
 from takeback.harness import Refused
 from takeback.plugins import load_tasks
-from takeback.synthesize.loop import Settings
+from takeback.repair.loop import Settings
 from takeback.verify import RULE_NAMES
 
 SEED_STEP = 100_000
@@ -69,7 +70,7 @@ def propose(
         metavar="NAME",
         help=f"The rule that judges: {', '.join(RULE_NAMES)}.",
         show_default="proof; split-wald for a task",
-        autocompletion=one_of(RULES),
+        autocompletion=offer_words(RULES),
     ),
     oracle: bool = typer.Option(True, "--oracle/--no-oracle", help="Mend with the oracle before asking again."),
     sampling: str = SamplingOption,
@@ -89,16 +90,16 @@ def propose(
     `takeback propose --task nat_cfg_001 --synthesizer replay`
     """
     del reveal  # read by its callback
-    demand_one(directory, text, task_id, "propose")
+    require_text_or_task(directory, text, task_id, "propose")
     settings = Settings(mode=read_mode(feedback), budget=budget, sampling=read_sampling(sampling))
     if text is not None and directory is not None:
-        _demand_text_options(proposals, language, rule)
+        _refuse_task_options(proposals, language, rule)
         wish = Wish(
             directory, text, synthesizer, settings, record, threads, journal, check, check_timeout, context, oracle
         )
         _propose_text(wish, as_json=as_json)
     else:
-        _demand_task_options(directory, check)
+        _refuse_harness_options(directory, check)
         search_task = load_tasks().search_task
         search_task(
             task_id or "",
@@ -114,27 +115,25 @@ def propose(
         )
 
 
-def _demand_text_options(proposals: int, language: str | None, rule: str | None) -> None:
-    """Refuse what is for tasks of the lab only."""
+def _refuse_task_options(proposals: int, language: str | None, rule: str | None) -> None:
     given = {"--joint": proposals != 1, "--language": language is not None, "--rule": rule not in {None, "proof"}}
     for name in (name for name, found in given.items() if found):
         raise InputError(name, found="a text", expected="a task of the lab: --task ID")
 
 
-def _demand_task_options(directory: Path | None, check: str) -> None:
-    """Refuse what is for a harness only."""
+def _refuse_harness_options(directory: Path | None, check: str) -> None:
     for name, found in (("DIR", directory is not None), ("--check", bool(check))):
         if found:
             raise InputError(name, found="--task", expected="what to change in DIR, in plain words")
 
 
 def _propose_text(wish: Wish, *, as_json: bool) -> None:
-    with considered(wish, as_json=as_json) as found:
+    with consider_wish(wish, as_json=as_json) as found:
         good = found.done.good is not None and not isinstance(found.plan, Refused)
         if as_json:
             emit(found.to_json())
         else:
             show_considered(found)
             show_plan(found)
-            out.print("it may be made; nothing was changed" if good else why_not(found.done), style="bold")
+            out.print("it may be made; nothing was changed" if good else why_not_made(found.done), style="bold")
     finish(yes=good)

@@ -46,7 +46,7 @@ class Pulse:
         finally:
             signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
-    def doing(self, what: str) -> None:
+    def set_activity(self, what: str) -> None:
         """Say what is being done now."""
         self._doing, self._count = what, None
 

@@ -8,13 +8,12 @@ from pathlib import Path
 import typer
 
 from takeback.adapters import open_workspace
-from takeback.adapters.doctor import examine_workspace
-from takeback.adapters.journal_files import mend_journal
+from takeback.adapters.doctor import examine_workspace, mend_journal
 from takeback.adapters.manifest import find_root
-from takeback.cli.here import here, told
-from takeback.cli.output import JsonFlag, emit, err, finish, out, settle, when_interrupted
+from takeback.cli.context import SHORT, DirOption, JournalOption, find_key_file
+from takeback.cli.hints import localize_hints, remember_directory
+from takeback.cli.output import JsonFlag, commit_exit_code, emit, err, finish, out, set_interrupt_message
 from takeback.cli.pulse import pulse
-from takeback.cli.workspaces import SHORT, DirOption, JournalOption, key_file
 
 
 def register(app: typer.Typer) -> None:
@@ -28,11 +27,11 @@ def recover(directory: Path = DirOption, journal: str | None = JournalOption, as
 
     Example: `takeback recover --dir agent`
     """
-    with closing(open_workspace(find_root(directory), journal=journal, keys=key_file(), hold=False)) as harness:
+    with closing(open_workspace(find_root(directory), journal=journal, keys=find_key_file(), hold=False)) as harness:
         recovered = harness.recovered
         swept = (*recovered.swept, *harness.recover().swept)
     if recovered.entry is not None:
-        settle(0)
+        commit_exit_code(0)
     if as_json:
         emit(
             {
@@ -69,13 +68,17 @@ def doctor(
 
     Example: `takeback doctor --dir agent`
     """
-    when_interrupted("nothing is changed by looking; the same command can be given again")
-    told(directory)
+    set_interrupt_message("nothing is changed by looking; the same command can be given again")
+    remember_directory(directory)
     if mend:
-        aside = mend_journal(find_root(directory), journal, key_file())
+        aside = mend_journal(find_root(directory), journal, find_key_file())
         err.print(f"the journal's indexes were built anew from its records; the old file is kept as {aside}")
     findings = examine_workspace(
-        find_root(directory), journal, key_file(), deep=deep, seen=lambda found: pulse.doing(f"{found.check} done")
+        find_root(directory),
+        journal,
+        find_key_file(),
+        deep=deep,
+        seen=lambda found: pulse.set_activity(f"{found.check} done"),
     )
     if as_json:
         plain = [{"check": f.check, "good": f.good, "detail": f.detail} for f in findings]
@@ -83,5 +86,5 @@ def doctor(
     else:
         for finding in findings:
             mark = ("ok ", "green") if finding.good else ("BAD", "red")
-            out.print(mark, here(f" {finding.check}: {finding.detail}"))
+            out.print(mark, localize_hints(f" {finding.check}: {finding.detail}"))
     finish(yes=all(finding.good for finding in findings))

@@ -1,4 +1,4 @@
-"""`takeback repair FILE`: find a witness, a recovery and a contract for a locked mutation."""
+"""`takeback oracle` and `repair`: a witness, a recovery and a contract for a locked mutation."""
 
 from __future__ import annotations
 
@@ -6,31 +6,72 @@ from pathlib import Path
 
 import typer
 
-from takeback.canonical import compact
-from takeback.cli.completing import RULES, one_of
-from takeback.cli.inputs import CandidateFile, LanguageOption, StateOption, name_of, read_json, read_level, read_state
-from takeback.cli.output import JsonFlag, emit, finish, out
-from takeback.cli.revealing import RevealFlag, mask_value
-from takeback.cli.sampling import SamplingOption, read_sampling
+from takeback.canonical import write_compact
+from takeback.cli.completion import RULES, offer_words
+from takeback.cli.display import show_verdict
+from takeback.cli.inputs import (
+    CandidateFile,
+    LanguageOption,
+    StateOption,
+    name_input,
+    read_json,
+    read_level,
+    read_state,
+)
+from takeback.cli.output import JsonFlag, emit, err, finish, out
+from takeback.cli.secrets import RevealFlag, mask_value
 from takeback.cli.synthesizers import (
     BudgetOption,
     FeedbackOption,
     RecordOption,
+    SamplingOption,
     SynthesizerOption,
     ThreadsOption,
-    opened,
+    open_synthesizer,
     read_mode,
     read_rule,
+    read_sampling,
 )
-from takeback.cli.verdicts import show_verdict
 from takeback.errors import InputError
-from takeback.synthesize.attempt import attempt_from
-from takeback.synthesize.judging import judge_for
-from takeback.synthesize.loop import Repair, Settings, Turn
+from takeback.language import NoInverse, read_candidate
+from takeback.repair import oracle as find_recovery
+from takeback.repair.attempt import build_attempt
+from takeback.repair.loop import Repair, Settings, Turn, make_judge
 from takeback.verify import RULE_NAMES
 
 
-def register(app: typer.Typer) -> None:
+def _register_oracle(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command("oracle")(oracle)
+
+
+def oracle(
+    file: Path = CandidateFile,
+    language: str | None = LanguageOption,
+    state: Path | None = StateOption,
+    reveal: bool = RevealFlag,
+    as_json: bool = JsonFlag,
+) -> None:
+    """Write a recovery for a candidate's mutation. Whatever recovery it had is ignored.
+
+    Prints the whole candidate as JSON. Exit code 1 if the language has no recovery for it.
+
+    Example: `takeback oracle examples/candidates/missing-capture/candidate.json`
+    """
+    del reveal  # read by its callback
+    given = read_candidate(read_json(file), name_input(file))
+    built = find_recovery(given.mutation, read_level(language), read_state(state))
+    if isinstance(built, NoInverse):
+        reasons = [str(one) for one in built.lacking]
+        if as_json:
+            emit({"candidate": None, "reasons": reasons})
+        for reason in reasons:
+            err.print(f"no recovery in {built.level.value}: {reason}")
+        finish(yes=False)
+    emit(built.to_json(), exact=True)
+
+
+def _register_repair(app: typer.Typer) -> None:
     """Add the command."""
     app.command("repair")(repair)
 
@@ -46,7 +87,7 @@ def repair(
         "--rule",
         metavar="NAME",
         help=f"The rule that judges: {', '.join(RULE_NAMES)}.",
-        autocompletion=one_of(RULES),
+        autocompletion=offer_words(RULES),
     ),
     state: Path | None = StateOption,
     seed: int = typer.Option(7000, "--seed", metavar="N", help="One less than the seed of the first call."),
@@ -65,21 +106,21 @@ def repair(
     del reveal  # read by its callback
     raw = read_json(file)
     if not isinstance(raw, dict):
-        raise InputError(name_of(file), found=raw, expected="a candidate as a JSON object")
-    start = attempt_from(raw)
+        raise InputError(name_input(file), found=raw, expected="a candidate as a JSON object")
+    start = build_attempt(raw)
     if start.mutation is None and start.rejected is not None:
-        raise InputError(name_of(file), found=start.rejected.detail, expected="a mutation that can be read")
+        raise InputError(name_input(file), found=start.rejected.detail, expected="a mutation that can be read")
     level, nominal = read_level(language), read_state(state)
     settings = Settings(
         mode=read_mode(feedback), budget=budget, level=level, seed=seed, sampling=read_sampling(sampling)
     )
-    judge = judge_for(read_rule(rule), level, nominal)
-    with opened(synthesizer, record, threads) as found:
+    judge = make_judge(read_rule(rule), level, nominal)
+    with open_synthesizer(synthesizer, record, threads) as found:
         done = found.method(start, judge, settings, nominal)
     if as_json:
         emit(done.to_json())
     else:
-        show_repair(done, name_of(file))
+        show_repair(done, name_input(file))
     finish(yes=done.admitted is not None)
 
 
@@ -91,7 +132,7 @@ def show_repair(done: Repair, name: str) -> None:
         out.print(f"  the language cannot say {out_of}")
     show_verdict(done.verdict, f"{name} ({done.source})")
     if done.admitted is not None:
-        out.print(compact(mask_value(done.admitted.to_json())))
+        out.print(write_compact(mask_value(done.admitted.to_json())))
     if done.account.calls:
         spent = done.account
         out.print(
@@ -111,3 +152,9 @@ def show_turn(turn: Turn) -> None:
         out.print(f"    {line}")
     out.print(f"  came back: {turn.reply.text.strip() or '(nothing)'}")
     out.print(f"  verdict: {turn.outcome}")
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands."""
+    for add in (_register_oracle, _register_repair):
+        add(app)

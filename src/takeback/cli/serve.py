@@ -8,10 +8,10 @@ from secrets import token_hex
 
 import typer
 
+from takeback.cli.context import DirOption, JournalOption, open_harness
 from takeback.cli.output import JsonFlag, emit, err
 from takeback.cli.synthesizers import SynthesizerOption
-from takeback.cli.synthesizers import opened as opened_synthesizer
-from takeback.cli.workspaces import DirOption, JournalOption, opened
+from takeback.cli.synthesizers import open_synthesizer as opened_synthesizer
 from takeback.errors import HarnessError, InputError
 
 
@@ -51,25 +51,25 @@ def serve(
         raise InputError("options", found="--port or --token-file", expected="--http beside it")
     if http and session:
         raise InputError("options", found="--session beside --http", expected="no --session: clients have their own")
-    from takeback.agents.server.desk import Desk  # noqa: PLC0415 - the SDK is imported for this command only
-    from takeback.agents.server.makers import ANYONE  # noqa: PLC0415
-    from takeback.agents.server.transport import (  # noqa: PLC0415
+    from takeback.agents.server.service import ProposalService  # noqa: PLC0415 - imports the SDK
+    from takeback.agents.server.tools import (  # noqa: PLC0415
+        ANYONE,
         LOOPBACK,
-        listening,
-        made_token,
+        listen_on_loopback,
+        make_token,
         read_tokens,
         serve_http,
         serve_stdio,
     )
 
     tokens = None if token_file is None else read_tokens(token_file.expanduser())
-    with opened_synthesizer(synthesizer) as found, opened(directory, journal) as harness:
-        desk = Desk(harness, str(directory.resolve()), found.method)
+    with opened_synthesizer(synthesizer) as found, open_harness(directory, journal) as harness:
+        desk = ProposalService(harness, str(directory.resolve()), found.method)
         if not http:
             serve_stdio(desk, session or token_hex(4))
             return
-        made = made_token() if tokens is None else None
-        with listening(port) as bound:
+        made = make_token() if tokens is None else None
+        with listen_on_loopback(port) as bound:
             url = f"http://{LOOPBACK}:{bound.getsockname()[1]}/mcp"
             if as_json:
                 emit({"url": url, "token": made})

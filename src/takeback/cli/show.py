@@ -6,26 +6,25 @@ from pathlib import Path
 
 import typer
 
-from takeback.canonical import pretty
-from takeback.cli.changes import changes_json, show_changes
-from takeback.cli.output import JsonFlag, emit, out
-from takeback.cli.plans import SEVERAL
-from takeback.cli.revealing import RevealFlag
-from takeback.cli.workspaces import (
+from takeback.canonical import write_pretty
+from takeback.cli.changes import changes_to_json, show_changes
+from takeback.cli.context import (
     DirOption,
     EntryArgument,
     JournalOption,
     NoPagerFlag,
     StatFlag,
-    opened,
-    tell_left_out,
+    open_harness,
+    print_left_out,
 )
-from takeback.harness.codec import candidate_of, evidence_of
-from takeback.harness.log import changes_of, state_after, state_before, view
-from takeback.harness.toggle_requests import named_entry
-from takeback.present.entries import check_words, summary
-from takeback.present.filters import names_in
-from takeback.present.secrets import is_revealing, masked
+from takeback.cli.outcomes import SEVERAL
+from takeback.cli.output import JsonFlag, emit, out
+from takeback.cli.secrets import RevealFlag
+from takeback.harness.entry_log import load_entry_writes, rebuild_state_after, rebuild_state_before, view_entry
+from takeback.harness.entry_names import resolve_entry
+from takeback.harness.records import load_candidate_json, load_evidence
+from takeback.present.entries import describe_check, make_entry_namer, summarize_entry
+from takeback.present.secrets import is_revealing, mask_secrets
 
 
 def register(app: typer.Typer) -> None:
@@ -48,20 +47,25 @@ def show(
     Example: `takeback show 3f2a91 --dir agent`, `takeback show HEAD~2 --state`
     """
     del reveal  # read by its callback
-    with opened(directory, journal, looking=True) as harness:
-        record = named_entry(harness.ledger, entry)
-        seen = view(harness, record)
-        changes = () if record.kind == "genesis" else changes_of(harness, record)
-        what = summary(seen, names_in(harness))
-        whole = state_after(harness, record).write() if state else None
+    with open_harness(directory, journal, looking=True) as harness:
+        record = resolve_entry(harness.ledger, entry)
+        seen = view_entry(harness, record)
+        changes = () if record.kind == "genesis" else load_entry_writes(harness, record)
+        what = summarize_entry(seen, make_entry_namer(harness))
+        whole = rebuild_state_after(harness, record).write() if state else None
         if state:
-            tell_left_out(harness)
-        candidate, evidence = candidate_of(harness.journal, record), evidence_of(harness.journal, record)
+            print_left_out(harness)
+        candidate, evidence = load_candidate_json(harness.journal, record), load_evidence(harness.journal, record)
         if as_json:
-            details = {"what": what, "candidate": candidate, "evidence": evidence, "changes": changes_json(changes)}
+            details = {
+                "what": what,
+                "candidate": candidate,
+                "evidence": evidence,
+                "changes": changes_to_json(changes),
+            }
             emit({**seen.to_json(), **details, "prev": record.prev, **({} if whole is None else {"state": whole})})
             return
-        with out.paged(allowed=not no_pager):
+        with out.page_output(allowed=not no_pager):
             out.print(f"entry {seen.id}", style="bold")
             out.print(f"{seen.kind} #{seen.seq}, {seen.status}, {seen.at}{f', by {seen.by}' if seen.by else ''}")
             if seen.grade:
@@ -69,14 +73,14 @@ def show(
             if seen.origin:
                 out.print(f"recorded from: {', '.join(f'{key} {value}' for key, value in seen.origin.items())}")
             if seen.check is not None:
-                out.print(f"check: {check_words(seen.check)}")
+                out.print(f"check: {describe_check(seen.check)}")
             out.print(seen.note or what)
             if whole is not None:
-                out.print(pretty(whole if is_revealing() else masked(whole)))
+                out.print(write_pretty(whole if is_revealing() else mask_secrets(whole)))
                 return
             for address in seen.ambiguous:
                 out.print(f"note: what was done to {address} {SEVERAL}", style="yellow")
-            show_changes(changes, lambda: state_before(harness, record), stat=stat)
+            show_changes(changes, lambda: rebuild_state_before(harness, record), stat=stat)
             if candidate is not None:
                 out.print("candidate:")
-                out.print(pretty(candidate if is_revealing() else masked(candidate)))
+                out.print(write_pretty(candidate if is_revealing() else mask_secrets(candidate)))

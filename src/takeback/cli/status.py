@@ -6,13 +6,13 @@ from pathlib import Path
 
 import typer
 
-from takeback.cli.changes import changes_json, show_changes
-from takeback.cli.here import here
-from takeback.cli.outcomes import broken_json, show_broken
+from takeback.cli.changes import changes_to_json, show_changes
+from takeback.cli.context import SHORT, DirOption, JournalOption, NoPagerFlag, StatFlag, open_harness
+from takeback.cli.hints import localize_hints
+from takeback.cli.outcomes import fault_to_json, show_broken
 from takeback.cli.output import JsonFlag, emit, finish, out
-from takeback.cli.revealing import RevealFlag
-from takeback.cli.workspaces import SHORT, DirOption, JournalOption, NoPagerFlag, StatFlag, opened
-from takeback.harness.results import Status
+from takeback.cli.secrets import RevealFlag
+from takeback.harness.outcomes import Status
 from takeback.state import State
 
 
@@ -36,18 +36,18 @@ def status(
     Example: `takeback status --dir agent`
     """
     del reveal  # read by its callback
-    with opened(directory, journal, looking=True) as harness:
+    with open_harness(directory, journal, looking=True) as harness:
         found = harness.status()
         state = harness.state
     if as_json:
-        emit(_json(found))
+        emit(_to_json(found))
     else:
-        with out.paged(allowed=not no_pager):
+        with out.page_output(allowed=not no_pager):
             _show(found, state, stat=stat)
     finish(yes=found.clean)
 
 
-def _json(found: Status) -> dict[str, object]:
+def _to_json(found: Status) -> dict[str, object]:
     return {
         "clean": found.clean,
         "head": found.head,
@@ -55,10 +55,10 @@ def _json(found: Status) -> dict[str, object]:
         "undone": found.undone,
         "aborted": found.aborted,
         "pending": found.pending.id if found.pending else None,
-        "drift": changes_json(found.drift),
+        "drift": changes_to_json(found.drift),
         "leftovers": list(found.leftovers),
         "problems": list(found.problems),
-        "broken": [broken_json(fault) for fault in found.broken],
+        "broken": [fault_to_json(fault) for fault in found.broken],
         "layout": list(found.layout),
         "notes": list(found.notes),
     }
@@ -68,10 +68,12 @@ def _show(found: Status, state: State, *, stat: bool) -> None:
     aborted = f", {found.aborted} given up" if found.aborted else ""
     out.print(f"{found.entries} live, {found.undone} undone{aborted}, head {found.head[:SHORT]}")
     if found.drift:
-        out.print(here("changed behind Takeback's back ('takeback adopt' records it as an entry):"))
+        out.print(localize_hints("changed behind Takeback's back ('takeback adopt' records it as an entry):"))
         show_changes(found.drift, lambda: state, stat=stat)
     for path in found.layout:
-        out.print(here(f"{path} was edited in nothing but its layout or comments ('takeback adopt' records it)"))
+        out.print(
+            localize_hints(f"{path} was edited in nothing but its layout or comments ('takeback adopt' records it)")
+        )
     show_broken(found.broken)
     for problem in (*found.problems, *found.leftovers):
         out.print(f"! {problem}", style="yellow")

@@ -1,4 +1,4 @@
-"""What commands that ask a model share: the synthesizer's options, opening it, recording it."""
+"""Synthesizers: the options that name one, opening it, recording it, and how a model's replies are sampled."""
 
 from __future__ import annotations
 
@@ -11,16 +11,25 @@ from pathlib import Path
 
 import typer
 
-from takeback.cli.completing import MODES, one_of
+from takeback.cli.completion import MODES, offer_words
 from takeback.cli.output import err
-from takeback.diagnose import Mode
 from takeback.errors import InputError
 from takeback.plugins import load_tasks
-from takeback.synthesize.method import Method, method_of
-from takeback.synthesize.models import ChatModel, RecordingModel
-from takeback.synthesize.models.providers import Surroundings, cache_directory
-from takeback.synthesize.spec import Spec, open_model, parse_spec
+from takeback.repair.diagnosis import Mode
+from takeback.repair.models import ChatModel, RecordingModel
+from takeback.repair.models.providers import Surroundings, cache_directory
+from takeback.repair.synthesizer import Method, Spec, make_method, open_model, parse_spec, read_sampling
 from takeback.verify import RULE_NAMES
+
+SamplingOption = typer.Option(
+    "",
+    "--sampling",
+    metavar="NAME=VALUE,...",
+    help="temperature=0.2,top_p=0.95,max_tokens=2048 by default; also reasoning_effort. temperature=none omits it.",
+)
+
+__all__ = ["SamplingOption", "read_sampling"]
+
 
 SYNTHESIZERS = "oracle, portfolio[:MODEL], replay[:DIR], openai:MODEL or local[:FILE.gguf]"
 _WHO = f"Who looks for a recovery: {SYNTHESIZERS}."
@@ -30,7 +39,7 @@ FeedbackOption = typer.Option(
     "--feedback",
     metavar="MODE",
     help=f"What a failed turn is told: {', '.join(Mode)}.",
-    autocompletion=one_of(MODES),
+    autocompletion=offer_words(MODES),
 )
 BudgetOption = typer.Option(4, "--budget", min=1, max=64, metavar="N", help="The most turns.")
 RecordOption = typer.Option(None, "--record", metavar="DIR", help="Write every reply there, and resume from it.")
@@ -54,7 +63,7 @@ class Opened:
 
 
 @contextmanager
-def opened(
+def open_synthesizer(
     text: str, record: Path | None = None, threads: int = 1, replay: Path | None = None, slots: int = 1
 ) -> Iterator[Opened]:
     """Open the synthesizer that `text` names; `replay` is the recording that plain `replay` means.
@@ -66,44 +75,43 @@ def opened(
     if behind is None:
         if record is not None:
             raise InputError("--record", found=str(spec), expected="a synthesizer that asks a model")
-        yield Opened(spec, None, method_of(spec, None))
+        yield Opened(spec, None, make_method(spec, None))
         return
     around = Surroundings(
         os.environ,
         Path.home(),
         cache_directory(os.environ, sys.platform, Path.home()),
-        _shipped(behind) if replay is None else (replay,),
+        _list_shipped_recordings(behind) if replay is None else (replay,),
         threads,
         slots,
         err.print,
     )
     model = open_model(behind, around)
     with nullcontext(model) if record is None else RecordingModel(model, record) as kept:
-        yield Opened(spec, kept, method_of(spec, kept))
+        yield Opened(spec, kept, make_method(spec, kept))
 
 
-def _shipped(spec: Spec) -> tuple[Path, ...]:
-    """The recordings that come with the lab, where plain `replay` asks for them."""
-    if not plain_replay(spec):
+def _list_shipped_recordings(spec: Spec) -> tuple[Path, ...]:
+    if not is_plain_replay(spec):
         return ()
     recorded: tuple[Path, ...] = load_tasks().recorded_runs()
     return recorded
 
 
-def plain_replay(spec: Spec) -> bool:
-    """Whether the recordings that come with Takeback are asked for."""
+def is_plain_replay(spec: Spec) -> bool:
+    """Return whether the recordings that come with Takeback are asked for."""
     return spec.kind == "replay" and not spec.argument
 
 
 def read_rule(name: str) -> str:
-    """The rule of admission called `name`."""
+    """Return the rule of admission called `name`."""
     if name not in RULE_NAMES:
         raise InputError("--rule", found=name, expected=f"one of {', '.join(RULE_NAMES)}")
     return name
 
 
 def read_mode(name: str) -> Mode:
-    """The feedback mode called `name`."""
+    """Return the feedback mode called `name`."""
     try:
         return Mode(name)
     except ValueError:

@@ -8,16 +8,15 @@ from typing import Any
 
 import typer
 
+from takeback.adapters.init import begin_new_journal
 from takeback.adapters.manifest import Manifest, find_root
-from takeback.adapters.new_journal import begin_new_journal
-from takeback.adapters.open_by_manifest import manifest_of
-from takeback.adapters.trust_gate import remove_trust, why_untrusted
+from takeback.adapters.opener import load_manifest, trust_workspace
+from takeback.adapters.trust import remove_trust, why_untrusted
 from takeback.adapters.trust_record import is_trusted, list_records
-from takeback.adapters.trust_workspace import trust_workspace
+from takeback.cli.context import find_key_file
 from takeback.cli.output import JsonFlag, emit, out
-from takeback.cli.workspaces import key_file
 from takeback.errors import InputError
-from takeback.journal.url import shown
+from takeback.journal.url import redact_url
 
 
 def register(app: typer.Typer) -> None:
@@ -52,18 +51,18 @@ def trust(
     if remove:
         _remove(root, as_json=as_json)
         return
-    manifest = manifest_of(root)
+    manifest = load_manifest(root)
     if journal is not None:
-        manifest = begin_new_journal(root, journal, keys=key_file())
+        manifest = begin_new_journal(root, journal, keys=find_key_file())
         _tell("trusted", root, manifest, (), as_json=as_json)
         return
     known = why_untrusted(root, manifest) is None
-    under_way = () if known else trust_workspace(root, keys=key_file())
+    under_way = () if known else trust_workspace(root, keys=find_key_file())
     _tell("trusted already" if known else "trusted", root, manifest, under_way, as_json=as_json)
 
 
 def _tell(result: str, root: Path, manifest: Manifest, under_way: tuple[str, ...], *, as_json: bool) -> None:
-    journal = shown(manifest.workspace.journal)
+    journal = redact_url(manifest.workspace.journal)
     if as_json:
         emit({"result": result, "path": str(root), "journal": journal, "under_way": list(under_way)})
         return
@@ -93,7 +92,7 @@ def _list(*, as_json: bool) -> None:
     rows: list[dict[str, Any]] = []
     for _, record in list_records():
         trusted = record.get("manifest")
-        journal = shown(str(trusted.get("journal", ""))) if isinstance(trusted, dict) else ""
+        journal = redact_url(str(trusted.get("journal", ""))) if isinstance(trusted, dict) else ""
         rows.append({"path": record["path"], "journal": journal, "there": is_trusted(record["path"])})
     rows.sort(key=lambda row: str(row["path"]))
     if as_json:

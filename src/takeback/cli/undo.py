@@ -7,29 +7,35 @@ from pathlib import Path
 
 import typer
 
-from takeback.cli import completing
-from takeback.cli.entries import live_entries
-from takeback.cli.outcomes import CommandOutcome, conclude
-from takeback.cli.output import JsonFlag, out
-from takeback.cli.picker import can_ask, confirm_redo, pick
-from takeback.cli.revealing import RevealFlag
-from takeback.cli.workspaces import (
+from takeback.cli import completion
+from takeback.cli.context import (
     AuthorOption,
     DirOption,
     JournalOption,
     NoPagerFlag,
     StatFlag,
-    entries_argument,
+    make_entries_argument,
     name_for_shell,
-    opened,
+    open_harness,
 )
+from takeback.cli.log import list_live_entries
+from takeback.cli.outcomes import CommandOutcome, print_and_exit
+from takeback.cli.output import JsonFlag, out
+from takeback.cli.picker import can_ask, confirm_redo, pick_entries
+from takeback.cli.secrets import RevealFlag
 from takeback.errors import InputError
 from takeback.harness import Harness
-from takeback.harness.results import Discarded
-from takeback.harness.toggle_requests import last_live, meant_entry, redo_request, restore_request, undo_request
+from takeback.harness.entry_names import (
+    build_redo_request,
+    build_restore_request,
+    build_undo_request,
+    find_last_live,
+    resolve_entry_ref,
+)
+from takeback.harness.outcomes import Discarded
 from takeback.journal import Record
-from takeback.present.filters import Filter, read_filter
-from takeback.present.looser import read_actual, weigh_states
+from takeback.present.entries import Filter, read_filter
+from takeback.present.warnings import read_actual, weigh_states
 
 TokenOption = typer.Option(
     None, "--token", metavar="TOKEN", help="Do it only if the plan is still the one with this token."
@@ -47,7 +53,7 @@ def register(app: typer.Typer) -> None:
 
 
 def undo(
-    entries: list[str] | None = entries_argument(completing.live_entries),
+    entries: list[str] | None = make_entries_argument(completion.offer_live_entries),
     plan: bool = BindingPlanFlag,
     token: str | None = TokenOption,
     cascade: bool = CascadeFlag,
@@ -59,14 +65,14 @@ def undo(
         "--surface",
         metavar="NAME",
         help="Every live change of this surface.",
-        autocompletion=completing.one_of(completing.surfaces),
+        autocompletion=completion.offer_words(completion.list_surfaces),
     ),
     by: str = typer.Option(
         "",
         "--by",
         metavar="WHO",
         help="Every live change that this person or agent made.",
-        autocompletion=completing.people,
+        autocompletion=completion.offer_people,
     ),
     since: str = typer.Option(
         "", "--since", metavar="TIME", help="Every live change from this time on, or from 2h ago."
@@ -77,7 +83,7 @@ def undo(
         envvar=["TAKEBACK_BY", "USER"],
         metavar="WHO",
         help="Say who takes it back, for the log.",
-        autocompletion=completing.people,
+        autocompletion=completion.offer_people,
     ),
     directory: Path = DirOption,
     journal: str | None = JournalOption,
@@ -106,33 +112,33 @@ def undo(
     several = [name for name, present in given.items() if present]
     if len(several) > 1:
         raise InputError("undo", found=" and ".join(several), expected="one of them")
-    _demand_one(plan=plan, token=token is not None, salvage=salvage)
-    _demand_one(cascade=cascade, salvage=salvage)
-    _demand_one(strict=strict, salvage=salvage)
+    _require_one_option(plan=plan, token=token is not None, salvage=salvage)
+    _require_one_option(cascade=cascade, salvage=salvage)
+    _require_one_option(strict=strict, salvage=salvage)
 
     named = bool(entries) or wanted != Filter() or last or plan or token is not None
     asked = not (named or salvage or as_json) and can_ask()
 
     def answer(harness: Harness) -> CommandOutcome | None:
         if asked:
-            picked = pick(harness, cascade=cascade, strict=strict)
+            picked = pick_entries(harness, cascade=cascade, strict=strict)
             if picked is None:
                 return None
             return harness.undo(*picked.ids, token=picked.token, cascade=picked.cascade, strict=strict, by=author)
         if not named:
-            raise _demand_a_name("undo", last_live(harness.ledger))
-        names = tuple(entries or ()) if wanted == Filter() else live_entries(harness, wanted)
+            raise _make_name_error("undo", find_last_live(harness.ledger))
+        names = tuple(entries or ()) if wanted == Filter() else list_live_entries(harness, wanted)
         if plan:
-            return harness.plan(lambda ledger: undo_request(ledger, names), cascade=cascade, strict=strict)
+            return harness.plan(lambda ledger: build_undo_request(ledger, names), cascade=cascade, strict=strict)
         if salvage:
-            return harness.salvage(*(names or (last_live(harness.ledger).id,)), by=author)
+            return harness.salvage(*(names or (find_last_live(harness.ledger).id,)), by=author)
         return harness.undo(*names, token=token, cascade=cascade, strict=strict, by=author)
 
     _run(answer, directory, journal, as_json=as_json, stat=stat, paged=plan and not no_pager)
 
 
 def redo(
-    entries: list[str] | None = entries_argument(completing.undone_entries),
+    entries: list[str] | None = make_entries_argument(completion.offer_undone_entries),
     plan: bool = BindingPlanFlag,
     token: str | None = TokenOption,
     cascade: bool = CascadeFlag,
@@ -157,7 +163,7 @@ def redo(
     names = tuple(entries or ())
     if names and last:
         raise InputError("redo", found="entries and --last", expected="one of them")
-    _demand_one(plan=plan, token=token is not None)
+    _require_one_option(plan=plan, token=token is not None)
     named = bool(names) or last or plan or token is not None
     asked = not (named or as_json) and can_ask()
 
@@ -166,10 +172,10 @@ def redo(
             seen = confirm_redo(harness, cascade=cascade, strict=strict)
             return None if seen is None else harness.redo(token=seen, cascade=cascade, strict=strict, by=by)
         if not named:
-            _, _, meant = redo_request(harness.ledger, ())
-            raise _demand_a_name("redo", meant_entry(harness.ledger, meant[0]))
+            _, _, meant = build_redo_request(harness.ledger, ())
+            raise _make_name_error("redo", resolve_entry_ref(harness.ledger, meant[0]))
         if plan:
-            return harness.plan(lambda ledger: redo_request(ledger, names), cascade=cascade, strict=strict)
+            return harness.plan(lambda ledger: build_redo_request(ledger, names), cascade=cascade, strict=strict)
         return harness.redo(*names, token=token, cascade=cascade, strict=strict, by=by)
 
     _run(answer, directory, journal, as_json=as_json, stat=stat, paged=plan and not no_pager)
@@ -181,7 +187,7 @@ def restore(
         "--to",
         metavar="ENTRY|TIME",
         help="The entry right after which things should be, or a time (ISO 8601, UTC).",
-        autocompletion=completing.entries,
+        autocompletion=completion.offer_entries,
     ),
     plan: bool = BindingPlanFlag,
     token: str | None = TokenOption,
@@ -199,24 +205,23 @@ def restore(
     Example: `takeback restore --to 6 --dir agent`, or `takeback restore --to 2031-05-27T14:30:00Z`
     """
     del reveal  # read by its callback
-    _demand_one(plan=plan, token=token is not None)
+    _require_one_option(plan=plan, token=token is not None)
 
     def answer(harness: Harness) -> CommandOutcome:
         if plan:
-            return harness.plan(lambda ledger: restore_request(ledger, to), strict=strict)
+            return harness.plan(lambda ledger: build_restore_request(ledger, to), strict=strict)
         return harness.restore(to, token=token, strict=strict, by=by)
 
     _run(answer, directory, journal, as_json=as_json, stat=stat, paged=plan and not no_pager)
 
 
-def _demand_one(**options: bool) -> None:
-    """Refuse options of which one would be ignored beside the other."""
+def _require_one_option(**options: bool) -> None:
     given = [f"--{name}" for name, present in options.items() if present]
     if len(given) > 1:
         raise InputError("options", found=" and ".join(given), expected="one of them")
 
 
-def _demand_a_name(command: str, meant: Record) -> InputError:
+def _make_name_error(command: str, meant: Record) -> InputError:
     """Return the error for a request without a name where nobody can be asked, with both ways to name one."""
     name = name_for_shell(meant.entry, meant.id)
     return InputError(
@@ -236,11 +241,11 @@ def _run(
     stat: bool,
     paged: bool,
 ) -> None:
-    with opened(directory, journal) as harness:
+    with open_harness(directory, journal) as harness:
         outcome = answer(harness)
         if outcome is None:
             out.print("nothing was taken back")
             raise typer.Exit(1)
         looser = weigh_states(harness, harness.state, read_actual(harness)) if isinstance(outcome, Discarded) else ()
-        with out.paged(allowed=paged):
-            conclude(outcome, harness, as_json=as_json, stat=stat, looser=looser)
+        with out.page_output(allowed=paged):
+            print_and_exit(outcome, harness, as_json=as_json, stat=stat, looser=looser)

@@ -11,19 +11,18 @@ from pathlib import Path
 import typer
 
 from takeback.adapters.manifest import find_root
-from takeback.adapters.open_by_manifest import manifest_of
-from takeback.adapters.trust_gate import demand_trusted
-from takeback.agents.scratch import NOT_STARTED, explain_not_started, run_bounded
-from takeback.agents.watching import Noticed, Watched, follow
+from takeback.adapters.opener import load_manifest
+from takeback.adapters.trust import require_trusted
+from takeback.agents.recorder import Noticed, Watched, follow_changes
+from takeback.agents.scratch_copy import NOT_STARTED, explain_not_started, run_bounded
 from takeback.canonical import encode
-from takeback.cli.here import line, told
-from takeback.cli.output import JsonFlag, err, out, when_interrupted
-from takeback.cli.revealing import mask_answer
-from takeback.cli.workspaces import DirOption, JournalOption, name_for_shell, opened
+from takeback.cli.context import DirOption, JournalOption, name_for_shell, open_harness
+from takeback.cli.hints import make_command_line, remember_directory
+from takeback.cli.output import JsonFlag, err, out, set_interrupt_message
+from takeback.cli.secrets import mask_answer
 from takeback.errors import InputError, MissingExtraError
 from takeback.harness import Undone
-from takeback.present.entries import summary
-from takeback.present.filters import names_in
+from takeback.present.entries import make_entry_namer, summarize_entry
 
 
 def register(app: typer.Typer) -> None:
@@ -56,32 +55,31 @@ def watch(
     if find_spec("watchfiles") is None:
         raise MissingExtraError("watchfiles is not installed", hint="pip install 'takeback[watch]'")
     root = find_root(directory)
-    told(directory)
-    demand_trusted(root, manifest_of(root))
+    remember_directory(directory)
+    require_trusted(root, load_manifest(root))
     stop = threading.Event()
     signal.signal(signal.SIGTERM, lambda *_: stop.set())
     if until:
         timer = threading.Timer(until, stop.set)
         timer.daemon = True
         timer.start()
-    when_interrupted("what was recorded stays; the same command records first what changed meanwhile")
+    set_interrupt_message("what was recorded stays; the same command records first what changed meanwhile")
     err.print(f"watching {root}")
-    for noticed in follow(Watched(root, journal=journal, check=verify), stop, polling=polling):
+    for noticed in follow_changes(Watched(root, journal=journal, check=verify), stop, polling=polling):
         code = run_bounded(command, root, seconds) if command and noticed.entry is not None else 0
         if code in NOT_STARTED:
             raise explain_not_started(command, code, "--exec")
         failed = code != 0
-        undone = _undone(root, journal, noticed) if failed and auto else ""
+        undone = _undo_entry(root, journal, noticed) if failed and auto else ""
         _tell(root, journal, noticed, failed=failed, undone=undone, as_json=as_json)
     if not stop.is_set():
         raise KeyboardInterrupt
 
 
-def _undone(root: Path, journal: str | None, noticed: Noticed) -> str:
-    """Take the entry back; says how that went."""
+def _undo_entry(root: Path, journal: str | None, noticed: Noticed) -> str:
     if noticed.entry is None:
         return ""
-    with opened(root, journal) as harness:
+    with open_harness(root, journal) as harness:
         outcome = harness.undo(noticed.entry.id)
         return "taken back" if isinstance(outcome, Undone) else f"could not be taken back: {outcome}"
 
@@ -90,8 +88,8 @@ def _tell(root: Path, journal: str | None, noticed: Noticed, *, failed: bool, un
     entry = noticed.entry
     what = ""
     if entry is not None:
-        with opened(root, journal) as harness:
-            what = summary(entry, names_in(harness))
+        with open_harness(root, journal) as harness:
+            what = summarize_entry(entry, make_entry_namer(harness))
     if as_json:
         told = {"entry": None if entry is None else entry.seq, "what": what, "warnings": list(noticed.warnings)}
         answer = mask_answer({**told, "failed": failed, "undone": undone}, exact=True)
@@ -103,6 +101,6 @@ def _tell(root: Path, journal: str | None, noticed: Noticed, *, failed: bool, un
     for warning in noticed.warnings:
         out.print(f"  warning: {warning}", style="yellow")
     if failed and entry is not None:
-        told_undo = undone or f"to take it back: {line('undo', name_for_shell(entry.seq, entry.id))}"
+        told_undo = undone or f"to take it back: {make_command_line('undo', name_for_shell(entry.seq, entry.id))}"
         out.print(f"  the check failed; {told_undo}", style="red")
     sys.stdout.flush()

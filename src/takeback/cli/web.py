@@ -11,9 +11,9 @@ from typing import Final
 
 import typer
 
-from takeback.adapters.manifest import find_root, manifest_path
+from takeback.adapters.manifest import find_manifest_path, find_root
+from takeback.cli.context import ByOption
 from takeback.cli.output import JsonFlag, emit, err, out
-from takeback.cli.workspaces import ByOption
 from takeback.errors import MissingExtraError
 from takeback.plugins import open_pages
 
@@ -21,7 +21,7 @@ EXTRA: Final = {"jinja2", "markupsafe", "starlette", "uvicorn"}
 
 
 @contextmanager
-def web_extra() -> Iterator[None]:
+def require_web_extra() -> Iterator[None]:
     """Import what needs the extra in here: what is missing is named with what to install."""
     try:
         yield
@@ -59,11 +59,11 @@ def web(
     Example: `takeback web`, `takeback web agent other-agent --read-only`, `takeback web postgresql://db/fleet`,
     `takeback web --lab results`
     """
-    with web_extra():
+    with require_web_extra():
         from takeback.web.server import PageServer  # noqa: PLC0415 - the command line starts without the page
         from takeback.web.shelf import HarnessShelf  # noqa: PLC0415
     extra = None if lab is None else open_pages("lab", lab)
-    shelf = HarnessShelf.of(places or ([] if lab is not None and not _workspace_here() else [Path()]))
+    shelf = HarnessShelf.of(places or ([] if lab is not None and not _has_workspace_here() else [Path()]))
     try:
         server = PageServer(shelf, port=port, read_only=read_only, extra=extra, who=by)
         if as_json:
@@ -84,5 +84,5 @@ def web(
         shelf.close()
 
 
-def _workspace_here() -> bool:
-    return manifest_path(find_root(Path())) is not None
+def _has_workspace_here() -> bool:
+    return find_manifest_path(find_root(Path())) is not None

@@ -1,19 +1,19 @@
 """Live harnesses: a state bound to real things, changed atomically, with changes made elsewhere noticed."""
 
-from takeback.harness.adapter import Adapter, Unsayable
+from takeback.harness.adapter import Adapter, NotExpressible
 from takeback.harness.harness import Harness
-from takeback.harness.results import (
+from takeback.harness.outcomes import (
     Adopted,
     Applied,
     Discarded,
     Preview,
     Recovered,
+    RefusalReason,
     Refused,
     Stale,
     Status,
     Unchanged,
     Undone,
-    Why,
 )
 
 __all__ = [
@@ -22,13 +22,13 @@ __all__ = [
     "Applied",
     "Discarded",
     "Harness",
+    "NotExpressible",
     "Preview",
     "Recovered",
+    "RefusalReason",
     "Refused",
     "Stale",
     "Status",
     "Unchanged",
     "Undone",
-    "Unsayable",
-    "Why",
 ]

@@ -42,7 +42,7 @@ class Reading(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Unsayable:
+class NotExpressible:
     """A change that cannot be written in a file without writing the file anew."""
 
     path: str
@@ -62,7 +62,10 @@ class Adapter(Protocol):
         """The surfaces it stores; operations on others are refused before anything happens."""
 
     def read(self, known: State) -> Reading:
-        """What is there now: `known` itself if that is the same. Elements that `known` has keep their places."""
+        """Return what is there now: `known` itself if that is the same.
+
+        Elements that `known` has keep their order keys.
+        """
 
     def close(self) -> None:
         """Let go."""
@@ -84,36 +87,36 @@ class FileAdapter(Adapter, Protocol):
     def place(self) -> Place:
         """Where the files are put."""
 
-    def render(self, before: State, after: State) -> tuple[FileChange, ...] | Unsayable:
-        """Which files get which bytes when what was read, `before`, becomes `after`, in the order to write them.
+    def render(self, before: State, after: State) -> tuple[FileChange, ...] | NotExpressible:
+        """Return which files get which bytes when what was read, `before`, becomes `after`, in writing order.
 
         Changes nothing. Raises `ChangedMeanwhile` if the files are not what was read.
         """
 
     def touched(self, before: State, after: State) -> tuple[str, ...]:
-        """The files in which two states differ."""
+        """Return the files in which two states differ."""
 
     def means(self, path: str, image: Image | None, state: State) -> bool:
-        """Whether a file with this image would say what the state says."""
+        """Return whether a file with this image would say what the state says."""
 
-    def remembered(self) -> Iterable[tuple[str, FileImage]]:
-        """Files, as last read, whose bytes cannot be told from the state alone."""
+    def list_remembered_files(self) -> Iterable[tuple[str, FileImage]]:
+        """Return files, as last read, whose bytes cannot be derived from the state alone."""
 
     def image(self, path: str) -> Image | None:
-        """A file as the last reading found it, one that it did not come to, as it is now."""
+        """Return a file as it is now."""
 
     def owns(self, path: str) -> bool:
-        """Whether a path is, or could be, one of the harness's files."""
+        """Return whether a path is, or could be, one of the harness's files."""
 
 
 class Place(Protocol):
     """Puts files in place one by one, and can put back what was there."""
 
     def look(self, path: str) -> Image | None:
-        """What is at a path now."""
+        """Return what is at a path now."""
 
     def put(self, change: FileChange) -> Any:
-        """Make one change, if the file still is what it was before; returns what `take_back` and `settle` need.
+        """Make one change, if the file is still what it was before; return what `take_back` and `settle` need.
 
         Raises `ChangedMeanwhile`, having changed nothing, if it is not.
         """
@@ -122,7 +125,7 @@ class Place(Protocol):
         """Put back what `put` replaced, unless someone has changed the file since."""
 
     def unchanged(self, kept: Any) -> bool:
-        """Whether what `put` replaced, and keeps, still is what it was: nobody wrote to it meanwhile."""
+        """Return whether what `put` replaced, and keeps, is still what it was: nobody wrote to it meanwhile."""
 
     def settle(self, kept: Any) -> str | None:
         """Let go of what was replaced; where someone wrote to it meanwhile, the path it is kept under."""
@@ -132,8 +135,8 @@ class Place(Protocol):
 class Fenced(Place, Protocol):
     """A place that can be told to ask, right before each change, whether this process still may make it."""
 
-    def fenced(self, may: Callable[[], None]) -> Place:
-        """The same place, calling `may` before every change; what that raises is passed on, nothing being changed."""
+    def add_fence(self, may: Callable[[], None]) -> Place:
+        """Return the same place, calling `may` before every change; what that raises prevents the change."""
 
 
 @runtime_checkable
@@ -147,7 +150,7 @@ class Resources(Protocol):
         """Hold exactly what a state says."""
 
     def problems(self) -> tuple[str, ...]:
-        """What is unavailable."""
+        """Return what is unavailable."""
 
 
 @runtime_checkable
@@ -155,7 +158,7 @@ class Leftovers(Protocol):
     """Capability: tells and removes what a killed process left behind."""
 
     def leftovers(self) -> tuple[str, ...]:
-        """Temporary files of this harness."""
+        """Return the temporary files of this harness."""
 
     def sweep(self) -> tuple[str, ...]:
         """Remove them; called while no other process is writing."""
@@ -169,7 +172,7 @@ class Notes(Protocol):
         """Remember the journal's last record."""
 
     def noted(self) -> tuple[int, str] | None:
-        """The record remembered last; None if there is none."""
+        """Return the record remembered last; None if there is none."""
 
 
 @runtime_checkable
@@ -177,7 +180,7 @@ class Effects(Protocol):
     """Capability: says when whoever loads the harness notices a change."""
 
     def effect(self, slot: Slot) -> str:
-        """`live`, `next session` or `needs approval in the client`."""
+        """Return `live`, `next session` or `needs approval in the client`."""
 
 
 @runtime_checkable
@@ -185,40 +188,40 @@ class Heeding(Protocol):
     """Capability: says what whoever loads the harness does not heed, although it stands there."""
 
     def why_unheeded(self, slot: Slot) -> str:
-        """Return why it does not heed a slot as things are now; empty if it does."""
+        """Return why the client ignores a slot as things are now; empty if it does not."""
 
     def why_unknown(self, slot: Slot) -> str:
-        """Return why it will never heed a slot, such as a hook of an event that it does not have; empty if it may."""
+        """Return why the client will always ignore a slot, such as a hook of an unknown event; empty if not."""
 
 
 @runtime_checkable
-class Writers(Protocol):
+class SelfWriting(Protocol):
     """Capability: tells what the client itself writes, so that it is adopted without asking and blocks nothing."""
 
     def writer(self, slot: Slot, before: Any, after: Any) -> str | None:
-        """The client that makes such a change of a slot itself, if one does."""
+        """Return the client that makes such a change of a slot itself; None if no client does."""
 
 
 @runtime_checkable
-class Spoken(Protocol):
+class ValueTranslator(Protocol):
     """Capability: takes values as the client's own files say them."""
 
-    def understood(self, surface: str, key: str, value: Any, state: State) -> Any:
-        """A value as the surface has it, made of one as the file has it; any other as it is."""
+    def from_client_value(self, surface: str, key: str, value: Any, state: State) -> Any:
+        """Return a value as the surface has it, made of one as the file has it; any other unchanged."""
 
 
 @runtime_checkable
-class Formatted(Protocol):
+class TracksFormatting(Protocol):
     """Capability: an edit that changes no value, such as a comment or a file's mode, is an entry too."""
 
     def formatted(self) -> Iterable[tuple[str, FileImage | LinkImage | None]]:
-        """Files and links, as last read, of which every byte counts; None for one that could be there and is not."""
+        """Return files and links, as last read, of which every byte counts; None for one that does not exist."""
 
     def is_document(self, path: str) -> bool:
-        """Whether a path is that of a document, which is read wherever it is."""
+        """Return whether a path is that of a document, which is read wherever it is."""
 
     def is_bare(self, path: str, image: FileImage) -> bool:
-        """Whether a file holds nothing that anybody said: no setting, no comment."""
+        """Return whether a file holds nothing that anybody wrote: no setting, no comment."""
 
 
 @runtime_checkable
@@ -234,4 +237,4 @@ class Linked(Protocol):
     """Capability: a file of the harness may be a link to another file inside the directory."""
 
     def behind(self, path: str, image: LinkImage) -> str | None:
-        """The file inside the directory that a link leads to; None where it leads elsewhere or nowhere."""
+        """Return the file inside the directory that a link leads to; None where it leads elsewhere or nowhere."""

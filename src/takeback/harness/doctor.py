@@ -7,12 +7,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from takeback.errors import KEYS_HINT, HarnessError, UnknownSurfaceError
+from takeback.harness.cross_check import CrossCheck, cross_check_recovery
 from takeback.harness.harness import Harness
 from takeback.harness.ledger import CHANGES
-from takeback.harness.two_roads import Roads, compare_roads
-from takeback.journal.counted import counted
 from takeback.journal.store import Sealing
-from takeback.state.slots import slot_title
+from takeback.progress import track_progress
+from takeback.state.slots import describe_slot
 from takeback.undo import Plan, plan_toggle
 
 
@@ -27,8 +27,8 @@ class Finding:
 
 def examine_harness(harness: Harness, *, deep: bool = False) -> Iterator[Finding]:
     """Look at an open harness."""
-    yield _recovery(harness)
-    replayed = harness.ledger.replayed() == harness.state
+    yield _check_recovery(harness)
+    replayed = harness.ledger.replay_state() == harness.state
     yield Finding(
         "replay",
         good=replayed,
@@ -41,7 +41,7 @@ def examine_harness(harness: Harness, *, deep: bool = False) -> Iterator[Finding
     for fault in status.broken:
         yield Finding("files", good=False, detail=f"{fault} ('takeback discard {fault.path}' puts it back)")
     for change in status.drift:
-        yield Finding("drift", good=False, detail=f"{slot_title(change.slot)} was changed behind Takeback's back")
+        yield Finding("drift", good=False, detail=f"{describe_slot(change.slot)} was changed behind Takeback's back")
     if not status.drift and not status.broken:
         yield Finding("drift", good=True, detail="the files are what the journal says")
     for path in status.leftovers:
@@ -53,7 +53,7 @@ def examine_harness(harness: Harness, *, deep: bool = False) -> Iterator[Finding
     for note in status.notes:
         yield Finding("notes", good=True, detail=note)
     if deep:
-        yield from _recoveries(harness)
+        yield from _check_recoveries(harness)
 
 
 def _keys(harness: Harness) -> Iterator[Finding]:
@@ -69,7 +69,7 @@ def _keys(harness: Harness) -> Iterator[Finding]:
         yield Finding("keys", good=True, detail=f"the keys of all contents are in {place}")
 
 
-def _recovery(harness: Harness) -> Finding:
+def _check_recovery(harness: Harness) -> Finding:
     told = harness.recovered
     if told.fault:
         return Finding("recovery", good=False, detail=told.fault)
@@ -79,19 +79,20 @@ def _recovery(harness: Harness) -> Finding:
     return Finding("recovery", good=True, detail=f"{done} entry {told.entry.id[:12]}")
 
 
-def _recoveries(harness: Harness) -> Iterator[Finding]:
-    """Run the recovery of every live entry on the model, and compare with what undo would do."""
+def _check_recoveries(harness: Harness) -> Iterator[Finding]:
     ledger = harness.ledger
-    came_to: Counter[Roads] = Counter()
+    came_to: Counter[CrossCheck] = Counter()
     bad = False
-    for record in counted("entries compared", ledger.entries(), sum(ledger.tally())):
+    for record in track_progress("entries compared", ledger.entries(), sum(ledger.tally())):
         if record.kind not in CHANGES or record.entry in ledger.history.undone:
             continue
         try:
             plan = plan_toggle(ledger.history, harness.state, frozenset({record.entry}), frozenset())
-            came_to[compare_roads(ledger, harness.state, plan) if isinstance(plan, Plan) else Roads.OVERLAID] += 1
+            came_to[
+                cross_check_recovery(ledger, harness.state, plan) if isinstance(plan, Plan) else CrossCheck.OVERLAID
+            ] += 1
         except UnknownSurfaceError:
-            came_to[Roads.MISSING] += 1
+            came_to[CrossCheck.MISSING] += 1
         except HarnessError as fault:
             bad = True
             yield Finding("recoveries", good=False, detail=fault.message)
@@ -99,7 +100,12 @@ def _recoveries(harness: Harness) -> Iterator[Finding]:
         yield Finding(
             "recoveries",
             good=True,
-            detail=f"{came_to[Roads.AGREE]} run and compared, {came_to[Roads.OVERLAID]} overlaid by other entries, "
-            f"{came_to[Roads.ALONE]} without an admitted recovery"
-            + (f", {came_to[Roads.MISSING]} about a surface that is not installed" if came_to[Roads.MISSING] else ""),
+            detail=f"{came_to[CrossCheck.AGREE]} run and compared, "
+            f"{came_to[CrossCheck.OVERLAID]} overlaid by other entries, "
+            f"{came_to[CrossCheck.ALONE]} without an admitted recovery"
+            + (
+                f", {came_to[CrossCheck.MISSING]} about a surface that is not installed"
+                if came_to[CrossCheck.MISSING]
+                else ""
+            ),
         )

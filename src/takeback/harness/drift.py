@@ -1,27 +1,128 @@
-"""Drift counts only where a change touches it: what was changed outside Takeback elsewhere is left as it is.
+"""Drift: changes made outside Takeback, found beside a change, adopted as an entry, or discarded.
 
-A change is worked out on the journal's state. Where nothing that it writes, or that lies around or in that, was
-changed outside Takeback, it is made on the things as they are: what others did stays there, and stays drift. A file
-that cannot be read stands in the way only of changes of that file.
+A change is planned on the journal's state. Where nothing that it writes, or that lies around or in that, was
+changed outside Takeback, it is made on the things as they are, and the drift stays. A file that cannot be
+read blocks only changes of that file. Adopting records drift by parts, with the bytes before and after; what
+the client itself writes (an approval, a migration) is adopted without asking. Discarding changes files, never
+the state, and keeps what was in them in the entry's images, so that it can be undone.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
-from typing import NamedTuple
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from types import MappingProxyType
+from typing import Any, Final, NamedTuple
 
-from takeback.errors import CannotSplice, OperationFailed
-from takeback.harness.adapter import Broken
-from takeback.harness.engine import Engine, Look
-from takeback.harness.recorded import recorded_paths
-from takeback.harness.results import Refused, Why
+from takeback.errors import CannotSplice, HarnessError, InputError, OperationFailed, UnsafePathError
+from takeback.harness.adapter import Broken, FileAdapter, Heeding, NotExpressible, TracksFormatting
+from takeback.harness.engine import Engine, Inspection
+from takeback.harness.file_changes import LAYOUT, find_link_targets, is_link_change
+from takeback.harness.file_history import (
+    find_formatting_drift,
+    find_known_image,
+    isolate_formatting_change,
+    list_changed_files,
+)
+from takeback.harness.images import (
+    UNKNOWN,
+    FileChange,
+    FileImage,
+    Image,
+    KeptImage,
+    LinkImage,
+    Unknown,
+    attach_images,
+    is_same_file,
+    list_recorded_links,
+    load_file_changes,
+)
+from takeback.harness.outcomes import Adopted, Discarded, RefusalReason, Refused
+from takeback.harness.records import draft_change
+from takeback.journal import Draft, Record
 from takeback.language import Program
+from takeback.progress import track_all_progress
 from takeback.state import ABSENT, SURFACES, PMap, State, diff
-from takeback.state.inside import reserve
-from takeback.state.parts import is_part
-from takeback.state.slots import Slot, get_slot, put_slots, slot_title, whole_of
+from takeback.state.chain import ChainPlace, Link
+from takeback.state.part_slots import compare_parts, get_parts, reserve_part_names
+from takeback.state.parts import PLACE, Parts, is_part, make_original_place, make_part_name, parse_original_number
+from takeback.state.slots import Slot, describe_slot, find_containing_slot, get_slot, put_slots
 from takeback.undo import SlotChange, Write
-from takeback.undo.recording import run_recorded
+from takeback.undo.index import Versions
+from takeback.undo.record import list_writes_between, run_and_record
+
+FindVersions = Callable[[Slot], Versions]
+"""Every version of a slot, oldest first."""
+MOST_GONE: Final = 256
+"""Of parts that were added and removed again, so many are looked for in the history, the last ones first."""
+
+
+class Readings(NamedTuple):
+    """Addresses of texts and lists of which more could be said than their versions before and after tell."""
+
+    several: tuple[str, ...]
+    """They allow several readings."""
+    coarse: tuple[str, ...]
+    """A stretch of them was too long to be compared line by line: it counts as replaced."""
+
+
+def read_versions(before: State, after: State, writes: Iterable[Write], at: FindVersions) -> Readings:
+    """Return what is open about the texts and lists whose parts were written; `at` tells of parts that are gone."""
+    wholes: dict[Slot, list[Write]] = {}
+    for write in writes:
+        if find_containing_slot(write.slot) is not write.slot:
+            wholes.setdefault(find_containing_slot(write.slot), []).append(write)
+    several: list[str] = []
+    coarse: list[str] = []
+    for slot, written in wholes.items():
+        one = compare_parts(get_slot(before, slot), get_slot(after, slot))
+        parts = get_parts(get_slot(after, slot))
+        if one is not None and one.coarse:
+            coarse.append(describe_slot(slot))
+        several_here = one is not None and one.several
+        if several_here or (parts is not None and _came_where_one_was(parts, slot, written, at)):
+            several.append(describe_slot(slot))
+    return Readings(tuple(several), tuple(coarse))
+
+
+def _came_where_one_was(parts: Parts, whole: Slot, writes: Sequence[Write], at: FindVersions) -> bool:
+    """Whether a part came between two others between which one had stood that is not there now."""
+    written = {write.slot[-1][1:] for write in writes}
+    came = {write.slot[-1][1:].removeprefix(PLACE) for write in writes if write.before is ABSENT}
+    gaps = list(_gaps(parts, came))
+    if not gaps:
+        return False
+    stood = sorted(_places(parts, [part for part in parts.gone(MOST_GONE) if part not in written], whole, at))
+    return any(bisect_left(stood, high) > bisect_right(stood, low) for low, high in gaps)
+
+
+def _gaps(parts: Parts, came: set[str]) -> Iterator[tuple[ChainPlace, ChainPlace]]:
+    """Where the parts stand between which others came; at an end, what comes stands beyond all that ever was."""
+    low: ChainPlace | None = None
+    between = False
+    for link in parts.links():
+        if link.id in came:
+            between = True
+            continue
+        if low is not None and between:
+            yield low, link.place
+        low, between = link.place, False
+
+
+def _places(parts: Parts, gone: Iterable[str], whole: Slot, at: FindVersions) -> Iterator[ChainPlace]:
+    """Where parts stood that are not there now: those from the start at their numbers, others as the history says."""
+    for part in gone:
+        number = parse_original_number(part)
+        if number is not None:
+            yield parts.standing(Link(make_original_place(number), part, None)).place
+            continue
+        versions = at((*whole, make_part_name(part)))
+        last = versions[len(versions) - 1].write if len(versions) else None
+        link = None if last is None else last.before if last.after is ABSENT else last.after
+        if isinstance(link, Link):
+            yield parts.standing(link).place
+
 
 SHOWN = 3
 """How many things a refusal names."""
@@ -43,7 +144,11 @@ class Footing(NamedTuple):
 
 
 def find_footing(
-    engine: Engine, look: Look, after: State, changes: Sequence[SlotChange | Write], entries: Collection[int] = ()
+    engine: Engine,
+    look: Inspection,
+    after: State,
+    changes: Sequence[SlotChange | Write],
+    entries: Collection[int] = (),
 ) -> Footing:
     """Return what a change of the journal's state into `after` means for things as they are.
 
@@ -51,7 +156,7 @@ def find_footing(
     """
     if not look.drift and not look.broken:
         return Footing(engine.ledger.state, after)
-    touched = find_touched(look.drift, changes)
+    touched = find_touched_drift(look.drift, changes)
     before = look.actual if look.drift else engine.ledger.state
     real = after
     if look.drift and not touched:
@@ -60,11 +165,11 @@ def find_footing(
         except OperationFailed:  # something stands in the way of a slot
             touched = look.drift
     elsewhere = tuple(change for change in look.drift if change not in touched)
-    wrong = _broken_among(engine, look.broken, before, real, entries)
+    wrong = _find_broken(engine, look.broken, before, real, entries)
     return Footing(before, real, touched, elsewhere, wrong, tuple(one for one in look.broken if one not in wrong))
 
 
-def find_touched(drift: Iterable[SlotChange], changes: Sequence[SlotChange | Write]) -> tuple[SlotChange, ...]:
+def find_touched_drift(drift: Iterable[SlotChange], changes: Sequence[SlotChange | Write]) -> tuple[SlotChange, ...]:
     """Return the drift at, above or below what some changes write."""
     written = {change.slot for change in changes if not _is_container(change)}
     around = {slot[:depth] for slot in written for depth in range(1, len(slot))}
@@ -93,15 +198,14 @@ def _is_empty(content: object) -> bool:
 
 
 def _is_container(change: SlotChange | Write) -> bool:
-    """Whether a change only makes or removes an empty mapping or directory, which belongs to nobody."""
+    """Return whether a change only makes or removes an empty mapping or directory, which belongs to nobody."""
     contents = [one for one in (change.before, change.after) if one is not ABSENT]
     return len(contents) == 1 and _is_empty(contents[0])
 
 
-def _broken_among(
+def _find_broken(
     engine: Engine, broken: Sequence[Broken], before: State, after: State, entries: Collection[int]
 ) -> tuple[Broken, ...]:
-    """Return the files that cannot be read and that a change would have to write."""
     adapter = engine.files
     if not broken or adapter is None:
         return tuple(broken)
@@ -110,11 +214,11 @@ def _broken_among(
     except CannotSplice:  # said by whoever renders it
         paths = set()
     if engine.formatted is not None and entries:
-        paths.update(recorded_paths(engine.ledger, entries))
-    return tuple(one for one in broken if any(_lies_at(path, one.path) for path in paths))
+        paths.update(list_changed_files(engine.ledger, entries))
+    return tuple(one for one in broken if any(_is_at(path, one.path) for path in paths))
 
 
-def _lies_at(path: str, place: str) -> bool:
+def _is_at(path: str, place: str) -> bool:
     return path == place or path.startswith(f"{place}/")
 
 
@@ -123,22 +227,22 @@ def refuse_drift(footing: Footing) -> Refused | None:
     if footing.broken:
         fault = footing.broken[0]
         message = f"{fault}; mend it, or put it back with 'takeback discard {fault.path}'"
-        return Refused(Why.BROKEN, message, drift=footing.touched, broken=footing.broken)
+        return Refused(RefusalReason.BROKEN, message, drift=footing.touched, broken=footing.broken)
     if not footing.touched:
         return None
-    titles = list(dict.fromkeys(slot_title(whole_of(change.slot)) for change in footing.touched))
+    titles = list(dict.fromkeys(describe_slot(find_containing_slot(change.slot)) for change in footing.touched))
     more = f" and {len(titles) - SHOWN} more" if len(titles) > SHOWN else ""
     verb = "was" if len(titles) == 1 else "were"
     return Refused(
-        Why.DRIFT,
+        RefusalReason.DRIFT,
         f"{', '.join(titles[:SHOWN])}{more} {verb} changed outside Takeback, where this change writes; nothing was "
         "changed: 'takeback adopt' records that as an entry first, 'takeback discard' puts it back",
         drift=footing.touched,
     )
 
 
-def run_beside(look: Look, known: State, mutation: Program) -> State:
-    """Return the state to run a mutation on: the journal's, where no new part gets an id that drift has given."""
+def reserve_drift_ids(look: Inspection, known: State, mutation: Program) -> State:
+    """Return the journal's state with the ids that drift has given reserved, so that no new part gets one."""
     if not look.drift:
         return known
     taken: dict[Slot, list[str]] = {}
@@ -146,11 +250,278 @@ def run_beside(look: Look, known: State, mutation: Program) -> State:
         if is_part(change.slot[-1]) and change.before is ABSENT:
             taken.setdefault(change.slot[:-1], []).append(change.slot[-1])
     surfaces = {op.kind.surface for op in mutation}
-    found = [(slot, reserve(get_slot(known, slot), names)) for slot, names in taken.items() if slot[0] in surfaces]
+    found = [
+        (slot, reserve_part_names(get_slot(known, slot), names))
+        for slot, names in taken.items()
+        if slot[0] in surfaces
+    ]
     return put_slots(known, found) if found else known
 
 
-def does_the_same(mutation: Program, footing: Footing) -> bool:
+def has_same_effect(mutation: Program, footing: Footing) -> bool:
     """Tell whether a mutation does to things as they are just what it does to the journal's state."""
-    there = run_recorded(mutation, footing.before)
+    there = run_and_record(mutation, footing.before)
     return there.receipt.succeeded and next(diff(there.state, footing.after), None) is None
+
+
+UNHEEDED: Final = "not at all, as the client will not load the file"
+"""When a change by others is noticed that stands in a file which its client drops."""
+
+
+def read_and_absorb_client_writes(engine: Engine) -> Inspection:
+    """Inspect the harness before a change, and record what the client itself wrote as an entry."""
+    look = engine.look()
+    writers = engine.writers
+    if writers is None or not look.drift:
+        return look
+    found = ((change, writers.writer(change.slot, change.before, change.after)) for change in look.drift)
+    own = {change.slot: name for change, name in found if name is not None}
+    if not own:
+        return look
+    about = {"note": "written by the client itself", "by": ", ".join(sorted(set(own.values())))}
+    if len(own) == len(look.drift):
+        adopt_drift(engine, look, about)
+        return engine.carry(replace(look, drift=()))
+    adopt_selected_drift(engine, look, about, (), own)
+    return engine.look()
+
+
+def adopt_drift(
+    engine: Engine,
+    look: Inspection,
+    about: dict[str, Any],
+    images_of: Mapping[str, Image | None] = MappingProxyType({}),
+    paths: Collection[str] | None = None,
+) -> Adopted | None:
+    """Record what others did; None if they did nothing.
+
+    Files are recorded as they are, but for those in `images_of`; of files with another formatting, those in `paths`.
+    """
+    ledger, before = engine.ledger, engine.ledger.state
+    layout = find_formatting_changes(engine, look)
+    images = _collect_images(engine, look.actual, images_of, layout) if look.drift else []
+    layout = [one for one in layout if one.path not in {image.path for image in images}]
+    layout = [one for one in layout if paths is None or one.path in paths]
+    if not look.drift and not layout:
+        return None
+    gone = tuple(Write(slot, held, ABSENT) for slot, held in ledger.holes.items())
+    writes = ledger.history.with_parents((*list_writes_between(ledger.state, look.actual), *gone))
+    several, coarse = read_versions(ledger.state, look.actual, writes, ledger.history.index.at)
+    about = {**about, **_build_notice(engine, writes)}
+    about |= {"ambiguous": list(several)} if several else {}
+    about |= {"coarse": list(coarse)} if coarse else {}
+    about |= {LAYOUT: [image.path for image in layout]} if layout else {}
+    draft = draft_change("adopt", writes, about, packer=ledger.packer)
+    entry = ledger.record(attach_images(draft, [*images, *layout]), writes)
+    if engine.live is not None:
+        engine.live.write(look.actual, ledger.state)
+        engine.adapter.read(ledger.state)  # which sees that this is what the journal says now
+    engine.note()
+    return Adopted(entry, look.drift, several, tuple(image.path for image in layout), coarse, tuple(writes), before)
+
+
+def adopt_selected_drift(
+    engine: Engine, look: Inspection, about: dict[str, Any], paths: Collection[str], slots: Collection[Slot]
+) -> Adopted | Refused | None:
+    """Record what others did in some files or at some slots only; the rest stays, and is drift.
+
+    A file of which only some is adopted is recorded as it would be without the rest.
+    """
+    adapter, state = engine.files, engine.ledger.state
+    if adapter is None:
+        return Refused(RefusalReason.UNSTORED, f"this harness ({engine.adapter.name}) has no files")
+    files = group_by_file(adapter, state, look.drift)
+    chosen = tuple(
+        change for path, changes in files.items() for change in changes if path in paths or change.slot in slots
+    )
+    partly = put_slots(state, [(change.slot, change.after) for change in chosen])
+    rest = adapter.render(look.actual, partly)
+    if isinstance(rest, NotExpressible):
+        return Refused(RefusalReason.UNSAYABLE, f"{rest.reason}; nothing was changed")
+    without = {change.path: change.after for change in rest}
+    return adopt_drift(engine, replace(look, drift=chosen, actual=partly), about, without, paths)
+
+
+def group_by_file(
+    adapter: FileAdapter, state: State, drift: Iterable[SlotChange]
+) -> dict[str, tuple[SlotChange, ...]]:
+    """Group changes made by others to a state by the file they are in."""
+    wholes: dict[Slot, list[SlotChange]] = {}
+    for change in drift:
+        wholes.setdefault(find_containing_slot(change.slot), []).append(change)
+    found: dict[str, list[SlotChange]] = {}
+    for changes in wholes.values():
+        touched = adapter.touched(state, put_slots(state, [(change.slot, change.after) for change in changes]))
+        found.setdefault(touched[0] if touched else "", []).extend(changes)
+    return {path: tuple(changes) for path, changes in found.items()}
+
+
+def find_formatting_changes(engine: Engine, look: Inspection) -> list[KeptImage]:
+    """Return files in which only formatting was changed; those that cannot be read are left out."""
+    if engine.formatted is None or engine.files is None:
+        return []
+    adapter, ledger = engine.files, engine.ledger
+    unread = {one.path for one in look.broken}
+    there = dict(engine.formatted.formatted())
+    gone = (
+        (path, None) for path in list_recorded_links(ledger.store) if path not in there and _is_gone(adapter, path)
+    )
+    paths = ((path, image) for path, image in (*there.items(), *gone) if path not in unread)
+    found = [
+        isolate_formatting_change(adapter, ledger, ledger.state, image)
+        for image in find_formatting_drift(ledger, paths)
+    ]
+    return [one for one in found if one is not None and not _is_only_read(engine.formatted, one)]
+
+
+def _is_gone(adapter: FileAdapter, path: str) -> bool:
+    """Whether nothing stands at a path by now that is the harness's own."""
+    try:
+        return adapter.image(path) is None
+    except (HarnessError, UnsafePathError):
+        return False
+
+
+def _is_only_read(adapter: TracksFormatting, image: KeptImage) -> bool:
+    """Return whether a file is new to the journal only because something imports it now."""
+    new = image.before is None and isinstance(image.after, FileImage)
+    return new and not adapter.is_document(image.path)
+
+
+def build_effect_payload(engine: Engine, writes: Iterable[Write]) -> dict[str, Any]:
+    """Return the payload that says when an entry takes effect."""
+    found = engine.effect_of(write.slot for write in writes)
+    return {"effect": list(found)} if found else {}
+
+
+def _build_notice(engine: Engine, writes: Iterable[Write]) -> dict[str, Any]:
+    adapter = engine.adapter
+    found = list(writes)
+    if not isinstance(adapter, Heeding):
+        return build_effect_payload(engine, found)
+    why = {write.slot: adapter.why_unheeded(write.slot) for write in found}
+    told = list(dict.fromkeys(reason for reason in why.values() if reason))
+    about = build_effect_payload(engine, [write for write in found if not why[write.slot]])
+    effect = [*about.get("effect", ()), *([UNHEEDED] if told else [])]
+    return {**({"effect": effect} if effect else {}), **({"unheeded": told} if told else {})}
+
+
+def _collect_images(
+    engine: Engine, actual: State, given: Mapping[str, Image | None], layout: Sequence[KeptImage]
+) -> list[KeptImage]:
+    adapter, ledger = engine.files, engine.ledger
+    if adapter is None:
+        return []
+    found: list[KeptImage] = []
+    links = [one for one in layout if is_link_change(one)]
+    behind = find_link_targets(adapter, links)
+    for path in track_all_progress("files taken in", adapter.touched(ledger.state, actual)):
+        if path in behind:
+            continue  # it is not what changed: a link to it was put in a file's place, or taken from there
+        after = given[path] if path in given else adapter.image(path)
+        before = find_known_image(adapter, ledger, path, ledger.state)
+        if isinstance(before, Unknown) and isinstance(after, LinkImage):
+            before = _restore_before_link(adapter, actual, ledger.state, path)
+        found.append(KeptImage(path, before, after))
+    return found
+
+
+def _restore_before_link(adapter: FileAdapter, actual: State, known: State, path: str) -> Image | Unknown | None:
+    """Return what a file was before a link was put in its place, where the state tells that."""
+    changes = adapter.render(actual, known)
+    if isinstance(changes, NotExpressible):
+        return UNKNOWN
+    return next((change.after for change in changes if change.path == path), UNKNOWN)
+
+
+def discard_drift(
+    engine: Engine, paths: Sequence[str], about: dict[str, Any], slots: Collection[Slot] = ()
+) -> Discarded | Refused | None:
+    """Put back files that are not what the journal says, or only what was done to some slots; None if nothing was."""
+    adapter = engine.files
+    if adapter is None:
+        return Refused(RefusalReason.UNSTORED, f"this harness ({engine.adapter.name}) has no files")
+    with engine.locked():
+        look = engine.look()
+        if slots:
+            return _make_discard(engine, _revert_slots(adapter, look, slots), about)
+        links = [one for one in find_formatting_changes(engine, look) if is_link_change(one)]
+        behind = find_link_targets(adapter, links)
+        drifted = (path for path in _list_drifted_files(adapter, engine, look) if path not in behind)
+        relinked = (one.path for one in links)
+        wrong = tuple(dict.fromkeys((*(one.path for one in look.broken), *drifted, *relinked)))
+        chosen = tuple(path for path in wrong if not paths or _is_selected(path, paths))
+        for path in paths:
+            if not any(_is_selected(one, [path]) for one in wrong) and not adapter.owns(path):
+                raise InputError("path", found=path, expected="a file of this harness")
+        return _make_discard(engine, _plan_discard(adapter, engine, look, chosen), about)
+
+
+def _make_discard(
+    engine: Engine, changes: Sequence[FileChange] | Refused, about: dict[str, Any]
+) -> Discarded | Refused | None:
+    if isinstance(changes, Refused):
+        return changes
+    if not changes:
+        return None
+    entry = engine.make(Draft("discard", about), (), (engine.ledger.state, engine.ledger.state), changes)
+    return Discarded(entry, tuple(change.path for change in changes))
+
+
+def _revert_slots(adapter: FileAdapter, look: Inspection, slots: Collection[Slot]) -> Sequence[FileChange] | Refused:
+    chosen = [(change.slot, change.before) for change in reversed(look.drift) if change.slot in slots]
+    changes = adapter.render(look.actual, put_slots(look.actual, chosen)) if chosen else ()
+    return (
+        Refused(RefusalReason.UNSAYABLE, f"{changes.reason}; nothing was changed")
+        if isinstance(changes, NotExpressible)
+        else changes
+    )
+
+
+def undo_discard(engine: Engine, record: Record, about: dict[str, Any]) -> Discarded | Refused:
+    """Undo a discard: what was in the files comes back, where they still are what the discard made them."""
+    adapter = engine.files
+    changes = load_file_changes(engine.journal, record)
+    if adapter is None or changes is None:
+        return Refused(RefusalReason.REAL, "what was in the files was forgotten")
+    with engine.locked():
+        engine.look()
+        for change in changes:
+            if not is_same_file(change.after, adapter.image(change.path)):
+                return Refused(RefusalReason.REAL, f"{change.path} was changed since; nothing was changed")
+        back = [FileChange(one.path, one.after, one.before) for one in reversed(changes)]
+        draft = Draft("discard", {"note": f"undo of {record.id[:12]}", **about})
+        entry = engine.make(draft, (), (engine.ledger.state, engine.ledger.state), back)
+        return Discarded(entry, tuple(change.path for change in back))
+
+
+def _list_drifted_files(adapter: FileAdapter, engine: Engine, look: Inspection) -> tuple[str, ...]:
+    return adapter.touched(engine.ledger.state, look.actual) if look.drift else ()
+
+
+def _is_selected(path: str, paths: Sequence[str]) -> bool:
+    return any(path == one or path.startswith(f"{one.rstrip('/')}/") for one in paths)
+
+
+def _plan_discard(
+    adapter: FileAdapter, engine: Engine, look: Inspection, paths: Sequence[str]
+) -> list[FileChange] | Refused:
+    """Return how each file is put back: by the bytes the journal has of it, or by an edit where it has none."""
+    state = engine.ledger.state
+    spliced = adapter.render(look.actual, state) if look.drift else ()
+    edits = {} if isinstance(spliced, NotExpressible) else {change.path: change for change in spliced}
+    found: list[FileChange] = []
+    for path in paths:
+        there = adapter.image(path)
+        known = find_known_image(adapter, engine.ledger, path, state)
+        if isinstance(known, Unknown) and path in edits:
+            edit = edits[path]
+            found.append(replace(edit, before=there) if isinstance(there, LinkImage) else edit)
+        elif isinstance(known, Unknown):
+            return Refused(
+                RefusalReason.UNSAYABLE, f"the journal does not know what was in {path}; nothing was changed"
+            )
+        elif not is_same_file(known, there):
+            found.append(FileChange(path, there, known))
+    order = list(edits)
+    return sorted(found, key=lambda change: order.index(change.path) if change.path in order else -1)

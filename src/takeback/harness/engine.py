@@ -1,8 +1,9 @@
-"""The engine under a harness: lock, take in what others did, finish what a crash left, announce, change, settle.
+"""The engine under a harness: lock, record drift, finish what a crash left, announce, change, commit.
 
-A change of files goes by images. It is announced with the image of every file before and after; then each file is
-replaced, if it still is what it was; then the journal says that it is done. After a crash a change of which anything
-is there is finished, and one of which nothing is there is given up. A write that fails is rolled back.
+A change of files goes by images. It is announced with the image of every file before and after; then each
+file is replaced, if it is still what it was; then the journal says that it is done. After a crash, a change
+of which anything was made is finished, and one of which nothing was made is aborted. A write that fails is
+rolled back.
 """
 
 from __future__ import annotations
@@ -18,31 +19,36 @@ from takeback.harness.adapter import (
     Broken,
     Effects,
     FileAdapter,
-    Formatted,
     Leftovers,
     LiveAdapter,
     Notes,
+    NotExpressible,
     Reading,
     Resources,
-    Unsayable,
-    Writers,
+    SelfWriting,
+    TracksFormatting,
 )
-from takeback.harness.codec import writes_of
-from takeback.harness.forgetting import conceal
-from takeback.harness.images import FileChange, KeptImage, LinkImage, changes_of, with_images
+from takeback.harness.file_transaction import (
+    FileTransaction,
+    complete_changes,
+    defer_sigint,
+    has_begun,
+    require_lock_held,
+    require_unchanged,
+)
+from takeback.harness.forget import forget_file_copies
+from takeback.harness.images import FileChange, KeptImage, LinkImage, attach_images, load_file_changes
 from takeback.harness.ledger import Ledger
-from takeback.harness.results import Recovered
-from takeback.harness.undisturbed import undisturbed
-from takeback.harness.writing import Writing, begun, demand_unchanged, fence, finish
+from takeback.harness.outcomes import Recovered
+from takeback.harness.records import load_record_writes
 from takeback.journal import Draft, Record, Store
 from takeback.journal.failpoint import failpoint
 from takeback.journal.memory import MemoryStore
-from takeback.journal.store import MISSING_HINT, explain_cut, had_record, missing
+from takeback.journal.store import MISSING_HINT, describe_missing_journal, explain_cut, has_record_with_id
 from takeback.state import ABSENT, State
 from takeback.state.slots import Slot
 from takeback.undo import SlotChange, Write
-from takeback.undo.merge import bring_forward
-from takeback.undo.recording import writes_between
+from takeback.undo.record import list_writes_between, merge_forward
 
 LOCK_SECONDS = 60.0
 FINISHED_LATER = "the change is announced in the journal: 'takeback recover' finishes it once that is mended"
@@ -56,7 +62,7 @@ NO_NOTE = (
 
 
 @dataclass(frozen=True, slots=True)
-class Look:
+class Inspection:
     """What was found when the harness was entered."""
 
     drift: tuple[SlotChange, ...]
@@ -81,12 +87,12 @@ class Engine:
         """The journal's lock, where one may be entered any number of times."""
         self.doubt = ""
         """Why it is not known whether the journal is all that was written; empty where it is."""
-        self._calm = Look((), (), self.ledger.state)
+        self._calm = Inspection((), (), self.ledger.state)
         self._calm_reading: Reading | None = None
         """The last reading that was as the journal says, which `_calm` tells: an adapter may give it again."""
         self._depth = 0
         """How many sessions are entered, one in the other; the lock is held while it is counted."""
-        self._inspection: tuple[str, Look] | None = None
+        self._inspection: tuple[str, Inspection] | None = None
         """What the session found, and where the journal ended then."""
         self.files = adapter if isinstance(adapter, FileAdapter) else None
         self.durable = self.files is not None or not isinstance(journal, MemoryStore)
@@ -96,11 +102,11 @@ class Engine:
         self.resources = adapter if isinstance(adapter, Resources) else None
         self.leftovers = adapter if isinstance(adapter, Leftovers) else None
         self.effects = adapter if isinstance(adapter, Effects) else None
-        self.writers = adapter if isinstance(adapter, Writers) else None
-        self.formatted = adapter if isinstance(adapter, Formatted) else None
+        self.writers = adapter if isinstance(adapter, SelfWriting) else None
+        self.formatted = adapter if isinstance(adapter, TracksFormatting) else None
 
     def locked(self) -> AbstractContextManager[None]:
-        """What keeps every other process and thread out while it is entered."""
+        """Return the lock that keeps every other process and thread out while it is entered."""
         return self.journal.lock(LOCK_SECONDS) if self._lock is None else self._lock
 
     @contextmanager
@@ -119,7 +125,7 @@ class Engine:
                 if not self._depth:
                     self._inspection = None
 
-    def carry(self, look: Look) -> Look:
+    def carry(self, look: Inspection) -> Inspection:
         """Take a look for what the session found, as long as the journal ends where it ends now."""
         if self._depth and self.files is not None:
             self._inspection = (self.ledger.head, look)
@@ -131,11 +137,11 @@ class Engine:
 
     def open(self, start: State | Reading | None, about: dict[str, Any], *, begin: bool) -> Recovered:
         """Begin an empty journal, refuse one that is not ours or not whole, and finish what is unfinished."""
-        self.ledger.demand_identity(about.get("identity", self.ledger.identity))
-        self._demand_whole_journal()
+        self.ledger.require_identity(about.get("identity", self.ledger.identity))
+        self._require_whole_journal()
         if not self.ledger.begun:
             if not begin:
-                raise JournalError(missing(self.journal.location), hint=MISSING_HINT)
+                raise JournalError(describe_missing_journal(self.journal.location), hint=MISSING_HINT)
             self._begin(start, about)
             self.note()
         if self.journal.readonly:
@@ -158,61 +164,61 @@ class Engine:
         reading = self._read()
         if self.doubt and not any(self.ledger.tally()) and reading.state == self.ledger.state and not reading.broken:
             self.note_anew()  # begun, and killed before its note: nothing that could be lost was ever written
-        self._conceal()
+        self._forget_copies()
 
     def _read(self) -> Reading:
-        """What is really there; where a value in place was forgotten, the journal's state takes it from there."""
+        """Return what is really there, and fill missing values of the journal's state from it."""
         found = self.adapter.read(self.ledger.state)
         if self.ledger.holes:
             self.ledger.fill(found.state)
             found = self.adapter.read(self.ledger.state)
         return found
 
-    def _conceal(self) -> None:
+    def _forget_copies(self) -> None:
         """Keep no bytes of files that hold a forgotten value, beyond the change that needs them."""
         if self.files is not None:
-            conceal(self.ledger, self.files.touched)
+            forget_file_copies(self.ledger, self.files.touched)
 
     def sweep(self) -> tuple[str, ...]:
         """Remove what a killed process left."""
         if self.leftovers is None:
             return ()
         self.adapter.read(self.ledger.state)
-        return self._swept(self.leftovers)
+        return self._sweep_leftovers(self.leftovers)
 
-    def _swept(self, leftovers: Leftovers) -> tuple[str, ...]:
+    def _sweep_leftovers(self, leftovers: Leftovers) -> tuple[str, ...]:
         """Remove leftovers, if this process still holds the lock: otherwise they may be another's, in mid-write."""
         if not leftovers.leftovers():
             return ()
-        fence(self.journal)
+        require_lock_held(self.journal)
         return leftovers.sweep()
 
     def _begin(self, start: State | Reading | None, about: dict[str, Any]) -> None:
-        """Write down the first state, and every file whose bytes it does not tell."""
+        """Write the first state, and every file whose bytes it does not determine."""
         first = start if isinstance(start, Reading) else self.adapter.read(State() if start is None else start)
         for fault in first.broken:
             raise HarnessError(f"{fault} (a harness cannot begin with a file that cannot be read)")
         images: list[KeptImage] = []
         if self.files is not None:
-            images = [KeptImage(path, None, image) for path, image in self.files.remembered()]
+            images = [KeptImage(path, None, image) for path, image in self.files.list_remembered_files()]
         if self.formatted is not None:
             links = ((path, image) for path, image in self.formatted.formatted() if isinstance(image, LinkImage))
             images += [KeptImage(path, None, image) for path, image in links]
         self.ledger.begin(start if isinstance(start, State) else first.state, about, images)
 
-    def _demand_whole_journal(self) -> None:
-        """A journal that ends before what was noted of it is not the journal: it was cut, or is an old copy."""
+    def _require_whole_journal(self) -> None:
+        """Refuse a journal that ends before what was noted of it: it was cut, or is an old copy."""
         noted = None if self.notes is None else self.notes.noted()
         if noted is None:
             self.doubt = NO_NOTE.format(last=self.ledger.last) if self.notes is not None and self.ledger.begun else ""
             return
-        if not had_record(self.journal, *noted):
+        if not has_record_with_id(self.journal, *noted):
             raise explain_cut(self.journal.location, self.ledger.last, noted)
 
-    def look(self, *, reading: bool = False) -> Look:
-        """Take in what others did and finish what is unfinished, inside the lock; returns what was found.
+    def look(self, *, reading: bool = False) -> Inspection:
+        """Record drift of the client and finish what is unfinished, inside the lock; return what was found.
 
-        With `reading`, a change that cannot be finished is told instead of raised.
+        With `reading`, a change that cannot be finished is reported instead of raised.
         """
         ledger = self.ledger
         ledger.refresh()
@@ -229,31 +235,30 @@ class Engine:
         found = self._read() if ledger.holes else self.adapter.read(ledger.state)
         known = ledger.state
         if self.leftovers is not None and not unfinished and not self.journal.readonly:
-            self._swept(self.leftovers)
+            self._sweep_leftovers(self.leftovers)
         if found is not self._calm_reading or known is not self._calm.actual or unfinished or ledger.holes:
-            compared = self._compared(found, unfinished)
+            compared = self._compare_reading(found, unfinished)
             return compared if unfinished else self.carry(compared)
         return self.carry(self._calm)
 
-    def _compared(self, found: Reading, unfinished: str) -> Look:
-        """What a reading says beside what the journal says."""
+    def _compare_reading(self, found: Reading, unfinished: str) -> Inspection:
         ledger = self.ledger
         known = ledger.state
         state, broken, strange, notes = found
         if state is known and not broken and not strange and not unfinished and not ledger.holes:
-            self._calm, self._calm_reading = Look((), (), known, notes=notes), found
+            self._calm, self._calm_reading = Inspection((), (), known, notes=notes), found
             return self._calm
-        writes = () if found.state is known else writes_between(known, found.state)
+        writes = () if found.state is known else list_writes_between(known, found.state)
         gone = (SlotChange(slot, held, ABSENT) for slot, held in ledger.holes.items())
         drift = (*(SlotChange(write.slot, write.before, write.after) for write in writes), *gone)
-        return Look(drift, found.broken, found.state, found.strange, unfinished, found.notes)
+        return Inspection(drift, found.broken, found.state, found.strange, unfinished, found.notes)
 
-    def rendered(self, before: State, after: State) -> tuple[FileChange, ...] | Unsayable:
-        """Which files change, and how, when what was read becomes another; none for an adapter without files."""
+    def render_changes(self, before: State, after: State) -> tuple[FileChange, ...] | NotExpressible:
+        """Return which files change, and how, when what was read becomes another; none without files."""
         return () if self.files is None else self.files.render(before, after)
 
     def effect_of(self, slots: Iterable[Slot]) -> tuple[str, ...]:
-        """When whoever loads the harness notices a change of some slots; nothing where that is not known."""
+        """Return when a change of some slots is noticed by whatever loads the harness; empty if not known."""
         adapter = self.effects
         return () if adapter is None else tuple(sorted({adapter.effect(slot) for slot in slots}))
 
@@ -264,9 +269,9 @@ class Engine:
     def make(
         self, draft: Draft, writes: Sequence[Write], real: tuple[State, State], changes: Sequence[FileChange]
     ) -> Record:
-        """Announce, change the real things, settle; files are changed without an interrupt in between.
+        """Announce, change the real things, commit; files are changed without an interrupt in between.
 
-        `real` is what is there and what is to be there: the journal's states, but where others changed something.
+        `real` is what is there and what is to be there: the journal's states, except where others changed something.
         """
         before, after = real
         if self.live is not None:
@@ -276,9 +281,9 @@ class Engine:
             if drifted:
                 self.adapter.read(self.ledger.state)
         elif self.files is not None:
-            demand_unchanged(self.files.place, changes)
-            with undisturbed():
-                entry = self.ledger.announce(with_images(draft, changes))
+            require_unchanged(self.files.place, changes)
+            with defer_sigint():
+                entry = self.ledger.announce(attach_images(draft, changes))
                 failpoint("change.announced")
                 self._change_files(self.files, entry, writes, changes)
         else:
@@ -286,19 +291,19 @@ class Engine:
         if self.resources is not None:
             self.resources.hold(after)
         with suppress(JournalError):  # the change is made, whatever becomes of what only saves work later
-            if self.ledger.checkpoint_due():
+            if self.ledger.is_checkpoint_due():
                 self.ledger.checkpoint()
-            self._conceal()
+            self._forget_copies()
         self.note()
         return entry
 
     def _change_files(
         self, adapter: FileAdapter, entry: Record, writes: Sequence[Write], changes: Sequence[FileChange]
     ) -> None:
-        writing = Writing(adapter.place, self.journal)
+        writing = FileTransaction(adapter.place, self.journal)
         try:
             writing.run(changes)
-            writing.look_again()
+            writing.require_untouched()
         except LostLock:
             raise
         except TakebackError as fault:
@@ -307,7 +312,7 @@ class Engine:
         try:
             self.ledger.commit(writes)
         except JournalError as fault:
-            if not self._uncommitted(entry):
+            if not self._is_uncommitted(entry):
                 raise HarnessError(
                     f"{fault.message}; the files are changed, but whether the journal says so is not known",
                     hint="the change is announced: the next command finds out, and finishes it",
@@ -317,24 +322,24 @@ class Engine:
         with suppress(HarnessError):  # what is not let go now is swept later
             writing.settle()
 
-    def _uncommitted(self, entry: Record) -> bool:
-        """Whether the journal can be read and surely does not say that a change is done."""
+    def _is_uncommitted(self, entry: Record) -> bool:
+        """Return whether the journal can be read and surely does not say that a change is done."""
         try:
             head = self.journal.head()
         except TakebackError:
             return False
         return head is not None and head.digest == entry.digest
 
-    def _give_up(self, writing: Writing, fault: TakebackError) -> None:
+    def _give_up(self, writing: FileTransaction, fault: TakebackError) -> None:
         """Put back what was already changed and say so; if that fails too, recovery will finish the change."""
-        fence(self.journal)
+        require_lock_held(self.journal)
         try:
             writing.roll_back()
-            left = writing.what_is_left()
+            left = writing.inspect_leftovers()
         except LostLock:
             raise
         except TakebackError as second:
-            fence(self.journal)
+            require_lock_held(self.journal)
             raise HarnessError(
                 f"{fault.message}; putting things back failed as well ({second.message})", hint=FINISHED_LATER
             ) from fault
@@ -356,33 +361,33 @@ class Engine:
         if record is None:
             return Recovered(None)
         failpoint("recovery.begun")
-        writes = writes_of(self.journal, record)
+        writes = load_record_writes(self.journal, record)
         kept: tuple[str, ...] = ()
         if self.files is not None:
-            changes = changes_of(self.journal, record)
+            changes = load_file_changes(self.journal, record)
             if changes is None:
                 changes = self._changes_from_states(self.files, record)
-            if changes and not begun(self.files.place, changes):
+            if changes and not has_begun(self.files.place, changes):
                 self.ledger.abort("the process that announced it died before it changed anything")
                 self.note()
                 return Recovered(record, given_up=True)
-            kept = finish(self.files.place, self.journal, changes)
+            kept = complete_changes(self.files.place, self.journal, changes)
         failpoint("recovery.written")
         self.ledger.commit(writes)
         self.note()
         return Recovered(record, kept)
 
     def _changes_from_states(self, adapter: FileAdapter, record: Record) -> tuple[FileChange, ...]:
-        """What a record without images still has to change: older journals have such."""
+        """Return what a record without images still has to change: older journals have such records."""
         actual = adapter.read(self.ledger.state).state
-        target, _ = bring_forward(actual, self.ledger.state, self.ledger.after(record))
+        target, _ = merge_forward(actual, self.ledger.state, self.ledger.after(record))
         changes = adapter.render(actual, target)
-        if isinstance(changes, Unsayable):
+        if isinstance(changes, NotExpressible):
             raise HarnessError(changes.reason)
         return changes
 
     def note(self) -> None:
-        """Remember, apart from the journal, how far it has come; not while a person has to settle that."""
+        """Remember, apart from the journal, how far it has come; not while a person has to decide about that."""
         if self.notes is not None and not self.doubt:
             self.notes.note(self.ledger.last, self.ledger.head)
 

@@ -1,7 +1,8 @@
-"""A live harness: a state bound to real things, changed only through a journal written ahead.
+"""A live harness: a state bound to real things, changed only through a write-ahead journal.
 
-Every change goes the same way: lock, take in what others did, finish what a crash left, look for drift, decide,
-announce in the journal, change the real things, settle in the journal. Undo, redo and restore are changes too.
+Every change goes the same way: lock, record drift, finish what a crash left, check for drift, decide,
+announce in the journal, change the real things, commit in the journal. Undo, redo and restore are changes
+too.
 """
 
 from __future__ import annotations
@@ -13,19 +14,42 @@ from functools import partial
 from typing import Any, Self
 
 from takeback.harness.adapter import Adapter, Reading
-from takeback.harness.adopting import adopt, adopt_some, layout_changes, looked
-from takeback.harness.applying import Given, Judged, apply_judged, judged, not_now, previewed
-from takeback.harness.discarding import discard, put_back
-from takeback.harness.drift import Footing, refuse_drift
-from takeback.harness.engine import LOCK_SECONDS, Engine, Look
-from takeback.harness.filing import written
-from takeback.harness.forgetting import Forgetting, captured, forget_contents, standing
+from takeback.harness.apply import (
+    Given,
+    Judged,
+    apply_judged,
+    judge_candidate,
+    preview_change,
+    refuse_unless_clean,
+    retry_on_conflict,
+)
+from takeback.harness.drift import (
+    Footing,
+    adopt_drift,
+    adopt_selected_drift,
+    discard_drift,
+    find_formatting_changes,
+    read_and_absorb_client_writes,
+    refuse_drift,
+    undo_discard,
+)
+from takeback.harness.engine import LOCK_SECONDS, Engine, Inspection
+from takeback.harness.entry_log import EntryView, iter_entries
+from takeback.harness.entry_names import (
+    EntryRef,
+    ToggleRequest,
+    build_redo_request,
+    build_undo_request,
+    name_entries,
+    name_entry,
+    resolve_entry,
+    resolve_entry_ref,
+)
+from takeback.harness.file_changes import render_file_changes
+from takeback.harness.forget import Forgetting, collect_forgettable_refs, find_value, forget_contents
 from takeback.harness.images import FileChange
 from takeback.harness.ledger import Ledger
-from takeback.harness.log import EntryView, log
-from takeback.harness.missing import missing_told
-from takeback.harness.naming import EntryLike, name_of, names_of
-from takeback.harness.results import (
+from takeback.harness.outcomes import (
     Adopted,
     Applied,
     Discarded,
@@ -36,10 +60,16 @@ from takeback.harness.results import (
     Status,
     Unchanged,
     UndoOutcome,
+    describe_missing_surfaces,
 )
-from takeback.harness.retrying import tried_again
-from takeback.harness.toggle_requests import ToggleRequest, meant_entry, named_entry, redo_request, undo_request
-from takeback.harness.toggling import ToggleAsk, footing_of, plan_request, put_back_rest, restore, toggle
+from takeback.harness.toggle import (
+    ToggleAsk,
+    find_plan_footing,
+    plan_request,
+    restore,
+    restore_remaining,
+    toggle_entries,
+)
 from takeback.journal import Ref, Store
 from takeback.journal.search import ValuePlace
 from takeback.language import Candidate
@@ -49,7 +79,7 @@ from takeback.undo import Gone, Plan
 from takeback.verify import Verdict, verify
 
 Verifier = Callable[[Candidate], Verdict]
-ToggleReader = Callable[[Ledger, Sequence[EntryLike]], ToggleRequest]
+ToggleReader = Callable[[Ledger, Sequence[EntryRef]], ToggleRequest]
 
 
 class Harness:
@@ -107,8 +137,8 @@ class Harness:
         return f"Harness({self.journal.location}, head {self.ledger.head[:10]})"
 
     def log(self) -> Iterator[EntryView]:
-        """Entries, newest first: what was done, on what evidence, and what became of it."""
-        return log(self)
+        """Yield entries, newest first: what was done, on what evidence, and what became of it."""
+        return iter_entries(self)
 
     @contextmanager
     def session(self, *, clean: bool = False) -> Iterator[State | Refused]:
@@ -119,13 +149,13 @@ class Harness:
         refusal instead of the state where anything is not as the journal says.
         """
         with self._engine.session():
-            look = looked(self._engine)
-            yield (not_now(look) if clean else None) or self.state
+            look = read_and_absorb_client_writes(self._engine)
+            yield (refuse_unless_clean(look) if clean else None) or self.state
 
     held = session
 
     @contextmanager
-    def inspect(self) -> Iterator[Look]:
+    def inspect(self) -> Iterator[Inspection]:
         """Hold the journal's lock and what is there, read once; nothing is taken in, not even what a client wrote."""
         with self._engine.session():
             yield self._engine.look(reading=True)
@@ -147,11 +177,11 @@ class Harness:
         or the change is refused. A candidate may be given as the JSON it is written in, as an `Admitted`, or as what
         the oracle answered. `check` is what else was asked before it is made, for the record.
         """
-        found = judged(candidate, self.adapter, self._verifier, evidence, force=force)
+        found = judge_candidate(candidate, self.adapter, self._verifier, evidence, force=force)
         if isinstance(found, Refused):
             return found
-        about = {"note": note, **_made_by(by), **({"check": dict(check)} if check else {})}
-        return tried_again(lambda: self._apply(found, about, allow_ties=allow_ties), self._engine.look_anew)
+        about = {"note": note, **_describe_author(by), **({"check": dict(check)} if check else {})}
+        return retry_on_conflict(lambda: self._apply(found, about, allow_ties=allow_ties), self._engine.look_anew)
 
     def _apply(self, found: Judged, said: dict[str, Any], *, allow_ties: bool) -> Applied | Refused:
         with self._engine.locked():
@@ -160,61 +190,63 @@ class Harness:
     def preview(
         self, candidate: Given, *, force: bool = False, allow_ties: bool = True, evidence: Verdict | None = None
     ) -> Preview | Refused:
-        """What `apply` would do, without doing it; also where it would be refused for what others changed there."""
-        found = judged(candidate, self.adapter, self._verifier, evidence, force=force)
+        """Return what `apply` would do, without doing it; also where drift would make it refuse."""
+        found = judge_candidate(candidate, self.adapter, self._verifier, evidence, force=force)
         if isinstance(found, Refused):
             return found
         with self._engine.locked():
-            return previewed(self._engine, found, allow_ties=allow_ties)
+            return preview_change(self._engine, found, allow_ties=allow_ties)
 
     def plan(self, request: ToggleAsk, *, cascade: bool = False, strict: bool = False) -> PlanOutcome:
-        """What a request would do, without doing it; with `strict` refused where later writes would be kept."""
+        """Return what a request would do, without doing it; `strict` refuses where later writes would be kept."""
         return self._plan(lambda ledger, _: request(ledger), (), cascade, strict)
 
-    def _plan(self, ask: ToggleReader, entries: tuple[EntryLike, ...], cascade: bool, strict: bool) -> PlanOutcome:
+    def _plan(self, ask: ToggleReader, entries: tuple[EntryRef, ...], cascade: bool, strict: bool) -> PlanOutcome:
         engine = self._engine
         with engine.locked():
-            looked(engine)
+            read_and_absorb_client_writes(engine)
             off, on, _ = ask(engine.ledger, entries)
             return plan_request(engine, off, on, cascade=cascade, strict=strict)
 
-    def plan_undo(self, *entries: EntryLike, cascade: bool = False, strict: bool = False) -> PlanOutcome:
-        """What taking entries back would do; the plan's token binds a later `undo` to it."""
-        return self._plan(undo_request, entries, cascade, strict)
+    def plan_undo(self, *entries: EntryRef, cascade: bool = False, strict: bool = False) -> PlanOutcome:
+        """Return what taking entries back would do; the plan's token binds a later `undo` to it."""
+        return self._plan(build_undo_request, entries, cascade, strict)
 
     def undo(
-        self, *entries: EntryLike, token: str | None = None, cascade: bool = False, strict: bool = False, by: str = ""
+        self, *entries: EntryRef, token: str | None = None, cascade: bool = False, strict: bool = False, by: str = ""
     ) -> UndoOutcome:
         """Take entries back; taking back an undo brings back what it took, taking back a discard what was there.
 
-        Without names, the newest change that is live. What later entries have written since is kept, and said; with
-        `strict` that is refused.
+        Without names, the newest change that is live. What later entries have written since is kept, and reported;
+        with `strict` that is refused.
         """
-        engine, names = self._engine, names_of(entries)
+        engine, names = self._engine, name_entries(entries)
 
         def make() -> UndoOutcome:
             with engine.locked():
                 meant = entries
                 if len(entries) == 1:
                     engine.ledger.refresh()
-                    record = meant_entry(engine.ledger, entries[0])
+                    record = resolve_entry_ref(engine.ledger, entries[0])
                     if record.kind == "discard":
-                        return put_back(engine, record, _made_by(by))
+                        return undo_discard(engine, record, _describe_author(by))
                     meant = (record,)
-                request = partial(undo_request, entries=meant, asked=names)
-                return toggle(engine, "undo", request, token, _made_by(by), cascade=cascade, strict=strict)
+                request = partial(build_undo_request, entries=meant, asked=names)
+                return toggle_entries(
+                    engine, "undo", request, token, _describe_author(by), cascade=cascade, strict=strict
+                )
 
-        return tried_again(make, engine.look_anew)
+        return retry_on_conflict(make, engine.look_anew)
 
     def redo(
-        self, *entries: EntryLike, token: str | None = None, cascade: bool = False, strict: bool = False, by: str = ""
+        self, *entries: EntryRef, token: str | None = None, cascade: bool = False, strict: bool = False, by: str = ""
     ) -> UndoOutcome:
         """Bring back entries that were taken back; without names, those of the last undo in force."""
-        request = partial(redo_request, names=names_of(entries))
+        request = partial(build_redo_request, names=name_entries(entries))
         return self._toggle("redo", request, token, cascade=cascade, strict=strict, by=by)
 
     def restore(
-        self, to: EntryLike, *, token: str | None = None, strict: bool = False, by: str = ""
+        self, to: EntryRef, *, token: str | None = None, strict: bool = False, by: str = ""
     ) -> UndoOutcome | Unchanged:
         """Go back, or forward, to how things were right after an entry, or at a time (ISO 8601).
 
@@ -223,9 +255,9 @@ class Harness:
 
         def make() -> UndoOutcome | Unchanged:
             with self._engine.locked():
-                return restore(self._engine, name_of(to), token, _made_by(by), strict=strict)
+                return restore(self._engine, name_entry(to), token, _describe_author(by), strict=strict)
 
-        return tried_again(make, self._engine.look_anew)
+        return retry_on_conflict(make, self._engine.look_anew)
 
     def adopt(
         self,
@@ -241,29 +273,29 @@ class Harness:
         `origin` says more of where they come from, for the record: session, tool, prompt. With `paths` or `slots`,
         only those in these files or at these slots are taken in.
         """
-        about = {"note": note, **_made_by(by), **({"origin": dict(origin)} if origin else {})}
+        about = {"note": note, **_describe_author(by), **({"origin": dict(origin)} if origin else {})}
         with self._engine.locked():
             look = self._engine.look()
             if paths or slots:
-                return adopt_some(self._engine, look, about, paths, slots)
-            adopted = adopt(self._engine, look, about)
-            return not_now(look) if adopted is None and look.broken else adopted
+                return adopt_selected_drift(self._engine, look, about, paths, slots)
+            adopted = adopt_drift(self._engine, look, about)
+            return refuse_unless_clean(look) if adopted is None and look.broken else adopted
 
     def effect_of(self, plan: Plan) -> tuple[str, ...]:
-        """When whoever loads the harness would notice what a plan changes."""
+        """Return when what a plan changes would be noticed by whatever loads the harness."""
         return self._engine.effect_of(change.slot for change in plan.changes)
 
     def files_of(self, plan: Plan) -> Sequence[FileChange] | Refused:
-        """What a plan would do to each file, byte for byte; or why it cannot be written."""
+        """Return what a plan would do to each file, byte for byte; or why it cannot be written."""
         with self._engine.locked():
-            footing = footing_of(self._engine, plan)
+            footing = find_plan_footing(self._engine, plan)
             refused = refuse_drift(footing)
-            return refused or written(self._engine, footing.before, footing.after, plan.off, plan.on)
+            return refused or render_file_changes(self._engine, footing.before, footing.after, plan.off, plan.on)
 
     def drift_beside(self, plan: Plan) -> Footing:
-        """What was changed outside Takeback where a plan writes, which stands in its way, and elsewhere."""
+        """Return the drift where a plan writes, which blocks it, and the drift elsewhere."""
         with self._engine.locked():
-            return footing_of(self._engine, plan)
+            return find_plan_footing(self._engine, plan)
 
     def discard(
         self, paths: Sequence[str] = (), note: str = "", *, slots: Collection[Slot] = (), by: str = ""
@@ -273,35 +305,35 @@ class Harness:
         With `slots` only what was changed there is put back. What was in the files is kept with the entry, and comes
         back when that is undone; also where it cannot be read.
         """
-        about = {"note": note, **_made_by(by)}
-        return tried_again(lambda: discard(self._engine, paths, about, slots), self._engine.look_anew)
+        about = {"note": note, **_describe_author(by)}
+        return retry_on_conflict(lambda: discard_drift(self._engine, paths, about, slots), self._engine.look_anew)
 
-    def salvage(self, *entries: EntryLike, by: str = "") -> Adopted | UndoOutcome:
-        """Where an undo's witness is gone, put back what is left of it, as a change of its own.
+    def salvage(self, *entries: EntryRef, by: str = "") -> Adopted | UndoOutcome:
+        """Put back what is left of an undo whose witness is gone, as a change of its own.
 
         Where nothing is gone this is an undo.
         """
         with self._engine.session():
             self._engine.look()
             outcome = self.undo(*entries, by=by)
-            names = names_of(entries)
+            names = name_entries(entries)
             if not isinstance(outcome, Gone) or not outcome.left:
                 return outcome
-            about = {"note": f"what was left of undoing {', '.join(names)}", **_made_by(by)}
-            return put_back_rest(self._engine, outcome, about)
+            about = {"note": f"what was left of undoing {', '.join(names)}", **_describe_author(by)}
+            return restore_remaining(self._engine, outcome, about)
 
-    def forget(self, *entries: EntryLike, dry: bool = False) -> Forgetting:
+    def forget(self, *entries: EntryRef, dry: bool = False) -> Forgetting:
         """Delete what entries captured, permanently; with `dry`, only say how much. They stay in the log."""
         with self._engine.locked():
             self._engine.look()
-            records = [named_entry(self.ledger, name) for name in names_of(entries)]
-            return self._forget((), captured(self.journal, records), dry=dry)
+            records = [resolve_entry(self.ledger, name) for name in name_entries(entries)]
+            return self._forget((), collect_forgettable_refs(self.journal, records), dry=dry)
 
     def forget_value(self, value: str | bytes, *, dry: bool = False) -> Forgetting:
-        """Delete every content in which a value stands, permanently; with `dry`, only say where it stands."""
+        """Delete every content that holds a value, permanently; with `dry`, only report where it occurs."""
         with self._engine.locked():
             self._engine.look()
-            return self._forget(*standing(self.ledger, value), dry=dry)
+            return self._forget(*find_value(self.ledger, value), dry=dry)
 
     def _forget(self, places: tuple[ValuePlace, ...], refs: set[Ref], *, dry: bool) -> Forgetting:
         found = forget_contents(self.ledger, lambda known: self.adapter.read(known).state, places, refs, dry=dry)
@@ -317,7 +349,7 @@ class Harness:
             return replace(told, swept=self._engine.sweep())
 
     def status(self) -> Status:
-        """How things stand; changes nothing but what recovery must finish."""
+        """Return the status; changes nothing but what recovery must finish."""
         with self._engine.locked():
             look = self._engine.look(reading=True)
             live, undone, aborted = self.ledger.tally()
@@ -331,10 +363,10 @@ class Harness:
                 self.ledger.pending,
                 look.drift,
                 left,
-                (*unfinished, *look.strange, *held, *missing_told(self.ledger.missing)),
+                (*unfinished, *look.strange, *held, *describe_missing_surfaces(self.ledger.missing)),
                 aborted,
                 look.broken,
-                tuple(image.path for image in layout_changes(self._engine, look)) if not look.drift else (),
+                tuple(image.path for image in find_formatting_changes(self._engine, look)) if not look.drift else (),
                 look.notes,
             )
 
@@ -343,11 +375,12 @@ class Harness:
     ) -> UndoOutcome:
         def make() -> UndoOutcome:
             with self._engine.locked():
-                return toggle(self._engine, kind, ask, token, _made_by(by), cascade=cascade, strict=strict)
+                return toggle_entries(
+                    self._engine, kind, ask, token, _describe_author(by), cascade=cascade, strict=strict
+                )
 
-        return tried_again(make, self._engine.look_anew)
+        return retry_on_conflict(make, self._engine.look_anew)
 
 
-def _made_by(who: str) -> dict[str, Any]:
-    """Who made an entry, where that was said."""
+def _describe_author(who: str) -> dict[str, Any]:
     return {"by": who} if who else {}

@@ -13,14 +13,13 @@ from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from takeback.journal import Draft, Leaf, Record, Ref, Store, Stored
-from takeback.journal.content import FORGOTTEN
-from takeback.journal.encoding import trusting
+from takeback.journal.content import FORGOTTEN, guard_against_corruption
 from takeback.journal.store import contents_near
-from takeback.state.slots import slot_key
+from takeback.state.slots import format_slot_key
 
 FILE_KEY: Final = "@file"
 """First name of the index key under which a record is found by a file it changed."""
-LINKS_KEY: Final = slot_key(("@link",))
+LINKS_KEY: Final = format_slot_key(("@link",))
 """The index key under which records are found that say of anything that it was or is a link."""
 IMAGES: Final = "images"
 """In a payload, the files that a record keeps images of; their bytes are contents under the next two names."""
@@ -84,8 +83,8 @@ class KeptImage:
     after: Image | None
 
 
-def same_file(one: Image | Unknown | None, two: Image | None) -> bool:
-    """Whether two images hold the same; permission bits are compared only where both are otherwise the same."""
+def is_same_file(one: Image | Unknown | None, two: Image | None) -> bool:
+    """Return whether two images hold the same; permission bits count only where all else is the same."""
     if isinstance(one, FileImage) and isinstance(two, FileImage):
         return one.content == two.content
     if isinstance(one, LinkImage) and isinstance(two, LinkImage):
@@ -93,36 +92,36 @@ def same_file(one: Image | Unknown | None, two: Image | None) -> bool:
     return type(one) is type(two)
 
 
-def with_images(draft: Draft, images: Sequence[FileChange | KeptImage]) -> Draft:
-    """A draft that also keeps images and is found by their files."""
+def attach_images(draft: Draft, images: Sequence[FileChange | KeptImage]) -> Draft:
+    """Return a draft that also keeps images and is indexed by their files."""
     if not images:
         return draft
     touches: Any = draft.payload.get("touches", [])
-    keys = [file_key(image.path) for image in images]
+    keys = [make_file_key(image.path) for image in images]
     keys += (
         [LINKS_KEY] if any(isinstance(side, LinkImage) for one in images for side in (one.before, one.after)) else []
     )
-    rows = [[image.path, _form(image.before), _form(image.after)] for image in images]
+    rows = [[image.path, _encode_form(image.before), _encode_form(image.after)] for image in images]
     payload = {**draft.payload, "touches": [*touches, *keys], IMAGES: rows}
     sides = {
-        BEFORE: [_bytes(one.path, one.before) for one in images],
-        AFTER: [_bytes(i.path, i.after) for i in images],
+        BEFORE: [_image_to_leaf(one.path, one.before) for one in images],
+        AFTER: [_image_to_leaf(i.path, i.after) for i in images],
     }
     return replace(draft, payload=payload, contents={**draft.contents, **sides})
 
 
-def images_of(store: Store, record: Record) -> tuple[KeptImage, ...] | None:
-    """The images a record keeps; None if it has none, or any of them was forgotten."""
-    found = tuple(_images(store, record))
+def load_images(store: Store, record: Record) -> tuple[KeptImage, ...] | None:
+    """Return the images a record keeps; None if it has none, or any of them was forgotten."""
+    found = tuple(_iter_images(store, record))
     return None if not found or None in found else tuple(image for image in found if image is not None)
 
 
-def _images(
+def _iter_images(
     store: Store, record: Record, only: str | None = None, near: Sequence[bytes] = ()
 ) -> Iterator[KeptImage | None]:
-    """Every image of a record or those of one file, None for one that was forgotten; see `contents_near`."""
+    """Yield every image of a record or those of one file, None for one that was forgotten."""
     rows: Any = record.payload.get(IMAGES, ())
-    with trusting(f"record {record.seq}", seq=record.seq):
+    with guard_against_corruption(f"record {record.seq}", seq=record.seq):
         befores, afters = record.refs(BEFORE), record.refs(AFTER)
         if not len(rows) == len(befores) == len(afters):
             raise ValueError("images without contents")
@@ -135,23 +134,23 @@ def _images(
             if not all(known):
                 yield None
                 continue
-            yield KeptImage(path, _image(old, before, held), _image_after(new, after, held))
+            yield KeptImage(path, _decode_image(old, before, held), _decode_image_after(new, after, held))
 
 
 def paths_of(record: Record) -> Iterator[str]:
     """Yield the paths of the images that a record keeps; reads no bytes."""
     rows: Any = record.payload.get(IMAGES, ())
-    with trusting(f"record {record.seq}", seq=record.seq):
+    with guard_against_corruption(f"record {record.seq}", seq=record.seq):
         yield from (str(row[0]) for row in rows)
 
 
 def images_with_links(store: Store, record: Record) -> Iterator[KeptImage]:
     """Yield the images of a record's files that were links before or after it; other files are not read."""
     rows: Any = record.payload.get(IMAGES, ())
-    with trusting(f"record {record.seq}", seq=record.seq):
+    with guard_against_corruption(f"record {record.seq}", seq=record.seq):
         linked = [path for path, *forms in rows if any(form is not None and form[0] == "l" for form in forms)]
     for path in dict.fromkeys(linked):
-        yield from (image for image in _images(store, record, path) if image is not None)
+        yield from (image for image in _iter_images(store, record, path) if image is not None)
 
 
 class _ImagePlaces:
@@ -177,16 +176,16 @@ class _ImagePlaces:
 _PLACES: Final = _ImagePlaces()
 
 
-def image_refs(record: Record, paths: Container[str]) -> Iterator[Ref]:
-    """The contents in which a record keeps the bytes of some files."""
+def iter_image_refs(record: Record, paths: Container[str]) -> Iterator[Ref]:
+    """Yield the contents in which a record keeps the bytes of some files."""
     rows: Any = record.payload.get(IMAGES, ())
     for name in (BEFORE, AFTER):
         yield from (ref for row, ref in zip(rows, record.refs(name), strict=False) if ref and row[0] in paths)
 
 
-def changes_of(store: Store, record: Record) -> tuple[FileChange, ...] | None:
-    """The images of a record of which every one before is known."""
-    kept = images_of(store, record)
+def load_file_changes(store: Store, record: Record) -> tuple[FileChange, ...] | None:
+    """Return the images of a record as changes; None unless every image before is known."""
+    kept = load_images(store, record)
     if kept is None:
         return None
     return tuple(
@@ -194,62 +193,58 @@ def changes_of(store: Store, record: Record) -> tuple[FileChange, ...] | None:
     )
 
 
-def images_at(store: Store, path: str) -> Iterator[tuple[Record, KeptImage]]:
-    """What records say of one file, newest first."""
-    for number in dict.fromkeys(reversed(store.touching(file_key(path)))):
+def iter_images_at(store: Store, path: str) -> Iterator[tuple[Record, KeptImage]]:
+    """Yield what records say of one file, newest first."""
+    for number in dict.fromkeys(reversed(store.touching(make_file_key(path)))):
         record = store.get(number)
-        for image in reversed(tuple(_images(store, record, path))):
+        for image in reversed(tuple(_iter_images(store, record, path))):
             if image is not None:
                 yield record, image
 
 
-def modes_at(store: Store, path: str) -> Iterator[tuple[Record, int | None]]:
+def iter_modes_at(store: Store, path: str) -> Iterator[tuple[Record, int | None]]:
     """Yield the permission bits that records left one file with, newest first, None where no file; reads no bytes."""
-    for number in dict.fromkeys(reversed(store.touching(file_key(path)))):
+    for number in dict.fromkeys(reversed(store.touching(make_file_key(path)))):
         record = store.get(number)
         rows: Any = record.payload.get(IMAGES, ())
-        with trusting(f"record {record.seq}", seq=record.seq):
+        with guard_against_corruption(f"record {record.seq}", seq=record.seq):
             forms = [rows[at][2] for at in _PLACES.of(record, rows).get(path, ())]
             modes = [form[1] if form is not None and form[0] == "f" else None for form in forms]
         yield from ((record, mode) for mode in reversed(modes))
 
 
-def recorded_links(store: Store) -> Iterator[str]:
+def list_recorded_links(store: Store) -> Iterator[str]:
     """Yield the paths of which any record says that a link stood there; reads no bytes."""
     seen: set[str] = set()
     for number in dict.fromkeys(store.touching(LINKS_KEY)):
         record = store.get(number)
         rows: Any = record.payload.get(IMAGES, ())
-        with trusting(f"record {record.seq}", seq=record.seq):
+        with guard_against_corruption(f"record {record.seq}", seq=record.seq):
             paths = [path for path, *forms in rows if any(form and form[0] == "l" for form in forms)]
         yield from (path for path in paths if path not in seen)
         seen.update(paths)
 
 
-def image_in(
+def load_image(
     store: Store, record: Record, path: str, near: Sequence[Image | None] = ()
 ) -> KeptImage | Unknown | None:
-    """Return what a record says of one file: None if nothing, UNKNOWN if it was forgotten.
-
-    Bytes that are the same as those of a `near` image are not held twice.
-    """
-    found = tuple(_images(store, record, path, [one.content for one in near if isinstance(one, FileImage)]))
+    """Return what a record says of one file: None if nothing, UNKNOWN if it was forgotten."""
+    found = tuple(_iter_images(store, record, path, [one.content for one in near if isinstance(one, FileImage)]))
     return next((image for image in found if image is not None), UNKNOWN) if found else None
 
 
-def touching_files(draft: Draft, paths: Iterable[str]) -> Draft:
-    """A draft that is also found by some files, whether it changes them or not."""
+def index_files(draft: Draft, paths: Iterable[str]) -> Draft:
+    """Return a draft that is also indexed by some files, whether it changes them or not."""
     touches: Any = draft.payload.get("touches", [])
-    return replace(draft, payload={**draft.payload, "touches": [*touches, *(file_key(path) for path in paths)]})
+    return replace(draft, payload={**draft.payload, "touches": [*touches, *(make_file_key(path) for path in paths)]})
 
 
-def file_key(path: str) -> str:
-    """The index key of a file."""
-    return slot_key((FILE_KEY, path))
+def make_file_key(path: str) -> str:
+    """Return the index key of a file."""
+    return format_slot_key((FILE_KEY, path))
 
 
-def _form(image: Image | Unknown | None) -> Any:
-    """What kind of thing an image is of, and its permission bits."""
+def _encode_form(image: Image | Unknown | None) -> Any:
     if image is None or isinstance(image, Unknown):
         return None if image is None else "?"
     if isinstance(image, LinkImage):
@@ -257,17 +252,17 @@ def _form(image: Image | Unknown | None) -> Any:
     return ["d" if isinstance(image, DirectoryImage) else "f", image.mode]
 
 
-def _bytes(path: str, image: Image | Unknown | None) -> Leaf | None:
+def _image_to_leaf(path: str, image: Image | Unknown | None) -> Leaf | None:
     if isinstance(image, LinkImage):
         return Leaf(os.fsencode(image.target), f"link {path}")
     return Leaf(image.content, f"file {path}") if isinstance(image, FileImage) else None
 
 
-def _image(form: Any, ref: Ref | None, held: Mapping[Ref, Stored | None]) -> Image | Unknown | None:
-    return UNKNOWN if form == "?" else _image_after(form, ref, held)
+def _decode_image(form: Any, ref: Ref | None, held: Mapping[Ref, Stored | None]) -> Image | Unknown | None:
+    return UNKNOWN if form == "?" else _decode_image_after(form, ref, held)
 
 
-def _image_after(form: Any, ref: Ref | None, held: Mapping[Ref, Stored | None]) -> Image | None:
+def _decode_image_after(form: Any, ref: Ref | None, held: Mapping[Ref, Stored | None]) -> Image | None:
     if form is None:
         return None
     kind, mode = form

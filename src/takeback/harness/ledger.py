@@ -1,33 +1,100 @@
-"""A journal read as the life of one harness: which state it should be in, which entries are live, what is open.
+"""A journal read as the life of one harness: its state, which entries are live, and what is pending.
 
 Follows the journal forward, so that changes by other processes are taken in one by one. Opening starts from
-the last checkpoint; the index of slots is fetched from the journal when an undo asks for it. Where a value that is
-still in place was forgotten, the state has a hole, which is filled from what is really there and never recorded.
+the last checkpoint; the index of slots is read from the journal when an undo needs it. Where a value that is
+still in use was forgotten, the state has a missing value, which is filled from what is really there and never
+recorded.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from enum import StrEnum
 from itertools import chain, islice
-from typing import Any
+from typing import Any, Final
 
 from takeback.errors import KEYS_HINT, HarnessError, JournalCorruptError, JournalError, MissingKeysError
-from takeback.harness.codec import many_writes, writes_of
-from takeback.harness.fate import CHANGES, TOGGLES, Fate, was_admitted
-from takeback.harness.holes import all_holes, edited_hole, filling, hole_of, value_in, without_holes
-from takeback.harness.images import KeptImage, with_images
-from takeback.harness.missing import demand_installed, installed
-from takeback.harness.stored_index import StoredIndex
-from takeback.journal import ENTRY_KINDS, ROOT, Draft, Record, Ref, Store, Stored, leaf
-from takeback.journal.counted import told
-from takeback.journal.encoding import trusting
-from takeback.journal.packing import KnownRefs, Packer, Unpacker, inside_refs
-from takeback.journal.store import keyless_of, mutex_of
-from takeback.journal.upgrade import runs
+from takeback.harness.images import KeptImage, attach_images
+from takeback.harness.missing_values import (
+    collect_missing_values,
+    fill_from_actual,
+    make_missing_value,
+    read_stored_value,
+    remove_missing_values,
+    update_missing_value,
+)
+from takeback.harness.outcomes import require_installed, skip_uninstalled
+from takeback.harness.records import load_record_writes, load_writes, make_claim_key, make_shared_key
+from takeback.journal import ENTRY_KINDS, ROOT, Draft, Record, Ref, Store, Stored, make_leaf
+from takeback.journal.content import guard_against_corruption
+from takeback.journal.packer import KnownRefs, Packer, Unpacker, collect_inside_refs
+from takeback.journal.store import get_mutex, keyless_of
+from takeback.journal.upgrade import group_runs
+from takeback.progress import report_progress
 from takeback.state import ABSENT, State
 from takeback.state.parts import is_part
-from takeback.state.slots import Slot, get_slot, put_slots
+from takeback.state.slots import Slot, format_slot_key, get_slot, put_slots
 from takeback.undo import History, Index, Write
+
+CHANGES: Final = frozenset({"apply", "adopt", "salvage"})
+TOGGLES: Final = frozenset({"undo", "redo", "restore"})
+
+
+class EntryStatus(StrEnum):
+    """What became of an entry."""
+
+    LIVE = "live"
+    UNDONE = "undone"
+    DONE = "done"
+    """It took entries back or brought them back; what it did is said by those."""
+    ABORTED = "aborted"
+    """It was given up while it was made; nothing of it is left."""
+    PENDING = "pending"
+
+
+def has_admitted_recovery(record: Record) -> bool:
+    """Return whether an entry was made with a recovery that was admitted."""
+    return record.kind == "apply" and not record.payload.get("forced") and "candidate" in record.contents
+
+
+AHEAD = 256
+
+
+class StoredIndex:
+    """Tells from the journal's index of touched slots which entries wrote what."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+
+    def at(self, slot: Slot) -> tuple[int, ...]:
+        """Return the entries that wrote one slot, one for each time they did."""
+        return self._store.touching(format_slot_key(slot))
+
+    def below(self, slot: Slot) -> tuple[int, ...]:
+        """Return the entries that wrote a slot beneath one."""
+        return self._store.touching(format_slot_key(slot), below=True)
+
+    def list_claims(self, surface: str, claim: str) -> tuple[int, ...]:
+        """Return the entries that claim something exclusive."""
+        return self._store.touching(make_claim_key(surface, claim))
+
+    def list_shared_parts(self, slot: Slot) -> tuple[int, ...]:
+        """Return the entries that wrote parts of a list that belongs to nobody."""
+        return self._store.touching(make_shared_key(slot))
+
+    def entry(self, number: int) -> tuple[Write, ...]:
+        """Return the writes of one entry; values before are read only of parts, whose history needs them."""
+        return self.entries((number,))[number]
+
+    def entries(self, numbers: Sequence[int]) -> dict[int, tuple[Write, ...]]:
+        """Return the writes of several entries, read together."""
+        found: dict[int, tuple[Write, ...]] = {}
+        for start in range(0, len(numbers), AHEAD):
+            chosen = numbers[start : start + AHEAD]
+            writes = load_writes(self._store, self._store.many(chosen), planning=True)
+            found.update(zip(chosen, writes, strict=True))
+        return found
+
 
 MIN_CHECKPOINT = 200
 """Writes after which the state is written down at the earliest; following one costs what a few values do."""
@@ -40,7 +107,7 @@ class Ledger:
 
     def __init__(self, store: Store, *, until: int | None = None) -> None:
         self.store = store
-        self.mutex = mutex_of(store)
+        self.mutex = get_mutex(store)
         """Held by a thread while it follows the journal or adds to it; whoever holds the journal's lock holds it."""
         self.state = State()
         """What the journal says the harness should be; without what is in `holes`."""
@@ -63,13 +130,13 @@ class Ledger:
         self._known: KnownRefs = {}
         self._hidden: dict[Slot, Any] = {}
         self.packer = Packer(self._known, self._hidden)
-        self.history = self._history(set())
+        self.history = self._open_history(set())
         if until is None:
             self._start_at_checkpoint()
         self.refresh()
 
-    def _history(self, undone: set[int]) -> History:
-        """An index that reads from the journal; that of a journal in memory, all of which passes here, is held."""
+    def _open_history(self, undone: set[int]) -> History:
+        """Open an index that reads from the journal; the index of a journal in memory is held instead."""
         if self.store.location == ":memory:" and not self.last:
             return History(self._base, Index(), undone)
         return History(self._base, Index(StoredIndex(self.store)), undone)
@@ -78,7 +145,7 @@ class Ledger:
         """Write the first entry, with the whole state; only in an empty journal."""
         self.history.index.source = None  # what is followed from the first record on is complete
         tree = self.packer.state(state)
-        genesis = with_images(Draft("genesis", about, {"state": tree}), images)
+        genesis = attach_images(Draft("genesis", about, {"state": tree}), images)
         _, settled = self.store.append([genesis, Draft("commit", {"entry": 1})], expect=ROOT)
         self.packer.stored()
         self.state = self._first = state
@@ -91,7 +158,7 @@ class Ledger:
         """Whether there is a first entry."""
         return self.last > 0
 
-    def demand_identity(self, identity: str) -> None:
+    def require_identity(self, identity: str) -> None:
         """Refuse the journal of another workspace."""
         if self.begun and self.identity != identity:
             raise HarnessError(
@@ -105,11 +172,10 @@ class Ledger:
         return self._first
 
     def first_state(self) -> State:
-        """The state at the beginning, with what was forgotten of it standing as forgotten."""
-        return self._stored_state(self.store.get(1), Unpacker(keyless=keyless_of(self.store)))
+        """Return the state at the beginning, with forgotten values as `Forgotten`."""
+        return self._load_state(self.store.get(1), Unpacker(keyless=keyless_of(self.store)))
 
-    def _stored_state(self, record: Record, unpacker: Unpacker) -> State:
-        """The state a record holds, with what was forgotten of it standing as forgotten."""
+    def _load_state(self, record: Record, unpacker: Unpacker) -> State:
         stored = self._held(record, "state")
         if stored is None:
             raise self._explain_no_state(record)
@@ -129,16 +195,15 @@ class Ledger:
         return JournalCorruptError(f"record {record.seq} holds no state", seq=record.seq)
 
     def _held(self, record: Record, name: str) -> Stored | None:
-        """The one content that a record has of a name; None if it has none, or that was forgotten."""
+        """Return the one content that a record has under a name; None if it has none, or that was forgotten."""
         ref = next(iter(record.refs(name)), None)
         return None if ref is None else self.store.content(ref)
 
     def _take_state(self, record: Record) -> None:
-        """Begin with the state a record holds."""
         unpacker = Unpacker(self._known, keyless_of(self.store))
-        state = self._stored_state(record, unpacker)
+        state = self._load_state(record, unpacker)
         self._first = state if record.kind == "genesis" else self._first
-        self.state, self.holes = without_holes(state, unpacker.holes), unpacker.holes
+        self.state, self.holes = remove_missing_values(state, unpacker.holes), unpacker.holes
 
     def _start_at_checkpoint(self) -> None:
         start = self.store.latest("checkpoint")
@@ -148,7 +213,7 @@ class Ledger:
         standing = self._held(start, "standing")
         if standing is None:
             raise JournalCorruptError(f"checkpoint {start.seq} does not say which entries are live", seq=start.seq)
-        with trusting(f"checkpoint {start.seq}", seq=start.seq):
+        with guard_against_corruption(f"checkpoint {start.seq}", seq=start.seq):
             whole = standing.json()
             for first, last in whole["undone"]:
                 self.history.undone.update(range(first, last + 1))
@@ -171,7 +236,7 @@ class Ledger:
         following = chain((first,), following)
         while batch := list(islice(following, BATCH)):
             entries = [record for record in batch if record.kind in CHANGES | TOGGLES]
-            writes = dict(zip((r.seq for r in entries), many_writes(self.store, entries, planning=True), strict=True))
+            writes = dict(zip((r.seq for r in entries), load_writes(self.store, entries, planning=True), strict=True))
             for record in batch:
                 if record.prev != self.head or record.seq != self.last + 1:
                     raise JournalCorruptError(
@@ -180,7 +245,7 @@ class Ledger:
                 self.last, self.head = record.seq, record.digest
                 self._take(record, writes)
             if self._until is not None:
-                told("records replayed", self.last, self._until)
+                report_progress("records replayed", self.last, self._until)
 
     def _take(self, record: Record, writes: dict[int, tuple[Write, ...]]) -> None:
         if record.kind in ENTRY_KINDS:
@@ -195,14 +260,14 @@ class Ledger:
                 self._fold(entry, writes.get(entry.seq) or self._writes(entry))
         elif record.kind == "abort" and self.pending is not None:
             entry, self.pending = self.pending, None
-            self._given_up(entry, writes.get(entry.seq) or self._writes(entry))
+            self._drop_given_up(entry, writes.get(entry.seq) or self._writes(entry))
         elif record.kind == "forget":
             self._forgotten(record)
 
     def _writes(self, entry: Record) -> tuple[Write, ...]:
-        return next(many_writes(self.store, (entry,), planning=True))
+        return next(load_writes(self.store, (entry,), planning=True))
 
-    def _given_up(self, entry: Record, writes: Sequence[Write]) -> None:
+    def _drop_given_up(self, entry: Record, writes: Sequence[Write]) -> None:
         if entry.kind in CHANGES:
             self._changes += 1
             self._aborted += 1
@@ -216,7 +281,7 @@ class Ledger:
         if entry.kind in CHANGES:
             self._changes += 1
             self._index(entry, writes)
-            if was_admitted(entry):
+            if has_admitted_recovery(entry):
                 self.admitted.add(entry.entry)
         else:
             self.history.toggle(entry.off, entry.on)
@@ -226,10 +291,10 @@ class Ledger:
             self.history.add(entry.entry, tuple(writes))
 
     def _put(self, writes: Sequence[Write]) -> None:
-        """Put what was written into the state; what is gone of it, or lies in what is gone, into the holes."""
-        known = list(installed(writes, self.missing))
+        """Put what was written into the state; forgotten values, and writes inside them, become missing values."""
+        known = list(skip_uninstalled(writes, self.missing))
         contents = [(write.slot, write.after) for write in known]
-        if not self.holes and not self._hidden and not all_holes(contents):
+        if not self.holes and not self._hidden and not collect_missing_values(contents):
             for slot in {slot[:-1] for slot, _ in contents if is_part(slot[-1])}:
                 self._known.pop(slot, None)  # what is stored is not what stands there any more
             self.state = put_slots(self.state, contents)
@@ -244,17 +309,17 @@ class Ledger:
                 self._known.pop(whole, None)  # what is stored is not what stands there any more
                 self._inside_hidden = self._inside_hidden or whole in self._hidden
                 if whole in self.holes:
-                    self.holes[whole] = edited_hole(self.holes[whole], slot, write.after)
+                    self.holes[whole] = update_missing_value(self.holes[whole], slot, write.after)
                     continue
             self.state = put_slots(self.state, [(slot, write.after)])
-            new = all_holes([(slot, write.after)])
+            new = collect_missing_values([(slot, write.after)])
             if slot in new and is_part(slot[-1]):
-                new = {whole: hole_of(get_slot(self.state, whole), slot)}
+                new = {whole: make_missing_value(get_slot(self.state, whole), slot)}
             self.holes.update(new)
-            self.state = without_holes(self.state, new)
+            self.state = remove_missing_values(self.state, new)
 
     def _forgotten(self, record: Record) -> None:
-        """What was forgotten is not recorded again where it is still in place, nor planned with from memory."""
+        """Stop recording and planning with values that were forgotten, also where they are still in use."""
         listed: Any = record.payload.get("contents", ())
         gone = set(listed)
         for slot, (value, ref) in tuple(self._known.items()):
@@ -265,26 +330,26 @@ class Ledger:
             if refs & gone and slot not in self.holes:
                 self._hidden[slot] = get_slot(self.state, slot)
         self._first = None
-        self.history = self._history(self.history.undone)
+        self.history = self._open_history(self.history.undone)
 
     def _inside(self) -> dict[Slot, set[Ref]]:
-        """Ids of what stands inside texts and lists of the last checkpoint, by where those stand."""
+        """Return the ids of contents inside texts and lists of the last checkpoint, by slot."""
         last = self.store.latest("checkpoint")
         stored = None if last is None else self._held(last, "state")
         if stored is None:
             return {}
         parts, nodes = stored.opened()
-        with trusting("a stored state"):
-            return inside_refs(nodes, parts)
+        with guard_against_corruption("a stored state"):
+            return collect_inside_refs(nodes, parts)
 
     def fill(self, actual: State) -> None:
-        """Fill holes with what is really there; what is not there, or is no such thing, stays one."""
-        found = [(slot, filling(slot, gone, actual)) for slot, gone in self.holes.items()]
+        """Fill missing values with what is really there; what is not there, or does not fit, stays missing."""
+        found = [(slot, fill_from_actual(slot, gone, actual)) for slot, gone in self.holes.items()]
         filled = [(slot, content) for slot, content in found if content is not ABSENT]
         self.state = put_slots(self.state, filled)
         for slot, content in filled:
             del self.holes[slot]
-            self._hidden[slot] = value_in(content)
+            self._hidden[slot] = read_stored_value(content)
 
     def announce(self, draft: Draft) -> Record:
         """Write a change down ahead of making it."""
@@ -305,10 +370,10 @@ class Ledger:
     def abort(self, reason: str) -> None:
         """Say that the announced change was given up and nothing of it is left."""
         record = self._pending()
-        draft = Draft("abort", {"entry": record.number}, {"reason": leaf(reason, "reason")})
+        draft = Draft("abort", {"entry": record.number}, {"reason": make_leaf(reason, "reason")})
         (settled,) = self.store.append([draft], expect=self.head)
         self.pending, self.last, self.head = None, settled.seq, settled.digest
-        self._given_up(record, writes_of(self.store, record))
+        self._drop_given_up(record, load_record_writes(self.store, record))
 
     def record(self, draft: Draft, writes: Sequence[Write]) -> Record:
         """Announce and commit at once, for a change that is made by saying so."""
@@ -325,63 +390,63 @@ class Ledger:
         return self.pending
 
     def after(self, record: Record) -> State:
-        """The state that a pending record leads to."""
-        return put_slots(self.state, [(write.slot, write.after) for write in writes_of(self.store, record)])
+        """Return the state that a pending record leads to."""
+        return put_slots(self.state, [(write.slot, write.after) for write in load_record_writes(self.store, record)])
 
-    def fate(self, record: Record, following: Record | None = None) -> Fate:
-        """What became of an entry: the record following it says whether it was made, later ones whether it stands."""
+    def fate(self, record: Record, following: Record | None = None) -> EntryStatus:
+        """Return what became of an entry: the next record says whether it was made, later ones whether it is live."""
         if following is None and record.seq < self.last:
             following = self.store.record(record.seq + 1)
         if following is None or following.kind not in {"commit", "abort"}:
-            return Fate.PENDING
+            return EntryStatus.PENDING
         if following.kind == "abort":
-            return Fate.ABORTED
+            return EntryStatus.ABORTED
         if record.kind not in CHANGES:
-            return Fate.DONE
-        return Fate.UNDONE if record.number in self.history.undone else Fate.LIVE
+            return EntryStatus.DONE
+        return EntryStatus.UNDONE if record.number in self.history.undone else EntryStatus.LIVE
 
-    def checkpoint_due(self) -> bool:
-        """Whether following the journal has become dearer than writing the state down once.
+    def is_checkpoint_due(self) -> bool:
+        """Return whether following the journal costs more than writing the state once.
 
-        Also where something was written inside a value that was forgotten: only the state tells where its parts are.
+        Also where something was written inside a value that was forgotten: only the state has the order of its parts.
         """
         due = self._followed > max(self._values // VALUES_PER_WRITE, MIN_CHECKPOINT) or self._inside_hidden
         return due and not self.missing
 
     def checkpoint(self) -> Record:
         """Write the state down, so that opening does not follow the journal from further back."""
-        demand_installed(self.missing)
+        require_installed(self.missing)
         state = self.state if not self.holes else put_slots(self.state, self.holes.items())
         tree = self.packer.state(state)
         standing: dict[str, Any] = {
-            "undone": runs(sorted(self.history.undone)),
+            "undone": group_runs(sorted(self.history.undone)),
             "identity": self.identity,
             "entries": self._entries,
             "changes": self._changes,
             "aborted": self._aborted,
         }
-        draft = Draft("checkpoint", {}, {"state": tree, "standing": leaf(standing, "standing")})
+        draft = Draft("checkpoint", {}, {"state": tree, "standing": make_leaf(standing, "standing")})
         (record,) = self.store.append([draft], expect=self.head)
         self.packer.stored()
         self._values, self._followed, self._inside_hidden = len(tree.parts), 0, False
         self.last, self.head = record.seq, record.digest
         return record
 
-    def replayed(self) -> State:
-        """The state that all records up to the last one known here add up to; forgotten values as they are now."""
+    def replay_state(self) -> State:
+        """Return the state that all records up to the last known one add up to; forgotten values as they are now."""
         again = Ledger(self.store, until=self.last)
         again.fill(self.state)
         return again.state
 
     def tally(self) -> tuple[int, int, int]:
-        """How many changes are live, were taken back, and were given up while they were made."""
+        """Count the changes that are live, were taken back, and were aborted."""
         with self.mutex:
             undone = len(self.history.undone)
             return self._changes - undone, undone - self._aborted, self._aborted
 
     def aborted(self, record: Record) -> bool:
-        """Whether a change was announced and given up."""
-        return self.fate(record) is Fate.ABORTED
+        """Return whether a change was announced and given up."""
+        return self.fate(record) is EntryStatus.ABORTED
 
     @property
     def hidden(self) -> tuple[Slot, ...]:
@@ -389,14 +454,14 @@ class Ledger:
         return (*self._hidden, *self.holes)
 
     def entries(self, *, reverse: bool = True) -> Iterator[Record]:
-        """Records that announce changes."""
+        """Yield the records that announce changes."""
         return (record for record in self.store.records(reverse=reverse) if record.kind in ENTRY_KINDS)
 
     def live_values(self) -> dict[str, list[Slot]]:
-        """Where each stored value that is in place stands, by its id; after a checkpoint, all of them."""
+        """Return the slots of each stored value in use, by its id; after a checkpoint, all of them."""
         places: dict[str, list[Slot]] = {}
         for slot, (value, ref) in self._known.items():
-            if value_in(get_slot(self.state, slot)) is value:
+            if read_stored_value(get_slot(self.state, slot)) is value:
                 places.setdefault(ref, []).append(slot)
         for slot, refs in self._inside().items():
             if get_slot(self.state, slot) is not ABSENT:
@@ -405,4 +470,4 @@ class Ledger:
         return places
 
 
-__all__ = ["CHANGES", "TOGGLES", "Fate", "Ledger", "was_admitted"]
+__all__ = ["CHANGES", "TOGGLES", "EntryStatus", "Ledger", "has_admitted_recovery"]

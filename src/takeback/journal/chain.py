@@ -1,7 +1,8 @@
-"""Checks a whole journal, row by row, and names every fault: which record, and what differs.
+"""Checks of a whole journal, row by row: every fault is named, with its record and what differs.
 
-Takes raw rows, so that a damaged journal can be examined as far as it can be read. It cannot see a chain
+Takes raw rows, so that a damaged journal can be examined as far as it can be read. It cannot detect a chain
 that someone rewrote completely, digests and all; compare the head's id with one noted elsewhere for that.
+SQLite's own check covers pages, tables and indexes, which the hash chain does not.
 """
 
 from __future__ import annotations
@@ -9,11 +10,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from sys import intern
-from typing import Any
+from typing import Any, Final, Protocol
 
-from takeback.errors import JournalCorruptError
+from takeback.errors import JournalCorruptError, JournalError
 from takeback.journal.content import Ref
-from takeback.journal.record import ENTRY_KINDS, KINDS, ROOT, Record, Row, digest_of, open_row, read_row
+from takeback.journal.record import ENTRY_KINDS, KINDS, ROOT, Record, Row, digest_columns, open_row, read_row
 
 PROGRESS_EVERY = 1000
 
@@ -45,7 +46,7 @@ class ChainReport:
         return not self.faults
 
     def with_faults(self, more: Iterable[Fault]) -> ChainReport:
-        """The same, with faults found elsewhere."""
+        """Return the same report with faults found elsewhere."""
         return ChainReport(self.records, self.intact, self.head, tuple(dict.fromkeys((*self.faults, *more))))
 
 
@@ -81,9 +82,9 @@ class Examination:
             if (
                 not right
                 or type(payload) is not str
-                or digest_of(seq, entry, kind, created_at, payload, contents, touched, prev) != digest
+                or digest_columns(seq, entry, kind, created_at, payload, contents, touched, prev) != digest
             ):
-                self._faults.extend(self._row_faults(read_row(values)))
+                self._faults.extend(self._find_row_faults(read_row(values)))
             self._count += 1
             if not self._faults:
                 self._intact, self._head = self._count, digest
@@ -119,13 +120,13 @@ class Examination:
             for key in record.touches:
                 self.touches.setdefault(key, []).append(record.number)
 
-    def _row_faults(self, row: Row) -> Iterator[Fault]:
+    def _find_row_faults(self, row: Row) -> Iterator[Fault]:
         last_seq, expected_prev = self._last
         expected_seq = last_seq + 1
         if row.seq != expected_seq:
             missing = f"{expected_seq}" if row.seq == expected_seq + 1 else f"{expected_seq} to {row.seq - 1}"
             yield Fault(row.seq, f"record {missing} missing before record {row.seq}")
-        if row.computed() != row.digest:
+        if row.compute_digest() != row.digest:
             self._unsound.add(row.seq)
             problem = f"content of record {row.seq} ({row.kind}) does not match its digest {row.digest[:12]}"
             yield Fault(row.seq, problem)
@@ -145,15 +146,16 @@ class Examination:
         return self.complete and not self._faults
 
     def report(self) -> ChainReport:
-        """What was found in the rows."""
+        """Return what was found in the rows."""
         return ChainReport(self._count, self._intact, self._head, tuple(self._faults))
 
-    def content_faults(
+    def find_content_faults(
         self, stored: Mapping[Ref, Ref | None], trees: Mapping[Ref, Iterable[Ref] | None]
     ) -> Iterator[Fault]:
-        """What is wrong with the contents: `stored` has the id each one's bytes give, None for deleted ones.
+        """Yield what is wrong with the contents.
 
-        `trees` has the parts of each tree, None where it cannot be opened: someone may be forgetting it just now.
+        `stored` has the id that each content's bytes give, None if deleted. `trees` has the parts of each tree,
+        None where it cannot be opened: another process may be forgetting it.
         """
         places = self.refs
         for ref, parts in trees.items():
@@ -182,3 +184,27 @@ def check_rows(rows: Sequence[Row], progress: Callable[[int], None] = lambda _: 
     found.take(rows)
     found.gather(rows)
     return found
+
+
+MOST: Final = 20
+"""How many problems SQLite names at most."""
+GOOD: Final = "ok"
+
+
+class Runner(Protocol):
+    """As much of a database as the check needs."""
+
+    def run(self, sql: str) -> list[Any]:
+        """Run one statement, and return its rows."""
+
+
+def find_integrity_faults(database: Runner) -> Iterator[Fault]:
+    """Yield what SQLite finds wrong with the file itself; a check that cannot be run is a fault too."""
+    try:
+        rows = database.run(f"PRAGMA integrity_check({MOST})")
+    except JournalError as error:
+        yield Fault(None, f"SQLite cannot check the file: {error.message}")
+        return
+    for (told,) in rows:
+        if told != GOOD:
+            yield Fault(None, f"SQLite's integrity_check: {' '.join(str(told).split())}")

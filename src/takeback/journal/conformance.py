@@ -1,8 +1,8 @@
 """The contract of a journal store as checks any backend can run; `CHECKS` is the whole list.
 
 Each check takes an `Opener`, which opens the same journal (empty at first) again at every call, and raises
-`ConformanceError` with what it expected. A new backend joins by running `CHECKS` against its opener, and
-`conformance_durable.CHECKS` if it outlives its process.
+`ConformanceError` with what it expected. A new backend runs `CHECKS` against its opener, and `DURABLE_CHECKS`
+if it outlives its process.
 """
 
 from __future__ import annotations
@@ -12,11 +12,17 @@ from collections.abc import Callable, Mapping
 from contextlib import closing
 from itertools import pairwise
 
-from takeback.errors import JournalError, NotHeldError, StaleHeadError, TakebackError, UnknownEntryError
-from takeback.journal.content import Leaf, Stored, Tree, leaf
-from takeback.journal.encoding import Json
+from takeback.errors import (
+    JournalBusyError,
+    JournalError,
+    NotHeldError,
+    StaleHeadError,
+    TakebackError,
+    UnknownEntryError,
+)
+from takeback.journal.content import Json, Leaf, Stored, Tree, make_leaf
 from takeback.journal.record import ROOT, Draft, Record
-from takeback.journal.store import FIND_LIMIT, Store, resolve
+from takeback.journal.store import FIND_LIMIT, Store, resolve_record
 
 Opener = Callable[[], Store]
 StoreCheck = Callable[[Opener], None]
@@ -41,19 +47,19 @@ def expect(condition: bool, message: str) -> None:
         raise ConformanceError(message)
 
 
-def applied(number: int, *keys: str) -> Draft:
-    """An entry that touches keys, and captured a number."""
-    return Draft("apply", {"n": number, "touches": list(keys)}, {"before": leaf({"n": number})})
+def draft_entry(number: int, *keys: str) -> Draft:
+    """Build the draft of an entry that touches keys and captures a number."""
+    return Draft("apply", {"n": number, "touches": list(keys)}, {"before": make_leaf({"n": number})})
 
 
-def only(store: Store, record: Record, name: str) -> Stored | None:
-    """The one content a record has under a name."""
+def get_only_content(store: Store, record: Record, name: str) -> Stored | None:
+    """Return the one content that a record has under a name."""
     (ref,) = record.refs(name)
     return store.content(ref or "")
 
 
 def begins_empty(opener: Opener) -> None:
-    """A new journal has no head, no records, and nothing wrong with it."""
+    """Check that a new journal has no head, no records, and no faults."""
     with closing(opener()) as store:
         expect(store.head() is None, "a new journal has a head")
         expect(list(store.records()) == [], "a new journal has records")
@@ -62,12 +68,12 @@ def begins_empty(opener: Opener) -> None:
 
 
 def keeps_values_and_their_types(opener: Opener) -> None:
-    """What goes in comes out, by value and by type."""
+    """Check that what goes in comes out, by value and by type."""
     with closing(opener()) as store:
-        store.append([Draft("apply", VALUES, {"before": leaf(VALUES), "after": [None, Leaf(b"\xff\x00raw")]})])
+        store.append([Draft("apply", VALUES, {"before": make_leaf(VALUES), "after": [None, Leaf(b"\xff\x00raw")]})])
         record = store.get(1)
         expect(repr(sorted(record.payload.items())) == repr(sorted(VALUES.items())), "payload changed")
-        held = only(store, record, "before")
+        held = get_only_content(store, record, "before")
         expect(held is not None and repr(held.json()) == repr(dict(sorted(VALUES.items()))), "content changed")
         nothing, raw = record.refs("after")
         expect(nothing is None, "nothing became something")
@@ -75,35 +81,37 @@ def keeps_values_and_their_types(opener: Opener) -> None:
 
 
 def keeps_large_contents(opener: Opener) -> None:
-    """A content of several pieces comes back whole, compressible or not."""
+    """Check that a content of several pieces comes back whole, compressible or not."""
     plain = bytes(range(256)) * 12_000
-    noise = b"".join(leaf(n * 7919 % 1_000_003).data for n in range(400_000))
+    noise = b"".join(make_leaf(n * 7919 % 1_000_003).data for n in range(400_000))
     with closing(opener()) as store:
         (record,) = store.append([Draft("apply", {}, {"before": Leaf(plain), "after": Leaf(noise)})])
         for name, data in (("before", plain), ("after", noise)):
-            held = only(store, record, name)
+            held = get_only_content(store, record, name)
             expect(held is not None and held.data == data, f"a large content changed ({name})")
         expect(store.check().whole, f"large contents are faulty: {store.check().faults}")
 
 
 def keeps_equal_contents_once(opener: Opener) -> None:
-    """Equal values in one place are one content; small ones in different places are not."""
+    """Check that equal values in one scope are one content, and small ones in different scopes are not."""
     with closing(opener()) as store:
-        one, two = store.append([Draft("apply", {}, {"after": leaf("on", "a")}) for _ in range(2)])
-        (other,) = store.append([Draft("apply", {}, {"after": leaf("on", "b")})])
+        one, two = store.append([Draft("apply", {}, {"after": make_leaf("on", "a")}) for _ in range(2)])
+        (other,) = store.append([Draft("apply", {}, {"after": make_leaf("on", "b")})])
         expect(one.refs("after") == two.refs("after"), "one value in one place is stored twice")
         expect(one.refs("after") != other.refs("after"), "values in different places share a content")
-        big = [Draft("apply", {}, {"after": leaf("x" * 9000, scope)}) for scope in "ab"]
+        big = [Draft("apply", {}, {"after": make_leaf("x" * 9000, scope)}) for scope in "ab"]
         three, four = store.append(big)
         expect(three.refs("after") == four.refs("after"), "a large content is stored twice")
 
 
 def keeps_trees_with_their_parts(opener: Opener) -> None:
-    """A tree names its parts, and one part shared by two trees is one content."""
+    """Check that a tree names its parts, and that a part shared by two trees is one content."""
     with closing(opener()) as store:
-        trees = [Tree({"x": 0, "n": n}, [leaf("shared", "k"), leaf(n, "own")], "t") for n in range(2)]
+        trees = [Tree({"x": 0, "n": n}, [make_leaf("shared", "k"), make_leaf(n, "own")], "t") for n in range(2)]
         records = store.append([Draft("apply", {}, {"after": tree}) for tree in trees])
-        opened = [held.opened() for record in records if (held := only(store, record, "after")) is not None]
+        opened = [
+            held.opened() for record in records if (held := get_only_content(store, record, "after")) is not None
+        ]
         expect([value for _, value in opened] == [{"x": 0, "n": 0}, {"x": 0, "n": 1}], "a tree changed")
         (shared, own), (again, other) = opened[0][0], opened[1][0]
         expect(shared == again and own != other, "parts are not shared as they should be")
@@ -112,9 +120,15 @@ def keeps_trees_with_their_parts(opener: Opener) -> None:
 
 
 def chains_every_record(opener: Opener) -> None:
-    """Places and entries are dense from 1, and each record names the one before."""
+    """Check that records and entries are numbered densely from 1, and that each record names the one before."""
     with closing(opener()) as store:
-        drafts = [applied(0), Draft("commit", {"entry": 1}), applied(1), Draft("abort", {"entry": 2}), applied(2)]
+        drafts = [
+            draft_entry(0),
+            Draft("commit", {"entry": 1}),
+            draft_entry(1),
+            Draft("abort", {"entry": 2}),
+            draft_entry(2),
+        ]
         records = [store.append([draft])[0] for draft in drafts]
         expect([record.seq for record in records] == [1, 2, 3, 4, 5], "places are not 1, 2, 3, …")
         expect([record.number for record in records] == [1, None, 2, None, 3], "entries are not 1, 2, 3")
@@ -130,35 +144,35 @@ def chains_every_record(opener: Opener) -> None:
 
 
 def pages_through_long_histories(opener: Opener) -> None:
-    """More records than fit a page are read once each, both ways."""
+    """Check that more records than fit a page are read once each, both ways."""
     with closing(opener()) as store:
-        store.append([applied(n) for n in range(1101)])
+        store.append([draft_entry(n) for n in range(1101)])
         expect([r.seq for r in store.records()] == list(range(1, 1102)), "forward reading skips or repeats")
         expect([r.seq for r in store.records(reverse=True)] == list(range(1101, 0, -1)), "backward reading does")
 
 
 def appends_all_or_nothing(opener: Opener) -> None:
-    """One bad draft among several leaves nothing behind."""
+    """Check that one bad draft among several leaves nothing behind."""
     with closing(opener()) as store:
-        store.append([applied(0)])
+        store.append([draft_entry(0)])
         for bad in (Draft("gossip", {}), Draft("apply", {"x": float("nan")})):
             try:
-                store.append([applied(1), bad])
+                store.append([draft_entry(1), bad])
             except ValueError:
                 pass
             else:
                 raise ConformanceError(f"the store accepted {bad}")
         expect([record.seq for record in store.records()] == [1], "half of a failed append stayed")
-        expect([store.append([applied(2)])[0].number] == [2], "a failed append used up a number")
+        expect([store.append([draft_entry(2)])[0].number] == [2], "a failed append used up a number")
 
 
 def refuses_a_stale_head(opener: Opener) -> None:
-    """`expect` lets exactly one of two writers through."""
+    """Check that `expect` lets exactly one of two writers through."""
     with closing(opener()) as store:
-        (first,) = store.append([applied(0)], expect=ROOT)
-        store.append([applied(1)], expect=first.digest)
+        (first,) = store.append([draft_entry(0)], expect=ROOT)
+        store.append([draft_entry(1)], expect=first.digest)
         try:
-            store.append([applied(2)], expect=first.digest)
+            store.append([draft_entry(2)], expect=first.digest)
         except StaleHeadError:
             pass
         else:
@@ -167,29 +181,29 @@ def refuses_a_stale_head(opener: Opener) -> None:
 
 
 def finds_by_abbreviated_name(opener: Opener) -> None:
-    """HEAD, a number and the beginning of an id name one record; anything else is an error."""
+    """Check that HEAD, a number and the beginning of an id name one record, and anything else is an error."""
     with closing(opener()) as store:
-        records = store.append([applied(n) for n in range(40)])
-        expect(resolve(store, records[7].digest[:12]) == records[7], "an abbreviated id is not found")
-        expect(resolve(store, records[7].digest.upper()) == records[7], "capital letters are not found")
-        expect(resolve(store, "#8") == records[7] == resolve(store, "8"), "a number is not found")
-        expect(resolve(store, "HEAD") == records[-1], "HEAD is not found")
+        records = store.append([draft_entry(n) for n in range(40)])
+        expect(resolve_record(store, records[7].digest[:12]) == records[7], "an abbreviated id is not found")
+        expect(resolve_record(store, records[7].digest.upper()) == records[7], "capital letters are not found")
+        expect(resolve_record(store, "#8") == records[7] == resolve_record(store, "8"), "a number is not found")
+        expect(resolve_record(store, "HEAD") == records[-1], "HEAD is not found")
         expect(len(store.find("")) == FIND_LIMIT, "find does not stop at ten")
-        missing = next(p for p in (f"{n:03x}f" for n in range(1 << 12)) if not _starting(records, p))
+        missing = next(p for p in (f"{n:03x}f" for n in range(1 << 12)) if not _has_common_prefix(records, p))
         for name in ("#0", "#99", "#99999999999999999999999", "#²", missing, "xyz", "41", "abc", ""):
             try:
-                resolve(store, name)
+                resolve_record(store, name)
             except UnknownEntryError:
                 continue
             raise ConformanceError(f"{name!r} found something")
 
 
-def _starting(records: tuple[Record, ...], prefix: str) -> bool:
+def _has_common_prefix(records: tuple[Record, ...], prefix: str) -> bool:
     return any(record.digest.startswith(prefix) for record in records)
 
 
 def looks_up_by_key(opener: Opener) -> None:
-    """Entries are found by the key they touch, or beneath a key, and by nothing that merely looks alike."""
+    """Check that entries are found by the key they touch, or beneath a key, and by nothing similar."""
     with closing(opener()) as store:
         keys = (
             ['["config","a"]'],
@@ -197,7 +211,7 @@ def looks_up_by_key(opener: Opener) -> None:
             ['["config","ab"]', '["config","a","b"]', '["config","a","b"]'],
             ['["files","a"]', '["config","a","\\u00e9"]'],
         )
-        store.append([applied(n, *touched) for n, touched in enumerate(keys)])
+        store.append([draft_entry(n, *touched) for n, touched in enumerate(keys)])
         expect(store.touching('["config","a"]') == (1,), "lookup of one key")
         expect(store.touching('["config","a"]', below=True) == (2, 3, 4), "lookup beneath a key")
         expect(store.touching('["config","a","b"]') == (2, 3, 3), "lookup of a key touched twice")
@@ -207,19 +221,25 @@ def looks_up_by_key(opener: Opener) -> None:
 
 
 def forgets_contents(opener: Opener) -> None:
-    """Forgetting removes a content wherever it is referred to and says so; the chain stays whole, others stay."""
+    """Check that forgetting removes a content everywhere, records it, and keeps the chain and other contents."""
     with closing(opener()) as store:
-        secret, kept = leaf("secret", "k"), leaf("kept", "k")
+        secret, kept = make_leaf("secret", "k"), make_leaf("kept", "k")
         one, two = store.append([Draft("apply", {}, {"before": secret, "after": kept}) for _ in range(2)])
         (ref,) = one.refs("before")
         erased = store.forget([ref or ""])
         expect(erased.record.kind == "forget", "forgetting left no record")
-        expect(only(store, one, "before") is None and only(store, two, "before") is None, "it is still there")
-        expect(only(store, two, "after") == Stored(b'"kept"'), "another content was lost")
+        expect(
+            get_only_content(store, one, "before") is None and get_only_content(store, two, "before") is None,
+            "it is still there",
+        )
+        expect(get_only_content(store, two, "after") == Stored(b'"kept"'), "another content was lost")
         expect(store.check().whole, f"forgetting broke the journal: {store.check().faults}")
-        (again,) = store.append([Draft("apply", {}, {"before": leaf("secret", "k")})])
+        (again,) = store.append([Draft("apply", {}, {"before": make_leaf("secret", "k")})])
         expect(again.refs("before") != (ref,), "a forgotten content came back under its old id")
-        expect(only(store, again, "before") == Stored(b'"secret"'), "what was forgotten cannot be captured again")
+        expect(
+            get_only_content(store, again, "before") == Stored(b'"secret"'),
+            "what was forgotten cannot be captured again",
+        )
         expect(
             b"secret" in {held.data.strip(b'"') for _, held in store.every_content()}, "not all contents are listed"
         )
@@ -228,7 +248,7 @@ def forgets_contents(opener: Opener) -> None:
 
 
 def unknown_names_are_errors(opener: Opener) -> None:
-    """Asking for a record or a content that is not there says so."""
+    """Check that asking for a record or a content that does not exist is an error."""
     with closing(opener()) as store:
         for ask in (store.get, store.record, lambda n: list(store.many([n]))):
             try:
@@ -245,12 +265,12 @@ def unknown_names_are_errors(opener: Opener) -> None:
 
 
 def tells_whether_the_lock_is_held(opener: Opener) -> None:
-    """Only who holds the lock may go on."""
+    """Check that only the holder of the lock may go on."""
     with closing(opener()) as store:
-        store.append([applied(0)])
+        store.append([draft_entry(0)])
         with store.lock():
             store.assert_held()
-            store.append([applied(1)])
+            store.append([draft_entry(1)])
             store.assert_held()
         try:
             store.assert_held()
@@ -260,7 +280,7 @@ def tells_whether_the_lock_is_held(opener: Opener) -> None:
 
 
 def serialises_threads(opener: Opener) -> None:
-    """Four threads on one store lose nothing; the lock keeps a read and a write together."""
+    """Check that four threads on one store lose nothing, and that the lock keeps a read and a write together."""
     with closing(opener()) as store:
         problems: list[BaseException] = []
 
@@ -269,7 +289,7 @@ def serialises_threads(opener: Opener) -> None:
                 for _ in range(25):
                     with store.lock():
                         head = store.head()
-                        store.append([applied(0)], expect=head.digest if head else ROOT)
+                        store.append([draft_entry(0)], expect=head.digest if head else ROOT)
             except JournalError as error:
                 problems.append(error)
 
@@ -301,3 +321,80 @@ CHECKS: tuple[StoreCheck, ...] = (
     serialises_threads,
 )
 """Checks every store passes."""
+
+
+def stays_after_closing(opener: Opener) -> None:
+    """Check that appended records are there when the journal is opened again."""
+    with closing(opener()) as store:
+        records = store.append([draft_entry(1, '["config","a"]'), draft_entry(2)])
+    with closing(opener()) as store:
+        expect(tuple(store.records()) == records, "records differ after opening again")
+        expect(store.touching('["config","a"]') == (1,), "the index is gone after opening again")
+        expect(
+            get_only_content(store, records[1], "before") == Stored(b'{"n":2}'),
+            "contents are gone after opening again",
+        )
+
+
+def two_connections_share_one_chain(opener: Opener) -> None:
+    """Check that two connections extend one chain and see each other's records and contents."""
+    with closing(opener()) as one, closing(opener()) as two:
+        for n in range(10):
+            (one, two)[n % 2].append([draft_entry(n % 3, '["config","a"]')])
+        expect([r.payload["n"] for r in one.records()] == [n % 3 for n in range(10)], "a record is lost or misplaced")
+        expect(one.head() == two.head(), "two connections see different heads")
+        expect(one.touching('["config","a"]') == tuple(range(1, 11)), "one connection misses what the other touched")
+        expect(two.touching('["config","a"]') == tuple(range(1, 11)), "the other misses what the first touched")
+        expect(one.check().whole, "the chain is broken")
+
+
+def lock_keeps_other_connections_out(opener: Opener) -> None:
+    """Check that while one connection holds the lock, another waits and then fails with a clear error."""
+    with closing(opener()) as one, closing(opener()) as two:
+        with one.lock(), one.lock():
+            try:
+                with two.lock(timeout=0.2):
+                    raise ConformanceError("two connections hold the lock at once")
+            except JournalError as error:
+                expect("another process" in str(error), f"the message does not say who is in the way: {error}")
+        with two.lock(timeout=5):
+            two.append([draft_entry(1)])
+
+
+def notices_that_another_has_written(opener: Opener) -> None:
+    """Check that nobody can write while the lock is held, or that its holder notices before it goes on."""
+    with closing(opener()) as one, closing(opener()) as two:
+        one.append([draft_entry(0)])
+        with one.lock():
+            one.assert_held()
+            try:
+                two.append([draft_entry(9)])
+            except JournalBusyError:
+                one.assert_held()
+                return
+            try:
+                one.assert_held()
+            except NotHeldError:
+                return
+            raise ConformanceError("a writer that was overtaken goes on")
+
+
+def forgets_for_other_connections_too(opener: Opener) -> None:
+    """Check that what one connection forgets is gone for another open one as well."""
+    with closing(opener()) as one, closing(opener()) as two:
+        (record,) = one.append([Draft("apply", {}, {"before": make_leaf("secret", "k")})])
+        expect(get_only_content(two, record, "before") == Stored(b'"secret"'), "a content is not shared")
+        (ref,) = record.refs("before")
+        one.forget([ref or ""])
+        expect(get_only_content(two, record, "before") is None, "another connection still finds what was forgotten")
+        expect(two.check().whole, "forgetting looks like damage from another connection")
+
+
+DURABLE_CHECKS: tuple[StoreCheck, ...] = (
+    stays_after_closing,
+    two_connections_share_one_chain,
+    lock_keeps_other_connections_out,
+    notices_that_another_has_written,
+    forgets_for_other_connections_too,
+)
+"""Checks for stores that outlive their process."""

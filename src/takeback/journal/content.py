@@ -1,23 +1,52 @@
 """Contents: captured values, stored once per journal and referred to by id.
 
-A content is a leaf (a JSON value, or the bytes of a file) or a tree: JSON that stands for other contents by their
-position in its list of parts. Its id is a digest over its bytes and a random salt that is kept with the bytes and
-goes with them, so that nothing that stays lets a short secret be guessed. Large contents are cut into pieces and
-compressed where that helps.
+A content is a leaf (a JSON value, or the bytes of a file) or a tree: JSON that refers to other contents by
+their position in its list of parts. Its id is a digest over its bytes and a random salt that is stored and
+deleted with the bytes, so that nothing that stays lets a short secret be guessed. Large contents are cut into
+pieces and compressed where that helps. A `ContentStore` turns what a draft refers to into ids and stores
+equal contents once.
 """
 
 from __future__ import annotations
 
 import hashlib
 import os
+from abc import ABC, abstractmethod
 from base64 import urlsafe_b64encode
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from io import BytesIO
 from json import loads
 from typing import Any, Final, NamedTuple, TypeAlias
 
-from takeback.errors import JournalCorruptError
-from takeback.journal.encoding import Json, decode, encode, trusting
+from takeback import canonical
+from takeback.canonical import Json, sha256
+from takeback.errors import InputError, JournalCorruptError, OperationFailed
+from takeback.progress import report_progress
+
+__all__ = ["Json", "decode", "encode", "guard_against_corruption", "sha256"]
+
+
+def encode(value: Json) -> str:
+    """Return the canonical text of a JSON value."""
+    return canonical.encode(value, ascii_only=True)
+
+
+def decode(text: str | bytes) -> Any:
+    """Return the value of a canonical text."""
+    return canonical.decode(text if isinstance(text, str) else text.decode())
+
+
+@contextmanager
+def guard_against_corruption(what: str, *, seq: int | None = None) -> Iterator[None]:
+    """Raise `JournalCorruptError` if what is read inside the block does not have the form the journal writes."""
+    try:
+        yield
+    except (KeyError, TypeError, ValueError, IndexError, AttributeError, RecursionError) as fault:
+        raise JournalCorruptError(f"{what} is not what a journal holds ({type(fault).__name__})", seq=seq) from fault
+    except (InputError, OperationFailed) as fault:
+        raise JournalCorruptError(f"{what} is not what a journal holds ({fault.message})", seq=seq) from fault
+
 
 FORGOTTEN: Final = ""
 """Stands for a content that was not captured because it was forgotten before."""
@@ -60,8 +89,8 @@ Content: TypeAlias = "Leaf | Tree | Ref"
 """What a draft refers to: something to be stored, or the id of what is stored already."""
 
 
-def leaf(value: Json, scope: str = "") -> Leaf:
-    """A JSON value as a content."""
+def make_leaf(value: Json, scope: str = "") -> Leaf:
+    """Build the content of a JSON value."""
     return Leaf(encode(value).encode(), scope)
 
 
@@ -72,15 +101,15 @@ class Stored(NamedTuple):
     tree: bool = False
 
     def json(self) -> Any:
-        """The value of a JSON leaf."""
+        """Return the value of a JSON leaf."""
         try:
             return loads(self.data)
         except (ValueError, RecursionError) as fault:
             raise JournalCorruptError("a stored content is not JSON") from fault
 
     def opened(self) -> tuple[list[Ref], Any]:
-        """Ids of a tree's parts, and its JSON."""
-        with trusting("a stored tree"):
+        """Return the ids of a tree's parts, and its JSON."""
+        with guard_against_corruption("a stored tree"):
             whole: Any = decode(self.data)
             parts, value = whole
             if not all(isinstance(part, str) for part in parts):
@@ -88,13 +117,13 @@ class Stored(NamedTuple):
             return list(parts), value
 
 
-def tree_bytes(parts: Sequence[Ref], value: Json) -> bytes:
-    """The bytes of a tree whose parts are stored."""
+def encode_tree(parts: Sequence[Ref], value: Json) -> bytes:
+    """Return the bytes of a tree whose parts are stored."""
     return encode([list(parts), value]).encode()
 
 
-def lookup(data: bytes, scope: str, *, tree: bool) -> bytes:
-    """By what an equal content is found; kept and deleted with the content."""
+def make_lookup_key(data: bytes, scope: str, *, tree: bool) -> bytes:
+    """Compute the key by which an equal content is found; it is kept and deleted with the content."""
     place = b"" if len(data) >= LARGE else scope.encode(errors="surrogatepass")
     digest = hashlib.blake2b(b"t" if tree else b"l", digest_size=16, person=b"takeback-lookup")
     digest.update(len(place).to_bytes(4, "big") + place)
@@ -102,8 +131,8 @@ def lookup(data: bytes, scope: str, *, tree: bool) -> bytes:
     return digest.digest()
 
 
-def new_salt() -> bytes:
-    """Random bytes that make a digest of something short say nothing."""
+def make_salt() -> bytes:
+    """Return random bytes, so that the digest of something short reveals nothing."""
     return os.urandom(SALT)
 
 
@@ -113,32 +142,32 @@ class ContentDigest:
     def __init__(self, salt: bytes, *, tree: bool) -> None:
         self._digest = hashlib.sha256(b"takeback-content-2" + (b"t" if tree else b"l") + salt)
 
-    def passing(self, chunks: Iterable[bytes]) -> Iterator[bytes]:
-        """The chunks as they are, each taken into the digest."""
+    def pass_through(self, chunks: Iterable[bytes]) -> Iterator[bytes]:
+        """Yield the chunks unchanged, adding each to the digest."""
         for chunk in chunks:
             self._digest.update(chunk)
             yield chunk
 
     def of(self, chunks: Iterable[bytes | memoryview]) -> Ref:
-        """The id after these chunks."""
+        """Return the id after these chunks."""
         for chunk in chunks:
             self._digest.update(chunk)
         return urlsafe_b64encode(self._digest.digest()[:_ID_BYTES]).decode()
 
 
-def content_id(salt: bytes, chunks: Iterable[bytes | memoryview], *, tree: bool) -> Ref:
-    """The id of a content."""
+def compute_content_id(salt: bytes, chunks: Iterable[bytes | memoryview], *, tree: bool) -> Ref:
+    """Return the id of a content."""
     return ContentDigest(salt, tree=tree).of(chunks)
 
 
-def pieces_of(data: bytes) -> Iterator[bytes]:
-    """The bytes as they are stored: cut, and each piece compressed where that saves an eighth."""
+def cut_into_pieces(data: bytes) -> Iterator[bytes]:
+    """Yield the bytes as they are stored: cut, and each piece compressed where that saves an eighth."""
     view = memoryview(data)
     for start in range(0, max(len(data), 1), PIECE):
-        yield _packed(view[start : start + PIECE])
+        yield _pack_piece(view[start : start + PIECE])
 
 
-def _packed(piece: memoryview) -> bytes:
+def _pack_piece(piece: memoryview) -> bytes:
     if len(piece) >= LARGE:
         import zstandard  # noqa: PLC0415 - only where something large is stored
 
@@ -148,16 +177,16 @@ def _packed(piece: memoryview) -> bytes:
     return PLAIN + piece
 
 
-def joined(pieces: Iterable[bytes]) -> bytes:
-    """The inverse of `pieces_of`; holds one piece at a time beside the result."""
+def join_pieces(pieces: Iterable[bytes]) -> bytes:
+    """Join what `cut_into_pieces` made; holds one piece at a time beside the result."""
     whole = BytesIO()
     for piece in pieces:
-        whole.write(unpacked(piece))
+        whole.write(unpack_piece(piece))
     return whole.getvalue()
 
 
-def unpacked(piece: bytes) -> bytes | memoryview:
-    """One piece as it was."""
+def unpack_piece(piece: bytes) -> bytes | memoryview:
+    """Return one piece as it was before packing."""
     form = piece[:1]
     if form == PLAIN:
         return memoryview(piece)[1:]
@@ -169,3 +198,75 @@ def unpacked(piece: bytes) -> bytes | memoryview:
         except zstandard.ZstdError as fault:
             raise JournalCorruptError("a compressed content cannot be read") from fault
     raise JournalCorruptError("a stored content has no known form")
+
+
+BATCH = 500
+
+NamedContents: TypeAlias = "Content | Sequence[Content | None] | None"
+
+
+class Wanted(NamedTuple):
+    """A content that is to be on the shelf."""
+
+    lookup: bytes
+    data: bytes
+    tree: bool
+
+
+class ContentStore(ABC):
+    """Where contents are kept."""
+
+    @abstractmethod
+    def found(self, lookups: Sequence[bytes]) -> Mapping[bytes, Ref]:
+        """Return the ids of stored contents by lookup key; at most `BATCH` are asked for."""
+
+    @abstractmethod
+    def taken(self, wanted: Sequence[Wanted]) -> Sequence[Ref]:
+        """Take in contents that are not there; their new ids."""
+
+    def put(self, contents: Mapping[str, NamedContents]) -> dict[str, Ref | list[Ref | None] | None]:
+        """Return ids for everything a draft refers to, by name; leaves learn theirs."""
+        leaves: list[Leaf] = []
+        for value in contents.values():
+            _collect_leaves(value, leaves)
+        for start in range(0, len(leaves), BATCH):
+            self._shelve(leaves[start : start + BATCH])
+            report_progress("contents stored", min(start + BATCH, len(leaves)), len(leaves))
+        return {name: self._refs(value) for name, value in contents.items()}
+
+    def _refs(self, value: NamedContents) -> Ref | list[Ref | None] | None:
+        if value is None or isinstance(value, str | Leaf | Tree):
+            return self._ref(value)
+        return [self._ref(item) for item in value]
+
+    def _ref(self, value: Content | None) -> Ref | None:
+        if isinstance(value, Leaf):
+            return value.ref
+        return self._tree(value) if isinstance(value, Tree) else value
+
+    def _tree(self, tree: Tree) -> Ref:
+        data = encode_tree([self._ref(part) or FORGOTTEN for part in tree.parts], tree.value)
+        key = make_lookup_key(data, tree.scope, tree=True)
+        found = self.found([key]).get(key)
+        return self.taken([Wanted(key, data, True)])[0] if found is None else found
+
+    def _shelve(self, leaves: Sequence[Leaf]) -> None:
+        keys = [make_lookup_key(leaf.data, leaf.scope, tree=False) for leaf in leaves]
+        there = dict(self.found(keys))
+        missing = {
+            key: Wanted(key, leaf.data, False) for key, leaf in zip(keys, leaves, strict=True) if key not in there
+        }
+        there.update(zip(missing, self.taken(list(missing.values())), strict=True))
+        for key, leaf in zip(keys, leaves, strict=True):
+            leaf.ref = there[key]
+
+
+def _collect_leaves(value: Content | Iterable[Content | None] | None, found: list[Leaf]) -> None:
+    if isinstance(value, Leaf):
+        found.append(value)
+    elif isinstance(value, Tree):
+        for part in value.parts:
+            _collect_leaves(part, found)
+    elif value is not None and not isinstance(value, str):
+        for item in value:
+            _collect_leaves(item, found)

@@ -41,7 +41,7 @@ def failpoint(name: str) -> None:
 
 
 @contextmanager
-def armed(probe: Probe) -> Iterator[None]:
+def arm_failpoints(probe: Probe) -> Iterator[None]:
     """Call `probe` at every boundary reached inside the block."""
     global _probe  # noqa: PLW0603 - one process dies once; a probe is process-wide by nature
     before, _probe = _probe, probe

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Protocol
 
 from takeback.errors import JournalCorruptError
-from takeback.journal.encoding import decode, sha256, trusting
+from takeback.journal.content import decode, guard_against_corruption, sha256
 from takeback.journal.record import ENTRY_KINDS, ROOT, Draft, Record
-from takeback.journal.schema import Cursor, SqlDialect, create_tables
+from takeback.journal.sql import Cursor, SqlDialect, create_tables
 from takeback.journal.upgrade import OLD_COLUMNS, OldRow, demand_whole, upgraded
 
 _OLD = ("touches", "attachments", "records")
@@ -34,7 +34,7 @@ def set_old_tables_aside(cursor: Cursor, dialect: SqlDialect, *, version: int, s
 
 def write_anew(store: Target, *, version: int) -> None:
     """Copy every record of the older layout into the present one, and drop the old tables."""
-    with trusting(f"the older layout of {store.location}"):
+    with guard_against_corruption(f"the older layout of {store.location}"):
         rows = [OldRow(*row) for row in store.run(f"SELECT {OLD_COLUMNS} FROM old_records ORDER BY seq")]  # noqa: S608
         texts: dict[int, dict[str, str]] = {}
         for seq, name, body in store.run("SELECT seq, name, body FROM old_attachments"):
@@ -54,7 +54,7 @@ def write_anew(store: Target, *, version: int) -> None:
 
 
 def _demand_attachments(rows: list[OldRow], texts: dict[int, dict[str, str]], location: str) -> None:
-    with trusting(f"the older layout of {location}"):
+    with guard_against_corruption(f"the older layout of {location}"):
         for row in rows:
             digests = decode(row.attachments)
             if not isinstance(digests, dict):

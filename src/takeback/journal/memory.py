@@ -11,15 +11,14 @@ from types import TracebackType
 
 from takeback.errors import JournalBusyError, JournalCorruptError, NotHeldError, StaleHeadError, UnknownEntryError
 from takeback.journal.chain import ChainReport, check_rows
-from takeback.journal.content import Ref, Stored, content_id, new_salt
+from takeback.journal.content import ContentStore, Ref, Stored, Wanted, compute_content_id, make_salt
 from takeback.journal.failpoint import failpoint
-from takeback.journal.record import ENTRY_KINDS, ROOT, Draft, Record, Row, chained, decoded, demand_kind
-from takeback.journal.shelf import Shelf, Wanted
-from takeback.journal.store import FIND_LIMIT, Erased, Options, now
-from takeback.journal.touched import keys_above
+from takeback.journal.key_index import iter_keys_above
+from takeback.journal.record import ENTRY_KINDS, ROOT, Draft, Record, Row, chain_draft, decode_row, require_known_kind
+from takeback.journal.store import FIND_LIMIT, Erased, Options, format_now
 
 
-class MemoryShelf(Shelf):
+class MemoryContents(ContentStore):
     """Contents in dictionaries."""
 
     def __init__(self) -> None:
@@ -28,15 +27,15 @@ class MemoryShelf(Shelf):
         self._keys: dict[Ref, bytes] = {}
 
     def found(self, lookups: Sequence[bytes]) -> Mapping[bytes, Ref]:
-        """Ids of contents that are there."""
+        """Return the ids of contents that exist, by lookup key."""
         return {key: self._lookups[key] for key in lookups if key in self._lookups}
 
     def taken(self, wanted: Sequence[Wanted]) -> Sequence[Ref]:
         """Take in new contents."""
         refs = []
         for key, data, tree in wanted:
-            salt = new_salt()
-            ref = content_id(salt, (data,), tree=tree)
+            salt = make_salt()
+            ref = compute_content_id(salt, (data,), tree=tree)
             self.stored[ref] = (salt, Stored(data, tree))
             self._lookups[key], self._keys[ref] = ref, key
             refs.append(ref)
@@ -83,7 +82,7 @@ class MemoryStore:
         self._by_id: dict[str, Record] = {}
         self._entries: list[Record] = []
         self._latest: dict[str, Record] = {}
-        self._shelf = MemoryShelf()
+        self._shelf = MemoryContents()
         self._touching: dict[str, list[int]] = {}
         self._below: dict[str, list[int]] = {}
         self._mutex = threading.RLock()
@@ -95,7 +94,7 @@ class MemoryStore:
 
     @classmethod
     def opened(cls, where: str, options: Options) -> MemoryStore:
-        """A new one every time."""
+        """Return a new store every time."""
         del where, options
         return cls()
 
@@ -109,12 +108,14 @@ class MemoryStore:
             rows: list[Row] = []
             number = len(self._entries) + 1
             for draft in drafts:
-                demand_kind(draft)
+                require_known_kind(draft)
                 entry = number if draft.kind in ENTRY_KINDS else None
                 number += entry is not None
                 seq = len(self._rows) + len(rows) + 1
                 refs = self._shelf.put(draft.contents)
-                row = chained(draft, refs, seq=seq, number=entry, touched=ROOT, created_at=now(), prev=prev)
+                row = chain_draft(
+                    draft, refs, seq=seq, number=entry, touched=ROOT, created_at=format_now(), prev=prev
+                )
                 rows.append(row)
                 prev = row.digest
             failpoint("journal.append.inserted")
@@ -123,7 +124,7 @@ class MemoryStore:
             return added
 
     def _add(self, row: Row) -> Record:
-        record = decoded(row)
+        record = decode_row(row)
         self._rows.append(row)
         self._records.append(record)
         self._by_id[record.digest] = record
@@ -133,33 +134,33 @@ class MemoryStore:
             above: dict[str, None] = {}
             for key in record.touches:
                 self._touching.setdefault(key, []).append(record.number)
-                above.update(dict.fromkeys(keys_above(key)))
+                above.update(dict.fromkeys(iter_keys_above(key)))
             for key in above:
                 self._below.setdefault(key, []).append(record.number)
         return record
 
     def head(self) -> Record | None:
-        """The last record."""
+        """Return the last record."""
         return self._records[-1] if self._records else None
 
     def record(self, seq: int) -> Record:
-        """The record at this place in the chain."""
+        """Return the record with this number in the chain."""
         if not 1 <= seq <= len(self._records):
             raise UnknownEntryError(f"there is no record {seq}; the journal holds {len(self._records)}")
         return self._records[seq - 1]
 
     def get(self, number: int) -> Record:
-        """The entry with this number."""
+        """Return the entry with this number."""
         if not 1 <= number <= len(self._entries):
             raise UnknownEntryError(f"there is no entry #{number}; the journal holds {len(self._entries)}")
         return self._entries[number - 1]
 
     def many(self, numbers: Sequence[int]) -> Iterator[Record]:
-        """The entries with these numbers."""
+        """Yield the entries with these numbers."""
         return map(self.get, numbers)
 
     def find(self, prefix: str) -> tuple[Record, ...]:
-        """Up to ten records whose id begins so."""
+        """Return up to ten records whose id begins with `prefix`."""
         whole = self._by_id.get(prefix)
         if whole is not None:
             return (whole,)
@@ -167,7 +168,7 @@ class MemoryStore:
         return tuple(record for record, _ in zip(found, range(FIND_LIMIT), strict=False))
 
     def records(self, start: int = 1, *, reverse: bool = False) -> Iterator[Record]:
-        """Records from number `start` on, or from the last down to it, as they are now; none is copied."""
+        """Yield records from number `start` on, or from the last down to it, as they are now; copies none."""
         high = len(self._records)
         if start > high:
             return iter(())
@@ -176,21 +177,21 @@ class MemoryStore:
         return map(self._records.__getitem__, numbers)
 
     def latest(self, kind: str, before: int | None = None) -> Record | None:
-        """The last record of a kind."""
+        """Return the last record of a kind."""
         if before is None:
             return self._latest.get(kind)
         return next((r for r in reversed(self._records[: max(before - 1, 0)]) if r.kind == kind), None)
 
     def touching(self, key: str, *, below: bool = False) -> tuple[int, ...]:
-        """Numbers of entries that touch `key`, or a key beneath it."""
+        """Return the numbers of entries that touch `key`, or a key beneath it."""
         return tuple((self._below if below else self._touching).get(key, ()))
 
     def content(self, ref: Ref) -> Stored | None:
-        """A content, None if it was forgotten."""
+        """Return a content; None if it was forgotten."""
         return self.contents((ref,))[ref]
 
     def contents(self, refs: Iterable[Ref]) -> dict[Ref, Stored | None]:
-        """Several contents at once."""
+        """Return several contents at once."""
         found: dict[Ref, Stored | None] = {}
         for ref in refs:
             if ref not in self._shelf.stored:
@@ -200,7 +201,7 @@ class MemoryStore:
         return found
 
     def every_content(self) -> Iterator[tuple[Ref, Stored]]:
-        """Everything that is stored."""
+        """Yield every stored content."""
         return ((ref, held[1]) for ref, held in tuple(self._shelf.stored.items()) if held is not None)
 
     def forget(self, refs: Sequence[Ref]) -> Erased:
@@ -217,7 +218,7 @@ class MemoryStore:
         return MemoryLock(self._mutex, timeout)
 
     def assert_held(self) -> None:
-        """Nobody else can take a journal of this process's own."""
+        """Do nothing: nobody else can take a journal that lives in this process."""
         if not self._mutex._is_owned():  # type: ignore[attr-defined]  # noqa: SLF001 - an RLock tells no other way
             raise NotHeldError("the journal is not locked")
 
@@ -225,11 +226,11 @@ class MemoryStore:
         """Examine everything stored."""
         found = check_rows(self._rows, progress)
         stored = {
-            ref: None if held is None else content_id(held[0], (held[1].data,), tree=held[1].tree)
+            ref: None if held is None else compute_content_id(held[0], (held[1].data,), tree=held[1].tree)
             for ref, held in self._shelf.stored.items()
         }
         trees = {ref: held.opened()[0] for ref, held in self.every_content() if held.tree}
-        return found.report().with_faults(found.content_faults(stored, trees))
+        return found.report().with_faults(found.find_content_faults(stored, trees))
 
     def close(self) -> None:
-        """Nothing to let go of."""
+        """Do nothing: there is nothing to release."""

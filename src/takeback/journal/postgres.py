@@ -1,9 +1,10 @@
-"""A journal in PostgreSQL, named by URL: for harnesses whose history is kept by a server.
+"""Journals in PostgreSQL, named by URL: one as a store, and all of a database as a fleet that is only read.
 
-Each journal is a schema of its own (`takeback`, or `takeback_<name>` for a URL that ends in `#name`). Writers are
-serialised by an advisory lock that the server drops when a connection ends. A connection that was lost is made anew
-between operations, never while the lock is held. Contents are always sealed: a server's log and backups keep what
-was deleted. The URL may hold a password, so no message of the driver is passed on that might repeat it.
+Each journal is a schema of its own (`takeback`, or `takeback_<name>` for a URL that ends in `#name`). Writers
+are serialised by an advisory lock that the server drops when a connection ends. A connection that was lost is
+made anew between operations, never while the lock is held. Contents are always encrypted: a server's log and
+backups keep what was deleted. A fleet needs no key, because it reads records only. The URL may hold a
+password, so no message of the driver is passed on that might repeat it.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ import secrets
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
+from threading import RLock
 from typing import Any, Final, TypeVar
 
 import psycopg
@@ -20,15 +22,22 @@ from psycopg import errors, sql
 
 from takeback.errors import JournalBusyError, JournalCorruptError, JournalError, NotHeldError
 from takeback.journal.content import Ref
+from takeback.journal.contents_table import ContentTable
+from takeback.journal.encryption import KeyFile, locate_default_keys, open_key_file
+from takeback.journal.key_index import KeyIndex
 from takeback.journal.layout import set_old_tables_aside, write_anew
-from takeback.journal.recent import RecentRecords
-from takeback.journal.schema import CURRENT, SqlDialect, create_tables, layout_version, note_erased, read_about
-from takeback.journal.sealing import KeyFile, default_keys, key_file
-from takeback.journal.sql import SqlStore
-from takeback.journal.sql_contents import ContentTable
-from takeback.journal.store import MISSING_HINT, Options, missing, now
-from takeback.journal.touched import TouchIndex
-from takeback.journal.url import ENCODE_HINT, demand_place, read_url
+from takeback.journal.record import COLUMNS, RecentRecords, Record, open_row, read_row
+from takeback.journal.sql import (
+    CURRENT,
+    SqlDialect,
+    SqlStore,
+    create_tables,
+    note_erased,
+    read_about,
+    read_schema_version,
+)
+from takeback.journal.store import MISSING_HINT, Options, describe_missing_journal, format_now
+from takeback.journal.url import BARE, ENCODE_HINT, read_url, require_path_or_url
 
 T = TypeVar("T")
 
@@ -80,7 +89,7 @@ class PostgresStore(SqlStore):
         self._mutex = threading.RLock()
         self._recent = RecentRecords()
         self._keys: KeyFile | None = None
-        self._connection = self._connected()
+        self._connection = self._make_connection()
         try:
             self._open()
         except BaseException:
@@ -94,10 +103,10 @@ class PostgresStore(SqlStore):
 
     @classmethod
     def opened(cls, where: str, options: Options) -> PostgresStore:
-        """The journal at a URL."""
+        """Open the journal at a URL."""
         return cls(where, options)
 
-    def _connected(self) -> psycopg.Connection[Any]:
+    def _make_connection(self) -> psycopg.Connection[Any]:
         timeout = max(2, int(self._options.timeout))
         problem: str | None = None
         try:
@@ -117,7 +126,7 @@ class PostgresStore(SqlStore):
         return connection
 
     def _why_not(self, text: str) -> str:
-        """A reason that repeats nothing of the URL."""
+        """Return a reason that repeats nothing of the URL."""
         if self._place.clear and self._place.bare:
             return text.strip()
         found = [reason for reason in REASONS if reason in text]
@@ -126,7 +135,7 @@ class PostgresStore(SqlStore):
     def _open(self) -> None:
         there = self.run("SELECT 1 FROM pg_namespace WHERE nspname = ?", (self._schema,))
         if not there and (not self._options.create or self._options.readonly):
-            raise JournalError(missing(self.location), hint=MISSING_HINT)
+            raise JournalError(describe_missing_journal(self.location), hint=MISSING_HINT)
         self.readonly = self._options.readonly or self.run("SHOW transaction_read_only")[0][0] == "on"
         if not self.readonly and there:
             may = self.run(
@@ -138,7 +147,7 @@ class PostgresStore(SqlStore):
             self.readonly = bool(may) and not may[0][0]
         if not self.readonly:
             self._prepare()
-        if layout_version(self, self.location) < CURRENT:
+        if read_schema_version(self, self.location) < CURRENT:
             raise JournalError(f"the journal {self.location} has an older layout and cannot be written here")
         self._use()
         if not self.readonly:
@@ -153,13 +162,13 @@ class PostgresStore(SqlStore):
                 with self._faults():
                     schema = sql.Identifier(self._schema)
                     self._connection.execute(sql.SQL("CREATE SCHEMA IF NOT EXISTS {}").format(schema))
-                create_tables(self, DIALECT, stamp=now(), seal=True)
+                create_tables(self, DIALECT, stamp=format_now(), seal=True)
                 self._guard()
             elif not tables >= {"records", "schema_version"}:
                 raise JournalError(f"the schema of {self.location} is no Takeback journal")
-            elif (version := layout_version(self, self.location)) < CURRENT:
+            elif (version := read_schema_version(self, self.location)) < CURRENT:
                 self.run("DROP TRIGGER IF EXISTS records_guard ON records")
-                set_old_tables_aside(self, DIALECT, version=version, stamp=now(), seal=True)
+                set_old_tables_aside(self, DIALECT, version=version, stamp=format_now(), seal=True)
                 self._use()
                 write_anew(self, version=version)
                 self._guard()
@@ -172,10 +181,10 @@ class PostgresStore(SqlStore):
         about = read_about(self, self.location)
         self.journal_id = about.journal
         if self._keys is None and about.sealed:
-            path = self._options.keys or default_keys(about.journal)
-            self._keys = key_file(self, path, about.journal, self._options.timeout)
+            path = self._options.keys or locate_default_keys(about.journal)
+            self._keys = open_key_file(self, path, about.journal, self._options.timeout)
         self._contents = ContentTable(self, self._keys, self._said_forgotten, self.location)
-        self._index = TouchIndex(self, self.location)
+        self._index = KeyIndex(self, self.location)
 
     @contextmanager
     def _faults(self) -> Iterator[None]:
@@ -186,18 +195,18 @@ class PostgresStore(SqlStore):
         except errors.LockNotAvailable:
             problem = JournalBusyError(f"another process held the journal {self.location} too long; try again")
         except (errors.UndefinedTable, errors.UndefinedColumn, errors.DatatypeMismatch) as error:
-            problem = JournalCorruptError(f"the journal {self.location} is damaged ({self._said(error)})")
+            problem = JournalCorruptError(f"the journal {self.location} is damaged ({self._clean_message(error)})")
         except (psycopg.Error, OSError, UnicodeError) as error:
-            problem = JournalError(f"the journal {self.location} could not be used: {self._said(error)}")
+            problem = JournalError(f"the journal {self.location} could not be used: {self._clean_message(error)}")
         if problem is not None:
             raise problem
 
-    def _said(self, error: Exception) -> str:
+    def _clean_message(self, error: Exception) -> str:
         text = str(error).strip()
         hidden = not text or any(secret in text for secret in self._place.secrets)
         return type(error).__name__ if hidden else text
 
-    def _alive(self, attempt: Callable[[], T]) -> T:
+    def _retry_if_lost(self, attempt: Callable[[], T]) -> T:
         """Try again on a new connection where the old one was lost and nothing was under way on it."""
         try:
             with self._faults():
@@ -207,14 +216,14 @@ class PostgresStore(SqlStore):
                 raise
             if self._depth or self._locks:
                 raise
-        self._connection = self._connected()
+        self._connection = self._make_connection()
         with self._faults():
             return attempt()
 
     def run(self, statement: str, parameters: Sequence[Any] = ()) -> list[Any]:
         """Run one statement, and return its rows."""
         with self._mutex:
-            return self._alive(lambda: self._execute(statement, parameters))
+            return self._retry_if_lost(lambda: self._execute(statement, parameters))
 
     def _execute(self, statement: str, parameters: Sequence[Any]) -> list[Any]:
         cursor = self._connection.execute(statement.replace("?", "%s").encode(), tuple(parameters))
@@ -227,16 +236,16 @@ class PostgresStore(SqlStore):
 
     @contextmanager
     def transaction(self) -> Iterator[None]:
-        """A write transaction that no other process can enter; nested ones belong to the outermost."""
-        with self._nested("BEGIN"):
+        """Enter a write transaction that excludes other processes; nested ones belong to the outermost."""
+        with self._nest_transaction("BEGIN"):
             if self._depth == 1 and not self._locks:
                 self.run("SELECT pg_advisory_xact_lock(?)", (self._key,))
             yield
 
     @contextmanager
     def snapshot(self) -> Iterator[None]:
-        """Reads inside the block see one moment."""
-        with self._nested("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"):
+        """Let reads inside the block see one moment."""
+        with self._nest_transaction("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"):
             yield
 
     def _has_begun(self) -> bool:
@@ -260,7 +269,7 @@ class PostgresStore(SqlStore):
             raise JournalBusyError(f"another thread held the journal {self.location} for more than {timeout:g} s")
         try:
             if self._locks == 0 and not self.readonly:
-                self._session_lock(timeout)
+                self._take_session_lock(timeout)
                 self._note_head()
             self._locks += 1
             try:
@@ -273,7 +282,7 @@ class PostgresStore(SqlStore):
         finally:
             self._mutex.release()
 
-    def _session_lock(self, timeout: float) -> None:
+    def _take_session_lock(self, timeout: float) -> None:
         wait = "SELECT set_config('lock_timeout', ?, false), pg_advisory_lock(?)"
         self.run(wait, (_milliseconds(timeout), self._key))
 
@@ -288,9 +297,9 @@ class PostgresStore(SqlStore):
             raise NotHeldError(f"the lock of the journal {self.location} was lost; nothing more was done") from error
         if not held:
             raise NotHeldError(f"the lock of the journal {self.location} was lost; nothing more was done")
-        self._demand_same_head()
+        self._require_same_head()
 
-    def _erased(self, refs: Sequence[Ref], traces: Sequence[bytes], seq: int) -> str:
+    def _erase_traces(self, refs: Sequence[Ref], traces: Sequence[bytes], seq: int) -> str:
         del traces
         lingering = "" if self._keys is None else self._keys.drop(refs)
         if not lingering:
@@ -299,12 +308,12 @@ class PostgresStore(SqlStore):
         return lingering
 
     def _finish_erasing(self) -> None:
-        """A process that was killed while it forgot may have left the keys."""
+        """Delete the keys that a process killed while forgetting may have left."""
         last, about = self.latest("forget"), read_about(self, self.location)
         if last is not None and last.seq > about.erased:
             listed: Any = last.payload.get("contents")
             with suppress(JournalBusyError), self.lock(SOON):  # whoever holds the lock may be about to do it
-                self._erased(listed if isinstance(listed, list) else [], (), last.seq)
+                self._erase_traces(listed if isinstance(listed, list) else [], (), last.seq)
 
     def close(self) -> None:
         """Close the connection and the key file."""
@@ -314,9 +323,9 @@ class PostgresStore(SqlStore):
 
 
 @contextmanager
-def scratch_journal(url: str) -> Iterator[str]:
-    """A URL of a journal of its own in the same database, dropped at the end: for benchmarks and torture."""
-    demand_place(url)
+def open_scratch_journal(url: str) -> Iterator[str]:
+    """Yield the URL of a new journal in the same database, dropped at the end: for benchmarks and torture."""
+    require_path_or_url(url)
     bare, name = read_url(url).connect, f"scratch_{secrets.token_hex(6)}"
     try:
         yield f"{bare}#{name}"
@@ -331,7 +340,7 @@ def _drop(url: str, name: str) -> None:
         try:
             about = sql.SQL("SELECT value FROM {}.about WHERE name = 'journal'").format(schema)
             for (journal,) in connection.execute(about).fetchall():
-                default_keys(journal).unlink(missing_ok=True)
+                locate_default_keys(journal).unlink(missing_ok=True)
         except errors.UndefinedTable:
             pass
         connection.execute(sql.SQL("DROP SCHEMA IF EXISTS {} CASCADE").format(schema))
@@ -339,3 +348,116 @@ def _drop(url: str, name: str) -> None:
 
 def _milliseconds(seconds: float) -> str:
     return f"{max(1, int(seconds * 1000))}ms"
+
+
+PAGE: Final = 1000
+SECONDS: Final = 10
+_SCHEMAS = """
+SELECT nspname FROM pg_namespace n WHERE (nspname = 'takeback' OR nspname LIKE 'takeback\\_%')
+AND 2 = (SELECT count(*) FROM pg_tables WHERE schemaname = nspname AND tablename IN ('records', 'schema_version'))
+ORDER BY nspname
+"""
+
+
+class JournalFleet:
+    """Every journal in one database; safe for threads, one at a time."""
+
+    def __init__(self, url: str) -> None:
+        self._place = read_url(url)
+        self.location = self._place.shown
+        """Where it is, without a password."""
+        self._lock = RLock()
+        self._connection: psycopg.Connection[Any] | None = None
+
+    def schemas(self) -> tuple[str, ...]:
+        """Return the schemas that hold a journal, in order; only the one that the URL names, if it names one."""
+        found = tuple(str(row[0]) for row in self._run(sql.SQL(_SCHEMAS)))
+        return tuple(one for one in found if one == f"{BARE}_{self._place.name}") if self._place.name else found
+
+    def head(self, schema: str) -> tuple[int, str]:
+        """Return the number and digest of a journal's last record; 0 and an empty text if there is none."""
+        rows = self._from(schema, "SELECT seq, digest FROM {}.records ORDER BY seq DESC LIMIT 1")
+        return (int(rows[0][0]), str(rows[0][1])) if rows else (0, "")
+
+    def records(self, schema: str, after: int) -> Iterator[Record]:
+        """Yield the records of a journal after a number, each checked against its own digest."""
+        statement = f"SELECT {COLUMNS} FROM {{}}.records WHERE seq > %s ORDER BY seq LIMIT {PAGE}"  # noqa: S608 - constants
+        while True:
+            rows = self._from(schema, statement, (after,))
+            yield from (open_row(read_row(row)) for row in rows)
+            if len(rows) < PAGE:
+                return
+            after = rows[-1][0]
+
+    def entries(self, schema: str, before: int | None, size: int) -> list[Record]:
+        """Return the newest entries of a journal with smaller numbers than `before`, newest first."""
+        bound = "entry IS NOT NULL" if before is None else "entry < %s"
+        statement = f"SELECT {COLUMNS} FROM {{}}.records WHERE {bound} ORDER BY entry DESC LIMIT {int(size)}"  # noqa: S608
+        rows = self._from(schema, statement, () if before is None else (before,))
+        return [open_row(read_row(row)) for row in rows]
+
+    def require_known_schema(self, schema: str) -> None:
+        """Refuse a journal whose tables have another schema version than this Takeback writes."""
+        found = [row[0] for row in self._from(schema, "SELECT version FROM {}.schema_version")]
+        version = max((one for one in found if type(one) is int), default=0)
+        if version != CURRENT:
+            older = "older: it is brought to the present one when its workspace is opened"
+            raise JournalError(
+                f"its layout, {version}, is {older if version < CURRENT else 'newer than this Takeback knows'}"
+            )
+
+    def close(self) -> None:
+        """Close the connection."""
+        with self._lock:
+            if self._connection is not None:
+                self._connection.close()
+
+    def _from(self, schema: str, statement: str, parameters: Sequence[Any] = ()) -> list[Any]:
+        return self._run(sql.SQL(statement).format(sql.Identifier(schema)), parameters)
+
+    def _run(self, statement: sql.SQL | sql.Composed, parameters: Sequence[Any] = ()) -> list[Any]:
+        with self._lock:
+            try:
+                return self._try_statement(statement, parameters)
+            except JournalError:
+                if self._connection is not None and not (self._connection.closed or self._connection.broken):
+                    raise
+            self._connection = None
+            return self._try_statement(statement, parameters)
+
+    def _try_statement(self, statement: sql.SQL | sql.Composed, parameters: Sequence[Any]) -> list[Any]:
+        if self._connection is None:
+            self._connection = self._make_connection()
+        problem: JournalError | None = None
+        try:
+            found: list[Any] = self._connection.execute(statement, tuple(parameters) or None).fetchall()
+        except (psycopg.errors.UndefinedTable, psycopg.errors.UndefinedColumn):
+            problem = JournalCorruptError("it lacks a table or a column that a journal has")
+        except (psycopg.Error, OSError, UnicodeError) as error:
+            problem = JournalError(f"{self.location} could not be read: {self._clean_message(str(error))}")
+        else:
+            return found
+        raise problem
+
+    def _make_connection(self) -> psycopg.Connection[Any]:
+        problem = ""
+        try:
+            connection = psycopg.connect(self._place.connect, autocommit=True, connect_timeout=SECONDS)
+            connection.execute("SET default_transaction_read_only = on")
+            connection.execute("SET statement_timeout = '60s'")
+        except (psycopg.Error, OSError, UnicodeError) as error:
+            problem = self._why_not(str(error))
+        else:
+            return connection
+        hint = "" if self._place.clear else ENCODE_HINT
+        raise JournalError(f"the journals at {self.location} could not be reached: {problem}", hint=hint)
+
+    def _why_not(self, text: str) -> str:
+        """Return a reason that repeats nothing of the URL."""
+        found = [reason for reason in REASONS if reason in text]
+        return "; ".join(found) or "the URL is malformed, or the server cannot be reached"
+
+    def _clean_message(self, text: str) -> str:
+        for secret in self._place.secrets:
+            text = text.replace(secret, "…")
+        return text.strip()

@@ -21,7 +21,7 @@ from psycopg import sql
 from takeback.errors import JournalCorruptError, JournalError
 from takeback.journal.postgres import DIALECT, GUARD, TRIGGER, PostgresStore
 from takeback.journal.record import COLUMNS
-from takeback.journal.schema import create_tables
+from takeback.journal.sql import create_tables
 from takeback.journal.sqlite import DIALECT as SQLITE
 from takeback.journal.sqlite import GUARDS
 from takeback.journal.sqlite_copy import (
@@ -31,13 +31,12 @@ from takeback.journal.sqlite_copy import (
     CheckedCopy,
     ConnectedFile,
     check_copy,
-    demand_free,
-    discard,
+    discard_copy,
     put_copy,
+    require_free_target,
 )
-from takeback.journal.sqlite_errors import DRIVER_FAULTS, translated
-from takeback.journal.sqlite_file import make_file
-from takeback.journal.store import Options, now
+from takeback.journal.sqlite_files import DRIVER_FAULTS, make_private_file, translate_error
+from takeback.journal.store import Options, format_now
 from takeback.journal.url import read_url
 
 TABLES: Final[Mapping[str, Sequence[str]]] = {
@@ -57,15 +56,15 @@ DUMP: Final = "the server's own way is 'pg_dump --schema=NAME --format=custom' a
 
 def copy_from_server(url: str, target: Path, keys: Path | None = None) -> CheckedCopy:
     """Copy a journal, also one that is being written to, into a file, and read that back before it gets its name."""
-    demand_free(target)
-    made = make_file(target)
+    require_free_target(target)
+    made = make_private_file(target)
     try:
         with closing(PostgresStore(url, Options(create=False, readonly=True, keys=keys))) as store:
             _fill_file(store, made)
         checked = check_copy(made, keys)
         put_copy(made, target)
     except BaseException:
-        discard(made)
+        discard_copy(made)
         raise
     return CheckedCopy(target, checked.records, checked.head)
 
@@ -75,7 +74,7 @@ def _fill_file(store: PostgresStore, made: Path) -> None:
     try:
         with closing(sqlite3.connect(made, isolation_level=None)) as file, store.snapshot():
             file.execute("BEGIN")
-            create_tables(ConnectedFile(file), SQLITE, stamp=now(), seal=False)
+            create_tables(ConnectedFile(file), SQLITE, stamp=format_now(), seal=False)
             for table in ("about", "schema_version"):
                 file.execute(f"DELETE FROM {table}")  # noqa: S608 - constants
             for table, columns in TABLES.items():
@@ -86,7 +85,7 @@ def _fill_file(store: PostgresStore, made: Path) -> None:
                 file.execute(guard)
             file.execute("COMMIT")
     except DRIVER_FAULTS as error:
-        raise translated(error, f"the copy {made}") from error
+        raise translate_error(error, f"the copy {made}") from error
 
 
 def _pages(store: PostgresStore, table: str, columns: Sequence[str]) -> Iterator[list[Any]]:
@@ -137,7 +136,7 @@ def put_on_server(source: Path, url: str, keys: Path | None = None) -> str | Non
             connection.commit()
         except BaseException:
             connection.rollback()
-            connection.execute(_named("DROP SCHEMA IF EXISTS {} CASCADE", f"takeback_{fresh}"))
+            connection.execute(_format_names("DROP SCHEMA IF EXISTS {} CASCADE", f"takeback_{fresh}"))
             connection.commit()
             raise
     return aside
@@ -147,9 +146,9 @@ def _fill_schema(connection: psycopg.Connection[Any], schema: str, source: Path)
     """Write a file's rows into a new schema."""
     target = _Schema(connection)
     connection.execute("SET client_min_messages = warning")
-    connection.execute(_named("CREATE SCHEMA {}", schema))
-    connection.execute(_named("SET search_path = {}", schema))
-    create_tables(target, DIALECT, stamp=now(), seal=True)
+    connection.execute(_format_names("CREATE SCHEMA {}", schema))
+    connection.execute(_format_names("SET search_path = {}", schema))
+    create_tables(target, DIALECT, stamp=format_now(), seal=True)
     for table in ("about", "schema_version"):
         target.run(f"DELETE FROM {table}")  # noqa: S608 - constants
     try:
@@ -160,7 +159,7 @@ def _fill_schema(connection: psycopg.Connection[Any], schema: str, source: Path)
                 while rows := cursor.fetchmany(BATCH):
                     target.run_many(f"INSERT INTO {table} ({names}) VALUES ({marks})", rows)  # noqa: S608
     except DRIVER_FAULTS as error:
-        raise translated(error, f"the backup {source}") from error
+        raise translate_error(error, f"the backup {source}") from error
     target.run(GUARD)
     target.run(TRIGGER)
 
@@ -184,12 +183,12 @@ def _exchange(connection: psycopg.Connection[Any], name: str, fresh: str, key: i
     if there is not None:
         stamp = datetime.now(UTC).strftime("%Y%m%dt%H%M%Sz")
         aside = f"replaced_{name[:LONGEST]}_{stamp}"[:59] + f"_{secrets.token_hex(1)}"
-        connection.execute(_named("ALTER SCHEMA {} RENAME TO {}", name, aside))
-    connection.execute(_named("ALTER SCHEMA {} RENAME TO {}", fresh, name))
+        connection.execute(_format_names("ALTER SCHEMA {} RENAME TO {}", name, aside))
+    connection.execute(_format_names("ALTER SCHEMA {} RENAME TO {}", fresh, name))
     return aside
 
 
-def _named(statement: str, *names: str) -> sql.Composed:
+def _format_names(statement: str, *names: str) -> sql.Composed:
     return sql.SQL(statement).format(*map(sql.Identifier, names))
 
 

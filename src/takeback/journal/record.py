@@ -1,21 +1,22 @@
-"""A journal record: one frozen, hash-chained value.
+"""A journal record: one frozen, hash-chained value; and a bounded cache of records that were read.
 
-A record's digest covers everything else in it, the digest of the record before it, and the ids of the contents it
-refers to; an id is a salted digest of the content. Contents are stored beside the records, so that they can be
-forgotten while the chain still holds. Records are never changed: what becomes of an entry is said by later records
-(`commit`, `abort`, `undo`, `redo`, `forget`). Entries are numbered without gaps, from 1 for the beginning.
+A record's digest covers everything else in it, the digest of the record before it, and the ids of the
+contents it refers to; an id is a salted digest of the content. Contents are stored beside the records, so
+that they can be forgotten while the chain still holds. Records are never changed: later records (`commit`,
+`abort`, `undo`, `redo`, `forget`) say what becomes of an entry. Entries are numbered without gaps, from 1 for
+the beginning.
 """
 
 from __future__ import annotations
 
 import hashlib
+import threading
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple, TypeAlias, cast
 
 from takeback.errors import JournalCorruptError
-from takeback.journal.content import Content, Ref
-from takeback.journal.encoding import Json, decode, encode, trusting
+from takeback.journal.content import Content, Json, Ref, decode, encode, guard_against_corruption
 
 ROOT: Final = "0" * 64
 """What the first record names as its predecessor, and the index digest of a journal that touches nothing."""
@@ -56,15 +57,15 @@ class Row(NamedTuple):
     prev: str
     digest: str
 
-    def computed(self) -> str:
-        """The digest this row's content should carry."""
-        return digest_of(*self[:8])
+    def compute_digest(self) -> str:
+        """Return the digest this row's content should have."""
+        return digest_columns(*self[:8])
 
 
-def digest_of(
+def digest_columns(
     seq: Any, entry: Any, kind: Any, created_at: Any, payload: Any, contents: Any, touched: Any, prev: Any
 ) -> str:
-    """The digest of what a row holds; the only text that may hold a line break comes last."""
+    """Return the digest of a row's columns; the only text that may hold a line break comes last."""
     body = f"{seq}\n{entry}\n{kind}\n{created_at}\n{touched}\n{prev}\n{len(payload)}\n{payload}{contents}"
     return hashlib.sha256(body.encode(errors="surrogatepass")).hexdigest()
 
@@ -75,7 +76,7 @@ _TYPES = ((int,), (int, type(None)), *[(str,)] * 7)
 
 
 def read_row(values: Sequence[Any]) -> Row:
-    """The row in what a database gave, or `JournalCorruptError` if a column holds what it cannot hold."""
+    """Return the row that a database gave; raise `JournalCorruptError` if a column holds what it cannot hold."""
     row = Row(*values)
     for name, value, types in zip(Row._fields, row, _TYPES, strict=True):
         if type(value) not in types:
@@ -114,7 +115,7 @@ class Record:
     @property
     def touches(self) -> tuple[str, ...]:
         """The index keys this record is found under."""
-        return touches_of(self.payload)
+        return read_touches(self.payload)
 
     @property
     def off(self) -> tuple[int, ...]:
@@ -135,22 +136,22 @@ class Record:
         return f"Record({name} {self.kind} {self.digest[:10]})"
 
     def refs(self, name: str) -> tuple[Ref | None, ...]:
-        """Contents under one name, as a list."""
+        """Return the contents under one name, as a tuple."""
         found = self.contents.get(name, ())
         return found if isinstance(found, tuple) else (found,)
 
     def all_refs(self) -> Iterator[Ref]:
-        """Every content the record refers to directly."""
+        """Yield every content the record refers to directly."""
         for name in self.contents:
             yield from (ref for ref in self.refs(name) if ref)
 
 
-def touches_of(payload: Mapping[str, Json]) -> tuple[str, ...]:
-    """The index keys a payload names, in order; one that it names twice was touched twice."""
+def read_touches(payload: Mapping[str, Json]) -> tuple[str, ...]:
+    """Return the index keys a payload names, in order; one that it names twice was touched twice."""
     return tuple(cast("list[str]", payload.get("touches", ())))
 
 
-def chained(
+def chain_draft(
     draft: Draft,
     refs: Mapping[str, Json],
     *,
@@ -160,20 +161,20 @@ def chained(
     created_at: str,
     prev: str,
 ) -> Row:
-    """The row for a draft at its place in the chain; `refs` are the ids of its contents by name."""
+    """Build the row for a draft at its number in the chain; `refs` are the ids of its contents by name."""
     row = Row(seq, number, draft.kind, created_at, encode(draft.payload), encode(refs), touched, prev, "")
-    return row._replace(digest=row.computed())
+    return row._replace(digest=row.compute_digest())
 
 
-def demand_kind(draft: Draft) -> None:
+def require_known_kind(draft: Draft) -> None:
     """Refuse a draft of no known kind."""
     if draft.kind not in KINDS:
         raise ValueError(f"unknown record kind {draft.kind!r}; expected one of {sorted(KINDS)}")
 
 
-def demand_unaltered(row: Row) -> None:
+def require_unaltered(row: Row) -> None:
     """Refuse a row whose content is not what its digest says."""
-    if row.computed() != row.digest:
+    if row.compute_digest() != row.digest:
         raise JournalCorruptError(
             f"journal record {row.seq} was altered: its content does not match its digest {row.digest[:12]}",
             seq=row.seq,
@@ -181,26 +182,68 @@ def demand_unaltered(row: Row) -> None:
 
 
 def open_row(row: Row) -> Record:
-    """The record in a row, or `JournalCorruptError` if its content is not what its digest says."""
-    demand_unaltered(row)
-    return decoded(row)
+    """Return the record in a row; raise `JournalCorruptError` if its content does not match its digest."""
+    require_unaltered(row)
+    return decode_row(row)
 
 
-def decoded(row: Row) -> Record:
-    """The record in a row that is known to be what its digest says."""
-    with trusting(f"journal record {row.seq}", seq=row.seq):
+def decode_row(row: Row) -> Record:
+    """Return the record in a row that is known to match its digest."""
+    with guard_against_corruption(f"journal record {row.seq}", seq=row.seq):
         payload = decode(row.payload)
         contents = {} if row.contents == _NO_CONTENTS else decode(row.contents)
         if not isinstance(payload, dict) or not isinstance(contents, dict):
             raise TypeError("no mapping")
-        refs = {name: _refs(value) for name, value in contents.items()}
-        if "touches" in payload and not all(isinstance(key, str) for key in touches_of(payload)):
+        refs = {name: _read_refs(value) for name, value in contents.items()}
+        if "touches" in payload and not all(isinstance(key, str) for key in read_touches(payload)):
             raise TypeError("a key that is no text")
     return Record(row.seq, row.entry, row.kind, row.created_at, payload, refs, row.touched, row.prev, row.digest)
 
 
-def _refs(value: Any) -> Refs:
+def _read_refs(value: Any) -> Refs:
     items = value if isinstance(value, list) else (value,)
     if not all(item is None or isinstance(item, str) for item in items):
         raise TypeError("a reference that is no id")
     return tuple(value) if isinstance(value, list) else value
+
+
+MOST: Final = 512
+LARGEST: Final = 48 << 20
+"""Characters of stored text whose records are kept at most; the last one read is kept whatever its size."""
+
+
+class RecentRecords:
+    """The records of one journal that were read last."""
+
+    def __init__(self) -> None:
+        self._by_seq: dict[int, tuple[Record, int]] = {}
+        self._seqs: dict[int, int] = {}
+        self._size = 0
+        self._mutex = threading.Lock()
+
+    def at(self, seq: int) -> Record | None:
+        """Return the record at a place in the chain; None if it was not read lately."""
+        found = self._by_seq.get(seq)
+        return None if found is None else found[0]
+
+    def entry(self, number: int) -> Record | None:
+        """Return the entry with a number; None if it was not read lately."""
+        seq = self._seqs.get(number)
+        return None if seq is None else self.at(seq)
+
+    def keep(self, record: Record, row: Row) -> Record:
+        """Keep a record that was read and checked, and return it."""
+        size = len(row.payload) + len(row.contents)
+        with self._mutex:
+            if record.seq not in self._by_seq:
+                self._by_seq[record.seq] = (record, size)
+                self._size += size
+                if record.number is not None:
+                    self._seqs[record.number] = record.seq
+            while len(self._by_seq) > 1 and (len(self._by_seq) > MOST or self._size > LARGEST):
+                oldest = next(iter(self._by_seq))
+                gone, its_size = self._by_seq.pop(oldest)
+                self._size -= its_size
+                if gone.number is not None:
+                    self._seqs.pop(gone.number, None)
+        return record

@@ -15,11 +15,10 @@ from pathlib import Path
 
 from takeback.errors import JournalCorruptError
 from takeback.journal.chain import ChainReport, Fault, check_rows
-from takeback.journal.raw_file import copy_file
 from takeback.journal.record import COLUMNS, Row, read_row
-from takeback.journal.sqlite_file import beside, uri
+from takeback.journal.sqlite_files import copy_file, make_uri, name_companion
 from takeback.journal.store import open_journal
-from takeback.journal.vouching import Voucher
+from takeback.journal.voucher import Voucher
 
 HEADER = 100
 MAGIC = b"SQLite format 3\0"
@@ -28,7 +27,7 @@ PAGE_COUNT_AT = slice(28, 32)
 MOST_PROMISED = 1 << 40
 
 
-def examine(
+def examine_journal(
     where: str | PathLike[str],
     progress: Callable[[int], None] = lambda _: None,
     *,
@@ -42,27 +41,27 @@ def examine(
             return store.check(progress)
     except JournalCorruptError as error:
         path = Path(fspath(where))
-        rows = [] if "://" in fspath(where) else list(salvaged(path))
+        rows = [] if "://" in fspath(where) else list(salvage_rows(path))
         return check_rows(rows, progress).report().with_faults([Fault(None, error.message)])
 
 
-def salvaged(path: Path) -> Iterator[Row]:
-    """The rows that can still be read, from the first on."""
+def salvage_rows(path: Path) -> Iterator[Row]:
+    """Yield the rows that can still be read, from the first on."""
     with tempfile.TemporaryDirectory(prefix="takeback-salvage-") as directory:
         copy = Path(directory) / "journal.db"
         try:
             for ending in ("", "-wal"):
-                if beside(path, ending).exists():
-                    copy_file(beside(path, ending), beside(copy, ending))
-            _pad(copy)
-            mode = "mode=rw" if beside(copy, "-wal").exists() else "mode=ro&immutable=1"
-            with closing(sqlite3.connect(uri(copy, mode), uri=True)) as connection:
-                yield from _rows(connection)
+                if name_companion(path, ending).exists():
+                    copy_file(name_companion(path, ending), name_companion(copy, ending))
+            _pad_to_header(copy)
+            mode = "mode=rw" if name_companion(copy, "-wal").exists() else "mode=ro&immutable=1"
+            with closing(sqlite3.connect(make_uri(copy, mode), uri=True)) as connection:
+                yield from _read_rows(connection)
         except (sqlite3.Error, OSError, OverflowError, UnicodeError):
             return
 
 
-def _rows(connection: sqlite3.Connection) -> Iterator[Row]:
+def _read_rows(connection: sqlite3.Connection) -> Iterator[Row]:
     seq = 1
     query = f"SELECT {COLUMNS} FROM records WHERE seq = ?"  # noqa: S608 - a constant
     while found := connection.execute(query, (seq,)).fetchone():
@@ -73,8 +72,7 @@ def _rows(connection: sqlite3.Connection) -> Iterator[Row]:
         seq += 1
 
 
-def _pad(path: Path) -> None:
-    """Give the copy the length its header promises; the missing pages read as empty."""
+def _pad_to_header(path: Path) -> None:
     with path.open("r+b") as file:
         header = file.read(HEADER)
         if len(header) == HEADER and header.startswith(MAGIC):

@@ -1,43 +1,145 @@
-"""What SQLite and PostgreSQL stores share: the statements, and reading rows back with their digests checked.
+"""The tables of a stored journal, and the statements that SQLite and PostgreSQL stores share.
 
-A subclass supplies `run`, `run_many`, `transaction` (which serialises writers) and `snapshot` (in which all reads
-see one moment) and turns its driver's errors into ours. Statements are written with `?` for parameters.
+`schema_version` has a row for each version the tables have had; a journal written by a newer Takeback is
+refused. A subclass of `SqlStore` supplies `run`, `run_many`, `transaction` (which serialises writers) and
+`snapshot` (in which all reads see one moment) and translates its driver's errors. Statements are written with
+`?` for parameters.
 """
 
 from __future__ import annotations
 
 import threading
+import uuid
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
-from typing import Any, Final
+from dataclasses import dataclass
+from typing import Any, Final, Protocol
 
 from takeback.errors import JournalCorruptError, JournalError, NotHeldError, StaleHeadError, UnknownEntryError
 from takeback.journal.chain import ChainReport, Examination, Fault
-from takeback.journal.content import Ref, Stored
-from takeback.journal.counted import told
-from takeback.journal.encoding import trusting
+from takeback.journal.content import Ref, Stored, guard_against_corruption
+from takeback.journal.contents_table import ContentTable
 from takeback.journal.failpoint import failpoint
-from takeback.journal.recent import RecentRecords
+from takeback.journal.key_index import BELOW, KeyIndex
 from takeback.journal.record import (
     COLUMNS,
     ENTRY_KINDS,
     ROOT,
     Draft,
+    RecentRecords,
     Record,
     Row,
-    chained,
-    decoded,
-    demand_kind,
-    demand_unaltered,
+    chain_draft,
+    decode_row,
     open_row,
     read_row,
+    require_known_kind,
+    require_unaltered,
 )
-from takeback.journal.schema import RARE, RARE_KINDS
-from takeback.journal.sql_contents import ContentTable
-from takeback.journal.store import FIND_LIMIT, Erased, now
-from takeback.journal.touched import BELOW, TouchIndex
-from takeback.journal.vouching import Voucher, write_word
+from takeback.journal.store import FIND_LIMIT, Erased, format_now
+from takeback.journal.voucher import Voucher, write_word
+from takeback.progress import report_progress
+
+CURRENT: Final = 3
+OLDEST: Final = 1
+
+
+@dataclass(frozen=True, slots=True)
+class SqlDialect:
+    """Column types: a whole number, a text that sorts by code point (index ranges rely on that), bytes."""
+
+    number: str
+    text: str
+    blob: str
+    compact: str = ""
+    """What makes a table lie in its primary key, where that is to be said."""
+
+
+class Cursor(Protocol):
+    """As much of a database connection as the layout needs."""
+
+    def run(self, sql: str, parameters: Sequence[Any] = ()) -> list[Any]:
+        """Run one statement, and return its rows."""
+
+    def run_many(self, sql: str, rows: Iterable[Sequence[Any]]) -> None:
+        """Run one statement for each row."""
+
+
+RARE_KINDS: Final = ("checkpoint", "forget", "layout")
+RARE: Final = "kind IN ('checkpoint', 'forget', 'layout')"
+"""Records that are looked for among many others; a statement must say exactly this to be given their index."""
+
+TABLES: Final = (
+    """CREATE TABLE records (
+        seq {number} PRIMARY KEY, entry {number} UNIQUE, kind TEXT NOT NULL, created_at TEXT NOT NULL,
+        payload TEXT NOT NULL, contents TEXT NOT NULL, touched TEXT NOT NULL, prev TEXT NOT NULL,
+        digest {text} NOT NULL UNIQUE)""",
+    f"CREATE INDEX rare_records ON records (kind, seq) WHERE {RARE}",
+    """CREATE TABLE contents (
+        id {text} PRIMARY KEY, tree INTEGER NOT NULL, salt {blob}, lookup {blob}, body {blob}, forgotten {number})""",
+    "CREATE INDEX contents_by_lookup ON contents (lookup) WHERE lookup IS NOT NULL",
+    "CREATE TABLE pieces (id {text} NOT NULL, at INTEGER NOT NULL, body {blob} NOT NULL, PRIMARY KEY (id, at))",
+    """CREATE TABLE touches (
+        key {text} NOT NULL, entry {number} NOT NULL, times INTEGER NOT NULL, PRIMARY KEY (key, entry)){compact}""",
+    "CREATE TABLE touched_keys (key {text} PRIMARY KEY, bucket INTEGER NOT NULL, digest TEXT NOT NULL)",
+    "CREATE INDEX touched_keys_by_bucket ON touched_keys (bucket)",
+    "CREATE TABLE touched_buckets (bucket INTEGER PRIMARY KEY, total TEXT NOT NULL)",
+    "CREATE TABLE about (name {text} PRIMARY KEY, value TEXT NOT NULL)",
+)
+VERSIONS: Final = "CREATE TABLE IF NOT EXISTS schema_version (version INTEGER PRIMARY KEY, migrated_at TEXT NOT NULL)"
+
+
+def create_tables(cursor: Cursor, dialect: SqlDialect, *, stamp: str, seal: bool) -> None:
+    """Make the tables."""
+    cursor.run(VERSIONS)
+    for statement in TABLES:
+        cursor.run(
+            statement.format(number=dialect.number, text=dialect.text, blob=dialect.blob, compact=dialect.compact)
+        )
+    cursor.run("INSERT INTO schema_version (version, migrated_at) VALUES (?, ?)", (CURRENT, stamp))
+    about = {"journal": uuid.uuid4().hex, "sealed": "1" if seal else "0", "erased": "0"}
+    cursor.run_many("INSERT INTO about (name, value) VALUES (?, ?)", about.items())
+
+
+def read_schema_version(cursor: Cursor, location: str) -> int:
+    """Return the schema version of a journal; raise if it is none of those known."""
+    found = cursor.run("SELECT version FROM schema_version")
+    versions: list[int] = [row[0] for row in found]
+    if not versions or not all(type(version) is int and version >= OLDEST for version in versions):
+        raise JournalCorruptError(f"the journal {location} does not say which layout it has")
+    if max(versions) > CURRENT:
+        raise JournalError(
+            f"the journal at {location} has layout version {max(versions)}; this Takeback knows up to {CURRENT}. "
+            "Use the newer Takeback that wrote it."
+        )
+    return max(versions)
+
+
+@dataclass(frozen=True, slots=True)
+class About:
+    """What a journal says of itself."""
+
+    journal: str
+    """A random name, which its key file knows."""
+    sealed: bool
+    erased: int
+    """The last `forget` record after which nothing was left lying around."""
+
+
+def read_about(cursor: Cursor, location: str) -> About:
+    """Return what a journal's tables say about the journal."""
+    rows = dict(cursor.run("SELECT name, value FROM about"))
+    journal, sealed, erased = rows.get("journal"), rows.get("sealed"), rows.get("erased")
+    if not isinstance(journal, str) or sealed not in {"0", "1"} or not str(erased).isdecimal():
+        raise JournalCorruptError(f"the journal {location} does not say what it is")
+    return About(journal, sealed == "1", int(str(erased)))
+
+
+def note_erased(cursor: Cursor, seq: int) -> None:
+    """Note that nothing is left of what was forgotten up to a record."""
+    cursor.run("UPDATE about SET value = ? WHERE name = 'erased'", (str(seq),))
+
 
 PAGE: Final = 500
 FIRST_PAGE: Final = 50
@@ -49,14 +151,14 @@ _END = f"SELECT {COLUMNS}, (SELECT MAX(entry) FROM records) {_LAST}"  # noqa: S6
 
 
 class SqlStore(ABC):
-    """A journal in the tables of `journal/schema.py`."""
+    """A journal in the tables of `journal/sql.py`."""
 
     location: str
     journal_id: str = ""
     """The random name of the journal, which no other has."""
     readonly: bool
     _contents: ContentTable
-    _index: TouchIndex
+    _index: KeyIndex
     _held: tuple[int, str, str] | None = None
     """Head of the journal as it must be while this process holds the lock: place, digest, digest of the index."""
     _locks: int = 0
@@ -83,11 +185,11 @@ class SqlStore(ABC):
 
     @abstractmethod
     def transaction(self) -> AbstractContextManager[None]:
-        """A write transaction that no other process can enter; durable when the block ends."""
+        """Enter a write transaction that excludes other processes; durable when the block ends."""
 
     @abstractmethod
     def snapshot(self) -> AbstractContextManager[None]:
-        """Reads inside the block see one moment."""
+        """Let reads inside the block see one moment."""
 
     @abstractmethod
     def _commit(self) -> None:
@@ -95,11 +197,10 @@ class SqlStore(ABC):
 
     @abstractmethod
     def _has_begun(self) -> bool:
-        """Whether there may be a transaction to give up."""
+        """Return whether there may be a transaction to roll back."""
 
     @contextmanager
-    def _nested(self, begin: str) -> Iterator[None]:
-        """A transaction; those entered inside it belong to it."""
+    def _nest_transaction(self, begin: str) -> Iterator[None]:
         with self._mutex:
             if self._depth == 0:
                 self.run(begin)
@@ -117,7 +218,7 @@ class SqlStore(ABC):
                 self._depth -= 1
 
     @abstractmethod
-    def _erased(self, refs: Sequence[Ref], traces: Sequence[bytes], seq: int) -> str:
+    def _erase_traces(self, refs: Sequence[Ref], traces: Sequence[bytes], seq: int) -> str:
         """See that nothing is left of deleted rows; where something may linger, if anywhere."""
 
     def append(self, drafts: Sequence[Draft], *, expect: str | None = None) -> tuple[Record, ...]:
@@ -125,7 +226,7 @@ class SqlStore(ABC):
         if self.readonly:
             raise JournalError(f"the journal {self.location} can only be read here; nothing was changed")
         for draft in drafts:
-            demand_kind(draft)
+            require_known_kind(draft)
         added: list[Record] = []
         with self._mutex:
             self._append(drafts, expect, added)
@@ -142,7 +243,7 @@ class SqlStore(ABC):
             for draft in drafts:
                 seq += 1
                 entry = number if draft.kind in ENTRY_KINDS else None
-                record = self.insert(draft, seq, entry, touched, now(), prev)
+                record = self.insert(draft, seq, entry, touched, format_now(), prev)
                 number += entry is not None
                 touched, prev = record.touched, record.digest
                 added.append(record)
@@ -154,14 +255,14 @@ class SqlStore(ABC):
             self._held = (seq, prev, touched)
 
     def _end(self) -> tuple[int, str, str, int]:
-        """Where the chain ends: place, digest, digest of the index, and the next entry's number."""
+        """Return where the chain ends: number, digest, digest of the index, and the next entry's number."""
         rows = self.run(_END)
         if not rows:
             return 0, ROOT, ROOT, 1
         *values, number = rows[0]
         row = read_row(values)
-        demand_unaltered(row)
-        with trusting(f"the last record of {self.location}"):
+        require_unaltered(row)
+        with guard_against_corruption(f"the last record of {self.location}"):
             int(row.touched, 16)
             return row.seq, row.digest, row.touched, (number or 0) + 1
 
@@ -170,9 +271,9 @@ class SqlStore(ABC):
         refs = self._contents.put(draft.contents)
         keys: Any = draft.payload.get("touches", ())
         after = self._index.add(entry, keys, touched) if entry is not None and keys else touched
-        row = chained(draft, refs, seq=seq, number=entry, touched=after, created_at=created_at, prev=prev)
+        row = chain_draft(draft, refs, seq=seq, number=entry, touched=after, created_at=created_at, prev=prev)
         self.run(_INSERT, row)
-        return decoded(row)
+        return decode_row(row)
 
     def finish(self) -> None:
         """Write the contents of records that were inserted one by one."""
@@ -182,12 +283,12 @@ class SqlStore(ABC):
         return [read_row(row) for row in self.run(f"SELECT {COLUMNS} FROM records {rest}", parameters)]  # noqa: S608
 
     def head(self) -> Record | None:
-        """The last record."""
+        """Return the last record."""
         rows = self._select("ORDER BY seq DESC LIMIT 1")
         return open_row(rows[0]) if rows else None
 
     def record(self, seq: int) -> Record:
-        """The record at this place in the chain."""
+        """Return the record with this number in the chain."""
         known = self._recent.at(seq)
         if known is not None:
             return known
@@ -197,7 +298,7 @@ class SqlStore(ABC):
         return self._record_in(rows[0])
 
     def get(self, number: int) -> Record:
-        """The entry with this number."""
+        """Return the entry with this number."""
         known = self._recent.entry(number)
         if known is not None:
             return known
@@ -212,7 +313,7 @@ class SqlStore(ABC):
         return record if self._depth else self._recent.keep(record, row)
 
     def many(self, numbers: Sequence[int]) -> Iterator[Record]:
-        """The entries with these numbers, in the order given."""
+        """Yield the entries with these numbers, in the order given."""
         for start in range(0, len(numbers), PAGE):
             part = numbers[start : start + PAGE]
             known = {number: self._recent.entry(number) for number in part}
@@ -226,19 +327,19 @@ class SqlStore(ABC):
                 yield self._record_in(rows[number]) if record is None else record
 
     def find(self, prefix: str) -> tuple[Record, ...]:
-        """Up to ten records whose id begins so."""
+        """Return up to ten records whose id begins with `prefix`."""
         rows = self._select(
             f"WHERE digest >= ? AND digest < ? ORDER BY digest LIMIT {FIND_LIMIT}", (prefix, prefix + "g")
         )
         return tuple(sorted((open_row(row) for row in rows), key=lambda record: record.seq))
 
     def records(self, start: int = 1, *, reverse: bool = False) -> Iterator[Record]:
-        """Records from `start` on, or from the last down to it."""
+        """Yield records from `start` on, or from the last down to it."""
         for row in self._rows(start, reverse=reverse):
             yield open_row(row)
 
     def _rows(self, start: int, *, reverse: bool = False) -> Iterator[Row]:
-        """Rows in pages, so that no reader holds a transaction open for long; the first page is a short one."""
+        """Yield rows in pages, so that no reader holds a transaction open for long; the first page is short."""
         last: int | None = None
         size = FIRST_PAGE
         while True:
@@ -255,14 +356,14 @@ class SqlStore(ABC):
             last, size = page[-1].seq, PAGE
 
     def latest(self, kind: str, before: int | None = None) -> Record | None:
-        """The last record of a kind."""
+        """Return the last record of a kind."""
         bound = "" if before is None else f" AND seq < {int(before)}"
         rare = f" AND {RARE}" if kind in RARE_KINDS else ""
         rows = self._select(f"WHERE kind = ?{rare}{bound} ORDER BY seq DESC LIMIT 1", (kind,))
         return open_row(rows[0]) if rows else None
 
     def touching(self, key: str, *, below: bool = False) -> tuple[int, ...]:
-        """Numbers of entries that touch `key`, or a key beneath it."""
+        """Return the numbers of entries that touch `key`, or a key beneath it."""
         name = f"{key}{BELOW}" if below else key
         with self._mutex:  # whether the lock is held says nothing to a thread that does not hold it
             if self._locks and self._held is not None:
@@ -271,11 +372,11 @@ class SqlStore(ABC):
                 return self._index.entries(name, self._end()[2])
 
     def content(self, ref: Ref) -> Stored | None:
-        """A content, None if it was forgotten."""
+        """Return a content; None if it was forgotten."""
         return self.contents((ref,))[ref]
 
     def contents(self, refs: Iterable[Ref]) -> dict[Ref, Stored | None]:
-        """Several contents at once."""
+        """Return several contents at once."""
         with self._mutex:  # a row and its key are read together
             return self._contents.get(refs)
 
@@ -300,11 +401,10 @@ class SqlStore(ABC):
             return self._contents.count_keyless()
 
     def every_content(self) -> Iterator[tuple[Ref, Stored]]:
-        """Everything that is stored."""
+        """Yield every stored content."""
         return self._contents.every_content()
 
     def _said_forgotten(self, seq: int, ref: Ref) -> bool:
-        """Whether a record says that a content was forgotten."""
         try:
             record = self.record(seq)
         except UnknownEntryError:
@@ -320,10 +420,10 @@ class SqlStore(ABC):
             traces = self._contents.traces(every)
             (record,) = self.append([Draft("forget", {"contents": every})])
             self._contents.forget(every, record.seq)
-        return Erased(record, self._erased(every, traces, record.seq))
+        return Erased(record, self._erase_traces(every, traces, record.seq))
 
-    def _demand_same_head(self) -> None:
-        """The journal ends where it did when this process last looked or wrote, with the lock held."""
+    def _require_same_head(self) -> None:
+        """Refuse unless the journal ends where it did when this process last read or wrote it under the lock."""
         if self._held != self._end()[:3]:
             raise NotHeldError(f"another process has written to the journal {self.location}; nothing more was done")
 
@@ -340,13 +440,13 @@ class SqlStore(ABC):
                     found = self.check_chain(progress)
                 except JournalError as error:
                     faults.append(Fault(error.seq if isinstance(error, JournalCorruptError) else None, error.message))
-                    found = self._salvaged(progress)
+                    found = self._salvage_examination(progress)
                 for page in self._pages("contents <> '{}' OR kind IN ('forget', 'apply', 'adopt', 'salvage')"):
                     found.gather(map(read_row, page))
-                faults.extend(found.content_faults(*self._contents.computed()))
+                faults.extend(found.find_content_faults(*self._contents.compute_digest()))
                 known = None if found.sound else found.entries
                 for entry, problem in self._index.faults(found.touches, found.touched, known):
-                    faults.append(Fault(self._seq_of(entry), problem))
+                    faults.append(Fault(self._find_seq(entry), problem))
         except JournalError as error:
             faults.append(Fault(None, error.message))
         return found.report().with_faults(faults)
@@ -358,11 +458,10 @@ class SqlStore(ABC):
         for page in self._pages():
             found.take(page)
             if page:
-                told("records checked", page[-1][0], last)
+                report_progress("records checked", page[-1][0], last)
         return found
 
     def _pages(self, which: str = "1 = 1") -> Iterator[list[Any]]:
-        """All records as they are stored, in large pages."""
         last = 0
         while True:
             sql = f"SELECT {COLUMNS} FROM records WHERE seq > ? AND ({which}) ORDER BY seq LIMIT {LARGE_PAGE}"  # noqa: S608
@@ -372,12 +471,11 @@ class SqlStore(ABC):
                 return
             last = page[-1][0]
 
-    def _seq_of(self, entry: int | None) -> int | None:
+    def _find_seq(self, entry: int | None) -> int | None:
         rows = [] if entry is None else self.run("SELECT seq FROM records WHERE entry = ?", (entry,))
         return rows[0][0] if rows else None
 
-    def _salvaged(self, progress: Callable[[int], None]) -> Examination:
-        """Rows up to the first that cannot be read, one by one."""
+    def _salvage_examination(self, progress: Callable[[int], None]) -> Examination:
         found = Examination(progress)
         found.complete = False
         seq = 0

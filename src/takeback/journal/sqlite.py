@@ -15,32 +15,42 @@ from pathlib import Path
 from typing import Any, Final
 
 from takeback.errors import JournalBusyError, JournalError, NotHeldError
-from takeback.journal.chain import ChainReport
+from takeback.journal.chain import ChainReport, find_integrity_faults
 from takeback.journal.content import Ref
-from takeback.journal.integrity import integrity_faults
+from takeback.journal.contents_table import ContentTable
+from takeback.journal.encryption import KeyFile, open_key_file
+from takeback.journal.key_index import KeyIndex
 from takeback.journal.layout import set_old_tables_aside, write_anew
-from takeback.journal.raw_file import connecting, disconnected, holds_any
-from takeback.journal.recent import RecentRecords
-from takeback.journal.schema import CURRENT, About, SqlDialect, create_tables, layout_version, note_erased, read_about
-from takeback.journal.sealing import KeyFile, key_file
-from takeback.journal.sql import SqlStore
-from takeback.journal.sql_contents import ContentTable
-from takeback.journal.sqlite_errors import DRIVER_FAULTS, translated
-from takeback.journal.sqlite_file import (
+from takeback.journal.record import RecentRecords
+from takeback.journal.sql import (
+    CURRENT,
+    About,
+    SqlDialect,
+    SqlStore,
+    create_tables,
+    note_erased,
+    read_about,
+    read_schema_version,
+)
+from takeback.journal.sqlite_files import (
+    DRIVER_FAULTS,
     FileLock,
     ReadingCopy,
-    beside,
     can_write,
-    demand_journal,
-    demand_plain,
+    has_any_bytes,
     has_bytes,
-    make_file,
+    make_private_file,
+    make_uri,
+    name_companion,
+    note_connection,
+    note_disconnection,
     put_in_place,
-    uri,
+    require_journal_file,
+    require_plain_file,
+    translate_error,
 )
-from takeback.journal.store import MISSING_HINT, Options, missing, now
-from takeback.journal.touched import TouchIndex
-from takeback.journal.vouching import JournalEnd, read_end, write_word
+from takeback.journal.store import MISSING_HINT, Options, describe_missing_journal, format_now
+from takeback.journal.voucher import JournalEnd, read_end, write_word
 
 DIALECT: Final = SqlDialect(number="INTEGER", text="TEXT", blob="BLOB", compact=" WITHOUT ROWID")
 WAL_KEPT: Final = 4 << 20
@@ -69,25 +79,25 @@ class SqliteStore(SqlStore):
         self._ready = False
         self._keys: KeyFile | None = None
         self._copy: ReadingCopy | None = None
-        self._lock = FileLock(beside(path, ".lock"), self.location)
-        demand_plain(path)
+        self._lock = FileLock(name_companion(path, ".lock"), self.location)
+        require_plain_file(path)
         fresh = not path.exists()
         if fresh and (not options.create or options.readonly):
-            raise JournalError(missing(self.location), hint=MISSING_HINT)
+            raise JournalError(describe_missing_journal(self.location), hint=MISSING_HINT)
         self.readonly = not fresh and (options.readonly or not can_write(path))
         with self._faults():
             if fresh:
                 self._make()
             elif options.readonly:
                 self._copy = ReadingCopy(path, untouched=True)
-            demand_journal(path if self._copy is None else self._copy.path)
+            require_journal_file(path if self._copy is None else self._copy.path)
         self._opened_file = self._file()
-        connecting(self._opened_file)
+        note_connection(self._opened_file)
         try:
             with self._faults():
                 self._connection = self._connect()
         except BaseException:
-            disconnected(self._opened_file)
+            note_disconnection(self._opened_file)
             raise
         self._closed = False
         try:
@@ -98,16 +108,16 @@ class SqliteStore(SqlStore):
 
     @classmethod
     def opened(cls, where: str, options: Options) -> SqliteStore:
-        """The journal at a path, or at `sqlite://` and a path."""
+        """Open the journal at a path, or at `sqlite://` and a path."""
         return cls(Path(where.removeprefix("sqlite://")), options)
 
     def _make(self) -> None:
         """Make a journal without records, whole or not at all; one process at a time."""
         with self.lock(self._options.timeout):
             if not self._path.exists():
-                made = make_file(self._path)
+                made = make_private_file(self._path)
                 with closing(sqlite3.connect(made, isolation_level=None)) as self._connection, self.transaction():
-                    create_tables(self, DIALECT, stamp=now(), seal=self._options.seal)
+                    create_tables(self, DIALECT, stamp=format_now(), seal=self._options.seal)
                     self._guard()
                 put_in_place(made, self._path)
 
@@ -115,21 +125,21 @@ class SqliteStore(SqlStore):
         timeout = self._options.timeout
         if self.readonly and self._copy is None:
             self._copy = ReadingCopy(self._path)
-        name = uri(self._path, "mode=rw") if self._copy is None else self._copy.uri
+        name = make_uri(self._path, "mode=rw") if self._copy is None else self._copy.uri
         return sqlite3.connect(name, timeout=timeout, isolation_level=None, check_same_thread=False, uri=True)
 
     def _open(self) -> None:
         if self.readonly:
             self.run("PRAGMA query_only=ON")
             self.run("PRAGMA trusted_schema=OFF")
-            if layout_version(self, self.location) < CURRENT:
+            if read_schema_version(self, self.location) < CURRENT:
                 raise JournalError(
                     f"the journal {self.location} has an older layout and cannot be written here",
                     hint="open it once where it can be written: it is brought to the present layout then",
                 )
             self._use(read_about(self, self.location))
             return
-        version = layout_version(self, self.location)
+        version = read_schema_version(self, self.location)
         if self._voucher is not None:  # before anything of a journal that may be a stranger's is acted on
             with self.snapshot():
                 end = read_end(self) if version == CURRENT else JournalEnd()
@@ -156,19 +166,21 @@ class SqliteStore(SqlStore):
     def _use(self, about: About) -> None:
         self.journal_id = about.journal
         if about.sealed:
-            path = self._options.keys or beside(self._path, ".keys")
-            self._keys = key_file(self, path, about.journal, self._options.timeout, untouched=self._options.readonly)
+            path = self._options.keys or name_companion(self._path, ".keys")
+            self._keys = open_key_file(
+                self, path, about.journal, self._options.timeout, untouched=self._options.readonly
+            )
         self._contents = ContentTable(self, self._keys, self._said_forgotten, self.location)
-        self._index = TouchIndex(self, self.location)
+        self._index = KeyIndex(self, self.location)
         self._ready = True
 
     def _upgrade(self, version: int) -> None:
         with self.lock(self._options.timeout):
             with self.transaction():
-                if layout_version(self, self.location) < CURRENT:
+                if read_schema_version(self, self.location) < CURRENT:
                     for verb in ("update", "delete"):
                         self.run(f"DROP TRIGGER IF EXISTS records_no_{verb}")
-                    set_old_tables_aside(self, DIALECT, version=version, stamp=now(), seal=self._options.seal)
+                    set_old_tables_aside(self, DIALECT, version=version, stamp=format_now(), seal=self._options.seal)
                     self._use(read_about(self, self.location))
                     write_anew(self, version=version)
                     self._guard()
@@ -182,7 +194,7 @@ class SqliteStore(SqlStore):
         try:
             yield
         except DRIVER_FAULTS as error:
-            raise translated(error, f"the journal {self.location}") from error
+            raise translate_error(error, f"the journal {self.location}") from error
 
     def run(self, sql: str, parameters: Sequence[Any] = ()) -> list[Any]:
         """Run one statement, and return its rows."""
@@ -190,7 +202,7 @@ class SqliteStore(SqlStore):
             try:
                 return self._connection.execute(sql, parameters).fetchall()
             except DRIVER_FAULTS as error:
-                raise translated(error, f"the journal {self.location}") from error
+                raise translate_error(error, f"the journal {self.location}") from error
 
     def run_many(self, sql: str, rows: Iterable[Sequence[Any]]) -> None:
         """Run one statement for each row."""
@@ -198,18 +210,18 @@ class SqliteStore(SqlStore):
             try:
                 self._connection.executemany(sql, rows)
             except DRIVER_FAULTS as error:
-                raise translated(error, f"the journal {self.location}") from error
+                raise translate_error(error, f"the journal {self.location}") from error
 
     @contextmanager
     def transaction(self) -> Iterator[None]:
-        """A write transaction; nested ones belong to the outermost."""
-        with self._nested("BEGIN IMMEDIATE"):
+        """Enter a write transaction; nested ones belong to the outermost."""
+        with self._nest_transaction("BEGIN IMMEDIATE"):
             yield
 
     @contextmanager
     def snapshot(self) -> Iterator[None]:
-        """Reads inside the block see one moment."""
-        with self._nested("BEGIN"):
+        """Let reads inside the block see one moment."""
+        with self._nest_transaction("BEGIN"):
             yield
 
     def _commit(self) -> None:
@@ -243,7 +255,7 @@ class SqliteStore(SqlStore):
         """Raise if the lock was lost, the files were replaced, or someone else has written."""
         if not self._locks or not self._lock.held() or self._file() != self._opened_file:
             raise NotHeldError(f"the lock of the journal {self.location} was lost; nothing more was done")
-        self._demand_same_head()
+        self._require_same_head()
 
     def _file(self) -> tuple[int, int]:
         try:
@@ -252,10 +264,10 @@ class SqliteStore(SqlStore):
             return (0, 0)
         return (found.st_dev, found.st_ino)
 
-    def _erased(self, refs: Sequence[Ref], traces: Sequence[bytes], seq: int) -> str:
+    def _erase_traces(self, refs: Sequence[Ref], traces: Sequence[bytes], seq: int) -> str:
         lingering = "" if self._keys is None else self._keys.drop(refs)
         lingering = lingering or self._truncate_wal()
-        if not lingering and self._left_behind(traces):
+        if not lingering and self._has_left_copies(traces):
             self.run("VACUUM")
             lingering = self._truncate_wal()
         if not lingering:
@@ -264,7 +276,7 @@ class SqliteStore(SqlStore):
         return lingering
 
     def _finish_erasing(self, about: About) -> None:
-        """A process that was killed while it forgot may have left copies behind: write everything anew."""
+        """Rewrite everything where a process killed while forgetting may have left copies behind."""
         last = self.latest("forget")
         if last is not None and last.seq > about.erased:
             with suppress(JournalBusyError), self.lock(0):  # whoever holds the lock may be about to do it
@@ -291,17 +303,17 @@ class SqliteStore(SqlStore):
             "and the journal is opened again"
         )
 
-    def _left_behind(self, traces: Sequence[bytes]) -> bool:
+    def _has_left_copies(self, traces: Sequence[bytes]) -> bool:
         """Tell whether a copy of deleted rows is still in the file: SQLite moves rows when it balances pages."""
         if len(traces) > MANY_TRACES:
             return True
         if not traces or not has_bytes(self._path):
             return False
-        return holds_any(self._path, traces)
+        return has_any_bytes(self._path, traces)
 
     def check(self, progress: Callable[[int], None] = lambda _: None) -> ChainReport:
         """Examine everything stored, and let SQLite check the file itself."""
-        return super().check(progress).with_faults(integrity_faults(self))
+        return super().check(progress).with_faults(find_integrity_faults(self))
 
     def close(self) -> None:
         """Close the files."""
@@ -310,7 +322,7 @@ class SqliteStore(SqlStore):
                 self._connection.close()
             if not self._closed:
                 self._closed = True
-                disconnected(self._opened_file)
+                note_disconnection(self._opened_file)
         if self._keys is not None:
             self._keys.close()
         if self._copy is not None:

@@ -18,13 +18,20 @@ from pathlib import Path
 from typing import Any, Final
 
 from takeback.errors import InputError, JournalCorruptError, JournalError
+from takeback.journal.key_index import KeyIndex
 from takeback.journal.record import COLUMNS, ROOT, open_row, read_row
-from takeback.journal.schema import create_tables
+from takeback.journal.sql import create_tables
 from takeback.journal.sqlite import DIALECT, GUARDS, SqliteStore
-from takeback.journal.sqlite_errors import DRIVER_FAULTS, translated
-from takeback.journal.sqlite_file import FileLock, ReadingCopy, beside, make_file, put_in_place
-from takeback.journal.store import Options, now
-from takeback.journal.touched import TouchIndex
+from takeback.journal.sqlite_files import (
+    DRIVER_FAULTS,
+    FileLock,
+    ReadingCopy,
+    make_private_file,
+    name_companion,
+    put_in_place,
+    translate_error,
+)
+from takeback.journal.store import Options, format_now
 
 SECONDS: Final = 60.0
 BATCH: Final = 200
@@ -64,19 +71,19 @@ class ConnectedFile:
 
 def copy_journal(source: Path, target: Path, keys: Path | None = None) -> CheckedCopy:
     """Copy a journal, also one that is being written to, and read the copy back before it gets its name."""
-    demand_free(target)
-    made = make_file(target)
+    require_free_target(target)
+    made = make_private_file(target)
     try:
-        copy_file_of(source, made)
+        copy_database(source, made)
         checked = check_copy(made, keys)
         put_copy(made, target)
     except BaseException:
-        discard(made)
+        discard_copy(made)
         raise
     return CheckedCopy(target, checked.records, checked.head)
 
 
-def demand_free(target: Path) -> None:
+def require_free_target(target: Path) -> None:
     """Refuse a target that is there already, or whose folder is not."""
     if not target.parent.is_dir():
         raise InputError(str(target), found="no such folder", expected="a file in a folder that is there")
@@ -84,7 +91,7 @@ def demand_free(target: Path) -> None:
         raise InputError(str(target), found="something that is there already", expected="the name of a new file")
 
 
-def copy_file_of(source: Path, made: Path) -> None:
+def copy_database(source: Path, made: Path) -> None:
     """Write what a journal holds at one moment into an empty file, through SQLite, which knows what is committed."""
     reading = ReadingCopy(source)
     try:
@@ -92,7 +99,7 @@ def copy_file_of(source: Path, made: Path) -> None:
             one.backup(two)
             two.execute("PRAGMA journal_mode=DELETE")
     except DRIVER_FAULTS as error:
-        raise translated(error, f"the journal {source}") from error
+        raise translate_error(error, f"the journal {source}") from error
     finally:
         reading.close()
 
@@ -108,7 +115,7 @@ def check_copy(path: Path, keys: Path | None = None) -> CheckedCopy:
 
 
 def rebuild_journal(source: Path, made: Path) -> None:
-    """Write a journal anew into an empty file, with every index built from the records; raise if records are lost."""
+    """Rewrite a journal into an empty file, with every index built from the records; raise if records are lost."""
     reading = ReadingCopy(source)
     try:
         with (
@@ -116,7 +123,7 @@ def rebuild_journal(source: Path, made: Path) -> None:
             closing(sqlite3.connect(made, isolation_level=None)) as two,
         ):
             two.execute("BEGIN")
-            create_tables(ConnectedFile(two), DIALECT, stamp=now(), seal=False)
+            create_tables(ConnectedFile(two), DIALECT, stamp=format_now(), seal=False)
             two.execute("DELETE FROM about")
             two.execute("DELETE FROM schema_version")
             for table, columns in COPIED.items():
@@ -142,7 +149,7 @@ def _copy_rows(one: sqlite3.Connection, two: sqlite3.Connection, table: str, col
 
 def _copy_records(one: sqlite3.Connection, two: sqlite3.Connection, source: Path) -> None:
     """Copy the records in order, and build the index that each of them names by its digest."""
-    index = TouchIndex(ConnectedFile(two), str(source))
+    index = KeyIndex(ConnectedFile(two), str(source))
     touched = prev = ROOT
     cursor = one.execute(f"SELECT {COLUMNS} FROM records NOT INDEXED ORDER BY seq")  # noqa: S608 - a constant
     for values in cursor:
@@ -163,23 +170,22 @@ def replace_journal(path: Path, made: Path) -> Path | None:
 
     The old file's log is taken aside with it first: SQLite would read it into the new file.
     """
-    lock = FileLock(beside(path, ".lock"), str(path))
+    lock = FileLock(name_companion(path, ".lock"), str(path))
     lock.acquire(time.monotonic() + SECONDS, SECONDS)
     try:
-        aside = _aside(path) if path.exists() else None
+        aside = _choose_aside_name(path) if path.exists() else None
         if aside is not None:
             os.link(path, aside, follow_symlinks=False)
-            if beside(path, "-wal").exists():
-                beside(path, "-wal").rename(beside(aside, "-wal"))
-        beside(path, "-shm").unlink(missing_ok=True)
+            if name_companion(path, "-wal").exists():
+                name_companion(path, "-wal").rename(name_companion(aside, "-wal"))
+        name_companion(path, "-shm").unlink(missing_ok=True)
         put_copy(made, path)
     finally:
         lock.release()
     return aside
 
 
-def _aside(path: Path) -> Path:
-    """Return a free name that says that the file was replaced, and when."""
+def _choose_aside_name(path: Path) -> Path:
     stamp = datetime.now(UTC).strftime("%Y%m%dT%H%M%SZ")
     for more in ("", *(f"-{at}" for at in range(1, 1000))):
         found = path.with_name(f"{path.stem}-replaced-{stamp}{more}{path.suffix}")
@@ -198,7 +204,7 @@ def put_copy(made: Path, target: Path) -> None:
     put_in_place(made, target)
 
 
-def discard(made: Path) -> None:
+def discard_copy(made: Path) -> None:
     """Remove an unfinished copy, with what SQLite put beside it."""
     for ending in ("", "-wal", "-shm", "-journal", ".lock"):
-        beside(made, ending).unlink(missing_ok=True)
+        name_companion(made, ending).unlink(missing_ok=True)

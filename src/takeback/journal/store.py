@@ -21,11 +21,10 @@ from typing import Any, Final, Protocol, runtime_checkable
 
 from takeback.errors import JournalCorruptError, JournalError, MissingExtraError, UnknownEntryError
 from takeback.journal.chain import ChainReport
-from takeback.journal.content import Ref, Stored
-from takeback.journal.encoding import trusting
+from takeback.journal.content import Ref, Stored, guard_against_corruption
 from takeback.journal.record import Draft, Record
-from takeback.journal.url import demand_place
-from takeback.journal.vouching import Voucher
+from takeback.journal.url import require_path_or_url
+from takeback.journal.voucher import Voucher
 
 MIN_PREFIX = 4
 """Shortest beginning of an id that is taken for a name."""
@@ -93,41 +92,41 @@ class Store(Protocol):
         """Record all drafts durably, or none. With `expect`, only if that is the head's digest."""
 
     def head(self) -> Record | None:
-        """The last record."""
+        """Return the last record."""
 
     def record(self, seq: int) -> Record:
-        """The record at this place in the chain, from 1; `UnknownEntryError` if there is none."""
+        """Return the record with this number in the chain, from 1; raise `UnknownEntryError` if there is none."""
 
     def get(self, number: int) -> Record:
-        """The entry with this number; `UnknownEntryError` if there is none."""
+        """Return the entry with this number; raise `UnknownEntryError` if there is none."""
 
     def many(self, numbers: Sequence[int]) -> Iterator[Record]:
-        """The entries with these numbers, in the order given."""
+        """Yield the entries with these numbers, in the order given."""
 
     def find(self, prefix: str) -> tuple[Record, ...]:
-        """Up to `FIND_LIMIT` records whose id begins so, oldest first."""
+        """Return up to `FIND_LIMIT` records whose id begins with `prefix`, oldest first."""
 
     def records(self, start: int = 1, *, reverse: bool = False) -> Iterator[Record]:
-        """Records from place `start` on, or from the last down to it."""
+        """Yield records from number `start` on, or from the last down to it."""
 
     def latest(self, kind: str, before: int | None = None) -> Record | None:
-        """The last record of a kind, before a place in the chain if one is given."""
+        """Return the last record of a kind, before a number in the chain if one is given."""
 
     def touching(self, key: str, *, below: bool = False) -> tuple[int, ...]:
-        """Numbers of entries that touch `key`, ascending; with `below`, those that touch a key beneath it.
+        """Return numbers of entries that touch `key`, ascending; with `below`, those that touch a key beneath it.
 
         An entry that touches a key twice comes twice. Checked against the chain: an index that lost or gained a row
         is a `JournalCorruptError`.
         """
 
     def content(self, ref: Ref) -> Stored | None:
-        """A content, checked against its id; None if it was forgotten."""
+        """Return a content, checked against its id; None if it was forgotten."""
 
     def contents(self, refs: Iterable[Ref]) -> dict[Ref, Stored | None]:
-        """Several contents at once."""
+        """Return several contents at once."""
 
     def every_content(self) -> Iterator[tuple[Ref, Stored]]:
-        """Everything that is stored, for searching."""
+        """Yield every stored content, for searching."""
 
     def forget(self, refs: Sequence[Ref]) -> Erased:
         """Delete contents permanently, with a record that says so."""
@@ -139,7 +138,7 @@ class Store(Protocol):
         """Raise `NotHeldError` if the lock was lost meanwhile, or someone else has written."""
 
     def check(self, progress: Callable[[int], None] = lambda _: None) -> ChainReport:
-        """Examine everything stored; `progress` is told how many records were read."""
+        """Examine everything stored; `progress` is called with how many records were read."""
 
     def close(self) -> None:
         """Let go of files and connections."""
@@ -160,15 +159,15 @@ def open_journal(
     A PostgreSQL URL may end in `#name` to keep several journals in one database.
     """
     place = fspath(where)
-    demand_place(place)
+    require_path_or_url(place)
     options = Options(timeout, create, seal, None if keys is None else Path(keys), readonly, voucher)
     scheme, there, _ = place.partition("://")
     name = "memory" if place == ":memory:" else scheme if there else "sqlite"
-    store: Store = _store_class(name).opened(place, options)
+    store: Store = _load_store_class(name).opened(place, options)
     return store
 
 
-def _store_class(scheme: str) -> Any:
+def _load_store_class(scheme: str) -> Any:
     known = STORES.get(scheme)
     if known is not None:
         module, _, name = known.partition(":")
@@ -189,7 +188,7 @@ def _store_class(scheme: str) -> Any:
     raise JournalError(f"unknown kind of journal {shown!r}; expected a file path or {known_as}")
 
 
-def mutex_of(store: Store) -> AbstractContextManager[bool]:
+def get_mutex(store: Store) -> AbstractContextManager[bool]:
     """Return what keeps this process's other threads out of a journal: the store's own, or one beside it.
 
     Whoever holds the journal's lock holds the store's own already, so that the two are never taken in two orders.
@@ -198,12 +197,12 @@ def mutex_of(store: Store) -> AbstractContextManager[bool]:
     return threading.RLock() if own is None else own
 
 
-def missing(location: str) -> str:
-    """What to say of a journal that should be there."""
+def describe_missing_journal(location: str) -> str:
+    """Return the message about a journal that should exist and does not."""
     return f"the journal {location} is missing; nothing was changed"
 
 
-def resolve(store: Store, name: str) -> Record:
+def resolve_record(store: Store, name: str) -> Record:
     """Return the one record called `name`: `HEAD`, `7` or `#7` for entry 7, or the beginning of an id.
 
     Digits that are the number of one entry and the beginning of another's id name neither.
@@ -219,7 +218,7 @@ def resolve(store: Store, name: str) -> Record:
         if numbered is not None:
             return numbered
         raise UnknownEntryError(_why_unnamed(name, digits))
-    found = [*(store.find(wanted) or _under_former_name(store, wanted))]
+    found = [*(store.find(wanted) or _find_by_former_id(store, wanted))]
     candidates = [f"{record.digest[:12]} (record {record.seq})" for record in found]
     if numbered is not None and numbered not in found:
         found.append(numbered)
@@ -235,7 +234,6 @@ def resolve(store: Store, name: str) -> Record:
 
 
 def _find_number(store: Store, digits: str) -> Record | None:
-    """Return the entry with a number; None if there is none."""
     if len(digits) > MAX_NUMBER_DIGITS:
         return None
     try:
@@ -245,7 +243,6 @@ def _find_number(store: Store, digits: str) -> Record | None:
 
 
 def _why_unnamed(name: str, digits: str) -> str:
-    """Say why a name is nobody's."""
     if NUMBER.fullmatch(digits):
         shown = digits if len(digits) <= MAX_NUMBER_DIGITS else f"{digits[:MAX_NUMBER_DIGITS]}…"
         return f"there is no entry #{shown}; 'takeback log' lists them"
@@ -255,31 +252,30 @@ def _why_unnamed(name: str, digits: str) -> str:
     )
 
 
-def _under_former_name(store: Store, prefix: str) -> tuple[Record, ...]:
-    """Records by the id they had before the journal was brought to its present layout."""
-    found = [at for at, former in enumerate(_former_ids(store), start=1) if former.startswith(prefix)]
+def _find_by_former_id(store: Store, prefix: str) -> tuple[Record, ...]:
+    found = [at for at, former in enumerate(_load_former_ids(store), start=1) if former.startswith(prefix)]
     return tuple(store.record(at) for at in found[:FIND_LIMIT])
 
 
-def _former_ids(store: Store) -> list[str]:
+def _load_former_ids(store: Store) -> list[str]:
     layout = store.latest("layout")
     refs = () if layout is None else layout.refs("former")
     held = store.content(refs[0]) if refs and refs[0] else None
-    with trusting("the record of the former layout"):
+    with guard_against_corruption("the record of the former layout"):
         return [] if held is None else [str(former) for former in held.json()["ids"]]
 
 
-def had_record(store: Store, seq: int, digest: str) -> bool:
-    """Whether the record at a place has this id, or had it in a former layout."""
+def has_record_with_id(store: Store, seq: int, digest: str) -> bool:
+    """Return whether the record with this number has this id, or had it before a migration."""
     try:
         found = store.record(seq)
     except UnknownEntryError:
         return False
-    return found.digest == digest or _former_ids(store)[seq - 1 : seq] == [digest]
+    return found.digest == digest or _load_former_ids(store)[seq - 1 : seq] == [digest]
 
 
-def now() -> str:
-    """The time a record is written, UTC."""
+def format_now() -> str:
+    """Return the time a record is written, UTC."""
     return datetime.now(UTC).isoformat(timespec="microseconds")
 
 

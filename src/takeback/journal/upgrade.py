@@ -14,9 +14,19 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final, NamedTuple, cast
 
 from takeback.errors import JournalCorruptError
-from takeback.journal.content import FORGOTTEN, Content, Leaf, Tree, leaf
-from takeback.journal.encoding import Json, decode, encode, sha256, trusting
-from takeback.journal.packing import Packer
+from takeback.journal.content import (
+    FORGOTTEN,
+    Content,
+    Json,
+    Leaf,
+    Tree,
+    decode,
+    encode,
+    guard_against_corruption,
+    make_leaf,
+    sha256,
+)
+from takeback.journal.packer import Packer
 from takeback.journal.record import ENTRY_KINDS, KINDS, ROOT, Draft
 from takeback.state import SURFACES, State
 from takeback.state.slots import is_slot_key
@@ -40,7 +50,7 @@ class OldRow(NamedTuple):
     prev: str
     digest: str
 
-    def computed(self) -> str:
+    def compute_digest(self) -> str:
         """The digest as those layouts had it."""
         return sha256(
             f'{{"attachments":{self.attachments},"created_at":{encode(self.created_at)},"kind":{encode(self.kind)},'
@@ -52,7 +62,7 @@ def demand_whole(rows: Sequence[OldRow], location: str) -> None:
     """Refuse to write a broken chain anew: that would hide what is wrong with it."""
     prev = ROOT
     for expected, row in enumerate(rows, start=1):
-        if row.seq != expected or row.prev != prev or row.computed() != row.digest or row.kind not in KINDS:
+        if row.seq != expected or row.prev != prev or row.compute_digest() != row.digest or row.kind not in KINDS:
             raise JournalCorruptError(
                 f"the journal {location} has an older layout, and record {expected} of it was altered: it is left "
                 "as it is",
@@ -73,11 +83,11 @@ def upgraded(rows: Sequence[OldRow], texts: Mapping[int, Mapping[str, str]]) -> 
         counts["entries"] += row.kind in ENTRY_KINDS
         counts["changes"] += row.kind in CHANGES
         counts["aborted"] += row.kind == "abort" and before is not None and before.kind in CHANGES
-        with trusting(f"record {row.seq} of the older layout", seq=row.seq):
+        with guard_against_corruption(f"record {row.seq} of the older layout", seq=row.seq):
             draft = _draft(row, texts.get(row.seq, {}), numbers, counts)
         yield draft, row.created_at
         before = row
-    former = leaf({"head": rows[-1].digest if rows else ROOT, "ids": [row.digest for row in rows]})
+    former = make_leaf({"head": rows[-1].digest if rows else ROOT, "ids": [row.digest for row in rows]})
     yield Draft("layout", {"records": len(rows)}, {"former": former}), rows[-1].created_at if rows else ""
 
 
@@ -91,16 +101,16 @@ def _draft(row: OldRow, texts: Mapping[str, str], numbers: Mapping[int, int], co
     if row.kind == "checkpoint":
         return _checkpoint(decode(texts["state"]), numbers, counts)
     if row.kind in {"commit", "abort"}:
-        reason = {"reason": leaf(payload["reason"], "reason")} if "reason" in payload else {}
+        reason = {"reason": make_leaf(payload["reason"], "reason")} if "reason" in payload else {}
         return Draft(row.kind, {"entry": numbers[payload["entry"]]}, reason)
     if row.kind == "forget":
         return Draft("forget", {"contents": [], "entries": [numbers[int(seq)] for seq in payload["forgotten"]]})
     payload |= _renumbered(payload, numbers)
     contents: dict[str, Any] = {}
     if "candidate" in payload:
-        contents["candidate"] = candidate_content(payload.pop("candidate"))
+        contents["candidate"] = pack_candidate(payload.pop("candidate"))
     if "evidence" in payload:
-        payload["evidence"], contents["evidence"] = evidence_parts(payload["evidence"])
+        payload["evidence"], contents["evidence"] = divide_evidence(payload["evidence"])
     keys = [key for key in payload.get("slots", payload.get("touches", ())) if is_slot_key(key)]
     for name in ("before", "after"):
         contents[name] = _writes(keys, texts.get(name))
@@ -157,7 +167,7 @@ def _image(path: str, raw: Any) -> Leaf | None:
     return Leaf(raw["content"].encode() if "content" in raw else base64.b64decode(raw["base64"]), f"file {path}")
 
 
-def candidate_content(candidate: Mapping[str, Any]) -> Tree:
+def pack_candidate(candidate: Mapping[str, Any]) -> Tree:
     """A candidate as a tree: operations and names stand in it, values are its parts."""
     parts: list[Content] = []
 
@@ -168,7 +178,7 @@ def candidate_content(candidate: Mapping[str, Any]) -> Tree:
                 plain[field] = value
             else:
                 plain[field] = {"$": len(parts)}
-                parts.append(leaf(value, f"{op.get('op_type')} {op.get('target')} {field}"))
+                parts.append(make_leaf(value, f"{op.get('op_type')} {op.get('target')} {field}"))
         return plain
 
     skeleton = {
@@ -178,21 +188,21 @@ def candidate_content(candidate: Mapping[str, Any]) -> Tree:
     return Tree(skeleton, parts, "candidate")
 
 
-def evidence_parts(evidence: Mapping[str, Any]) -> tuple[dict[str, Json], Leaf | None]:
+def divide_evidence(evidence: Mapping[str, Any]) -> tuple[dict[str, Json], Leaf | None]:
     """What of a verdict can stand in a record for good, and the rest, if it has any, as a content."""
     summary = {name: evidence[name] for name in SUMMARY if name in evidence}
     rest = {name: value for name, value in evidence.items() if name not in SUMMARY}
     rest.pop("mutation_digest", None)  # a digest without salt, over what the candidate holds
-    return summary, leaf(rest, "evidence") if any(rest.values()) else None
+    return summary, make_leaf(rest, "evidence") if any(rest.values()) else None
 
 
 def _checkpoint(whole: Any, numbers: Mapping[int, int], counts: Mapping[str, int]) -> Draft:
     undone = sorted(numbers[seq] for seq in whole["undone"] if seq in numbers)
-    standing = leaf({"undone": runs(undone), "identity": whole["identity"], **counts}, "standing")
+    standing = make_leaf({"undone": group_runs(undone), "identity": whole["identity"], **counts}, "standing")
     return Draft("checkpoint", {}, {"state": _state(whole["state"]), "standing": standing})
 
 
-def runs(numbers: Sequence[int]) -> list[list[int]]:
+def group_runs(numbers: Sequence[int]) -> list[list[int]]:
     """Ascending numbers as runs, each with its first and last."""
     found: list[list[int]] = []
     for number in numbers:
@@ -213,7 +223,7 @@ def _writes(keys: Sequence[str], text: str | None) -> list[Content | None]:
 def _slot(slot: list[str], raw: Any) -> Content | None:
     surface = SURFACES.get(slot[0])
     if surface is None:
-        return leaf(raw, encode(slot))
+        return make_leaf(raw, encode(slot))
     return Packer().slot(tuple(slot), surface.slot_from_json(raw, tuple(slot[1:])))
 
 
@@ -225,5 +235,5 @@ def _state(raw: Mapping[str, Any]) -> Tree:
     nodes: dict[str, Json] = dict(cast("Mapping[str, Json]", packed.value))
     for name in raw.keys() - SURFACES.keys():
         nodes[name] = len(parts)
-        parts.append(leaf(raw[name], encode([name])))
+        parts.append(make_leaf(raw[name], encode([name])))
     return Tree(nodes, parts, packed.scope)

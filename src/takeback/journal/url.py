@@ -87,7 +87,7 @@ class JournalUrl:
 
 
 def read_url(url: str) -> JournalUrl:
-    """The journal a URL stands for. One that is not clear can be connected to, but is never repeated."""
+    """Return the journal a URL stands for; one that is not clear can be connected to, but is never repeated."""
     connect, _, name = url.rpartition("#") if "#" in url else (url, "", "")
     if name and not NAME.fullmatch(name):
         raise JournalError(
@@ -97,8 +97,8 @@ def read_url(url: str) -> JournalUrl:
     found = _URL.fullmatch(url)
     items = [] if found is None or not found["query"] else found["query"].split("&")
     kept = [item for item in items if _holds_no_secret(item)]
-    if found is None or found["name"] not in {None, name} or not _plain(found):
-        return JournalUrl(connect, _SHOWN, _SHOWN, name, tuple(_spellings([url, connect])), clear=False)
+    if found is None or found["name"] not in {None, name} or not _is_plain(found):
+        return JournalUrl(connect, _SHOWN, _SHOWN, name, tuple(_list_spellings([url, connect])), clear=False)
     empty = ":" if found["password"] == "" else ""
     user = "" if found["user"] is None else f"{found['user']}{empty}@"
     query = f"?{'&'.join(kept)}" if kept else ""
@@ -107,13 +107,13 @@ def read_url(url: str) -> JournalUrl:
     cut = bool(items) and items[-1] not in kept  # what is taken for the name may be the rest of a secret
     ending = f"#{name}" if name else ""
     hidden = [text for item in items if item not in kept for text in (item, item.partition("=")[2])]
-    secrets = tuple(_spellings([found["password"] or "", *hidden, url, connect]))
+    secrets = tuple(_list_spellings([found["password"] or "", *hidden, url, connect]))
     shown = f"{noted}#…" if name and cut else f"{noted}{ending}"
     bare = not found["password"] and not hidden
     return JournalUrl(connect, shown, f"{noted}{ending}", name, secrets, clear=True, bare=bare)
 
 
-def _plain(found: re.Match[str]) -> bool:
+def _is_plain(found: re.Match[str]) -> bool:
     hosts = found["hosts"].split(",")
     return all(_HOST.fullmatch(host) for host in hosts) and all(
         _FIELD.fullmatch(found[part] or "") for part in ("user", "database")
@@ -125,12 +125,12 @@ def _holds_no_secret(item: str) -> bool:
     return key in _KEPT and _FIELD.fullmatch(value) is not None
 
 
-def _spellings(texts: list[str]) -> list[str]:
+def _list_spellings(texts: list[str]) -> list[str]:
     every = {spelling for text in texts if text for spelling in (text, unquote(text))}
     return sorted(every, key=len, reverse=True)
 
 
-def demand_place(where: str) -> None:
+def require_path_or_url(where: str) -> None:
     """Refuse a connection string that is neither a path nor a URL, without repeating it."""
     if "://" not in where and _NO_PATH.match(where):
         raise JournalError(
@@ -139,9 +139,9 @@ def demand_place(where: str) -> None:
         )
 
 
-def without_password(where: str) -> str:
-    """A journal's path or URL without the secrets in it; one that is not clear is an error."""
-    demand_place(where)
+def strip_password(where: str) -> str:
+    """Return a journal's path or URL without its secrets; raise for one that is not clear."""
+    require_path_or_url(where)
     scheme, url, rest = where.partition("://")
     if not url or scheme == "sqlite":
         return where
@@ -153,11 +153,9 @@ def without_password(where: str) -> str:
     return where if place is None else place.noted
 
 
-def shown(where: str) -> str:
-    """A journal's path or URL as it may be shown, whatever it is."""
+def redact_url(where: str) -> str:
+    """Return a journal's path or URL as it may be shown, whatever it is."""
     try:
-        return (
-            read_url(where).shown if where.startswith(("postgresql://", "postgres://")) else without_password(where)
-        )
+        return read_url(where).shown if where.startswith(("postgresql://", "postgres://")) else strip_password(where)
     except JournalError:
         return "(not shown: it may hold a password)"

@@ -1,18 +1,18 @@
 """Operations, programs, candidates, language levels and their gate, JSON Schema."""
 
-from takeback.language.gate import NoInverse, OutOfLanguage, gate, widest_level
+from takeback.language.gate import NoInverse, OutOfLanguage, find_widest_level, gate
 from takeback.language.program import (
     Candidate,
     Program,
+    candidate_schema,
+    digest_program,
     infer_contract,
     load_json,
-    program_digest,
     read_candidate,
     read_operation,
     read_program,
-    settle_candidate,
+    reread_candidate,
 )
-from takeback.language.schema import candidate_schema
 
 __all__ = [
     "Candidate",
@@ -20,13 +20,13 @@ __all__ = [
     "OutOfLanguage",
     "Program",
     "candidate_schema",
+    "digest_program",
+    "find_widest_level",
     "gate",
     "infer_contract",
     "load_json",
-    "program_digest",
     "read_candidate",
     "read_operation",
     "read_program",
-    "settle_candidate",
-    "widest_level",
+    "reread_candidate",
 ]

@@ -15,7 +15,7 @@ from takeback.language.program import PROGRAMS, Candidate, Program
 from takeback.state import KINDS, SURFACES, Level, Operation, Stage
 
 
-def widest_level() -> Level:
+def find_widest_level() -> Level:
     """Return the widest language of which any operation is installed: what is used where none is named."""
     return max((kind.level for kind in KINDS.values()), key=lambda level: level.value)
 
@@ -58,20 +58,20 @@ def gate(candidate: Candidate, level: Level, programs: Iterable[str] = PROGRAMS)
                 why = f"belongs to {op.kind.level.value}, not to {level.value}"
                 found.append(OutOfLanguage(name, at, op.kind.name, level.value, why))
         if level is Level.L0:
-            found.extend(_ordered(name, program))
+            found.extend(_find_order_conflicts(name, program))
     return tuple(found)
 
 
-def _ordered(name: str, program: Program) -> Iterable[OutOfLanguage]:
+def _find_order_conflicts(name: str, program: Program) -> Iterable[OutOfLanguage]:
     for at, op in enumerate(program):
         for before in range(at):
-            if _order_matters(program[before], op):
+            if _can_order_matter(program[before], op):
                 why = f"its order with {name}[{before}] {program[before].kind.name} matters, which needs L1"
                 yield OutOfLanguage(name, at, op.kind.name, Level.L0.value, why)
                 break
 
 
-def _order_matters(one: Operation, two: Operation) -> bool:
+def _can_order_matter(one: Operation, two: Operation) -> bool:
     if encode(one.to_json()) == encode(two.to_json()):
         return False
     if one.kind.stage is Stage.CAPTURE:

@@ -1,8 +1,10 @@
-"""Programs and candidates, read from JSON with exact errors.
+"""Programs and candidates, read from JSON with exact errors, and the JSON Schema they follow.
 
-A candidate is a mutation, a witness program, a recovery program and a contract. Its mutation has a digest; a
-repair that changes it is told apart by that. Everything is bounded, so that nothing a candidate contains can
-make a later stage slow or large.
+A candidate is a mutation, a witness program, a recovery program and a contract. The digest of its mutation
+detects a repair that changes it. Everything is bounded, so that nothing a candidate contains can make a later
+stage slow or large. The schema is fit for constrained decoding: every string, number and array is bounded,
+every object closed, and each operation is one alternative with its `op_type` fixed, so that a decoder can
+only write what the parser takes.
 """
 
 from __future__ import annotations
@@ -15,10 +17,10 @@ from typing import Any, Final, final
 
 from takeback.canonical import check_text, digest, parse
 from takeback.errors import InputError, LimitError, UnknownOperationError
-from takeback.state import ABSENT, KINDS, SURFACES, Contract, Kind, Operation, Spot, Stage, Takes
-from takeback.state.installed import kind_named
-from takeback.state.operation import SPOTS, Anchor, fix, own, vouch
-from takeback.state.record import name_of, whole_number
+from takeback.state import ABSENT, KINDS, SURFACES, Contract, Kind, Level, Operation, Position, Requirement, Stage
+from takeback.state.operation import SPOTS, Anchor, copy_plain_json, freeze_plain_json, vouch
+from takeback.state.surface import find_kind, install_surfaces
+from takeback.state.values import read_name, read_whole_number
 
 MAX_OPERATIONS: Final = 64
 MAX_FILE: Final = 4_000_000
@@ -79,7 +81,7 @@ class Candidate:
 
     def mutation_digest(self) -> str:
         """Return the SHA-256 of the mutation, which a repair must not change."""
-        return program_digest(self.mutation)
+        return digest_program(self.mutation)
 
     def __repr__(self) -> str:
         named = [f"{op.kind.name} {op.target[:SHOWN_TARGET]}" for op in self.mutation[:SHOWN_OPERATIONS]]
@@ -87,7 +89,7 @@ class Candidate:
         return f"Candidate({', '.join(named)}{f' and {more} more' if more else ''})"
 
 
-def program_digest(program: Program) -> str:
+def digest_program(program: Program) -> str:
     """Return the SHA-256 of a program."""
     return digest([op.to_json() for op in program])
 
@@ -117,10 +119,10 @@ def read_candidate(raw: Any, where: str = "candidate") -> Candidate:
     return Candidate(mutation, witness, recovery, contract)
 
 
-def settle_candidate(candidate: Candidate) -> Candidate:
-    """Return the candidate as its JSON says it: the object itself if it was read from that, else read anew.
+def reread_candidate(candidate: Candidate) -> Candidate:
+    """Return the candidate as its JSON has it: the object itself if it was read from that, else one read again.
 
-    An operation that was put together by hand may print one value and hold another; what is printed decides.
+    An operation that was built by hand may print one value and hold another; what is printed decides.
     """
     return candidate if candidate.as_read else read_candidate(candidate.to_json())
 
@@ -154,14 +156,14 @@ def read_operation(raw: Any, stage: Stage | None, where: str) -> Operation:
     """Return one operation, checked against its kind's declaration."""
     if not isinstance(raw, dict):
         raise InputError(where, found=raw, expected="a mapping with op_type and target")
-    raw = own(raw)
+    raw = copy_plain_json(raw)
     check_text(raw, where)
-    raw = _with_edit(raw)
+    raw = _fold_edit(raw)
     unknown = sorted(set(raw) - _FIELDS)
     if unknown:
         raise InputError(where, found=f"the field {unknown[0]!r}", expected=f"only {', '.join(sorted(_FIELDS))}")
     name = raw.get("op_type")
-    kind = kind_named(name)
+    kind = find_kind(name)
     if kind is None or not _belongs(kind, stage):
         wanted = [one.name for one in KINDS.values() if _belongs(one, stage)]
         place, expected = f"{where}.op_type", f"one of {', '.join(wanted)}"
@@ -173,8 +175,8 @@ def read_operation(raw: Any, stage: Stage | None, where: str) -> Operation:
         raise InputError(f"{where}.target", found=target, expected="the text of a target")
     surface = SURFACES[kind.surface]
     path = surface.target(target, f"{where}.target", kind)
-    _takes(kind.value, "value", raw, where)
-    _takes(kind.witness, "witness_key", raw, where)
+    _check_field(kind.value, "value", raw, where)
+    _check_field(kind.witness, "witness_key", raw, where)
     value = raw.get("value", ABSENT)
     op = Operation(
         kind=kind,
@@ -183,15 +185,15 @@ def read_operation(raw: Any, stage: Stage | None, where: str) -> Operation:
         address=surface.address(path),
         value=ABSENT if value is ABSENT else surface.value(kind, target, value, f"{where}.value"),
         raw=value,
-        witness_key=_witness_key(raw, where),
-        spot=_spot(raw, kind, target, where),
+        witness_key=_read_witness_key(raw, where),
+        spot=_read_position(raw, kind, target, where),
     )
     also = surface.addresses(op)[1:]
     return vouch(replace(op, also=also) if also else op)
 
 
-def _with_edit(raw: dict[str, Any]) -> dict[str, Any]:
-    """An edit's `old` and `new` may stand beside its target, as edit tools have them."""
+def _fold_edit(raw: dict[str, Any]) -> dict[str, Any]:
+    """Return the operation with `old` and `new` moved into its value, where they stand beside the target."""
     if "value" in raw or not {"old", "new"} <= raw.keys():
         return raw
     rest = {key: item for key, item in raw.items() if key not in {"old", "new"}}
@@ -203,48 +205,120 @@ def _belongs(kind: Kind, stage: Stage | None) -> bool:
     return stage is None or kind.stage is stage or (kind.recovers and stage is Stage.RECOVERY)
 
 
-def _takes(takes: Takes, field: str, raw: dict[str, Any], where: str) -> None:
-    if takes is Takes.MUST and field not in raw:
+def _check_field(takes: Requirement, field: str, raw: dict[str, Any], where: str) -> None:
+    if takes is Requirement.MUST and field not in raw:
         raise InputError(where, found=f"no {field}", expected=f"{raw['op_type']} with a {field}")
-    if takes is Takes.NO and field in raw:
+    if takes is Requirement.NO and field in raw:
         raise InputError(f"{where}.{field}", found=raw[field], expected=f"no {field} for {raw['op_type']}")
 
 
-def _witness_key(raw: dict[str, Any], where: str) -> str | None:
+def _read_witness_key(raw: dict[str, Any], where: str) -> str | None:
     if "witness_key" not in raw:
         return None
     place = f"{where}.witness_key"
-    key = name_of(raw["witness_key"], place)
+    key = read_name(raw["witness_key"], place)
     if key.endswith("_existed"):
         raise InputError(place, found=key, expected="a key that does not end in _existed, which marks existence")
     return key
 
 
-def _spot(raw: dict[str, Any], kind: Kind, target: str, where: str) -> Spot | None:
+def _read_position(raw: dict[str, Any], kind: Kind, target: str, where: str) -> Position | None:
     given = [name for name in SPOTS if name in raw]
     if not given:
-        if kind.spot is Takes.MUST:
+        if kind.spot is Requirement.MUST:
             raise InputError(where, found="no place", expected=f"{kind.name} with one of {', '.join(kind.spots)}")
         return None
-    if kind.spot is Takes.NO or given[0] not in kind.spots:
+    if kind.spot is Requirement.NO or given[0] not in kind.spots:
         raise InputError(f"{where}.{given[0]}", found=given[0], expected=f"no such place for {kind.name}")
     if len(given) > 1:
         raise InputError(where, found=" and ".join(given), expected=f"at most one of {', '.join(kind.spots)}")
     name, place = given[0], f"{where}.{given[0]}"
     if name in {"before", "after"}:
-        anchor = _anchor(raw, kind, name, target, place)
-        return Spot(before=anchor) if name == "before" else Spot(after=anchor)
-    number = whole_number(raw[name], place)
+        anchor = _read_anchor(raw, kind, name, target, place)
+        return Position(before=anchor) if name == "before" else Position(after=anchor)
+    number = read_whole_number(raw[name], place)
     if name == "index" and not 0 <= number <= MAX_INDEX:
         raise InputError(place, found=number, expected=f"a position from 0 to {MAX_INDEX}")
-    return Spot(index=number) if name == "index" else Spot(priority=number)
+    return Position(index=number) if name == "index" else Position(priority=number)
 
 
-def _anchor(raw: dict[str, Any], kind: Kind, name: str, target: str, where: str) -> str | Anchor:
-    """The element to stand next to: an item of a list where parts are written, else another element's id."""
+def _read_anchor(raw: dict[str, Any], kind: Kind, name: str, target: str, where: str) -> str | Anchor:
+    """Return the element to stand next to: an item where parts are written, else another element's id."""
     if kind.inside:
-        return Anchor(fix(raw[name]), SURFACES[kind.surface].value(kind, target, raw[name], where))
-    found = name_of(raw[name], where)
+        return Anchor(freeze_plain_json(raw[name]), SURFACES[kind.surface].value(kind, target, raw[name], where))
+    found = read_name(raw[name], where)
     if found == (raw.get("value") if kind.surface == "listeners" else target):
         raise InputError(where, found=found, expected="another id than the target")
     return found
+
+
+MAX_ITEMS: Final = 12
+_NAME: Final = {"type": "string", "minLength": 1, "maxLength": 120}
+_KEY: Final = {"type": "string", "minLength": 1, "maxLength": 24, "pattern": "^[a-z][a-z0-9_]*$"}
+_SCALAR: Final[list[dict[str, Any]]] = [
+    {"type": "string", "maxLength": 400},
+    {"type": "integer", "minimum": -1_000_000, "maximum": 1_000_000},
+    {"type": "number", "minimum": -1_000_000, "maximum": 1_000_000},
+    {"type": "boolean"},
+    {"type": "null"},
+]
+_ANY: Final[dict[str, Any]] = {
+    "anyOf": [
+        *_SCALAR,
+        {"type": "array", "maxItems": 12, "items": {"anyOf": _SCALAR}},
+        {"type": "object", "maxProperties": 12, "additionalProperties": {"anyOf": _SCALAR}},
+    ]
+}
+_SPOTS: Final[dict[str, dict[str, Any]]] = {
+    "index": {"type": "integer", "minimum": 0, "maximum": 100},
+    "before": _NAME,
+    "after": _NAME,
+    "priority": {"type": "integer", "minimum": 0, "maximum": 1000},
+}
+
+
+def candidate_schema(level: Level, *, mutation: bool = True) -> dict[str, Any]:
+    """Return the schema; without `mutation` it is that of a repair, which cannot change the mutation."""
+    install_surfaces()
+    programs = {
+        name: {
+            "type": "array",
+            "minItems": int(name == "mutation"),
+            "maxItems": MAX_ITEMS,
+            "items": {"anyOf": list(_list_operation_forms(stage, level))},
+        }
+        for name, stage in PROGRAMS.items()
+        if mutation or name != "mutation"
+    }
+    contract = {"type": "array", "maxItems": 2 * MAX_ITEMS, "items": {"type": "string", "maxLength": 200}}
+    properties = {**programs, "contract": contract}
+    return {"type": "object", "properties": properties, "required": list(properties), "additionalProperties": False}
+
+
+def _list_operation_forms(stage: Stage, level: Level) -> list[dict[str, Any]]:
+    usable = [kind for kind in KINDS.values() if level.includes(kind.level)]
+    kinds = [kind for kind in usable if kind.stage is stage or (kind.recovers and stage is Stage.RECOVERY)]
+    return [form for kind in kinds for form in _build_forms(kind)]
+
+
+def _build_forms(kind: Kind) -> list[dict[str, Any]]:
+    properties: dict[str, Any] = {"op_type": {"const": kind.name}, "target": _NAME}
+    required = ["op_type", "target"]
+    for takes, field, schema in (
+        (kind.value, "value", kind.schema or _ANY),
+        (kind.witness, "witness_key", _KEY),
+    ):
+        if takes is not Requirement.NO:
+            properties[field] = schema
+        if takes is Requirement.MUST:
+            required.append(field)
+    forms = [] if kind.spot is Requirement.MUST else [_close_object(properties, required)]
+    if kind.spot is not Requirement.NO:
+        for name in kind.spots:
+            schema = _ANY if kind.inside and name != "index" else _SPOTS[name]
+            forms.append(_close_object({**properties, name: schema}, [*required, name]))
+    return forms
+
+
+def _close_object(properties: dict[str, Any], required: list[str]) -> dict[str, Any]:
+    return {"type": "object", "properties": properties, "required": required, "additionalProperties": False}

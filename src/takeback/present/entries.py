@@ -1,14 +1,23 @@
-"""An entry in one line: what it did, and for an undo, redo or restore which entries it took back or brought back."""
+"""Entries in one line each, and the filters that select them by surface, author, evidence, time or text."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from functools import lru_cache
 from typing import Any, Final
 
 from takeback.canonical import encode
-from takeback.harness.log import EntryView
-from takeback.present.secrets import is_revealing, masked, masked_text
+from takeback.errors import InputError
+from takeback.harness import Harness
+from takeback.harness.entry_log import EntryView, view_entry
+from takeback.harness.entry_names import read_time
+from takeback.language.suggestions import suggest_name
+from takeback.present.secrets import is_revealing, mask_secrets, mask_text_secrets, reveal_secrets
 from takeback.state import KINDS, SURFACES
+from takeback.verify import Grade
 
 EntryNamer = Callable[[int], str]
 """The note, or what else there is to say, of the entry with a number."""
@@ -29,38 +38,38 @@ _DONE: Final = {
 }
 
 
-def summary(entry: EntryView, named: EntryNamer) -> str:
-    """What an entry did, on one line and whole."""
+def summarize_entry(entry: EntryView, named: EntryNamer) -> str:
+    """Return what an entry did, on one line and whole."""
     if entry.kind == "genesis":
         return entry.note or "the beginning"
-    told = [f"took back {_listed(entry.off, named)}"] if entry.off else []
-    told += [f"brought back {_listed(entry.on, named)}"] if entry.on else []
-    line = "; ".join(told) or deeds(entry)
+    told = [f"took back {_list_entries(entry.off, named)}"] if entry.off else []
+    told += [f"brought back {_list_entries(entry.on, named)}"] if entry.on else []
+    line = "; ".join(told) or describe_change(entry)
     if entry.effect:
         line += f" ({', '.join(entry.effect)})"
     told_line = " ".join(f"{entry.note}: {line}".split() if entry.note else line.split())
-    return told_line if is_revealing() else masked_text(told_line)
+    return told_line if is_revealing() else mask_text_secrets(told_line)
 
 
-def check_words(check: Mapping[str, Any]) -> str:
-    """What a check said, as an entry carries it, on one line."""
+def describe_check(check: Mapping[str, Any]) -> str:
+    """Return what a check found, as an entry carries it, on one line."""
     how = check.get("why") or f"exit code {check.get('exit')}"
     return (
         f"{'passed' if check.get('passed') else 'failed'} ({how}, {check.get('seconds')} s): {check.get('command')}"
     )
 
 
-def deeds(entry: EntryView) -> str:
-    """What a change did: its operations where it has them, else what it touched."""
+def describe_change(entry: EntryView) -> str:
+    """Return what a change did: its operations where it has them, else what it touched."""
     if entry.mutation and len(entry.mutation) <= MOST:
-        return ", ".join(_told(op) for op in entry.mutation)
+        return ", ".join(_describe_operation(op) for op in entry.mutation)
     if entry.kind == "discard":
         return f"put back {', '.join(entry.files)}"
     return ", ".join((*entry.addresses, *(f"layout of {path}" for path in entry.layout))) or "nothing"
 
 
-def _told(op: Mapping[str, Any]) -> str:
-    op = op if is_revealing() else masked(op)
+def _describe_operation(op: Mapping[str, Any]) -> str:
+    op = op if is_revealing() else mask_secrets(op)
     kind = KINDS.get(str(op.get("op_type")))
     if kind is None:
         return f"{op.get('op_type')} {op.get('target')}"
@@ -71,5 +80,62 @@ def _told(op: Mapping[str, Any]) -> str:
     return f"{told} to {encode(value)}" if kind.verb == "set" and isinstance(value, int | float) else told
 
 
-def _listed(numbers: tuple[int, ...], named: EntryNamer) -> str:
+def _list_entries(numbers: tuple[int, ...], named: EntryNamer) -> str:
     return ", ".join(f"#{number} ({name})" if (name := named(number)) else f"#{number}" for number in numbers)
+
+
+GRADES = (*(one.value for one in Grade), "forced")
+"""What to ask for: an evidence grade, or what was made although it was not admitted."""
+
+
+@dataclass(frozen=True, slots=True)
+class Filter:
+    """Which entries to list."""
+
+    text: str = ""
+    surface: str = ""
+    by: str = ""
+    grade: str = ""
+    since: datetime | None = None
+
+    def admitted(self, entries: Iterable[EntryView], named: EntryNamer) -> Iterator[EntryView]:
+        """Return entries that pass, each judged by its own time: a clock may have been set back."""
+        for entry in entries:
+            if self.since is not None and datetime.fromisoformat(entry.at) < self.since:
+                continue
+            if self.passes(entry, summarize_entry(entry, named) if self.text else ""):
+                yield entry
+
+    def passes(self, entry: EntryView, what: str) -> bool:
+        """Return whether an entry passes, whenever it was made; `what` is what it did, in a line."""
+        if self.surface and not any(re.split(r"[\[ ]", one)[0] == self.surface for one in entry.addresses):
+            return False
+        if self.by and entry.by != self.by:
+            return False
+        if self.grade and self.grade not in {entry.grade, "forced" if entry.forced else ""}:
+            return False
+        words = f"{entry.id} #{entry.seq} {entry.kind} {entry.by} {what}".casefold()
+        return self.text.casefold() in words
+
+
+def read_filter(text: str = "", *, surface: str = "", by: str = "", grade: str = "", since: str = "") -> Filter:
+    """Return the filter that options name; raise an error that lists the valid values."""
+    if surface and surface not in SURFACES:
+        hint = suggest_name(surface, SURFACES)
+        raise InputError("--surface", found=surface, expected=f"one of {', '.join(SURFACES)}", hint=hint)
+    if grade and grade not in GRADES:
+        raise InputError("--grade", found=grade, expected=f"one of {', '.join(GRADES)}")
+    return Filter(text, surface, by, grade, read_time(since, datetime.now(UTC), "--since") if since else None)
+
+
+def make_entry_namer(harness: Harness) -> EntryNamer:
+    """Return the function that names an entry by its note, or by the addresses it changed."""
+
+    @lru_cache(maxsize=1024)
+    def told(number: int, clear: bool) -> str:
+        record = harness.journal.get(number)
+        entry = view_entry(harness, record)
+        with reveal_secrets(wanted=clear):
+            return entry.note or describe_change(entry)
+
+    return lambda number: told(number, is_revealing())

@@ -33,41 +33,40 @@ PLAIN: Final[Art] = {
 }
 
 
-def direct(needs: Mapping[int, AbstractSet[int]]) -> dict[int, tuple[int, ...]]:
-    """What each entry depends on without what follows from that; newest first."""
+def reduce_to_direct(needs: Mapping[int, AbstractSet[int]]) -> dict[int, tuple[int, ...]]:
+    """Return what each entry depends on, without what follows from that; newest first."""
     return {
         entry: tuple(sorted(found - {far for near in found for far in needs.get(near, ())}, reverse=True))
         for entry, found in needs.items()
     }
 
 
-def lanes(
+def draw_lanes(
     entries: Sequence[int],
     needs: Mapping[int, AbstractSet[int]],
     *,
     off: AbstractSet[int] = frozenset(),
     art: Art = DRAWN,
 ) -> list[str]:
-    """A text for each entry, all equally wide; `off` are those that are drawn hollow."""
-    below = direct({entry: found & set(entries) for entry, found in needs.items()})
+    """Return a text for each entry, all equally wide; `off` are those that are drawn hollow."""
+    below = reduce_to_direct({entry: found & set(entries) for entry, found in needs.items()})
     waiting: list[int | None] = []
     """Which entry each lane leads to."""
     drawn = []
     for entry in entries:
-        at = waiting.index(entry) if entry in waiting else _free(waiting)
+        at = waiting.index(entry) if entry in waiting else _find_free_lane(waiting)
         waiting[at] = None
         passing = {lane for lane, target in enumerate(waiting) if target is not None}
         opened, joined = _lead_down(waiting, at, below.get(entry, ()))
         corners = {**dict.fromkeys(opened, art["open"]), **dict.fromkeys(joined, art["join"])}
-        drawn.append(_line(at, art["off" if entry in off else "node"], passing, corners, art))
+        drawn.append(_draw_line(at, art["off" if entry in off else "node"], passing, corners, art))
         while waiting and waiting[-1] is None:
             waiting.pop()
     width = max(map(len, drawn), default=0)
     return [text.ljust(width) for text in drawn]
 
 
-def _free(waiting: list[int | None]) -> int:
-    """The first lane that leads nowhere, made if there is none."""
+def _find_free_lane(waiting: list[int | None]) -> int:
     if None not in waiting:
         waiting.append(None)
     return waiting.index(None)
@@ -82,13 +81,13 @@ def _lead_down(waiting: list[int | None], at: int, targets: Sequence[int]) -> tu
         elif waiting[at] is None:
             waiting[at] = target
         else:
-            lane = _free_after(waiting, at)
+            lane = _find_free_after(waiting, at)
             waiting[lane] = target
             opened.append(lane)
     return opened, joined
 
 
-def _free_after(waiting: list[int | None], at: int) -> int:
+def _find_free_after(waiting: list[int | None], at: int) -> int:
     for lane in range(at + 1, len(waiting)):
         if waiting[lane] is None:
             return lane
@@ -96,8 +95,8 @@ def _free_after(waiting: list[int | None], at: int) -> int:
     return len(waiting) - 1
 
 
-def _line(at: int, node: str, passing: AbstractSet[int], corners: Mapping[int, str], art: Art) -> str:
-    """One line: the entry, lanes that pass, and a line across to those that begin or are joined here."""
+def _draw_line(at: int, node: str, passing: AbstractSet[int], corners: Mapping[int, str], art: Art) -> str:
+    """Draw one line: the entry, lanes that pass, and a line across to those that begin or are joined here."""
     first, last = min((at, *corners)), max((at, *corners))
     width = max((last, *passing)) + 1
     cells = []

@@ -1,9 +1,10 @@
-"""Secrets in what people and agents are shown: masked by the name they stand under, or by what they look like.
+"""Secrets in what people and agents are shown: masked by the name of their setting, or by what they look like.
 
-`masked` returns a JSON value with a placeholder in place of each secret, `masked_text` a text; `Mask` does the same
-for both sides of a difference, and tells one secret from another. `placeholder_in` finds a placeholder in what
-somebody sends back, so that it never becomes a value. References such as `${TOKEN}` are no secrets.
-Files are never masked. Within `revealing` people are shown everything; agents never are.
+`mask_secrets` returns a JSON value with a placeholder in place of each secret, `mask_text_secrets` a text;
+`Mask` does the same for both sides of a difference, and tells one secret from another. `find_placeholder`
+finds a placeholder in what somebody sends back, so that it never becomes a value. References such as
+`${TOKEN}` are no secrets. Files are never masked. Within `reveal_secrets` people are shown everything; agents
+never are.
 """
 
 from __future__ import annotations
@@ -77,7 +78,7 @@ _revealing: Final[ContextVar[bool]] = ContextVar("takeback_revealing", default=F
 
 
 @contextmanager
-def revealing(*, wanted: bool = True) -> Iterator[None]:
+def reveal_secrets(*, wanted: bool = True) -> Iterator[None]:
     """Show secrets to a person who asked for them, as long as this lasts."""
     before = _revealing.set(wanted)
     try:
@@ -91,16 +92,16 @@ def is_revealing() -> bool:
     return _revealing.get()
 
 
-def masked(value: Any, name: str = "") -> Any:
-    """A JSON value without its secrets; `name` is the setting it stands at, if it is one.
+def mask_secrets(value: Any, name: str = "") -> Any:
+    """Return a JSON value without its secrets; `name` is the setting that holds it, if one does.
 
     Operations and changes are JSON too: what they say of a setting is hidden as the setting is.
     """
     return Mask().mask(value, name)
 
 
-def masked_text(text: str) -> str:
-    """A text without what looks like a secret in it."""
+def mask_text_secrets(text: str) -> str:
+    """Return a text without what looks like a secret in it."""
     return Mask().mask_text(text)
 
 
@@ -114,7 +115,7 @@ class Mask:
 
     def mask(self, value: Any, name: str = "") -> Any:
         """Return a JSON value without its secrets."""
-        return self._mask(value, hidden=_named(name), strong=_is_strong(name))
+        return self._mask(value, hidden=_is_secret_name(name), strong=_is_strong(name))
 
     def mask_text(self, text: str) -> str:
         """Return a text without what looks like a secret in it."""
@@ -170,7 +171,7 @@ class Mask:
     def _hide_pair(self, found: re.Match[str]) -> str:
         name, sign, quoted, bare = found[2], found[3], found[5], found[6]
         value = bare if quoted is None else quoted
-        if not _is_value(value) or not _named(name):
+        if not _is_value(value) or not _is_secret_name(name):
             return found[0]
         before = found[0][: len(found[0]) - len(value) - (quoted is not None)]
         if quoted is not None:
@@ -182,18 +183,18 @@ class Mask:
         return f"{before}{self._label(value)}{found[4] or ''}" if hidden else found[0]
 
     def _hide_flagged(self, found: re.Match[str]) -> str:
-        if not _named(found[2]) or not any(map(str.isdigit, found[3])) or not _is_value(found[3]):
+        if not _is_secret_name(found[2]) or not any(map(str.isdigit, found[3])) or not _is_value(found[3]):
             return found[0]
         return found[1] + self._label(found[3])
 
     def _mask(self, value: Any, *, hidden: bool, strong: bool = False) -> Any:
         if isinstance(value, Mapping):
-            about = _about(value)
-            told, telling = _named(about), _is_strong(about)
+            about = _find_operation_setting(value)
+            told, telling = _is_secret_name(about), _is_strong(about)
             return {
                 key: self._mask(
                     item,
-                    hidden=hidden or _named(str(key)) or (told and key not in _PLACES),
+                    hidden=hidden or _is_secret_name(str(key)) or (told and key not in _PLACES),
                     strong=strong or _is_strong(str(key)) or (telling and key not in _PLACES),
                 )
                 for key, item in value.items()
@@ -201,7 +202,7 @@ class Mask:
         if isinstance(value, list | tuple):
             before = ["", *value]
             return [
-                self._mask(item, hidden=hidden or _flag(last), strong=strong)
+                self._mask(item, hidden=hidden or _is_secret_flag(last), strong=strong)
                 for last, item in zip(before, value, strict=False)
             ]
         if isinstance(value, str):
@@ -212,9 +213,9 @@ class Mask:
 
 
 def find_secrets(value: Any, name: str = "") -> dict[str, None]:
-    """Return the texts in a JSON value that are hidden for the name they stand under, as lines show them."""
+    """Return the texts in a JSON value that are hidden because of their setting's name, as lines show them."""
     found: dict[str, None] = {}
-    _collect(value, found, hidden=_named(name))
+    _collect(value, found, hidden=_is_secret_name(name))
     return found
 
 
@@ -228,12 +229,12 @@ def find_blocks(text: str) -> dict[str, None]:
 
 def _collect(value: Any, found: dict[str, None], *, hidden: bool) -> None:
     if isinstance(value, Mapping):
-        told = _named(_about(value))
+        told = _is_secret_name(_find_operation_setting(value))
         for key, item in value.items():
-            _collect(item, found, hidden=hidden or _named(str(key)) or (told and key not in _PLACES))
+            _collect(item, found, hidden=hidden or _is_secret_name(str(key)) or (told and key not in _PLACES))
     elif isinstance(value, list | tuple):
         for last, item in zip(["", *value], value, strict=False):
-            _collect(item, found, hidden=hidden or _flag(last))
+            _collect(item, found, hidden=hidden or _is_secret_flag(last))
     elif hidden and isinstance(value, str) and _is_value(value):
         lines = (line for line in value.splitlines() if len(line) >= _SHORTEST)
         found.update(dict.fromkeys((value, encode(value)[1:-1], *lines)))
@@ -243,31 +244,29 @@ def _is_value(text: str) -> bool:
     return bool(text) and not _REFERENCE.fullmatch(text)
 
 
-def _flag(word: Any) -> bool:
-    """Whether a word of a command announces a secret, as `--api-key` does."""
-    return isinstance(word, str) and word.startswith("-") and "=" not in word and _named(word.lstrip("-"))
+def _is_secret_flag(word: Any) -> bool:
+    return isinstance(word, str) and word.startswith("-") and "=" not in word and _is_secret_name(word.lstrip("-"))
 
 
-def setting_in(address: str) -> str:
-    """The setting that an address is about; empty where it is about something else."""
+def find_setting(address: str) -> str:
+    """Return the setting that an address is about; empty where it is about something else."""
     surface, _, key = address.partition('["')
     return key.rpartition('"]')[0] if surface == "config" else ""
 
 
-def _about(value: Mapping[str, Any]) -> str:
-    """The setting that an operation, or a change of one address, is about."""
+def _find_operation_setting(value: Mapping[str, Any]) -> str:
     kind, target, address = value.get("op_type"), value.get("target"), value.get("address")
     if isinstance(kind, str) and isinstance(target, str):
         return target if "config" in kind else ""
-    return setting_in(address) if isinstance(address, str) else ""
+    return find_setting(address) if isinstance(address, str) else ""
 
 
-def placeholder_in(value: Any) -> str | None:
-    """The first value that stands for something that was not shown; None if there is none."""
+def find_placeholder(value: Any) -> str | None:
+    """Return the first value that stands for something that was masked; None if there is none."""
     if isinstance(value, Mapping):
-        found = (placeholder_in(item) for pair in value.items() for item in pair)
+        found = (find_placeholder(item) for pair in value.items() for item in pair)
     elif isinstance(value, list | tuple):
-        found = (placeholder_in(item) for item in value)
+        found = (find_placeholder(item) for item in value)
     elif isinstance(value, str) and (_ANY_PLACEHOLDER.search(value) or _BLANKS.fullmatch(value.strip())):
         return value
     else:
@@ -284,7 +283,6 @@ def _is_strong(name: str) -> bool:
     return any(_STRONG.search(step) for step in name.split("."))
 
 
-def _named(name: str) -> bool:
-    """Whether a setting's name, or that of something around it, says that it is a secret."""
+def _is_secret_name(name: str) -> bool:
     spaced = [re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", step) for step in name.split(".")]
     return any(_NAMES.search(step) and not _COUNTS.search(step) for step in spaced)

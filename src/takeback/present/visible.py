@@ -19,12 +19,12 @@ _HIDDEN: Final = re.compile(
 )
 
 
-def visible(text: str, *, lines: bool = False) -> str:
-    """`text` with everything escaped that must not reach a terminal as it is; with `lines`, line feeds stay."""
+def escape_invisible(text: str, *, lines: bool = False) -> str:
+    """Return `text` with everything escaped that must not reach a terminal; with `lines`, line feeds stay."""
     if not _HIDDEN.search(text):
         return text
     if lines:
-        return "\n".join(map(visible, text.split("\n")))
+        return "\n".join(map(escape_invisible, text.split("\n")))
     return _HIDDEN.sub(lambda found: _escape(found[0]), text)
 
 
@@ -35,6 +35,6 @@ def _escape(character: str) -> str:
     return f"\\x{code:02x}" if code <= 0xFF else f"\\u{code:04x}" if code <= 0xFFFF else f"\\U{code:08x}"  # noqa: PLR2004
 
 
-def looks(text: str) -> str:
-    """What a person can tell apart: texts for which this is the same look the same on a screen."""
-    return unicodedata.normalize("NFKC", visible(text)).replace("\u200c", "").replace("\u200d", "").rstrip()
+def reduce_to_appearance(text: str) -> str:
+    """Return what a person can tell apart: texts with the same result look the same on a screen."""
+    return unicodedata.normalize("NFKC", escape_invisible(text)).replace("\u200c", "").replace("\u200d", "").rstrip()

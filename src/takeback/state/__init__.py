@@ -4,7 +4,7 @@ from takeback.state import surfaces as _surfaces
 from takeback.state.address import Address
 from takeback.state.contract import Contract
 from takeback.state.harness_state import State, diff
-from takeback.state.operation import Captured, Kind, Level, Operation, Spot, Stage, Takes
+from takeback.state.operation import Captured, Kind, Level, Operation, Position, Requirement, Stage
 from takeback.state.pmap import ABSENT, PMap
 from takeback.state.surface import KINDS, SURFACES, Change, Component, Surface, register, unregister
 
@@ -21,11 +21,11 @@ __all__ = [
     "Level",
     "Operation",
     "PMap",
-    "Spot",
+    "Position",
+    "Requirement",
     "Stage",
     "State",
     "Surface",
-    "Takes",
     "diff",
     "register",
     "unregister",

@@ -40,7 +40,7 @@ def read_address(raw: str, where: str) -> Address | str:
     return Address(match[1], key)
 
 
-def split_dotted(key: str) -> tuple[str, ...]:
+def parse_dotted_path(key: str) -> tuple[str, ...]:
     r"""Split a dotted path; `\.` and `\\` stand for a dot and a backslash inside a name."""
     if "\\" not in key:
         return tuple(key.split("."))
@@ -58,7 +58,7 @@ def split_dotted(key: str) -> tuple[str, ...]:
     return (*names, name)
 
 
-def join_dotted(path: tuple[str, ...]) -> str:
+def format_dotted_path(path: tuple[str, ...]) -> str:
     """Join names into a dotted path, the inverse of `split_dotted`."""
     plain = ".".join(path)
     if "\\" not in plain and plain.count(".") == len(path) - 1:

@@ -15,9 +15,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import accumulate
 from typing import Any, Final, NamedTuple
 
-from takeback.state.pmap import PMap
-from takeback.state.quick import named
-from takeback.state.values import same
+from takeback.state.pmap import PMap, fast_tuple
+from takeback.state.values import is_same_value
 
 ChainPlace = tuple[tuple[int, str], ...]
 STEP: Final = 1024
@@ -41,7 +40,7 @@ Chunks = tuple[tuple[Link, ...], ...]
 LinkDifference = tuple[str, Link | None, Link | None]
 
 
-def between(low: ChainPlace | None, high: ChainPlace | None, name: str) -> ChainPlace:
+def make_place_between(low: ChainPlace | None, high: ChainPlace | None, name: str) -> ChainPlace:
     """Return a place after `low` and before `high` (None: no bound on that side) for element `name`."""
     if low is None:
         return ((STEP if high is None else high[0][0] - STEP, name),)
@@ -116,7 +115,9 @@ class Chain:
         if self._index is None and self._size < SMALL:
             rest = self._others(link[1])
             at = bisect_left(rest, (link[0],))
-            return _assembled(((*rest[:at], link, *rest[at:]),), len(rest) + 1, self._reached(link[0]), None)
+            return _assemble_chain(
+                ((*rest[:at], link, *rest[at:]),), len(rest) + 1, self._extend_reach(link[0]), None
+            )
         chunks, size, index = self._without(self.find(link[1]))
         return self._with(chunks, size, index, link)
 
@@ -127,11 +128,11 @@ class Chain:
             size, inside = len(rest), 0 < at < len(rest)
             at = at if inside else 0 if at <= 0 else size
             place = self._place(rest[at - 1] if inside else None, rest[at] if inside else None, name, front=at < size)
-            link = named(Link, (place, name, record))
-            return _assembled(((*rest[:at], link, *rest[at:]),), size + 1, self._reached(place), None), link
+            link = fast_tuple(Link, (place, name, record))
+            return _assemble_chain(((*rest[:at], link, *rest[at:]),), size + 1, self._extend_reach(place), None), link
         chunks, size, index = self._without(self.find(name))
-        low = _nth(chunks, at - 1) if 0 < at < size else None
-        high = _nth(chunks, at) if 0 < at < size else None
+        low = _find_nth(chunks, at - 1) if 0 < at < size else None
+        high = _find_nth(chunks, at) if 0 < at < size else None
         link = Link(self._place(low, high, name, front=at <= 0 < size), name, record)
         return self._with(chunks, size, index, link), link
 
@@ -142,7 +143,7 @@ class Chain:
             return None
         chunks, size, index = self._without(self.find(name))
         at, within = _locate(chunks, found.place)
-        near = _beside(chunks, at, within, after=after)
+        near = _find_beside(chunks, at, within, after=after)
         low, high = (found, near) if after else (near, found)
         inside = low is not None and high is not None
         place = self._place(low if inside else None, high if inside else None, name, front=not after)
@@ -150,12 +151,12 @@ class Chain:
         return self._with(chunks, size, index, link), link
 
     def _place(self, low: Link | None, high: Link | None, name: str, *, front: bool) -> ChainPlace:
-        """A place between two links, or beyond everything ever used at an end."""
+        """Return a place between two links, or beyond everything ever used at an end."""
         if low is not None and high is not None:
-            return between(low.place, high.place, name)
+            return make_place_between(low.place, high.place, name)
         reach = self.reach
         if reach is None:
-            return between(None, None, name)
+            return make_place_between(None, None, name)
         return ((reach[0] - STEP if front else reach[1] + STEP, name),)
 
     def drop(self, name: str) -> Chain:
@@ -172,26 +173,24 @@ class Chain:
         if link is None:
             return self
         chunks, size, index = self._without(link)
-        return _assembled(chunks, size, self.reach, index)
+        return _assemble_chain(chunks, size, self.reach, index)
 
-    def reaching(self, reach: tuple[int, int] | None) -> Chain:
+    def with_reach(self, reach: tuple[int, int] | None) -> Chain:
         """Return this chain with places used up to the bounds given as well."""
         mine = self.reach
         if reach is None or mine == reach:
             return self
         both = reach if mine is None else (min(mine[0], reach[0]), max(mine[1], reach[1]))
-        return _assembled(self._chunks, self._size, both, self._index)
+        return _assemble_chain(self._chunks, self._size, both, self._index)
 
     def _others(self, name: str) -> tuple[Link, ...]:
-        """The links of a short chain without one of them."""
         links = self._chunks[0] if self._chunks else ()
         for at, link in enumerate(links):
             if link[1] == name:
                 return links[:at] + links[at + 1 :]
         return links
 
-    def _reached(self, place: ChainPlace) -> tuple[int, int]:
-        """How far places reach once another one is used."""
+    def _extend_reach(self, place: ChainPlace) -> tuple[int, int]:
         number, reach = place[0][0], self._reach or self.reach
         if reach is None:
             return number, number
@@ -207,18 +206,18 @@ class Chain:
         return chunks[:at] + ((rest,) if rest else ()) + chunks[at + 1 :], self._size - 1, index
 
     def _with(self, chunks: Chunks, size: int, index: PMap | None, link: Link) -> Chain:
-        reach = self._reached(link.place)
+        reach = self._extend_reach(link.place)
         if not chunks:
-            return _assembled(((link,),), 1, reach, None)
+            return _assemble_chain(((link,),), 1, reach, None)
         at, within = _locate(chunks, link.place)
         grown = (*chunks[at][:within], link, *chunks[at][within:])
         if index is None and size < SMALL:
-            return _assembled((grown,), size + 1, reach, None)
+            return _assemble_chain((grown,), size + 1, reach, None)
         if index is None:
             return Chain(grown, reach)
         half = len(grown) // 2
         fresh = (grown,) if len(grown) <= 2 * CHUNK else (grown[:half], grown[half:])
-        return _assembled(chunks[:at] + fresh + chunks[at + 1 :], size + 1, reach, index.put(link.id, link))
+        return _assemble_chain(chunks[:at] + fresh + chunks[at + 1 :], size + 1, reach, index.put(link.id, link))
 
     def position(self, found: Callable[[Link], bool], *, without: str) -> int:
         """Return the position, among the others, of the first element that `found` says yes to; else their number."""
@@ -274,17 +273,17 @@ class Chain:
             return shifted
         after = [link for link in other if link.id in shifted]
         rank = {link.id: at for at, link in enumerate(link for link in self if link.id in shifted)}
-        kept = _longest_increasing([rank[link.id] for link in after])
+        kept = _find_longest_increasing([rank[link.id] for link in after])
         return {link.id for link in after if rank[link.id] not in kept}
 
     def _order(self, shifted: set[str], gone: set[str]) -> list[tuple[str, str | None]]:
-        """The elements in `shifted` in order, each with the nearest element before it that is in neither set."""
+        """Return the elements in `shifted` in order, each with the nearest one before it that is in neither set."""
         found = []
         for link in sorted(link for name in shifted if (link := self.find(name)) is not None):
             at, within = _locate(self._chunks, link.place)
-            near = _beside(self._chunks, at, within, after=False)
+            near = _find_beside(self._chunks, at, within, after=False)
             while near is not None and (near.id in shifted or near.id in gone):
-                near = _beside(self._chunks, *_locate(self._chunks, near.place), after=False)
+                near = _find_beside(self._chunks, *_locate(self._chunks, near.place), after=False)
             found.append((link.id, None if near is None else near.id))
         return found
 
@@ -306,9 +305,11 @@ class Chain:
             return False
         if self._index is None:
             pairs = zip(self, other, strict=True)
-            return all(one.id == two.id and same(one.record, two.record) for one, two in pairs)
+            return all(one.id == two.id and is_same_value(one.record, two.record) for one, two in pairs)
         changed = self.differences(other)
-        return all(one and two and same(one.record, two.record) for _, one, two in changed) and not self.moved(other)
+        return all(
+            one and two and is_same_value(one.record, two.record) for _, one, two in changed
+        ) and not self.moved(other)
 
     __hash__ = None  # type: ignore[assignment]
 
@@ -318,17 +319,17 @@ class Chain:
 
 def is_moved(before: Link, after: Link) -> bool:
     """Tell whether an element is the same in both and stands elsewhere."""
-    return before.place != after.place and same(before.record, after.record)
+    return before.place != after.place and is_same_value(before.record, after.record)
 
 
-def _assembled(chunks: Chunks, size: int, reach: tuple[int, int] | None, index: PMap | None) -> Chain:
+def _assemble_chain(chunks: Chunks, size: int, reach: tuple[int, int] | None, index: PMap | None) -> Chain:
     chain = _new(Chain)
     chain._chunks, chain._size, chain._reach, chain._index = chunks, size, reach, index
     return chain
 
 
 def _locate(chunks: Chunks, place: ChainPlace) -> tuple[int, int]:
-    """Where a place is, or would go: which chunk, and where in it.
+    """Return which chunk a place is in, or would go to, and where in it.
 
     Links are compared as tuples: no two have one place, so that what follows the place never matters.
     """
@@ -336,7 +337,7 @@ def _locate(chunks: Chunks, place: ChainPlace) -> tuple[int, int]:
     return at, bisect_left(chunks[at], (place,))
 
 
-def _nth(chunks: Chunks, position: int) -> Link:
+def _find_nth(chunks: Chunks, position: int) -> Link:
     if len(chunks) == 1:
         return chunks[0][position]
     ends = list(accumulate(map(len, chunks)))
@@ -344,8 +345,7 @@ def _nth(chunks: Chunks, position: int) -> Link:
     return chunks[at][position - (ends[at - 1] if at else 0)]
 
 
-def _beside(chunks: Chunks, at: int, within: int, *, after: bool) -> Link | None:
-    """The element next to one."""
+def _find_beside(chunks: Chunks, at: int, within: int, *, after: bool) -> Link | None:
     within += 1 if after else -1
     if 0 <= within < len(chunks[at]):
         return chunks[at][within]
@@ -355,7 +355,7 @@ def _beside(chunks: Chunks, at: int, within: int, *, after: bool) -> Link | None
     return None
 
 
-def _longest_increasing(ranks: list[int]) -> set[int]:
+def _find_longest_increasing(ranks: list[int]) -> set[int]:
     tails: list[int] = []
     back: dict[int, int | None] = {}
     for rank in ranks:

@@ -11,8 +11,7 @@ from typing import Any, NoReturn, final
 
 from takeback.errors import InputError, LimitError
 from takeback.state.address import Address, read_address
-from takeback.state.installed import surface_named
-from takeback.state.surface import SURFACES
+from takeback.state.surface import SURFACES, get_surface
 
 MAX_CONTRACT = 256
 
@@ -30,7 +29,7 @@ class Contract:
         object.__setattr__(self, "surfaces", frozenset(surfaces))
         object.__setattr__(self, "addresses", frozenset(addresses))
         object.__setattr__(self, "_known", {})
-        for text in (*self.surfaces, *(part for address in self.addresses for part in _texts(address))):
+        for text in (*self.surfaces, *(part for address in self.addresses for part in _list_address_texts(address))):
             if type(text) is not str:
                 raise InputError("contract", found=f"a {type(text).__name__}", expected="plain text")
 
@@ -61,10 +60,10 @@ class Contract:
                 raise InputError(place, found=item, expected="the text of a surface or an address")
             found = read_address(item, place)
             if isinstance(found, str):
-                surface_named(found, place)
+                get_surface(found, place)
                 surfaces.append(found)
             else:
-                surface = surface_named(found.surface, place)
+                surface = get_surface(found.surface, place)
                 addresses.append(surface.address(surface.target(found.key, place, None)))
         return cls(surfaces, addresses)
 
@@ -97,6 +96,5 @@ class Contract:
         return f"Contract({self.to_json()})"
 
 
-def _texts(address: Address) -> tuple[object, ...]:
-    """Return what an address is made of; the address itself where it is of another class."""
+def _list_address_texts(address: Address) -> tuple[object, ...]:
     return (address.surface, address.key) if type(address) is Address else (address,)

@@ -6,7 +6,7 @@ import hashlib
 from codecs import getincrementaldecoder
 from typing import Final, NoReturn, cast, final
 
-from takeback.state.inside import Partial
+from takeback.state.part_slots import HasParts
 from takeback.state.parts import Parts
 from takeback.state.text import Text
 
@@ -16,7 +16,7 @@ LARGE: Final = 1 << 20
 
 
 @final
-class File(Partial):
+class File(HasParts):
     """One file's content and permission bits, which cannot be changed.
 
     A UTF-8 file that was edited inside keeps track of its lines.
@@ -57,7 +57,7 @@ class File(Partial):
         known = self._content
         if known is None:
             text = self._read()
-            known = b"" if text is None else text.encoded()
+            known = b"" if text is None else text.encode_utf8()
             _set_content(self, known)
         return known
 
@@ -98,7 +98,7 @@ class File(Partial):
             _set_content(self, None)
         return text
 
-    def holding(self, parts: Parts) -> File:
+    def replace_parts(self, parts: Parts) -> File:
         """Return the file with other lines."""
         return File(parts, self.mode) if isinstance(parts, Text) else self
 
@@ -121,7 +121,7 @@ class File(Partial):
         """Whether its permission bits are not those of any file."""
         return self.mode != DEFAULT_MODE
 
-    def framed(self, frame: int) -> File:
+    def with_frame(self, frame: int) -> File:
         """Return the file with other permission bits."""
         return File(self.content if self._text is None else self._text, frame)
 

@@ -12,9 +12,8 @@ from typing import Any
 from takeback.canonical import digest
 from takeback.errors import InputError
 from takeback.state.address import Address
-from takeback.state.installed import surface_named
 from takeback.state.pmap import ABSENT
-from takeback.state.surface import SURFACES, Change
+from takeback.state.surface import SURFACES, Change, get_surface
 
 _new = object.__new__
 
@@ -40,7 +39,7 @@ class State:
         """Return the state in a JSON value, or raise naming the place of the mistake."""
         if not isinstance(raw, dict):
             raise InputError(where, found=raw, expected=f"a mapping with {', '.join(SURFACES)}")
-        return cls({name: surface_named(name, where).read(part, f"{where}.{name}") for name, part in raw.items()})
+        return cls({name: get_surface(name, where).read(part, f"{where}.{name}") for name, part in raw.items()})
 
     def write(self) -> dict[str, Any]:
         """Return the JSON form; surfaces that are empty are left out."""
@@ -62,7 +61,7 @@ class State:
     def __getitem__(self, address: str | tuple[str, str]) -> Any:
         """Return a surface, or what stands at an address of it, as JSON: `state["config", "a.b"]`."""
         name, key = (address, None) if isinstance(address, str) else address
-        surface = surface_named(name, "state")
+        surface = get_surface(name, "state")
         if key is None:
             return surface.write(self.part(name))
         content = surface.find(self.part(name), surface.target(key, f"state[{name!r}]", None))

@@ -9,12 +9,12 @@ from typing import Any, Final, Self
 
 from takeback.canonical import encode
 from takeback.errors import OperationFailed
-from takeback.state.align import Alignment, align
+from takeback.state.alignment import Alignment, align
 from takeback.state.chain import Link
-from takeback.state.parts import Parts, Run, Segment, place_of
+from takeback.state.parts import Parts, Run, Segment, make_original_place
 from takeback.state.pmap import EMPTY, PMap
 from takeback.state.transfer import carry_over
-from takeback.state.values import freeze, same, thaw
+from takeback.state.values import freeze, is_same_value, thaw
 
 MANY: Final = 256
 """A list at least this long is searched by an index from the second search on."""
@@ -34,22 +34,22 @@ class Positions:
         """Return the first few positions of an item between two others."""
         if len(self._items) < MANY or not self._searched:
             self._searched = True
-            return list(islice(self._scanned(item, start, end), most))
+            return list(islice(self._scan_for(item, start, end), most))
         if self._found is None:
             self._found = {}
             for at, one in enumerate(self._items):
-                self._found.setdefault(_key(one), []).append(at)
-        places = self._found.get(_key(item), [])
+                self._found.setdefault(_make_item_key(one), []).append(at)
+        places = self._found.get(_make_item_key(item), [])
         first = bisect_left(places, start)
         return [at for at in places[first : first + most] if at < end]
 
-    def _scanned(self, item: Any, at: int, end: int) -> Iterator[int]:
+    def _scan_for(self, item: Any, at: int, end: int) -> Iterator[int]:
         while True:
             try:
                 at = self._items.index(item, at, end)
             except ValueError:
                 return
-            if same(self._items[at], item):
+            if is_same_value(self._items[at], item):
                 yield at
             at += 1
 
@@ -94,7 +94,7 @@ class Items(Parts):
         del end
         return self._base[start]
 
-    def emptied(self) -> Self:
+    def without_items(self) -> Self:
         """Return the list without its items; what is added now stands where it would beside them."""
         new = self._grown((), EMPTY)
         new._moved = EMPTY
@@ -105,7 +105,7 @@ class Items(Parts):
         found: list[Link] = []
         for segment in self._segments:
             if isinstance(segment, Link):
-                if same(segment.record, item):
+                if is_same_value(segment.record, item):
                     found.append(segment)
             else:
                 found += self._in_run(segment, item, 2 - len(found))
@@ -119,7 +119,7 @@ class Items(Parts):
     def _in_run(self, run: Run, item: Any, most: int) -> Iterator[Link]:
         for at in self._positions.of(item, run.start, run.end, most):
             number = run.first + at - run.start
-            yield Link(place_of(number), str(number), self._base[at])
+            yield Link(make_original_place(number), str(number), self._base[at])
 
     def nth(self, position: int) -> Link | None:
         """Return the part at a position; None beyond the ends."""
@@ -132,12 +132,12 @@ class Items(Parts):
                 position -= 1
             elif position < segment.size:
                 number = segment.first + position
-                return Link(place_of(number), str(number), self._base[segment.start + position])
+                return Link(make_original_place(number), str(number), self._base[segment.start + position])
             else:
                 position -= segment.size
         return None
 
-    def inserted(self, position: int, item: Any) -> Self:
+    def insert_item(self, position: int, item: Any) -> Self:
         """Return the list with an item at a position; beyond the end it is appended."""
         size = len(self)
         at = min(position, size)
@@ -162,7 +162,7 @@ class Items(Parts):
     def _run_from_json(self, raw: Any, where: str) -> Any:
         return freeze(raw, where, stored=True)
 
-    def _joined(self, pieces: list[Any]) -> Any:
+    def _join_pieces(self, pieces: list[Any]) -> Any:
         return tuple(chain.from_iterable(pieces))
 
     @classmethod
@@ -174,8 +174,8 @@ class Items(Parts):
         new.root = new.whole()
         return new
 
-    def revised(self, whole: Any, *, anew: bool = False) -> Self | None:
-        """Return the list made another one, each new item standing for the old one it is paired with."""
+    def revise(self, whole: Any, *, anew: bool = False) -> Self | None:
+        """Return this list turned into another, paired items keeping their identity; None if no item is kept."""
         new: tuple[Any, ...] = whole
         old = list(self.links())
         if not anew and not {encode(thaw(link.record)) for link in old} & {encode(thaw(item)) for item in new}:
@@ -183,11 +183,11 @@ class Items(Parts):
         return carry_over(self, old, new, self.compare(new), None, None)
 
     def compare(self, whole: Any) -> Alignment:
-        """Return which item of this list each item of another one stands for."""
+        """Return which item of another list continues which item of this one."""
         old = [encode(thaw(link.record)) for link in self.links()]
         return align(old, [encode(thaw(item)) for item in whole], lines=False)
 
 
-def _key(item: Any) -> Any:
-    """What an item is found by: equal keys are the same item, type included."""
+def _make_item_key(item: Any) -> Any:
+    """Return the key an item is found by: equal keys are the same item, type included."""
     return item if type(item) is str else (encode(thaw(item)),)

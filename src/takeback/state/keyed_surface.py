@@ -12,23 +12,20 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from takeback.errors import InputError, LimitError
-from takeback.state import inside
+from takeback.state import part_slots
 from takeback.state.address import Address
-from takeback.state.inside import differing_parts, get_part, put_part
-from takeback.state.operation import Captured, Kind, Level, Operation, Stage, Takes
-from takeback.state.pmap import ABSENT, EMPTY, PMap
-from takeback.state.quick import named
-from takeback.state.record import name_of
-from takeback.state.strategy import EXISTENCE, Strategy
-from takeback.state.surface import Change, Component, Surface, TreePath, ValueEdit
-from takeback.state.values import same, thaw
+from takeback.state.operation import Captured, Kind, Level, Operation, Requirement, Stage
+from takeback.state.part_slots import find_differing_parts, get_part, put_part
+from takeback.state.pmap import ABSENT, EMPTY, PMap, fast_tuple
+from takeback.state.surface import EXISTENCE, Change, Component, Strategy, Surface, TreePath, ValueEdit
+from takeback.state.values import is_same_value, read_name, thaw
 
 MAX_ENTRIES = 2_000_000
 
 
 def capture(value: PMap, op: Operation) -> Captured:
     """Take down what the key is bound to."""
-    return named(Captured, (op.kind.surface, op.target, value.get(op.path, ABSENT), 0, None))
+    return fast_tuple(Captured, (op.kind.surface, op.target, value.get(op.path, ABSENT), 0, None))
 
 
 def bind(value: PMap, op: Operation) -> tuple[PMap, None]:
@@ -48,7 +45,7 @@ def restore(value: PMap, op: Operation, captured: Captured | None) -> PMap:
     return value.put(op.path, captured.content)
 
 
-def keyed_kinds(
+def make_keyed_kinds(
     surface: str,
     level: Level,
     *,
@@ -64,12 +61,12 @@ def keyed_kinds(
     `remove` takes a key away in a recovery, `unset` in a mutation.
     """
     kinds = [
-        Kind(capture_name, Stage.CAPTURE, level, surface, capture, witness=Takes.MUST),
-        Kind(forward, Stage.FORWARD, level, surface, bind, value=Takes.MUST, verb="set", schema=schema),
-        Kind(restore_name, Stage.RECOVERY, level, surface, restore, witness=Takes.MUST),
+        Kind(capture_name, Stage.CAPTURE, level, surface, capture, witness=Requirement.MUST),
+        Kind(forward, Stage.FORWARD, level, surface, bind, value=Requirement.MUST, verb="set", schema=schema),
+        Kind(restore_name, Stage.RECOVERY, level, surface, restore, witness=Requirement.MUST),
     ]
     if remove is not None:
-        kinds.append(Kind(remove, Stage.RECOVERY, level, surface, restore, witness=Takes.MAY, removes=True))
+        kinds.append(Kind(remove, Stage.RECOVERY, level, surface, restore, witness=Requirement.MAY, removes=True))
     if unset is not None:
         kinds.append(Kind(unset, Stage.FORWARD, Level.L2, surface, unbind, verb="remove"))
     return tuple(kinds)
@@ -102,7 +99,10 @@ class KeyedSurface(Surface):
             raise InputError(where, found=raw, expected="a mapping")
         _check_entries(len(raw), where)
         return PMap(
-            {name_of(key, f"{where} key"): self.content(key, item, f"{where}[{key!r}]") for key, item in raw.items()}
+            {
+                read_name(key, f"{where} key"): self.content(key, item, f"{where}[{key!r}]")
+                for key, item in raw.items()
+            }
         )
 
     def write(self, value: PMap) -> Any:
@@ -128,7 +128,7 @@ class KeyedSurface(Surface):
             return iter(())
         return iter(
             [
-                named(Change, (named(Address, (self.name, key)), one, two))
+                fast_tuple(Change, (fast_tuple(Address, (self.name, key)), one, two))
                 for key, one, two in found
                 if not self.equivalent(one, two)
             ]
@@ -136,12 +136,12 @@ class KeyedSurface(Surface):
 
     def equivalent(self, before: Any, after: Any) -> bool:
         """Compare contents by type and value."""
-        return same(before, after)
+        return is_same_value(before, after)
 
     def target(self, raw: str, where: str, kind: Kind | None) -> str:
         """Take any name."""
         del kind
-        return name_of(raw, where)
+        return read_name(raw, where)
 
     def value(self, kind: Kind, target: str, raw: Any, where: str) -> Any:
         """Check the content a forward operation binds."""
@@ -171,9 +171,9 @@ class KeyedSurface(Surface):
         return value
 
     def components(self, ops: Sequence[Operation], salt: str) -> tuple[Component, ...]:
-        """Each named key is there, with content of its own, or not."""
+        """Return one component for each named key: there with content of its own, or absent."""
         return tuple(
-            Component(str(self.address(key)), (binding(key, self.generic(key, salt)), _dropping(key)))
+            Component(str(self.address(key)), (make_bind_edit(key, self.generic(key, salt)), _make_drop_edit(key)))
             for key in dict.fromkeys(op.path for op in ops)
         )
 
@@ -185,14 +185,14 @@ class KeyedSurface(Surface):
     def entries(self, value: PMap) -> Iterator[tuple[Address, ValueEdit]]:
         """Yield each key."""
         for key in sorted(value):
-            yield Address(self.name, key), _dropping(key)
+            yield Address(self.name, key), _make_drop_edit(key)
 
     def size(self, value: PMap) -> int:
         """Return the number of keys."""
         return len(value)
 
     def written(self, op: Operation) -> tuple[TreePath, ...] | None:
-        """Each key is a slot."""
+        """Return the key as the only slot."""
         return ((op.path,),)
 
     def get_slot(self, part: PMap, path: TreePath) -> Any:
@@ -211,19 +211,21 @@ class KeyedSurface(Surface):
     def differing(self, before: PMap, after: PMap) -> Iterator[TreePath]:
         """Yield keys bound to different contents, or the parts of one that was edited inside."""
         for key, one, two in before.candidates(after):
-            parts = differing_parts(one, two)
+            parts = find_differing_parts(one, two)
             if parts is not None:
                 yield from ((key, part) for part in parts)
-            elif not self.alike(one, two):
+            elif not self.is_identical(one, two):
                 yield (key,)
 
-    def alike(self, one: Any, two: Any) -> bool:
+    def is_identical(self, one: Any, two: Any) -> bool:
         """Compare by type and value, identities of parts included."""
-        return inside.alike(one, two)
+        return part_slots.is_identical_content(one, two)
 
     def placed(self, fresh: PMap, known: PMap) -> PMap:
         """Keep the identities of parts that are still there."""
-        return PMap({key: inside.adopted(content, known.get(key, ABSENT)) for key, content in fresh.items()})
+        return PMap(
+            {key: part_slots.transfer_identities(content, known.get(key, ABSENT)) for key, content in fresh.items()}
+        )
 
     def slot_to_json(self, content: Any) -> Any:
         """Return the content as it stands in a state file."""
@@ -237,7 +239,7 @@ class KeyedSurface(Surface):
         """Check what the key is bound to, or parts of it and how long the whole is; and how many keys there are."""
         _check_entries(len(part), self.name)
         if names:
-            inside.check_parts(part.get(path[0], ABSENT), names, self.slot_title(path))
+            part_slots.check_parts(part.get(path[0], ABSENT), names, self.slot_title(path))
         else:
             super().check_slot(part, path)
 
@@ -255,10 +257,10 @@ def _check_entries(size: int, where: str) -> None:
         raise LimitError(where, found=f"{size} entries", expected=f"at most {MAX_ENTRIES}")
 
 
-def binding(key: str, content: Any) -> ValueEdit:
+def make_bind_edit(key: str, content: Any) -> ValueEdit:
     """Return the edit that binds a key."""
     return lambda value: value.put(key, content)
 
 
-def _dropping(key: str) -> ValueEdit:
+def _make_drop_edit(key: str) -> ValueEdit:
     return lambda value: value.drop(key)

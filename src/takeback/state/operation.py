@@ -28,7 +28,7 @@ class Stage(StrEnum):
     RECOVERY = "recovery"
 
 
-class Takes(StrEnum):
+class Requirement(StrEnum):
     """Whether an operation takes a field."""
 
     NO = "no"
@@ -75,7 +75,7 @@ class Anchor(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Spot:
+class Position:
     """Where an operation is to put its element: exactly one of the fields is set.
 
     `before` and `after` are the id of another element, or an item of a list.
@@ -112,9 +112,9 @@ class Kind:
     level: Level
     surface: str
     run: Callable[..., Any]
-    value: Takes = Takes.NO
-    witness: Takes = Takes.NO
-    spot: Takes = Takes.NO
+    value: Requirement = Requirement.NO
+    witness: Requirement = Requirement.NO
+    spot: Requirement = Requirement.NO
     spots: tuple[str, ...] = ("index", "before", "after")
     whole: bool = False
     removes: bool = False
@@ -134,7 +134,7 @@ _TOO_DEEP: Final = 400
 """Levels beyond what any value may have; the limit of values is lower."""
 
 
-def own(plain: Any, *, depth: int = 0) -> Any:
+def copy_plain_json(plain: Any, *, depth: int = 0) -> Any:
     """Return a copy of a JSON value in plain dicts and lists, so that nobody else can change it later.
 
     A mapping or list of another class is taken for what it holds at one moment, whatever its methods would say.
@@ -145,29 +145,29 @@ def own(plain: Any, *, depth: int = 0) -> Any:
     if depth > _TOO_DEEP:
         raise InputError("a value", found="deeper nesting", expected=f"at most {_TOO_DEEP} levels")
     if isinstance(plain, dict):
-        return {key: own(item, depth=depth + 1) for key, item in dict.copy(plain).items()}
+        return {key: copy_plain_json(item, depth=depth + 1) for key, item in dict.copy(plain).items()}
     if isinstance(plain, list):
-        return [own(item, depth=depth + 1) for item in list.copy(plain)]
+        return [copy_plain_json(item, depth=depth + 1) for item in list.copy(plain)]
     if isinstance(plain, tuple):
-        return [own(item, depth=depth + 1) for item in tuple.__iter__(plain)]
+        return [copy_plain_json(item, depth=depth + 1) for item in tuple.__iter__(plain)]
     if isinstance(plain, Mapping):
-        return {key: own(item, depth=depth + 1) for key, item in plain.items()}
+        return {key: copy_plain_json(item, depth=depth + 1) for key, item in plain.items()}
     return plain
 
 
-def fix(plain: Any) -> Any:
+def freeze_plain_json(plain: Any) -> Any:
     """Return a JSON value in a form that cannot change: mappings as `PMap`, lists as tuples, plain scalars."""
     kind = type(plain)
     if kind in _SCALARS or plain is ABSENT:
         return plain
     if kind is dict or kind is PMap:
-        return PMap({_key(key): fix(item) for key, item in plain.items()})
+        return PMap({_check_key(key): freeze_plain_json(item) for key, item in plain.items()})
     if kind is list or kind is tuple:
-        return tuple([fix(item) for item in plain])
+        return tuple([freeze_plain_json(item) for item in plain])
     raise InputError("a value", found=f"a {kind.__name__}", expected="JSON of plain types")
 
 
-def _key(key: object) -> str:
+def _check_key(key: object) -> str:
     if type(key) is not str:
         raise InputError("a key", found=f"a {type(key).__name__}", expected="plain text")
     return key
@@ -190,7 +190,7 @@ class Operation:
     value: Any = ABSENT
     raw: Any = ABSENT
     witness_key: str | None = None
-    spot: Spot | None = None
+    spot: Position | None = None
     also: tuple[Address, ...] = ()
     as_read: bool = field(init=False, default=False, compare=False, repr=False)
 
@@ -198,7 +198,7 @@ class Operation:
         if type(self.kind) is not Kind or type(self.target) is not str:
             raise InputError("operation", found="another class of kind or target", expected="a Kind and plain text")
         if type(self.raw) not in _SCALARS:
-            object.__setattr__(self, "raw", fix(self.raw))
+            object.__setattr__(self, "raw", freeze_plain_json(self.raw))
 
     def __init_subclass__(cls) -> None:
         raise TypeError("Operation is final: what was verified must be what runs")
@@ -210,14 +210,14 @@ class Operation:
         """Return the operation as it stands in a candidate."""
         plain: dict[str, Any] = {"op_type": self.kind.name, "target": self.target}
         if self.raw is not ABSENT:
-            plain["value"] = own(self.raw)
+            plain["value"] = copy_plain_json(self.raw)
         if self.witness_key is not None:
             plain["witness_key"] = self.witness_key
         if self.spot is not None:
             for name in SPOTS:
                 given = getattr(self.spot, name)
                 if given is not None:
-                    plain[name] = own(given.raw) if isinstance(given, Anchor) else given
+                    plain[name] = copy_plain_json(given.raw) if isinstance(given, Anchor) else given
         return plain
 
 

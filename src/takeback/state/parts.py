@@ -1,10 +1,11 @@
 """Values with parts: a text made of lines, a list made of items, each part with an identity and a place.
 
-A value stays whole (`str`, `tuple`) until it is first edited inside; then it is a `Text` or `Items`. Parts that
-nobody touched lie in runs of the value as it was; a part that was written is a link of its own. A part's id and home
-never change, so an edit can be taken back whatever else was edited. Where a part was moved to is a part of its own,
-named after it (`PLACE`): what it says and where it stands are written, and taken back, one without the other. `find`
-and `put` go by homes, everything else by where parts stand. Equality looks at characters and items only.
+A value stays whole (`str`, `tuple`) until it is first edited inside; then it is a `Text` or `Items`.
+Untouched parts lie in runs of the original value; a part that was written is a link of its own. A part's id
+and home never change, so an edit can be taken back whatever else was edited. Where a part was moved to is a
+part of its own, named after it (`PLACE`): content and position are written, and taken back, independently.
+`find` and `put` go by homes, everything else by where parts stand. Equality looks at characters and items
+only. `carry_over` turns one version into another, each remaining part keeping its identity.
 """
 
 from __future__ import annotations
@@ -15,11 +16,60 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Any, Final, Generic, NamedTuple, Self, TypeVar
 
-from takeback.state.align import Alignment
-from takeback.state.chain import STEP, ChainPlace, Link, between
-from takeback.state.part_names import APART, END, FRAME, FRESH, PLACE, is_part, original, part_name, part_title
+from takeback.state.alignment import Alignment
+from takeback.state.chain import STEP, ChainPlace, Link, make_place_between
 from takeback.state.pmap import EMPTY, PMap
-from takeback.state.values import Whole, freeze, same, thaw
+from takeback.state.values import MARK, Whole, freeze, is_same_value, thaw
+
+END: Final = "end"
+"""The part of a text that says what is missing at the end of its last line."""
+FRAME: Final = "frame"
+"""The part of a file that is its permission bits: they change without its lines, and its lines without them."""
+PLACE: Final = "@"
+"""Begins the id of the part that says where the part named behind it stands since it was moved."""
+FRESH: Final = "n"
+"""Begins the id of a part that an edit added; those that were there from the start are numbered."""
+APART: Final = frozenset({END, FRAME})
+"""Parts that stand nowhere among the others."""
+
+
+def make_part_name(part: str) -> str:
+    """Return how a part is named in a slot."""
+    return MARK + part
+
+
+def is_part(name: str) -> bool:
+    """Tell whether a name in a slot is that of a part."""
+    return name[:1] == MARK
+
+
+def is_place(name: str) -> bool:
+    """Tell whether a name in a slot is that of the place of a part that was moved."""
+    return name[:2] == MARK + PLACE
+
+
+def describe_part(name: str, word: str, position: int | None = None) -> str:
+    """Return a part's name for people: `word` and where it stands.
+
+    Without a position: which one of those there were from the start, or of those added since.
+    """
+    part = name[1:]
+    if part == END:
+        return "newline at the end"
+    if part == FRAME:
+        return "mode"
+    if part[0] == PLACE:
+        return f"place of {describe_part(part, word, position)}"
+    number = parse_original_number(part)
+    if position is not None:
+        return f"{word} {position + 1}"
+    return f"added {word} {int(part[1:]) + 1}" if number is None else f"{word} {number + 1}"
+
+
+def parse_original_number(part: str) -> int | None:
+    """Return the number of a part that was there from the start; None for one that was added."""
+    return int(part) if part.isdecimal() else None
+
 
 SPREAD: Final = 2**24
 """More than any edit adds at once: how far apart the places of parts lie that edits put next to the same one."""
@@ -64,7 +114,6 @@ class Parts(Whole):
     _fresh: int
 
     def _begin(self, root: Any, base: Any, count: int) -> None:
-        """Begin with one run of all parts of a base."""
         self.root, self._base, self._originals, self._fresh = root, base, count, 0
         self._links = self._moved = EMPTY
         self._segments = (Run(0, len(base), 0, count),) if count else ()
@@ -80,11 +129,11 @@ class Parts(Whole):
 
     @abstractmethod
     def _offset(self, run: Run, count: int) -> int:
-        """Where in the base the part stands that `count` others of a run come before."""
+        """Return where in the base the part stands that `count` others of a run come before."""
 
     @abstractmethod
     def _record(self, start: int, end: int) -> Any:
-        """The one part between two offsets of the base."""
+        """Return the one part between two offsets of the base."""
 
     def find(self, part: str) -> Link | None:
         """Return a part by its id, at its home; or where it was moved to."""
@@ -92,10 +141,10 @@ class Parts(Whole):
             moved = self._moved.get(part[1:])
             return None if moved is None else Link(moved, part, None)
         link: Link | None = self._links.get(part)
-        number = original(part)
+        number = parse_original_number(part)
         if link is not None or number is None:
             return link
-        _, run = self._segment(place_of(number))
+        _, run = self._segment(make_original_place(number))
         if not isinstance(run, Run) or not run.first <= number < run.first + run.size:
             return None
         return self._original(run, number)
@@ -103,7 +152,7 @@ class Parts(Whole):
     def _original(self, run: Run, number: int) -> Link:
         start = self._offset(run, number - run.first)
         rest = Run(start, run.end, number, run.first + run.size - number)
-        return Link(place_of(number), str(number), self._record(start, self._offset(rest, 1)))
+        return Link(make_original_place(number), str(number), self._record(start, self._offset(rest, 1)))
 
     def standing(self, link: Link) -> Link:
         """Return a part where it stands, or would if it were there."""
@@ -113,19 +162,19 @@ class Parts(Whole):
     def put(self, link: Link) -> Self:
         """Return the value with a part in place of the one of the same id, or with a part moved."""
         if link.id[0] == PLACE:
-            return self._moved_to(link.id[1:], link.place)
+            return self._set_place(link.id[1:], link.place)
         there, stands = self._links.get(link.id), self.standing(link)
         if there is None:
-            return self._inserted(link, stands)
+            return self._insert_part(link, stands)
         if self.standing(there).place != stands.place:
-            return self.drop(link.id)._inserted(link, stands)
+            return self.drop(link.id)._insert_part(link, stands)
         at, _ = self._segment(stands.place)
         segments = (*self._segments[:at], stands, *self._segments[at + 1 :])
         return self._grown(segments, self._links.put(link.id, link))
 
-    def _inserted(self, link: Link, stands: Link) -> Self:
-        """The value with a part that is no link yet; one that nobody touched is cut out of its run."""
-        cut = self if original(link.id) is None else self.drop(link.id)
+    def _insert_part(self, link: Link, stands: Link) -> Self:
+        """Return the value with a part that is no link yet; an untouched one is cut out of its run."""
+        cut = self if parse_original_number(link.id) is None else self.drop(link.id)
         at, before, after = cut._opened(stands.place, None)
         segments = (*cut._segments[: max(at, 0)], *before, stands, *after, *cut._segments[at + 1 :])
         new = cut._grown(segments, cut._links.put(link.id, link), stands.place[0][0])
@@ -133,8 +182,8 @@ class Parts(Whole):
             new._fresh = max(self._fresh, int(link.id[1:]) + 1)
         return new
 
-    def _moved_to(self, part: str, place: ChainPlace | None) -> Self:
-        """The value with a part standing elsewhere, or at home again; whoever is added later counts on from here."""
+    def _set_place(self, part: str, place: ChainPlace | None) -> Self:
+        """Return the value with a part standing elsewhere, or at home again; later additions count on from here."""
         link = self.find(part)
         new = self if link is None else self.drop(part)
         moved = self._moved.drop(part) if place is None else self._moved.put(part, place)
@@ -142,20 +191,20 @@ class Parts(Whole):
         new._moved = moved
         if place is not None:
             new._fresh = max(new._fresh, abs(place[-1][0]) // SPREAD)
-        return new if link is None else new._inserted(link, new.standing(link))
+        return new if link is None else new._insert_part(link, new.standing(link))
 
     def drop(self, part: str) -> Self:
         """Return the value without a part, or with a moved one at home again; the value itself if it is not there."""
         if part[0] == PLACE:
-            return self if self._moved.get(part[1:]) is None else self._moved_to(part[1:], None)
+            return self if self._moved.get(part[1:]) is None else self._set_place(part[1:], None)
         there = self._links.get(part)
         if there is not None:
             at, _ = self._segment(self.standing(there).place)
             return self._grown((*self._segments[:at], *self._segments[at + 1 :]), self._links.drop(part))
-        number = original(part)
+        number = parse_original_number(part)
         if number is None or self.find(part) is None:
             return self
-        at, before, after = self._opened(place_of(number), number)
+        at, before, after = self._opened(make_original_place(number), number)
         return self._grown((*self._segments[:at], *before, *after, *self._segments[at + 1 :]), self._links)
 
     def add(
@@ -176,7 +225,7 @@ class Parts(Whole):
     ) -> tuple[Self, Link]:
         """Return the value with a part moved between two others, and the part: as `add` puts a new one there."""
         place = self._free_place(low, high, link.id, before=before, follows=follows)
-        return self._moved_to(link.id, place), Link(place, link.id, link.record)
+        return self._set_place(link.id, place), Link(place, link.id, link.record)
 
     def rewrite(self, link: Link, record: Any) -> tuple[Self, Link]:
         """Return the value with a part saying something else where it stands, and the part."""
@@ -210,7 +259,7 @@ class Parts(Whole):
     def _remaining(self, gone: Iterable[str]) -> Iterator[Segment]:
         """The segments without some parts."""
         gone = set(gone)
-        numbers = sorted(number for number in map(original, gone) if number is not None)
+        numbers = sorted(number for number in map(parse_original_number, gone) if number is not None)
         for segment in self._segments:
             if isinstance(segment, Link):
                 if segment.id not in gone:
@@ -220,8 +269,8 @@ class Parts(Whole):
             low = bisect_left(numbers, segment.first)
             for number in numbers[low : bisect_left(numbers, segment.first + segment.size, low)]:
                 if rest is not None:
-                    left, rest = self._split(rest, number - rest.first)
-                    rest = None if rest is None else self._split(rest, 1)[1]
+                    left, rest = self._cut_run(rest, number - rest.first)
+                    rest = None if rest is None else self._cut_run(rest, 1)[1]
                     if left is not None:
                         yield left
             if rest is not None:
@@ -232,9 +281,9 @@ class Parts(Whole):
         at = 0
         waiting: Segment | None = None
         for segment in (*segments, None):
-            while at < len(links) and (segment is None or links[at].place < _begins(segment)):
+            while at < len(links) and (segment is None or links[at].place < _find_start_place(segment)):
                 if isinstance(waiting, Run):
-                    left, waiting = self._split(waiting, links[at].place[0][0] // STEP - waiting.first)
+                    left, waiting = self._cut_run(waiting, links[at].place[0][0] // STEP - waiting.first)
                     if left is not None:
                         yield left
                 elif waiting is not None:
@@ -250,14 +299,14 @@ class Parts(Whole):
         self, low: Link | None, high: Link | None, part: str, *, before: bool, follows: bool
     ) -> ChainPlace:
         if high is None:
-            return between(((self._reach[1], ""),), None, part)
+            return make_place_between(((self._reach[1], ""),), None, part)
         if low is None:
-            return between(None, ((self._reach[0], ""),), part)
+            return make_place_between(None, ((self._reach[0], ""),), part)
         place = self._beside(low.place, high.place, part, before=before, follows=follows)
-        return place if low.place < place < high.place else between(low.place, high.place, part)
+        return place if low.place < place < high.place else make_place_between(low.place, high.place, part)
 
     def _beside(self, low: ChainPlace, high: ChainPlace, part: str, *, before: bool, follows: bool) -> ChainPlace:
-        """A place next to `low`, or with `before` next to `high`, whatever was removed between them.
+        """Return a place next to `low`, or with `before` next to `high`, whatever was removed between them.
 
         It lies below that of a part that was there before it: later ones come in front of earlier ones, or behind.
         """
@@ -265,7 +314,7 @@ class Parts(Whole):
         if follows and len(low) > 1:
             return (*low[:-1], (low[-1][0] + 1, part))
         if len(low) > DEEPEST:
-            return between(low, high, part)
+            return make_place_between(low, high, part)
         if before and len(high) == 1:
             return ((max(low[0][0], (high[0][0] - 1) // STEP * STEP), _LAST), (number, part))
         return (*low, (-number, part))
@@ -296,24 +345,24 @@ class Parts(Whole):
         return before + int(part) - segment.first if isinstance(segment, Run) else before
 
     def _segment(self, place: ChainPlace) -> tuple[int, Segment | None]:
-        """The position of the last segment that begins at or before a place, and the segment; -1 before all."""
-        at = bisect_right(self._segments, place, key=_begins) - 1
+        """Return the position of the last segment that begins at or before a place, and it; -1 before all."""
+        at = bisect_right(self._segments, place, key=_find_start_place) - 1
         return at, self._segments[at] if at >= 0 else None
 
     def _opened(self, place: ChainPlace, number: int | None) -> tuple[int, tuple[Segment, ...], tuple[Segment, ...]]:
-        """Which segment to replace to get at a place, and what stays of it before and after.
+        """Return which segment to replace to get at a place, and what stays of it before and after.
 
         `number` is that of the untouched part to be cut out; None: nothing is, something goes in between.
         """
         at, segment = self._segment(place)
         if segment is None or isinstance(segment, Link):
             return at, () if segment is None else (segment,), ()
-        left, right = self._split(segment, (place[0][0] // STEP if number is None else number) - segment.first)
+        left, right = self._cut_run(segment, (place[0][0] // STEP if number is None else number) - segment.first)
         if number is not None and right is not None:
-            right = self._split(right, 1)[1]
+            right = self._cut_run(right, 1)[1]
         return at, () if left is None else (left,), () if right is None else (right,)
 
-    def _split(self, run: Run, count: int) -> tuple[Run | None, Run | None]:
+    def _cut_run(self, run: Run, count: int) -> tuple[Run | None, Run | None]:
         if count <= 0:
             return None, run
         if count >= run.size:
@@ -332,7 +381,9 @@ class Parts(Whole):
 
     def gone(self, most: int) -> Iterator[str]:
         """Yield the ids of parts that are gone: all of those from the start, and the last `most` of those added."""
-        yield from (part for part in self.touched() if original(part) is not None and part not in self._links)
+        yield from (
+            part for part in self.touched() if parse_original_number(part) is not None and part not in self._links
+        )
         fresh = (f"{FRESH}{number}" for number in range(self._fresh - 1, -1, -1))
         yield from islice((part for part in fresh if part not in self._links), most)
 
@@ -351,7 +402,7 @@ class Parts(Whole):
         one, two = self.find(part), other.find(part)
         if one is None or two is None:
             return one is two
-        return one is two or (one.place == two.place and same(one.record, two.record))
+        return one is two or (one.place == two.place and is_same_value(one.record, two.record))
 
     def links(self, first: int = 0, last: int = 2**62) -> Iterator[Link]:
         """Yield every part in order, or those from one position to another, where they stand."""
@@ -362,22 +413,22 @@ class Parts(Whole):
             if low < high and isinstance(segment, Link):
                 yield segment
             elif low < high and isinstance(segment, Run):
-                yield from self._untouched(segment, low, high)
+                yield from self._yield_untouched(segment, low, high)
             at += size
 
-    def _untouched(self, run: Run, low: int, high: int) -> Iterator[Link]:
+    def _yield_untouched(self, run: Run, low: int, high: int) -> Iterator[Link]:
         start = self._offset(run, low)
         for number in range(run.first + low, run.first + high):
             end = self._offset(Run(start, run.end, number, run.first + run.size - number), 1)
-            yield Link(place_of(number), str(number), self._record(start, end))
+            yield Link(make_original_place(number), str(number), self._record(start, end))
             start = end
 
     @abstractmethod
     def compare(self, whole: Any) -> Alignment:
-        """Return which part of this value each part of another whole stands for."""
+        """Return which part of another whole continues which part of this value."""
 
     @abstractmethod
-    def revised(self, whole: Any, *, anew: bool = False) -> Self | None:
+    def revise(self, whole: Any, *, anew: bool = False) -> Self | None:
         """Return the value made another whole, parts that are still there keeping their identity.
 
         None if no part is still there, unless that is asked for too.
@@ -385,7 +436,7 @@ class Parts(Whole):
 
     @abstractmethod
     def _run_to_json(self, run: Run) -> Any:
-        """What a run holds, as JSON."""
+        """Return what a run holds, as JSON."""
 
     def to_json(self) -> dict[str, Any]:
         """Return JSON that brings back every id and place; of what nobody touched only what is still there."""
@@ -405,7 +456,6 @@ class Parts(Whole):
         }
 
     def _load(self, raw: Any, where: str) -> None:
-        """Fill in what `to_json` wrote down."""
         self._originals, self._reach, self._fresh = raw["originals"], tuple(raw["reach"]), raw["fresh"]
         self._links = EMPTY
         self._moved = PMap({part: _place_from_json(place) for part, place in raw.get("moved", {}).items()})
@@ -421,21 +471,21 @@ class Parts(Whole):
                 link = Link(_place_from_json(second), first, freeze(content, where, stored=True))
                 segments.append(self.standing(link))
                 self._links = self._links.put(link.id, link)
-        self._segments, self._base = tuple(segments), self._joined(pieces)
+        self._segments, self._base = tuple(segments), self._join_pieces(pieces)
 
     @abstractmethod
-    def _joined(self, pieces: list[Any]) -> Any:
-        """A base made of what runs hold."""
+    def _join_pieces(self, pieces: list[Any]) -> Any:
+        """Return a base made of what runs hold."""
 
     @abstractmethod
     def _run_from_json(self, raw: Any, where: str) -> Any:
-        """What `_run_to_json` wrote down."""
+        """Return what `_run_to_json` wrote."""
 
     def __eq__(self, other: object) -> bool:
         if self is other:
             return True
         whole = other.whole() if isinstance(other, Parts) else other
-        return same(self.whole(), whole)
+        return is_same_value(self.whole(), whole)
 
     __hash__ = None  # type: ignore[assignment]
 
@@ -527,7 +577,7 @@ def _with_all(known: PMap, changes: Mapping[str, Any]) -> PMap:
     return known
 
 
-def place_of(number: int) -> ChainPlace:
+def make_original_place(number: int) -> ChainPlace:
     """Return the place of a part that was there from the start."""
     return (((number + 1) * STEP, str(number)),)
 
@@ -540,8 +590,8 @@ def _place_from_json(raw: Any) -> ChainPlace:
     return tuple((number, step) for number, step in raw)
 
 
-def _begins(segment: Segment) -> ChainPlace:
-    return place_of(segment.first) if isinstance(segment, Run) else segment.place
+def _find_start_place(segment: Segment) -> ChainPlace:
+    return make_original_place(segment.first) if isinstance(segment, Run) else segment.place
 
 
 __all__ = [
@@ -553,8 +603,8 @@ __all__ = [
     "Parts",
     "Run",
     "Segment",
+    "describe_part",
     "is_part",
-    "part_name",
-    "part_title",
-    "place_of",
+    "make_original_place",
+    "make_part_name",
 ]

@@ -1,15 +1,17 @@
 """An immutable map whose cost follows what changed.
 
 A `PMap` is a base dict that many maps share and a small overlay of its own. Writing copies the overlay;
-comparing two maps of one base looks at the two overlays only. When an overlay outgrows the square root of
-its base the two are folded into a new base, so that a long history stays cheap on average.
+comparing two maps of one base looks at the two overlays only. When an overlay outgrows the square root of its
+base the two are folded into a new base, so that a long history stays cheap on average. `fast_tuple` makes a
+named tuple without the cost of its constructor; all fields must be given in order: `fast_tuple(Address,
+(surface, key))`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from math import isqrt
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 
 class _Absent:
@@ -30,7 +32,7 @@ _new = object.__new__
 
 
 class PMap(Mapping[str, Any]):
-    """Immutable mapping from text to values; equality is type-strict (see `takeback.state.values.same`)."""
+    """Immutable mapping from text to values; equality is type-strict (see `takeback.state.values.is_same_value`)."""
 
     __slots__ = ("_base", "_limit", "_origin", "_over")
 
@@ -51,7 +53,7 @@ class PMap(Mapping[str, Any]):
         else:
             over[key] = value
             if len(over) > self._limit:
-                return PMap(dict(_merged(self._base, over)))
+                return PMap(dict(_yield_merged(self._base, over)))
         new = _new(PMap)
         new._base = self._base
         new._over = over
@@ -73,7 +75,7 @@ class PMap(Mapping[str, Any]):
             if not over and self._origin is not None:
                 return self._origin
         if len(over) > self._limit:
-            return PMap(dict(_merged(self._base, over)))
+            return PMap(dict(_yield_merged(self._base, over)))
         new = _new(PMap)
         new._base = self._base
         new._over = over
@@ -102,11 +104,11 @@ class PMap(Mapping[str, Any]):
         return key in self._base
 
     def __iter__(self) -> Iterator[str]:
-        return (key for key, _ in _merged(self._base, self._over))
+        return (key for key, _ in _yield_merged(self._base, self._over))
 
     def items(self) -> Iterator[tuple[str, Any]]:  # type: ignore[override]
         """Iterate over keys and what they are bound to."""
-        return iter(self._base.items()) if not self._over else _merged(self._base, self._over)
+        return iter(self._base.items()) if not self._over else _yield_merged(self._base, self._over)
 
     def __len__(self) -> int:
         base = self._base
@@ -150,14 +152,14 @@ class PMap(Mapping[str, Any]):
 
     def changes(self, other: PMap) -> Iterator[tuple[str, Any, Any]]:
         """Yield `(key, mine, theirs)` for every key whose values differ, by type and value."""
-        from takeback.state.values import same  # noqa: PLC0415  (maps and values are defined by each other)
+        from takeback.state.values import is_same_value  # noqa: PLC0415  (maps and values are defined by each other)
 
         for key, one, two in self.candidates(other):
-            if not same(one, two):
+            if not is_same_value(one, two):
                 yield key, one, two
 
 
-def _merged(base: dict[str, Any], over: dict[str, Any]) -> Iterator[tuple[str, Any]]:
+def _yield_merged(base: dict[str, Any], over: dict[str, Any]) -> Iterator[tuple[str, Any]]:
     if not over:
         yield from base.items()
         return
@@ -170,3 +172,7 @@ def _merged(base: dict[str, Any], over: dict[str, Any]) -> Iterator[tuple[str, A
 
 
 EMPTY: Final = PMap()
+
+
+SomeTuple = TypeVar("SomeTuple", bound=tuple[Any, ...])
+fast_tuple: Final[Callable[[type[SomeTuple], tuple[Any, ...]], SomeTuple]] = tuple.__new__

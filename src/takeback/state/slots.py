@@ -13,8 +13,8 @@ from typing import Any, Final
 from takeback.canonical import decode, encode
 from takeback.state.address import Address
 from takeback.state.harness_state import State
-from takeback.state.inside import put_parts
 from takeback.state.operation import Operation
+from takeback.state.part_slots import put_parts
 from takeback.state.parts import is_part
 from takeback.state.pmap import ABSENT
 from takeback.state.surface import SURFACES, Surface, TreePath
@@ -24,13 +24,13 @@ MANY: Final = 16
 """So many parts of one whole or more are put into it together."""
 
 
-def slot_key(slot: Slot) -> str:
+def format_slot_key(slot: Slot) -> str:
     """Return the slot as a journal's index knows it."""
     return encode(slot, ascii_only=True)
 
 
-def slot_of_key(key: str) -> Slot:
-    """Return the slot an index key stands for."""
+def parse_slot_key(key: str) -> Slot:
+    """Return the slot of an index key."""
     return tuple(decode(key))
 
 
@@ -39,7 +39,7 @@ def is_slot_key(key: str) -> bool:
     return not key.startswith('["@')
 
 
-def slot_title(slot: Slot) -> str:
+def describe_slot(slot: Slot) -> str:
     """Return a slot as people write it."""
     surface = SURFACES.get(slot[0])
     if surface is not None:
@@ -47,12 +47,12 @@ def slot_title(slot: Slot) -> str:
     return str(Address(slot[0], "/".join(slot[1:]))) if len(slot) > 1 else slot[0]
 
 
-def slots_above(slot: Slot) -> list[Slot]:
+def list_slots_above(slot: Slot) -> list[Slot]:
     """Return the slots that a nested one lies in, the outermost first."""
     return [slot[:depth] for depth in range(2, len(slot))]
 
 
-def whole_of(slot: Slot) -> Slot:
+def find_containing_slot(slot: Slot) -> Slot:
     """Return the slot of the value that a part lies in; the slot itself where it is none."""
     return slot[:-1] if is_part(slot[-1]) else slot
 
@@ -74,7 +74,7 @@ def get_slot(state: State, slot: Slot) -> Any:
 def put_slots(state: State, contents: Iterable[tuple[Slot, Any]]) -> State:
     """Return the state with other contents in some slots, set in the order given."""
     parts = state.parts.copy()
-    for whole, group in groupby(contents, key=lambda pair: whole_of(pair[0])):
+    for whole, group in groupby(contents, key=lambda pair: find_containing_slot(pair[0])):
         found = list(group)
         name = whole[0]
         surface, part = SURFACES[name], parts[name] if name in parts else state.part(name)
@@ -94,7 +94,7 @@ def _put_together(surface: Surface, part: Any, path: TreePath, contents: Sequenc
     return None if changed is None else surface.put_slot(part, path, changed)
 
 
-def differing_slots(before: State, after: State) -> Iterator[Slot]:
+def find_differing_slots(before: State, after: State) -> Iterator[Slot]:
     """Yield the slots in which two states differ; cost follows what changed."""
     for name, surface in SURFACES.items():
         one, two = before.part(name), after.part(name)
@@ -102,8 +102,8 @@ def differing_slots(before: State, after: State) -> Iterator[Slot]:
             yield from ((name, *path) for path in surface.differing(one, two))
 
 
-def placed_state(fresh: State, known: State) -> State:
-    """Return a state that was read anew, with the places and identities of what the known one has."""
+def transfer_places(fresh: State, known: State) -> State:
+    """Return a freshly read state with the places and identities that the known one has."""
     changed = {
         name: surface.placed(fresh.part(name), known.part(name))
         for name, surface in SURFACES.items()
@@ -112,16 +112,16 @@ def placed_state(fresh: State, known: State) -> State:
     return State.of({**fresh.parts, **changed}) if changed else fresh
 
 
-def same_content(slot: Slot, one: Any, two: Any) -> bool:
+def is_same_content(slot: Slot, one: Any, two: Any) -> bool:
     """Tell whether a slot holds the same in both, place included."""
     if one is two:
         return True
     if one is ABSENT or two is ABSENT:
         return False
-    return SURFACES[slot[0]].alike(one, two)
+    return SURFACES[slot[0]].is_identical(one, two)
 
 
-def slots_written(op: Operation, before: Any, after: Any) -> Iterator[TreePath]:
+def find_written_slots(op: Operation, before: Any, after: Any) -> Iterator[TreePath]:
     """Yield the slots that `op` wrote: its own (also where the value was the same), or whatever differs."""
     surface = SURFACES[op.kind.surface]
     own = None if op.kind.inside else surface.written(op)

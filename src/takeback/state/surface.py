@@ -1,24 +1,60 @@
-"""What a surface is, and the register of surfaces.
+"""Surfaces: what a surface is, the register of surfaces, and the ways a counterfactual state perturbs one.
 
-A surface owns everything about one part of the harness: its contents, addresses, operations (capture, forward,
-restore), equality, diff, slots (what a journal records and an undo takes back), perturbation for counterfactuals,
-and components for proof. A new surface is one object passed to `register`; nothing else in the package names
-surfaces one by one. A surface that says nothing about slots is one slot.
+A surface owns everything about one part of the harness: its contents, addresses, operations (capture,
+forward, restore), equality, diff, slots (what a journal records and an undo takes back), perturbation for
+counterfactuals, and components for proof. A new surface is one object passed to `register`; nothing else in
+the package names surfaces one by one. A surface that defines no slots is one slot. Other packages bring
+surfaces through the entry point group `takeback.surfaces`: a `Surface` object, or a class or function without
+parameters that makes one. They are registered once per process, before the first harness is opened or at the
+first unknown name. The ten strategies are the paper's taxonomy.
 """
 
 from __future__ import annotations
 
 import random
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from enum import StrEnum
+from functools import cache
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from takeback.errors import InputError, UnknownSurfaceError
 from takeback.state.address import Address
 from takeback.state.operation import Kind, Operation, Stage
-from takeback.state.parts import is_part, part_title
+from takeback.state.parts import describe_part, is_part
 from takeback.state.pmap import ABSENT, PMap
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
+
+
+class Strategy(StrEnum):
+    """Five for states like those seen (iid), five for structural shifts (ood)."""
+
+    BOUNDARY = "boundary"
+    PRIOR_EXISTENCE = "prior_existence"
+    COMBINATORIAL = "combinatorial"
+    DEPENDENCY = "dependency"
+    NOISE = "noise"
+    NESTED_KEYS = "nested_keys"
+    SOCKET_CONFLICT = "socket_conflict"
+    PRIORITY_MIDDLEWARE = "priority_middleware"
+    DEEP_DIRECTORIES = "deep_directories"
+    INVERTED_ROUTING = "inverted_routing"
+
+
+IID = (Strategy.BOUNDARY, Strategy.PRIOR_EXISTENCE, Strategy.COMBINATORIAL, Strategy.DEPENDENCY, Strategy.NOISE)
+OOD = (
+    Strategy.NESTED_KEYS,
+    Strategy.SOCKET_CONFLICT,
+    Strategy.PRIORITY_MIDDLEWARE,
+    Strategy.DEEP_DIRECTORIES,
+    Strategy.INVERTED_ROUTING,
+)
+EXISTENCE = frozenset({Strategy.BOUNDARY, Strategy.PRIOR_EXISTENCE, Strategy.COMBINATORIAL})
+"""Strategies that change whether, and as what, the touched addresses exist."""
+
 
 TreePath = tuple[str, ...]
 """Where a slot lies within its surface."""
@@ -178,7 +214,7 @@ class Surface(ABC):
         return "*" in (one.target, two.target) or one.path == two.path
 
     def written(self, op: Operation) -> tuple[TreePath, ...] | None:
-        """Return the slots `op` writes, or None where only a comparison can tell."""
+        """Return the slots `op` writes, or None where only a comparison shows them."""
         del op
         return ((),)
 
@@ -197,22 +233,22 @@ class Surface(ABC):
         if next(self.diff(before, after), None) is not None:
             yield ()
 
-    def alike(self, one: Any, two: Any) -> bool:
+    def is_identical(self, one: Any, two: Any) -> bool:
         """Tell whether two contents of a slot are the same by type and value, place included."""
         return next(self.diff(one, two), None) is None
 
-    def divided(self, content: Any, path: TreePath) -> bool:
-        """Tell whether slots can lie below a content that stands somewhere."""
+    def has_child_slots(self, content: Any, path: TreePath) -> bool:
+        """Tell whether a content at a path can have child slots."""
         del path
         return self.nested and type(content) is PMap
 
-    def mends(self, content: Any) -> bool:
-        """Tell whether a slot's content is edited in places, so that entries that wrote it come apart."""
+    def can_merge_in_place(self, content: Any) -> bool:
+        """Tell whether a slot's content is merged in place, so that the entries that wrote it can be told apart."""
         del content
         return False
 
     def mended(self, here: Any, before: Any, after: Any) -> Any:
-        """Return a slot's content with what one write changed in it."""
+        """Return a slot's content merged with what one write changed in it."""
         del here, before
         return after
 
@@ -244,7 +280,7 @@ class Surface(ABC):
         return self.read(raw, self.name)
 
     def kept(self, part: Any) -> bool:
-        """Tell whether a value holds anything worth writing down, entries or places that were used."""
+        """Tell whether a value holds anything worth storing: entries, or places that were used."""
         return self.size(part) > 0
 
     def claim(self, content: Any) -> str | None:
@@ -257,7 +293,7 @@ class Surface(ABC):
         if not path:
             return self.name
         if is_part(path[-1]):
-            return f"{self.slot_title(path[:-1])} {part_title(path[-1], self.part_word)}"
+            return f"{self.slot_title(path[:-1])} {describe_part(path[-1], self.part_word)}"
         rest = "".join(f" {name}" for name in path[1:])
         return f"{self.address(path[0])}{rest}"
 
@@ -271,7 +307,7 @@ class Surface(ABC):
         return None
 
     def placed(self, fresh: Any, known: Any) -> Any:
-        """Return a value that was read anew with the places of what `known` has, where the surface has places."""
+        """Return a freshly read value with the places that `known` has, where the surface has places."""
         del known
         return fresh
 
@@ -313,3 +349,60 @@ def unregister(name: str) -> None:
     surface = SURFACES.pop(name)
     for kind in surface.kinds:
         del KINDS[kind.name]
+
+
+GROUP: Final = "takeback.surfaces"
+
+
+def entry_points(group: str) -> Iterable[EntryPoint]:
+    """Return the entry points of a group."""
+    from importlib.metadata import entry_points as found  # noqa: PLC0415 - start-up
+
+    return found(group=group)
+
+
+@cache
+def install_surfaces() -> tuple[str, ...]:
+    """Register every surface that is installed; returns the names of those that are new."""
+    found = [_load_surface(point) for point in entry_points(group=GROUP) if point.name not in SURFACES]
+    new = [surface for surface in found if type(SURFACES.get(surface.name)) is not type(surface)]
+    for surface in new:
+        register(surface)
+    return tuple(surface.name for surface in new)
+
+
+def _load_surface(point: EntryPoint) -> Surface:
+    """Return the surface that an entry point names; report any failure as that package's own."""
+    try:
+        found: Any = point.load()
+        surface = found if isinstance(found, Surface) or not callable(found) else found()
+    except Exception as fault:
+        raise InputError(
+            f"the entry point {point.name} of {GROUP}",
+            found=f"{type(fault).__name__}: {fault}",
+            expected="a surface that can be loaded",
+        ) from fault
+    if not isinstance(surface, Surface):
+        raise InputError(
+            f"the entry point {point.name} of {GROUP}", found=type(surface).__name__, expected="a Surface"
+        )
+    return surface
+
+
+def get_surface(name: str, where: str) -> Surface:
+    """Return the surface called `name`, or raise."""
+    if name not in SURFACES:
+        install_surfaces()
+    found = SURFACES.get(name)
+    if found is None:
+        raise UnknownSurfaceError(where, found=name, expected=f"one of {', '.join(SURFACES)}")
+    return found
+
+
+def find_kind(name: object) -> Kind | None:
+    """Return the kind of operation called `name`; None if there is none."""
+    if type(name) is not str:
+        return None
+    if name not in KINDS:
+        install_surfaces()
+    return KINDS.get(name)

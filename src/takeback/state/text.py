@@ -1,7 +1,8 @@
-"""Texts made of lines that can be edited and taken back one by one.
+"""Texts made of lines that can be edited and taken back one by one, and the edits of operations.
 
-A line is its characters and its ending. A text whose last line has no ending is kept as if it had one, with that
-missing end as a part of its own (`END`): so a line appended later does not rewrite the line before it.
+A line is its characters and its ending. A text whose last line has no ending is kept as if it had one, with
+that missing end as a part of its own (`END`): so a line appended later does not rewrite the line before it.
+`TextEdit` is an operation's value; `make_probe_texts` builds texts on which several edits go through.
 """
 
 from __future__ import annotations
@@ -9,17 +10,18 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from io import BytesIO
 from itertools import islice
-from typing import Any, Final, Self
+from typing import Any, Final, NamedTuple, Self
 
-from takeback.errors import OperationFailed
-from takeback.state.align import Alignment, align
-from takeback.state.breaks import Breaks
+from takeback.errors import InputError, OperationFailed
+from takeback.state.alignment import Alignment, align
 from takeback.state.chain import Link
 from takeback.state.common_text import Between, find_differing
-from takeback.state.parts import END, Parts, Run, Segment, place_of
+from takeback.state.operation import Operation
+from takeback.state.parts import END, Parts, Run, Segment, make_original_place
 from takeback.state.pmap import PMap
+from takeback.state.text_index import Breaks, Words
 from takeback.state.transfer import carry_over
-from takeback.state.words import Words
+from takeback.state.values import read_storable_text
 
 _END_PLACE: Final = ((2**62, END),)
 _NEAR: Final = 32
@@ -45,7 +47,7 @@ class Text(Parts):
     def of(cls, text: str) -> Text:
         """Return a text that was never edited inside."""
         new = cls.__new__(cls)
-        missing = missing_end(text)
+        missing = find_missing_end(text)
         base = text + missing if missing else text
         new._begin(text, base, base.count("\n"))
         new._breaks, new._words, new._end, new._whole = Breaks(base), Words(base), missing, text
@@ -68,12 +70,12 @@ class Text(Parts):
         """Yield the text in UTF-8, piece by piece, without holding all of it."""
         left = len(self)
         for segment in self._segments:
-            size = min(_size(segment), left)
+            size = min(_measure_segment(segment), left)
             left -= size
             for start in range(0, size, PIECE):
                 yield self._slice(segment, start, min(PIECE, size - start)).encode()
 
-    def encoded(self) -> bytes:
+    def encode_utf8(self) -> bytes:
         """Return the text in UTF-8; beside the result, only a piece of it is held."""
         if self._whole is not None:
             return self._whole.encode()
@@ -92,7 +94,7 @@ class Text(Parts):
         return at == len(content)
 
     def __len__(self) -> int:
-        return sum(map(_size, self._segments)) - self._cut()
+        return sum(map(_measure_segment, self._segments)) - self._cut()
 
     def __eq__(self, other: object) -> bool:
         if isinstance(other, Text) and other._base is self._base and self is not other:
@@ -102,16 +104,16 @@ class Text(Parts):
     __hash__ = None
 
     def _reads_as(self, other: Text) -> bool:
-        """Whether a text of the same base and length has the same characters; what neither touched is not read."""
+        """Tell whether a text of the same base and length has the same characters, reading only what was touched."""
         left = len(self)
         mine, theirs = iter(self._segments), iter(other._segments)
         one, two, done, also = None, None, 0, 0
         while left:
-            if one is None or done == _size(one):
+            if one is None or done == _measure_segment(one):
                 one, done = next(mine), 0
-            if two is None or also == _size(two):
+            if two is None or also == _measure_segment(two):
                 two, also = next(theirs), 0
-            size = min(_size(one) - done, _size(two) - also, left)
+            size = min(_measure_segment(one) - done, _measure_segment(two) - also, left)
             shared = isinstance(one, Run) and isinstance(two, Run) and one.start + done == two.start + also
             if not shared and self._slice(one, done, size) != self._slice(two, also, size):
                 return False
@@ -129,7 +131,7 @@ class Text(Parts):
         return str(segment.record)
 
     def _cut(self) -> int:
-        """How many characters of the last line's ending do not show."""
+        """Return how many characters of the last line's ending are hidden."""
         if not self._end or not self._segments:
             return 0
         last = self._segments[-1]
@@ -144,11 +146,11 @@ class Text(Parts):
 
     def put(self, link: Link) -> Self:
         """Return the text with a line at its place, or with another end."""
-        return self._ended(link.record) if link.id == END else super().put(link)
+        return self._set_missing_end(link.record) if link.id == END else super().put(link)
 
     def drop(self, part: str) -> Self:
         """Return the text without a line, or with nothing missing at its end."""
-        return self._ended("") if part == END else super().drop(part)
+        return self._set_missing_end("") if part == END else super().drop(part)
 
     def changed(self, changes: Iterable[tuple[str, Link | None]]) -> Self:
         """Return the text with many lines put or dropped, and with another end where that is among them."""
@@ -156,10 +158,10 @@ class Text(Parts):
         new = super().changed((part, link) for part, link in told if part != END)
         for part, link in told:
             if part == END:
-                new = new._ended("" if link is None else link.record)
+                new = new._set_missing_end("" if link is None else link.record)
         return new
 
-    def _ended(self, missing: str) -> Self:
+    def _set_missing_end(self, missing: str) -> Self:
         if missing == self._end:
             return self
         new = self._grown(self._segments, self._links)
@@ -181,7 +183,7 @@ class Text(Parts):
         """Return JSON that brings back every line with its identity."""
         return {**super().to_json(), "end": self._end}
 
-    def _joined(self, pieces: list[Any]) -> Any:
+    def _join_pieces(self, pieces: list[Any]) -> Any:
         return "".join(pieces)
 
     @classmethod
@@ -194,17 +196,17 @@ class Text(Parts):
         new.root = new.whole()
         return new
 
-    def revised(self, whole: str, *, anew: bool = False) -> Self | None:
-        """Return the text made another one, each new line standing for the old one it is paired with."""
+    def revise(self, whole: str, *, anew: bool = False) -> Self | None:
+        """Return this text turned into another, paired lines keeping their identity; None if no line is kept."""
         between = self._between(whole)
         old, new = between.old, between.new
         if not anew and not between.shared and not {link.record for link in old} & set(new):
             return None
         alignment = align([link.record for link in old], new)
-        return carry_over(self, old, new, alignment, between.low, between.high)._ended(between.missing)
+        return carry_over(self, old, new, alignment, between.low, between.high)._set_missing_end(between.missing)
 
     def compare(self, whole: str) -> Alignment:
-        """Return which line of this text each of another one stands for; of long ones, where they differ."""
+        """Return which line of another text continues which line of this one."""
         between = self._between(whole)
         return align([link.record for link in between.old], between.new)
 
@@ -220,7 +222,9 @@ class Text(Parts):
         around = list(self.links(max(0, first - 1), min(count, last + 1)))
         low, high = around[0] if first else None, around[-1] if last < count else None
         old = around[1 if low else 0 : len(around) - (1 if high else 0)]
-        return Between(old, lines_of(text[start:stop]), low, high, missing, shared=start > 0 or stop < len(text))
+        return Between(
+            old, cut_into_lines(text[start:stop]), low, high, missing, shared=start > 0 or stop < len(text)
+        )
 
     def _offset(self, run: Run, count: int) -> int:
         at = run.start
@@ -236,7 +240,7 @@ class Text(Parts):
     def edited(self, old: str, new: str) -> Self:
         """Return the text with `old`, which must occur exactly once, replaced; an empty `old` appends."""
         start = len(self) if not old else self._only(old)
-        return self.spliced(start, start + len(old), new)
+        return self.replace_range(start, start + len(old), new)
 
     def _only(self, needle: str) -> int:
         found = sorted(self._positions(needle))
@@ -246,23 +250,23 @@ class Text(Parts):
         raise OperationFailed(f"the text to be replaced must occur exactly once, and {times}")
 
     def _positions(self, needle: str) -> set[int]:
-        """Where a text occurs; no more than two places are looked for."""
+        """Return where a text occurs, looking for no more than two places."""
         found: set[int] = set()
         margin, end, length = len(needle) - 1, 0, len(self)
         stretch = 0
         """Where what was edited began since the last run: matches across edges lie around there."""
         for segment in (*self._segments, None):
             if isinstance(segment, Link):
-                end += _size(segment)
+                end += _measure_segment(segment)
                 continue
             window = self.between(max(0, stretch - margin), min(length, end + margin))
-            found.update(_all(window, needle, 0, len(window), max(0, stretch - margin)))
+            found.update(_find_first_two(window, needle, 0, len(window), max(0, stretch - margin)))
             if segment is None or len(found) > 1:
                 break
             limit = min(segment.end, segment.start + length - end)
             shift = end - segment.start
             found.update(at + shift for at in islice(self._words.places(needle, segment.start, limit), 2))
-            end += _size(segment)
+            end += _measure_segment(segment)
             stretch = end
             if len(found) > 1:
                 break
@@ -272,7 +276,7 @@ class Text(Parts):
         """Return the characters from one position to another."""
         found, at = [], 0
         for segment in self._segments:
-            size = _size(segment)
+            size = _measure_segment(segment)
             if at < end and at + size > start:
                 low, high = max(0, start - at), min(size, end - at)
                 if isinstance(segment, Run):
@@ -284,9 +288,9 @@ class Text(Parts):
                 break
         return "".join(found)
 
-    def spliced(self, start: int, end: int, new: str) -> Self:
+    def replace_range(self, start: int, end: int, new: str) -> Self:
         """Return the text with the characters from one position to another replaced: their lines are written."""
-        length, total = len(self), sum(map(_size, self._segments))
+        length, total = len(self), sum(map(_measure_segment, self._segments))
         first, _, low = self._line(start)
         head = self.between(first, start) + new
         whole = (not head or head.endswith("\n")) and (end == 0 or self.between(end - 1, end) == "\n")
@@ -294,42 +298,41 @@ class Text(Parts):
         block = head + self.between(end, min(last, length))
         old = list(self._lines(first, last))
         if last < total:
-            return self.aligned(old, lines_of(block), low, self._line(last)[1])
+            return self.align_lines(old, cut_into_lines(block), low, self._line(last)[1])
         missing = self._missing(block, low or (old[0] if old else None))
-        return self.aligned(old, lines_of(block + missing), low, None)._ended(missing)
+        return self.align_lines(old, cut_into_lines(block + missing), low, None)._set_missing_end(missing)
 
     def _missing(self, block: str, near: Link | None) -> str:
-        """What is missing at the end of the text if it ends with a block: the same as now where that fits."""
+        """Return what is missing at the end if the text ends with a block: the same as now where that fits."""
         if self._end and block and not block.endswith(("\n", "\r")):
             return self._end
-        return missing_end(block, windows=near is not None and near.record.endswith("\r\n"))
+        return find_missing_end(block, windows=near is not None and near.record.endswith("\r\n"))
 
-    def aligned(self, old: Sequence[Link], new: Sequence[str], low: Link | None, high: Link | None) -> Self:
-        """Return the text with neighbouring lines made others; a new line stands for the one it is paired with."""
+    def align_lines(self, old: Sequence[Link], new: Sequence[str], low: Link | None, high: Link | None) -> Self:
+        """Return the text with neighbouring lines replaced; paired lines keep their identity."""
         return carry_over(self, old, new, align([link.record for link in old], new, span=True), low, high)
 
     def _at(self, position: int) -> tuple[int, int]:
-        """Which segment a position is in, and where that begins; behind the last one at the end of all."""
+        """Return which segment a position is in, and where that begins; past the last one at the end of the text."""
         begin = 0
         for at, segment in enumerate(self._segments):
-            size = _size(segment)
+            size = _measure_segment(segment)
             if position < begin + size:
                 return at, begin
             begin += size
         return len(self._segments), begin
 
     def _line_end(self, position: int) -> int:
-        """Where the line that a position is in ends."""
         at, begin = self._at(position)
         if at == len(self._segments):
             return position
         segment = self._segments[at]
         if isinstance(segment, Link):
-            return begin + _size(segment)
+            return begin + _measure_segment(segment)
         return begin + int(self._base.find("\n", segment.start + position - begin)) + 1 - segment.start
 
     def _line(self, position: int) -> tuple[int, Link | None, Link | None]:
-        """Where the line at a position begins, that line, and the one before it; None: there is none."""
+        """Return where the line at a position begins, that line, and the one before it; None where there is none."""
         at, begin = self._at(position)
         segment = self._segments[at] if at < len(self._segments) else None
         if not isinstance(segment, Run):
@@ -337,15 +340,14 @@ class Text(Parts):
         start = self._base.rfind("\n", segment.start, segment.start + position - begin) + 1 or segment.start
         number = self._number(segment, start)
         above = self._last(at - 1) if start == segment.start else self._ending(segment, start, number - 1)
-        line = Link(place_of(number), str(number), self._base[start : self._base.find("\n", start) + 1])
+        line = Link(make_original_place(number), str(number), self._base[start : self._base.find("\n", start) + 1])
         return begin + start - segment.start, line, above
 
     def _number(self, run: Run, offset: int) -> int:
-        """The number of the untouched line that begins at an offset of the base."""
+        """Return the number of the untouched line that begins at an offset of the base."""
         return run.first + self._breaks.before(offset) - self._breaks.before(run.start)
 
     def _last(self, at: int) -> Link | None:
-        """The last line of a segment; None where there is no such segment."""
         if at < 0:
             return None
         segment = self._segments[at]
@@ -354,15 +356,15 @@ class Text(Parts):
         return self._ending(segment, segment.end, segment.first + segment.size - 1)
 
     def _ending(self, run: Run, end: int, number: int) -> Link:
-        """The untouched line that ends at an offset of the base."""
+        """Return the untouched line that ends at an offset of the base."""
         start = self._base.rfind("\n", run.start, end - 1) + 1 or run.start
-        return Link(place_of(number), str(number), self._base[start:end])
+        return Link(make_original_place(number), str(number), self._base[start:end])
 
     def _lines(self, first: int, last: int) -> Iterator[Link]:
-        """The lines from one position, where one begins, to another, where one ends."""
+        """Yield the lines between two positions, both at line boundaries."""
         at = 0
         for segment in self._segments:
-            size = _size(segment)
+            size = _measure_segment(segment)
             if isinstance(segment, Link):
                 if first <= at < last:
                     yield segment
@@ -372,17 +374,17 @@ class Text(Parts):
                 number = self._number(segment, low)
                 while low < high:
                     end = self._base.find("\n", low, segment.end) + 1
-                    yield Link(place_of(number), str(number), self._base[low:end])
+                    yield Link(make_original_place(number), str(number), self._base[low:end])
                     low, number = end, number + 1
             at += size
 
 
-def lines_of(text: str) -> list[str]:
+def cut_into_lines(text: str) -> list[str]:
     """Return the lines of a text that ends with a line's end."""
     return [line + "\n" for line in text.split("\n")[:-1]]
 
 
-def missing_end(text: str, *, windows: bool = False) -> str:
+def find_missing_end(text: str, *, windows: bool = False) -> str:
     """Return what is missing at the end of a text's last line; nothing where it is complete, or there is none.
 
     `windows` tells how the line before the text ends, where the text is one line only.
@@ -395,15 +397,92 @@ def missing_end(text: str, *, windows: bool = False) -> str:
     return "\r\n" if windows and not text.endswith("\r") else "\n"
 
 
-def _size(segment: Segment) -> int:
+def _measure_segment(segment: Segment) -> int:
     return segment.end - segment.start if isinstance(segment, Run) else len(segment.record)
 
 
-def _all(text: str, needle: str, start: int, end: int, shift: int) -> Iterator[int]:
-    """The first two places of a needle between two offsets, moved by `shift`."""
+def _find_first_two(text: str, needle: str, start: int, end: int, shift: int) -> Iterator[int]:
+    """Yield the first two places of a needle between two offsets, moved by `shift`."""
     at = text.find(needle, start, end)
     for _ in range(2):
         if at < 0:
             return
         yield at + shift
         at = text.find(needle, at + 1, end)
+
+
+SCHEMA: Final[dict[str, Any]] = {
+    "type": "object",
+    "properties": {"old": {"type": "string", "maxLength": 1000}, "new": {"type": "string", "maxLength": 2000}},
+    "required": ["old", "new"],
+    "additionalProperties": False,
+}
+MOST_PIECES: Final = 6
+READS: Final = ("the text, to find what is replaced in it",)
+
+
+class TextEdit(NamedTuple):
+    """Replace `old`, which must occur exactly once, by `new`; an empty `old` appends."""
+
+    old: str
+    new: str
+
+
+def read_edit(raw: Any, where: str) -> TextEdit:
+    """Return an edit from its JSON, or raise."""
+    if not isinstance(raw, dict) or set(raw) != {"old", "new"}:
+        raise InputError(where, found=raw, expected="a mapping with old and new")
+    return TextEdit(read_storable_text(raw["old"], f"{where}.old"), read_storable_text(raw["new"], f"{where}.new"))
+
+
+def apply_edit(content: Text, edit: TextEdit) -> Text:
+    """Return a text with an edit made; raise `OperationFailed` where it cannot be."""
+    return content.edited(edit.old, edit.new)
+
+
+def group_edits_by_path(ops: Iterable[Operation]) -> dict[Any, list[TextEdit]]:
+    """Return the edits among operations, by what they edit."""
+    found: dict[Any, list[TextEdit]] = {}
+    for op in ops:
+        if isinstance(op.value, TextEdit):
+            found.setdefault(op.path, []).append(op.value)
+    return found
+
+
+def make_probe_texts(edits: Sequence[TextEdit], salt: str) -> tuple[str, ...]:
+    """Return texts that edits may meet, smallest first after one on which they go through one after the other.
+
+    The others are made of what edits replace and put in, up to two at a time and with nothing else, or of all that
+    they replace.
+    """
+    pieces = list(dict.fromkeys(piece for edit in edits for piece in edit if piece))[:MOST_PIECES]
+    replaced = list(dict.fromkeys(edit.old for edit in edits))
+    made = ["", *pieces, *(f"{one}{two}" for one in pieces for two in pieces)]
+    made += ["".join(replaced), "".join(reversed(replaced)), "\n".join(replaced)]
+    return tuple(dict.fromkeys((_make_editable_text(edits, salt), *made)))
+
+
+def _make_editable_text(edits: Sequence[TextEdit], salt: str) -> str:
+    """Return a text on which the edits go through, as far as one is easily found.
+
+    What is to be replaced is put in where nothing before has put it there already.
+    """
+    wanted: list[str] = []
+    for at, edit in enumerate(edits):
+        if edit.old and not _can_apply_edits(edits[: at + 1], wanted, salt):
+            wanted.append(edit.old)
+    return _spread_texts(wanted, salt)
+
+
+def _can_apply_edits(edits: Sequence[TextEdit], wanted: list[str], salt: str) -> bool:
+    now = Text.of(_spread_texts(wanted, salt))
+    try:
+        for edit in edits:
+            now = apply_edit(now, edit)
+    except OperationFailed:
+        return False
+    return True
+
+
+def _spread_texts(wanted: list[str], salt: str) -> str:
+    return "\n".join([f"{salt} first", *wanted, f"{salt} last"])

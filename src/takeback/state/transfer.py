@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, TypeVar
 
-from takeback.state.align import Alignment
+from takeback.state.alignment import Alignment, Stretch, find_stretches_between
 from takeback.state.chain import Link
-from takeback.state.matching import Stretch, stretches_between
 from takeback.state.parts import Parts
-from takeback.state.values import same
+from takeback.state.values import is_same_value
 
 P = TypeVar("P", bound=Parts)
 
@@ -28,7 +27,7 @@ def carry_over(
     bulk = parts.bulk()
     whole = Stretch(0, len(old), 0, len(new))
     for (_, at, first, last), stays in zip(
-        stretches_between(alignment.stays, whole), (*alignment.stays, None), strict=True
+        find_stretches_between(alignment.stays, whole), (*alignment.stays, None), strict=True
     ):
         later = old[at] if at < len(old) else high
         for to in range(first, last):
@@ -41,7 +40,7 @@ def carry_over(
         if stays is not None:
             near, placed = old[stays[0]], False
             gone.discard(near.id)
-            if not same(near.record, new[stays[1]]):
+            if not is_same_value(near.record, new[stays[1]]):
                 near = bulk.rewrite(near, new[stays[1]])
     for link in old:
         if link.id in gone:

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from takeback.errors import OperationFailed
-from takeback.state.inside import get_part, put_part
+from takeback.state.part_slots import get_part, put_part
 from takeback.state.parts import is_part
 from takeback.state.pmap import ABSENT, EMPTY, PMap
 
@@ -27,7 +27,7 @@ def get(root: PMap, path: TreePath) -> Any:
     return node
 
 
-def missing(root: PMap, path: TreePath) -> int:
+def count_missing(root: PMap, path: TreePath) -> int:
     """Return how many of the containers above `path` are not there."""
     node: Any = root
     for at, name in enumerate(path[:-1]):
@@ -78,7 +78,7 @@ def prune(root: PMap, path: TreePath, count: int) -> PMap:
     return root if gone == last else drop(root, path[: gone + 1])
 
 
-def leaves(node: Any, path: TreePath = ()) -> Iterator[tuple[TreePath, Any]]:
+def iter_leaves(node: Any, path: TreePath = ()) -> Iterator[tuple[TreePath, Any]]:
     """Yield every leaf and every empty container below `node`, with its path."""
     if type(node) is not PMap or (path and not node):
         yield path, node
@@ -95,18 +95,18 @@ def leaves(node: Any, path: TreePath = ()) -> Iterator[tuple[TreePath, Any]]:
             waiting.pop()
 
 
-def changes(one: PMap, two: PMap, path: TreePath = ()) -> list[tuple[TreePath, Any, Any]]:
+def list_changes(one: PMap, two: PMap, path: TreePath = ()) -> list[tuple[TreePath, Any, Any]]:
     """Return `(path, before, after)` for each deepest place at which two trees differ in identity."""
     found: list[tuple[TreePath, Any, Any]] = []
     for name, before, after in one.candidates(two):
         here = (*path, name)
         grown, shrunk = type(after) is PMap, type(before) is PMap
         if grown and shrunk:
-            found += changes(before, after, here)
+            found += list_changes(before, after, here)
         elif before is ABSENT and grown:
-            found += ((place, ABSENT, leaf) for place, leaf in leaves(after, here))
+            found += ((place, ABSENT, leaf) for place, leaf in iter_leaves(after, here))
         elif after is ABSENT and shrunk:
-            found += ((place, leaf, ABSENT) for place, leaf in leaves(before, here))
+            found += ((place, leaf, ABSENT) for place, leaf in iter_leaves(before, here))
         else:
             found.append((here, before, after))
     return found

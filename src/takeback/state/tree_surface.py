@@ -12,13 +12,12 @@ from functools import lru_cache
 from typing import Any
 
 from takeback.errors import OperationFailed
-from takeback.state import inside, tree
+from takeback.state import part_slots, tree
 from takeback.state.address import Address
-from takeback.state.inside import slot_content_from_json, slot_content_to_json
 from takeback.state.operation import Captured, Operation
+from takeback.state.part_slots import slot_content_from_json, slot_content_to_json
 from takeback.state.parts import is_part
-from takeback.state.pmap import ABSENT, EMPTY, PMap
-from takeback.state.quick import named
+from takeback.state.pmap import ABSENT, EMPTY, PMap, fast_tuple
 from takeback.state.surface import Change, Component, Surface, ValueEdit
 from takeback.state.tree import TreePath
 
@@ -26,8 +25,8 @@ from takeback.state.tree import TreePath
 def capture(value: PMap, op: Operation) -> Captured:
     """Take down what stands at the path and which containers above it are missing."""
     content = tree.get(value, op.path)
-    missing = tree.missing(value, op.path) if content is ABSENT else 0
-    return named(Captured, (op.kind.surface, op.target, content, missing, None))
+    missing = tree.count_missing(value, op.path) if content is ABSENT else 0
+    return fast_tuple(Captured, (op.kind.surface, op.target, content, missing, None))
 
 
 def bind(value: PMap, op: Operation) -> tuple[PMap, None]:
@@ -57,7 +56,7 @@ class TreeSurface(Surface):
 
     @abstractmethod
     def split(self, key: str) -> TreePath:
-        """Return the path an address key stands for."""
+        """Return the path of an address key."""
 
     @abstractmethod
     def generic(self, path: TreePath, salt: str) -> tuple[Any, ...]:
@@ -70,28 +69,28 @@ class TreeSurface(Surface):
 
     def address(self, path: TreePath) -> Address:
         """Return the address of a path."""
-        return _address(self, path)
+        return _make_address(self, path)
 
     def covers(self, outer: str, inner: str) -> bool:
-        """A path covers everything below it."""
+        """Tell whether `inner` is at or below the path `outer`."""
         if outer == inner:
             return True
         above = self.split(outer)
         return self.split(inner)[: len(above)] == above
 
     def overlaps(self, one: Operation, two: Operation) -> bool:
-        """Paths overlap where one is at or above the other."""
+        """Tell whether the path of one operation is at or above that of the other."""
         short, long = sorted((one.path, two.path), key=len)
         return bool(long[: len(short)] == short)
 
     def diff(self, before: PMap, after: PMap) -> Iterator[Change]:
         """Yield the deepest paths that differ."""
-        found = tree.changes(before, after)
+        found = tree.list_changes(before, after)
         if not found:
             return iter(())
         return iter(
             [
-                named(Change, (_address(self, path), one, two))
+                fast_tuple(Change, (_make_address(self, path), one, two))
                 for path, one, two in found
                 if not self.equivalent(one, two)
             ]
@@ -118,19 +117,19 @@ class TreeSurface(Surface):
         below = {name: child for name, child in node.items() if name}
         contents = (*self.contents(path, ops, salt), ABSENT)
         if not below:
-            yield Component(title, tuple(_setting(path, content) for content in contents), path)
+            yield Component(title, tuple(_make_put_edit(path, content) for content in contents), path)
             return
         for name, child in below.items():
             yield from self._components((*path, name), child, ops, salt)
         beside = (*path, f"bystander_{salt}")
-        populated = _setting(beside, self.generic(beside, salt)[0])
+        populated = _make_put_edit(beside, self.generic(beside, salt)[0])
         yield Component(
             title,
             (
                 populated,
-                _setting(beside, ABSENT),
-                _setting(path, EMPTY),
-                *(_setting(path, content) for content in contents),
+                _make_put_edit(beside, ABSENT),
+                _make_put_edit(path, EMPTY),
+                *(_make_put_edit(path, content) for content in contents),
             ),
             path,
             shows=2,
@@ -143,16 +142,16 @@ class TreeSurface(Surface):
 
     def entries(self, value: PMap) -> Iterator[tuple[Address, ValueEdit]]:
         """Yield each leaf and empty container; then each container, which goes with all below it."""
-        for path, _ in sorted(tree.leaves(value), key=lambda item: item[0]):
+        for path, _ in sorted(tree.iter_leaves(value), key=lambda item: item[0]):
             for depth in range(1, len(path) + 1):
-                yield self.address(path[:depth]), _setting(path[:depth], ABSENT)
+                yield self.address(path[:depth]), _make_put_edit(path[:depth], ABSENT)
 
     def size(self, value: PMap) -> int:
         """Return the number of leaves and empty containers."""
-        return sum(1 for _ in tree.leaves(value))
+        return sum(1 for _ in tree.iter_leaves(value))
 
     def written(self, op: Operation) -> tuple[TreePath, ...] | None:
-        """Each path is a slot."""
+        """Return the paths that the operation writes; each is a slot."""
         return self.named(op)
 
     def get_slot(self, part: PMap, path: TreePath) -> Any:
@@ -165,11 +164,11 @@ class TreeSurface(Surface):
 
     def differing(self, before: PMap, after: PMap) -> Iterator[TreePath]:
         """Return the highest paths that differ in more than what they contain."""
-        return inside.differing_below(before, after)
+        return part_slots.find_differing_below(before, after)
 
-    def alike(self, one: Any, two: Any) -> bool:
+    def is_identical(self, one: Any, two: Any) -> bool:
         """Compare by type and value, identities of parts included."""
-        return inside.alike(one, two)
+        return part_slots.is_identical_content(one, two)
 
     def slot_to_json(self, content: Any) -> Any:
         """Return JSON with the identities of parts."""
@@ -181,7 +180,7 @@ class TreeSurface(Surface):
 
     def placed(self, fresh: PMap, known: PMap) -> Any:
         """Keep the identities of parts that are still there."""
-        return inside.adopted(fresh, known)
+        return part_slots.transfer_identities(fresh, known)
 
     def dump(self, part: PMap) -> Any:
         """Return the tree as one content."""
@@ -197,11 +196,11 @@ class TreeSurface(Surface):
 
 
 @lru_cache(maxsize=65_536)
-def _address(surface: TreeSurface, path: TreePath) -> Address:
+def _make_address(surface: TreeSurface, path: TreePath) -> Address:
     return Address(surface.name, surface.join(path))
 
 
-def _setting(path: TreePath, content: Any) -> ValueEdit:
+def _make_put_edit(path: TreePath, content: Any) -> ValueEdit:
     def edit(value: PMap) -> PMap:
         if content is ABSENT:
             return tree.drop(value, path)

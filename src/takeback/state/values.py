@@ -1,16 +1,21 @@
-"""JSON values as immutable Python values, compared by type.
+"""JSON values and records as immutable Python values, compared by type.
 
 Mappings become `PMap`, lists become tuples, scalars stay. `true`, `1` and `1.0` are three different values,
-absent is not null. Everything that comes from outside passes `freeze`, which enforces the bounds below.
+absent is not null. Everything that comes from outside passes `freeze`, which enforces the bounds below. A
+record is a mapping with fixed keys (tools, middleware, callbacks, resources), read with defaults and clear
+errors; in its canonical form volatile fields and object addresses in references (`<function f at 0x7f…>`) are
+placeholders.
 """
 
 from __future__ import annotations
 
 import math
+import re
 from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping
 from typing import Any, Final
 
-from takeback.canonical import MAX_DEPTH
+from takeback.canonical import MAX_DEPTH, encode
 from takeback.errors import InputError, LimitError
 from takeback.state.pmap import ABSENT, PMap
 
@@ -41,7 +46,7 @@ def freeze(raw: Any, where: str, *, depth: int = 0, stored: bool = False) -> Any
         return raw
     kind = type(raw)
     if kind is str:
-        return text(raw, where, longest=len(raw) if stored else None)
+        return read_storable_text(raw, where, longest=len(raw) if stored else None)
     if kind is int:
         if abs(raw) > MAX_INT and not stored:
             raise LimitError(
@@ -61,7 +66,9 @@ def freeze(raw: Any, where: str, *, depth: int = 0, stored: bool = False) -> Any
         check_items(0 if stored else len(raw), where)
         return PMap(
             {
-                key_of(key, f"{where} key"): freeze(item, f"{where}.{_short(key)}", depth=depth + 1, stored=stored)
+                read_key(key, f"{where} key"): freeze(
+                    item, f"{where}.{_shorten_key(key)}", depth=depth + 1, stored=stored
+                )
                 for key, item in raw.items()
             }
         )
@@ -71,15 +78,15 @@ def freeze(raw: Any, where: str, *, depth: int = 0, stored: bool = False) -> Any
     raise InputError(where, found=kind.__name__, expected="a JSON value")
 
 
-def key_of(raw: Any, where: str) -> str:
+def read_key(raw: Any, where: str) -> str:
     """Return the key of a mapping, or raise."""
-    found = text(raw, where)
+    found = read_storable_text(raw, where)
     if found[:1] == MARK:
         raise InputError(where, found=repr(raw), expected="a key that does not begin with U+001F")
     return found
 
 
-def _short(key: str) -> str:
+def _shorten_key(key: str) -> str:
     """Return a key as it stands in the name of a place: places are made for every item, so they stay short."""
     return key if len(key) <= 40 else f"{key[:37]}..."  # noqa: PLR2004  (a name at a glance)
 
@@ -97,7 +104,7 @@ def check_items(size: int, where: str) -> None:
         raise LimitError(where, found=f"{size} items", expected=f"at most {MAX_ITEMS}")
 
 
-def text(raw: Any, where: str, *, longest: int | None = None) -> str:
+def read_storable_text(raw: Any, where: str, *, longest: int | None = None) -> str:
     """Return `raw` if it is text that can be stored (UTF-8, bounded), or raise."""
     if type(raw) is not str:
         raise InputError(where, found=raw, expected="text")
@@ -121,24 +128,98 @@ def thaw(value: Any) -> Any:
     return value
 
 
-def same(one: Any, two: Any) -> bool:
+def is_same_value(one: Any, two: Any) -> bool:
     """Tell whether two values are equal by type and content."""
     if one is two:
         return True
     kind = type(one)
     if kind is not type(two):
-        return one is not ABSENT and two is not ABSENT and _same_whole(one, two)
+        return one is not ABSENT and two is not ABSENT and _is_same_whole(one, two)
     if kind is PMap:
         return one == two  # type: ignore[no-any-return]
     if kind is tuple:
-        return len(one) == len(two) and all(map(same, one, two))
+        return len(one) == len(two) and all(map(is_same_value, one, two))
     if kind is float:
         return one == two and math.copysign(1.0, one) == math.copysign(1.0, two)
     return bool(one == two)
 
 
-def _same_whole(one: Any, two: Any) -> bool:
+def _is_same_whole(one: Any, two: Any) -> bool:
     """Compare values of different types: equal only where one of them keeps track of its parts."""
     if isinstance(one, Whole):
-        return same(one.whole(), two)
-    return isinstance(two, Whole) and same(one, two.whole())
+        return is_same_value(one.whole(), two)
+    return isinstance(two, Whole) and is_same_value(one, two.whole())
+
+
+MAX_NAME: Final = 200
+VOLATILE: Final = "volatile"
+_CONTROL = re.compile(r"[\x00-\x1f\x7f]")
+_POINTER = re.compile(r" at 0x[0-9a-fA-F]+>")
+_REFERENCES = ("implementation", "handler")
+
+Reader = Callable[[Any, str], Any]
+
+
+def read_name(raw: Any, where: str) -> str:
+    """Return a name: non-empty, bounded, no control characters."""
+    found = read_storable_text(raw, where, longest=MAX_NAME)
+    if not found or _CONTROL.search(found):
+        raise InputError(where, found=raw, expected="a name without control characters")
+    return found
+
+
+def read_whole_number(raw: Any, where: str) -> int:
+    """Return a whole number in a bounded range."""
+    if type(raw) is not int or abs(raw) > 10**6:
+        raise InputError(where, found=raw, expected="a whole number between -1000000 and 1000000")
+    return raw
+
+
+def read_mapping(raw: Any, where: str) -> PMap:
+    """Return a frozen mapping."""
+    if not isinstance(raw, dict | PMap):
+        raise InputError(where, found=raw, expected="a mapping")
+    return freeze(raw, where)  # type: ignore[no-any-return]
+
+
+def read_record(raw: Any, where: str, fields: Mapping[str, tuple[Reader, Any]]) -> PMap:
+    """Return a frozen record; `fields` gives each field's reader and default (ABSENT: it must be given)."""
+    if not isinstance(raw, dict | PMap):
+        raise InputError(where, found=raw, expected=f"a mapping with {', '.join(fields)}")
+    unknown = [key for key in raw if key not in fields and key != VOLATILE]
+    if unknown:
+        raise InputError(where, found=f"the field {unknown[0]!r}", expected=f"only {', '.join(fields)}")
+    record: dict[str, Any] = {}
+    for field, (read, default) in fields.items():
+        given = raw.get(field, ABSENT)
+        if given is ABSENT:
+            if default is ABSENT:
+                raise InputError(where, found=f"no {field!r}", expected=f"a mapping with {', '.join(fields)}")
+            record[field] = default
+        else:
+            record[field] = read(given, f"{where}.{field}")
+    if VOLATILE in raw:
+        record[VOLATILE] = read_mapping(raw[VOLATILE], f"{where}.{VOLATILE}")
+    return PMap(record)
+
+
+def make_canonical_record(record: PMap) -> dict[str, Any]:
+    """Return the plain record with what varies from run to run replaced by placeholders."""
+    plain: dict[str, Any] = {}
+    for field, value in record.items():
+        if field == VOLATILE:
+            plain[field] = dict.fromkeys(value, "<volatile>")
+        elif field in _REFERENCES and isinstance(value, str):
+            plain[field] = _POINTER.sub(" at <address>>", value)
+        else:
+            plain[field] = thaw(value)
+    return plain
+
+
+def is_same_record(one: Any, two: Any) -> bool:
+    """Tell whether two records (or ABSENT) mean the same."""
+    if one is two:
+        return True
+    if one is ABSENT or two is ABSENT:
+        return False
+    return is_same_value(one, two) or encode(make_canonical_record(one)) == encode(make_canonical_record(two))

@@ -1,27 +1,26 @@
 """Undo of any entry in any order: slots, the index of their versions, plans."""
 
-from takeback.journal.packing import GONE
+from takeback.journal.packer import FORGOTTEN_VALUE
+from takeback.undo.consequences import find_dependencies
 from takeback.undo.history import History
-from takeback.undo.index import Index
-from takeback.undo.outcome import Blocked, Gone, Kept, Outcome, Plan, SlotChange
+from takeback.undo.index import Index, Version, Write
 from takeback.undo.plan import plan_redo, plan_toggle, plan_undo
-from takeback.undo.settle import relied_on
-from takeback.undo.versions import Version, Write
+from takeback.undo.plan_types import Blocked, Gone, Outcome, Overwritten, Plan, SlotChange
 
 __all__ = [
-    "GONE",
+    "FORGOTTEN_VALUE",
     "Blocked",
     "Gone",
     "History",
     "Index",
-    "Kept",
     "Outcome",
+    "Overwritten",
     "Plan",
     "SlotChange",
     "Version",
     "Write",
+    "find_dependencies",
     "plan_redo",
     "plan_toggle",
     "plan_undo",
-    "relied_on",
 ]

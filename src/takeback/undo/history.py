@@ -1,9 +1,9 @@
-"""What a slot holds, at any time and for any set of entries taken back.
+"""What a slot holds, at any time and for any set of undone entries.
 
 A history is a base state, the writes of every entry, and which entries are undone. A `View` is the same
 history with some entries supposed undone or back: every question is asked of a view, so that a plan can look
-at the history it would make. An entry is a number; times are (entry, position) pairs. A part (a line, an item)
-lies in the whole that some write put there, its ground, and cannot be without it.
+at the history it would make. An entry is a number; times are (entry, position) pairs. A part (a line, an
+item) lies in the whole that its parent write put there, and cannot be without it.
 """
 
 from __future__ import annotations
@@ -13,17 +13,28 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Final
 
 from takeback.errors import TakebackError
-from takeback.journal.packing import Forgotten, find_seal, is_gone
+from takeback.journal.packer import Forgotten, find_seal, has_forgotten
 from takeback.state import ABSENT, SURFACES, PMap, State, tree
 from takeback.state.chain import Link
-from takeback.state.inside import parts_of, reserve
 from takeback.state.items import Items
-from takeback.state.part_names import is_place
-from takeback.state.parts import APART, is_part
-from takeback.state.slots import Slot, get_slot, same_content, slots_above
+from takeback.state.part_slots import get_parts, reserve_part_names
+from takeback.state.parts import APART, is_part, is_place
+from takeback.state.slots import Slot, get_slot, is_same_content, list_slots_above
 from takeback.state.surface import Surface
-from takeback.undo.index import SUPPOSED, Index, claimed
-from takeback.undo.versions import OWN, START, Version, Versions, When, Write, entry_of, place_after, time_of
+from takeback.undo.index import (
+    OWN,
+    START,
+    SUPPOSED,
+    Index,
+    Version,
+    Versions,
+    When,
+    Write,
+    find_content_claim,
+    find_index_after,
+    get_entry,
+    get_write_time,
+)
 
 LAST: Final = 2**62
 """After every write of an entry."""
@@ -56,19 +67,19 @@ class View:
         self._ahead: dict[Slot, dict[int, int]] = {}
 
     def live(self, entry: int) -> bool:
-        """Whether the entry's writes count."""
+        """Tell whether the entry's writes count."""
         if entry in self.off:
             return False
         return entry in self.on or entry not in self.undone
 
     def first_live(self, slot: Slot, versions: Versions, at: int) -> int:
-        """The place of a slot's first live version from one place on; how many there are if none is.
+        """Return the index of a slot's first live version from `at` on; the number of versions if none is live.
 
         What was passed over is not looked at again, so that taking many entries back is linear in their number.
         """
         ahead = self._ahead.setdefault(slot, {})
         passed: list[int] = []
-        while at < len(versions) and (at in ahead or not self.live(entry_of(versions, at))):
+        while at < len(versions) and (at in ahead or not self.live(get_entry(versions, at))):
             passed.append(at)
             at = ahead.get(at, at + 1)
         ahead.update(dict.fromkeys(passed, at))
@@ -87,15 +98,15 @@ class History:
 
     def add(self, entry: int, writes: tuple[Write, ...]) -> None:
         """Take in the newest entry, live."""
-        self.index.add(entry, self.grounded(writes))
+        self.index.add(entry, self.with_parents(writes))
 
     def toggle(self, off: Iterable[int], on: Iterable[int]) -> None:
         """Note that entries were undone, and others brought back."""
         self.undone.update(off)
         self.undone.difference_update(on)
 
-    def grounded(self, writes: tuple[Write, ...]) -> tuple[Write, ...]:
-        """The writes of a new entry, each part with the write that put the whole there in which it lies."""
+    def with_parents(self, writes: tuple[Write, ...]) -> tuple[Write, ...]:
+        """Return the writes of a new entry, each part with its parent write: the one that put its whole there."""
         if not any(is_part(write.slot[-1]) and write.on is None for write in writes):
             return writes
         view = View(self.undone)
@@ -108,19 +119,21 @@ class History:
                 own = max((at for at in above if at >= 0), default=None)
                 ground = self.ground(write.slot, view) if own is None else (OWN, own)
                 base = writes[own] if own is not None else None if ground == START else self._write_at(ground)
-                found.append(write._replace(on=ground, shared=base is not None and _shares(base, write.slot[:-1])))
+                found.append(
+                    write._replace(on=ground, shared=base is not None and _is_shared_list(base, write.slot[:-1]))
+                )
             else:
                 found.append(write)
             last[write.slot] = position
         return tuple(found)
 
     def ground(self, slot: Slot, view: View, until: When = END) -> When:
-        """When the whole was put there in which a part lies."""
+        """Return the time of a part's parent write, which put there the whole it lies in."""
         _, when, founder = self.footing(slot[:-1], view, until)
-        return when if founder is None else _grounded_on(founder)
+        return when if founder is None else _find_parent_or_start(founder)
 
     def footing(self, slot: Slot, view: View, until: When) -> tuple[Any, When, Version | None]:
-        """What the last write at or above a nested slot left there, and when; and who made a list of nothing since.
+        """Return what the last write at or above a nested slot left there, its time, and who made the list since.
 
         A list that belongs to nobody is made by the first live write of a part of it.
         """
@@ -128,134 +141,138 @@ class History:
         content = tree.get(content, slot[len(at) :]) if len(at) < len(slot) else content
         if content is not ABSENT or not SURFACES[slot[0]].listed:
             return content, when, None
-        for version in self.index.sharing(slot):
+        for version in self.index.list_shared_parts(slot):
             if is_place(version.write.slot[-1]):
                 continue  # where an item was moved to makes no list
-            if when < time_of(version) < until and version.write.after is not ABSENT and view.live(version.entry):
-                return self._emptied(version), when, version
+            if (
+                when < get_write_time(version) < until
+                and version.write.after is not ABSENT
+                and view.live(version.entry)
+            ):
+                return self._empty_list(version), when, version
         return content, when, None
 
-    def _emptied(self, part: Version) -> Any:
-        """The list that a part lies in, without what came with it: that may have been forgotten."""
-        base, slot = self._write_at(_grounded_on(part)), part.write.slot[:-1]
+    def _empty_list(self, part: Version) -> Any:
+        """Return the list that a part lies in, without what came with it, which may have been forgotten."""
+        base, slot = self._write_at(_find_parent_or_start(part)), part.write.slot[:-1]
         whole = tree.get(PMap({"": base.after}), ("", *slot[len(base.slot) :]))
-        items = whole.form if isinstance(whole, Forgotten) else parts_of(whole)
-        return items.emptied() if isinstance(items, Items) else Items.of(())
+        items = whole.form if isinstance(whole, Forgotten) else get_parts(whole)
+        return items.without_items() if isinstance(items, Items) else Items.of(())
 
     def _write_at(self, when: When) -> Write:
         return self.index.writes(when[0])[when[1]]
 
     def last(self, slot: Slot, view: View, until: When = END) -> Version | None:
-        """The last live write to exactly this slot before a time."""
+        """Return the last live write to exactly this slot before a time."""
         versions = self.index.at(slot)
-        at = len(versions) if until is END else bisect_left(versions, until, key=time_of)
+        at = len(versions) if until is END else bisect_left(versions, until, key=get_write_time)
         while at:
             at -= 1
-            if view.live(entry_of(versions, at)):
+            if view.live(get_entry(versions, at)):
                 return versions[at]
         return None
 
     def next(self, slot: Slot, view: View, entry: int) -> Version | None:
-        """The first live write to exactly this slot by a later entry."""
+        """Return the first live write to exactly this slot by a later entry."""
         versions = self.index.at(slot)
-        at = view.first_live(slot, versions, place_after(versions, entry))
+        at = view.first_live(slot, versions, find_index_after(versions, entry))
         return versions[at] if at < len(versions) else None
 
-    def cover(self, slot: Slot, view: View, until: When = END) -> Version | None:
-        """The last live write before a time to a nested slot or to anything above it."""
+    def find_cover(self, slot: Slot, view: View, until: When = END) -> Version | None:
+        """Return the last live write before a time to a nested slot or to anything above it."""
         best: Version | None = None
-        for place in (*slots_above(slot), slot):
+        for place in (*list_slots_above(slot), slot):
             found = self.last(place, view, until)
-            if found is not None and (best is None or time_of(found) > time_of(best)):
+            if found is not None and (best is None or get_write_time(found) > get_write_time(best)):
                 best = found
         return best
 
     def base_content(self, slot: Slot) -> Any:
-        """What the slot held before the first entry; `Forgotten` stands for what is gone of it."""
+        """Return what the slot held before the first entry; `Forgotten` stands for what is gone of it."""
         base = self._base()
         if base is not None:
             return get_slot(base, slot)
         node = self.index.node(slot)
-        if len(node.versions) and (not node.surface.nested or self.index.alone(node)):
+        if len(node.versions) and (not node.surface.nested or self.index.is_alone(node)):
             before = node.versions[0].write.before
-            return _known(slot, before, None)
+            return _require_known(slot, before, None)
         raise ContentGone(slot, None)
 
     def content(self, slot: Slot, view: View, until: When = END) -> Any:
-        """What a slot that nothing lies above or below holds."""
+        """Return what a slot holds that nothing lies above or below."""
         version = self.last(slot, view, until)
-        return _known(slot, self.held(slot, view, until), None if version is None else version.entry)
+        return _require_known(slot, self.held(slot, view, until), None if version is None else version.entry)
 
     def held(self, slot: Slot, view: View, until: When = END) -> Any:
-        """What a slot that nothing lies above or below holds; `Forgotten` where that is gone."""
+        """Return what a slot holds that nothing lies above or below; `Forgotten` where that is gone."""
         version = self.last(slot, view, until)
         if version is None:
             return self.base_content(slot)
-        return self._mended(version, view)
+        return self._merge_writes(version, view)
 
-    def _mended(self, last: Version, view: View) -> Any:
-        """What a last write left, or what all live ones make of a content that each changed in places."""
+    def _merge_writes(self, last: Version, view: View) -> Any:
+        """Return what a last write left, or the merge of all live ones where each changed only some places."""
         slot, surface = last.write.slot, SURFACES[last.write.slot[0]]
-        if not surface.mends(last.write.after):
+        if not surface.can_merge_in_place(last.write.after):
             return last.write.after
         versions = self.index.at(slot)
-        live = [one for one in versions if time_of(one) <= time_of(last) and view.live(one.entry)]
-        whole = (at for at in reversed(range(len(live))) if not _edits(surface, live[at].write))
+        live = [one for one in versions if get_write_time(one) <= get_write_time(last) and view.live(one.entry)]
+        whole = (at for at in reversed(range(len(live))) if not _is_edit(surface, live[at].write))
         start = next(whole, None)
         here = self.base_content(slot) if start is None else ABSENT
         for at, version in enumerate(live[start:]):
-            if (at or start is None) and (is_gone(version.write.before) or is_gone(here)):
+            if (at or start is None) and (has_forgotten(version.write.before) or has_forgotten(here)):
                 seal = find_seal(version.write.before) or find_seal(here)
                 return Forgotten(sealed=seal)  # what it changed is not known here any more
             here = surface.mended(here, version.write.before, version.write.after)
         return here
 
     def hides(self, write: Write, entry: int, view: View) -> bool:
-        """Whether later entries wrote all or some of what a write of an entry did to a slot that is mended."""
+        """Tell whether later entries overwrote all or some of a write to a slot that is merged in place."""
         slot, surface = write.slot, SURFACES[write.slot[0]]
         without = self.held(slot, View(self.undone, view.off | {entry}, view.on - {entry}))
         there = self.held(slot, View(self.undone, view.off - {entry}, view.on | {entry}))
-        return not same_content(slot, surface.mended(without, write.before, write.after), there)
+        return not is_same_content(slot, surface.mended(without, write.before, write.after), there)
 
     def part(self, slot: Slot, view: View, until: When = END) -> Any:
-        """What a part holds: its last live version since its ground, or what it was when that was put there."""
+        """Return what a part holds: its last live version since its parent write, or what that put there."""
         content, entry = self._part(slot, view, until)
-        return _known(slot, content, entry)
+        return _require_known(slot, content, entry)
 
     def _part(self, slot: Slot, view: View, until: When) -> tuple[Any, int | None]:
-        """What a part holds, `Forgotten` where that is gone, and which entry wrote it down."""
+        """Return what a part holds, `Forgotten` where that is gone, and which entry wrote it."""
         held, when, founder = self.footing(slot[:-1], view, until)
-        ground = when if founder is None else _grounded_on(founder)
+        ground = when if founder is None else _find_parent_or_start(founder)
         versions = self.index.at(slot)
-        at = len(versions) if until is END else bisect_left(versions, until, key=time_of)
+        at = len(versions) if until is END else bisect_left(versions, until, key=get_write_time)
         for version in reversed(versions[:at]):
-            if time_of(version) < when:
+            if get_write_time(version) < when:
                 break
-            if view.live(version.entry) and grounded_on(version) == ground:
+            if view.live(version.entry) and find_parent_write(version) == ground:
                 return version.write.after, version.entry
-        first = next((version for version in versions if grounded_on(version) == ground), None)
+        first = next((version for version in versions if find_parent_write(version) == ground), None)
         if first is None or founder is not None:
-            whole = _known(slot, held, None)
+            whole = _require_known(slot, held, None)
             return tree.get(PMap({"": whole}), ("", slot[-1])), None
         return first.write.before, first.entry
 
     def covered(self, slot: Slot, view: View, until: When = END) -> tuple[Any, When, Slot]:
-        """What the last write at or above a nested slot put there: its content, when, and at which slot.
+        """Return the content, time and slot of the last write at or above a nested slot.
 
         The content returned is that of the write's own slot; base content is that of the first name. Where a value
         is gone, `Forgotten` stands in it: it is still known that something is there.
         """
-        version = self.cover(slot, view, until)
+        version = self.find_cover(slot, view, until)
         if version is None:
             return self.base_content(slot[:2]), START, slot[:2]
-        return version.write.after, time_of(version), version.write.slot
+        return version.write.after, get_write_time(version), version.write.slot
 
     def node(self, slot: Slot, view: View, until: When = END) -> tuple[Any, When]:
-        """What the last write at or above a nested slot left exactly there, and when."""
+        """Return what the last write at or above a nested slot left exactly there, and when."""
         return self.footing(slot, view, until)[:2]
 
     def subtree(self, slot: Slot, view: View, until: When = END) -> Any:
-        """What a nested slot holds, with everything that later writes put below it."""
+        """Return what a nested slot holds, with everything that later writes put below it."""
         if is_part(slot[-1]):
             return self.part(slot, view, until)
         content, when = self.node(slot, view, until)
@@ -267,12 +284,12 @@ class History:
             if version.write.shared and is_part(path[-1]) and tree.get(holder, path[:-1]) is ABSENT:
                 if is_place(path[-1]):
                     continue
-                holder = tree.put(holder, path[:-1], self._emptied(version))
+                holder = tree.put(holder, path[:-1], self._empty_list(version))
             holder = tree.drop(holder, path) if after is ABSENT else tree.put(holder, path, after)
-        return _known(slot, self._reserved(slot, holder).get("", ABSENT), None)
+        return _require_known(slot, self._reserve_names(slot, holder).get("", ABSENT), None)
 
-    def _reserved(self, slot: Slot, holder: PMap) -> PMap:
-        """The content with the names of all parts that were ever there taken, so that no new one gets them."""
+    def _reserve_names(self, slot: Slot, holder: PMap) -> PMap:
+        """Return the content with the names of all parts that ever existed reserved, so that no new one gets them."""
         written: dict[tuple[str, ...], list[Write]] = {}
         for version in self.index.below(slot):
             if is_part(version.write.slot[-1]):
@@ -282,24 +299,28 @@ class History:
             if there is not ABSENT and type(there) is not PMap:
                 sides = (side for write in writes for side in (write.before, write.after) if type(side) is Link)
                 places = [side.place for side in sides if side.id not in APART]
-                holder = tree.put(holder, path, reserve(there, [write.slot[-1] for write in writes], places))
+                holder = tree.put(
+                    holder, path, reserve_part_names(there, [write.slot[-1] for write in writes], places)
+                )
         return holder
 
     def is_container(self, slot: Slot, view: View, until: When = END) -> bool:
-        """Whether a nested slot is a mapping or directory, also one that only holds up what is below it."""
+        """Tell whether a nested slot is a mapping or directory, also one that only holds up what is below it."""
         content, when = self.node(slot, view, until)
         if content is not ABSENT:
             return type(content) is PMap
         return any(
-            version.write.after is not ABSENT and _holds_up(version.write)
+            version.write.after is not ABSENT and _can_hold_up(version.write)
             for version in self.live_below(slot, view, when, until)
         )
 
     def live_below(self, slot: Slot, view: View, after: When, until: When) -> Iterator[Version]:
-        """Live writes beneath a slot between two times, oldest first."""
+        """Yield live writes beneath a slot between two times, oldest first."""
         versions = self.index.below(slot)
-        at = bisect_right(versions, after, key=time_of)
-        while (at := view.first_live((*slot, BELOW), versions, at)) < len(versions) and time_of(versions[at]) < until:
+        at = bisect_right(versions, after, key=get_write_time)
+        while (at := view.first_live((*slot, BELOW), versions, at)) < len(versions) and get_write_time(
+            versions[at]
+        ) < until:
             yield versions[at]
             at += 1
 
@@ -318,59 +339,57 @@ class History:
         return content is not ABSENT and type(content) is not PMap
 
     def leaf_above(self, slot: Slot, view: View, until: When = END) -> Slot | None:
-        """The highest slot above one that is neither a container nor absent.
+        """Return the highest slot above one that is neither a container nor absent.
 
-        Looked for from the top: a removal below a leaf does nothing, so it says nothing about the leaf.
+        The search goes from the top: a removal below a leaf does nothing, so it proves nothing about the leaf.
         """
-        for place in slots_above(slot):
+        for place in list_slots_above(slot):
             content, _ = self.node(place, view, until)
             if content is not ABSENT and type(content) is not PMap:
                 return place
         return None
 
     def holders(self, surface: str, claim: str) -> set[Slot]:
-        """Slots that ever held what is claimed."""
-        found = {version.write.slot for version in self.index.claiming(surface, claim)}
+        """Return the slots that ever held what is claimed."""
+        found = {version.write.slot for version in self.index.list_claims(surface, claim)}
         base = self._base()
         if base is not None:
             part = base.part(surface)
-            found.update((surface, key) for key in part if claimed(surface, part[key]) == claim)
+            found.update((surface, key) for key in part if find_content_claim(surface, part[key]) == claim)
         return found
 
 
-def grounded_on(version: Version) -> When | None:
-    """When the whole was put there in which a part was written."""
+def find_parent_write(version: Version) -> When | None:
+    """Return the time of the parent write of a part: the write that put the whole there in which it was written."""
     on = version.write.on
     return (version.entry, on[1]) if on is not None and on[0] == OWN else on
 
 
-def _grounded_on(version: Version) -> When:
-    found = grounded_on(version)
+def _find_parent_or_start(version: Version) -> When:
+    found = find_parent_write(version)
     return START if found is None else found
 
 
-def _holds_up(write: Write) -> bool:
-    """Whether a write makes what is missing above it: a part only the list that belongs to nobody."""
+def _can_hold_up(write: Write) -> bool:
+    """Tell whether a write makes what is missing above it; a part makes only a list that belongs to nobody."""
     name = write.slot[-1]
     return not is_part(name) or (write.shared and not is_place(name))
 
 
-def _shares(write: Write, slot: Slot) -> bool:
-    """Whether a write put a list at a slot that belongs to nobody."""
+def _is_shared_list(write: Write, slot: Slot) -> bool:
     content = tree.get(PMap({"": write.after}), ("", *slot[len(write.slot) :]))
     return write.shared and (type(content) is tuple or isinstance(content, Items | Forgotten))
 
 
-def _edits(surface: Surface, write: Write) -> bool:
-    """Whether a write changed a content in places: what it found may have been forgotten."""
-    return surface.mends(write.before) or (write.needs and is_gone(write.before))
+def _is_edit(surface: Surface, write: Write) -> bool:
+    """Tell whether a write changed a content in places; what it found may have been forgotten."""
+    return surface.can_merge_in_place(write.before) or (write.needs and has_forgotten(write.before))
 
 
-def _known(slot: Slot, content: Any, entry: int | None) -> Any:
-    """A content of which nothing is gone."""
-    if is_gone(content):
+def _require_known(slot: Slot, content: Any, entry: int | None) -> Any:
+    if has_forgotten(content):
         raise ContentGone(slot, entry, content)
     return content
 
 
-__all__ = ["END", "LAST", "START", "SUPPOSED", "ContentGone", "History", "View", "When", "grounded_on"]
+__all__ = ["END", "LAST", "START", "SUPPOSED", "ContentGone", "History", "View", "When", "find_parent_write"]

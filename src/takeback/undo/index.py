@@ -1,24 +1,133 @@
-"""Which writes each slot has seen, in order: the index that makes undo cost follow what an entry touched.
+"""The writes that each slot has seen, in order: the index that makes undo cost follow what an entry touched.
 
-Kept as a tree of slots, so that what lies above and below a path is found without looking at anything else.
-`Index` holds what it is given; a harness that reopens a long journal gives it a `Source` to fetch slots from
-on first use, so that opening does not read the whole history. Invariants: a node's versions are in order of
-time; once a node is `loaded` its versions are complete, once it is `below` so are those of all slots beneath it.
+Kept as a tree of slots, so that what lies above and below a path is found without looking at anything else. A
+slot's versions are held, or read when looked at. `Index` holds what it is given; a harness that reopens a
+long journal gives it a `Source` to fetch slots from on first use, so that opening does not read the whole
+history. Invariants: a node's versions are in order of time; once a node is `loaded` its versions are
+complete, once it is `below` so are those of all slots beneath it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Any, Protocol
+from typing import Any, Final, NamedTuple, Protocol, overload
 
-from takeback.journal.packing import Forgotten, is_gone
+from takeback.journal.packer import Forgotten, has_forgotten
 from takeback.state import ABSENT, SURFACES
 from takeback.state.parts import is_part
-from takeback.state.slots import Slot
+from takeback.state.slots import Slot, describe_slot
 from takeback.state.surface import Surface
-from takeback.undo.outcome import SlotChange
-from takeback.undo.versions import LazyVersions, Version, Versions, Write, entry_of, time_of
+from takeback.undo.plan_types import SlotChange
+
+When = tuple[int, int]
+"""A time in a history: an entry, and the position of a write in it."""
+START: Final[When] = (-1, 0)
+"""Before the first entry."""
+OWN: Final = -2
+"""In `Write.on`, stands for the entry itself."""
+
+
+class Write(NamedTuple):
+    """What an entry wrote in one slot. `strict` writes fail where a container stands.
+
+    `on` is set for a part: the write that put the whole there in which it lies, without which it could not be.
+    `needs` writes fail where nothing is: a move, a replacement in place, the removal of an item. A list in a `shared`
+    write came with its first item and belongs to nobody; a `shared` part lies in one, and makes it where it is not.
+    """
+
+    slot: Slot
+    before: Any
+    after: Any
+    strict: bool = False
+    on: When | None = None
+    needs: bool = False
+    shared: bool = False
+
+    def __repr__(self) -> str:
+        return f"Write({describe_slot(self.slot)})"
+
+
+class Version(NamedTuple):
+    """One write in the history of a slot, ordered by entry and position in it."""
+
+    entry: int
+    position: int
+    write: Write
+
+
+class LazyVersions:
+    """Versions of one slot, oldest first, each read when it is looked at: a long history costs what a plan looks at.
+
+    `numbers` are the entries that wrote the slot, one for each write: an entry may write it more than once.
+    """
+
+    def __init__(
+        self, slot: Slot, numbers: Iterable[int], writes: Callable[[int], tuple[Write, ...]], stop: int | None = None
+    ) -> None:
+        self._slot = slot
+        self._numbers = list(numbers)
+        self._writes = writes
+        self._added: list[Version] = []
+        self._stored = len(self._numbers) if stop is None else stop
+
+    def __len__(self) -> int:
+        return len(self._numbers)
+
+    @overload
+    def __getitem__(self, at: int) -> Version: ...
+    @overload
+    def __getitem__(self, at: slice) -> LazyVersions: ...
+    def __getitem__(self, at: int | slice) -> Version | LazyVersions:
+        if isinstance(at, slice):
+            part = LazyVersions(self._slot, self._numbers[at], self._writes)
+            part._added, part._stored = self._added, min(self._stored, len(part))
+            return part
+        at += len(self._numbers) if at < 0 else 0
+        if at >= self._stored:
+            return self._added[at - self._stored]
+        number = self._numbers[at]
+        own = (Version(number, place, write) for place, write in enumerate(self._writes(number)))
+        mine = [version for version in own if version.write.slot == self._slot]
+        return mine[at - bisect_left(self._numbers, number)]
+
+    def __iter__(self) -> Iterator[Version]:
+        return (self[at] for at in range(len(self)))
+
+    def __reversed__(self) -> Iterator[Version]:
+        return (self[at] for at in reversed(range(len(self))))
+
+    def append(self, version: Version) -> None:
+        """Add the newest version."""
+        self._numbers.append(version.entry)
+        self._added.append(version)
+
+    def pop(self) -> Version:
+        """Take the newest version off again; only one that was added here."""
+        self._numbers.pop()
+        return self._added.pop()
+
+
+Versions = list[Version] | LazyVersions
+
+
+def get_entry(versions: Versions, at: int) -> int:
+    """Return the entry of one version, without reading what it wrote."""
+    return versions._numbers[at] if isinstance(versions, LazyVersions) else versions[at][0]  # noqa: SLF001
+
+
+def get_write_time(version: Version) -> When:
+    """Return when a version was written."""
+    return version[:2]
+
+
+def find_index_after(versions: Versions, entry: int) -> int:
+    """Return the index of the first version by a later entry, without reading what was written."""
+    if isinstance(versions, LazyVersions):
+        return bisect_right(versions._numbers, entry)  # noqa: SLF001
+    return bisect_right(versions, entry, key=lambda version: version[0])
+
 
 SUPPOSED = 2**61
 """The number of an entry that is only supposed."""
@@ -28,22 +137,22 @@ class Source(Protocol):
     """Where an index fetches what it does not hold: numbers of entries, ascending, and what an entry wrote."""
 
     def at(self, slot: Slot) -> Iterable[int]:
-        """Entries that wrote one slot."""
+        """Return the entries that wrote one slot."""
 
     def below(self, slot: Slot) -> Iterable[int]:
-        """Entries that wrote a slot beneath one."""
+        """Return the entries that wrote a slot beneath one."""
 
-    def claiming(self, surface: str, claim: str) -> Iterable[int]:
-        """Entries that claim something exclusive."""
+    def list_claims(self, surface: str, claim: str) -> Iterable[int]:
+        """Return the entries that claim something exclusive."""
 
-    def sharing(self, slot: Slot) -> Iterable[int]:
-        """Entries that wrote parts of a list that belongs to nobody."""
+    def list_shared_parts(self, slot: Slot) -> Iterable[int]:
+        """Return the entries that wrote parts of a list that belongs to nobody."""
 
     def entry(self, number: int) -> tuple[Write, ...]:
-        """The writes of one entry."""
+        """Return the writes of one entry."""
 
     def entries(self, numbers: Sequence[int]) -> Mapping[int, tuple[Write, ...]]:
-        """The writes of several entries, read together."""
+        """Return the writes of several entries, read together."""
 
 
 class Node:
@@ -89,7 +198,7 @@ class Node:
         entry = version.entry
         if not len(self.versions):
             self.sole = entry
-            for other in _nodes(self):
+            for other in _walk_nodes(self):
                 if len(other.versions):
                     self.sole = other.sole = None
         elif self.sole != entry:
@@ -136,7 +245,7 @@ class Index:
         self._entries[entry] = writes
         known = [(at, write, self._node(write.slot)) for at, write in enumerate(writes) if write.slot[0] in SURFACES]
         if len(known) == len(writes):
-            self._written[entry] = _written((node, write) for _, write, node in known)
+            self._written[entry] = _group_written((node, write) for _, write, node in known)
         for position, write, node in known:
             version = Version(entry, position, write)
             if self.source is None:
@@ -144,7 +253,7 @@ class Index:
             elif node.loaded or node.below:
                 node.versions.append(version)
                 node.changed()
-            claim = claim_of(write)
+            claim = find_write_claim(write)
             key = (write.slot[0], claim or "")
             if claim is not None and (self.source is None or key in self._claims):
                 self._claims.setdefault(key, []).append(version)
@@ -152,21 +261,21 @@ class Index:
                 self._shared.setdefault(write.slot[:-1], []).append(version)
 
     @contextmanager
-    def supposing(self, writes: tuple[Write, ...]) -> Iterator[list[Version]]:
-        """Inside the block, the index holds one more entry, the newest, with these writes."""
+    def suppose_entry(self, writes: tuple[Write, ...]) -> Iterator[list[Version]]:
+        """Hold one more entry, the newest, with these writes, inside the block."""
         versions = [Version(SUPPOSED, position, write) for position, write in enumerate(writes)]
         touched: list[Versions] = []
         for version in versions:
             touched.append(self.at(version.write.slot))
             touched[-1].append(version)
             self._node(version.write.slot).changed()
-            claim = claim_of(version.write)
+            claim = find_write_claim(version.write)
             if claim is not None:
-                self.claiming(version.write.slot[0], claim)
+                self.list_claims(version.write.slot[0], claim)
                 touched.append(self._claims.setdefault((version.write.slot[0], claim), []))
                 touched[-1].append(version)
             if version.write.shared and is_part(version.write.slot[-1]):
-                self.sharing(version.write.slot[:-1])
+                self.list_shared_parts(version.write.slot[:-1])
                 touched.append(self._shared.setdefault(version.write.slot[:-1], []))
                 touched[-1].append(version)
         self._entries[SUPPOSED] = writes
@@ -177,13 +286,13 @@ class Index:
             self.supposes = False
             del self._entries[SUPPOSED]
             for held in (*touched, *(self._node(write.slot).versions for write in writes)):
-                while len(held) and entry_of(held, -1) == SUPPOSED:
+                while len(held) and get_entry(held, -1) == SUPPOSED:
                     held.pop()
             for write in writes:
                 self._node(write.slot).changed()
 
     def writes(self, entry: int) -> tuple[Write, ...]:
-        """The writes of one entry."""
+        """Return the writes of one entry."""
         found = self._entries.get(entry)
         if found is None:
             if self.source is None:
@@ -192,18 +301,18 @@ class Index:
         return found
 
     def node(self, slot: Slot) -> Node:
-        """One slot's node, its versions complete."""
+        """Return one slot's node, its versions complete."""
         node = self._node(slot)
         if self.source is not None and not node.loaded:
             self._load(self.source, node)
         return node
 
     def written(self, entry: int) -> tuple[WrittenNode, ...]:
-        """The nodes of the slots that an entry wrote, each once, their versions complete."""
+        """Return the nodes of the slots that an entry wrote, each once, their versions complete."""
         found = self._written.get(entry)
         if found is None:
             writes = self.writes(entry)
-            found = self._written[entry] = _written((self._node(write.slot), write) for write in writes)
+            found = self._written[entry] = _group_written((self._node(write.slot), write) for write in writes)
         if self.source is not None:
             for node, *_ in found:
                 if not node.loaded:
@@ -219,11 +328,11 @@ class Index:
         node.changed()
 
     def at(self, slot: Slot) -> Versions:
-        """Versions of one slot, oldest first."""
+        """Return the versions of one slot, oldest first."""
         return self.node(slot).versions
 
     def below(self, slot: Slot) -> list[Version]:
-        """Versions of every slot beneath one, oldest first. A surface alone is no slot that others lie beneath."""
+        """Return the versions of every slot beneath one, oldest first; no slots lie beneath a bare surface."""
         if len(slot) == 1:
             return []
         node = self._node(slot)
@@ -232,11 +341,11 @@ class Index:
         if not node.children:
             return []
         if node.ordered is None:
-            node.ordered = sorted(_descend(node), key=time_of)
+            node.ordered = sorted(_descend(node), key=get_write_time)
         return node.ordered
 
-    def alone(self, node: Node) -> bool:
-        """Whether nothing above or below a slot was ever written."""
+    def is_alone(self, node: Node) -> bool:
+        """Tell whether nothing above or below a slot was ever written."""
         if self.source is not None and not node.below:
             self._load_below(self.source, node.slot, node)
         if node.children and next(_descend(node), None) is not None:
@@ -249,19 +358,19 @@ class Index:
                 return False
         return True
 
-    def claiming(self, surface: str, claim: str) -> list[Version]:
-        """Versions that claim something exclusive, oldest first."""
+    def list_claims(self, surface: str, claim: str) -> list[Version]:
+        """Return the versions that claim something exclusive, oldest first."""
         key = (surface, claim)
         if self.source is not None and key not in self._claims:
-            found = self._versions(self.source.claiming(surface, claim))
+            found = self._versions(self.source.list_claims(surface, claim))
             mine = (version for version in found if version.write.slot[0] == surface)
-            self._claims[key] = [version for version in mine if claim_of(version.write) == claim]
+            self._claims[key] = [version for version in mine if find_write_claim(version.write) == claim]
         return self._claims.get(key, [])
 
-    def sharing(self, slot: Slot) -> list[Version]:
-        """Versions of the parts of a list that belongs to nobody, oldest first."""
+    def list_shared_parts(self, slot: Slot) -> list[Version]:
+        """Return the versions of the parts of a list that belongs to nobody, oldest first."""
         if self.source is not None and slot not in self._shared:
-            found = self._versions(self.source.sharing(slot))
+            found = self._versions(self.source.list_shared_parts(slot))
             mine = (version for version in found if version.write.slot[:-1] == slot)
             self._shared[slot] = [version for version in mine if version.write.shared]
         return self._shared.get(slot, [])
@@ -291,7 +400,7 @@ class Index:
 
     def _load_below(self, source: Source, slot: Slot, node: Node) -> None:
         supposed: list[Version] = []
-        for child in _nodes(node):
+        for child in _walk_nodes(node):
             supposed += [version for version in child.versions if version.entry == SUPPOSED]
             child.versions = []
         depth = len(slot)
@@ -299,54 +408,54 @@ class Index:
             other = version.write.slot
             if len(other) > depth and other[:depth] == slot:
                 self._node(other).versions.append(version)
-        for child in _nodes(node):
+        for child in _walk_nodes(node):
             child.loaded = child.below = True
             child.ordered = None
         node.below, node.ordered = True, None
 
 
-def _written(writes: Iterable[tuple[Node, Write]]) -> tuple[WrittenNode, ...]:
+def _group_written(writes: Iterable[tuple[Node, Write]]) -> tuple[WrittenNode, ...]:
     first: dict[Node, Any] = {}
     last: dict[Node, Any] = {}
     for node, write in writes:
         first.setdefault(node, write.before)
         last[node] = write.after
-    ways = ((node, way_back(node, last[node], before)) for node, before in first.items())
+    ways = ((node, build_slot_change(node, last[node], before)) for node, before in first.items())
     return tuple((node, way, *(way[1:] if way else (None, None))) for node, way in ways)
 
 
-def way_back(node: Node, before: Any, after: Any) -> SlotChange | None:
-    """The change of a slot from one content to another; None where more than the contents has to be looked at.
+def build_slot_change(node: Node, before: Any, after: Any) -> SlotChange | None:
+    """Return the change of a slot from one content to another; None where more than the contents must be looked at.
 
     Where they are the same, it is from one content to that very content.
     """
-    if node.part or is_gone(before) or is_gone(after):
+    if node.part or has_forgotten(before) or has_forgotten(after):
         return None
-    if before is after or (before is not ABSENT and after is not ABSENT and node.surface.alike(before, after)):
+    if before is after or (before is not ABSENT and after is not ABSENT and node.surface.is_identical(before, after)):
         left = before is ABSENT and node.contained  # what was written and removed again may have left containers
         return None if left else SlotChange(node.slot, before, before)
     claims = node.surface.exclusive and node.surface.claim(after) is not None  # which others may hold
     return None if claims else SlotChange(node.slot, before, after)
 
 
-def claim_of(write: Write) -> str | None:
-    """What a write claims that no other slot may hold."""
-    return claimed(write.slot[0], write.after)
+def find_write_claim(write: Write) -> str | None:
+    """Return what a write claims that no other slot may hold."""
+    return find_content_claim(write.slot[0], write.after)
 
 
-def claimed(surface: str, content: Any) -> str | None:
-    """What a content claims, also one that was forgotten: that outlives its value."""
+def find_content_claim(surface: str, content: Any) -> str | None:
+    """Return what a content claims, also a forgotten one: the claim outlives its value."""
     if isinstance(content, Forgotten):
         return content.claim
     return None if content is ABSENT else SURFACES[surface].claim(content)
 
 
-def _nodes(node: Node) -> Iterator[Node]:
+def _walk_nodes(node: Node) -> Iterator[Node]:
     for child in node.children.values():
         yield child
-        yield from _nodes(child)
+        yield from _walk_nodes(child)
 
 
 def _descend(node: Node) -> Iterator[Version]:
-    for child in _nodes(node):
+    for child in _walk_nodes(node):
         yield from child.versions

@@ -1,8 +1,8 @@
-"""What taking entries back, or bringing them back, would do: a plan, or why it cannot be done alone.
+"""Plans: what undoing entries, or bringing them back, would do, or why it cannot be done alone.
 
 The result of a plan is the history without the undone entries, each other write where it was. A write that
-could not have happened in that history stands in the way (`settle`). What others have written since stays as it is,
-and is said. Nothing is changed here.
+could not have happened in that history blocks it (`find_consequences`). What others have written since stays
+as it is, and is reported. Nothing is changed here.
 """
 
 from __future__ import annotations
@@ -12,19 +12,25 @@ from itertools import chain
 from typing import Any, Final
 
 from takeback.errors import JournalCorruptError
-from takeback.journal.counted import counted_all
-from takeback.journal.packing import is_gone
+from takeback.journal.packer import has_forgotten
+from takeback.progress import track_all_progress
 from takeback.state import ABSENT, SURFACES, PMap, State
-from takeback.state.inside import parts_of
+from takeback.state.part_slots import get_parts
 from takeback.state.parts import is_part
-from takeback.state.pmap import EMPTY
-from takeback.state.quick import named
-from takeback.state.slots import Slot, get_slot, put_slots, same_content, slot_title, slots_above, whole_of
-from takeback.undo.history import END, ContentGone, History, View, grounded_on
-from takeback.undo.index import Node, way_back
-from takeback.undo.outcome import Blocked, Gone, Kept, Outcome, Plan, SlotChange
-from takeback.undo.settle import Entries, helpers, settle
-from takeback.undo.versions import Version, entry_of, time_of
+from takeback.state.pmap import EMPTY, fast_tuple
+from takeback.state.slots import (
+    Slot,
+    describe_slot,
+    find_containing_slot,
+    get_slot,
+    is_same_content,
+    list_slots_above,
+    put_slots,
+)
+from takeback.undo.consequences import Entries, find_consequences, find_smallest_unblocking_set
+from takeback.undo.history import END, ContentGone, History, View, find_parent_write
+from takeback.undo.index import Node, Version, build_slot_change, get_entry, get_write_time
+from takeback.undo.plan_types import Blocked, Gone, Outcome, Overwritten, Plan, SlotChange
 
 _state_of: Final = State.of  # bound once: looking up a class method costs as much as calling it
 
@@ -44,65 +50,65 @@ def plan_toggle(history: History, state: State, off: Collection[int], on: Collec
     try:
         if len(off) == 1 and not on:
             (entry,) = off
-            simple = _independent(history, state, entry)
+            simple = _plan_independent(history, state, entry)
             if simple is not None:
                 return simple
-        return _outcome(history, state, frozenset(off), frozenset(on))
+        return _plan_request(history, state, frozenset(off), frozenset(on))
     except ContentGone:
-        return _what_is_left(history, state, frozenset(off), frozenset(on))
+        return _plan_what_is_left(history, state, frozenset(off), frozenset(on))
 
 
-def _outcome(history: History, state: State, off: Entries, on: Entries) -> Outcome:
-    settled = settle(history, off, on)
+def _plan_request(history: History, state: State, off: Entries, on: Entries) -> Outcome:
+    settled = find_consequences(history, off, on)
     if not settled.removed and not settled.unmet:
-        return _possible(history, state, off, on)
+        return _plan_possible(history, state, off, on)
     reasons = {**settled.unmet, **settled.removed}
     taken, back = frozenset(settled.removed), frozenset[int]()
     if settled.unmet:
-        found = helpers(history, off, on, settled)
+        found = find_smallest_unblocking_set(history, off, on, settled)
         if found is None:
             return Blocked(tuple(sorted(taken)), (), tuple(sorted(reasons.items())), None)
         taken, back = found
-        later = settle(history, off | taken, on | back).removed
+        later = find_consequences(history, off | taken, on | back).removed
         reasons = {**settled.unmet, **{entry: settled.removed.get(entry, "") for entry in taken}, **later}
         reasons = {entry: why or "it cannot stand beside what is brought back" for entry, why in reasons.items()}
-    together = _possible(history, state, off | taken, on | back)
+    together = _plan_possible(history, state, off | taken, on | back)
     return Blocked(tuple(sorted(taken)), tuple(sorted(back)), tuple(sorted(reasons.items())), together)
 
 
-def _possible(history: History, state: State, off: Entries, on: Entries) -> Plan | Gone:
-    """The plan for a request that nothing stands in the way of, unless what it needs was forgotten."""
+def _plan_possible(history: History, state: State, off: Entries, on: Entries) -> Plan | Gone:
+    """Return the plan for an unblocked request, unless what it needs was forgotten."""
     try:
         return make_plan(history, state, off, on)
     except ContentGone:
-        return _what_is_left(history, state, off, on)
+        return _plan_what_is_left(history, state, off, on)
 
 
-def _independent(history: History, state: State, entry: int) -> Plan | None:
-    """The plan for one entry whose slots nobody else's writes can depend on; None where that is not plain to see.
+def _plan_independent(history: History, state: State, entry: int) -> Plan | None:
+    """Return the plan for one entry whose slots no other write can depend on; None where that is not plain to see.
 
-    Says what the general way says; versions are read by position for speed: (entry, position, write).
+    The answer equals the general one; versions are read by position for speed: (entry, position, write).
     """
     index = history.index
     if entry in history.undone or index.supposes:
         return None
     parts = state.parts.copy()
     changes: list[SlotChange] = []
-    kept: tuple[Kept, ...] = ()
+    kept: tuple[Overwritten, ...] = ()
     for node, back, before, after in index.written(entry):
         if node.part:
             return None
         if node.sole != entry:
             surface = node.surface
-            if (surface.nested and not index.alone(node)) or surface.mends(node.versions[-1][2][2]):
+            if (surface.nested and not index.is_alone(node)) or surface.can_merge_in_place(node.versions[-1][2][2]):
                 return None
-            later = _rewritten(history, node, entry)
+            later = _find_later_writer(history, node, entry)
             if later is not None:
                 if node.contained or surface.strict or surface.exclusive or _is_needed(history, node, entry):
                     return None  # others may depend on the entry
-                kept += (Kept(node.slot, later),)
+                kept += (Overwritten(node.slot, later),)
                 continue
-            back = _way_back(history, state, node, entry)  # noqa: PLW2901
+            back = _build_way_back(history, state, node, entry)  # noqa: PLW2901
             before, after = back[1:] if back else (None, None)  # noqa: PLW2901
         if back is None:
             return None
@@ -112,16 +118,16 @@ def _independent(history: History, state: State, entry: int) -> Plan | None:
         name = node.slot[0]
         part = node.surface.put_slot(parts[name], node.path, after)
         if after is ABSENT and node.contained:
-            part = _pruned(history, node, part, changes)
+            part = _prune_containers(history, node, part, changes)
             if part is None:
                 return None
         parts[name] = part
-    return named(Plan, ((entry,), (), tuple(changes), _state_of(parts), state, kept, (), ()))
+    return fast_tuple(Plan, ((entry,), (), tuple(changes), _state_of(parts), state, kept, (), ()))
 
 
-def _rewritten(history: History, node: Node, entry: int) -> int | None:
-    """The later entry whose write to a slot is in force; None where that is this entry's."""
-    numbers = (entry_of(node.versions, at) for at in reversed(range(len(node.versions))))
+def _find_later_writer(history: History, node: Node, entry: int) -> int | None:
+    """Return the later entry whose write to a slot is in force; None where that is this entry's."""
+    numbers = (get_entry(node.versions, at) for at in reversed(range(len(node.versions))))
     last = next(number for number in numbers if number not in history.undone)
     return None if last == entry else last
 
@@ -132,13 +138,13 @@ def _is_needed(history: History, node: Node, entry: int) -> bool:
     return following is not None and following.write.needs
 
 
-def _way_back(history: History, state: State, node: Node, entry: int) -> SlotChange | None:
-    """What taking a live entry back does to a slot that nothing lies above or below, and no later one wrote."""
+def _build_way_back(history: History, state: State, node: Node, entry: int) -> SlotChange | None:
+    """Return what undoing an entry does to a slot that nothing lies above or below, and no later entry wrote."""
     versions = node.versions
     found: list[Any] = []
     after: Any = None
     for at in reversed(range(len(versions))):
-        number = entry_of(versions, at)
+        number = get_entry(versions, at)
         if number == entry:
             found.append(versions[at][2][2])
         elif number not in history.undone:
@@ -147,13 +153,13 @@ def _way_back(history: History, state: State, node: Node, entry: int) -> SlotCha
     else:
         after = history.base_content(node.slot)
     before = found[0]
-    if history.index.source is not None and not is_gone(before):
-        _demand_same(node.slot, get_slot(state, node.slot), before)
-    return way_back(node, before, after)
+    if history.index.source is not None and not has_forgotten(before):
+        _require_same(node.slot, get_slot(state, node.slot), before)
+    return build_slot_change(node, before, after)
 
 
-def _pruned(history: History, node: Node, part: Any, changes: list[SlotChange]) -> Any | None:
-    """The part without containers that held up nothing but this slot; None where others may hold them up."""
+def _prune_containers(history: History, node: Node, part: Any, changes: list[SlotChange]) -> Any | None:
+    """Return the value without containers that held up nothing but this slot; None where others may hold them up."""
     if len(node.versions) > 1:
         return None
     surface, path = node.surface, node.path[:-1]
@@ -170,35 +176,35 @@ def _pruned(history: History, node: Node, part: Any, changes: list[SlotChange]) 
 
 
 def make_plan(history: History, state: State, off: Iterable[int], on: Iterable[int]) -> Plan:
-    """The plan for a request that nothing stands in the way of."""
+    """Return the plan for a request that nothing blocks."""
     off, on = tuple(sorted(off)), tuple(sorted(on))
     view, now = View(history.undone, off, on), View(history.undone)
     slots = dict.fromkeys(write.slot for entry in chain(off, on) for write in history.index.writes(entry))
     flat = [slot for slot in slots if not SURFACES[slot[0]].nested]
     changes: list[SlotChange] = []
-    for slot in counted_all("places planned", flat):
+    for slot in track_all_progress("places planned", flat):
         before, after = get_slot(state, slot), history.content(slot, view)
-        if history.index.source is not None and not is_gone(recorded := history.held(slot, now)):
-            _demand_same(slot, before, recorded)
-        if before is not after and not same_content(slot, before, after):
+        if history.index.source is not None and not has_forgotten(recorded := history.held(slot, now)):
+            _require_same(slot, before, recorded)
+        if before is not after and not is_same_content(slot, before, after):
             changes.append(SlotChange(slot, before, after))
     after_state = put_slots(state, [(change.slot, change.after) for change in changes])
-    places = (_changing(history, slot, view, now) for slot in slots if SURFACES[slot[0]].nested)
+    places = (_find_changing_slot(history, slot, view, now) for slot in slots if SURFACES[slot[0]].nested)
     nested = [slot for slot in places if slot is not None]
     if nested:
-        after_state = _nested_changes(history, view, nested, after_state, changes)
-    return Plan(off, on, tuple(changes), after_state, state, _kept(history, view))
+        after_state = _change_nested_slots(history, view, nested, after_state, changes)
+    return Plan(off, on, tuple(changes), after_state, state, _find_overwritten(history, view))
 
 
-def _demand_same(slot: Slot, held: Any, recorded: Any) -> None:
-    if not same_content(slot, held, recorded):
+def _require_same(slot: Slot, held: Any, recorded: Any) -> None:
+    if not is_same_content(slot, held, recorded):
         raise JournalCorruptError(
-            f"the journal's index does not hold every entry that wrote {slot_title(slot)}; nothing was changed"
+            f"the journal's index does not hold every entry that wrote {describe_slot(slot)}; nothing was changed"
         )
 
 
-def _changing(history: History, slot: Slot, view: View, now: View) -> Slot | None:
-    """The place at which a nested slot changes: the whole of a part where that comes, goes or is another one.
+def _find_changing_slot(history: History, slot: Slot, view: View, now: View) -> Slot | None:
+    """Return the slot at which a nested one changes: the whole of a part where that comes, goes or is another.
 
     None for a part of a whole that neither is there now nor will be.
     """
@@ -206,48 +212,46 @@ def _changing(history: History, slot: Slot, view: View, now: View) -> Slot | Non
         return slot
     grounds = history.ground(slot, now), history.ground(slot, view)
     mine = view.off | view.on
-    if not any(version.entry in mine and grounded_on(version) in grounds for version in history.index.at(slot)):
+    if not any(version.entry in mine and find_parent_write(version) in grounds for version in history.index.at(slot)):
         return None
     return slot if grounds[0] == grounds[1] else slot[:-1]
 
 
-def _kept(history: History, view: View) -> tuple[Kept, ...]:
-    """What entries that are taken back or brought back wrote, and later ones have written since."""
-    found: dict[Slot, Kept] = {}
+def _find_overwritten(history: History, view: View) -> tuple[Overwritten, ...]:
+    found: dict[Slot, Overwritten] = {}
     last: dict[Slot, Version | None] = {}
-    for entry in counted_all("entries planned", sorted(view.off | view.on)):
+    for entry in track_all_progress("entries planned", sorted(view.off | view.on)):
         for write in history.index.writes(entry):
             slot = write.slot
             if slot not in last:
-                last[slot] = _last_write(history, slot, view)
+                last[slot] = _find_last_write(history, slot, view)
             later = last[slot]
             if later is not None and later.entry > entry and later.entry not in view.on:
-                if SURFACES[slot[0]].mends(later.write.after) and not history.hides(write, entry, view):
+                if SURFACES[slot[0]].can_merge_in_place(later.write.after) and not history.hides(write, entry, view):
                     continue
                 over = later.write.slot
-                found[slot] = Kept(slot, later.entry, None if over == slot else over)
+                found[slot] = Overwritten(slot, later.entry, None if over == slot else over)
     return tuple(found.values())
 
 
-def _last_write(history: History, slot: Slot, view: View) -> Version | None:
-    """The last live write to a slot or to something around it."""
+def _find_last_write(history: History, slot: Slot, view: View) -> Version | None:
     nested = SURFACES[slot[0]].nested
     last = history.last(slot, view)
-    cover = history.cover(slot[:-1] if is_part(slot[-1]) else slot, view) if nested else None
-    return max((one for one in (last, cover) if one is not None), default=None, key=time_of)
+    cover = history.find_cover(slot[:-1] if is_part(slot[-1]) else slot, view) if nested else None
+    return max((one for one in (last, cover) if one is not None), default=None, key=get_write_time)
 
 
-def _nested_changes(
+def _change_nested_slots(
     history: History, view: View, slots: Iterable[Slot], state: State, changes: list[SlotChange]
 ) -> State:
     known = set(slots)
-    roots = {slot for slot in known if not any(above in known for above in slots_above(slot))}
+    roots = {slot for slot in known if not any(above in known for above in list_slots_above(slot))}
     wanted = [(slot, history.subtree(slot, view)) for slot in sorted(roots)]
 
     def change(slot: Slot, after: Any) -> None:
         nonlocal state
         before = get_slot(state, slot)
-        if before is not after and not same_content(slot, before, after):
+        if before is not after and not is_same_content(slot, before, after):
             changes.append(SlotChange(slot, before, after))
             state = put_slots(state, [(slot, after)])
 
@@ -258,7 +262,7 @@ def _nested_changes(
         if content is not ABSENT:
             change(slot, content)
     gone = [slot for slot, content in wanted if content is ABSENT]
-    above = sorted({place for slot in gone for place in slots_above(slot)})
+    above = sorted({place for slot in gone for place in list_slots_above(slot)})
     for slot in reversed(above):
         node = get_slot(state, slot)
         if type(node) is PMap and not node and not history.is_container(slot, view):
@@ -269,8 +273,8 @@ def _nested_changes(
     return state
 
 
-def _what_is_left(history: History, state: State, off: Entries, on: Entries) -> Gone:
-    """Slot by slot: whose content was forgotten, and what could still be put back."""
+def _plan_what_is_left(history: History, state: State, off: Entries, on: Entries) -> Gone:
+    """Return, slot by slot, whose content was forgotten, and what could still be put back."""
     view = View(history.undone, off, on)
     gone: dict[Slot, str] = {}
     left: list[SlotChange] = []
@@ -279,7 +283,7 @@ def _what_is_left(history: History, state: State, off: Entries, on: Entries) -> 
     for slot in slots:
         before, deep = get_slot(state, slot), SURFACES[slot[0]].nested
         try:
-            place = _changing(history, slot, view, View(history.undone))
+            place = _find_changing_slot(history, slot, view, View(history.undone))
             if place is None or (place != slot and place in slots):
                 continue
             if place != slot:
@@ -288,30 +292,30 @@ def _what_is_left(history: History, state: State, off: Entries, on: Entries) -> 
         except ContentGone as fault:
             gone[slot] = fault.sealed
             continue
-        if deep and _known_above(history, slot, view):
+        if deep and _is_known_above(history, slot, view):
             nested[slot] = None
-        elif not same_content(slot, before, after) and not (deep and _leaf_above(state, slot)):
+        elif not is_same_content(slot, before, after) and not (deep and _has_leaf_above(state, slot)):
             left.append(SlotChange(slot, before, after))
-    missing = {slot for slot in gone if parts_of(get_slot(state, slot)) is None}
+    missing = {slot for slot in gone if get_parts(get_slot(state, slot)) is None}
     homeless = {slot for slot in nested if is_part(slot[-1]) and slot[:-1] in missing}
     for slot in nested:
-        if _leaf_above(state, whole_of(slot)) and not any(above in nested for above in slots_above(slot)):
+        if _has_leaf_above(state, find_containing_slot(slot)) and not any(
+            above in nested for above in list_slots_above(slot)
+        ):
             homeless.add(slot)
-    _nested_changes(history, view, nested.keys() - homeless, state, left)
+    _change_nested_slots(history, view, nested.keys() - homeless, state, left)
     return Gone(tuple(gone), tuple(left), tuple((slot, seal) for slot, seal in gone.items() if seal))
 
 
-def _known_above(history: History, slot: Slot, view: View) -> bool:
-    """Whether nothing is forgotten of what a slot lies in."""
+def _is_known_above(history: History, slot: Slot, view: View) -> bool:
     try:
-        for place in slots_above(slot):
+        for place in list_slots_above(slot):
             history.is_container(place, view, END)
     except ContentGone:
         return False
     return True
 
 
-def _leaf_above(state: State, slot: Slot) -> bool:
-    """Whether something that is no container stands where a slot would have to lie."""
-    above = (get_slot(state, place) for place in slots_above(slot))
+def _has_leaf_above(state: State, slot: Slot) -> bool:
+    above = (get_slot(state, place) for place in list_slots_above(slot))
     return any(content is not ABSENT and type(content) is not PMap for content in above)

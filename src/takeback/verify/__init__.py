@@ -1,13 +1,12 @@
 """Verification: round trips, contract audit, verdicts, admission rules, self-check, proof."""
 
-from takeback.verify.decide import verify, verify_json
-from takeback.verify.evidence import Admitted, objection
-from takeback.verify.minimal import smallest
+from takeback.verify.decision import verify, verify_json
+from takeback.verify.evidence import Admitted, why_not_evidence
 from takeback.verify.proof import prove
-from takeback.verify.rules import RULE_NAMES, RULES, THRESHOLD, wald_lower, wilson_lower
+from takeback.verify.rules import RULE_NAMES, RULES, THRESHOLD, compute_wald_lower, compute_wilson_lower
 from takeback.verify.sampled import verify_on, verify_sampled
-from takeback.verify.selfcheck import self_check
-from takeback.verify.trip import Residual, Trial, Trip, round_trip
+from takeback.verify.shrink import shrink_state
+from takeback.verify.trip import Residual, Trial, Trip, round_trip, self_check
 from takeback.verify.verdict import Code, Counterexample, Grade, Reason, Split, Verdict
 
 __all__ = [
@@ -24,15 +23,15 @@ __all__ = [
     "Trial",
     "Trip",
     "Verdict",
-    "objection",
+    "compute_wald_lower",
+    "compute_wilson_lower",
     "prove",
     "round_trip",
     "self_check",
-    "smallest",
+    "shrink_state",
     "verify",
     "verify_json",
     "verify_on",
     "verify_sampled",
-    "wald_lower",
-    "wilson_lower",
+    "why_not_evidence",
 ]

@@ -1,14 +1,18 @@
-"""The classes of states that a candidate can tell apart, and one generic state of each.
+"""The classes of states that a candidate can tell apart, one generic state of each, and slices to run on them.
 
-Surfaces break the slots a candidate names into components; a choice of one alternative for each component makes a
-state. The base is a choice on which the mutation goes furthest: through, if any state lets it. Which classes must be
-looked at is argued in docs/proof.md; `takeback.verify.proof` looks at them.
+Surfaces break the slots a candidate names into components; a choice of one alternative for each component
+makes a state. The base is a choice on which the mutation goes furthest: through, if any state lets it. A
+slice is the operations that can see or change some components: on a state that departs from the base in these
+only, the other operations do what they do on the base, so a slice decides for the whole (docs/proof.md, step
+6). A slice can also run as if the mutation had failed elsewhere: then recovery must leave everything as it
+is.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import chain, count
 from time import monotonic
 from typing import Any, Final
@@ -16,8 +20,9 @@ from typing import Any, Final
 from takeback.canonical import encode
 from takeback.errors import ProgramTooLarge
 from takeback.language import Candidate, Program
-from takeback.runtime import forward
+from takeback.runtime import run_forward
 from takeback.state import ABSENT, SURFACES, Component, Operation, State
+from takeback.verify.trip import Trial
 
 MAX_JOINT: Final = 50_000
 ShapeChoice = dict[int, int]
@@ -41,9 +46,9 @@ class Classes:
         ops = (*candidate.mutation, *candidate.witness, *candidate.recovery)
         text = encode(candidate.to_json()) + repr([op.value for op in ops])
         salt = next(salt for salt in (f"prior{at or ''}" for at in count()) if salt not in text)
-        self.foreign = _foreign(candidate)
+        self.foreign = _find_foreign_restores(candidate)
         named: dict[str, list[Operation]] = {}
-        for op in (*ops, *_mirrored(self.foreign, candidate.recovery)):
+        for op in (*ops, *_mirror_restores(self.foreign, candidate.recovery)):
             named.setdefault(op.kind.surface, []).append(op)
         self.parts: list[SurfaceComponent] = []
         self._empty: dict[str, Any] = {}
@@ -51,8 +56,8 @@ class Classes:
             surface = SURFACES[name]
             self._empty[name] = surface.bystander(surface.empty, salt)
             self.parts += [SurfaceComponent(name, part) for part in surface.components(touching, salt)]
-        self._above = _lines(self.parts)
-        self._tops = {name: _by_top(self.parts, name) for name in named}
+        self._above = _list_ancestors(self.parts)
+        self._tops = {name: _group_by_top_name(self.parts, name) for name in named}
         self._below: dict[tuple[str, str, tuple[int, ...]], Any] = {}
         self.base: ShapeChoice = dict.fromkeys(range(len(self.parts)), 0)
         self._built = {name: self._build(name, self.base) for name in named}
@@ -101,7 +106,7 @@ class Classes:
 
     def failing_at(self, changed: ShapeChoice) -> int | None:
         """Return which operation of the mutation fails on a state; None: it goes through."""
-        return forward(self.candidate.mutation, self.state(changed))[1].failed_at
+        return run_forward(self.candidate.mutation, self.state(changed))[1].failed_at
 
     def settle(self) -> None:
         """Climb to a base on which the mutation goes furthest: through, if any state lets it.
@@ -116,9 +121,9 @@ class Classes:
             if further is None:
                 break
             changed, failing = further
-        self.settle_on(changed)
+        self.use_as_base(changed)
 
-    def settle_on(self, changed: ShapeChoice) -> None:
+    def use_as_base(self, changed: ShapeChoice) -> None:
         """Take another choice as the base."""
         if changed:
             self.base.update(changed)
@@ -143,10 +148,9 @@ class Classes:
         return None
 
     def _alone(self, op: Operation, changed: ShapeChoice) -> Iterator[ShapeChoice]:
-        """Yield other choices for each single component that an operation can see."""
         near = self._named(op)
         for at, part in enumerate(self.parts):
-            if at in near or (part.surface == op.kind.surface and _concerns(part.component, op)):
+            if at in near or (part.surface == op.kind.surface and _can_see(part.component, op)):
                 for other in range(len(part.component.alternatives)):
                     if other != changed.get(at, self.base[at]):
                         yield {at: other}
@@ -161,7 +165,7 @@ class Classes:
             yield from self.joint(near)
         mine = [one for one in self.candidate.mutation if one.kind.surface == op.kind.surface]
         if any(one.also for one in mine):
-            for group in _merge(map(self._named, mine)):
+            for group in _merge_sets(map(self._named, mine)):
                 if near.intersection(group):
                     yield from self.joint(group)
 
@@ -187,7 +191,7 @@ class Classes:
     def groups(self) -> list[list[int]]:
         """Return the components that restores from captures of other paths tie together."""
         foreign = (self._around(source) | self._around(op) for source, op in self.foreign)
-        return _merge((*foreign, *self._spanning()))
+        return _merge_sets((*foreign, *self._spanning()))
 
     def _spanning(self) -> Iterator[set[int]]:
         """Yield the components that one operation writes together, such as where a file was and where it goes."""
@@ -203,7 +207,7 @@ class Classes:
             choices = [
                 {**choice, at: other}
                 for choice in choices
-                for other in (every[:1] if self._hidden_within(at, choice) else every)
+                for other in (every[:1] if self._is_hidden_within(at, choice) else every)
             ]
             if len(choices) > MAX_JOINT:
                 raise ProgramTooLarge(
@@ -213,7 +217,7 @@ class Classes:
                 )
         return choices
 
-    def _hidden_within(self, at: int, choice: ShapeChoice) -> bool:
+    def _is_hidden_within(self, at: int, choice: ShapeChoice) -> bool:
         return any(self.hides(over, how, at) for over, how in choice.items())
 
     def _named(self, op: Operation) -> set[int]:
@@ -222,15 +226,14 @@ class Classes:
         return set[int]().union(*(self._around(replace(op, path=path)) for path in paths))
 
     def _around(self, op: Operation) -> set[int]:
-        """Return the components of a tree that lie above, at or below an operation's path."""
         return {
             at
             for at, part in enumerate(self.parts)
-            if part.component.path and part.surface == op.kind.surface and in_line(part.component.path, op.path)
+            if part.component.path and part.surface == op.kind.surface and is_in_line(part.component.path, op.path)
         }
 
 
-def _by_top(parts: list[SurfaceComponent], surface: str) -> list[tuple[str | None, list[int]]]:
+def _group_by_top_name(parts: list[SurfaceComponent], surface: str) -> list[tuple[str | None, list[int]]]:
     """Return the components of a surface by their top names in a tree; None: those that lie in none."""
     found: dict[str | None, list[int]] = {}
     for at, part in enumerate(parts):
@@ -239,13 +242,12 @@ def _by_top(parts: list[SurfaceComponent], surface: str) -> list[tuple[str | Non
     return list(found.items())
 
 
-def _concerns(component: Component, op: Operation) -> bool:
+def _can_see(component: Component, op: Operation) -> bool:
     """Tell whether an operation of its surface can see a component that lies in no tree."""
     return not component.path and (component.concerns is None or component.concerns(op))
 
 
-def _merge(sets: Iterable[set[int]]) -> list[list[int]]:
-    """Return sets of components, those that share one made into one."""
+def _merge_sets(sets: Iterable[set[int]]) -> list[list[int]]:
     groups: list[set[int]] = []
     for one in sets:
         tied = set(one)
@@ -256,14 +258,13 @@ def _merge(sets: Iterable[set[int]]) -> list[list[int]]:
     return [sorted(group) for group in groups if group]
 
 
-def in_line(one: tuple[str, ...], two: tuple[str, ...]) -> bool:
+def is_in_line(one: tuple[str, ...], two: tuple[str, ...]) -> bool:
     """Tell whether one of two paths is at or above the other."""
     shared = min(len(one), len(two))
     return one[0] == two[0] and one[:shared] == two[:shared]
 
 
-def _lines(parts: list[SurfaceComponent]) -> list[frozenset[int]]:
-    """Return, for each component, the numbers of those above it in its tree."""
+def _list_ancestors(parts: list[SurfaceComponent]) -> list[frozenset[int]]:
     found: list[frozenset[int]] = [frozenset()] * len(parts)
     at_path: dict[tuple[str, tuple[str, ...]], int] = {}
     for at in sorted(range(len(parts)), key=lambda one: len(parts[one].component.path)):
@@ -276,7 +277,7 @@ def _lines(parts: list[SurfaceComponent]) -> list[frozenset[int]]:
     return found
 
 
-def _foreign(candidate: Candidate) -> list[tuple[Operation, Operation]]:
+def _find_foreign_restores(candidate: Candidate) -> list[tuple[Operation, Operation]]:
     """Return each restore that uses the capture of another target, with that capture before it."""
     captured = {op.witness_key: op for op in candidate.witness}
     pairs = [(captured[op.witness_key], op) for op in candidate.recovery if op.witness_key in captured]
@@ -285,7 +286,7 @@ def _foreign(candidate: Candidate) -> list[tuple[Operation, Operation]]:
     ]
 
 
-def _mirrored(foreign: list[tuple[Operation, Operation]], recovery: Program) -> Iterator[Operation]:
+def _mirror_restores(foreign: list[tuple[Operation, Operation]], recovery: Program) -> Iterator[Operation]:
     """Yield what a restore from another path makes stand at the named paths below its own.
 
     Where `x` is restored from the capture of `d`, a restore at `x.k` looks at what stood at `d.k`.
@@ -296,3 +297,76 @@ def _mirrored(foreign: list[tuple[Operation, Operation]], recovery: Program) -> 
             for op in recovery:
                 if op.kind.surface == restored.kind.surface and op.path[:depth] == restored.path:
                     yield replace(source, path=(*source.path, *op.path[depth:]))
+
+
+class Slice:
+    """Some operations of a candidate, ready to run. `weight` is the steps of one run, the same on every machine."""
+
+    def __init__(self, candidate: Candidate, trial: type[Trial] = Trial) -> None:
+        self._candidate = candidate
+        self.trial = trial(candidate)
+        ops = (*candidate.mutation, *candidate.witness, *candidate.recovery)
+        self.weight = sum(len(op.path) if isinstance(op.path, tuple) else 1 for op in ops)
+
+    @cached_property
+    def idle(self) -> Trial:
+        """The slice as it runs where the mutation fails elsewhere."""
+        one = self._candidate
+        return Trial(Candidate((), one.witness, one.recovery, one.contract))
+
+
+class Slices:
+    """The slices of a candidate; where `whole` is set, every slice is the whole candidate, run by `trial`."""
+
+    def __init__(
+        self, candidate: Candidate, classes: Classes, *, whole: bool = False, trial: type[Trial] = Trial
+    ) -> None:
+        self._candidate = candidate
+        self._classes = classes
+        self.whole = Slice(candidate, trial)
+        self.only_whole = whole
+        self._made: dict[frozenset[int], Slice] = {}
+        self._numbered = (*candidate.mutation, *candidate.recovery)
+        self._tied = {source.kind.surface for source, _ in classes.foreign}
+        self._groups = {at: group for group in classes.groups() for at in group}
+        self._touching: dict[int, frozenset[int]] = {}
+
+    def around(self, parts: Iterable[int]) -> Slice:
+        """Return the slice of all operations that can see or change some components."""
+        if self.only_whole:
+            return self.whole
+        members = {member for at in parts for member in self._groups.get(at, (at,))}
+        chosen = frozenset().union(*(self._operations(member) for member in members))
+        made = self._made.get(chosen)
+        if made is None:
+            made = self._made[chosen] = self.whole if len(chosen) == len(self._numbered) else self._cut(chosen)
+        return made
+
+    def _operations(self, at: int) -> frozenset[int]:
+        found = self._touching.get(at)
+        if found is None:
+            touches = (number for number, op in enumerate(self._numbered) if self._touches(at, op))
+            found = self._touching[at] = frozenset(touches)
+        return found
+
+    def _touches(self, at: int, op: Operation) -> bool:
+        part = self._classes.parts[at]
+        component = part.component
+        if op.kind.surface != part.surface:
+            return False
+        if component.path:
+            return is_in_line(component.path, op.path)
+        return component.concerns is None or part.surface in self._tied or component.concerns(op)
+
+    def _cut(self, chosen: frozenset[int]) -> Slice:
+        whole, first = self._candidate, len(self._candidate.mutation)
+        recovery: Program = tuple(op for at, op in enumerate(whole.recovery) if first + at in chosen)
+        keys = {op.witness_key for op in recovery}
+        return Slice(
+            Candidate(
+                tuple(op for at, op in enumerate(whole.mutation) if at in chosen),
+                tuple(op for op in whole.witness if op.witness_key in keys),
+                recovery,
+                whole.contract,
+            )
+        )

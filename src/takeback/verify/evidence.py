@@ -1,11 +1,11 @@
 """Which verdicts are evidence: those that a verifier of this process issued, unaltered, about this very candidate.
 
-Anybody can construct a `Verdict`, change a copy of one, or read one back from JSON. Verifiers enter what they decide
-in a register that knows each verdict by identity and remembers what it said, and about which candidate; `objection`
-asks that register. Classes are final and their data plain, so that nothing verified is another thing when it is
-written; what a candidate is made of is compared by identity all the same. An `Admitted` is a candidate with its
-evidence: it cannot be made from a pair to which there is an objection, and it holds the very object that was
-verified, not one that only prints alike.
+Anybody can construct a `Verdict`, change a copy of one, or read one back from JSON. Verifiers enter what they
+decide in a register that knows each verdict by identity and remembers its content and its candidate;
+`why_not_evidence` asks that register. Classes are final and their data plain, so that nothing verified is
+another thing when it is written; what a candidate is made of is compared by identity all the same. An
+`Admitted` is a candidate with its evidence: it cannot be made from a pair for which `why_not_evidence` gives
+a reason, and it holds the very object that was verified, not one that only prints alike.
 """
 
 from __future__ import annotations
@@ -39,21 +39,20 @@ class _Issued(NamedTuple):
 _issued: dict[int, _Issued] = {}
 
 
-def issue(verdict: Verdict, candidate: Candidate) -> Verdict:
+def register_verdict(verdict: Verdict, candidate: Candidate) -> Verdict:
     """Enter a verdict in the register; only verifiers call this, on what they have just decided."""
     number = id(verdict)
     held = weakref.ref(verdict, lambda _: _issued.pop(number, None))
-    _issued[number] = _Issued(held, _said(verdict), candidate, _made_of(candidate))
+    _issued[number] = _Issued(held, _list_statements(verdict), candidate, _list_contents(candidate))
     return verdict
 
 
-def _said(verdict: Verdict) -> _Said:
-    """Everything a verdict says; its splits one by one, for the mapping that holds them can be changed."""
+def _list_statements(verdict: Verdict) -> _Said:
+    """Return everything a verdict states; its splits one by one, because the mapping that holds them can change."""
     return (*_FIELDS(verdict), *verdict.splits.items())
 
 
-def _made_of(candidate: Candidate) -> _Said:
-    """Everything a candidate holds, one by one."""
+def _list_contents(candidate: Candidate) -> _Said:
     programs = (candidate.mutation, candidate.witness, candidate.recovery)
     contract = candidate.contract
     inside = (part for program in programs for op in program for part in (op, *_OPERATION(op)))
@@ -62,18 +61,18 @@ def _made_of(candidate: Candidate) -> _Said:
 
 def _is_altered(held: _Issued) -> bool:
     """Tell whether a verified candidate no longer holds the very objects that it held."""
-    now = _made_of(held.candidate)
+    now = _list_contents(held.candidate)
     return len(now) != len(held.held) or not all(map(is_, now, held.held))
 
 
-def unbound(verdict: object, candidate: Candidate) -> str | None:
+def why_unbound(verdict: object, candidate: Candidate) -> str | None:
     """Return why a verdict says nothing that can be relied on about `candidate`, for or against it; None: it does."""
     if type(verdict) is not Verdict:
         return f"a {type(verdict).__name__} is no verdict: what was read from JSON is a report, not evidence"
     held = _issued.get(id(verdict))
     if held is None or held.verdict() is not verdict:
         return "the verdict was not issued by a verifier of this process (made by hand, copied, or changed)"
-    if held.said != _said(verdict):
+    if held.said != _list_statements(verdict):
         return "the verdict was altered after it was issued"
     if type(candidate) is not Candidate or verdict.candidate_digest != candidate.digest():
         return f"the verdict is about another candidate ({(verdict.candidate_digest or 'an unreadable one')[:12]})"
@@ -82,7 +81,7 @@ def unbound(verdict: object, candidate: Candidate) -> str | None:
     return None
 
 
-def objection(
+def why_not_evidence(
     verdict: object, candidate: Candidate, *, rule: str | None = None, level: Level | None = None
 ) -> str | None:
     """Return why a verdict is no evidence that `candidate` may be admitted; None: it is.
@@ -90,7 +89,7 @@ def objection(
     A sample counts for its rule only if it was held to all that the rule demands. With `rule` it must have been
     decided by that rule, with `level` in that language or a smaller one.
     """
-    why = unbound(verdict, candidate)
+    why = why_unbound(verdict, candidate)
     if why is not None or type(verdict) is not Verdict:
         return why
     return why_not_admitting(verdict, rule=rule, level=level)
@@ -104,7 +103,7 @@ def why_not_admitting(verdict: Verdict, *, rule: str | None = None, level: Level
         return f"the rule {verdict.rule!r} admits nothing into a harness"
     if rule is not None and (type(rule) is not str or verdict.rule != rule):
         return f"the verdict was decided by {verdict.rule!r}, not by {rule!r}"
-    less = _less_than_its_rule(verdict)
+    less = _why_less_than_rule(verdict)
     if less is not None:
         return less
     if level is not None and not (type(level) is Level and level.includes(Level(verdict.language))):
@@ -112,8 +111,8 @@ def why_not_admitting(verdict: Verdict, *, rule: str | None = None, level: Level
     return None
 
 
-def _less_than_its_rule(verdict: Verdict) -> str | None:
-    """Why a sample was smaller, or held to less, than the rule that decided it demands; None: it was not."""
+def _why_less_than_rule(verdict: Verdict) -> str | None:
+    """Return why a sample was smaller, or held to less, than its rule demands; None: it was not."""
     rule = RULES.get(verdict.rule)
     if rule is None:
         return None
@@ -126,7 +125,7 @@ def _less_than_its_rule(verdict: Verdict) -> str | None:
     return None
 
 
-def verified(verdict: Verdict) -> Candidate:
+def get_verified_candidate(verdict: Verdict) -> Candidate:
     """Return the candidate that an issued verdict is about: the very object the verifier ran."""
     return _issued[id(verdict)].candidate
 
@@ -146,7 +145,7 @@ class Admitted:
         raise TypeError("Admitted is final: what was verified must be what is applied")
 
     def __post_init__(self) -> None:
-        why = objection(self.verdict, self.candidate)
+        why = why_not_evidence(self.verdict, self.candidate)
         if why is not None:
             raise EvidenceError(f"this is no admitted candidate: {why}", hint="verify the candidate itself")
-        object.__setattr__(self, "candidate", verified(self.verdict))
+        object.__setattr__(self, "candidate", get_verified_candidate(self.verdict))

@@ -16,24 +16,21 @@ from typing import Final, NamedTuple
 from takeback.errors import ProgramTooLarge
 from takeback.language import Candidate
 from takeback.state import Level, State
-from takeback.verify.classes import Classes, ShapeChoice
-from takeback.verify.edits import (
-    Placed,
-    back_reason,
-    blur_reason,
-    blurred,
-    edits_back,
-    edits_inside,
-    idle,
-    idle_reason,
+from takeback.verify.classes import Classes, ShapeChoice, Slice, Slices
+from takeback.verify.evidence import register_verdict
+from takeback.verify.opaque_edits import (
+    PlaceTrial,
+    has_inner_edits,
+    has_recovery_edits,
+    why_edits_undecided,
+    why_failure_undecided,
+    why_recovery_undecided,
+    with_opaque_edits,
+    without_mutation,
 )
-from takeback.verify.evidence import issue
-from takeback.verify.options import MAX_SECONDS, check_seconds, the_candidate, the_level
-from takeback.verify.rules import PROOF
-from takeback.verify.sampled import counterexample, refusals, rejected, trip_reasons
-from takeback.verify.selfcheck import self_check
-from takeback.verify.slices import Slice, Slices
-from takeback.verify.trip import Trial, Trip
+from takeback.verify.rules import MAX_SECONDS, PROOF, check_seconds, choose_level, freeze_candidate
+from takeback.verify.sampled import list_refusals, list_trip_reasons, make_counterexample, reject_candidate
+from takeback.verify.trip import Trial, Trip, self_check
 from takeback.verify.verdict import Code, Counterexample, Grade, Reason, Verdict
 
 MAX_WORK: Final = 5_000_000
@@ -89,7 +86,7 @@ class _Search:
         return self._look(variations, always=True) or self._look(self._joint(), always=True)
 
     def _joint(self) -> list[_Job]:
-        jobs = list(self._coupled())
+        jobs = list(self._yield_coupled())
         self._spend(jobs)
         return jobs
 
@@ -103,7 +100,6 @@ class _Search:
             )
 
     def _variations(self) -> Iterator[_Job]:
-        """Yield every class that departs from the base in one component."""
         for at, choice in self.classes.variations():
             yield _Job(self.slices.around((at,)), choice)
 
@@ -122,7 +118,7 @@ class _Search:
             if len(choice) == 1 and (at, choice[at]) not in failed:
                 yield from self._failed((at,), choice)
 
-    def _coupled(self) -> Iterator[_Job]:
+    def _yield_coupled(self) -> Iterator[_Job]:
         """Yield the joint choices of components that a restore from another path's capture ties together.
 
         Whether such a restore can run depends on what stood at the captured path and at its own.
@@ -157,7 +153,7 @@ class _Search:
             state = self.classes.state(job.choice)
             trip = (job.slice.idle if job.failed else job.slice.trial).run(state)
             if not trip.passed:
-                return self._confirmed(job, state)
+                return self._confirm_failure(job, state)
             if always:
                 if self._goes_further(trip):
                     raise _GoesFurtherError(job.choice)
@@ -179,8 +175,7 @@ class _Search:
                 return state
         return None
 
-    def _confirmed(self, job: _Job, state: State) -> State:
-        """Return a state of the class on which the whole candidate fails."""
+    def _confirm_failure(self, job: _Job, state: State) -> State:
         whole = self.slices.whole.trial
         if not job.failed and not whole.run(state).passed:
             return state
@@ -203,27 +198,27 @@ def prove(
     `level` is the widest language installed if left out, `locked` the digest the mutation must have. A candidate that
     is too large to prove, or takes too long, is rejected with that reason.
     """
-    level = the_level(level)
+    level = choose_level(level)
     check_seconds(max_seconds)
-    candidate = the_candidate(candidate, locked=locked)
-    refused = refusals(candidate, level, locked)
+    candidate = freeze_candidate(candidate, locked=locked)
+    refused = list_refusals(candidate, level, locked)
     if refused:
-        return rejected(refused, PROOF, level, candidate)
+        return reject_candidate(refused, PROOF, level, candidate)
     self_check()
     deadline = monotonic() + max_seconds
     try:
         looked, broken, unsure = _decide(candidate, deadline)
     except ProgramTooLarge as fault:
-        return rejected([Reason(Code.LIMIT, str(fault))], PROOF, level, candidate)
+        return reject_candidate([Reason(Code.LIMIT, str(fault))], PROOF, level, candidate)
     except TimeoutError:
         late = Reason(Code.TIMEOUT, f"the proof took more than {max_seconds} seconds")
-        return rejected([late], PROOF, level, candidate)
+        return reject_candidate([late], PROOF, level, candidate)
     if unsure:
-        return rejected([Reason(Code.UNDECIDED, unsure)], PROOF, level, candidate)
+        return reject_candidate([Reason(Code.UNDECIDED, unsure)], PROOF, level, candidate)
     if broken is None:
-        return _verdict(candidate, level, Grade.PROVED, looked)
-    example = counterexample(candidate, broken, "proof", deadline)
-    return _verdict(candidate, level, Grade.REFUTED, looked, example)
+        return _make_verdict(candidate, level, Grade.PROVED, looked)
+    example = make_counterexample(candidate, broken, "proof", deadline)
+    return _make_verdict(candidate, level, Grade.REFUTED, looked, example)
 
 
 def _decide(candidate: Candidate, deadline: float) -> tuple[int, State | None, str]:
@@ -232,38 +227,37 @@ def _decide(candidate: Candidate, deadline: float) -> tuple[int, State | None, s
     The classes decide where operations do not look into values. Edits do: those must hold whatever they leave, and
     where they fail; and what is moved must come back to its own place.
     """
-    looked, broken = _search(candidate, deadline)
-    if broken is not None or not _beyond_shapes(candidate):
+    looked, broken = _search_classes(candidate, deadline)
+    if broken is not None or not _is_beyond_shapes(candidate):
         return looked, broken, ""
-    if edits_back(candidate):
-        return looked, None, back_reason(candidate)
-    more, unlike = _search(blurred(candidate), deadline, Placed)
+    if has_recovery_edits(candidate):
+        return looked, None, why_recovery_undecided(candidate)
+    more, unlike = _search_classes(with_opaque_edits(candidate), deadline, PlaceTrial)
     looked += more
     if unlike is not None:
-        return looked, None, blur_reason(candidate)
-    if edits_inside(candidate):
-        more, harmed = _search(idle(candidate), deadline)
+        return looked, None, why_edits_undecided(candidate)
+    if has_inner_edits(candidate):
+        more, harmed = _search_classes(without_mutation(candidate), deadline)
         looked += more
         if harmed is not None:
-            return looked, None, idle_reason(candidate)
+            return looked, None, why_failure_undecided(candidate)
     return looked, None, ""
 
 
-def _beyond_shapes(candidate: Candidate) -> bool:
-    """Whether a candidate has operations of L2, which may look into values and move elements."""
+def _is_beyond_shapes(candidate: Candidate) -> bool:
     return any(op.kind.level is Level.L2 for op in (*candidate.mutation, *candidate.recovery))
 
 
-def _verdict(
+def _make_verdict(
     candidate: Candidate, level: Level, grade: Grade, looked: int, example: Counterexample | None = None
 ) -> Verdict:
-    return issue(
+    return register_verdict(
         Verdict(
             example is None,
             grade,
             PROOF,
             level.value,
-            () if example is None else tuple(trip_reasons(example.trip)),
+            () if example is None else tuple(list_trip_reasons(example.trip)),
             classes=looked,
             counterexample=example,
             mutation_digest=candidate.mutation_digest(),
@@ -273,9 +267,9 @@ def _verdict(
     )
 
 
-def _search(candidate: Candidate, deadline: float, trial: type[Trial] = Trial) -> tuple[int, State | None]:
+def _search_classes(candidate: Candidate, deadline: float, trial: type[Trial] = Trial) -> tuple[int, State | None]:
     """Return how many classes were looked at, and a state that breaks the candidate if one does."""
-    classes, whole = Classes(candidate, deadline), _beyond_shapes(candidate)
+    classes, whole = Classes(candidate, deadline), _is_beyond_shapes(candidate)
     classes.settle()
     while True:
         search = _Search(classes, Slices(candidate, classes, whole=whole, trial=trial))
@@ -283,12 +277,12 @@ def _search(candidate: Candidate, deadline: float, trial: type[Trial] = Trial) -
             broken = search.run()
             break
         except _GoesFurtherError as found:
-            classes.settle_on(*found.args)
+            classes.use_as_base(*found.args)
             classes.settle()
         except _PartsDisagreeError:
             whole = True
     if broken is None and classes.unsure is not None and classes.reach is not None:
         raise classes.unsure
-    if broken is not None and edits_back(candidate):
+    if broken is not None and has_recovery_edits(candidate):
         broken = search.going_through() or broken
     return search.looked, broken

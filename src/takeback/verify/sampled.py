@@ -10,26 +10,26 @@ from collections.abc import Iterable
 from dataclasses import replace
 from time import monotonic
 
-from takeback.counterfactual import Suites, nominal_state, suites
 from takeback.language import Candidate, gate
 from takeback.state import Level, State
-from takeback.verify.edits import edits_back
-from takeback.verify.evidence import issue
-from takeback.verify.minimal import Fails, smallest
-from takeback.verify.options import (
+from takeback.verify.evidence import register_verdict
+from takeback.verify.opaque_edits import has_recovery_edits
+from takeback.verify.rules import (
+    DEV,
     MAX_SECONDS,
+    THRESHOLD,
+    Rule,
     check_seconds,
     check_seed,
     check_threshold,
-    the_candidate,
-    the_level,
-    the_nominal,
-    the_rule,
+    choose_level,
+    find_rule,
+    freeze_candidate,
+    freeze_nominal,
 )
-from takeback.verify.rules import DEV, THRESHOLD, Rule
-from takeback.verify.selfcheck import self_check
-from takeback.verify.shrink import shrunk
-from takeback.verify.trip import Trial, Trip
+from takeback.verify.shrink import Fails, shrink_state, shrink_texts
+from takeback.verify.suites import Suites, make_nominal_state, make_suites
+from takeback.verify.trip import Trial, Trip, self_check
 from takeback.verify.verdict import Code, Counterexample, Grade, Reason, Split, Verdict
 
 
@@ -52,19 +52,19 @@ def verify_sampled(
     `locked` is the digest its mutation must have; `iid` and `ood` are the rule's own numbers if left out, `level` is
     the widest language installed.
     """
-    chosen, level = the_rule(rule), the_level(level)
-    candidate = the_candidate(candidate, nominal, locked)
+    chosen, level = find_rule(rule), choose_level(level)
+    candidate = freeze_candidate(candidate, nominal, locked)
     check_seed(seed)
     check_threshold(threshold)
     check_seconds(max_seconds)
-    nominal = the_nominal(nominal)
-    refused = refusals(candidate, level, locked)
+    nominal = freeze_nominal(nominal)
+    refused = list_refusals(candidate, level, locked)
     if refused:
-        return rejected(refused, rule, level, candidate)
+        return reject_candidate(refused, rule, level, candidate)
     deadline = monotonic() + max_seconds
     try:
-        made = suites(
-            nominal or nominal_state(),
+        made = make_suites(
+            nominal or make_nominal_state(),
             candidate.mutation,
             seed=seed,
             dev=dev,
@@ -72,22 +72,22 @@ def verify_sampled(
             ood=chosen.ood if ood is None else ood,
             deadline=deadline,
         )
-        return issue(_on_states(candidate, made, chosen, level, threshold, deadline), candidate)
+        return register_verdict(_verify_states(candidate, made, chosen, level, threshold, deadline), candidate)
     except TimeoutError:
-        return _late(candidate, rule, level, max_seconds)
+        return _reject_late(candidate, rule, level, max_seconds)
 
 
 def verify_dev(candidate: Candidate, suite: str, *, level: Level, nominal: State) -> Verdict:
     """Return the verdict on one dev suite alone, with nothing hidden; it admits nothing into a harness."""
-    candidate = the_candidate(candidate)
-    refused = refusals(candidate, level, None)
+    candidate = freeze_candidate(candidate)
+    refused = list_refusals(candidate, level, None)
     if refused:
-        return rejected(refused, DEV.name, level, candidate)
-    made = suites(nominal, candidate.mutation, dev=suite, iid=0, ood=0)
+        return reject_candidate(refused, DEV.name, level, candidate)
+    made = make_suites(nominal, candidate.mutation, dev=suite, iid=0, ood=0)
     try:
-        return _on_states(candidate, made, DEV, level, THRESHOLD, monotonic() + MAX_SECONDS)
+        return _verify_states(candidate, made, DEV, level, THRESHOLD, monotonic() + MAX_SECONDS)
     except TimeoutError:
-        return _late(candidate, DEV.name, level, MAX_SECONDS)
+        return _reject_late(candidate, DEV.name, level, MAX_SECONDS)
 
 
 def verify_on(
@@ -105,19 +105,19 @@ def verify_on(
     """
     check_threshold(threshold)
     check_seconds(max_seconds)
-    candidate = the_candidate(candidate)
+    candidate = freeze_candidate(candidate)
     try:
-        return _on_states(candidate, made, the_rule(rule), level, threshold, monotonic() + max_seconds)
+        return _verify_states(candidate, made, find_rule(rule), level, threshold, monotonic() + max_seconds)
     except TimeoutError:
-        return _late(candidate, rule, level, max_seconds)
+        return _reject_late(candidate, rule, level, max_seconds)
 
 
-def _late(candidate: Candidate, rule: str, level: Level, max_seconds: float) -> Verdict:
+def _reject_late(candidate: Candidate, rule: str, level: Level, max_seconds: float) -> Verdict:
     reason = Reason(Code.TIMEOUT, f"verification took more than {max_seconds} seconds")
-    return rejected([reason], rule, level, candidate)
+    return reject_candidate([reason], rule, level, candidate)
 
 
-def _on_states(
+def _verify_states(
     candidate: Candidate, made: Suites, rule: Rule, level: Level, threshold: float, deadline: float
 ) -> Verdict:
     """Return the verdict on states, or raise `TimeoutError` if they are not all run by the deadline."""
@@ -125,7 +125,7 @@ def _on_states(
     trial = Trial(candidate)
     trips: dict[str, list[Trip]] = {"dev": [], "iid": [], "ood": []}
     broken: tuple[str, State] | None = None
-    wanted = edits_back(candidate)  # a failing state on which the mutation goes through tells more
+    wanted = has_recovery_edits(candidate)  # a failing state on which the mutation goes through tells more
     for name, states in made.splits():
         for state in states:
             if monotonic() > deadline:
@@ -136,11 +136,11 @@ def _on_states(
                 broken, wanted = (name, state), wanted and bool(trip.forward_failure)
     counts = {name: (sum(trip.passed for trip in done), len(done)) for name, done in trips.items()}
     decision = rule.decide(counts, threshold)
-    example = None if broken is None else counterexample(candidate, broken[1], broken[0], deadline)
+    example = None if broken is None else make_counterexample(candidate, broken[1], broken[0], deadline)
     reasons: list[Reason] = []
     if not decision.admitted:
         if example is not None:
-            reasons += trip_reasons(example.trip)
+            reasons += list_trip_reasons(example.trip)
         reasons += [Reason(Code.BOUND_TOO_LOW, text) for text in decision.shortfalls]
     return Verdict(
         admitted=decision.admitted,
@@ -156,7 +156,7 @@ def _on_states(
     )
 
 
-def refusals(candidate: Candidate, level: Level, locked: str | None) -> list[Reason]:
+def list_refusals(candidate: Candidate, level: Level, locked: str | None) -> list[Reason]:
     """Return what speaks against a candidate before anything runs."""
     found = [Reason(Code.OUT_OF_LANGUAGE, str(out)) for out in gate(candidate, level)]
     if locked is not None and candidate.mutation_digest() != locked:
@@ -165,53 +165,55 @@ def refusals(candidate: Candidate, level: Level, locked: str | None) -> list[Rea
     return found
 
 
-def rejected(reasons: Iterable[Reason], rule: str, level: Level, candidate: Candidate | None = None) -> Verdict:
+def reject_candidate(
+    reasons: Iterable[Reason], rule: str, level: Level, candidate: Candidate | None = None
+) -> Verdict:
     """Return the verdict of a candidate that was turned away before it ran."""
     said = Verdict(False, Grade.DECLARED, rule, level.value, tuple(reasons))
     if candidate is None:
         return said
     about = replace(said, mutation_digest=candidate.mutation_digest(), candidate_digest=candidate.digest())
-    return issue(about, candidate)
+    return register_verdict(about, candidate)
 
 
-def counterexample(candidate: Candidate, state: State, split: str, deadline: float) -> Counterexample:
+def make_counterexample(candidate: Candidate, state: State, split: str, deadline: float) -> Counterexample:
     """Return the failing state made as small as it gets by the deadline, and how the candidate fails on it.
 
     Where a recovery edits back, on a state on which the mutation goes through, it still does on the smaller one.
     """
     trial = Trial(candidate)
-    through = edits_back(candidate) and not trial.run(state).forward_failure
+    through = has_recovery_edits(candidate) and not trial.run(state).forward_failure
 
     def fails(less: State) -> bool:
         trip = trial.run(less)
         return not trip.passed and not (through and trip.forward_failure)
 
     small = _make_small(state, candidate, fails, deadline)
-    if _moves_elements(candidate):
-        told = next((told for told in map(_tell, (small, state)) if fails(told)), None)
+    if _has_moves(candidate):
+        told = next((told for told in map(_reread_state, (small, state)) if fails(told)), None)
         if told is not None:
-            small = _tell(_make_small(told, candidate, lambda less: fails(_tell(less)), deadline))
+            small = _reread_state(_make_small(told, candidate, lambda less: fails(_reread_state(less)), deadline))
     return Counterexample(small, trial.run(small), split, minimal=monotonic() <= deadline, through=through)
 
 
 def _make_small(state: State, candidate: Candidate, fails: Fails, deadline: float) -> State:
-    small = smallest(state, fails, deadline=deadline)
-    while (less := shrunk(small, candidate, fails, deadline=deadline)) is not small:
-        small = smallest(less, fails, deadline=deadline)
+    small = shrink_state(state, fails, deadline=deadline)
+    while (less := shrink_texts(small, candidate, fails, deadline=deadline)) is not small:
+        small = shrink_state(less, fails, deadline=deadline)
     return small
 
 
-def _moves_elements(candidate: Candidate) -> bool:
-    """Whether a mutation moves elements of a chain: then their places count, not only their order."""
+def _has_moves(candidate: Candidate) -> bool:
+    """Tell whether a mutation moves elements of a chain, so that places count beside order."""
     return any(op.spot is not None and op.kind.level is Level.L2 for op in candidate.mutation)
 
 
-def _tell(state: State) -> State:
-    """Return a state as whoever is shown its JSON reads it: in the same order, at places of its own."""
+def _reread_state(state: State) -> State:
+    """Return a state as its JSON reads: in the same order, with places made from that."""
     return State.read(state.write(), "a counterexample")
 
 
-def trip_reasons(trip: Trip) -> list[Reason]:
+def list_trip_reasons(trip: Trip) -> list[Reason]:
     """Return what a failed trip says against the candidate."""
     reasons = [Reason(Code.RECOVERY_FAULT, trip.failure)] if trip.failure else []
     reasons += [Reason(Code.RECOVERY_EQUIVALENCE_FAILED, str(residual)) for residual in trip.residuals]

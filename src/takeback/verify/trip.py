@@ -1,19 +1,22 @@
-"""One round trip: capture, forward, recover, compare, audit the contract.
+"""One round trip: capture, forward, recover, compare, audit the contract; and the verifier's check of itself.
 
 A trip passes if the recovered state equals the state before and the contract covers every effect. On every
 surface, meaning the same inside the contract and being equal in canonical form outside it are one relation
-(`Surface.equivalent`), so one diff answers both; a residual says on which side of the contract it lies.
+(`Surface.equivalent`), so one diff answers both; a residual says on which side of the contract it lies. Every
+verification first runs planted bad recoveries, which must be caught, and a good one, which must pass;
+otherwise no verdict of the run can be trusted, and it is aborted.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
-from takeback.errors import FaultKind, OperationFailed, RecoveryFailed
-from takeback.language import Candidate
-from takeback.runtime import SurfaceValues, advance, capture, forward, retreat
+from takeback.errors import FaultKind, OperationFailed, RecoveryFailed, VerifierBroken
+from takeback.language import Candidate, read_candidate
+from takeback.runtime import SurfaceValues, advance, capture, retreat, run_forward
 from takeback.state import ABSENT, SURFACES, Address, Change, State
 
 
@@ -118,7 +121,7 @@ class Trial:
         try:
             advance(candidate.mutation, parts)
         except OperationFailed:
-            unchanged, receipt = forward(candidate.mutation, state)
+            unchanged, receipt = run_forward(candidate.mutation, state)
             parts, why_not, stopped_at = unchanged.parts.copy(), receipt.reason, receipt.failed_at
             uncovered = tuple(write.address for write in receipt.writes if not covers(write.address))
         else:
@@ -133,7 +136,7 @@ class Trial:
         left = self._diff(before, parts, self._touched)
         if not left and not uncovered and not why_not:
             return PASSED
-        residuals = tuple(_residual(change, candidate) for change in left)
+        residuals = tuple(_make_residual(change, candidate) for change in left)
         return Trip(residuals, tuple(sorted(set(uncovered))), "", why_not, stopped_at=stopped_at)
 
     def _diff(self, before: SurfaceValues, after: SurfaceValues, surfaces: Diffs) -> list[Change]:
@@ -145,7 +148,7 @@ class Trial:
         return found
 
 
-def _residual(change: Change, candidate: Candidate) -> Residual:
+def _make_residual(change: Change, candidate: Candidate) -> Residual:
     surface = SURFACES[change.address.surface]
     there, left = change.before is not ABSENT, change.after is not ABSENT
     return Residual(
@@ -156,3 +159,63 @@ def _residual(change: Change, candidate: Candidate) -> Residual:
         left,
         candidate.contract.covers(change.address),
     )
+
+
+_SET = {"op_type": "set_config", "target": "plant.value", "value": 2}
+_CAPTURE = {"op_type": "capture_config", "target": "plant.value", "witness_key": "w"}
+_RESTORE = {"op_type": "restore_config", "target": "plant.value", "witness_key": "w"}
+_MOVE = [
+    {"op_type": "allocate_socket", "target": "a", "value": "tcp://127.0.0.1:9302"},
+    {"op_type": "allocate_socket", "target": "b", "value": "tcp://127.0.0.1:9301"},
+]
+_HELD = [
+    {"op_type": "capture_socket", "target": "a", "witness_key": "a"},
+    {"op_type": "capture_socket", "target": "b", "witness_key": "b"},
+]
+_BACK = [
+    {"op_type": "release_socket", "target": "b", "witness_key": "b"},
+    {"op_type": "release_socket", "target": "a", "witness_key": "a"},
+]
+
+PLANTS: dict[str, tuple[bool, dict[str, Any]]] = {
+    "do nothing": (False, {"mutation": [_SET], "witness": [_CAPTURE], "recovery": []}),
+    "wrong address": (
+        False,
+        {"mutation": [_SET], "witness": [_CAPTURE], "recovery": [{**_RESTORE, "target": "plant.other"}]},
+    ),
+    "wrong order": (False, {"mutation": _MOVE, "witness": _HELD, "recovery": _BACK[::-1]}),
+    "unconditional delete": (
+        False,
+        {"mutation": [_SET], "recovery": [{"op_type": "delete_config", "target": "plant.value"}]},
+    ),
+    "omitted effect": (
+        False,
+        {"mutation": [_SET], "witness": [_CAPTURE], "recovery": [_RESTORE], "contract": ["prompts"]},
+    ),
+    "good": (
+        True,
+        {"mutation": [_SET, *_MOVE], "witness": [_CAPTURE, *_HELD], "recovery": [*_BACK, _RESTORE]},
+    ),
+}
+_STATE = {"config": {"plant": {"value": 1}}, "resources": {"a": {"address": "tcp://127.0.0.1:9301"}}}
+
+
+@cache
+def _build_plants() -> tuple[tuple[str, bool, Candidate], ...]:
+    return tuple((name, good, read_candidate(plain, name)) for name, (good, plain) in PLANTS.items())
+
+
+@cache
+def _build_plant_state() -> State:
+    return State.read(_STATE, "planted state")
+
+
+def self_check(trip: Callable[[Candidate, State], Trip] = round_trip) -> None:
+    """Run the plants through `trip`; raise `VerifierBroken` if one comes out wrong."""
+    state = _build_plant_state()
+    for name, good, candidate in _build_plants():
+        if trip(candidate, state).passed is not good:
+            raise VerifierBroken(
+                f"the planted recovery {name!r} was {'rejected' if good else 'let through'}",
+                hint="no verdict of this run may be used; run the tests of takeback.verify",
+            )

@@ -11,17 +11,15 @@ from starlette.responses import RedirectResponse, Response
 
 from takeback.harness import Adopted, Refused
 from takeback.harness.adapter import FileAdapter
-from takeback.harness.adopting import by_file
-from takeback.harness.results import Discarded
-from takeback.present.choices import Choice, choices, token_of
-from takeback.present.heed import list_unheeded
-from takeback.present.looser import weigh_drift
+from takeback.harness.drift import group_by_file
+from takeback.harness.outcomes import Discarded
+from takeback.present.changes import Choice, digest_choices, list_choices
+from takeback.present.warnings import list_unheeded, weigh_drift
 from takeback.state.slots import Slot
 from takeback.undo import SlotChange
-from takeback.web.asking import asked, told
-from takeback.web.forms import Form, first
-from takeback.web.rendering import page
+from takeback.web.pages import Form, read_first, render_page
 from takeback.web.shelf import Shown
+from takeback.web.views import harness_form, harness_view
 
 STALE: Final = "Nothing was chosen, or the files have changed since this page was shown. Nothing was changed."
 
@@ -39,23 +37,23 @@ class Drifted:
     """Whether nothing changed that the state says."""
 
 
-@asked
-def drift(request: Request, shown: Shown) -> Response:
-    """What was changed, file by file."""
-    return _page(request, shown)
+@harness_view
+def show_drift(request: Request, shown: Shown) -> Response:
+    """Show what was changed, file by file."""
+    return _render_drift(request, shown)
 
 
-def _page(request: Request, shown: Shown, message: str = "", code: int = 200) -> Response:
+def _render_drift(request: Request, shown: Shown, message: str = "", code: int = 200) -> Response:
     status = shown.harness.status()
-    found = _choices(shown, status.drift)
+    found = _list_choices(shown, status.drift)
     numbers = count()
     files = [Drifted(fault.path, broken=str(fault)) for fault in status.broken]
     files += [Drifted(path, [(next(numbers), one) for one in own]) for path, own in found.items()]
     files += [Drifted(path, layout=True) for path in status.layout]
-    token = token_of(chain(*found.values()))
+    token = digest_choices(chain(*found.values()))
     others = (*status.problems, *status.leftovers)
     adopting, discarding = weigh_drift(shown.harness)
-    return page(
+    return render_page(
         request,
         "drift.html",
         code,
@@ -70,53 +68,59 @@ def _page(request: Request, shown: Shown, message: str = "", code: int = 200) ->
     )
 
 
-def _choices(shown: Shown, changes: tuple[SlotChange, ...]) -> dict[str, tuple[Choice, ...]]:
-    """What was changed, by file and in each by hunk; under "" where there are no files."""
+def _list_choices(shown: Shown, changes: tuple[SlotChange, ...]) -> dict[str, tuple[Choice, ...]]:
+    """Return what was changed, by file and by hunk; under "" where there are no files."""
     harness = shown.harness
     adapter, state = harness.adapter, harness.state
-    files = by_file(adapter, state, changes) if isinstance(adapter, FileAdapter) else {"": changes} if changes else {}
-    return {path: choices(own, state) for path, own in files.items()}
+    files = (
+        group_by_file(adapter, state, changes)
+        if isinstance(adapter, FileAdapter)
+        else {"": changes}
+        if changes
+        else {}
+    )
+    return {path: list_choices(own, state) for path, own in files.items()}
 
 
-@told
-def adopt(request: Request, shown: Shown, form: Form) -> Response:
+@harness_form
+def adopt_drift(request: Request, shown: Shown, form: Form) -> Response:
     """Record what was changed, all of it, in one file or some hunks, as an entry."""
-    paths, slots = _chosen(shown, form)
+    paths, slots = _read_chosen(shown, form)
     if slots is None:
-        return _page(request, shown, STALE, 409)
-    note, by = first(form, "note"), request.app.state.session.who
-    return _answered(request, shown, shown.harness.adopt(note, by=by, paths=paths, slots=slots))
+        return _render_drift(request, shown, STALE, 409)
+    note, by = read_first(form, "note"), request.app.state.session.who
+    return _answer_outcome(request, shown, shown.harness.adopt(note, by=by, paths=paths, slots=slots))
 
 
-@told
-def discard(request: Request, shown: Shown, form: Form) -> Response:
+@harness_form
+def discard_drift(request: Request, shown: Shown, form: Form) -> Response:
     """Put back what was changed, all of it, in one file or some hunks."""
-    paths, slots = _chosen(shown, form)
+    paths, slots = _read_chosen(shown, form)
     if slots is None:
-        return _page(request, shown, STALE, 409)
-    return _answered(
+        return _render_drift(request, shown, STALE, 409)
+    return _answer_outcome(
         request,
         shown,
-        shown.harness.discard(paths, first(form, "note"), slots=slots, by=request.app.state.session.who),
+        shown.harness.discard(paths, read_first(form, "note"), slots=slots, by=request.app.state.session.who),
     )
 
 
-def _chosen(shown: Shown, form: Form) -> tuple[list[str], set[Slot] | None]:
-    """The files or slots that a form names; no slots where it was about other hunks than there are now."""
+def _read_chosen(shown: Shown, form: Form) -> tuple[list[str], set[Slot] | None]:
+    """Return the files or slots that a form names; no slots if the hunks are no longer the same."""
     numbers = {int(number) for number in form.get("choice", []) if number.isdecimal()}
     if "hunks" not in form:
         return [path for path in form.get("path", []) if path], set()
-    found = tuple(chain(*_choices(shown, shown.harness.status().drift).values()))
-    if not numbers or max(numbers) >= len(found) or first(form, "token") != token_of(found):
+    found = tuple(chain(*_list_choices(shown, shown.harness.status().drift).values()))
+    if not numbers or max(numbers) >= len(found) or read_first(form, "token") != digest_choices(found):
         return [], None
     return [], {slot for number in numbers for slot in found[number].slots}
 
 
-def _answered(request: Request, shown: Shown, outcome: Adopted | Discarded | Refused | None) -> Response:
+def _answer_outcome(request: Request, shown: Shown, outcome: Adopted | Discarded | Refused | None) -> Response:
     if outcome is None:
-        return _page(request, shown, "There was nothing to do: everything is as the journal says.")
+        return _render_drift(request, shown, "There was nothing to do: everything is as the journal says.")
     if isinstance(outcome, Refused):
-        return _page(request, shown, f"Refused: {outcome.message}", 409)
+        return _render_drift(request, shown, f"Refused: {outcome.message}", 409)
     if isinstance(outcome, Adopted):
         unheeded = [f"But {reason}." for reason in list_unheeded(outcome, shown.harness)]
         shown.tell(outcome.entry.id, ["Done: adopted. It can be taken back like any other entry.", *unheeded])

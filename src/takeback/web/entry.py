@@ -10,27 +10,26 @@ from typing import Any
 from starlette.requests import Request
 from starlette.responses import Response
 
-from takeback.canonical import pretty
+from takeback.canonical import write_pretty
 from takeback.errors import TakebackError
-from takeback.harness.codec import candidate_of, evidence_of, stored_candidate
-from takeback.harness.depends import dependents, kept_by, needs
-from takeback.harness.images import images_of
+from takeback.harness.dependencies import find_dependencies, find_dependents, find_later_writers
+from takeback.harness.entry_log import EntryView, load_entry_writes, rebuild_state_before, view_entry
+from takeback.harness.entry_names import resolve_entry
+from takeback.harness.images import load_images
 from takeback.harness.ledger import CHANGES, TOGGLES
-from takeback.harness.log import EntryView, changes_of, state_before, view
-from takeback.harness.toggle_requests import named_entry
+from takeback.harness.records import load_candidate, load_candidate_json, load_evidence
 from takeback.journal import Record
 from takeback.language import Candidate
-from takeback.present.changes import differences
+from takeback.present.changes import find_differences, find_file_differences
 from takeback.present.diffs import Difference
-from takeback.present.files import file_differences
-from takeback.present.filters import names_in
-from takeback.present.secrets import is_revealing, masked
-from takeback.runtime import capture, forward, recover
+from takeback.present.entries import make_entry_namer
+from takeback.present.secrets import is_revealing, mask_secrets
+from takeback.runtime import capture, recover, run_forward
 from takeback.state import State
-from takeback.web.asking import asked
-from takeback.web.rendering import page
-from takeback.web.rows import action, line_of
+from takeback.web.pages import render_page
+from takeback.web.rows import describe_entry, find_action
 from takeback.web.shelf import Shown
+from takeback.web.views import harness_view
 
 MarkedLines = list[tuple[str, str]]
 """Lines, each with what it is beside another text: `context`, `added` or `removed`."""
@@ -46,57 +45,59 @@ class Related:
     why: str = ""
 
 
-@asked
-def entry(request: Request, shown: Shown) -> Response:
-    """The page of one entry."""
+@harness_view
+def show_entry(request: Request, shown: Shown) -> Response:
+    """Show one entry."""
     harness = shown.harness
     harness.ledger.refresh()
-    record = named_entry(harness.ledger, request.path_params["name"])
-    seen = view(harness, record)
-    evidence = evidence_of(harness.journal, record)
-    candidate = candidate_of(harness.journal, record)
+    record = resolve_entry(harness.ledger, request.path_params["name"])
+    seen = view_entry(harness, record)
+    evidence = load_evidence(harness.journal, record)
+    candidate = load_candidate_json(harness.journal, record)
     change = record.kind in CHANGES and seen.status in {"live", "undone"}
     ledger = harness.ledger
-    return page(
+    return render_page(
         request,
         "entry.html",
         shown=shown,
         entry=seen,
-        what=line_of(seen, names_in(harness)),
+        what=describe_entry(seen, make_entry_namer(harness)),
         said=shown.told.get(seen.id, ()),
-        found=_differences(shown, record),
+        found=_list_differences(shown, record),
         evidence=evidence,
-        candidate={name: _written(part) for name, part in (candidate or {}).items() if part},
-        broken=_drawn(stored_candidate(harness.journal, record), evidence),
-        dependents=_related(shown, dependents(ledger, seen.seq)) if change else [],
-        needs=_related(shown, needs(ledger, seen.seq)) if change else [],
-        kept=_related(shown, [(number, "") for number in kept_by(ledger, seen.seq)]) if change else [],
-        undone=_related(shown, [(number, "took this back") for number in _takers(shown, seen)]),
-        action=action(seen),
+        candidate={name: _format_json(part) for name, part in (candidate or {}).items() if part},
+        broken=_draw_counterexample(load_candidate(harness.journal, record), evidence),
+        dependents=_list_related(shown, find_dependents(ledger, seen.seq)) if change else [],
+        needs=_list_related(shown, find_dependencies(ledger, seen.seq)) if change else [],
+        kept=_list_related(shown, [(number, "") for number in find_later_writers(ledger, seen.seq)])
+        if change
+        else [],
+        undone=_list_related(shown, [(number, "took this back") for number in _find_takers(shown, seen)]),
+        action=find_action(seen),
     )
 
 
-def _differences(shown: Shown, record: Record) -> list[Difference]:
+def _list_differences(shown: Shown, record: Record) -> list[Difference]:
     harness = shown.harness
     if record.kind == "genesis":
         return []
     if record.kind == "discard":
-        return list(file_differences(images_of(harness.journal, record) or ()))
-    return list(differences(changes_of(harness, record), lambda: state_before(harness, record)))
+        return list(find_file_differences(load_images(harness.journal, record) or ()))
+    return list(find_differences(load_entry_writes(harness, record), lambda: rebuild_state_before(harness, record)))
 
 
-def _related(shown: Shown, found: Iterable[tuple[int, str]]) -> list[Related]:
-    harness, named = shown.harness, names_in(shown.harness)
+def _list_related(shown: Shown, found: Iterable[tuple[int, str]]) -> list[Related]:
+    harness, named = shown.harness, make_entry_namer(shown.harness)
     told: list[Related] = []
     for number, why in found:
         record = harness.journal.get(number)
-        what = line_of(view(harness, record), named)
+        what = describe_entry(view_entry(harness, record), named)
         told.append(Related(record.id, number, what, why))
     return told
 
 
-def _takers(shown: Shown, seen: EntryView) -> list[int]:
-    """The last entry that took this one back, if it is taken back."""
+def _find_takers(shown: Shown, seen: EntryView) -> list[int]:
+    """Return the last entry that took this one back, if it is not live."""
     if seen.status != "undone":
         return []
     for record in shown.harness.ledger.entries():
@@ -107,32 +108,30 @@ def _takers(shown: Shown, seen: EntryView) -> list[int]:
     return []
 
 
-def _drawn(candidate: Candidate | None, evidence: Any) -> dict[str, MarkedLines]:
-    """The smallest state that breaks a candidate: before, after the change, after its recovery."""
+def _draw_counterexample(candidate: Candidate | None, evidence: Any) -> dict[str, MarkedLines]:
     example = (evidence or {}).get("counterexample")
     if candidate is None or example is None:
         return {}
-    start = _written(example["state"])
-    told: dict[str, MarkedLines] = {"before": _marked(start, start)}
+    start = _format_json(example["state"])
+    told: dict[str, MarkedLines] = {"before": _mark_lines(start, start)}
     try:
         before = State.read(example["state"])
         witness = capture(candidate.witness, before)
-        after, receipt = forward(candidate.mutation, before)
-        changed = _written(after.write()) if receipt.succeeded else f"the mutation fails: {receipt.reason}"
-        told["after"] = _marked(start, changed)
-        told["after recovery"] = _marked(start, _written(recover(candidate.recovery, after, witness).write()))
+        after, receipt = run_forward(candidate.mutation, before)
+        changed = _format_json(after.write()) if receipt.succeeded else f"the mutation fails: {receipt.reason}"
+        told["after"] = _mark_lines(start, changed)
+        told["after recovery"] = _mark_lines(start, _format_json(recover(candidate.recovery, after, witness).write()))
     except TakebackError as fault:
         told["after recovery"] = [("removed", f"recovery fails: {fault}")]
     return told
 
 
-def _written(value: Any) -> str:
-    """Return a JSON value as lines, without its secrets."""
-    return pretty(value if is_revealing() else masked(value))
+def _format_json(value: Any) -> str:
+    return write_pretty(value if is_revealing() else mask_secrets(value))
 
 
-def _marked(before: str, after: str) -> MarkedLines:
-    """The lines of a text, marked where they are not those of another; what is missing from it is told."""
+def _mark_lines(before: str, after: str) -> MarkedLines:
+    """Return the lines of a text, marked where they differ from another, with what is missing from it."""
     found: MarkedLines = []
     one, two = before.splitlines(), after.splitlines()
     for word, low, high, first, end in SequenceMatcher(None, one, two, autojunk=False).get_opcodes():

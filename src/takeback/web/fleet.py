@@ -16,13 +16,11 @@ from starlette.responses import Response
 
 from takeback.errors import JournalCorruptError, TakebackError
 from takeback.journal.url import BARE
-from takeback.web.rendering import page
-from takeback.web.rows import PAGE, EntryRow, row_of
-from takeback.web.standing import PENDING, Standing, told
-from takeback.web.tally import JournalTally
+from takeback.web.pages import render_page
+from takeback.web.rows import PAGE, PENDING, EntryRow, HarnessRow, JournalTally, build_row, describe_tally
 
 if TYPE_CHECKING:
-    from takeback.journal.fleet import JournalFleet
+    from takeback.journal.postgres import JournalFleet
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +28,7 @@ class FleetRows:
     """The rows of one fleet."""
 
     location: str
-    rows: tuple[Standing, ...]
+    rows: tuple[HarnessRow, ...]
     problem: str = ""
     """Why there are none, if the database could not be asked."""
 
@@ -44,8 +42,8 @@ class WatchedFleet:
         self._tallies: dict[str, JournalTally] = {}
         self._lock = RLock()
 
-    def listed(self, known: list[Standing]) -> FleetRows:
-        """A row for each journal there is now; for one whose directory was given, that directory's row."""
+    def listed(self, known: list[HarnessRow]) -> FleetRows:
+        """Return a row for each present journal; for a known directory, that directory's row."""
         here = {one.identity: one for one in known if one.identity}
         try:
             with self._lock:
@@ -55,28 +53,28 @@ class WatchedFleet:
         return FleetRows(self.fleet.location, rows)
 
     def heads(self) -> list[str]:
-        """The last record of each journal there is now; nothing where the database cannot be asked."""
+        """Return the last record of each present journal; nothing if the database cannot be asked."""
         try:
             with self._lock:
                 return [f"{schema} {self.fleet.head(schema)[1]}" for schema in self.fleet.schemas()]
         except TakebackError:
             return []
 
-    def _row(self, schema: str, here: dict[str, Standing]) -> Standing:
-        name, link = name_of(schema), f"/fleet/{self.number}/{schema}"
+    def _row(self, schema: str, here: dict[str, HarnessRow]) -> HarnessRow:
+        name, link = name_journal(schema), f"/fleet/{self.number}/{schema}"
         try:
-            tally = self.followed(schema)
+            tally = self.follow_journal(schema)
         except TakebackError as fault:
-            return Standing(name, link=link, here=False, problems=(fault.message,))
+            return HarnessRow(name, link=link, here=False, problems=(fault.message,))
         if tally.identity in here:
             return replace(here[tally.identity], name=name)
         problems = (PENDING,) if tally.pending is not None else ()
-        return Standing(name, link=link, here=False, problems=problems, **told(tally))
+        return HarnessRow(name, link=link, here=False, problems=problems, **describe_tally(tally))
 
-    def followed(self, schema: str) -> JournalTally:
-        """A journal as far as it goes now; one that no longer holds what was read of it is an error."""
+    def follow_journal(self, schema: str) -> JournalTally:
+        """Return a journal followed to its end; raise an error if it no longer holds what was read before."""
         with self._lock:
-            self.fleet.demand_layout(schema)
+            self.fleet.require_known_schema(schema)
             tally = self._tallies.setdefault(schema, JournalTally())
             seq, digest = self.fleet.head(schema)
             if seq < tally.last or (seq == tally.last and tally.last and digest != tally.head):
@@ -87,32 +85,32 @@ class WatchedFleet:
             return tally
 
     def rows(self, schema: str, before: int | None) -> tuple[list[EntryRow], int | None]:
-        """Entries of a journal, newest first, and the number to go on from; None at the end."""
+        """Return entries of a journal, newest first, and the number to go on from; None at the end."""
         with self._lock:
-            tally = self.followed(schema)
+            tally = self.follow_journal(schema)
             found = [tally.view(record) for record in self.fleet.entries(schema, before, PAGE + 1)]
         more = found[PAGE - 1].seq if len(found) > PAGE else None
-        return [row_of(entry, lambda _: "") for entry in found[:PAGE]], more
+        return [build_row(entry, lambda _: "") for entry in found[:PAGE]], more
 
 
-def name_of(schema: str) -> str:
-    """What a journal is called: its name in the URL, or that it has none."""
+def name_journal(schema: str) -> str:
+    """Return the name of a journal, from the URL, or that it has none."""
     return schema.removeprefix(f"{BARE}_") if schema != BARE else "(without a name)"
 
 
-def journal(request: Request) -> Response:
-    """The entries of one journal of a fleet, from what its records say."""
-    watched = _watched(request)
+def show_journal(request: Request) -> Response:
+    """Show the entries of one journal of a fleet, from its records."""
+    watched = _find_watched(request)
     schema = request.path_params["schema"]
     if schema not in watched.fleet.schemas():
         raise HTTPException(404)
     given = request.query_params.get("before", "")
     found, more = watched.rows(schema, int(given) if given.isdecimal() else None)
-    values: dict[str, Any] = {"name": name_of(schema), "location": watched.fleet.location, "found": found}
-    return page(request, "journal.html", here=request.url.path, more=more, **values)
+    values: dict[str, Any] = {"name": name_journal(schema), "location": watched.fleet.location, "found": found}
+    return render_page(request, "journal.html", here=request.url.path, more=more, **values)
 
 
-def _watched(request: Request) -> WatchedFleet:
+def _find_watched(request: Request) -> WatchedFleet:
     fleets: tuple[WatchedFleet, ...] = request.app.state.shelf.fleets
     number: int = request.path_params["number"]
     if not 1 <= number <= len(fleets):

@@ -14,15 +14,13 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from takeback.errors import InputError
-from takeback.harness.forgetting import Forgetting
-from takeback.harness.toggle_requests import named_entry
-from takeback.journal.forms import SEARCHED, Forms
-from takeback.journal.search import ValuePlace
-from takeback.state.slots import slot_title
-from takeback.web.asking import asked, told
-from takeback.web.forms import Form, first
-from takeback.web.rendering import page
+from takeback.harness.entry_names import resolve_entry
+from takeback.harness.forget import Forgetting
+from takeback.journal.search import SEARCHED, Forms, ValuePlace
+from takeback.state.slots import describe_slot
+from takeback.web.pages import Form, read_first, render_page
 from takeback.web.shelf import Shown, WantedGone
+from takeback.web.views import harness_form, harness_view
 
 BYTES: Final = 18
 KEPT: Final = 20
@@ -48,7 +46,7 @@ class ForgetView:
     """In which forms a value was not looked for."""
 
 
-@asked
+@harness_view
 def preview_forget(request: Request, shown: Shown) -> Response:
     """Show what forgetting an entry's contents would delete."""
     names = request.query_params.getlist("entry")
@@ -57,12 +55,12 @@ def preview_forget(request: Request, shown: Shown) -> Response:
     return _page(request, shown, WantedGone(tuple(names)))
 
 
-@told
+@harness_form
 def forget(request: Request, shown: Shown, form: Form) -> Response:
     """Show what forgetting a value would delete; carry out a preview that is confirmed."""
-    token = first(form, "token")
+    token = read_first(form, "token")
     if not token:
-        value = first(form, "value")
+        value = read_first(form, "value")
         if not value:
             raise InputError("value", found="nothing", expected="the text that should go")
         return _page(request, shown, WantedGone((), value.encode("utf-8", "surrogateescape")))
@@ -75,9 +73,9 @@ def forget(request: Request, shown: Shown, form: Form) -> Response:
     shown.harness.ledger.refresh()
     if head != shown.harness.ledger.head:
         return _page(request, shown, wanted, STALE, 409)
-    if first(form, "sure") != "yes":
+    if read_first(form, "sure") != "yes":
         return _page(request, shown, wanted, UNSURE, 409)
-    return page(request, "forget.html", shown=shown, told=_do(shown, wanted, dry=False), token="", message="")
+    return render_page(request, "forget.html", shown=shown, told=_do(shown, wanted, dry=False), token="", message="")
 
 
 def _page(request: Request, shown: Shown, wanted: WantedGone, message: str = "", code: int = 200) -> Response:
@@ -86,31 +84,31 @@ def _page(request: Request, shown: Shown, wanted: WantedGone, message: str = "",
     shown.gone[token] = (wanted, shown.harness.ledger.head)
     while len(shown.gone) > KEPT:
         del shown.gone[next(iter(shown.gone))]
-    return page(request, "forget.html", code, shown=shown, told=seen, token=token, message=message)
+    return render_page(request, "forget.html", code, shown=shown, told=seen, token=token, message=message)
 
 
 def _do(shown: Shown, wanted: WantedGone, *, dry: bool) -> ForgetView:
     harness = shown.harness
     harness.ledger.refresh()
     if wanted.value is None:
-        names = [named_entry(harness.ledger, name).id for name in wanted.entries]
-        return _seen(harness.forget(*names, dry=dry))
-    return _seen(harness.forget_value(wanted.value, dry=dry), Forms(wanted.value))
+        names = [resolve_entry(harness.ledger, name).id for name in wanted.entries]
+        return _make_forget_view(harness.forget(*names, dry=dry))
+    return _make_forget_view(harness.forget_value(wanted.value, dry=dry), Forms(wanted.value))
 
 
-def _seen(done: Forgetting, searched: Forms | None = None) -> ForgetView:
+def _make_forget_view(done: Forgetting, searched: Forms | None = None) -> ForgetView:
     return ForgetView(
         done=done.record is not None,
         contents=done.contents,
-        goes=[_named(place) for place in done.places if place.ref is not None],
-        stays=[_named(place) for place in done.stays],
-        kept=[slot_title(slot) for slot in done.kept],
-        live=[slot_title(slot) for slot in done.live],
+        goes=[_describe_value_place(place) for place in done.places if place.ref is not None],
+        stays=[_describe_value_place(place) for place in done.stays],
+        kept=[describe_slot(slot) for slot in done.kept],
+        live=[describe_slot(slot) for slot in done.live],
         lingering=done.lingering,
         limits=[] if searched is None else [f"looked for as {', '.join(SEARCHED)}", *searched.limits],
     )
 
 
-def _named(place: ValuePlace) -> str:
+def _describe_value_place(place: ValuePlace) -> str:
     where = f"entry #{place.number}" if place.number is not None else f"record {place.seq}"
     return f"{place.what} of {where} ({place.kind})"

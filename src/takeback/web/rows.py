@@ -1,23 +1,28 @@
-"""The entries of one harness as rows of a list, read from the journal once and kept, newest first.
+"""The entries of a harness and the harnesses themselves as rows of lists, read from the journal once and kept.
 
-A page of rows reads no more of the journal than it shows; what was read stays, so that scrolling and filtering do not
-read it again. What can change later (whether an entry is live) is asked of the ledger when a row is shown.
+A page of rows reads no more of the journal than it shows; what can change later is asked of the ledger when
+a row is shown. A journal without its contents is followed record by record, its chain checked. A harness's
+row never fails: what cannot be looked at says why, so that one broken journal does not hide the others.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from itertools import islice, takewhile
-from typing import Final
+from typing import TYPE_CHECKING, Final, TypedDict
 
+from takeback.errors import JournalCorruptError, TakebackError
 from takeback.harness import Harness
-from takeback.harness.ledger import TOGGLES
-from takeback.harness.log import EntryView, log, view
-from takeback.journal import ENTRY_KINDS, Record
-from takeback.present.entries import EntryNamer, summary
-from takeback.present.filters import Filter, names_in
-from takeback.present.secrets import is_revealing, revealing
+from takeback.harness.entry_log import EntryView, iter_entries, view_entry, view_record
+from takeback.harness.ledger import CHANGES, TOGGLES, has_admitted_recovery
+from takeback.journal import ENTRY_KINDS, ROOT, Record
+from takeback.present.entries import EntryNamer, Filter, make_entry_namer, summarize_entry
+from takeback.present.secrets import is_revealing, reveal_secrets
+
+if TYPE_CHECKING:
+    from takeback.web.shelf import Shown
+
 
 PAGE: Final = 50
 MOST: Final = 200
@@ -47,7 +52,7 @@ class EntryRow:
     @property
     def action(self) -> str:
         """What can be done about it alone: `undo`, `redo`, or nothing."""
-        return action(self.entry)
+        return find_action(self.entry)
 
     @property
     def unsaid(self) -> tuple[str, ...]:
@@ -60,13 +65,13 @@ class EntryRows:
 
     def __init__(self, harness: Harness) -> None:
         self._harness = harness
-        self._named = names_in(harness)
+        self._named = make_entry_namer(harness)
         self._recent: list[EntryRow] = []
         self._earlier: list[EntryRow] = []
         self._open: Record | None = None
         self._last = harness.ledger.last
         newest = next((record.entry for record in harness.ledger.entries()), 0)
-        self._source = (entry for entry in log(harness) if entry.status != "pending" and entry.seq <= newest)
+        self._source = (entry for entry in iter_entries(harness) if entry.status != "pending" and entry.seq <= newest)
 
     def refresh(self) -> tuple[EntryRow, ...]:
         """Take in what was appended since; returns the rows that are new, oldest first."""
@@ -77,7 +82,7 @@ class EntryRows:
                 self._open = record
             elif record.kind in {"commit", "abort"} and self._open is not None:
                 fate = self._harness.ledger.fate(self._open, record)
-                found.append(self._row(view(self._harness, self._open, fate)))
+                found.append(self._row(view_entry(self._harness, self._open, fate)))
                 self._open = None
             self._last = record.seq
         self._recent += found
@@ -86,7 +91,7 @@ class EntryRows:
     def page(
         self, wanted: Filter = NONE, before: int | None = None, size: int = PAGE
     ) -> tuple[list[EntryRow], int | None]:
-        """EntryRows that pass, from `before` on downwards, and the number to go on from; None at the end."""
+        """Return the rows that pass, from `before` downwards, and the number to go on from; None at the end."""
         self.refresh()
         below = (row for row in self._all() if before is None or row.entry.seq < before)
         passing = (row for row in below if wanted.passes(row.entry, row.what))
@@ -95,29 +100,29 @@ class EntryRows:
         return [self.now(row) for row in found[:size]], more
 
     def now(self, row: EntryRow) -> EntryRow:
-        """A row with what has become of its entry by now."""
+        """Return a row with the present status of its entry."""
         if row.entry.status not in {"live", "undone"}:
             return row
         status = "undone" if row.entry.seq in self._harness.ledger.history.undone else "live"
         return row if status == row.entry.status else replace(row, entry=replace(row.entry, status=status))
 
     def newest(self) -> int:
-        """The number of the newest entry."""
+        """Return the number of the newest entry."""
         return next((row.entry.seq for row in self._all()), 0)
 
     def after(self, number: int) -> tuple[list[EntryRow], list[EntryRow]]:
-        """EntryRows of entries after one, newest first, and rows read before that they changed the standing of."""
+        """Return rows of entries after one, newest first, and older rows whose status they changed."""
         fresh = list(islice(takewhile(lambda row: row.entry.seq > number, self._all()), MOST))
         toggled = {other for row in fresh for other in (*row.entry.off, *row.entry.on) if other <= number}
         others = [row for row in (*self._recent, *self._earlier) if row.entry.seq in toggled]
         return [self.now(row) for row in fresh], [self.now(row) for row in others]
 
     def people(self) -> list[str]:
-        """Who made the entries read so far."""
+        """Return the authors of the entries read so far."""
         return sorted({row.entry.by for row in (*self._recent, *self._earlier)} - {""})
 
     def _all(self) -> Iterator[EntryRow]:
-        """Every row, newest first; reads on in the journal where that is needed."""
+        """Yield every row, newest first; read on in the journal where needed."""
         yield from reversed(self._recent)
         yield from self._earlier
         for entry in self._source:
@@ -125,26 +130,168 @@ class EntryRows:
             yield self._earlier[-1]
 
     def _row(self, entry: EntryView) -> EntryRow:
-        return row_of(entry, self._named)
+        return build_row(entry, self._named)
 
 
-def action(entry: EntryView) -> str:
-    """What can be done about an entry: `undo`, `redo`, or nothing."""
+def find_action(entry: EntryView) -> str:
+    """Return what can be done about an entry: `undo`, `redo`, or nothing."""
     if entry.status == "undone":
         return "redo"
     done = entry.kind in {*TOGGLES, "discard"} and entry.status == "done"
     return "undo" if entry.status == "live" or done else ""
 
 
-def line_of(entry: EntryView, named: EntryNamer) -> str:
-    """What an entry did, without when it takes effect: pages say that beside it."""
-    return summary(replace(entry, effect=()), named)
+def describe_entry(entry: EntryView, named: EntryNamer) -> str:
+    """Return what an entry did, without when it takes effect: pages show that beside it."""
+    return summarize_entry(replace(entry, effect=()), named)
 
 
-def row_of(entry: EntryView, named: EntryNamer) -> EntryRow:
+def build_row(entry: EntryView, named: EntryNamer) -> EntryRow:
     """Return the row of an entry, with its line as it is shown with secrets and without them."""
     lines: list[str] = []
     for clear in (False, True):
-        with revealing(wanted=clear):
-            lines.append(line_of(entry, named))
+        with reveal_secrets(wanted=clear):
+            lines.append(describe_entry(entry, named))
     return EntryRow(replace(entry, mutation=()), *lines)
+
+
+class JournalTally:
+    """How one journal stands, as far as it was followed."""
+
+    def __init__(self) -> None:
+        self.last = 0
+        self.head = ROOT
+        self.identity = ""
+        self.entries = 0
+        self.newest: Record | None = None
+        """The last entry that was settled."""
+        self.pending: Record | None = None
+        """An entry that was announced, and is neither made nor given up."""
+        self._aborted: set[int] = set()
+        self._undone: set[int] = set()
+        self._doubtful: set[int] = set()
+
+    @property
+    def unadmitted(self) -> int:
+        """How many live changes have no admitted recovery: forced, or made outside and adopted."""
+        return len(self._doubtful - self._undone - self._aborted)
+
+    def follow(self, records: Iterable[Record]) -> None:
+        """Take in what was appended; refuses a record that does not follow the one before."""
+        for record in records:
+            if record.seq != self.last + 1 or record.prev != self.head:
+                raise JournalCorruptError(f"record {record.seq} does not follow record {self.last}", seq=record.seq)
+            self.last, self.head = record.seq, record.digest
+            if record.kind in ENTRY_KINDS:
+                self.pending = record
+                self.entries += 1
+            elif record.kind in {"commit", "abort"} and self.pending is not None:
+                self._settle(self.pending, made=record.kind == "commit")
+
+    def _settle(self, entry: Record, *, made: bool) -> None:
+        self.pending, self.newest = None, entry
+        if not made:
+            self._aborted.add(entry.entry)
+        elif entry.kind == "genesis":
+            self.identity = str(entry.payload.get("identity", ""))
+        elif entry.kind in CHANGES and not has_admitted_recovery(entry):
+            self._doubtful.add(entry.entry)
+        elif entry.kind in TOGGLES:
+            self._undone.update(entry.off)
+            self._undone.difference_update(entry.on)
+
+    def view(self, record: Record) -> EntryView:
+        """Return an entry of the journal for people, without the operations in its contents."""
+        return view_record(record, self._status(record))
+
+    def _status(self, record: Record) -> str:
+        if record.entry in self._aborted:
+            return "aborted"
+        if record.seq > self.last or (self.pending is not None and record.seq == self.pending.seq):
+            return "pending"
+        if record.kind not in CHANGES:
+            return "done"
+        return "undone" if record.entry in self._undone else "live"
+
+
+PENDING: Final = (
+    "a change is under way: it is being made just now, or its process died and the next command finishes it"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class LastChange:
+    """The last entry, in a line."""
+
+    what: str
+    at: str
+    by: str
+
+
+@dataclass(frozen=True, slots=True)
+class HarnessRow:
+    """One row of the list of harnesses."""
+
+    name: str
+    where: str = ""
+    link: str = ""
+    """Where more of it is shown; empty if nowhere."""
+    here: bool = True
+    """Whether its directory was given: only then can drift be known, and anything be changed."""
+    identity: str = ""
+    head: str = ""
+    entries: int | None = None
+    drift: int | None = None
+    """How many things were changed behind Takeback's back; None if that is not known."""
+    unadmitted: int | None = None
+    last: LastChange | None = None
+    problems: tuple[str, ...] = ()
+    """What needs attention; empty if all is well."""
+    notes: tuple[str, ...] = ()
+    """What is to be known and needs nothing done."""
+
+
+class JournalColumns(TypedDict):
+    """The columns that come from a journal alone."""
+
+    identity: str
+    head: str
+    entries: int
+    unadmitted: int
+    last: LastChange | None
+
+
+def build_harness_row(shown: Shown) -> HarnessRow:
+    """Return the row of a harness in a directory."""
+    link, where = f"/{shown.number}/", shown.where
+    try:
+        with shown.lock:
+            drift = shown.drifted()
+            status = shown.harness.status()
+            shown.tally.follow(shown.harness.journal.records(shown.tally.last + 1))
+            newest, _ = shown.rows.page(size=1)
+    except TakebackError as fault:
+        return HarnessRow(shown.name, where, link, problems=(fault.message,))
+    problems = (*(str(one) for one in status.broken), *status.problems, *status.leftovers)
+    if status.pending is not None:
+        problems = (PENDING, *problems)
+    columns = describe_tally(shown.tally)
+    if newest:
+        columns["last"] = LastChange(newest[0].what, newest[0].entry.at, newest[0].entry.by)
+    return HarnessRow(shown.name, where, link, drift=drift, problems=problems, notes=status.notes, **columns)
+
+
+def describe_tally(tally: JournalTally) -> JournalColumns:
+    """Return what a journal says about itself, as columns."""
+    return {
+        "identity": tally.identity,
+        "head": tally.head,
+        "entries": tally.entries,
+        "unadmitted": tally.unadmitted,
+        "last": None if tally.newest is None else describe_last_change(tally.view(tally.newest)),
+    }
+
+
+def describe_last_change(entry: EntryView) -> LastChange:
+    """Return the last entry in one line."""
+    return LastChange(describe_entry(entry, lambda _: ""), entry.at, entry.by)

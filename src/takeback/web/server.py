@@ -1,18 +1,97 @@
-"""The server: a loopback port, the page behind the guard, and an end that waits for nobody."""
+"""The server: a loopback port, the routes behind the guard, and an end that waits for nobody."""
 
 from __future__ import annotations
 
 import socket
+from collections.abc import Callable, Collection
+from pathlib import Path
 from typing import Final
 
 import uvicorn
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import RedirectResponse, Response
+from starlette.routing import Mount, Route
+from starlette.staticfiles import StaticFiles
+from starlette.types import ASGIApp
 
-from takeback.errors import InputError
+from takeback.errors import InputError, TakebackError
 from takeback.plugins import ExtraPages
-from takeback.web.app import make_app
-from takeback.web.guard import LINK
-from takeback.web.session import Session
+from takeback.web.drift import adopt_drift, discard_drift, show_drift
+from takeback.web.entry import show_entry
+from takeback.web.fleet import show_journal
+from takeback.web.forget import forget, preview_forget
+from takeback.web.pages import form_endpoint, render_page
+from takeback.web.security import LINK, Guard, Session
 from takeback.web.shelf import HarnessShelf
+from takeback.web.timeline import show_matrix, show_timeline, stream_events, stream_standings
+from takeback.web.undo import preview_redo, preview_undo, redo_entries, undo_entries
+
+STATIC: Final = Path(__file__).parent / "static"
+ROUTES: Final = (
+    Route("/events", stream_standings),
+    Route("/fleet/{number:int}/{schema}", show_journal),
+    Route("/{number:int}/", show_timeline),
+    Route("/{number:int}/events", stream_events),
+    Route("/{number:int}/entry/{name}", show_entry),
+    Route("/{number:int}/undo", preview_undo),
+    Route("/{number:int}/redo", preview_redo),
+    Route("/{number:int}/undo", form_endpoint(undo_entries), methods=["POST"]),
+    Route("/{number:int}/redo", form_endpoint(redo_entries), methods=["POST"]),
+    Route("/{number:int}/forget", preview_forget),
+    Route("/{number:int}/forget", form_endpoint(forget), methods=["POST"]),
+    Route("/{number:int}/matrix", show_matrix),
+    Route("/{number:int}/drift", show_drift),
+    Route("/{number:int}/adopt", form_endpoint(adopt_drift), methods=["POST"]),
+    Route("/{number:int}/discard", form_endpoint(discard_drift), methods=["POST"]),
+)
+
+
+def make_app(
+    shelf: HarnessShelf,
+    session: Session,
+    hosts: Collection[str],
+    *,
+    read_only: bool = False,
+    extra: ExtraPages | None = None,
+    ending: Callable[[], bool] = lambda: False,
+) -> ASGIApp:
+    """Build the page for some harnesses on these hosts (each with its port); `ending` says when to stop."""
+    app = Starlette(
+        routes=[
+            Route("/", show_start),
+            *(extra.routes if extra else ()),
+            *ROUTES,
+            Mount("/static", StaticFiles(directory=STATIC)),
+        ],
+        exception_handlers={TakebackError: _explain_fault, HTTPException: _answer_missing},
+    )
+    app.state.shelf, app.state.session, app.state.read_only = shelf, session, read_only
+    app.state.ending, app.state.extra = ending, extra
+    return Guard(app, session, hosts)
+
+
+def show_start(request: Request) -> Response:
+    """Show the list of harnesses; if there is only one, its timeline."""
+    shelf: HarnessShelf = request.app.state.shelf
+    if shelf.single:
+        return RedirectResponse("/1/", 303)
+    if shelf.empty and request.app.state.extra is not None:
+        return RedirectResponse(request.app.state.extra.path, 303)
+    own, fleets = shelf.standings()
+    return render_page(request, "shelf.html", own=own, fleets=fleets)
+
+
+def _explain_fault(request: Request, fault: Exception) -> Response:
+    return render_page(request, "message.html", 400, title="That did not work", message=str(fault))
+
+
+def _answer_missing(request: Request, fault: Exception) -> Response:
+    code = fault.status_code if isinstance(fault, HTTPException) else 500
+    title = "Not found" if code == 404 else "Refused"  # noqa: PLR2004
+    return render_page(request, "message.html", code, title=title, message=f"{request.url.path} is not here.")
+
 
 LOOPBACK: Final = "127.0.0.1"
 GRACE: Final = 1
@@ -31,7 +110,7 @@ class PageServer:
         extra: ExtraPages | None = None,
         who: str = "",
     ) -> None:
-        self._socket = _listening(port)
+        self._socket = _listen(port)
         self.port: int = self._socket.getsockname()[1]
         session = Session(who)
         self.link = f"http://{LOOPBACK}:{self.port}{LINK}?link={session.link}"
@@ -59,7 +138,7 @@ class PageServer:
         self._server.should_exit = True
 
 
-def _listening(port: int) -> socket.socket:
+def _listen(port: int) -> socket.socket:
     found = socket.socket()
     found.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:

@@ -13,16 +13,14 @@ from typing import TYPE_CHECKING, Final, Self
 
 from takeback.adapters import open_workspace
 from takeback.adapters.manifest import find_root
-from takeback.adapters.open_by_manifest import demand_workspace
+from takeback.adapters.opener import require_workspace
 from takeback.errors import InputError, MissingExtraError, TakebackError
 from takeback.harness import Harness, Refused
 from takeback.web.fleet import FleetRows, WatchedFleet
-from takeback.web.rows import EntryRows
-from takeback.web.standing import Standing, standing
-from takeback.web.tally import JournalTally
+from takeback.web.rows import EntryRows, HarnessRow, JournalTally, build_harness_row
 
 if TYPE_CHECKING:
-    from takeback.journal.fleet import JournalFleet
+    from takeback.journal.postgres import JournalFleet
 
 TOLD: Final = 100
 """So many outcomes are remembered, to be told on the page of the entry they made."""
@@ -73,7 +71,7 @@ class HarnessShelf:
         self,
         harnesses: Iterable[tuple[str, Harness]],
         fleets: Iterable[JournalFleet] = (),
-        shut: Iterable[Standing] = (),
+        shut: Iterable[HarnessRow] = (),
         places: Mapping[str, str] = MappingProxyType({}),
     ) -> None:
         self.all = tuple(
@@ -94,16 +92,16 @@ class HarnessShelf:
         roots = dict.fromkeys(find_root(Path(place)).resolve() for place in given if "://" not in place)
         names = _names(roots)
         opened: list[tuple[str, Harness]] = []
-        shut: list[Standing] = []
+        shut: list[HarnessRow] = []
         try:
             for root in roots:
                 try:
                     opened.append((names[root], open_workspace(root, hold=False)))
                 except TakebackError as fault:
-                    demand_workspace(root)
+                    require_workspace(root)
                     if len(roots) + len(fleets) == 1:
                         raise
-                    shut.append(Standing(names[root], str(root), problems=(fault.message,)))
+                    shut.append(HarnessRow(names[root], str(root), problems=(fault.message,)))
         except BaseException:
             for _, harness in opened:
                 harness.close()
@@ -137,10 +135,10 @@ class HarnessShelf:
                 found.append("" if head is None else head.digest)
         return (*found, *(digest for watched in self.fleets for digest in watched.heads()))
 
-    def standings(self) -> tuple[list[Standing], list[FleetRows]]:
+    def standings(self) -> tuple[list[HarnessRow], list[FleetRows]]:
         """How everything stands: directories, several at a time, and each fleet."""
         with ThreadPoolExecutor(max_workers=4) as pool:
-            own = [*pool.map(standing, self.all), *self.shut]
+            own = [*pool.map(build_harness_row, self.all), *self.shut]
             fleets = list(pool.map(lambda watched: watched.listed(own), self.fleets))
         listed = {row.identity for fleet in fleets for row in fleet.rows if row.here}
         return [one for one in own if not one.identity or one.identity not in listed], fleets
@@ -165,7 +163,7 @@ def _fleet(url: str) -> JournalFleet:
     if not url.startswith(("postgresql://", "postgres://")):
         raise InputError("DIR", found=f"{url.partition('://')[0]}://…", expected="a directory, or postgresql://…")
     try:
-        from takeback.journal.fleet import JournalFleet  # noqa: PLC0415 - needs the extra
+        from takeback.journal.postgres import JournalFleet  # noqa: PLC0415 - needs the extra
     except ImportError as missing:
         raise MissingExtraError(
             "a fleet needs the 'postgres' extra", hint="pip install 'takeback[postgres]'"

@@ -12,26 +12,23 @@ from typing import Literal
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
-from takeback.agents.edits import FileEdit
-from takeback.agents.judging import weigh_edits
+from takeback.agents.guard import weigh_edits
+from takeback.agents.hook_events import FileEdit
 from takeback.errors import InputError
 from takeback.harness import Harness, Refused, Stale, Undone
-from takeback.harness.images import FileImage, Image, KeptImage, Unknown, images_of
-from takeback.harness.results import Discarded, PlanOutcome, UndoOutcome
-from takeback.harness.toggle_requests import named_entry, redo_request, undo_request
+from takeback.harness.entry_names import build_redo_request, build_undo_request, resolve_entry
+from takeback.harness.images import FileImage, Image, KeptImage, Unknown, load_images
+from takeback.harness.outcomes import Discarded, PlanOutcome, UndoOutcome
 from takeback.journal import Record
-from takeback.present.changes import differences
+from takeback.present.changes import find_differences, find_file_differences
 from takeback.present.diffs import Difference
-from takeback.present.files import file_differences
-from takeback.present.filters import names_in
-from takeback.present.gone import describe_gone
-from takeback.present.looser import weigh_plan
-from takeback.present.plans import elsewhere_lines, headline, kept_lines
+from takeback.present.entries import make_entry_namer
+from takeback.present.plans import describe_elsewhere, describe_kept, make_headline
+from takeback.present.warnings import describe_gone, weigh_plan
 from takeback.undo import Blocked, Gone, Plan
-from takeback.web.asking import asked, told
-from takeback.web.forms import Form, first
-from takeback.web.rendering import page
+from takeback.web.pages import Form, read_first, render_page
 from takeback.web.shelf import Shown
+from takeback.web.views import harness_form, harness_view
 
 Verb = Literal["undo", "redo"]
 HEAD = "head:"
@@ -75,39 +72,39 @@ class Told:
     """What it would do with what blocks taken along."""
 
 
-@asked
+@harness_view
 def preview_undo(request: Request, shown: Shown) -> Response:
-    """What taking entries back would do."""
-    return _previewed(request, shown, "undo")
+    """Show what taking entries back would do."""
+    return _show_preview(request, shown, "undo")
 
 
-@asked
+@harness_view
 def preview_redo(request: Request, shown: Shown) -> Response:
-    """What bringing entries back would do."""
-    return _previewed(request, shown, "redo")
+    """Show what bringing entries back would do."""
+    return _show_preview(request, shown, "redo")
 
 
-@told
-def undo(request: Request, shown: Shown, form: Form) -> Response:
+@harness_form
+def undo_entries(request: Request, shown: Shown, form: Form) -> Response:
     """Take entries back, as confirmed."""
-    return _done(request, shown, form, "undo")
+    return _carry_out(request, shown, form, "undo")
 
 
-@told
-def redo(request: Request, shown: Shown, form: Form) -> Response:
+@harness_form
+def redo_entries(request: Request, shown: Shown, form: Form) -> Response:
     """Bring entries back, as confirmed."""
-    return _done(request, shown, form, "redo")
+    return _carry_out(request, shown, form, "redo")
 
 
-def _previewed(request: Request, shown: Shown, verb: Verb) -> Response:
+def _show_preview(request: Request, shown: Shown, verb: Verb) -> Response:
     names = request.query_params.getlist("entry")
     if not names:
         message = "Choose one or several entries on the timeline first."
-        return page(request, "message.html", 400, title="Nothing chosen", message=message, shown=shown)
-    return _page(request, shown, verb, names, cascade=bool(request.query_params.get("cascade")))
+        return render_page(request, "message.html", 400, title="Nothing chosen", message=message, shown=shown)
+    return _render_undo(request, shown, verb, names, cascade=bool(request.query_params.get("cascade")))
 
 
-def _page(
+def _render_undo(
     request: Request,
     shown: Shown,
     verb: Verb,
@@ -117,7 +114,7 @@ def _page(
     stale: bool = False,
     code: int = 200,
 ) -> Response:
-    return page(
+    return render_page(
         request,
         "undo.html",
         code,
@@ -126,34 +123,34 @@ def _page(
         names=names,
         cascade=cascade,
         stale=stale,
-        told=_told(shown, verb, names, cascade=cascade),
+        told=_describe_toggle(shown, verb, names, cascade=cascade),
     )
 
 
-def _told(shown: Shown, verb: Verb, names: Sequence[str], *, cascade: bool) -> Told:
+def _describe_toggle(shown: Shown, verb: Verb, names: Sequence[str], *, cascade: bool) -> Told:
     harness = shown.harness
     harness.ledger.refresh()
-    discarded = _discarded(shown, names) if verb == "undo" else None
+    discarded = _find_discard(shown, names) if verb == "undo" else None
     if discarded is not None:
-        return _put_back(shown, discarded)
-    request = undo_request if verb == "undo" else redo_request
-    return _outcome(shown, harness.plan(lambda ledger: request(ledger, names), cascade=cascade))
+        return _preview_put_back(shown, discarded)
+    request = build_undo_request if verb == "undo" else build_redo_request
+    return _describe_outcome(shown, harness.plan(lambda ledger: request(ledger, names), cascade=cascade))
 
 
-def _outcome(shown: Shown, outcome: PlanOutcome) -> Told:
+def _describe_outcome(shown: Shown, outcome: PlanOutcome) -> Told:
     match outcome:
         case Plan():
-            return _plan(shown, outcome)
+            return _describe_plan(shown, outcome)
         case Blocked():
-            together = _plan(shown, outcome.together) if isinstance(outcome.together, Plan) else None
-            return Told("blocked", blocking=_named(shown, outcome.reasons), together=together)
+            together = _describe_plan(shown, outcome.together) if isinstance(outcome.together, Plan) else None
+            return Told("blocked", blocking=_name_entries(shown, outcome.reasons), together=together)
         case Gone():
             return Told("gone", message="; ".join(describe_gone(outcome)))
         case Refused():
             return Told("refused", message=outcome.message, drift=bool(outcome.drift or outcome.broken))
 
 
-def _plan(shown: Shown, plan: Plan) -> Told:
+def _describe_plan(shown: Shown, plan: Plan) -> Told:
     harness = shown.harness
     with harness.session():
         files, footing = harness.files_of(plan), harness.drift_beside(plan)
@@ -163,75 +160,75 @@ def _plan(shown: Shown, plan: Plan) -> Told:
         token=plan.token if refused is None else "",
         message="" if refused is None else refused.message,
         drift=refused is not None and bool(refused.drift or refused.broken),
-        elsewhere=list(elsewhere_lines(footing.elsewhere, footing.unread)),
-        headline=headline(plan, done=False) or "",
-        off=_named(shown, [(number, "") for number in plan.off]),
-        on=_named(shown, [(number, "") for number in plan.on]),
-        files=None if isinstance(files, Refused) else list(file_differences(files)),
-        slots=list(differences(plan.changes, lambda: plan.before)),
+        elsewhere=list(describe_elsewhere(footing.elsewhere, footing.unread)),
+        headline=make_headline(plan, done=False) or "",
+        off=_name_entries(shown, [(number, "") for number in plan.off]),
+        on=_name_entries(shown, [(number, "") for number in plan.on]),
+        files=None if isinstance(files, Refused) else list(find_file_differences(files)),
+        slots=list(find_differences(plan.changes, lambda: plan.before)),
         layout=plan.layout,
-        kept=list(kept_lines(plan, done=False)),
+        kept=list(describe_kept(plan, done=False)),
         looser=weigh_plan(shown.harness, plan),
-        unadmitted=_named(shown, [(number, "") for number in plan.unadmitted]),
+        unadmitted=_name_entries(shown, [(number, "") for number in plan.unadmitted]),
         effect=harness.effect_of(plan),
     )
 
 
-def _discarded(shown: Shown, names: Sequence[str]) -> Record | None:
-    record = named_entry(shown.harness.ledger, names[0]) if len(names) == 1 else None
+def _find_discard(shown: Shown, names: Sequence[str]) -> Record | None:
+    record = resolve_entry(shown.harness.ledger, names[0]) if len(names) == 1 else None
     return record if record is not None and record.kind == "discard" else None
 
 
-def _put_back(shown: Shown, record: Record) -> Told:
-    """What taking back a discard would do: the files get what was in them."""
-    images = images_of(shown.harness.journal, record) or ()
+def _preview_put_back(shown: Shown, record: Record) -> Told:
+    """Return what taking back a discard would do: the files get their former contents."""
+    images = load_images(shown.harness.journal, record) or ()
     back = [KeptImage(one.path, one.after, None if isinstance(one.before, Unknown) else one.before) for one in images]
     token = HEAD + shown.harness.ledger.head
-    edits = [FileEdit(one.path, _bytes(one.before), _bytes(one.after)) for one in back]
+    edits = [FileEdit(one.path, _read_bytes(one.before), _read_bytes(one.after)) for one in back]
     return Told(
         "plan",
         token,
-        off=_named(shown, [(record.entry, "")]),
-        files=list(file_differences(back)),
+        off=_name_entries(shown, [(record.entry, "")]),
+        files=list(find_file_differences(back)),
         looser=weigh_edits(shown.where, edits) if shown.where else [],
     )
 
 
-def _bytes(image: Image | Unknown | None) -> bytes | None:
+def _read_bytes(image: Image | Unknown | None) -> bytes | None:
     return image.content if isinstance(image, FileImage) else None
 
 
-def _named(shown: Shown, found: Iterable[tuple[int, str]]) -> list[NamedEntry]:
-    named = names_in(shown.harness)
+def _name_entries(shown: Shown, found: Iterable[tuple[int, str]]) -> list[NamedEntry]:
+    named = make_entry_namer(shown.harness)
     return [NamedEntry(shown.harness.journal.get(number).id, number, named(number), why) for number, why in found]
 
 
-def _done(request: Request, shown: Shown, form: Form, verb: Verb) -> Response:
-    names, token, cascade = form.get("entry", []), first(form, "token"), bool(first(form, "cascade"))
+def _carry_out(request: Request, shown: Shown, form: Form, verb: Verb) -> Response:
+    names, token, cascade = form.get("entry", []), read_first(form, "token"), bool(read_first(form, "cascade"))
     if not names or not token:
         raise InputError("form", found="no entries or no token", expected="a confirmed preview")
     harness, who = shown.harness, request.app.state.session.who
     harness.ledger.refresh()
     if token.startswith(HEAD):
-        if token != HEAD + harness.ledger.head or _discarded(shown, names) is None:
-            return _page(request, shown, verb, names, cascade=cascade, stale=True, code=409)
+        if token != HEAD + harness.ledger.head or _find_discard(shown, names) is None:
+            return _render_undo(request, shown, verb, names, cascade=cascade, stale=True, code=409)
         outcome: UndoOutcome = harness.undo(*names, by=who)
     else:
         outcome = (harness.undo if verb == "undo" else harness.redo)(*names, token=token, cascade=cascade, by=who)
     match outcome:
         case Undone():
-            shown.tell(outcome.entry.id, _said(shown.harness, outcome.plan))
+            shown.tell(outcome.entry.id, _list_plan_notes(shown.harness, outcome.plan))
         case Discarded():
             shown.tell(outcome.entry.id, [f"Done: {', '.join(outcome.paths)} is as it was."])
         case Stale() | Blocked() | Gone() | Refused():
             stale = isinstance(outcome, Stale)
-            return _page(request, shown, verb, names, cascade=cascade, stale=stale, code=409)
+            return _render_undo(request, shown, verb, names, cascade=cascade, stale=stale, code=409)
     return RedirectResponse(f"/{shown.number}/entry/{outcome.entry.id}", 303)
 
 
-def _said(harness: Harness, plan: Plan) -> list[str]:
+def _list_plan_notes(harness: Harness, plan: Plan) -> list[str]:
     verbs = [("took back", plan.off), ("brought back", plan.on)]
     done = ", ".join(f"{verb} {', '.join(f'#{number}' for number in found)}" for verb, found in verbs if found)
-    first_line = headline(plan, done=True)
+    first_line = make_headline(plan, done=True)
     looser = [f"looser: {reason}" for reason in weigh_plan(harness, plan)]
-    return [f"Done: {done}.", *([first_line] if first_line else []), *looser, *kept_lines(plan, done=True)]
+    return [f"Done: {done}.", *([first_line] if first_line else []), *looser, *describe_kept(plan, done=True)]

@@ -11,16 +11,25 @@ from tests.support.ninth import Alarms
 from tests.support.running import op
 from typer.testing import CliRunner
 
-from takeback import Applied, Refused, TakebackError, Undone, Why, init_workspace, open_memory, open_workspace
+from takeback import (
+    Applied,
+    RefusalReason,
+    Refused,
+    TakebackError,
+    Undone,
+    init_workspace,
+    open_memory,
+    open_workspace,
+)
 from takeback.adapters.doctor import examine_workspace
 from takeback.cli import app
-from takeback.harness.depends import dependents, needs
+from takeback.harness.dependencies import find_dependencies, find_dependents
+from takeback.harness.entry_log import rebuild_state_before
 from takeback.harness.ledger import MIN_CHECKPOINT
-from takeback.harness.log import state_before
-from takeback.harness.missing import left_out, missing_told
+from takeback.harness.outcomes import describe_left_out, describe_missing_surfaces
 from takeback.language import read_candidate
 from takeback.state import register, unregister
-from takeback.state.slots import slot_title
+from takeback.state.slots import describe_slot
 
 
 def alarm(name, hour, *more):
@@ -70,7 +79,7 @@ def test_entries_about_it_are_refused_by_name_and_all_others_can_be_taken_back(r
             for entry in ("#3", "#4"):
                 refused = ask(entry)
                 assert isinstance(refused, Refused)
-                assert refused.why is Why.UNSTORED
+                assert refused.why is RefusalReason.UNSTORED
                 assert "'alarms' is not installed" in refused.message
         assert isinstance(harness.restore("#2"), Refused)
         for entry in ("#2", "#5"):
@@ -87,9 +96,9 @@ def test_a_later_entry_over_one_that_is_partly_about_it_can_be_taken_back(root):
 
 def test_what_was_and_what_depends_on_what_can_be_asked(root):
     with open_workspace(root) as harness:
-        assert state_before(harness, harness.journal.get(2)).write() == {}
+        assert rebuild_state_before(harness, harness.journal.get(2)).write() == {}
         for number in range(2, 6):
-            assert (dependents(harness.ledger, number), needs(harness.ledger, number)) == ((), ())
+            assert (find_dependents(harness.ledger, number), find_dependencies(harness.ledger, number)) == ((), ())
 
 
 def test_the_doctor_finds_nothing_else_wrong(root):
@@ -122,7 +131,7 @@ def test_a_surface_in_a_checkpoint_alone_is_kept_too(root):
         assert harness.ledger.missing == {"alarms"}
         assert isinstance(harness.undo("#2"), Undone)  # looks at the state at the beginning, which has no alarms
         assert harness.ledger.missing == {"alarms"}
-        assert not harness.ledger.checkpoint_due()
+        assert not harness.ledger.is_checkpoint_due()
     with with_alarms(), open_workspace(root) as harness:
         assert harness.state["alarms"] == {"early": 5, "late": 22}
 
@@ -149,14 +158,15 @@ def test_a_state_that_is_shown_without_it_says_so(root, words):
 
 def test_several_are_named_one_by_one_where_they_are_a_problem_and_together_in_a_sentence():
     assert (
-        left_out({"b", "a"}) == "the surfaces 'a', 'b' are not installed: what the journal says of them is left out"
+        describe_left_out({"b", "a"})
+        == "the surfaces 'a', 'b' are not installed: what the journal says of them is left out"
     )
-    assert [one.split(":")[0] for one in missing_told({"b", "a"})] == [
+    assert [one.split(":")[0] for one in describe_missing_surfaces({"b", "a"})] == [
         "the surface 'a' is not installed",
         "the surface 'b' is not installed",
     ]
 
 
 def test_a_surface_that_is_one_slot_is_called_by_its_name():
-    assert slot_title(("alarms",)) == "alarms"
-    assert slot_title(("alarms", "a", "b")) == 'alarms["a/b"]'
+    assert describe_slot(("alarms",)) == "alarms"
+    assert describe_slot(("alarms", "a", "b")) == 'alarms["a/b"]'

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from takeback.adapters.formats.toml_text import ClientTomlDocument
+from takeback.adapters.formats.toml_document import ClientTomlDocument
 from takeback.errors import CannotSplice
 
 TEXT = b'd = 1979-05-27 # day\nt = 07:32:00\nx = inf\ny = [ nan, 1 ]\nz = { when = 1979-05-27T07:32:00Z }\nk="v"\n'

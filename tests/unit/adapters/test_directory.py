@@ -12,7 +12,7 @@ from takeback.adapters import directory as module
 from takeback.adapters.directory import Directory
 from takeback.errors import HarnessError, UnsafePathError
 from takeback.harness.images import DirectoryImage, FileImage
-from takeback.journal.failpoint import armed
+from takeback.journal.failpoint import arm_failpoints
 
 OURS = ".takeback-tmp-abcabcabcabc-0123456789abcdef"
 THEIRS = ".takeback-tmp-ffffffffffff-0123456789abcdef"
@@ -36,7 +36,7 @@ def die_at(name):
         if reached == name:
             raise DiedError
 
-    return armed(probe)
+    return arm_failpoints(probe)
 
 
 def test_content_and_mode_come_back_exactly(directory):
@@ -104,7 +104,7 @@ def test_a_link_swapped_in_while_a_write_is_under_way_leads_nowhere(directory, t
             (directory.root / "d").rename(tmp_path / "moved")
             (directory.root / "d").symlink_to(outside)
 
-    with armed(swap):
+    with arm_failpoints(swap):
         directory.write("d/f", FileImage(b"x"))
     assert os.listdir(outside) == []
     assert (tmp_path / "moved" / "f").read_bytes() == b"x"
@@ -180,7 +180,7 @@ def test_a_file_changed_within_the_grain_of_its_times_is_read_again(directory, m
     with open(directory.root / "f", "r+b") as file:
         file.write(b"two")
     os.utime(directory.root / "f", ns=(status.st_atime_ns, status.st_mtime_ns))
-    monkeypatch.setattr(module, "signature", lambda _: directory._seen["f"].signature)
+    monkeypatch.setattr(module, "make_signature", lambda _: directory._seen["f"].signature)
     assert directory.read("f").content == b"two"
 
 

@@ -8,8 +8,8 @@ from tests.support.changes import candidate, config, file, middleware, prompt, r
 from takeback.adapters import init_workspace, open_memory, open_workspace
 from takeback.adapters.doctor import examine_workspace
 from takeback.errors import InputError
-from takeback.harness import Applied, Discarded, Refused, Undone, Why
-from takeback.harness.log import log
+from takeback.harness import Applied, Discarded, RefusalReason, Refused, Undone
+from takeback.harness.entry_log import iter_entries
 
 CONFIG = "# mine\na = 1_000   # why\nt = { x = 1 }\n"
 
@@ -67,13 +67,13 @@ def test_a_broken_file_is_named_and_everything_else_can_be_looked_at(root, harne
     assert where in str(status.broken[0])
     assert not status.clean
     assert not status.drift
-    assert len(list(log(again))) == 2
+    assert len(list(iter_entries(again))) == 2
     bad = [finding for finding in examine_workspace(root) if not finding.good]
     assert [finding.check for finding in bad] == ["files"]
     assert name in bad[0].detail
     for answer in (again.adopt(), again.apply(candidate(TOUCHING[name]))):
         assert isinstance(answer, Refused)
-        assert answer.why is Why.BROKEN
+        assert answer.why is RefusalReason.BROKEN
         assert name in answer.message
     for answer in (again.apply(candidate(config("c", 1))), again.undo(entry.id)):
         assert isinstance(answer, Refused) == (name == "config.toml")
@@ -95,7 +95,7 @@ def test_a_broken_file_is_put_back_and_what_was_in_it_can_be_had_again(root, har
     assert harness.status().broken
     harness.discard()
     assert harness.status().clean
-    assert harness.ledger.replayed() == harness.state
+    assert harness.ledger.replay_state() == harness.state
 
 
 def test_a_drifted_file_is_put_back_byte_for_byte_with_its_mode(root, harness):
@@ -140,7 +140,7 @@ def test_an_undo_of_a_discard_never_overwrites_what_came_later(root, harness):
     done = harness.discard()
     harness.apply(candidate(prompt("system", "later")))
     refused = harness.undo(done.entry.id)
-    assert (refused.why, "prompts/system.md was changed since" in refused.message) == (Why.REAL, True)
+    assert (refused.why, "prompts/system.md was changed since" in refused.message) == (RefusalReason.REAL, True)
     assert (root / "prompts/system.md").read_text() == "later"
 
 

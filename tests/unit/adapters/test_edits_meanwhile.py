@@ -12,7 +12,7 @@ from tests.support.changes import candidate, config, prompt
 from takeback.adapters import init_workspace, open_workspace
 from takeback.errors import HarnessError
 from takeback.harness import Applied, Refused
-from takeback.journal.failpoint import armed
+from takeback.journal.failpoint import arm_failpoints
 from takeback.state import State
 
 LINES = 40
@@ -62,7 +62,7 @@ def test_an_edit_of_a_file_that_was_replaced_already_is_in_the_file_when_the_cha
                 editor.write(b"# late\n")
                 editor.close()
 
-        with armed(write_late):
+        with arm_failpoints(write_late):
             assert isinstance(harness.apply(candidate(config("a", 2), prompt("p", "y"))), Applied)
     assert (root / "config.toml").read_text().endswith("a = 2\n# late\n")
     assert not [*root.rglob("*edited-meanwhile*")]

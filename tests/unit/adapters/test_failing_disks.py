@@ -140,7 +140,7 @@ def test_a_checkpoint_that_cannot_be_written_does_not_undo_the_answer(tmp_path, 
     def full():
         raise JournalError("no space left")
 
-    monkeypatch.setattr(harness.ledger, "checkpoint_due", lambda: True)
+    monkeypatch.setattr(harness.ledger, "is_checkpoint_due", lambda: True)
     monkeypatch.setattr(harness.ledger, "checkpoint", full)
     assert isinstance(harness.apply(candidate(config("a", 2))), Applied)
 
@@ -152,7 +152,7 @@ def test_a_disk_that_is_still_full_lets_everyone_look(tmp_path, monkeypatch):
     def stuck(*_):
         raise OSError(1, "Operation not permitted")
 
-    monkeypatch.setattr("takeback.adapters.place._bring_back", stuck)
+    monkeypatch.setattr("takeback.adapters.files_adapter._bring_back", stuck)
     with immutable(root / "files/d"):
         with pytest.raises(HarnessError, match="putting things back failed as well"):
             harness.apply(candidate(replaced("log"), file("d/x", "1")))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from takeback.adapters.formats.front_matter import split_front_matter
+from takeback.adapters.formats.front_matter import parse_front_matter
 from takeback.errors import InputError
 
 AGENT = "---\nname: reviewer\ndescription: Reviews diffs.\n# a comment\n---\n\nYou review.\n"
@@ -14,7 +14,7 @@ AGENT = "---\nname: reviewer\ndescription: Reviews diffs.\n# a comment\n---\n\nY
 @pytest.mark.parametrize("mark", ["", "\ufeff"])
 def test_a_text_is_split_whatever_its_line_ending_and_byte_order_mark(newline, mark):
     text = mark + AGENT.replace("\n", newline)
-    found = split_front_matter(text.encode(), "f")
+    found = parse_front_matter(text.encode(), "f")
     assert found.mapping == {"name": "reviewer", "description": "Reviews diffs."}
     assert found.body == f"{newline}You review.{newline}"
     assert text[slice(*found.span)].startswith("name: reviewer")
@@ -26,26 +26,26 @@ def test_a_text_is_split_whatever_its_line_ending_and_byte_order_mark(newline, m
     "text", ["# Title\n", "", "\ufeffwords", "--- not front matter\n---\n", "\n---\na: 1\n---\n"]
 )
 def test_a_text_without_front_matter_is_all_body(text):
-    found = split_front_matter(text, "f")
+    found = parse_front_matter(text, "f")
     assert not found.present
     assert found.body == text.removeprefix("\ufeff")
     assert found.missing("name") == ("name",)
 
 
 def test_empty_front_matter_is_there_and_says_nothing():
-    found = split_front_matter("---\n---\nbody", "f")
+    found = parse_front_matter("---\n---\nbody", "f")
     assert found.present
     assert (dict(found.mapping), found.body) == ({}, "body")
 
 
 def test_a_rule_inside_the_body_or_a_value_does_not_end_the_block():
-    found = split_front_matter("---\nname: a --- b\nnote: |\n  ---\n  x\n---\nbody\n---\nmore\n", "f")
+    found = parse_front_matter("---\nname: a --- b\nnote: |\n  ---\n  x\n---\nbody\n---\nmore\n", "f")
     assert found.text("name") == "a --- b"
     assert found.body == "body\n---\nmore\n"
 
 
 def test_a_value_that_is_no_text_or_blank_counts_as_missing():
-    found = split_front_matter("---\nname: 5\ndescription: ' '\n---\n", "f")
+    found = parse_front_matter("---\nname: 5\ndescription: ' '\n---\n", "f")
     assert found.missing("name", "description") == ("name", "description")
 
 
@@ -61,11 +61,11 @@ def test_a_value_that_is_no_text_or_blank_counts_as_missing():
 )
 def test_malformed_front_matter_is_named_with_line_and_column(text, where):
     with pytest.raises(InputError) as fault:
-        split_front_matter(text, "f")
+        parse_front_matter(text, "f")
     assert fault.value.where == where
 
 
 def test_bytes_that_are_no_text_are_named_with_their_line():
     with pytest.raises(InputError) as fault:
-        split_front_matter(b"---\nname: \xff\n---\n", "f")
+        parse_front_matter(b"---\nname: \xff\n---\n", "f")
     assert fault.value.where == "f, line 2"

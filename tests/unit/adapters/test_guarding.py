@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from takeback.adapters.clients.guarding import loosened
+from takeback.adapters.clients.permissions import find_loosened_permissions
 from takeback.state import State
 
 GUARD = {"type": "command", "command": ".claude/hooks/guard.sh"}
@@ -15,11 +15,11 @@ def _group(*hooks, matcher="Bash"):
 
 
 def _config(before, after):
-    return loosened(State.read({"config": before}), State.read({"config": after}))
+    return find_loosened_permissions(State.read({"config": before}), State.read({"config": after}))
 
 
 def _hooks(before, after):
-    return loosened(State.read({"listeners": before}), State.read({"listeners": after}))
+    return find_loosened_permissions(State.read({"listeners": before}), State.read({"listeners": after}))
 
 
 @pytest.mark.parametrize(
@@ -137,14 +137,14 @@ def test_one_of_two_equal_hooks_is_missed():
 )
 def test_a_script_that_a_hook_runs_is_a_guard(files, word):
     old = {"listeners": {"PreToolUse": [_group(GUARD)]}, "files": {".claude/hooks/guard.sh": {"content": "exit 2\n"}}}
-    (reason,) = loosened(State.read(old), State.read({**old, "files": files}))
+    (reason,) = find_loosened_permissions(State.read(old), State.read({**old, "files": files}))
     assert reason.endswith(word)
     other = {**old, "files": {**old["files"], "notes.md": {"content": "a"}}}
-    assert loosened(State.read(old), State.read(other)) == []
+    assert find_loosened_permissions(State.read(old), State.read(other)) == []
 
 
 def test_a_server_whose_tools_are_no_longer_asked_about_is_said():
     plain, trusted = {"command": "m"}, {"command": "m", "trust": True}
     states = [State.read({"tools": {"mcp:m": record}}) for record in (plain, trusted)]
-    assert loosened(*states) == ['tools["mcp:m"] is trusted without asking: trust is true']
-    assert loosened(states[1], states[0]) == []
+    assert find_loosened_permissions(*states) == ['tools["mcp:m"] is trusted without asking: trust is true']
+    assert find_loosened_permissions(states[1], states[0]) == []

@@ -11,10 +11,10 @@ import pytest
 from tests.support.changes import candidate, config
 
 from takeback.adapters import init_workspace, open_workspace
-from takeback.adapters.workspace.init import make_workspace
+from takeback.adapters.workspace.adapter import make_workspace
 from takeback.errors import HarnessError, InputError, JournalError, TakebackError
 from takeback.harness import Applied, Undone
-from takeback.journal.url import without_password
+from takeback.journal.url import strip_password
 from takeback.state import State
 
 START = {
@@ -80,7 +80,7 @@ def test_a_place_where_no_directory_can_be_is_named(tmp_path, place):
     ],
 )
 def test_only_the_password_is_taken_out_of_a_url(url, bare):
-    assert without_password(url) == bare
+    assert strip_password(url) == bare
 
 
 CHILD = """

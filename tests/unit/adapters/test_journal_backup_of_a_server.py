@@ -13,7 +13,7 @@ from tests.support.changes import candidate, config
 from typer.testing import CliRunner
 
 from takeback.adapters import init_workspace, open_workspace
-from takeback.adapters.journal_files import back_up_journal, plan_return, return_journal
+from takeback.adapters.doctor import back_up_journal, plan_return, return_journal
 from takeback.cli import app
 from takeback.errors import InputError, JournalCorruptError, JournalError, TakebackError
 from takeback.harness import Applied, Undone

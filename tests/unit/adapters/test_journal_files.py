@@ -10,8 +10,7 @@ import pytest
 from tests.support.changes import candidate, config
 
 from takeback.adapters import init_workspace, open_workspace
-from takeback.adapters.doctor import examine_workspace
-from takeback.adapters.journal_files import back_up_journal, mend_journal, plan_return, return_journal
+from takeback.adapters.doctor import back_up_journal, examine_workspace, mend_journal, plan_return, return_journal
 from takeback.errors import HarnessError, InputError, JournalCorruptError, TakebackError
 from takeback.harness import Applied
 from takeback.harness.engine import Engine

@@ -7,7 +7,7 @@ import math
 import pytest
 
 from takeback.adapters.formats.document import MISSING, transform_in_order
-from takeback.adapters.formats.json_text import (
+from takeback.adapters.formats.json_document import (
     CommentedJsonDocument,
     Json5Document,
     JsoncDocument,

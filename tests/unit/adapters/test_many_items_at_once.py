@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from takeback.adapters.formats.document import Document, transform
-from takeback.adapters.formats.json_text import JsonDocument
-from takeback.adapters.formats.toml_text import TomlDocument
+from takeback.adapters.formats.document import Document, transform_document
+from takeback.adapters.formats.json_document import JsonDocument
+from takeback.adapters.formats.toml_document import TomlDocument
 
 TOML = [
     "a = []\n",
@@ -54,6 +54,6 @@ def test_a_list_that_grows_by_many_items_is_read_no_more_often_than_one_that_gro
     for size in (3, 60):
         read, text = 0, b'{"a": ["x"]}' if kind is JsonDocument else b'a = ["x"]\n'
         value = {"a": ["x", *(f"item {at}" for at in range(size))]}
-        assert transform(kind(text, "t"), value).value == value
+        assert transform_document(kind(text, "t"), value).value == value
         reads.append(read)
     assert reads[0] == reads[1]

@@ -13,11 +13,11 @@ from takeback.adapters import MemoryAdapter, init_workspace, open_workspace
 from takeback.adapters.doctor import examine_workspace
 from takeback.adapters.workspace.folder_storage import TextStorage
 from takeback.errors import InputError
-from takeback.harness import Applied, Discarded, Harness, Undone, Why
-from takeback.harness.log import log
+from takeback.harness import Applied, Discarded, Harness, RefusalReason, Undone
+from takeback.harness.entry_log import iter_entries
 from takeback.journal import open_journal
 from takeback.language import read_candidate
-from takeback.state import State, installed, register, unregister
+from takeback.state import State, register, surface, unregister
 
 NIGHT = {
     "mutation": [op("set_alarm", "night", value=7)],
@@ -46,7 +46,7 @@ def test_it_is_applied_written_read_undone_and_found_well(root):
     again = open_workspace(root)
     assert again.state.write() == {"alarms": {"night": 7}}
     assert again.status().clean
-    assert next(view.addresses for view in log(again)) == ('alarms["night"]',)
+    assert next(view.addresses for view in iter_entries(again)) == ('alarms["night"]',)
     assert all(finding.good for finding in examine_workspace(root, deep=True))
     assert isinstance(again.undo(done.entry.id), Undone)
     assert (root / "alarms.json").read_text() == "{}\n"
@@ -118,7 +118,7 @@ def test_an_adapter_that_does_not_store_a_surface_refuses_before_anything_happen
     asked = []
     harness = Harness(Few(), open_journal(":memory:"), start=State(), verifier=asked.append)
     refused = harness.apply(read_candidate(NIGHT), force=True)
-    assert (refused.why, refused.message) == (Why.UNSTORED, "this harness (few) does not store alarms")
+    assert (refused.why, refused.message) == (RefusalReason.UNSTORED, "this harness (few) does not store alarms")
     assert asked == []
     assert harness.ledger.last == 2
 
@@ -131,15 +131,15 @@ def test_surfaces_of_other_packages_are_found_by_their_entry_points(monkeypatch)
         def load():
             return Alarms
 
-    monkeypatch.setattr(installed, "entry_points", lambda group: [Point] if group == "takeback.surfaces" else [])
-    installed.install_surfaces.cache_clear()
+    monkeypatch.setattr(surface, "entry_points", lambda group: [Point] if group == "takeback.surfaces" else [])
+    surface.install_surfaces.cache_clear()
     try:
-        assert installed.install_surfaces() == ("alarms",)
+        assert surface.install_surfaces() == ("alarms",)
         assert read_candidate(NIGHT).mutation[0].kind.surface == "alarms"
-        assert installed.install_surfaces() == ("alarms",)
+        assert surface.install_surfaces() == ("alarms",)
     finally:
         unregister("alarms")
-        installed.install_surfaces.cache_clear()
+        surface.install_surfaces.cache_clear()
 
 
 class Broken:
@@ -173,16 +173,16 @@ def test_a_surface_that_cannot_be_loaded_is_named_each_time_and_the_others_are_n
         name = "another-name-than-the-surface-has"
         load = staticmethod(lambda: Alarms)
 
-    monkeypatch.setattr(installed, "entry_points", lambda group: [Point, Broken(gives)])
-    installed.install_surfaces.cache_clear()
+    monkeypatch.setattr(surface, "entry_points", lambda group: [Point, Broken(gives)])
+    surface.install_surfaces.cache_clear()
     for _ in range(2):
         with pytest.raises(InputError, match=f"the entry point clocks of takeback.surfaces: .*{said}"):
-            installed.install_surfaces()
-    monkeypatch.setattr(installed, "entry_points", lambda group: [Point])
+            surface.install_surfaces()
+    monkeypatch.setattr(surface, "entry_points", lambda group: [Point])
     try:
-        assert installed.install_surfaces() == ("alarms",)
-        installed.install_surfaces.cache_clear()
-        assert installed.install_surfaces() == ()
+        assert surface.install_surfaces() == ("alarms",)
+        surface.install_surfaces.cache_clear()
+        assert surface.install_surfaces() == ()
     finally:
         unregister("alarms")
-        installed.install_surfaces.cache_clear()
+        surface.install_surfaces.cache_clear()

@@ -15,7 +15,7 @@ from takeback.adapters import init_workspace, open_workspace
 from takeback.adapters.trust_record import use_trust_folder
 from takeback.errors import UntrustedError
 from takeback.harness import Adopted, Applied, Undone
-from takeback.journal.failpoint import armed
+from takeback.journal.failpoint import arm_failpoints
 
 NOBODY = 65534
 THEIRS = ".takeback-tmp-ffffffffffff-0123456789abcdef"
@@ -49,7 +49,7 @@ def test_a_nested_workspace_in_mid_write_is_left_alone(root):
             outer.status()
             meddling.clear()
 
-    with armed(meddle):
+    with arm_failpoints(meddle):
         assert isinstance(nested.apply(candidate(config("a", 1), prompt("p", "x"))), Applied)
     assert nested.status().clean
 
@@ -63,7 +63,7 @@ def test_leftovers_of_its_own_are_swept_and_of_others_never(root):
 
     monkey = pytest.MonkeyPatch()
     monkey.setattr("takeback.adapters.directory.Directory.discard", staticmethod(lambda *_: None))
-    with armed(die), pytest.raises(DiedError):
+    with arm_failpoints(die), pytest.raises(DiedError):
         harness.apply(candidate(prompt("system", "x")))
     monkey.undo()
     own = [path for path in root.rglob("*") if "takeback-tmp" in path.name]

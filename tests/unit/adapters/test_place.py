@@ -8,12 +8,12 @@ import time
 
 import pytest
 
-from takeback.adapters import exchange, place
+from takeback.adapters import files_adapter
 from takeback.adapters.directory import Directory
-from takeback.adapters.place import FilePlace
+from takeback.adapters.files_adapter import FilePlace
 from takeback.errors import ChangedMeanwhile, HarnessError
 from takeback.harness.images import DirectoryImage, FileChange, FileImage, LinkImage
-from takeback.journal.failpoint import armed
+from takeback.journal.failpoint import arm_failpoints
 
 OLD, NEW = FileImage(b"old", 0o640), FileImage(b"new", 0o640)
 CHANGES = {
@@ -43,7 +43,7 @@ def root(tmp_path):
 def files(root, request, monkeypatch):
     """The same with names swapped in one step, and where the system cannot do that."""
     if not request.param:
-        monkeypatch.setattr(exchange, "_renameat2", lambda: None)
+        monkeypatch.setattr(files_adapter, "_load_renameat2", lambda: None)
     directory = Directory(root, tag="t" * 12)
     yield FilePlace(directory)
     directory.close()
@@ -95,7 +95,7 @@ def test_an_edit_after_the_look_is_found_and_put_back(files, root, name):
             (root / "other").write_bytes(b"mine")
             os.rename(root / "other", path)
 
-    with armed(meddle), pytest.raises(ChangedMeanwhile):
+    with arm_failpoints(meddle), pytest.raises(ChangedMeanwhile):
         files.put(CHANGES[name])
     assert path.read_bytes() == b"mine"
     assert not [found for found in shape(root) if "takeback-tmp" in found]
@@ -157,7 +157,7 @@ def test_an_edit_right_after_the_replaced_file_was_looked_at_is_noticed(files, r
 
 
 def test_an_editor_that_never_lets_go_is_not_waited_for_long(files, root, monkeypatch):
-    monkeypatch.setattr(place, "PAUSE", 0.0001)
+    monkeypatch.setattr(files_adapter, "PAUSE", 0.0001)
     with (root / "d/f").open("ab"):
         kept = files.put(CHANGES["replace"])
         assert files.unchanged(kept)
@@ -217,6 +217,6 @@ def test_the_swap_is_what_runs_here(root):
     (root / "a").write_text("a")
     (root / "b").write_text("b")
     fd = os.open(root, os.O_RDONLY)
-    assert place.swap(fd, "a", "b")
+    assert files_adapter.swap_names(fd, "a", "b")
     os.close(fd)
     assert (root / "a").read_text() == "b"

@@ -8,9 +8,8 @@ import pytest
 from tests.support.risky_settings import ABSENT, Case, cases, harmless, unknown
 
 from takeback.adapters.clients import risk_tables
-from takeback.adapters.clients.guarding import loosened
-from takeback.adapters.clients.risk import Risk
-from takeback.adapters.clients.risk_tables import TABLES
+from takeback.adapters.clients.permissions import find_loosened_permissions
+from takeback.adapters.clients.risk_tables import TABLES, Risk
 from takeback.state import State
 
 
@@ -27,9 +26,9 @@ def _state(place: str, value: Any, start: str = "") -> State:
 @pytest.mark.parametrize("start", ["", "codex:", "local:"])
 def test_a_setting_of_the_tables_that_becomes_looser_is_said(case: Case, start: str) -> None:
     before, after = _state(case.place, case.before, start), _state(case.place, case.after, start)
-    (reason,) = loosened(before, after)
+    (reason,) = find_loosened_permissions(before, after)
     assert f"{start}{case.place.split('.')[0]}" in reason
-    assert loosened(after, after) == []
+    assert find_loosened_permissions(after, after) == []
 
 
 @pytest.mark.parametrize("case", list(cases()), ids=lambda case: f"{case.client}-{case.place}")
@@ -40,13 +39,13 @@ def test_a_setting_is_judged_by_the_table_of_its_own_client(case: Case, monkeypa
             ((other, case.client), f"{case.client}:", ""),
         ):
             mine = [_state(case.place, value, own) for value in (case.before, case.after)]
-            (reason,) = loosened(*mine, clients)
+            (reason,) = find_loosened_permissions(*mine, clients)
             assert f"{own}{case.place.split('.')[0]}" in reason
             theirs = [_state(case.place, value, strange) for value in (case.before, case.after)]
-            told = loosened(*theirs, clients)
+            told = find_loosened_permissions(*theirs, clients)
             with monkeypatch.context() as only:
                 only.setattr(risk_tables, "TABLES", {other: TABLES[other]})
-                assert told == loosened(*theirs, clients), (clients, strange)
+                assert told == find_loosened_permissions(*theirs, clients), (clients, strange)
 
 
 @pytest.mark.parametrize(
@@ -61,27 +60,27 @@ def test_a_setting_is_judged_by_the_table_of_its_own_client(case: Case, monkeypa
 )
 def test_a_setting_of_one_client_is_nothing_to_another(client: str, other: str, before: Any, after: Any) -> None:
     states = [State.read({"config": one}) for one in (before, after)]
-    assert loosened(*states, (client,))
-    assert loosened(*states, (other,)) == []
+    assert find_loosened_permissions(*states, (client,))
+    assert find_loosened_permissions(*states, (other,)) == []
 
 
 @pytest.mark.parametrize(
     "case", [case for case in cases() if case.risk is not Risk.PROTECTED], ids=lambda case: case.place
 )
 def test_a_setting_of_the_tables_that_becomes_stricter_is_not_said(case: Case) -> None:
-    assert loosened(_state(case.place, case.after), _state(case.place, case.before)) == []
+    assert find_loosened_permissions(_state(case.place, case.after), _state(case.place, case.before)) == []
 
 
 @pytest.mark.parametrize(("place", "value"), list(unknown()))
 def test_a_setting_that_nobody_knows_and_that_looks_executable_is_said(place: str, value: Any) -> None:
-    assert loosened(State(), _state(place, value))
-    assert loosened(_state(place, value), State()) == []
+    assert find_loosened_permissions(State(), _state(place, value))
+    assert find_loosened_permissions(_state(place, value), State()) == []
 
 
 @pytest.mark.parametrize(("place", "value"), list(harmless()))
 def test_a_setting_that_is_known_or_looks_harmless_is_not_said(place: str, value: Any) -> None:
-    assert loosened(State(), _state(place, value)) == []
-    assert loosened(_state(place, value), State()) == []
+    assert find_loosened_permissions(State(), _state(place, value)) == []
+    assert find_loosened_permissions(_state(place, value), State()) == []
 
 
 @pytest.mark.parametrize(
@@ -94,24 +93,26 @@ def test_a_setting_that_is_known_or_looks_harmless_is_not_said(place: str, value
     ],
 )
 def test_a_protection_that_nobody_knows_and_that_goes_is_said(before: Any, after: Any) -> None:
-    assert loosened(State.read({"config": before}), State.read({"config": after}))
+    assert find_loosened_permissions(State.read({"config": before}), State.read({"config": after}))
 
 
 def test_a_guard_that_is_switched_off_in_another_file_is_said() -> None:
     on = {"sandbox": {"enabled": True}}
     off = {**on, "local:sandbox": {"enabled": False}}
-    assert loosened(State.read({"config": on}), State.read({"config": off}))
+    assert find_loosened_permissions(State.read({"config": on}), State.read({"config": off}))
 
 
 def test_a_mode_that_overrides_a_stricter_one_of_another_file_is_said() -> None:
     strict = {"permissions": {"defaultMode": "plan"}}
     over = {**strict, "local:permissions": {"defaultMode": "default"}}
-    assert loosened(State.read({"config": strict}), State.read({"config": over}))
-    assert not loosened(State(), State.read({"config": {"local:permissions": {"defaultMode": "default"}}}))
+    assert find_loosened_permissions(State.read({"config": strict}), State.read({"config": over}))
+    assert not find_loosened_permissions(
+        State(), State.read({"config": {"local:permissions": {"defaultMode": "default"}}})
+    )
 
 
 def test_values_are_not_told_because_some_are_secrets() -> None:
-    (reason,) = loosened(State(), _state("env.TOKEN", "tok-screaming"))
+    (reason,) = find_loosened_permissions(State(), _state("env.TOKEN", "tok-screaming"))
     assert "screaming" not in reason
 
 
@@ -134,7 +135,7 @@ SERVER = {"command": "m", "args": ["-x"], "env": {"A": "1"}}
 )
 def test_a_server_that_runs_or_reaches_something_else_is_said(before: Any, after: Any, told: str) -> None:
     old, new = (State.read({"tools": {"mcp:m": one}} if one else {}) for one in (before, after))
-    (reason,) = loosened(old, new)
+    (reason,) = find_loosened_permissions(old, new)
     assert told in reason
 
 
@@ -151,7 +152,7 @@ def test_a_server_that_runs_or_reaches_something_else_is_said(before: Any, after
 )
 def test_a_server_that_goes_or_offers_less_is_not_said(before: Any, after: Any) -> None:
     old, new = (State.read({"tools": {"mcp:m": one}} if one else {}) for one in (before, after))
-    assert loosened(old, new) == []
+    assert find_loosened_permissions(old, new) == []
 
 
 AGENT = "---\nname: a\ndescription: A\n{}---\nDo it.\n"
@@ -193,7 +194,7 @@ AGENT = "---\nname: a\ndescription: A\n{}---\nDo it.\n"
 def test_a_text_that_gains_tools_hooks_or_commands_is_said(name: str, before: Any, after: str, told: str) -> None:
     old = State.read({"prompts": {name: before}} if before else {})
     new = State.read({"prompts": {name: after}})
-    (reason,) = loosened(old, new)
+    (reason,) = find_loosened_permissions(old, new)
     assert told in reason
     assert name in reason
 
@@ -214,7 +215,7 @@ def test_a_text_that_gains_tools_hooks_or_commands_is_said(name: str, before: An
 )
 def test_a_text_that_loses_tools_or_only_says_something_else_is_not_said(name: str, before: str, after: str) -> None:
     states = [State.read({"prompts": {name: text}}) for text in (before, after)]
-    assert loosened(*states) == []
+    assert find_loosened_permissions(*states) == []
 
 
 INJECTED = "Ship it: !{git push}\n"
@@ -239,16 +240,16 @@ MODE = AGENT.format("permissionMode: bypassPermissions\n")
 def test_a_text_is_judged_by_the_clients_that_read_it(
     name: str, text: str, clients: tuple[str, ...], *, is_said: bool
 ) -> None:
-    assert bool(loosened(State(), State.read({"prompts": {name: text}}), clients)) is is_said
+    assert bool(find_loosened_permissions(State(), State.read({"prompts": {name: text}}), clients)) is is_said
 
 
 def test_files_that_one_client_runs_or_obeys_are_nothing_to_another() -> None:
     plugin = State.read({"files": {".opencode/plugin/x.js": {"content": "a"}}})
     rules = State.read({"files": {".codex/rules/x.rules": {"content": "a"}}})
-    assert loosened(State(), plugin, ("opencode",))
-    assert loosened(State(), plugin, ("codex",)) == []
-    assert loosened(State(), rules, ("claude-code", "codex"))
-    assert loosened(State(), rules, ("claude-code",)) == []
+    assert find_loosened_permissions(State(), plugin, ("opencode",))
+    assert find_loosened_permissions(State(), plugin, ("codex",)) == []
+    assert find_loosened_permissions(State(), rules, ("claude-code", "codex"))
+    assert find_loosened_permissions(State(), rules, ("claude-code",)) == []
 
 
 RUN = {"statusLine": {"type": "command", "command": "bash tools/line.sh"}}
@@ -258,15 +259,20 @@ def test_a_file_that_a_setting_or_a_server_runs_is_said_when_it_changes() -> Non
     for part in ({"config": RUN}, {"tools": {"mcp:m": {"command": "node", "args": ["./tools/line.sh"]}}}):
         old = {**part, "files": {"tools/line.sh": {"content": "a"}, "line.sh": {"content": "a"}}}
         new = {**part, "files": {"tools/line.sh": {"content": "b"}, "line.sh": {"content": "a"}}}
-        (reason,) = loosened(State.read(old), State.read(new))
+        (reason,) = find_loosened_permissions(State.read(old), State.read(new))
         assert reason.endswith("is changed")
     other = {"config": RUN, "files": {"tools/line.sh": {"content": "a"}, "ls": {"content": "b"}}}
-    assert loosened(State.read({**other, "files": {"tools/line.sh": {"content": "a"}}}), State.read(other)) == []
+    assert (
+        find_loosened_permissions(
+            State.read({**other, "files": {"tools/line.sh": {"content": "a"}}}), State.read(other)
+        )
+        == []
+    )
 
 
 def test_a_plugin_file_that_the_client_runs_is_said() -> None:
     new = State.read({"files": {".opencode/plugin/x.js": {"content": "a"}}})
-    assert loosened(State(), new)
+    assert find_loosened_permissions(State(), new)
 
 
 def test_every_table_is_about_a_client_that_has_an_adapter() -> None:

@@ -9,11 +9,11 @@ import pytest
 from tests.support.changes import candidate, config, file, prompt
 
 from takeback.adapters import init_workspace, open_workspace
-from takeback.adapters.place import FilePlace
+from takeback.adapters.files_adapter import FilePlace
 from takeback.errors import HarnessError, JournalError, LostLock
 from takeback.harness import Applied, Undone
-from takeback.journal.failpoint import armed
-from takeback.journal.sqlite_file import beside
+from takeback.journal.failpoint import arm_failpoints
+from takeback.journal.sqlite_files import name_companion
 from takeback.state import State
 
 START = {
@@ -39,7 +39,7 @@ def world(request, tmp_path, monkeypatch):
     monkeypatch.setenv("TAKEBACK_KEYS", str(tmp_path / "keys"))
     if request.param == "sqlite":
         root = init_workspace(tmp_path / "agent", start=State.read(START))
-        return root, lambda _: beside(root / ".takeback/journal.db", ".lock").unlink()
+        return root, lambda _: name_companion(root / ".takeback/journal.db", ".lock").unlink()
     url = request.getfixturevalue("postgres_url")
     name = f"stale{abs(hash(request.node.name)) % 10**12}"
 
@@ -105,7 +105,7 @@ def at_boundary(name, act):
         if reached == name and act.left > 0:
             act()
 
-    with armed(probe):
+    with arm_failpoints(probe):
         yield
 
 
@@ -164,7 +164,7 @@ def test_a_stale_writer_does_not_roll_back_what_the_journal_calls_committed(worl
                 if name == "rollback.step":
                     act()
 
-        with armed(probe), pytest.raises(LostLock):
+        with arm_failpoints(probe), pytest.raises(LostLock):
             harness.apply(candidate(*CHANGE))
     act.check()
 

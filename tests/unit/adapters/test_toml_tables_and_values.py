@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from takeback.adapters.formats.document import patch
-from takeback.adapters.formats.toml_text import ClientTomlDocument, TomlDocument
+from takeback.adapters.formats.document import patch_document
+from takeback.adapters.formats.toml_document import ClientTomlDocument, TomlDocument
 
 
 @pytest.mark.parametrize(
@@ -35,4 +35,4 @@ def test_a_clients_dotted_keys_become_a_date():
     ],
 )
 def test_the_line_ending_stays_also_if_no_line_is_left_in_between(text, before, after, expected):
-    assert patch(TomlDocument(text.encode(), "t"), before, after).data.decode() == expected
+    assert patch_document(TomlDocument(text.encode(), "t"), before, after).data.decode() == expected

@@ -17,7 +17,7 @@ from takeback.harness import Applied
 from takeback.adapters import open_workspace
 from takeback.language import read_program
 from takeback.state import Stage
-from takeback.synthesize import invert
+from takeback.repair import invert
 kind, place, name, count = sys.argv[1:]
 harness = open_memory(journal=place) if kind == "memory" else open_workspace(place, hold=False)
 for n in range(int(count)):
@@ -41,7 +41,7 @@ def work(kind, place, count):
 def check(harness, count):
     assert harness.state.write()["config"] == {name: {f"k{n}": n for n in range(count)} for name in "ab"}
     assert harness.journal.check().whole
-    assert harness.ledger.replayed() == harness.state
+    assert harness.ledger.replay_state() == harness.state
 
 
 def place_of(backend, tmp_path, request):

@@ -13,14 +13,14 @@ from tests.support.changes import candidate, config, file, listener, middleware,
 from takeback.adapters import init_workspace, open_workspace
 from takeback.adapters.doctor import examine_workspace
 from takeback.errors import HarnessError, InputError, JournalCorruptError, JournalError, TakebackError
-from takeback.harness import Applied, Undone, Why
+from takeback.harness import Applied, RefusalReason, Undone
 from takeback.journal import open_journal
-from takeback.journal.failpoint import armed
+from takeback.journal.failpoint import arm_failpoints
 from takeback.state import State
-from takeback.state.parts import FRAME, part_name
-from takeback.state.slots import whole_of
+from takeback.state.parts import FRAME, make_part_name
+from takeback.state.slots import find_containing_slot
 
-MODE = part_name(FRAME)
+MODE = make_part_name(FRAME)
 START = {
     "config": {"agent": {"timeout": 30}},
     "prompts": {"system": "Be careful.\n"},
@@ -81,7 +81,7 @@ def die_at(name, count=1):
         if reached == name and hits == count:
             raise DiedError
 
-    return armed(probe)
+    return arm_failpoints(probe)
 
 
 def test_a_new_workspace_holds_the_state_it_was_given(harness):
@@ -198,7 +198,7 @@ def test_a_change_cut_anywhere_is_finished_by_the_next_to_open(root, name, count
     assert again.recovered.entry is not None
     assert again.status().clean
     assert again.state.write()["config"]["agent"]["timeout"] == 60
-    assert again.ledger.replayed() == again.state
+    assert again.ledger.replay_state() == again.state
     head, before = again.ledger.head, contents(root)
     assert again.recover().entry is None
     assert (again.ledger.head, contents(root)) == (head, before)
@@ -333,7 +333,7 @@ def test_a_disk_that_fails_while_putting_back_leaves_it_to_recovery(root, monkey
         raise OSError(errno.EPERM, "Operation not permitted")
 
     monkeypatch.setattr(os, "fchmod", failing)
-    monkeypatch.setattr("takeback.adapters.place._bring_back", stuck)
+    monkeypatch.setattr("takeback.adapters.files_adapter._bring_back", stuck)
     with pytest.raises(HarnessError, match="takeback recover"):
         first.apply(candidate(*EVERYTHING))
     first.close()
@@ -358,11 +358,11 @@ def test_an_edit_made_while_a_change_is_under_way_is_kept_and_the_change_given_u
             (root / name).write_text(text)
 
     ops = (config("agent.timeout", 60), prompt("system", "new"), tool("grep", "new"), file("notes/todo.md", "new"))
-    with armed(meddle):
+    with arm_failpoints(meddle):
         refused = harness.apply(candidate(*ops))
-    assert refused.why is Why.DRIFT
+    assert refused.why is RefusalReason.DRIFT
     assert (root / name).read_text() == text
-    assert len({whole_of(change.slot) for change in harness.status().drift}) == 1
+    assert len({find_containing_slot(change.slot) for change in harness.status().drift}) == 1
     harness.adopt()
     apply(harness, *ops)
     assert harness.status().clean
@@ -389,7 +389,7 @@ def test_a_port_that_is_taken_refuses_the_change_and_is_reported_at_opening(root
         port = other.getsockname()[1]
         harness = open_workspace(root)
         refused = harness.apply(candidate(socket("metrics", port)))
-        assert (refused.why, str(port) in refused.message) == (Why.REAL, True)
+        assert (refused.why, str(port) in refused.message) == (RefusalReason.REAL, True)
         assert harness.status().clean
         harness.close()
     harness = open_workspace(root)
@@ -420,7 +420,7 @@ def test_a_link_in_the_sandbox_is_never_followed(root, harness, tmp_path):
     (root / "files/link").symlink_to(outside)
     assert any("files/link" in problem for problem in harness.status().problems)
     refused = harness.apply(candidate(file("link/x", "1")))
-    assert (refused.why, "which is not written through" in refused.message) == (Why.UNSAYABLE, True)
+    assert (refused.why, "which is not written through" in refused.message) == (RefusalReason.UNSAYABLE, True)
     assert list(outside.iterdir()) == []
     (root / "files/link").unlink()
     assert harness.status().clean
@@ -503,7 +503,7 @@ def test_a_mistake_in_a_file_is_named_and_changes_nothing(root, harness, name, t
         harness.undo(made)
         assert contents(root) == before
     refused = harness.apply(candidate(TOUCHING[name]))
-    assert refused.why is Why.BROKEN
+    assert refused.why is RefusalReason.BROKEN
     assert [fault.path for fault in refused.broken] == [name]
     assert str(root / name) in refused.message
     assert words in refused.message

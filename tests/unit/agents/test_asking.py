@@ -9,14 +9,14 @@ import pytest
 
 from takeback import check_on_copy, evolve, init_workspace, open_memory, open_workspace, propose_text
 from takeback.adapters.manifest import read_manifest
-from takeback.adapters.trust_gate import record_trust
-from takeback.agents.asking import repair_masked
+from takeback.adapters.trust import record_trust
+from takeback.agents.text_proposal import repair_masked
 from takeback.errors import InputError
-from takeback.evolve import consider
-from takeback.harness import Applied, Refused, Why
+from takeback.evolve import consider_change
+from takeback.harness import Applied, RefusalReason, Refused
+from takeback.repair.models import Reply
+from takeback.repair.prompts import build_reply_schema, describe_language
 from takeback.state import State
-from takeback.synthesize.change_request import language_for, schema_for
-from takeback.synthesize.models import Reply
 
 WISH = "ask before deleting files"
 EDIT = {"op_type": "edit_prompt", "target": "planner", "value": {"old": "Do it.", "new": "Ask, then do it."}}
@@ -98,7 +98,7 @@ def test_a_change_that_was_checked_is_not_made_on_a_harness_that_changed_meanwhi
     done = evolve(harness, propose_text(harness, WISH, Scripted(candidate(EDIT))), check=meddle)
     assert done.check.passed
     assert isinstance(done.result, Refused)
-    assert done.result.why is Why.STATE
+    assert done.result.why is RefusalReason.STATE
     assert "Ask" not in (directory / "prompts/planner.md").read_text()
 
 
@@ -109,12 +109,12 @@ def test_a_check_sees_the_change_and_both_answers_are_in_the_entry(workspace):
     assert isinstance(done.result, Applied)
     [entry, _] = harness.log()
     assert (entry.grade, entry.check["passed"], entry.check["exit"]) == ("proved", True, 0)
-    assert entry.to_json()["check"] == done.check.recorded()
+    assert entry.to_json()["check"] == done.check.to_entry_payload()
 
 
 def test_of_what_a_check_prints_the_end_is_kept_and_nothing_waits_for_a_process_that_got_away(workspace):
     directory, harness = workspace
-    change = consider(harness, propose_text(harness, WISH, Scripted(candidate(EDIT)))).good
+    change = consider_change(harness, propose_text(harness, WISH, Scripted(candidate(EDIT)))).good
     loud = "python3 -c \"print('x' * 300_000); print('the end')\"; exit 4"
     found = check_on_copy(harness, directory, loud)(change)
     assert (found.code, found.output[-9:], len(found.output) <= 2000) == (4, "x\nthe end"[-9:], True)
@@ -125,7 +125,7 @@ def test_of_what_a_check_prints_the_end_is_kept_and_nothing_waits_for_a_process_
 def test_considering_changes_nothing(workspace):
     directory, harness = workspace
     head = harness.ledger.head
-    done = consider(harness, propose_text(harness, WISH, Scripted(candidate(EDIT))))
+    done = consider_change(harness, propose_text(harness, WISH, Scripted(candidate(EDIT))))
     assert done.good is not None
     assert (done.applied, harness.ledger.head) == (False, head)
     assert (directory / "prompts/planner.md").read_text() == STATE["prompts"]["planner"]
@@ -160,9 +160,9 @@ def test_the_model_repairs_where_the_oracle_is_not_wanted(harness):
 
 
 def test_the_language_and_the_schema_have_only_what_the_harness_stores():
-    assert "| middleware |" in language_for({"middleware"})
-    assert "| middleware |" not in language_for({"prompts"})
-    schema = schema_for({"prompts", "tools"})
+    assert "| middleware |" in describe_language({"middleware"})
+    assert "| middleware |" not in describe_language({"prompts"})
+    schema = build_reply_schema({"prompts", "tools"})
     jsonschema.validate({**candidate(EDIT), "contract": ["prompts"]}, schema)
     jsonschema.validate({**candidate(SERVER), "contract": ["tools"]}, schema)
     with pytest.raises(jsonschema.ValidationError):

@@ -10,11 +10,9 @@ import pytest
 from tests.support.client_harnesses import HARNESSES, write_harness
 
 from takeback.adapters.clients.init import init_clients
-from takeback.agents.answers import HookReply, answer_before
-from takeback.agents.declared import home_of
-from takeback.agents.edits import FileEdit
-from takeback.agents.events import CLIENTS, read_event
-from takeback.agents.judging import Answer, rule_one
+from takeback.agents.declared_files import find_home
+from takeback.agents.guard import Answer, HookReply, answer_before, rule_on_edit
+from takeback.agents.hook_events import CLIENTS, FileEdit, read_event
 from takeback.errors import HarnessError
 
 
@@ -273,7 +271,7 @@ def test_an_edit_in_a_file_with_other_line_endings_is_worked_out(tmp_path: Path)
 def test_a_manifest_is_read_however_it_is_written(about: str, tmp_path: Path) -> None:
     (tmp_path / ".takeback").mkdir()
     (tmp_path / ".takeback/manifest.toml").write_text(f"# ours\n\n[workspace]\n{about}\n")
-    home = home_of(str(tmp_path / "CLAUDE.md"))
+    home = find_home(str(tmp_path / "CLAUDE.md"))
     assert home is not None
     assert [client.name for client in home.clients] == ["claude-code"]
 
@@ -283,7 +281,7 @@ def test_a_manifest_that_cannot_be_read_is_an_error(tmp_path: Path) -> None:
     for text in ("", "[workspace", "kinds = 5", '[workspace]\nkinds = ["claude-code"]\nkinds = ["codex"]'):
         (tmp_path / ".takeback/manifest.toml").write_text(text)
         with pytest.raises(HarnessError, match="cannot be read"):
-            home_of(str(tmp_path / "CLAUDE.md"))
+            find_home(str(tmp_path / "CLAUDE.md"))
 
 
 def test_a_setting_is_judged_by_the_client_whose_file_it_is_in_whatever_others_say_under_that_name(
@@ -295,5 +293,5 @@ def test_a_setting_is_judged_by_the_client_whose_file_it_is_in_whatever_others_s
         (tmp_path / place).write_bytes(on)
     init_clients(tmp_path, ("claude-code", "gemini"))
     of_claude, of_gemini = (str(tmp_path / one / "settings.json") for one in (".claude", ".gemini"))
-    assert rule_one(FileEdit(of_claude, on, off)).answer is Answer.ASK
-    assert rule_one(FileEdit(of_gemini, on, off)).answer is Answer.PASS
+    assert rule_on_edit(FileEdit(of_claude, on, off)).answer is Answer.ASK
+    assert rule_on_edit(FileEdit(of_gemini, on, off)).answer is Answer.PASS

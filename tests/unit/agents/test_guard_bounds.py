@@ -12,10 +12,9 @@ from tests.support.client_harnesses import write_harness
 
 from takeback.adapters.clients.claude_code import ClaudeSettings
 from takeback.adapters.clients.init import init_clients
-from takeback.agents.answers import answer_before
-from takeback.agents.document_parts import LARGEST
-from takeback.agents.events import read_event
-from takeback.agents.quick import passes
+from takeback.agents.fast_hook import can_pass_unchecked
+from takeback.agents.guard import LARGEST, answer_before
+from takeback.agents.hook_events import read_event
 
 LOOSE = json.dumps({"permissions": {"allow": ["Bash(*)"]}})
 
@@ -37,7 +36,7 @@ def _raw(root: Path, path: Path, content: str) -> bytes:
 
 def _answer(root: Path, path: Path, content: str) -> tuple[str, str]:
     data = _raw(root, path, content)
-    if passes(data, "claude-code", str(root)):
+    if can_pass_unchecked(data, "claude-code", str(root)):
         return "", ""
     reply = answer_before(read_event(data, "claude-code", str(root)))
     said: dict[str, Any] = json.loads(reply.out)["hookSpecificOutput"] if reply.out else {}

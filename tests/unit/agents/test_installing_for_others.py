@@ -14,12 +14,18 @@ from tests.support.client_harnesses import files_of, write_harness
 from typer.testing import CliRunner
 
 from takeback.adapters.clients.init import init_clients
-from takeback.adapters.open_by_manifest import open_workspace
-from takeback.agents.events import CLIENTS
-from takeback.agents.installing import CODEX_SETTINGS, HOOKS, HOOKS_FILE, group_of
-from takeback.agents.opencode_plugin import plugin_text
-from takeback.agents.own_traces import find_hooks, is_own_hook
-from takeback.agents.plugin import plugin_files
+from takeback.adapters.opener import open_workspace
+from takeback.agents.hook_events import CLIENTS
+from takeback.agents.installation import (
+    CODEX_SETTINGS,
+    HOOKS,
+    HOOKS_FILE,
+    build_hook_group,
+    build_opencode_plugin,
+    build_plugin_files,
+    find_hooks,
+    is_own_hook,
+)
 from takeback.cli import app, install
 from takeback.cli.install import NO_SERVER
 from takeback.errors import InputError
@@ -47,7 +53,7 @@ def write_settings(root: Path, name: str, value: Any) -> Path:
 def hooks_of(program: list[str], *, shared: bool = False) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for hook in HOOKS["claude-code"]:
-        found.setdefault(hook.event, []).append(group_of("claude-code", hook, program, fails_open=shared))
+        found.setdefault(hook.event, []).append(build_hook_group("claude-code", hook, program, fails_open=shared))
     return {"hooks": found}
 
 
@@ -167,7 +173,7 @@ def test_the_plugin_of_opencode_lets_every_edit_pass_where_takeback_is_missing(
     program: list[str], tmp_path: Path
 ) -> None:
     words = [*program, "takeback"] if program[-1] == "-m" else program
-    (tmp_path / "takeback.mjs").write_text(plugin_text(words))
+    (tmp_path / "takeback.mjs").write_text(build_opencode_plugin(words))
     (tmp_path / "try.mjs").write_text(
         f'const {{ Takeback }} = await import("file://{tmp_path}/takeback.mjs")\n'
         'const hooks = await Takeback({ directory: "/there" })\n'
@@ -186,7 +192,7 @@ def test_shared_hooks_pass_on_what_the_guard_says_where_takeback_is_there(tmp_pa
     program = tmp_path / "takeback"
     program.write_text("#!/bin/sh\necho no >&2\nexit 2\n")
     program.chmod(0o755)
-    hook = group_of("claude-code", HOOKS["claude-code"][1], [str(program)], fails_open=True)["hooks"][0]
+    hook = build_hook_group("claude-code", HOOKS["claude-code"][1], [str(program)], fails_open=True)["hooks"][0]
     done = subprocess.run(["/bin/sh", "-c", hook["command"]], capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr) == (2, "no\n")
 
@@ -199,7 +205,7 @@ FORMS: dict[str, tuple[str, Any]] = {
     "local": ("settings.local.json", hooks_of(["takeback"])),
     "of the plugin's folder": (
         "settings.json",
-        {"hooks": json.loads(plugin_files("1")["hooks/claude.json"])["hooks"]},
+        {"hooks": json.loads(build_plugin_files("1")["hooks/claude.json"])["hooks"]},
     ),
     "as a plugin": ("settings.json", {"enabledPlugins": {"takeback@takeback-local": True}}),
 }

@@ -13,9 +13,9 @@ from tests.support.client_harnesses import write_harness
 
 from takeback.adapters import files_adapter, init_workspace, last_look, open_workspace
 from takeback.adapters.clients.init import init_clients
-from takeback.agents import quick, under_way
-from takeback.agents.events import read_event
-from takeback.agents.recording import answer_after
+from takeback.agents import fast_hook, running_tools
+from takeback.agents.hook_events import read_event
+from takeback.agents.recorder import answer_after
 
 LONG_AGO = -(10**15)
 
@@ -100,7 +100,7 @@ def link(root):
 def test_every_change_of_a_harness_file_is_noticed_and_recorded(root, change):
     before = adopted(root)
     RECORDED[change](root)
-    assert not quick.is_settled(event(root), str(root))
+    assert not fast_hook.has_nothing_to_record(event(root), str(root))
     tell(root)
     assert adopted(root) == before + 1
 
@@ -108,7 +108,7 @@ def test_every_change_of_a_harness_file_is_noticed_and_recorded(root, change):
 @pytest.mark.parametrize("change", LOOKED_AT)
 def test_what_a_note_rests_on_is_looked_at_again_when_it_changes(root, change):
     LOOKED_AT[change](root)
-    assert not quick.is_settled(event(root), str(root))
+    assert not fast_hook.has_nothing_to_record(event(root), str(root))
 
 
 def test_nothing_is_read_for_an_event_with_nothing_to_record(root, monkeypatch):
@@ -129,15 +129,15 @@ def test_nothing_is_read_for_an_event_with_nothing_to_record(root, monkeypatch):
 
 @pytest.mark.parametrize("name", ["Stop", "SessionStart", "PostToolUse", "FileChanged"])
 def test_an_event_with_nothing_to_record_takes_its_note_off(root, name):
-    under_way.begin(str(root), "s", "c1", ())
+    running_tools.note_tool_call(str(root), "s", "c1", ())
     given = event(root, name, tool_name="Bash", tool_input={"command": "ls"}, tool_use_id="c1")
-    assert quick.is_settled(given, str(root))
-    assert under_way.concerned(str(root)) == (name == "FileChanged")
+    assert fast_hook.has_nothing_to_record(given, str(root))
+    assert running_tools.is_claimed_by_tool(str(root)) == (name == "FileChanged")
 
 
 def test_a_call_that_may_hold_a_patch_takes_the_long_way(root):
     given = {"tool_name": "Bash", "tool_input": {"command": "apply_patch <<'EOF'\n*** Begin Patch\nEOF"}}
-    assert not quick.is_settled(event(root, "PostToolUse", **given), str(root))
+    assert not fast_hook.has_nothing_to_record(event(root, "PostToolUse", **given), str(root))
 
 
 def test_a_harness_whose_files_were_just_written_is_not_noted(root, monkeypatch):
@@ -151,25 +151,27 @@ def test_a_file_that_cannot_be_read_as_what_it_should_be_is_not_noted(root):
     (root / ".claude/settings.json").write_text("{")
     for _ in range(2):
         assert "settings.json" in tell(root).err
-        assert not quick.is_settled(event(root), str(root))
+        assert not fast_hook.has_nothing_to_record(event(root), str(root))
 
 
 def test_a_workspace_is_noted_and_watched_too(tmp_path, monkeypatch):
     monkeypatch.setattr(files_adapter, "SETTLED", LONG_AGO)
     root = init_workspace(tmp_path / "w")
     tell(root)
-    assert quick.is_settled(event(root), str(root))
+    assert fast_hook.has_nothing_to_record(event(root), str(root))
     (root / "files/a/b").mkdir(parents=True)
-    assert not quick.is_settled(event(root), str(root))
+    assert not fast_hook.has_nothing_to_record(event(root), str(root))
     tell(root)
     tell(root)
-    assert quick.is_settled(event(root), str(root))
+    assert fast_hook.has_nothing_to_record(event(root), str(root))
     (root / "files/a/b/c.txt").write_text("new\n")
-    assert not quick.is_settled(event(root), str(root))
+    assert not fast_hook.has_nothing_to_record(event(root), str(root))
 
 
 def test_hardly_anything_is_imported_for_an_event_with_nothing_to_record(root):
-    script = "import sys; from takeback.cli.hooking import run; code = run('claude-code'); print(code, *sys.modules)"
+    script = (
+        "import sys; from takeback.cli.hook_answer import run; code = run('claude-code'); print(code, *sys.modules)"
+    )
     done = subprocess.run(
         [sys.executable, "-c", script], input=event(root), cwd=root, capture_output=True, check=True
     )

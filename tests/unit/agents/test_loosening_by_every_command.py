@@ -19,18 +19,15 @@ from tests.support.risky_settings import ABSENT, Case
 from typer.testing import CliRunner
 
 from takeback.adapters import open_workspace
-from takeback.adapters.clients.risk import Risk
-from takeback.agents.events import read_event
-from takeback.agents.recording import answer_after
-from takeback.agents.watching import Watched
+from takeback.adapters.clients.risk_tables import Risk
+from takeback.agents.hook_events import read_event
+from takeback.agents.recorder import Watched, answer_after
 from takeback.cli import app, free_text
 from takeback.cli.synthesizers import Opened
-from takeback.synthesize.method import method_of
-from takeback.synthesize.models import Reply
-from takeback.synthesize.spec import parse_spec
-from takeback.web.app import make_app
-from takeback.web.guard import FORM
-from takeback.web.session import Session
+from takeback.repair.models import Reply
+from takeback.repair.synthesizer import make_method, parse_spec
+from takeback.web.security import FORM, Session
+from takeback.web.server import make_app
 from takeback.web.shelf import HarnessShelf
 
 HOST = "127.0.0.1:8765"
@@ -144,9 +141,9 @@ def test_a_change_in_words_says_it(batch: list[Case], root: Path, monkeypatch: p
 
     @contextmanager
     def opened(*_: object) -> Iterator[Opened]:
-        yield Opened(parse_spec("openai:scripted"), model, method_of(parse_spec("portfolio"), None))
+        yield Opened(parse_spec("openai:scripted"), model, make_method(parse_spec("portfolio"), None))
 
-    monkeypatch.setattr(free_text, "opened", opened)
+    monkeypatch.setattr(free_text, "open_synthesizer", opened)
     start = START.get(batch[0].client, "")
     for at in range(0, len(batch), MOST):
         part = batch[at : at + MOST]

@@ -11,25 +11,23 @@ from tests.support.risky_documents import CASES, DOCUMENTS, START, bytes_of, is_
 from tests.support.risky_settings import ABSENT, Case
 
 from takeback.adapters import open_workspace
-from takeback.adapters.clients.risk import Risk
-from takeback.agents.edits import FileEdit
-from takeback.agents.gates.directories import step_between
-from takeback.agents.judging import Answer, rule_one
-from takeback.agents.server.desk import Desk
-from takeback.agents.server.proposals import Sent
-from takeback.cli.outcomes import outcome_json
-from takeback.cli.plans import notes_of
+from takeback.adapters.clients.risk_tables import Risk
+from takeback.agents.guard import Answer, rule_on_edit
+from takeback.agents.hook_events import FileEdit
+from takeback.agents.server.answers import Sent
+from takeback.agents.server.service import ProposalService
+from takeback.agents.step_check import judge_step
+from takeback.cli.outcomes import list_plan_notes, outcome_to_json
 from takeback.harness import Applied, Harness, Preview, Undone
-from takeback.harness.toggle_requests import redo_request, undo_request
+from takeback.harness.entry_names import build_redo_request, build_undo_request
 from takeback.language import read_program
+from takeback.repair import invert_mutation
+from takeback.repair.synthesizer import make_method, parse_spec
 from takeback.state import Stage
-from takeback.synthesize import invert
-from takeback.synthesize.method import method_of
-from takeback.synthesize.spec import parse_spec
 from takeback.undo import Plan
 from takeback.web.rows import EntryRows
 from takeback.web.shelf import Shown
-from takeback.web.undo import _outcome
+from takeback.web.undo import _describe_outcome
 
 pytestmark = pytest.mark.long
 
@@ -52,7 +50,7 @@ def _operation(case: Case, value: Any) -> dict[str, Any]:
 
 
 def _candidate(harness: Harness, case: Case, value: Any) -> Any:
-    return invert(read_program([_operation(case, value)], Stage.FORWARD, "m"), harness.state)
+    return invert_mutation(read_program([_operation(case, value)], Stage.FORWARD, "m"), harness.state)
 
 
 def _set(harness: Harness, case: Case, value: Any) -> None:
@@ -78,16 +76,16 @@ def test_the_guard_asks(client: str, root: Path) -> None:
     path = str(root / DOCUMENTS[client])
     for case in CASES[client]:
         old, new = (bytes_of(client, nested(case.place, value)) for value in (case.before, case.after))
-        ruling = rule_one(FileEdit(path, old, new))
+        ruling = rule_on_edit(FileEdit(path, old, new))
         assert ruling.answer is Answer.ASK, (case, ruling)
         assert is_told(case, [ruling.reason]), (case, ruling)
         if case.risk is not Risk.PROTECTED:
-            assert rule_one(FileEdit(path, new, old)).answer is Answer.PASS, case
+            assert rule_on_edit(FileEdit(path, new, old)).answer is Answer.PASS, case
 
 
 def test_the_server_asks_a_person(client: str, root: Path) -> None:
     with open_workspace(root) as harness:
-        desk = Desk(harness, str(root), method_of(parse_spec("portfolio"), None))
+        desk = ProposalService(harness, str(root), make_method(parse_spec("portfolio"), None))
         for case, value in _each(harness, client):
             proposed = desk.propose(Sent(mutation=[_operation(case, value)]), "agent")
             assert is_told(case, proposed.person), (case, proposed)
@@ -100,20 +98,24 @@ def test_the_command_line_says_it_before_and_after(client: str, root: Path) -> N
         for case, value in _each(harness, client):
             preview = harness.preview(_candidate(harness, case, value))
             assert isinstance(preview, Preview), (case, preview)
-            assert is_told(case, outcome_json(preview, harness)["looser"]), case
+            assert is_told(case, outcome_to_json(preview, harness)["looser"]), case
         case = CASES[client][0]
         if case.before is not ABSENT:
             _set(harness, case, case.before)
         done = harness.apply(_candidate(harness, case, case.after))
         assert isinstance(done, Applied)
-        assert is_told(case, outcome_json(done, harness)["looser"])
+        assert is_told(case, outcome_to_json(done, harness)["looser"])
 
 
 Seen = Callable[[Harness, Path, Plan], list[str]]
 SEEN: dict[str, Seen] = {
-    "json": lambda harness, _, plan: outcome_json(plan, harness)["looser"],
-    "words": lambda harness, _, plan: [text for text, _ in notes_of(plan, harness) if text.startswith("looser: ")],
-    "page": lambda harness, root, plan: _outcome(Shown(1, "p", harness, EntryRows(harness), str(root)), plan).looser,
+    "json": lambda harness, _, plan: outcome_to_json(plan, harness)["looser"],
+    "words": lambda harness, _, plan: [
+        text for text, _ in list_plan_notes(plan, harness) if text.startswith("looser: ")
+    ],
+    "page": lambda harness, root, plan: (
+        _describe_outcome(Shown(1, "p", harness, EntryRows(harness), str(root)), plan).looser
+    ),
 }
 
 
@@ -124,12 +126,12 @@ def test_an_undo_or_a_redo_that_loosens_says_so_beforehand(client: str, root: Pa
                 _set(harness, case, case.after)
             entry = harness.apply(_candidate(harness, case, case.before))
             assert isinstance(entry, Applied), case
-            plan = harness.plan(lambda ledger, name=entry.entry.id: undo_request(ledger, (name,)))
+            plan = harness.plan(lambda ledger, name=entry.entry.id: build_undo_request(ledger, (name,)))
             assert isinstance(plan, Plan), (case, plan)
             for way, seen in SEEN.items():
                 assert is_told(case, seen(harness, root, plan)), (case, way)
             assert isinstance(harness.undo(entry.entry.id), Undone)
-            back = harness.plan(lambda ledger, name=entry.entry.id: redo_request(ledger, (name,)))
+            back = harness.plan(lambda ledger, name=entry.entry.id: build_redo_request(ledger, (name,)))
             assert isinstance(back, Plan), (case, back)
             for way, seen in SEEN.items():
                 assert case.risk is Risk.PROTECTED or seen(harness, root, back) == [], (case, way)
@@ -142,5 +144,5 @@ def test_the_gate_says_it(client: str, tmp_path: Path) -> None:
     for case in CASES[client]:
         for place, value in ((before, case.before), (after, case.after)):
             (place / DOCUMENTS[client]).write_bytes(bytes_of(client, nested(case.place, value)))
-        step = step_between(before, after)
+        step = judge_step(before, after)
         assert is_told(case, list(step.looser)), (case, step.reasons)

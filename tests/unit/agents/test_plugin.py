@@ -13,9 +13,8 @@ from tests.support.plugin_folder import FOLDER, written
 
 import takeback
 from takeback.adapters.clients.init import init_clients
-from takeback.adapters.open_by_manifest import open_workspace
-from takeback.agents.installing import SKILL, Placing, additions
-from takeback.agents.plugin import plugin_files
+from takeback.adapters.opener import open_workspace
+from takeback.agents.installation import SKILL, Placing, build_plugin_files, list_additions
 
 PLACES = {
     "claude-code": ("hooks/claude.json", ".mcp.json"),
@@ -25,7 +24,7 @@ PLACES = {
 
 
 def test_the_folder_in_the_repository_is_the_one_the_package_makes() -> None:
-    assert written(FOLDER) == plugin_files(takeback.__version__), "run 'make plugin'"
+    assert written(FOLDER) == build_plugin_files(takeback.__version__), "run 'make plugin'"
 
 
 def added(client: str, root: Path) -> list[dict[str, Any]]:
@@ -33,7 +32,7 @@ def added(client: str, root: Path) -> list[dict[str, Any]]:
     write_harness(root, client)
     init_clients(root, (client,))
     with closing(open_workspace(root, hold=False)) as harness:
-        return additions(client, [client], harness.state, ["takeback"], Placing(shared=True))
+        return list_additions(client, [client], harness.state, ["takeback"], Placing(shared=True))
 
 
 @pytest.mark.parametrize("client", PLACES)

@@ -13,8 +13,8 @@ from tests.support.client_harnesses import write_harness
 
 from takeback.adapters.clients import CLIENTS
 from takeback.adapters.clients.init import init_clients
-from takeback.agents import quick
-from takeback.agents.declared import home_of
+from takeback.agents import fast_hook
+from takeback.agents.declared_files import find_home
 
 
 def call(path: Path, tool: str = "Edit") -> bytes:
@@ -35,25 +35,25 @@ def test_no_file_that_a_client_declares_passes_at_once(client: str, user: bool, 
     places += [f"{folder}{name}" for name in declared.instructions for folder in ("", "src/deep/")]
     assert places
     for place in [*places, ".takeback/journal.db", "docs/brought-in.md"]:
-        assert not quick.passes(call(tmp_path / place), client, str(tmp_path)), place
-        home = home_of(str(tmp_path / place))
+        assert not fast_hook.can_pass_unchecked(call(tmp_path / place), client, str(tmp_path)), place
+        home = find_home(str(tmp_path / place))
         assert home is not None
 
 
 def test_other_files_pass_at_once_in_a_harness_and_outside_of_any(tmp_path: Path) -> None:
     write_harness(tmp_path, "claude-code")
     (tmp_path / "elsewhere").mkdir()
-    assert quick.passes(call(tmp_path / "elsewhere/CLAUDE.md"), "claude-code", "/")
+    assert fast_hook.can_pass_unchecked(call(tmp_path / "elsewhere/CLAUDE.md"), "claude-code", "/")
     init_clients(tmp_path, ("claude-code",))
     for place in ("main.py", "src/deep/main.rs", "Makefile.am"):
-        assert quick.passes(call(tmp_path / place), "claude-code", "/"), place
+        assert fast_hook.can_pass_unchecked(call(tmp_path / place), "claude-code", "/"), place
     (tmp_path / "link.py").symlink_to(".claude/settings.json")
-    assert not quick.passes(call(tmp_path / "link.py"), "claude-code", "/")
+    assert not fast_hook.can_pass_unchecked(call(tmp_path / "link.py"), "claude-code", "/")
 
 
 @pytest.mark.parametrize("raw", [b"", b"{", b"[]", b"{}", b'{"hook_event_name": "PreToolUse"}'])
 def test_what_cannot_be_understood_does_not_pass(raw: bytes) -> None:
-    assert not quick.passes(raw, "claude-code", "/")
+    assert not fast_hook.can_pass_unchecked(raw, "claude-code", "/")
 
 
 PROBE = """
@@ -88,10 +88,9 @@ def test_next_to_nothing_is_imported_for_it(tmp_path: Path) -> None:
         "takeback.adapters.roots",
         "takeback.adapters.trust_record",
         "takeback.agents",
-        "takeback.agents.quick",
-        "takeback.agents.under_way",
+        "takeback.agents.fast_hook",
+        "takeback.agents.running_tools",
         "takeback.cli",
-        "takeback.cli.hooking",
-        "takeback.cli.trust_place",
+        "takeback.cli.hook_answer",
     }
     assert not {"typing", "dataclasses", "pathlib", "tomllib"} & set(loaded)

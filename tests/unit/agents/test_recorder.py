@@ -15,11 +15,11 @@ from tests.support.client_harnesses import files_of, write_harness
 from typer.testing import CliRunner
 
 from takeback.adapters.clients.init import init_clients
-from takeback.adapters.open_by_manifest import open_workspace
-from takeback.agents import recording
-from takeback.agents.answers import HookReply
-from takeback.agents.events import read_event
-from takeback.agents.recording import answer_after
+from takeback.adapters.opener import open_workspace
+from takeback.agents import recorder
+from takeback.agents.guard import HookReply
+from takeback.agents.hook_events import read_event
+from takeback.agents.recorder import answer_after
 from takeback.cli import app
 from takeback.harness import Undone
 
@@ -92,7 +92,7 @@ def test_the_second_of_four_goes_and_the_other_three_stay(root: Path) -> None:
 
 
 def test_a_file_that_is_nobodys_is_not_looked_at(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(recording, "open_workspace", lambda *_, **__: pytest.fail("opened"))
+    monkeypatch.setattr(recorder, "open_workspace", lambda *_, **__: pytest.fail("opened"))
     assert tell(root, "PostToolUse", "Write", {"file_path": str(root / "src/main.py")}) == HookReply()
 
 

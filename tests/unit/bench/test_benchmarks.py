@@ -3,12 +3,12 @@
 import pytest
 
 from takeback.adapters import open_memory
-from takeback.counterfactual import nominal_state
 from takeback.harness import Harness
 from takeback.language import read_program
+from takeback.repair import invert_mutation
 from takeback.state import Stage
-from takeback.synthesize import invert
 from takeback.verify import Trial
+from takeback.verify.suites import make_nominal_state
 from takeback_lab.bench import reference, undo
 from takeback_lab.bench.journal import make_history
 from takeback_lab.bench.journal import measure as measure_journal
@@ -21,14 +21,14 @@ from takeback_lab.tasks import load
 
 
 def plain_candidate(family):
-    plain = invert(read_program(MUTATIONS[family], Stage.FORWARD, "test"), nominal_state()).to_json()
+    plain = invert_mutation(read_program(MUTATIONS[family], Stage.FORWARD, "test"), make_nominal_state()).to_json()
     witness = [{name: item for name, item in op.items() if name != "value"} for op in plain["witness"]]
     return {**plain, "witness": witness}
 
 
 @pytest.mark.parametrize("family", MUTATIONS)
 def test_the_reference_accepts_a_good_recovery_and_rejects_a_missing_one(family):
-    candidate, state = plain_candidate(family), nominal_state().write()
+    candidate, state = plain_candidate(family), make_nominal_state().write()
     before = repr(state)
     assert reference.round_trip(candidate, state)
     assert not reference.round_trip({**candidate, "recovery": []}, state)
@@ -91,7 +91,7 @@ def test_the_proof_benchmark_reports_growth_for_every_length():
 def test_a_large_state_has_about_as_many_entries_as_asked_for_and_round_trips():
     state = large_state(1000)
     assert 1000 <= state.size() <= 1100
-    assert Trial(invert(read_program(MUTATIONS["tools"], Stage.FORWARD, "test"))).run(state).passed
+    assert Trial(invert_mutation(read_program(MUTATIONS["tools"], Stage.FORWARD, "test"))).run(state).passed
 
 
 def test_the_benchmark_of_the_page_says_bytes_times_rates_and_memory(monkeypatch):

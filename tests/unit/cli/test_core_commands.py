@@ -12,7 +12,7 @@ import pytest
 from typer.testing import CliRunner
 
 from takeback.cli import app
-from takeback.cli.verdicts import _NEXT
+from takeback.cli.display import _NEXT
 from takeback.verify import Code
 
 EXAMPLES = Path(__file__).parents[3] / "examples" / "candidates"

@@ -7,7 +7,7 @@ from tests.support.reference import commands
 from typer.testing import CliRunner
 
 from takeback.cli import app
-from takeback.cli.commands import EXAMPLES, SECTIONS
+from takeback.cli.program import EXAMPLES, SECTIONS
 
 COMMANDS = sorted(commands())
 

@@ -16,7 +16,7 @@ from tests.support.terminal import environment, program, raw_characters, run, ru
 from takeback.adapters import open_workspace
 from takeback.cli import main
 from takeback.cli.output import out
-from takeback.journal.failpoint import armed
+from takeback.journal.failpoint import arm_failpoints
 
 
 @pytest.fixture
@@ -70,7 +70,7 @@ def test_what_was_recovered_stays_recovered_also_if_the_device_is_full(workspace
         if name == "file.renamed":
             raise SystemExit
 
-    with open_workspace(workspace, hold=False) as harness, armed(die), suppress(SystemExit):
+    with open_workspace(workspace, hold=False) as harness, arm_failpoints(die), suppress(SystemExit):
         harness.apply(candidate(config("a", 1)))
     ended = run("recover", "-C", workspace, *options, stdout=full())
     assert ended.code == 0

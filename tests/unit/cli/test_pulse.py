@@ -10,7 +10,7 @@ from tests.support.terminal import Terminal, converse, streams
 
 from takeback.cli import output, pulse
 from takeback.cli.pulse import CLEAR, Pulse
-from takeback.journal.counted import listener
+from takeback.progress import listener
 
 PATIENCE = 20.0
 
@@ -36,7 +36,7 @@ def at_once(monkeypatch):
 def test_what_takes_long_says_what_it_does_and_goes_away(at_once):
     written, shown = Written(), Pulse()
     shown.begin("takeback doctor", written)
-    shown.doing("chain done")
+    shown.set_activity("chain done")
     assert written.came.wait(PATIENCE)
     shown.end()
     assert written.texts[0].startswith(f"{CLEAR}takeback doctor:")
@@ -112,7 +112,7 @@ def test_the_bar_of_a_long_run_is_on_a_terminal_only_and_never_with_json(tmp_pat
 
 
 def test_when_a_command_has_ended_nobody_counts_any_more(monkeypatch):
-    monkeypatch.setattr(output, "shows_progress", lambda: True)
+    monkeypatch.setattr(output, "can_show_progress", lambda: True)
     output.begin()
     output.count_seconds("doctor")
     assert listener.get() is not None

@@ -14,7 +14,7 @@ import pytest
 
 import takeback
 from takeback import cli
-from takeback.cli.commands import COMMANDS, all_commands, first_sentence, load
+from takeback.cli.program import COMMANDS, all_commands, load_commands, take_first_sentence
 
 CANDIDATE = Path(__file__).parents[3] / "examples/candidates/config/candidate.json"
 PROBE = """
@@ -72,15 +72,12 @@ def test_help_loads_no_command_and_none_of_what_commands_need():
         "takeback.adapters.trust_record",
         "takeback.canonical",
         "takeback.cli",
-        "takeback.cli.advice",
-        "takeback.cli.commands",
-        "takeback.cli.here",
-        "takeback.cli.output",
+        "takeback.cli.hints",
         "takeback.cli.program",
-        "takeback.cli.pager",
+        "takeback.cli.output",
         "takeback.cli.pulse",
-        "takeback.cli.revealing",
-        "takeback.cli.trust_place",
+        "takeback.cli.secrets",
+        "takeback.cli.hook_answer",
         "takeback.errors",
         "takeback.plugins",
         "takeback.present",
@@ -95,14 +92,14 @@ def test_status_loads_no_lab_no_models_and_no_rich(tmp_path):
     loaded_by("init", str(tmp_path / "agent"))
     found = loaded_by("status", "-C", str(tmp_path / "agent"))
     assert "takeback.cli.status" in found
-    assert not beneath(found, "takeback.synthesize", "takeback.diagnose", "takeback.evolve", *OPTIONAL)
+    assert not beneath(found, "takeback.repair", "takeback.diagnose", "takeback.evolve", *OPTIONAL)
 
 
 def test_verify_loads_no_harness_no_journal_and_no_lab():
     found = loaded_by("verify", str(CANDIDATE))
     assert "takeback.verify.proof" in found
     assert not beneath(
-        found, "takeback.harness", "takeback.journal", "takeback.undo", "takeback.synthesize", "sqlite3", *OPTIONAL
+        found, "takeback.harness", "takeback.journal", "takeback.undo", "takeback.repair", "sqlite3", *OPTIONAL
     )
 
 
@@ -114,15 +111,15 @@ def test_a_product_command_loads_nothing_of_the_lab(name):
 @pytest.mark.parametrize("name", sorted(all_commands()))
 def test_a_summary_is_the_first_sentence_of_the_commands_own_help(name):
     listed = all_commands()[name]
-    own = load(listed.module)[name]
-    assert listed.summary == first_sentence(own.help)
+    own = load_commands(listed.module)[name]
+    assert listed.summary == take_first_sentence(own.help)
 
 
 def test_every_module_that_registers_commands_is_in_the_table():
     found: set[str] = set()
     for info in pkgutil.iter_modules(cli.__path__):
         if hasattr(import_module(f"takeback.cli.{info.name}"), "register"):
-            found |= {(info.name, name) for name in load(info.name)}
+            found |= {(info.name, name) for name in load_commands(info.name)}
     assert found == {(listed.module, name) for name, listed in COMMANDS.items()}
 
 

@@ -7,10 +7,10 @@ import random
 import pytest
 from tests.support.running import op
 
-from takeback.counterfactual import IID, OOD, Strategy, nominal_state, suites
 from takeback.language import read_program
 from takeback.state import ABSENT, SURFACES, Stage, State, diff, tree
-from takeback.state.strategy import EXISTENCE
+from takeback.state.surface import EXISTENCE, IID, OOD, Strategy
+from takeback.verify.suites import make_nominal_state, make_suites
 
 MUTATION = [
     op("set_config", "agent.timeout_sec", value=60),
@@ -28,7 +28,7 @@ PROGRAM = read_program(MUTATION, Stage.FORWARD, "mutation")
 def _perturbed(strategy: Strategy, count: int = 60) -> list[State]:
     found = []
     for seed in range(count):
-        rng, state = random.Random(seed), nominal_state()
+        rng, state = random.Random(seed), make_nominal_state()
         parts = {
             name: surface.perturb(
                 strategy, state.part(name), [one for one in PROGRAM if one.kind.surface == name], rng
@@ -40,7 +40,7 @@ def _perturbed(strategy: Strategy, count: int = 60) -> list[State]:
 
 
 def _changed(state: State) -> set[str]:
-    return {str(change.address) for change in diff(nominal_state(), state)}
+    return {str(change.address) for change in diff(make_nominal_state(), state)}
 
 
 def _content(state: State, surface: str) -> object:
@@ -70,7 +70,7 @@ def test_there_are_five_strategies_for_each_side():
 @pytest.mark.parametrize("strategy", sorted(EXISTENCE))
 def test_existence_strategies_make_the_touched_address_absent_and_different(strategy, surface):
     contents = [_content(state, surface) for state in _perturbed(strategy)]
-    nominal = _content(nominal_state(), surface)
+    nominal = _content(make_nominal_state(), surface)
     assert any(content is ABSENT for content in contents)
     assert any(content is not ABSENT and not SURFACES[surface].equivalent(content, nominal) for content in contents)
 
@@ -131,7 +131,7 @@ def test_socket_conflict_has_something_outside_hold_ports_also_the_wanted_one():
     surface, wanted = SURFACES["resources"], 0
     for seed in range(60):
         value = surface.perturb(
-            Strategy.SOCKET_CONFLICT, nominal_state().part("resources"), program, random.Random(seed)
+            Strategy.SOCKET_CONFLICT, make_nominal_state().part("resources"), program, random.Random(seed)
         )
         outside = [record for record in value.values() if record["kind"] == "external"]
         wanted += any(record["address"] == "tcp://127.0.0.1:9500" for record in outside)
@@ -161,7 +161,7 @@ def test_inverted_routing_turns_the_policy_round():
 
 
 def test_perturbed_states_are_states_that_can_be_read_back():
-    made = suites(nominal_state(), PROGRAM, dev="Q20", iid=30, ood=30)
+    made = make_suites(make_nominal_state(), PROGRAM, dev="Q20", iid=30, ood=30)
     for _, states in made.splits():
         for state in states:
             assert State.read(state.write()) == state
@@ -169,8 +169,8 @@ def test_perturbed_states_are_states_that_can_be_read_back():
 
 @pytest.mark.parametrize("surface", SURFACES)
 def test_both_hidden_splits_hit_the_touched_address(surface):
-    made = suites(nominal_state(), PROGRAM, iid=40, ood=40)
-    nominal = _content(nominal_state(), surface)
+    made = make_suites(make_nominal_state(), PROGRAM, iid=40, ood=40)
+    nominal = _content(make_nominal_state(), surface)
     for states in (made.iid, made.ood):
         contents = [_content(state, surface) for state in states]
         assert any(content is ABSENT for content in contents)

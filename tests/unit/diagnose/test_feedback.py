@@ -7,11 +7,12 @@ from typing import Any
 
 import pytest
 
-from takeback.counterfactual import Suites, dev_states, suites
-from takeback.diagnose import DefectKind, Ground, Mode, defects, feedback, visible
 from takeback.language import Candidate, read_candidate
+from takeback.repair.diagnosis import DefectKind, FeedbackBasis, Mode, find_defects, make_feedback
+from takeback.repair.visible import select_visible
 from takeback.state import Level, State
 from takeback.verify import Code, prove, verify_json, verify_on, verify_sampled
+from takeback.verify.suites import Suites, make_dev_states, make_suites
 
 NOMINAL: dict[str, Any] = {
     "config": {"agent": {"timeout_sec": 30}},
@@ -35,7 +36,7 @@ DELETES = candidate([SET], [], [DELETE])
 
 def told(mode: Mode, tried: Candidate = DELETES, **options: Any) -> str:
     verdict = verify_sampled(tried, nominal=State.read(NOMINAL, "nominal"))
-    return feedback(mode, tried.mutation, tried, verdict, **options).text
+    return make_feedback(mode, tried.mutation, tried, verdict, **options).text
 
 
 def test_mode_none_tells_nothing_and_generic_tells_no_place() -> None:
@@ -102,7 +103,7 @@ def test_adaptive_starts_coarse_and_gets_finer_with_each_failure() -> None:
 
 @pytest.mark.parametrize("mode", [Mode.RAW, Mode.TYPED, Mode.PRESCRIPTIVE, Mode.D0, Mode.D1, Mode.COUNTEREXAMPLE])
 def test_after_a_proof_nothing_is_said_of_dev_states_that_never_ran(mode: Mode) -> None:
-    told = feedback(mode, DELETES.mutation, DELETES, prove(DELETES)).text
+    told = make_feedback(mode, DELETES.mutation, DELETES, prove(DELETES)).text
     assert "development state" not in told
     assert "0 of 0" not in told
     assert "UNSEEN_STATES" not in told
@@ -112,21 +113,21 @@ def test_after_a_proof_nothing_is_said_of_dev_states_that_never_ran(mode: Mode) 
 def test_a_verification_that_took_too_long_is_told_as_that(mode: Mode) -> None:
     verdict = verify_sampled(DELETES, max_seconds=1e-9)
     assert [reason.code for reason in verdict.reasons] == [Code.TIMEOUT]
-    told = feedback(mode, DELETES.mutation, DELETES, verdict).text
+    told = make_feedback(mode, DELETES.mutation, DELETES, verdict).text
     assert "took more than 1e-09 seconds" in told
     assert "UNSEEN_STATES" not in told
 
 
 def test_a_proofs_counterexample_may_be_told() -> None:
     verdict = prove(DELETES)
-    assert "config" in feedback(Mode.COUNTEREXAMPLE, DELETES.mutation, DELETES, verdict).text
-    assert feedback(Mode.D0, DELETES.mutation, DELETES, verdict).text.startswith("Verification Result: ")
+    assert "config" in make_feedback(Mode.COUNTEREXAMPLE, DELETES.mutation, DELETES, verdict).text
+    assert make_feedback(Mode.D0, DELETES.mutation, DELETES, verdict).text.startswith("Verification Result: ")
 
 
 @pytest.mark.parametrize("mode", [mode for mode in Mode if mode not in {Mode.NONE, Mode.GENERIC}])
 def test_a_refusal_before_running_is_told_with_its_reason(mode: Mode) -> None:
     verdict = verify_json({"mutation": [SET], "recovery": [{"op_type": "restore_tool"}]})
-    text = feedback(mode, DELETES.mutation, None, verdict).text
+    text = make_feedback(mode, DELETES.mutation, None, verdict).text
     assert Code.MALFORMED.value in text
     assert "recovery[0].target" in text
 
@@ -149,7 +150,7 @@ def test_a_refusal_before_running_is_told_with_its_reason(mode: Mode) -> None:
 )
 def test_each_mistake_has_its_class(tried: Candidate, kind: DefectKind) -> None:
     verdict = verify_sampled(tried, nominal=State.read(NOMINAL, "nominal"))
-    assert kind in {defect.kind for defect in defects(tried, visible(verdict))}
+    assert kind in {defect.kind for defect in find_defects(tried, select_visible(verdict))}
 
 
 def _sockets(misleading: str) -> Candidate:
@@ -170,14 +171,14 @@ def test_the_class_of_a_fault_does_not_depend_on_names_in_its_message(name: str)
     tried = _sockets(name)
     verdict = prove(tried)
     assert name in verdict.counterexample.trip.failure
-    assert {defect.kind for defect in defects(tried, visible(verdict))} == {DefectKind.RECOVERY_FAULT}
+    assert {defect.kind for defect in find_defects(tried, select_visible(verdict))} == {DefectKind.RECOVERY_FAULT}
 
 
 def test_a_capture_of_another_surface_is_a_dummy_and_a_missing_one_is_missing() -> None:
     other = {"op_type": "capture_prompt", "target": "p", "witness_key": "w0"}
     for witness, kind in (([other], DefectKind.DUMMY_CAPTURE), ([], DefectKind.MISSING_CAPTURE)):
         tried = candidate([SET], witness, [RESTORE])
-        assert {defect.kind for defect in defects(tried, visible(prove(tried)))} == {kind}
+        assert {defect.kind for defect in find_defects(tried, select_visible(prove(tried)))} == {kind}
 
 
 CANARY = "canary-hidden-5d1c"
@@ -185,7 +186,7 @@ CANARY = "canary-hidden-5d1c"
 
 def planted(hidden_only: bool) -> tuple[Candidate, Any]:
     """A verdict whose hidden states carry a canary in every content, and whose dev states pass or fail."""
-    made = suites(State.read(NOMINAL, "nominal"), DELETES.mutation)
+    made = make_suites(State.read(NOMINAL, "nominal"), DELETES.mutation)
     poisoned = State.read(
         {
             "config": {"agent": {"timeout_sec": CANARY}, CANARY: {CANARY: CANARY}},
@@ -206,7 +207,7 @@ def planted(hidden_only: bool) -> tuple[Candidate, Any]:
 def test_nothing_of_a_hidden_state_reaches_the_text(mode: Mode, hidden_only: bool) -> None:
     tried, verdict = planted(hidden_only)
     for failures in (1, 2, 3, 4):
-        text = feedback(mode, tried.mutation, tried, verdict, failures=failures).text
+        text = make_feedback(mode, tried.mutation, tried, verdict, failures=failures).text
         assert CANARY not in text
         assert "iid[" not in text
 
@@ -219,7 +220,7 @@ def test_hidden_states_are_not_told_apart_one_by_one(mode: Mode) -> None:
     texts = set()
     for hidden in (((there,) * 3 + (absent,) * 17), ((absent,) * 17 + (there,) * 3)):
         verdict = verify_on(DELETES, Suites((absent,) * 10, hidden, hidden), level=Level.L1)
-        texts.add(feedback(mode, DELETES.mutation, DELETES, verdict).text)
+        texts.add(make_feedback(mode, DELETES.mutation, DELETES, verdict).text)
     assert len(texts) == 1
 
 
@@ -237,9 +238,9 @@ def refused() -> tuple[Candidate, Any]:
 
 def test_d1_is_grounded_after_a_refusal_too() -> None:
     tried, verdict = refused()
-    ground = Ground(State.read(NOMINAL, "nominal"))
-    coarse = feedback(Mode.D0, tried.mutation, tried, verdict, ground=ground).text
-    fine = feedback(Mode.D1, tried.mutation, tried, verdict, ground=ground).text
+    ground = FeedbackBasis(State.read(NOMINAL, "nominal"))
+    coarse = make_feedback(Mode.D0, tried.mutation, tried, verdict, ground=ground).text
+    fine = make_feedback(Mode.D1, tried.mutation, tried, verdict, ground=ground).text
     assert fine.startswith(coarse)
     assert "restore_file" in coarse
     for label in (
@@ -254,7 +255,9 @@ def test_d1_is_grounded_after_a_refusal_too() -> None:
 
 def test_d1_is_grounded_where_the_reply_was_no_candidate_at_all() -> None:
     tried, verdict = refused()
-    text = feedback(Mode.D1, tried.mutation, None, verdict, ground=Ground(State.read(NOMINAL, "nominal"))).text
+    text = make_feedback(
+        Mode.D1, tried.mutation, None, verdict, ground=FeedbackBasis(State.read(NOMINAL, "nominal"))
+    ).text
     assert "D1_EXACT_ADDRESS" in text
 
 
@@ -262,21 +265,23 @@ def test_d1_is_grounded_where_the_recovery_breaks_off() -> None:
     nominal = State.read(NOMINAL, "nominal")
     tried = candidate([SET], [CAPTURE], [{**RESTORE, "witness_key": "w9"}])
     verdict = verify_sampled(tried, nominal=nominal)
-    fine = feedback(Mode.D1, tried.mutation, tried, verdict, ground=Ground(nominal)).text
+    fine = make_feedback(Mode.D1, tried.mutation, tried, verdict, ground=FeedbackBasis(nominal)).text
     for label in (
         'Observed State Residuals: config["agent.timeout_sec"]: expected 30, found 60',
         "Residual Count: 1",
         "no capture wrote 'w9'; the residuals are what the mutation leaves on the nominal state",
     ):
         assert label in fine
-    first = feedback(Mode.D1, tried.mutation, tried, verdict, ground=Ground(nominal, version="v1")).text
+    first = make_feedback(Mode.D1, tried.mutation, tried, verdict, ground=FeedbackBasis(nominal, version="v1")).text
     assert "Residual Count: 0" in first
 
 
 def test_the_first_version_tells_a_refusal_and_no_more() -> None:
     tried, verdict = refused()
-    first = Ground(State.read(NOMINAL, "nominal"), version="v1")
-    told_first = {feedback(mode, tried.mutation, tried, verdict, ground=first).text for mode in (Mode.D0, Mode.D1)}
+    first = FeedbackBasis(State.read(NOMINAL, "nominal"), version="v1")
+    told_first = {
+        make_feedback(mode, tried.mutation, tried, verdict, ground=first).text for mode in (Mode.D0, Mode.D1)
+    }
     assert len(told_first) == 1
 
 
@@ -284,14 +289,14 @@ def test_a_counterexample_shows_a_smallest_state_in_which_what_is_overwritten_ex
     nominal = State.read(NOMINAL, "nominal")
     tried = candidate([SET], [], [])
     verdict = verify_sampled(tried, nominal=nominal)
-    ground = Ground(nominal, dev_states(nominal, tried.mutation, "Q10"))
-    shown = feedback(Mode.COUNTEREXAMPLE, tried.mutation, tried, verdict, ground=ground).text
+    ground = FeedbackBasis(nominal, make_dev_states(nominal, tried.mutation, "Q10"))
+    shown = make_feedback(Mode.COUNTEREXAMPLE, tried.mutation, tried, verdict, ground=ground).text
     state = json.loads(shown.splitlines()[1])
     assert list(state["config"]["agent"]) == ["timeout_sec"]
     assert set(state) == {"config"} or all(not part for name, part in state.items() if name != "config")
     assert "expected" in shown
     assert "absent" not in shown
-    plain = feedback(Mode.COUNTEREXAMPLE, tried.mutation, tried, verdict, ground=Ground(nominal)).text
+    plain = make_feedback(Mode.COUNTEREXAMPLE, tried.mutation, tried, verdict, ground=FeedbackBasis(nominal)).text
     assert "timeout_sec" not in json.dumps(json.loads(plain.splitlines()[1]))
 
 
@@ -303,9 +308,11 @@ def test_where_only_an_absent_address_breaks_the_candidate_that_is_what_is_shown
         [{"op_type": "capture_tool", "target": "grep", "witness_key": "w"}],
         [{"op_type": "restore_tool", "target": "t", "witness_key": "w"}],
     )
-    states = [state for state in dev_states(nominal, tried.mutation, "Q10") if "t" not in state.part("tools")]
+    states = [state for state in make_dev_states(nominal, tried.mutation, "Q10") if "t" not in state.part("tools")]
     verdict = verify_sampled(tried, nominal=nominal)
-    shown = feedback(Mode.COUNTEREXAMPLE, tried.mutation, tried, verdict, ground=Ground(nominal, tuple(states))).text
+    shown = make_feedback(
+        Mode.COUNTEREXAMPLE, tried.mutation, tried, verdict, ground=FeedbackBasis(nominal, tuple(states))
+    ).text
     assert "Smallest state" in shown
 
 
@@ -315,7 +322,7 @@ def test_feedback_about_a_moved_file_names_both_paths_and_blames_nobody_for_touc
     move = {"op_type": "move_file", "target": "a.md", "value": "b.md"}
     tried = candidate([move], [capture], [restore])
     verdict = prove(tried, level=Level.L2)
-    (defect,) = defects(tried, visible(verdict))
+    (defect,) = find_defects(tried, select_visible(verdict))
     assert (defect.kind, defect.place) == (DefectKind.MISSING_RECOVERY, 'files["b.md"]')
-    assert "a.md, b.md: use capture_file" in feedback(Mode.PRESCRIPTIVE, tried.mutation, tried, verdict).text
-    assert 'files["a.md"] -> files["b.md"]' in feedback(Mode.D1, tried.mutation, tried, verdict).text
+    assert "a.md, b.md: use capture_file" in make_feedback(Mode.PRESCRIPTIVE, tried.mutation, tried, verdict).text
+    assert 'files["a.md"] -> files["b.md"]' in make_feedback(Mode.D1, tried.mutation, tried, verdict).text

@@ -6,7 +6,7 @@ from tests.support.changes import candidate, config
 
 from takeback import open_memory
 from takeback.harness import Applied
-from takeback.harness.log import change_json, changes_of
+from takeback.harness.entry_log import change_to_json, load_entry_writes
 from takeback.state import State
 
 EDIT = {"op_type": "edit_prompt", "target": "system", "value": {"old": "two", "new": "2"}}
@@ -16,7 +16,7 @@ def test_an_edit_names_its_part_and_a_whole_value_names_none():
     with open_memory(State.read({"prompts": {"system": "one\ntwo\nthree\n"}})) as harness:
         done = harness.apply(candidate(EDIT, config("a", 1)))
         assert isinstance(done, Applied)
-        told = {one["address"]: one for one in map(change_json, changes_of(harness, done.entry))}
+        told = {one["address"]: one for one in map(change_to_json, load_entry_writes(harness, done.entry))}
     assert told['prompts["system"]'].get("part") == "line 2"
     assert (told['prompts["system"]']["before"], told['prompts["system"]']["after"]) == ("two\n", "2\n")
     assert "part" not in told['config["a"]']

@@ -10,9 +10,9 @@ from tests.support.changes import candidate, config
 from takeback.adapters import open_memory
 from takeback.errors import InputError
 from takeback.harness import Applied, Undone
-from takeback.harness.toggle_requests import entry_at
+from takeback.harness.entry_names import find_entry_at
 from takeback.journal import memory, sql
-from takeback.present.filters import names_in, read_filter
+from takeback.present.entries import make_entry_namer, read_filter
 from takeback.state import State
 
 FUTURE = "2999-01-01T00:00:00+00:00"
@@ -25,8 +25,8 @@ def made_at(request, tmp_path, monkeypatch):
 
     def make(*times):
         clock = iter([])
-        monkeypatch.setattr(memory, "now", lambda: next(clock))
-        monkeypatch.setattr(sql, "now", lambda: next(clock))
+        monkeypatch.setattr(memory, "format_now", lambda: next(clock))
+        monkeypatch.setattr(sql, "format_now", lambda: next(clock))
         clock = iter(["2020-01-01T00:00:00+00:00"] * 2)
         place = ":memory:" if request.param == "memory" else tmp_path / "journal.db"
         harness = open_memory(State.read({"config": {"k": 0}}), journal=place)
@@ -44,7 +44,7 @@ def made_at(request, tmp_path, monkeypatch):
 
 def listed(harness, since):
     wanted = read_filter(since=since)
-    return [entry.seq for entry in wanted.admitted(harness.log(), names_in(harness))]
+    return [entry.seq for entry in wanted.admitted(harness.log(), make_entry_namer(harness))]
 
 
 def test_since_lists_every_entry_from_that_time_on_also_before_the_clock_was_set_back(made_at):
@@ -73,18 +73,18 @@ def test_a_time_that_the_clock_showed_twice_is_refused_with_both_entries_named(m
 @pytest.mark.parametrize(("time", "entry"), [("09:59", 1), ("10:10", 2), ("11:30", 4), ("12:00", 5)])
 def test_a_time_that_the_clock_showed_once_is_found_although_it_was_set_back(made_at, time, entry):
     harness = made_at("10:00", "11:00", "10:30", "12:00")
-    assert entry_at(harness.ledger, f"2020-01-01T{time}Z").entry == entry
+    assert find_entry_at(harness.ledger, f"2020-01-01T{time}Z").entry == entry
 
 
 def test_an_entry_of_a_clock_that_ran_ahead_hides_no_other(made_at):
     harness = made_at("10:00", FUTURE, "11:00")
-    assert entry_at(harness.ledger, "2020-01-01T10:30Z").entry == 2
-    assert entry_at(harness.ledger, "2020-01-01T11:30Z").entry == 4
-    assert entry_at(harness.ledger, "now").entry == 4
+    assert find_entry_at(harness.ledger, "2020-01-01T10:30Z").entry == 2
+    assert find_entry_at(harness.ledger, "2020-01-01T11:30Z").entry == 4
+    assert find_entry_at(harness.ledger, "now").entry == 4
     assert datetime.fromisoformat(FUTURE) > datetime.now(UTC)
 
 
 def test_now_means_the_newest_entry_also_where_its_clock_ran_ahead(made_at):
     harness = made_at("10:00", FUTURE)
-    assert entry_at(harness.ledger, "now").entry == 3
-    assert entry_at(harness.ledger, "2020-01-01T10:30Z").entry == 2
+    assert find_entry_at(harness.ledger, "now").entry == 3
+    assert find_entry_at(harness.ledger, "2020-01-01T10:30Z").entry == 2

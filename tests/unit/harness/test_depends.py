@@ -7,7 +7,7 @@ from tests.support.changes import candidate, socket
 
 from takeback.adapters import open_memory
 from takeback.harness import Undone
-from takeback.harness.depends import needs
+from takeback.harness.dependencies import find_dependencies
 
 
 @pytest.mark.parametrize("again", [False, True], ids=["as begun", "opened again"])
@@ -22,7 +22,7 @@ def test_who_gave_up_an_address_cannot_be_taken_back_without_who_claimed_it_sinc
         harness.close()
         harness = open_memory(journal=stored)
     with harness:
-        assert [number for number, _ in needs(harness.ledger, claims.number)] == [moved.number]
-        assert needs(harness.ledger, other.number) == ()
+        assert [number for number, _ in find_dependencies(harness.ledger, claims.number)] == [moved.number]
+        assert find_dependencies(harness.ledger, other.number) == ()
         assert isinstance(harness.undo(other), Undone)
         assert sorted(harness.state.write()["resources"]) == ["first", "second"]

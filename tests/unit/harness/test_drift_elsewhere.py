@@ -10,10 +10,10 @@ from tests.support.changes import candidate, config, middleware, prompt
 
 from takeback.adapters import init_workspace, open_memory, open_workspace
 from takeback.adapters.clients.init import init_clients
-from takeback.harness import Adopted, Applied, Discarded, Refused, Undone, Why
-from takeback.journal.failpoint import armed
+from takeback.harness import Adopted, Applied, Discarded, RefusalReason, Refused, Undone
+from takeback.journal.failpoint import arm_failpoints
 from takeback.state import State
-from takeback.state.slots import slot_title, whole_of
+from takeback.state.slots import describe_slot, find_containing_slot
 from takeback.undo import Plan
 
 SETTINGS = '{\n  "model": "opus",  \n  "permissions": {\n    "allow": ["Read"],\n    "deny": ["Bash(rm:*)"]\n  }\n}\n'
@@ -54,7 +54,7 @@ def replace(path, old, new):
 
 
 def titles(drift):
-    return sorted({slot_title(whole_of(change.slot)) for change in drift})
+    return sorted({describe_slot(find_containing_slot(change.slot)) for change in drift})
 
 
 def test_a_hand_edit_of_another_file_stops_no_change_undo_redo_or_restore(root, harness):
@@ -117,10 +117,10 @@ def test_a_hand_edit_where_the_plan_writes_is_shown_in_the_preview_and_refused_w
     plan = harness.plan_undo(entry)
     assert isinstance(plan, Plan)
     assert titles(harness.drift_beside(plan).touched) == ['prompts["CLAUDE.md"]']
-    assert harness.files_of(plan).why is Why.DRIFT
+    assert harness.files_of(plan).why is RefusalReason.DRIFT
     for refused in (harness.undo(entry), harness.undo(entry, token=plan.token), harness.restore("#1")):
         assert isinstance(refused, Refused)
-        assert refused.why is Why.DRIFT
+        assert refused.why is RefusalReason.DRIFT
         assert "takeback adopt" in refused.message
         assert "takeback discard" in refused.message
         assert titles(refused.drift) == ['prompts["CLAUDE.md"]']
@@ -138,22 +138,25 @@ def test_a_preview_of_a_change_shows_drift_in_its_way_and_elsewhere(root, harnes
     other = harness.preview(candidate(config("cleanupPeriodDays", 9)))
     assert (titles(other.drift), len(titles(other.elsewhere))) == ([], 2)
     assert other.paths == (".claude/settings.json",)
-    assert harness.apply(candidate({"op_type": "set_routing", "target": "model", "value": "sonnet"})).why is Why.DRIFT
+    assert (
+        harness.apply(candidate({"op_type": "set_routing", "target": "model", "value": "sonnet"})).why
+        is RefusalReason.DRIFT
+    )
 
 
 def test_an_edit_of_text_that_only_a_hand_has_written_is_refused_as_drift(root, harness):
     replace(root / "CLAUDE.md", "rule 3\n", "rule three\n")
     refused = harness.apply(candidate(edit("CLAUDE.md", "rule three", "rule III")))
-    assert refused.why is Why.DRIFT
+    assert refused.why is RefusalReason.DRIFT
     assert "takeback adopt" in refused.message
     wrong = harness.apply(candidate(edit("CLAUDE.md", "nowhere", "x")))
-    assert wrong.why is Why.STATE
+    assert wrong.why is RefusalReason.STATE
 
 
 def test_an_edit_that_would_mean_another_place_in_the_file_as_it_is_is_refused_as_drift(root, harness):
     (root / "CLAUDE.md").write_text(TEXT + "- rule 3\n")
     refused = harness.apply(candidate(edit("CLAUDE.md", "rule 3\n", "rule III\n")))
-    assert refused.why is Why.DRIFT
+    assert refused.why is RefusalReason.DRIFT
     assert (root / "CLAUDE.md").read_text() == TEXT + "- rule 3\n"
 
 
@@ -166,9 +169,9 @@ def test_a_broken_file_elsewhere_stops_neither_change_undo_nor_adopt(root, harne
     replace(root / "CLAUDE.md", "rule 5\n", "rule five\n")
     adopted = made(harness.adopt())
     assert adopted.payload.get("layout") is None
-    assert harness.adopt().why is Why.BROKEN
+    assert harness.adopt().why is RefusalReason.BROKEN
     refused = harness.apply(candidate(config("cleanupPeriodDays", 9)))
-    assert refused.why is Why.BROKEN
+    assert refused.why is RefusalReason.BROKEN
     assert "takeback discard .claude/settings.json" in refused.message
     assert (root / ".claude/settings.json").read_text() == '{"model": '
     harness.discard()
@@ -217,7 +220,7 @@ def test_a_crash_beside_a_hand_edit_leaves_all_of_the_change_or_none_and_the_edi
             if reached == where:
                 raise Died
 
-        with armed(die), pytest.raises(Died):
+        with arm_failpoints(die), pytest.raises(Died):
             harness.apply(candidate(config("cleanupPeriodDays", 9), prompt("CLAUDE.md", "new\n")))
     with open_workspace(root) as again:
         document = json.loads(path.read_text())
@@ -252,7 +255,7 @@ def test_random_changes_beside_random_hand_edits_keep_both(tmp_path, seed):
             )
             outcome = harness.apply(candidate(op))
             assert isinstance(outcome, Applied) == (op["op_type"] != "set_config" or number not in hands) or (
-                isinstance(outcome, Refused) and outcome.why in {Why.STATE, Why.DRIFT}
+                isinstance(outcome, Refused) and outcome.why in {RefusalReason.STATE, RefusalReason.DRIFT}
             )
             entries += [outcome.entry.id] if isinstance(outcome, Applied) else []
         drift = harness.status().drift

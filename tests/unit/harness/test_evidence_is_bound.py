@@ -10,7 +10,18 @@ from pathlib import Path
 
 import pytest
 
-from takeback import Applied, Grade, InputError, Level, Refused, State, Why, open_memory, read_candidate, verify
+from takeback import (
+    Applied,
+    Grade,
+    InputError,
+    Level,
+    RefusalReason,
+    Refused,
+    State,
+    open_memory,
+    read_candidate,
+    verify,
+)
 from takeback.language.program import load_json
 from takeback.verify import Admitted, Verdict
 
@@ -33,7 +44,7 @@ def test_a_verdict_about_another_candidate_admits_nothing():
     harness = open_memory()
     refused = harness.apply(BAD, evidence=verify(GOOD))
     assert isinstance(refused, Refused)
-    assert refused.why is Why.EVIDENCE
+    assert refused.why is RefusalReason.EVIDENCE
     assert "another candidate" in refused.message
     assert harness.state.write() == {}
 
@@ -46,7 +57,7 @@ def test_a_verdict_made_by_hand_admits_nothing_not_even_by_force(force):
     for evidence in (by_hand, altered):
         refused = harness.apply(BAD, evidence=evidence, force=force)
         assert isinstance(refused, Refused)
-        assert refused.why is Why.EVIDENCE
+        assert refused.why is RefusalReason.EVIDENCE
 
 
 def test_evidence_about_the_candidate_itself_is_taken():
@@ -87,7 +98,7 @@ def test_a_forced_change_is_not_recorded_with_a_verdict_nobody_issued(evidence):
     harness = open_memory()
     refused = harness.apply(BAD, evidence=evidence, force=True)
     assert isinstance(refused, Refused)
-    assert refused.why is Why.EVIDENCE
+    assert refused.why is RefusalReason.EVIDENCE
     assert [entry.kind for entry in harness.log()] == ["genesis"]
 
 
@@ -117,7 +128,7 @@ def test_a_report_given_as_evidence_is_refused(ask):
     for given in (report, json.dumps(report), True):
         refused = getattr(open_memory(), ask)(GOOD, evidence=given)
         assert isinstance(refused, Refused)
-        assert (refused.why, refused.verdict) == (Why.EVIDENCE, None)
+        assert (refused.why, refused.verdict) == (RefusalReason.EVIDENCE, None)
         assert "a report, not evidence" in refused.message
 
 
@@ -153,8 +164,8 @@ def test_what_is_no_candidate_is_said_to_be_none():
 
 def test_a_verifier_of_ones_own_that_says_no_is_heard_but_its_word_is_not_recorded():
     harness = open_memory(verifier=lambda _: Verdict(False, Grade.PROVED, "mine", "L1"))
-    assert harness.apply(GOOD).why is Why.VERDICT
-    assert harness.apply(GOOD, force=True).why is Why.EVIDENCE
+    assert harness.apply(GOOD).why is RefusalReason.VERDICT
+    assert harness.apply(GOOD, force=True).why is RefusalReason.EVIDENCE
 
 
 def test_a_verifier_of_ones_own_admits_only_what_a_verifier_of_takeback_issued():
@@ -163,7 +174,7 @@ def test_a_verifier_of_ones_own_admits_only_what_a_verifier_of_takeback_issued()
         harness = open_memory(verifier=lambda _, answer=answer: answer)
         refused = harness.apply(BAD)
         assert isinstance(refused, Refused)
-        assert refused.why is Why.EVIDENCE
+        assert refused.why is RefusalReason.EVIDENCE
         assert harness.state.write() == {}
     assert isinstance(open_memory(verifier=lambda one: verify(one, rule="proof")).apply(GOOD), Applied)
 
@@ -183,7 +194,7 @@ def test_a_harness_that_admits_by_proof_takes_no_sample_for_it(given, ask):
     refused = getattr(harness, ask)(given(PASSES_EVERY_SAMPLE, sampled), evidence=sampled)
     assert isinstance(refused, Refused)
     assert (refused.why, refused.message) == (
-        Why.EVIDENCE,
+        RefusalReason.EVIDENCE,
         "the verdict was decided by 'split-wald', and this harness admits by 'proof'",
     )
     assert [entry.kind for entry in harness.log()] == ["genesis"]
@@ -210,7 +221,7 @@ def test_a_verdict_by_less_than_its_rule_is_no_evidence(options, said):
     assert verdict.admitted
     refused = open_memory(verifier=by_less).apply(GOOD, evidence=verdict)
     assert isinstance(refused, Refused)
-    assert refused.why is Why.EVIDENCE
+    assert refused.why is RefusalReason.EVIDENCE
     assert said in refused.message
     more = verify(GOOD, rule="split-wald", threshold=0.9, iid=30, ood=30, dev="Q20")
     assert isinstance(open_memory(verifier=lambda _: more).apply(GOOD), Applied)

@@ -1,14 +1,14 @@
 """What a forgotten text is known to be made of, as its parts are written since."""
 
-from takeback.harness.holes import edited_hole
-from takeback.journal.packing import Forgotten
+from takeback.harness.missing_values import update_missing_value
+from takeback.journal.packer import Forgotten
 from takeback.state import ABSENT
-from takeback.state.parts import part_name
+from takeback.state.parts import make_part_name
 from takeback.state.text import Text
 
 
 def test_a_line_taken_out_of_a_forgotten_text_is_no_part_of_it_any_more():
     form = Text.of("one\ntwo\nthree\n")
     gone = Forgotten(None, None, form)
-    left = edited_hole(gone, ("prompts", "p", part_name("1")), ABSENT)
+    left = update_missing_value(gone, ("prompts", "p", make_part_name("1")), ABSENT)
     assert [link.id for link in left.form.links()] == ["0", "2"]

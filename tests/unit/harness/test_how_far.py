@@ -9,7 +9,7 @@ from tests.support.changes import candidate, config, file
 
 from takeback import Adopted, Undone, init_workspace, open_workspace
 from takeback.adapters.doctor import examine_workspace
-from takeback.journal.counted import counted, listener
+from takeback.progress import listener, track_progress
 
 FILES = 7
 
@@ -69,4 +69,4 @@ def test_adopt_counts_the_files_it_takes_in_and_the_contents_it_stores(agent):
 
 def test_where_nobody_listens_nothing_is_wrapped():
     items = [1, 2]
-    assert counted("items", items, 2) is items
+    assert track_progress("items", items, 2) is items

@@ -6,7 +6,7 @@ import pytest
 from tests.support.changes import candidate, config
 
 from takeback import open_memory
-from takeback.harness import Applied, Harness, Refused, Undone, Why
+from takeback.harness import Applied, Harness, RefusalReason, Refused, Undone
 from takeback.state import State
 from takeback.undo import Plan
 
@@ -54,7 +54,7 @@ def test_strict_refuses_to_keep_and_changes_nothing(harness):
     before = harness.journal.head()
     for refused in (harness.undo(f"#{one}", strict=True), harness.plan_undo(f"#{one}", strict=True)):
         assert isinstance(refused, Refused)
-        assert refused.why is Why.KEPT
+        assert refused.why is RefusalReason.KEPT
         assert f"#{two}" in refused.message
         assert kept(refused.plan) == [(("config", "a"), two)]
     assert harness.journal.head() == before
@@ -68,7 +68,7 @@ def test_a_redo_says_what_a_later_entry_keeps_and_strict_refuses_it(harness):
     two = apply(harness, config("a", 2))
     refused = harness.redo(f"#{one}", strict=True)
     assert isinstance(refused, Refused)
-    assert refused.why is Why.KEPT
+    assert refused.why is RefusalReason.KEPT
     done = harness.redo(f"#{one}")
     assert isinstance(done, Undone)
     assert (kept(done.plan), done.plan.visible) == ([(("config", "a"), two)], False)

@@ -12,12 +12,12 @@ from takeback import State
 from takeback.adapters import init_workspace, open_workspace
 from takeback.errors import HarnessError, JournalCorruptError, JournalError
 from takeback.harness import ledger as module
-from takeback.harness.codec import change_draft, evidence_of, stored_candidate, toggle_draft, writes_of
-from takeback.harness.ledger import Fate, Ledger
-from takeback.journal import Draft, leaf, open_journal
-from takeback.journal.counted import listener
+from takeback.harness.ledger import EntryStatus, Ledger
+from takeback.harness.records import draft_change, draft_toggle, load_candidate, load_evidence, load_record_writes
+from takeback.journal import Draft, make_leaf, open_journal
 from takeback.journal.memory import MemoryStore
-from takeback.journal.packing import is_gone
+from takeback.journal.packer import has_forgotten
+from takeback.progress import listener
 from takeback.undo import Write
 
 START = {
@@ -40,17 +40,17 @@ def begun(store=None, start=None):
 def made(ledger, before, after, name="p", **about):
     """Record that a prompt was written."""
     writes = written(name, before, after)
-    return ledger.record(change_draft("apply", writes, about, packer=ledger.packer), writes)
+    return ledger.record(draft_change("apply", writes, about, packer=ledger.packer), writes)
 
 
 def announced(ledger, before, after):
     writes = written("p", before, after)
-    return ledger.announce(change_draft("apply", writes, {}, packer=ledger.packer)), writes
+    return ledger.announce(draft_change("apply", writes, {}, packer=ledger.packer)), writes
 
 
 def taken_back(ledger, *entries, before, after):
     writes = written("p", before, after)
-    return ledger.record(toggle_draft("undo", [one.entry for one in entries], (), writes, {}), writes)
+    return ledger.record(draft_toggle("undo", [one.entry for one in entries], (), writes, {}), writes)
 
 
 def told(ledger):
@@ -78,14 +78,20 @@ def test_what_was_followed_is_what_is_read_anew_and_from_a_checkpoint():
     assert told(ledger) == told(Ledger(ledger.store))
     assert told(ledger)["tally"] == (1, 1, 1)
     assert told(ledger)["state"] == {"prompts": {"p": "1"}}
-    assert told(ledger)["fates"] == [Fate.ABORTED, Fate.DONE, Fate.UNDONE, Fate.LIVE, Fate.DONE]
+    assert told(ledger)["fates"] == [
+        EntryStatus.ABORTED,
+        EntryStatus.DONE,
+        EntryStatus.UNDONE,
+        EntryStatus.LIVE,
+        EntryStatus.DONE,
+    ]
     ledger.checkpoint()
     assert told(ledger) == told(Ledger(ledger.store))
     taken_back(ledger, one, before="1", after="0")
     announced(ledger, "0", "4")
     again = Ledger(ledger.store)
     assert told(ledger) == told(again)
-    assert again.fate(again.pending) is Fate.PENDING
+    assert again.fate(again.pending) is EntryStatus.PENDING
     assert again.after(again.pending).write() == {"prompts": {"p": "4"}}
 
 
@@ -107,7 +113,7 @@ def test_another_who_follows_the_journal_takes_in_what_was_appended(monkeypatch)
     assert told(other) == told(ledger)
     for entry, after in ((one.entry, "1"), (two.entry, "3")):
         (write,) = other.history.index.writes(entry)
-        assert (is_gone(write.before), write.after) == (True, after)  # what was before is not read for planning
+        assert (has_forgotten(write.before), write.after) == (True, after)  # what was before is not read for planning
 
 
 def test_a_change_that_was_announced_is_what_is_ended():
@@ -116,9 +122,9 @@ def test_a_change_that_was_announced_is_what_is_ended():
         with pytest.raises(JournalError, match="nothing is under way"):
             end()
     record, writes = announced(ledger, "0", "1")
-    assert (ledger.pending, ledger.fate(record)) == (record, Fate.PENDING)
+    assert (ledger.pending, ledger.fate(record)) == (record, EntryStatus.PENDING)
     assert ledger.commit(writes) == record
-    assert (ledger.pending, ledger.fate(record), ledger.aborted(record)) == (None, Fate.LIVE, False)
+    assert (ledger.pending, ledger.fate(record), ledger.aborted(record)) == (None, EntryStatus.LIVE, False)
 
 
 def test_a_change_that_is_under_way_stays_so_whatever_else_is_recorded():
@@ -146,9 +152,9 @@ def test_a_fate_is_told_from_the_record_that_follows_where_that_is_at_hand():
     ledger = begun()
     record = made(ledger, "0", "1")
     following = ledger.store.record(record.seq + 1)
-    assert ledger.fate(record, following) is Fate.LIVE
-    assert ledger.fate(record, replace(following, kind="abort")) is Fate.ABORTED
-    assert ledger.fate(record, replace(following, kind="apply")) is Fate.PENDING
+    assert ledger.fate(record, following) is EntryStatus.LIVE
+    assert ledger.fate(record, replace(following, kind="abort")) is EntryStatus.ABORTED
+    assert ledger.fate(record, replace(following, kind="apply")) is EntryStatus.PENDING
 
 
 def test_only_what_was_applied_with_a_recovery_and_not_forced_has_an_admitted_one():
@@ -163,11 +169,11 @@ def test_only_what_was_applied_with_a_recovery_and_not_forced_has_an_admitted_on
 @pytest.mark.parametrize("short", ["before", "after"])
 def test_a_record_that_holds_fewer_values_than_it_names_slots_is_refused(short):
     ledger = begun()
-    whole = change_draft("apply", written("p", "0", "1"), {})
+    whole = draft_change("apply", written("p", "0", "1"), {})
     draft = Draft(whole.kind, whole.payload, {**whole.contents, short: []})
     (record,) = ledger.store.append([draft], expect=ledger.head)
     with pytest.raises(JournalCorruptError, match=f"record {record.seq}"):
-        writes_of(ledger.store, record)
+        load_record_writes(ledger.store, record)
 
 
 def test_the_evidence_of_an_entry_is_read_as_it_was_given():
@@ -176,17 +182,17 @@ def test_the_evidence_of_an_entry_is_read_as_it_was_given():
     proved = {"grade": "proved", "reasons": [], "counterexample": None}
     for given, stored in ((refuted, True), (proved, False)):
         record = made(ledger, "0", "1", evidence=given)
-        assert evidence_of(ledger.store, record) == given
+        assert load_evidence(ledger.store, record) == given
         assert ("evidence" in record.contents) is stored
-    assert evidence_of(ledger.store, made(ledger, "1", "2")) is None
+    assert load_evidence(ledger.store, made(ledger, "1", "2")) is None
 
 
 def test_the_journal_of_another_workspace_is_refused():
     ledger = begun()
-    ledger.demand_identity("mine")
+    ledger.require_identity("mine")
     with pytest.raises(HarnessError, match="belongs to another workspace"):
-        ledger.demand_identity("yours")
-    Ledger(MemoryStore()).demand_identity("whose it will be")
+        ledger.require_identity("yours")
+    Ledger(MemoryStore()).require_identity("whose it will be")
 
 
 def test_a_record_that_does_not_follow_the_last_one_is_refused(monkeypatch):
@@ -207,29 +213,29 @@ def test_a_record_that_does_not_follow_the_last_one_is_refused(monkeypatch):
 def test_a_checkpoint_is_due_once_following_is_dearer_than_writing_the_state_down(monkeypatch):
     monkeypatch.setattr(module, "MIN_CHECKPOINT", 2)
     ledger = begun()
-    assert not ledger.checkpoint_due()
+    assert not ledger.is_checkpoint_due()
     made(ledger, "0", "1")
     taken_back(ledger, before="1", after="1")
-    assert not ledger.checkpoint_due()
-    ledger.record(change_draft("apply", (), {}), ())
-    assert ledger.checkpoint_due()
+    assert not ledger.is_checkpoint_due()
+    ledger.record(draft_change("apply", (), {}), ())
+    assert ledger.is_checkpoint_due()
     ledger.checkpoint()
     for _ in range(2):
-        assert not ledger.checkpoint_due()
+        assert not ledger.is_checkpoint_due()
         made(ledger, "1", "1")
-    assert not ledger.checkpoint_due()
+    assert not ledger.is_checkpoint_due()
     large = begun(start={"prompts": {f"p{at}": "x" for at in range(4 * module.VALUES_PER_WRITE)}})
     for _ in range(4):
         made(large, "x", "x", "p0")
-    assert not large.checkpoint_due()
+    assert not large.is_checkpoint_due()
     made(large, "x", "x", "p0")
-    assert large.checkpoint_due()
+    assert large.is_checkpoint_due()
 
 
 def test_a_checkpoint_that_lost_what_it_says_is_refused():
     for missing, match in (("state", "holds no state"), ("standing", "does not say which entries are live")):
         ledger = begun()
-        contents = {"state": ledger.packer.state(ledger.state), "standing": leaf({}, "standing")}
+        contents = {"state": ledger.packer.state(ledger.state), "standing": make_leaf({}, "standing")}
         ledger.store.append([Draft("checkpoint", {}, {**contents, missing: None})], expect=ledger.head)
         with pytest.raises(JournalCorruptError, match=match):
             Ledger(ledger.store)
@@ -250,7 +256,7 @@ def test_replaying_counts_and_ends_where_it_is_told_to():
     seen = []
     token = listener.set(lambda *step: seen.append(step))
     try:
-        assert ledger.replayed().write() == {"prompts": {"p": "5"}}
+        assert ledger.replay_state().write() == {"prompts": {"p": "5"}}
     finally:
         listener.reset(token)
     assert seen == [("records replayed", ledger.last, ledger.last)]
@@ -326,10 +332,10 @@ def test_a_state_with_holes_is_written_down_with_them(harness):
 
 def test_after_something_was_written_inside_what_was_forgotten_the_state_is_written_down(harness):
     forgotten(harness, prompt("p", "hunter2\nline\n"))
-    assert not harness.ledger.checkpoint_due()
+    assert not harness.ledger.is_checkpoint_due()
     edit = {"op_type": "edit_prompt", "target": "p", "value": {"old": "line", "new": "LINE"}}
     writes = harness.apply(candidate(edit)).entry
-    assert [write.slot[:2] for write in writes_of(harness.journal, writes)] == [("prompts", "p")]
+    assert [write.slot[:2] for write in load_record_writes(harness.journal, writes)] == [("prompts", "p")]
     assert harness.ledger.store.latest("checkpoint").seq > writes.seq
 
 
@@ -380,9 +386,9 @@ def test_a_text_that_was_edited_inside_is_not_hidden_by_what_else_is_forgotten(h
 
 def test_a_candidate_of_which_a_part_was_forgotten_is_none(harness):
     entry = harness.apply(candidate(config("secret.key", "hunter2"), config("n", 1))).entry
-    assert stored_candidate(harness.journal, entry) == candidate(config("secret.key", "hunter2"), config("n", 1))
+    assert load_candidate(harness.journal, entry) == candidate(config("secret.key", "hunter2"), config("n", 1))
     harness.forget_value("hunter2")
-    assert stored_candidate(harness.journal, entry) is None
+    assert load_candidate(harness.journal, entry) is None
 
 
 def test_what_was_stored_by_a_ledger_is_not_stored_again(tmp_path):

@@ -9,8 +9,8 @@ from tests.support.changes import candidate, config, file, prompt, routing
 
 from takeback.adapters import init_workspace, open_memory, open_workspace
 from takeback.adapters.clients.init import init_clients
-from takeback.harness import Applied, Refused, Undone, Why
-from takeback.harness.toggle_requests import named_entry
+from takeback.harness import Applied, RefusalReason, Refused, Undone
+from takeback.harness.entry_names import resolve_entry
 from takeback.state import State, keyed_surface, values
 from takeback.state.surfaces import config as config_surface
 
@@ -96,7 +96,7 @@ def test_an_edit_that_makes_a_text_too_long_is_refused(world):
     lines = ["0123456789\n"] * 12
     steps = [[prompt(world.prompt, "")], *([edit("prompt", world.prompt, "", line)] for line in lines)]
     refused = grow(world, *steps)
-    assert refused.why is Why.LIMIT
+    assert refused.why is RefusalReason.LIMIT
     assert "at most 80" in refused.message
     assert len(world.harness.state.write()["prompts"][world.prompt]) == 77
 
@@ -107,7 +107,7 @@ def test_a_text_of_one_line_may_be_as_long_as_the_limit_says(world):
     assert isinstance(apply(candidate(edit("prompt", world.prompt, "", "y"))), Applied)
     world.demand_readable()
     refused = world.harness.apply(candidate(edit("prompt", world.prompt, "", "z")))
-    assert refused.why is Why.LIMIT
+    assert refused.why is RefusalReason.LIMIT
     world.demand_readable()
 
 
@@ -117,33 +117,33 @@ def test_an_edit_that_makes_a_file_too_long_is_refused(world):
     assert isinstance(apply(candidate(edit("file", world.file, "", "y"))), Applied)
     world.demand_readable()
     refused = world.harness.apply(candidate(edit("file", world.file, "", "z")))
-    assert refused.why is Why.LIMIT
+    assert refused.why is RefusalReason.LIMIT
     world.demand_readable()
 
 
 def test_an_item_too_many_in_a_list_is_refused(world):
     refused = grow(world, [config("tui.a", [])], *([append("tui.a", str(n))] for n in range(9)))
-    assert refused.why is Why.LIMIT
+    assert refused.why is RefusalReason.LIMIT
     assert len(world.harness.state.write()["config"]["tui"]["a"]) == ITEMS
 
 
 def test_a_key_too_many_in_a_mapping_is_refused(world):
     refused = grow(world, *([config(f"tui.k{n}", n)] for n in range(9)))
-    assert refused.why is Why.LIMIT
+    assert refused.why is RefusalReason.LIMIT
     assert len(world.harness.state.write()["config"]["tui"]) == ITEMS
 
 
 def test_an_item_that_would_lie_too_deep_is_refused(world):
     assert isinstance(world.harness.apply(candidate(config("tui.b.c.d", ["x"]))), Applied)
     refused = world.harness.apply(candidate(append("tui.b.c.d", nested(4))))
-    assert refused.why is Why.LIMIT
+    assert refused.why is RefusalReason.LIMIT
     world.demand_readable()
 
 
 def test_more_names_than_can_be_read_are_refused(tmp_path, small):
     world = World("workspace", tmp_path / "harness")
     refused = grow(world, *([routing(f"m{n}", "model")] for n in range(9)))
-    assert refused.why is Why.LIMIT
+    assert refused.why is RefusalReason.LIMIT
     assert len(world.harness.state.write()["routing"]) == ENTRIES
     world.harness.close()
 
@@ -153,8 +153,8 @@ def test_taking_back_what_would_make_a_text_too_long_is_refused_with_the_plan_an
     assert isinstance(world.harness.apply(candidate(prompt(world.prompt, "".join(lines)))), Applied)
     shorter = world.harness.apply(candidate(edit("prompt", world.prompt, lines[0], ""))).entry
     longer = world.harness.apply(candidate(edit("prompt", world.prompt, "", "x" * 14))).entry
-    assert world.harness.plan_undo(shorter).why is Why.LIMIT
-    assert world.harness.undo(shorter).why is Why.LIMIT
+    assert world.harness.plan_undo(shorter).why is RefusalReason.LIMIT
+    assert world.harness.undo(shorter).why is RefusalReason.LIMIT
     world.demand_readable()
     assert isinstance(world.harness.undo(shorter, longer), Undone)
     world.demand_readable()
@@ -207,7 +207,7 @@ def random_change(rng, world):
 
 
 def entry(world, name):
-    return named_entry(world.harness.ledger, name)
+    return resolve_entry(world.harness.ledger, name)
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -221,6 +221,6 @@ def test_whatever_random_changes_and_undos_leave_can_be_read_again(world, seed):
         else:
             outcome = world.harness.apply(candidate(random_change(rng, world)))
             made += [outcome.entry.id] if isinstance(outcome, Applied) else []
-        refused += isinstance(outcome, Refused) and outcome.why is Why.LIMIT
+        refused += isinstance(outcome, Refused) and outcome.why is RefusalReason.LIMIT
         world.demand_readable()
     assert refused

@@ -9,8 +9,8 @@ from tests.support.changes import candidate, config, middleware, prompt, tool
 
 from takeback.adapters import open_memory
 from takeback.errors import InputError, UnknownEntryError
-from takeback.harness import Adopted, Applied, Refused, Stale, Undone, Why
-from takeback.harness.toggle_requests import restore_request
+from takeback.harness import Adopted, Applied, RefusalReason, Refused, Stale, Undone
+from takeback.harness.entry_names import build_restore_request
 from takeback.language import read_candidate
 from takeback.state import State
 from takeback.undo import Blocked, Gone, Plan
@@ -48,7 +48,7 @@ def test_the_whole_life_of_a_few_entries(journal):
     harness.undo(restored.entry.id)
     assert harness.state.write()["config"] == {"a": 2, "b": 1, "c": 1}
     harness.restore(three)
-    assert harness.ledger.replayed() == harness.state
+    assert harness.ledger.replay_state() == harness.state
     assert harness.journal.check().whole
     harness.close()
 
@@ -68,7 +68,7 @@ def test_opening_again_knows_state_and_history(tmp_path):
     again.undo(ids[3])
     again.redo(ids[1])
     assert again.state.write()["config"]["a"] == {"x": 0, "k0": 0, "k1": 1, "k2": 2, "k4": 4}
-    assert again.ledger.replayed() == again.state
+    assert again.ledger.replay_state() == again.state
 
 
 def test_a_checkpoint_saves_reading_the_whole_history(tmp_path, monkeypatch):
@@ -84,14 +84,14 @@ def test_a_checkpoint_saves_reading_the_whole_history(tmp_path, monkeypatch):
     again.undo(ids[0])
     again.redo(ids[2])
     assert sorted(again.state.write()["config"]) == sorted(f"k{n}" for n in range(1, 12))
-    assert again.ledger.replayed() == again.state
+    assert again.ledger.replay_state() == again.state
 
 
 def test_what_is_not_admitted_is_refused_with_the_smallest_breaking_state():
     harness = open_memory()
     refused = harness.apply(read_candidate(WRONG))
     assert isinstance(refused, Refused)
-    assert refused.why is Why.VERDICT
+    assert refused.why is RefusalReason.VERDICT
     assert set(refused.verdict.counterexample.state.write()["tools"]) == {"grep"}
     assert harness.journal.head().seq == 2, "only the beginning is on record"
 
@@ -115,14 +115,14 @@ def test_force_does_not_mark_an_admitted_change():
 def test_a_mutation_that_cannot_run_here_is_refused_even_when_forced():
     harness = open_memory(State.read({"config": {"a": 5}}))
     refused = harness.apply(candidate(config("a.b", 1)), force=True)
-    assert (refused.why, "cannot run here" in refused.message) == (Why.STATE, True)
+    assert (refused.why, "cannot run here" in refused.message) == (RefusalReason.STATE, True)
 
 
 def test_ties_to_earlier_entries_are_reported_and_can_be_refused():
     harness = open_memory(State.read({"config": {"a": 5}}))
     one = harness.apply(candidate(config("a", {})))
     refused = harness.apply(candidate(config("a.b", 1)), allow_ties=False)
-    assert (refused.why, list(refused.ties)) == (Why.TIED, [one.entry.number])
+    assert (refused.why, list(refused.ties)) == (RefusalReason.TIED, [one.entry.number])
     assert list(harness.apply(candidate(config("a.b", 1))).ties) == [one.entry.number]
     blocked = harness.undo(one.entry.id)
     assert isinstance(blocked, Blocked)
@@ -147,7 +147,7 @@ def test_drift_is_refused_shown_and_adopted_as_an_entry():
     harness = open_memory(State.read({"config": {"a": 1}}))
     harness.adapter.edit(State.read({"config": {"a": 1, "by_hand": 1}}))
     refused = harness.apply(candidate(config("by_hand", 2)))
-    assert (refused.why, [change.slot for change in refused.drift]) == (Why.DRIFT, [("config", "by_hand")])
+    assert (refused.why, [change.slot for change in refused.drift]) == (RefusalReason.DRIFT, [("config", "by_hand")])
     adopted = harness.adopt("tuned")
     assert isinstance(adopted, Adopted)
     apply(harness, config("b", 1))
@@ -249,11 +249,11 @@ def test_restore_goes_to_a_point_in_time():
         assert harness.state.write() == {"config": {"a": 1}}
         harness.undo("HEAD")
     east = at.astimezone(timezone(timedelta(hours=5)))
-    assert harness.plan(lambda ledger: restore_request(ledger, east.isoformat())).state.write() == {
+    assert harness.plan(lambda ledger: build_restore_request(ledger, east.isoformat())).state.write() == {
         "config": {"a": 1}
     }
     future = (datetime.now(UTC) + timedelta(days=1)).isoformat()
-    assert harness.plan(lambda ledger: restore_request(ledger, future)).changes == ()
+    assert harness.plan(lambda ledger: build_restore_request(ledger, future)).changes == ()
     for text, words in (("2001-01-01", "at or after the beginning"), ("2001-99-01", "ISO 8601")):
         with pytest.raises(InputError, match=words):
             harness.restore(text)

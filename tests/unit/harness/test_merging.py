@@ -6,8 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from takeback.harness.hunks import hunks
-from takeback.harness.merging import MOST_READINGS, merged, readings
+from takeback.harness.merge import MOST_READINGS, find_hunks, iter_merge_results, merge_texts
 
 
 def listed(*names: str) -> bytes:
@@ -15,16 +14,16 @@ def listed(*names: str) -> bytes:
 
 
 def test_the_last_item_is_taken_back_after_another_was_added_behind_it():
-    assert merged(listed("A", "B"), listed("A", "B", "C"), listed("A")) == listed("A", "C")
+    assert merge_texts(listed("A", "B"), listed("A", "B", "C"), listed("A")) == listed("A", "C")
 
 
 def test_an_item_is_taken_back_after_the_one_before_it_went():
-    assert merged(listed("A", "B", "C"), listed("B", "C"), listed("A", "C")) == listed("C")
+    assert merge_texts(listed("A", "B", "C"), listed("B", "C"), listed("A", "C")) == listed("C")
 
 
 def test_an_item_on_one_line_is_taken_back_after_another_was_added():
-    assert merged(b'["A","B"]', b'["A","B","C"]', b'["A"]') == b'["A","C"]'
-    assert merged(b'{"a": 1, "b": 2}', b'{"a": 9, "b": 2}', b'{"a": 1}') == b'{"a": 9}'
+    assert merge_texts(b'["A","B"]', b'["A","B","C"]', b'["A"]') == b'["A","C"]'
+    assert merge_texts(b'{"a": 1, "b": 2}', b'{"a": 9, "b": 2}', b'{"a": 1}') == b'{"a": 9}'
 
 
 @pytest.mark.parametrize(
@@ -46,8 +45,8 @@ def test_an_item_on_one_line_is_taken_back_after_another_was_added():
     ],
 )
 def test_changes_that_do_not_meet_are_both_made(base, ours, theirs, expected):
-    assert merged(base, ours, theirs) == expected
-    assert next(readings(base, ours, theirs)) == expected
+    assert merge_texts(base, ours, theirs) == expected
+    assert next(iter_merge_results(base, ours, theirs)) == expected
 
 
 @pytest.mark.parametrize(
@@ -59,39 +58,39 @@ def test_changes_that_do_not_meet_are_both_made(base, ours, theirs, expected):
     ],
 )
 def test_both_changing_the_same_is_a_conflict(base, ours, theirs):
-    assert merged(base, ours, theirs) is None
-    assert ours not in list(readings(base, ours, theirs))
+    assert merge_texts(base, ours, theirs) is None
+    assert ours not in list(iter_merge_results(base, ours, theirs))
 
 
 def test_two_insertions_at_one_place_have_both_orders_and_no_single_merge():
     base, ours, theirs = listed("A"), listed("A", "C"), listed("A", "B")
-    assert merged(base, ours, theirs) is None
-    assert set(readings(base, ours, theirs)) == {listed("A", "B", "C"), listed("A", "C", "B")}
+    assert merge_texts(base, ours, theirs) is None
+    assert set(iter_merge_results(base, ours, theirs)) == {listed("A", "B", "C"), listed("A", "C", "B")}
 
 
 def test_of_equal_neighbours_the_one_nobody_else_changed_goes():
-    assert merged(b"x\nb\nb\nb\n", b"x\nB\nb\nBB\n", b"x\nb\nb\n") == b"x\nB\nBB\n"
+    assert merge_texts(b"x\nb\nb\nb\n", b"x\nB\nb\nBB\n", b"x\nb\nb\n") == b"x\nB\nBB\n"
 
 
 def test_among_many_equal_neighbours_there_is_one_that_nobody_changed():
-    assert merged(b"b\n" * 5, b"1\n2\nb\n4\n5\n", b"b\n" * 4) == b"1\n2\n4\n5\n"
+    assert merge_texts(b"b\n" * 5, b"1\n2\nb\n4\n5\n", b"b\n" * 4) == b"1\n2\n4\n5\n"
 
 
 @pytest.mark.parametrize("kept", ["A", "C"])
 def test_the_last_two_items_are_taken_back_one_after_the_other(kept):
     both, one = listed(kept, "X", "Y"), listed(kept, "X")
-    assert merged(both, one, listed(kept, "Y")) == listed(kept)
+    assert merge_texts(both, one, listed(kept, "Y")) == listed(kept)
 
 
 def test_equal_neighbours_parted_by_someone_else_have_several_readings():
-    found = list(readings(b"a\nb\nb\nc\n", b"a\nb\nX\nb\nc\n", b"a\nb\nc\n"))
+    found = list(iter_merge_results(b"a\nb\nb\nc\n", b"a\nb\nX\nb\nc\n", b"a\nb\nc\n"))
     assert set(found) == {b"a\nX\nb\nc\n", b"a\nb\nX\nc\n"}
 
 
 def test_readings_are_different_and_few():
     base = b"\n".join([b"same"] * 40)
     ours = b"\n".join([b"same"] * 20 + [b"X"] + [b"same"] * 21)
-    found = list(readings(base, ours, b"\n".join([b"same"] * 38)))
+    found = list(iter_merge_results(base, ours, b"\n".join([b"same"] * 38)))
     assert 1 <= len(found) <= MOST_READINGS
     assert len(set(found)) == len(found)
 
@@ -104,13 +103,13 @@ def test_a_large_file_is_compared_in_few_steps():
     del theirs[25_000]
     theirs[39_000] = b"changed too\n"
     compared = Counting.of(lines)
-    found = hunks(compared, theirs)
+    found = find_hunks(compared, theirs)
     assert [(hunk.start, hunk.end) for hunk in found] == [(25_000, 25_001), (39_001, 39_002)]
     assert compared.looks < 20 * len(lines)
     both = list(ours)
     del both[25_000]
     both[39_001] = b"changed too\n"
-    assert merged(b"".join(lines), b"".join(ours), b"".join(theirs)) == b"".join(both)
+    assert merge_texts(b"".join(lines), b"".join(ours), b"".join(theirs)) == b"".join(both)
 
 
 class Counting(list):
@@ -133,11 +132,11 @@ PIECES = st.lists(st.sampled_from([b"a", b"b", b"c", b"d\n"]), max_size=14)
 @settings(max_examples=400, deadline=None)
 @given(PIECES, PIECES)
 def test_hunks_make_the_new_of_the_old_wherever_they_are_slid_to(base, new):
-    found = hunks(base, new)
+    found = find_hunks(base, new)
     for at, hunk in enumerate(found):
         low = found[at - 1].end + 1 if at else 0
         high = found[at + 1].start - 1 if at + 1 < len(found) else len(base)
-        for place in hunk.slid(base, low, high):
+        for place in hunk.slide_all(base, low, high):
             assert put(base, [*found[:at], place, *found[at + 1 :]]) == new
 
 
@@ -157,9 +156,9 @@ TEXTS = st.lists(st.sampled_from([b"one\n", b"two\n", b"{\n", b"},\n", b'"x": 1,
 @settings(max_examples=300, deadline=None)
 @given(TEXTS, TEXTS, TEXTS)
 def test_a_merge_is_the_same_from_both_sides(base, ours, theirs):
-    assert set(readings(base, ours, base)) == {ours}
-    assert set(readings(base, base, theirs)) == {theirs}
-    one, two = merged(base, ours, theirs), merged(base, theirs, ours)
+    assert set(iter_merge_results(base, ours, base)) == {ours}
+    assert set(iter_merge_results(base, base, theirs)) == {theirs}
+    one, two = merge_texts(base, ours, theirs), merge_texts(base, theirs, ours)
     assert one is None or two is None or one == two
 
 
@@ -184,5 +183,5 @@ def test_one_of_several_added_items_is_taken_back_whatever_came_later(style, sta
         now.insert(data.draw(st.integers(0, len(now))), name)
         texts.append(style(*now))
     at = data.draw(st.integers(0, 3))
-    found = merged(texts[at + 1], texts[-1], texts[at])
+    found = merge_texts(texts[at + 1], texts[-1], texts[at])
     assert found == style(*(name for name in now if name != added[at]))

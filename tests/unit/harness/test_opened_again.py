@@ -10,8 +10,8 @@ from tests.support.changes import candidate, config, file, routing
 from takeback.adapters import open_memory
 from takeback.errors import HarnessError
 from takeback.harness import Adopted, Applied, Undone
-from takeback.harness.codec import change_draft
 from takeback.harness.engine import Engine
+from takeback.harness.records import draft_change
 from takeback.state import State
 from takeback.undo import Blocked, Write
 
@@ -96,7 +96,7 @@ def test_a_change_that_cannot_be_finished_is_told_though_everything_is_as_known(
 
     with closing(open_memory(State.read({"config": {"a": 5}}), journal=place)) as harness:
         writes = (Write(("config", "a"), 5, 6),)
-        harness.ledger.announce(change_draft("apply", writes, {}, packer=harness.ledger.packer))
+        harness.ledger.announce(draft_change("apply", writes, {}, packer=harness.ledger.packer))
         monkeypatch.setattr(Engine, "finish", full)
         status = harness.status()
         assert (status.drift, status.problems) == ((), ("no room left",))

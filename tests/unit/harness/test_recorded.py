@@ -4,11 +4,18 @@ from __future__ import annotations
 
 import pytest
 
-from takeback.harness.codec import change_draft, toggle_draft
-from takeback.harness.images import UNKNOWN, DirectoryImage, FileChange, FileImage, KeptImage, with_images
+from takeback.harness.file_history import (
+    FARTHEST,
+    find_formatting_drift,
+    find_last_image,
+    is_made_by_entry,
+    list_changed_files,
+    restore_bytes,
+    restore_bytes_by_history,
+)
+from takeback.harness.images import UNKNOWN, DirectoryImage, FileChange, FileImage, KeptImage, attach_images
 from takeback.harness.ledger import Ledger
-from takeback.harness.recorded import exact, followed, formatted, last_known, recorded_paths, was_made
-from takeback.harness.timeline import FARTHEST
+from takeback.harness.records import draft_change, draft_toggle
 from takeback.journal.memory import MemoryStore
 from takeback.state import State
 
@@ -38,21 +45,21 @@ def ledger():
 
 def changed(ledger, before, after, path=FILE, kind="apply"):
     """Record an entry that changed a file, and give its number."""
-    draft = with_images(change_draft(kind, (), {}), [KeptImage(path, before, after)])
+    draft = attach_images(draft_change(kind, (), {}), [KeptImage(path, before, after)])
     return ledger.record(draft, ()).entry
 
 
 def toggled(ledger, before, after, *, off=(), on=()):
-    draft = with_images(toggle_draft("undo", off, on, (), {}), [KeptImage(FILE, before, after)])
+    draft = attach_images(draft_toggle("undo", off, on, (), {}), [KeptImage(FILE, before, after)])
     return ledger.record(draft, ()).entry
 
 
 def given_up(ledger, before, after):
-    ledger.announce(with_images(change_draft("apply", (), {}), [KeptImage(FILE, before, after)]))
+    ledger.announce(attach_images(draft_change("apply", (), {}), [KeptImage(FILE, before, after)]))
     ledger.abort("no room")
 
 
-def becomes(ledger, before, *wanted, off=(), on=(), made=MADE, way=exact):
+def becomes(ledger, before, *wanted, off=(), on=(), made=MADE, way=restore_bytes):
     """What the file becomes; `wanted` are the images that say what is wanted, `made` what it would be otherwise."""
     change = FileChange(FILE, before, made)
     found = way(Reader(*wanted), ledger, change, State(), off, on)
@@ -60,7 +67,7 @@ def becomes(ledger, before, *wanted, off=(), on=(), made=MADE, way=exact):
     return found.after
 
 
-BOTH = pytest.mark.parametrize("way", [exact, followed])
+BOTH = pytest.mark.parametrize("way", [restore_bytes, restore_bytes_by_history])
 
 
 @BOTH
@@ -192,9 +199,9 @@ def test_where_every_byte_counts_a_file_is_as_it_was_when_the_same_entries_were_
     second = changed(ledger, ONE, TWO)
     toggled(ledger, TWO, THREE, off=[second])
     toggled(ledger, THREE, TWO, on=[second])
-    assert becomes(ledger, TWO, ONE, THREE, off=[second], way=followed) == THREE
-    assert becomes(ledger, TWO, ONE, off=[second], way=followed) == ONE
-    assert becomes(ledger, TWO, ONE, None, off=[first, second], way=followed) is None
+    assert becomes(ledger, TWO, ONE, THREE, off=[second], way=restore_bytes_by_history) == THREE
+    assert becomes(ledger, TWO, ONE, off=[second], way=restore_bytes_by_history) == ONE
+    assert becomes(ledger, TWO, ONE, None, off=[first, second], way=restore_bytes_by_history) is None
 
 
 def test_where_every_byte_counts_the_permission_bits_are_those_of_the_last_entry_that_set_them(ledger):
@@ -202,16 +209,19 @@ def test_where_every_byte_counts_the_permission_bits_are_those_of_the_last_entry
     shut = changed(ledger, ONE, FileImage(ONE.content, 0o600))
     last = changed(ledger, FileImage(ONE.content, 0o600), FileImage(TWO.content, 0o600))
     both = FileImage(TWO.content, 0o600), TWO
-    assert becomes(ledger, both[0], *both, off=[shut], way=followed) == TWO
-    assert becomes(ledger, both[0], both[0], off=[shut], way=followed) == MADE
-    assert becomes(ledger, both[0], FileImage(ONE.content, 0o600), off=[last], way=followed).mode == 0o600
+    assert becomes(ledger, both[0], *both, off=[shut], way=restore_bytes_by_history) == TWO
+    assert becomes(ledger, both[0], both[0], off=[shut], way=restore_bytes_by_history) == MADE
+    assert (
+        becomes(ledger, both[0], FileImage(ONE.content, 0o600), off=[last], way=restore_bytes_by_history).mode
+        == 0o600
+    )
 
 
 def test_where_every_byte_counts_an_earlier_entry_that_set_them_does_not_take_them_along(ledger):
     shut, open_to_all = FileImage(ONE.content, 0o600), FileImage(ONE.content, 0o755)
     first = changed(ledger, ONE, shut)
     changed(ledger, shut, open_to_all)
-    assert becomes(ledger, open_to_all, ONE, open_to_all, off=[first], way=followed) == open_to_all
+    assert becomes(ledger, open_to_all, ONE, open_to_all, off=[first], way=restore_bytes_by_history) == open_to_all
 
 
 def test_what_cannot_be_merged_out_is_made_again_from_the_entries_that_stay(ledger):
@@ -219,7 +229,7 @@ def test_what_cannot_be_merged_out_is_made_again_from_the_entries_that_stay(ledg
     changed(ledger, None, ONE)
     second = changed(ledger, UNKNOWN, TWO)
     changed(ledger, TWO, more(TWO))
-    assert becomes(ledger, more(TWO), more(ONE), off=[second], way=followed) == more(ONE)
+    assert becomes(ledger, more(TWO), more(ONE), off=[second], way=restore_bytes_by_history) == more(ONE)
 
 
 def test_a_file_that_is_gone_is_made_again_from_entries_that_were_never_live_alone(ledger):
@@ -227,14 +237,14 @@ def test_a_file_that_is_gone_is_made_again_from_entries_that_were_never_live_alo
     second = changed(ledger, ONE, TWO)
     third = changed(ledger, TWO, more(TWO))
     toggled(ledger, more(TWO), None, off=[first, second, third])
-    assert becomes(ledger, None, more(ONE), on=[first, third], way=followed) == more(ONE)
+    assert becomes(ledger, None, more(ONE), on=[first, third], way=restore_bytes_by_history) == more(ONE)
 
 
 def test_a_file_with_more_records_than_are_looked_through_goes_by_its_steps(ledger):
     entry = changed(ledger, ONE, TWO)
     for _ in range(FARTHEST):
         changed(ledger, TWO, TWO)
-    assert becomes(ledger, TWO, ONE, off=[entry], way=followed) == ONE
+    assert becomes(ledger, TWO, ONE, off=[entry], way=restore_bytes_by_history) == ONE
 
 
 def test_what_a_file_made_anew_would_be_is_preferred_where_it_is_gone(ledger):
@@ -242,17 +252,17 @@ def test_what_a_file_made_anew_would_be_is_preferred_where_it_is_gone(ledger):
     first = changed(ledger, None, ONE)
     second = changed(ledger, ONE, more(ONE))
     toggled(ledger, more(ONE), None, off=[first, second])
-    assert becomes(ledger, None, ONE, more(ONE), on=[first, second], way=followed) == more(ONE)
+    assert becomes(ledger, None, ONE, more(ONE), on=[first, second], way=restore_bytes_by_history) == more(ONE)
 
 
 def test_the_last_known_image_is_the_newest_that_says_what_is_wanted(ledger):
     changed(ledger, ONE, TWO)
     changed(ledger, UNKNOWN, THREE)
     given_up(ledger, THREE, MADE)
-    assert last_known(Reader(ONE, TWO, MADE), ledger, FILE, State()) == TWO
-    assert last_known(Reader(ONE), ledger, FILE, State()) == ONE
-    assert last_known(Reader(MADE), ledger, FILE, State()) is UNKNOWN
-    assert last_known(Reader(ONE), ledger, "other.md", State()) is UNKNOWN
+    assert find_last_image(Reader(ONE, TWO, MADE), ledger, FILE, State()) == TWO
+    assert find_last_image(Reader(ONE), ledger, FILE, State()) == ONE
+    assert find_last_image(Reader(MADE), ledger, FILE, State()) is UNKNOWN
+    assert find_last_image(Reader(ONE), ledger, "other.md", State()) is UNKNOWN
 
 
 def test_files_that_differ_from_what_was_last_recorded_are_found(ledger):
@@ -261,20 +271,25 @@ def test_files_that_differ_from_what_was_last_recorded_are_found(ledger):
     changed(ledger, None, DIRECTORY, path="dir")
     paths = [(FILE, TWO), (FILE, FileImage(TWO.content, 0o600)), ("dir", ONE), ("new.md", ONE)]
     chmodded = KeptImage(FILE, TWO, FileImage(TWO.content, 0o600))
-    assert formatted(ledger, paths) == [chmodded, KeptImage("new.md", None, ONE)]
-    assert formatted(ledger, [("never.md", None), (FILE, None)]) == [KeptImage(FILE, TWO, None)]
+    assert find_formatting_drift(ledger, paths) == [chmodded, KeptImage("new.md", None, ONE)]
+    assert find_formatting_drift(ledger, [("never.md", None), (FILE, None)]) == [KeptImage(FILE, TWO, None)]
 
 
 def test_files_of_entries_are_listed_from_the_last_to_the_first_and_once(ledger):
     images = [KeptImage("a", None, ONE), KeptImage("b", None, ONE)]
-    first = ledger.record(with_images(change_draft("apply", (), {}), images), ()).entry
+    first = ledger.record(attach_images(draft_change("apply", (), {}), images), ()).entry
     second = changed(ledger, ONE, TWO, path="a")
-    assert recorded_paths(ledger, [first, second]) == ["a", "b"]
-    assert recorded_paths(ledger, [first]) == ["b", "a"]
+    assert list_changed_files(ledger, [first, second]) == ["a", "b"]
+    assert list_changed_files(ledger, [first]) == ["b", "a"]
 
 
 def test_a_directory_that_an_entry_made_is_told_from_one_that_was_there(ledger):
     changed(ledger, None, DIRECTORY, path="made")
     changed(ledger, ONE, DIRECTORY, path="there")
     changed(ledger, None, ONE, path="file")
-    assert [was_made(ledger, path) for path in ("made", "there", "file", "never")] == [True, False, False, False]
+    assert [is_made_by_entry(ledger, path) for path in ("made", "there", "file", "never")] == [
+        True,
+        False,
+        False,
+        False,
+    ]

@@ -10,8 +10,8 @@ from tests.support.changes import candidate, config
 from takeback.adapters import open_workspace
 from takeback.adapters.clients.adapter import ClientAdapter
 from takeback.adapters.clients.init import init_clients
-from takeback.harness import Adopted, Applied, Refused, Undone, Why
-from takeback.harness.log import changes_of, state_before
+from takeback.harness import Adopted, Applied, RefusalReason, Refused, Undone
+from takeback.harness.entry_log import load_entry_writes, rebuild_state_before
 
 
 @pytest.fixture
@@ -66,7 +66,7 @@ def test_an_edit_where_the_change_writes_during_a_session_stands_in_its_way(harn
         write(settings, A="by hand")
         refused = harness.apply(candidate(config("env.A", "2")))
     assert isinstance(refused, Refused)
-    assert refused.why is Why.DRIFT
+    assert refused.why is RefusalReason.DRIFT
     assert values(settings) == {"A": "by hand"}
 
 
@@ -97,15 +97,18 @@ def test_a_second_change_in_a_session_starts_from_the_first(harness, settings):
 def test_results_carry_what_was_written_and_what_was_before(harness, settings):
     made = harness.apply(candidate(config("env.B", "2")))
     assert isinstance(made, Applied)
-    assert (made.writes, made.before) == (changes_of(harness, made.entry), state_before(harness, made.entry))
+    assert (made.writes, made.before) == (
+        load_entry_writes(harness, made.entry),
+        rebuild_state_before(harness, made.entry),
+    )
     undone = harness.undo(made)
     assert isinstance(undone, Undone)
-    assert [one.slot for one in undone.writes] == [one.slot for one in changes_of(harness, undone.entry)]
-    assert undone.before == state_before(harness, undone.entry)
+    assert [one.slot for one in undone.writes] == [one.slot for one in load_entry_writes(harness, undone.entry)]
+    assert undone.before == rebuild_state_before(harness, undone.entry)
     write(settings, A="by hand")
     adopted = harness.adopt()
     assert isinstance(adopted, Adopted)
     assert [(one.slot, one.after) for one in adopted.writes] == [
-        (one.slot, one.after) for one in changes_of(harness, adopted.entry)
+        (one.slot, one.after) for one in load_entry_writes(harness, adopted.entry)
     ]
-    assert adopted.before == state_before(harness, adopted.entry)
+    assert adopted.before == rebuild_state_before(harness, adopted.entry)

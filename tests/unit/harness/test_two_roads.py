@@ -8,9 +8,9 @@ from tests.support.changes import candidate, config, file, listener, middleware,
 from takeback.adapters import init_workspace, open_memory, open_workspace
 from takeback.adapters.doctor import examine_workspace
 from takeback.errors import HarnessError
-from takeback.harness import Undone, two_roads
-from takeback.harness import toggling as module
-from takeback.harness.two_roads import Roads, compare_roads
+from takeback.harness import Undone, cross_check
+from takeback.harness import toggle as module
+from takeback.harness.cross_check import CrossCheck, cross_check_recovery
 from takeback.language import Candidate, read_candidate
 from takeback.state import State
 from takeback.state.slots import put_slots
@@ -37,7 +37,7 @@ def harness(root):
 
 def roads(harness, *entries):
     plan = plan_undo(harness.ledger.history, harness.state, set(entries))
-    return compare_roads(harness.ledger, harness.state, plan)
+    return cross_check_recovery(harness.ledger, harness.state, plan)
 
 
 CHANGES = {
@@ -54,10 +54,10 @@ CHANGES = {
 @pytest.mark.parametrize("name", CHANGES)
 def test_both_roads_end_in_the_same_state(harness, name):
     entry = harness.apply(candidate(*CHANGES[name])).entry
-    assert roads(harness, entry.number) is Roads.AGREE
+    assert roads(harness, entry.number) is CrossCheck.AGREE
     other = harness.apply(candidate(config("else.where", 1))).entry
-    assert roads(harness, entry.number) is Roads.AGREE
-    assert roads(harness, entry.number, other.number) is Roads.AGREE
+    assert roads(harness, entry.number) is CrossCheck.AGREE
+    assert roads(harness, entry.number, other.number) is CrossCheck.AGREE
     assert isinstance(harness.undo(entry.id), Undone)
 
 
@@ -79,7 +79,7 @@ def test_a_difference_is_a_fault_that_changes_nothing_and_names_the_entry(root, 
 
 @pytest.mark.parametrize("stored", [True, False])
 def test_a_harness_in_memory_goes_both_roads_where_its_journal_is_stored(tmp_path, monkeypatch, stored):
-    monkeypatch.setattr(two_roads, "recover", lambda recovery, state, held: state)
+    monkeypatch.setattr(cross_check, "recover", lambda recovery, state, held: state)
     with open_memory(State.read(START), journal=tmp_path / "journal.db" if stored else ":memory:") as harness:
         entry = harness.apply(candidate(config("a.b", 2))).entry
         if stored:
@@ -95,7 +95,7 @@ def test_a_recovery_that_no_longer_runs_is_a_fault(harness, monkeypatch):
     wrong = read_candidate(
         {"mutation": [config("a.b", 2)], "recovery": [{"op_type": "delete_config", "target": "a.b"}]}
     )
-    monkeypatch.setattr("takeback.harness.two_roads.admitted_candidate", lambda *_: wrong)
+    monkeypatch.setattr("takeback.harness.cross_check.load_admitted_candidate", lambda *_: wrong)
     with pytest.raises(HarnessError, match="differ at"):
         roads(harness, entry.number)
 
@@ -103,17 +103,17 @@ def test_a_recovery_that_no_longer_runs_is_a_fault(harness, monkeypatch):
 def test_entries_that_others_overlay_are_not_compared(harness):
     one = harness.apply(candidate(config("a.b", 2))).entry
     harness.apply(candidate(config("a.b", 3)))
-    assert roads(harness, one.number) is Roads.OVERLAID
+    assert roads(harness, one.number) is CrossCheck.OVERLAID
     two = harness.apply(candidate(config("deep", {"x": 1}))).entry
     harness.apply(candidate(config("deep.x", 2)))
-    assert roads(harness, two.number) is Roads.OVERLAID
+    assert roads(harness, two.number) is CrossCheck.OVERLAID
 
 
 def test_what_was_taken_back_underneath_is_no_fault(harness):
     first = harness.apply(candidate(config("a.b", 2))).entry
     second = harness.apply(candidate(config("a.b", 3))).entry
     harness.undo(first.id)
-    assert roads(harness, second.number) is Roads.OVERLAID
+    assert roads(harness, second.number) is CrossCheck.OVERLAID
     assert isinstance(harness.undo(second.id), Undone)
     assert harness.state == State.read(START)
 
@@ -127,7 +127,7 @@ def test_forced_and_adopted_entries_are_named_where_their_undo_is_planned(root, 
     assert harness.plan_undo(forced.id).unadmitted == (forced.number,)
     assert harness.plan_undo(adopted.id, proved.id).unadmitted == (adopted.number,)
     assert harness.plan_undo(proved.id).unadmitted == ()
-    assert roads(harness, forced.number) is Roads.ALONE
+    assert roads(harness, forced.number) is CrossCheck.ALONE
     assert harness.undo(forced.id).plan.unadmitted == (forced.number,)
 
 
@@ -168,11 +168,11 @@ def test_a_recovery_of_a_whole_chain_is_overlaid_by_whatever_wrote_in_the_chain_
     stored = tmp_path / "journal.db"
     with open_memory(State.read(START), journal=stored) as harness:
         entry = harness.apply(whole_chain("other")).entry
-        assert roads(harness, entry.number) is Roads.AGREE
+        assert roads(harness, entry.number) is CrossCheck.AGREE
         later = harness.apply(candidate(middleware("third"))).entry
     with open_memory(journal=stored) as harness:
-        assert roads(harness, entry.number) is Roads.OVERLAID
-        assert roads(harness, entry.number, later.number) is Roads.AGREE
+        assert roads(harness, entry.number) is CrossCheck.OVERLAID
+        assert roads(harness, entry.number, later.number) is CrossCheck.AGREE
 
 
 def test_they_are_named_too_in_what_taking_back_more_would_do(harness):

@@ -15,9 +15,9 @@ from takeback import State
 from takeback.adapters import init_workspace, open_workspace
 from takeback.adapters.doctor import examine_workspace
 from takeback.errors import TakebackError
-from takeback.harness.log import changes_of, log
-from takeback.harness.toggle_requests import restore_request
-from takeback.journal import examine
+from takeback.harness.entry_log import iter_entries, load_entry_writes
+from takeback.harness.entry_names import build_restore_request
+from takeback.journal import examine_journal
 
 SEEDS = range(200)
 
@@ -54,18 +54,18 @@ def whole(tmp_path_factory):
 
 def use(root):
     """What a person would try, one after the other."""
-    report = examine(root / ".takeback" / "journal.db")
+    report = examine_journal(root / ".takeback" / "journal.db")
     found = examine_workspace(root)
     with closing(open_workspace(root, hold=False)) as harness:
-        for view in log(harness):
+        for view in iter_entries(harness):
             with suppress(TakebackError):
-                changes_of(harness, harness.journal.get(view.seq))
+                load_entry_writes(harness, harness.journal.get(view.seq))
         harness.status()
         for number in (2, 4, 6, 8):
             with suppress(TakebackError):
                 harness.undo(f"#{number}")
         with suppress(TakebackError):
-            harness.plan(lambda ledger: restore_request(ledger, "#3"))
+            harness.plan(lambda ledger: build_restore_request(ledger, "#3"))
     return report, found
 
 
@@ -92,7 +92,7 @@ def test_most_damage_is_noticed_and_a_whole_journal_is_not_accused(whole, tmp_pa
         shutil.copy(whole / ".takeback" / "journal.db", path)
         how = damage(path, seed)
         try:
-            noticed[examine(path).whole] += "empty" not in how and "refused" not in how
+            noticed[examine_journal(path).whole] += "empty" not in how and "refused" not in how
         except TakebackError:
             noticed[False] += 1
     assert noticed[False] > noticed[True]

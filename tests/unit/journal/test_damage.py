@@ -10,13 +10,13 @@ import psycopg
 import pytest
 
 from takeback.errors import JournalBusyError, JournalCorruptError, JournalError
-from takeback.journal import Draft, examine, leaf, open_journal
+from takeback.journal import Draft, examine_journal, make_leaf, open_journal
 
 
 def fill(store, count=5):
     touched = [[f'["config","k{n}"]'] for n in range(count)]
     return store.append(
-        [Draft("apply", {"touches": keys}, {"before": leaf(n, "b")}) for n, keys in enumerate(touched)]
+        [Draft("apply", {"touches": keys}, {"before": make_leaf(n, "b")}) for n, keys in enumerate(touched)]
     )
 
 
@@ -71,7 +71,7 @@ def test_a_forgotten_content_that_was_put_back_is_named(tmp_path, seal):
         store.forget([ref])
         assert store.check().whole
     tamper(path, ("UPDATE contents SET salt = ?, lookup = ?, body = ?, forgotten = NULL WHERE id = ?", kept))
-    report = examine(path)
+    report = examine_journal(path)
     assert [
         (fault.seq, "before of record 3) was forgotten, but is there" in fault.problem) for fault in report.faults
     ] == [(3, True)]
@@ -141,7 +141,7 @@ def test_a_rewritten_record_with_a_fresh_digest_breaks_the_chain_at_its_successo
     store.close()
     tamper(
         path,
-        ("UPDATE records SET payload = ?, digest = ? WHERE seq = 3", (forged.payload, forged.computed())),
+        ("UPDATE records SET payload = ?, digest = ? WHERE seq = 3", (forged.payload, forged.compute_digest())),
     )
     report = open_journal(path).check()
     assert report.faults[0].seq == 4
@@ -172,7 +172,7 @@ def test_a_truncated_file_is_reported_with_the_records_that_can_be_read(tmp_path
     os.truncate(path, path.stat().st_size // 2)
     with pytest.raises(JournalCorruptError, match="damaged"):
         open_journal(path)
-    report = examine(path)
+    report = examine_journal(path)
     assert any("damaged" in fault.problem for fault in report.faults)
     assert 0 < report.intact < 400
     assert path.stat().st_size % 4096 in (0, 2048), "examining does not touch the file"

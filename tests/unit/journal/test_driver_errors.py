@@ -7,14 +7,14 @@ import sqlite3
 import pytest
 
 from takeback.errors import JournalBusyError, JournalCorruptError, JournalError
-from takeback.journal.sqlite_errors import translated
+from takeback.journal.sqlite_files import translate_error
 
 
 def raised(code, kind=sqlite3.OperationalError):
     error = kind("disk full, locked, readonly, malformed: words that mean nothing")
     if code is not None:
         error.sqlite_errorcode = code
-    return translated(error, "the journal j.db")
+    return translate_error(error, "the journal j.db")
 
 
 @pytest.mark.parametrize(

@@ -14,8 +14,8 @@ from tests.support.changes import candidate, config
 from takeback.adapters import init_workspace, open_memory, open_workspace
 from takeback.errors import JournalError, TakebackError
 from takeback.harness import Applied, Undone
-from takeback.journal import Draft, leaf, open_journal
-from takeback.journal.failpoint import armed
+from takeback.journal import Draft, make_leaf, open_journal
+from takeback.journal.failpoint import arm_failpoints
 from takeback.journal.memory import MemoryStore
 
 FULL = 2
@@ -45,7 +45,7 @@ def test_the_directory_of_a_new_journal_is_synced(tmp_path, monkeypatch):
 
 def test_a_journal_named_by_path_is_readable_by_its_owner_only(tmp_path):
     with closing(open_journal(tmp_path / "journal.db")) as store:
-        store.append([Draft("apply", {}, {"after": leaf(1)})])
+        store.append([Draft("apply", {}, {"after": make_leaf(1)})])
         modes = {path.name: oct(path.stat().st_mode & 0o777) for path in tmp_path.iterdir()}
     assert set(modes.values()) == {"0o600"}, modes
 
@@ -84,7 +84,7 @@ def test_a_journal_that_can_only_be_read_is_read(tmp_path):
 def test_a_postgresql_journal_opened_for_reading_is_not_written(postgres_url, tmp_path):
     url, keys = f"{postgres_url}#reading", tmp_path / "keys"
     with closing(open_journal(url, keys=keys)) as store:
-        store.append([Draft("apply", {}, {"after": leaf(1)})])
+        store.append([Draft("apply", {}, {"after": make_leaf(1)})])
     with closing(open_journal(url, keys=keys, readonly=True)) as store:
         assert store.readonly
         with pytest.raises(JournalError, match="can only be read here"):
@@ -129,7 +129,7 @@ def test_a_harness_goes_on_after_its_connection_was_lost_in_the_middle_of_a_chan
                 with psycopg.connect(postgres_url, autocommit=True) as other:
                     other.execute("SELECT pg_terminate_backend(%s)", (pid,))
 
-        with armed(cut), pytest.raises(TakebackError):
+        with arm_failpoints(cut), pytest.raises(TakebackError):
             harness.apply(candidate(config("a", 1)))
         assert harness.status().clean
         made = harness.state.write() != {}

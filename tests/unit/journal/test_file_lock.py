@@ -5,8 +5,8 @@ from __future__ import annotations
 import fcntl
 import time
 
-from takeback.journal import sqlite_file
-from takeback.journal.sqlite_file import FileLock
+from takeback.journal import sqlite_files
+from takeback.journal.sqlite_files import FileLock
 
 
 def test_a_lock_file_that_was_taken_away_while_it_was_being_locked_is_not_taken_for_the_lock(tmp_path, monkeypatch):
@@ -19,7 +19,7 @@ def test_a_lock_file_that_was_taken_away_while_it_was_being_locked_is_not_taken_
             path.unlink()
         flock(fd, how)
 
-    monkeypatch.setattr(sqlite_file.fcntl, "flock", losing)
+    monkeypatch.setattr(sqlite_files.fcntl, "flock", losing)
     lock = FileLock(path, "journal.db")
     lock.acquire(time.monotonic() + 5, 5)
     assert lock.held()

@@ -19,11 +19,11 @@ from takeback import State, open_memory
 from takeback.adapters import init_workspace, open_workspace
 from takeback.errors import JournalCorruptError, JournalError
 from takeback.harness import Adopted, Undone
-from takeback.harness.codec import candidate_of, evidence_of, writes_of
-from takeback.harness.log import change_json, changes_of
-from takeback.harness.toggle_requests import named_entry
-from takeback.journal import Draft, leaf, open_journal, resolve
-from takeback.journal.packing import is_gone
+from takeback.harness.entry_log import change_to_json, load_entry_writes
+from takeback.harness.entry_names import resolve_entry
+from takeback.harness.records import load_candidate_json, load_evidence, load_record_writes
+from takeback.journal import Draft, make_leaf, open_journal, resolve_record
+from takeback.journal.packer import has_forgotten
 from takeback.undo import Gone
 
 SECRET = "hunter2-XYZZY-☃"
@@ -170,13 +170,13 @@ def test_a_forgotten_entry_is_shown_without_what_it_held(agent):
     with closing(open_workspace(agent, hold=False)) as harness:
         one = full_of(harness)
         harness.forget(one)
-        record = named_entry(harness.ledger, one)
-        shown = candidate_of(harness.journal, record)
+        record = resolve_entry(harness.ledger, one)
+        shown = load_candidate_json(harness.journal, record)
         assert [op["value"] for op in shown["mutation"]] == ["(forgotten)", "(forgotten)"]
         assert [op["target"] for op in shown["mutation"]] == ["password", "n"]
-        changes = [change_json(change) for change in changes_of(harness, record)]
+        changes = [change_to_json(change) for change in load_entry_writes(harness, record)]
         assert [change["after"] for change in changes] == ["(forgotten)", "(forgotten)"]
-        assert evidence_of(harness.journal, record)["grade"] == "proved"
+        assert load_evidence(harness.journal, record)["grade"] == "proved"
 
 
 def test_the_evidence_of_a_refuted_change_holds_no_value_once_it_is_forgotten(tmp_path):
@@ -189,7 +189,7 @@ def test_the_evidence_of_a_refuted_change_holds_no_value_once_it_is_forgotten(tm
     harness.apply(candidate(config("a", 2)))
     harness.forget(done.entry.id)
     assert files_holding(tmp_path, SECRET) == []
-    assert evidence_of(harness.journal, harness.journal.get(2))["grade"] == "refuted"
+    assert load_evidence(harness.journal, harness.journal.get(2))["grade"] == "refuted"
 
 
 def test_a_value_in_place_is_kept_by_what_is_really_there_and_not_called_drift(agent):
@@ -208,7 +208,7 @@ def test_a_value_in_place_is_kept_by_what_is_really_there_and_not_called_drift(a
         assert harness.state == state
         assert harness.state.write()["files"]["d/f"]["mode"] == "0600"
         assert harness.state.part("middleware").ids() == ("m",)
-        assert harness.ledger.replayed() == harness.state
+        assert harness.ledger.replay_state() == harness.state
 
 
 def test_what_was_forgotten_is_not_captured_again_by_a_later_change(agent):
@@ -228,10 +228,10 @@ def test_a_line_of_a_forgotten_text_is_not_captured_again_by_an_edit_of_it(agent
         harness.forget(apply(harness, prompt("p", f"key {SECRET}\ntwo\n"), prompt("q", "one\ntwo\n")))
         for text, old in (("p", SECRET), ("q", "two")):
             edit = {"op_type": "edit_prompt", "target": text, "value": {"old": old, "new": "gone"}}
-            entry = named_entry(harness.ledger, apply(harness, edit))
-            (write,) = writes_of(harness.journal, entry)
+            entry = resolve_entry(harness.ledger, apply(harness, edit))
+            (write,) = load_record_writes(harness.journal, entry)
             assert write.slot[:2] == ("prompts", text)
-            assert (is_gone(write.before), is_gone(write.after)) == (True, False)
+            assert (has_forgotten(write.before), has_forgotten(write.after)) == (True, False)
         assert harness.state.write()["prompts"] == {"p": "key gone\ntwo\n", "q": "one\ngone\n"}
 
 
@@ -250,12 +250,13 @@ def test_a_forgotten_value_that_is_written_again_is_captured_again(agent, opened
         written = harness.state.write()
         assert (written["config"]["password"], written["prompts"]["p"]) == (SECRET, "one\ntwo\n")
         assert all(
-            not is_gone(write.after) for write in writes_of(harness.journal, named_entry(harness.ledger, again))
+            not has_forgotten(write.after)
+            for write in load_record_writes(harness.journal, resolve_entry(harness.ledger, again))
         )
     with closing(open_workspace(agent, hold=False)) as harness:
         assert harness.state.write() == written
         assert harness.status().clean
-        assert harness.ledger.replayed() == harness.state
+        assert harness.ledger.replay_state() == harness.state
 
 
 def test_a_checkpoint_holds_no_copy_of_a_forgotten_value_that_is_in_place(agent):
@@ -275,7 +276,7 @@ def test_a_forgotten_value_that_is_deleted_by_hand_is_drift(agent):
     (agent / "files/d/f").unlink()
     with closing(open_workspace(agent, hold=False)) as harness:
         (change,) = [c for c in harness.status().drift if c.slot == ("files", "d", "f")]
-        assert change_json(change)["before"] == "(forgotten)"
+        assert change_to_json(change)["before"] == "(forgotten)"
         assert isinstance(harness.adopt(), Adopted)
         assert harness.status().clean
 
@@ -370,15 +371,15 @@ def test_of_a_sealed_journal_a_copy_made_before_holds_nothing_either(tmp_path):
     assert not [key for key in before - after if key in keys.read_bytes()], "no byte of a deleted key is left"
     shutil.copy(keys, copy / "journal.db.keys")
     store = open_journal(copy / "journal.db")
-    record = resolve(store, one)
-    assert SECRET not in repr(writes_of(store, record)), "without its key a content is as good as forgotten"
+    record = resolve_record(store, one)
+    assert SECRET not in repr(load_record_writes(store, record)), "without its key a content is as good as forgotten"
     assert None in store.contents(ref for ref in record.refs("after") if ref).values()
 
 
 def test_a_key_file_is_readable_by_its_owner_only_and_belongs_to_one_journal(tmp_path):
     for name in "ab":
         with closing(open_journal(tmp_path / f"{name}.db", seal=True)) as store:
-            store.append([Draft("apply", {}, {"after": leaf(1)})])
+            store.append([Draft("apply", {}, {"after": make_leaf(1)})])
     keys = [tmp_path / f"{name}.db.keys" for name in "ab"]
     assert [oct(path.stat().st_mode & 0o777) for path in keys] == ["0o600", "0o600"]
     with pytest.raises(JournalError, match="belongs to another journal"):

@@ -12,7 +12,7 @@ from urllib.parse import quote, quote_plus
 import pytest
 import zstandard
 
-from takeback.journal.forms import MIN_DECODED, Forms
+from takeback.journal.search import MIN_DECODED, Forms
 
 SECRET = "Zq7/screaming+värdet é 9"
 RAW = SECRET.encode()
@@ -56,7 +56,7 @@ FORMS = {
     "around", [(b"", b""), (b'{"key": "', b'"}'), (b"abc=", b"\n"), (bytes(range(256)), b"\xff")]
 )
 def test_a_value_is_found_in_every_form(form, around):
-    assert Forms(RAW).stand_in(around[0] + FORMS[form] + around[1])
+    assert Forms(RAW).has_match_in(around[0] + FORMS[form] + around[1])
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -65,18 +65,18 @@ def test_another_value_in_the_same_forms_is_not_taken_for_it(seed):
     other = bytes(rng.randrange(32, 127) for _ in range(4000))
     forms = (other, other.hex().encode(), base64.b64encode(other), gzip.compress(other), quote(other).encode())
     for data in forms:
-        assert not Forms(b"hunter2").stand_in(data)
+        assert not Forms(b"hunter2").has_match_in(data)
 
 
 def test_bytes_that_are_no_text_are_looked_for_too():
     value = b"\xff\xfe\x00binary\x01"
     for data in (value, value.hex().encode(), base64.b64encode(b"x" + value), zlib.compress(value)):
-        assert Forms(value).stand_in(data)
+        assert Forms(value).has_match_in(data)
 
 
 def test_a_short_value_is_not_looked_for_where_it_would_stand_by_chance_and_that_is_said():
     short = Forms(b"ab12")
-    assert short.stand_in(b"xx ab12 yy")
-    assert not short.stand_in(b"ab12".hex().encode())
+    assert short.has_match_in(b"xx ab12 yy")
+    assert not short.has_match_in(b"ab12".hex().encode())
     assert any(f"fewer than {MIN_DECODED} bytes" in limit for limit in short.limits)
     assert not any("fewer than" in limit for limit in Forms(b"ab123").limits)

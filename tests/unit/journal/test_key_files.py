@@ -10,8 +10,8 @@ from contextlib import closing
 import pytest
 
 from takeback.errors import JournalError
-from takeback.journal import sqlite_file
-from takeback.journal.sealing import ContentKey, KeyFile
+from takeback.journal import sqlite_files
+from takeback.journal.encryption import ContentKey, KeyFile
 
 
 def test_keys_that_can_only_be_read_by_a_copy_are_held_in_memory_and_nowhere_else(tmp_path, monkeypatch):
@@ -25,7 +25,7 @@ def test_keys_that_can_only_be_read_by_a_copy_are_held_in_memory_and_nowhere_els
         keys.add([ContentKey("one", b"k" * 32, b"l" * 32)])
         for ending in ("", "-wal"):
             shutil.copy(tmp_path / f"keys{ending}", found / f"keys{ending}")
-    monkeypatch.setattr(sqlite_file, "_tables", refused)
+    monkeypatch.setattr(sqlite_files, "_query_tables", refused)
     monkeypatch.setattr(tempfile, "tempdir", str(copies))
     with closing(KeyFile(found / "keys", "j", create=False, readonly=True)) as read:
         assert read.get(["one"]) == {"one": b"k" * 32}

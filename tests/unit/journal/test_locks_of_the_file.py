@@ -13,8 +13,8 @@ from contextlib import closing
 import pytest
 
 from takeback.errors import JournalError
-from takeback.journal import Draft, examine, leaf, open_journal
-from takeback.journal.salvage import salvaged
+from takeback.journal import Draft, examine_journal, make_leaf, open_journal
+from takeback.journal.salvage import salvage_rows
 
 OTHER = """
 import sys
@@ -33,7 +33,7 @@ def elsewhere(path):
 
 def forgetting(store, _):
     """Forget a content, which looks for copies in the file."""
-    (record,) = store.append([Draft("apply", {}, {"after": leaf("secret" * 10, "x")})])
+    (record,) = store.append([Draft("apply", {}, {"after": make_leaf("secret" * 10, "x")})])
     store.forget([record.contents["after"]])
 
 
@@ -44,12 +44,12 @@ def opening_again(_, path):
 
 def examining(_, path):
     """Check the journal by its path."""
-    assert examine(path).whole
+    assert examine_journal(path).whole
 
 
 def salvaging(_, path):
     """Read what can be read from a copy."""
-    assert list(salvaged(path))
+    assert list(salvage_rows(path))
 
 
 def refusing(_, path):
@@ -63,7 +63,7 @@ def refusing(_, path):
 def test_nothing_done_in_a_process_lets_go_of_the_locks_of_a_journal_that_it_has_open(tmp_path, act):
     path = tmp_path / "journal.db"
     with closing(open_journal(path)) as store:
-        store.append([Draft("genesis", {}, {"state": leaf({}, "state")})])
+        store.append([Draft("genesis", {}, {"state": make_leaf({}, "state")})])
         act(store, path)
         elsewhere(path)
         (acknowledged,) = store.append([Draft("commit", {"entry": 1})])

@@ -21,10 +21,10 @@ from takeback.adapters import open_workspace
 from takeback.adapters.doctor import examine_workspace
 from takeback.errors import JournalCorruptError, JournalError
 from takeback.harness import Undone
-from takeback.harness.codec import candidate_of
-from takeback.harness.log import log
-from takeback.journal import examine, open_journal, resolve
-from takeback.journal.schema import CURRENT
+from takeback.harness.entry_log import iter_entries
+from takeback.harness.records import load_candidate_json
+from takeback.journal import examine_journal, open_journal, resolve_record
+from takeback.journal.sql import CURRENT
 from takeback.undo import Gone
 
 DATA = Path(__file__).parent / "data"
@@ -48,7 +48,7 @@ def told(harness):
     """The log as the version that wrote the journal gave it, as far as the layout has not changed it."""
     return [
         {name: entry[name] for name in ("kind", "at", "status", "grade", "forced", "addresses", "note")}
-        for entry in (view.to_json() for view in log(harness))
+        for entry in (view.to_json() for view in iter_entries(harness))
     ]
 
 
@@ -73,8 +73,8 @@ def test_a_journal_with_parts_and_images_is_the_same_afterwards(tmp_path):
     assert list(harness.state.part("middleware").ids()) == EXPECTED["memory-v2"]["order"]
     assert told(harness) == before("memory-v2")
     assert harness.journal.check().whole
-    assert harness.ledger.replayed() == harness.state
-    for view in [view for view in log(harness) if view.status == "live" and view.kind == "apply"]:
+    assert harness.ledger.replay_state() == harness.state
+    for view in [view for view in iter_entries(harness) if view.status == "live" and view.kind == "apply"]:
         state, outcome = harness.state, harness.undo(view.id)
         if isinstance(outcome, Undone) and isinstance(harness.undo(outcome.entry.id), Undone):
             assert harness.state == state
@@ -87,11 +87,11 @@ def test_a_workspace_with_parts_and_images_goes_back_byte_for_byte(tmp_path):
     assert harness.state.write() == EXPECTED["workspace-v2"]["state"]
     assert told(harness) == before("workspace-v2")
     edited = (root / "prompts/system.md").read_bytes()
-    (last,) = [view for view in log(harness) if view.note == "last"]
+    (last,) = [view for view in iter_entries(harness) if view.note == "last"]
     assert isinstance(harness.undo(last.id), Undone)
     assert isinstance(harness.redo(), Undone)
     assert (root / "prompts/system.md").read_bytes() == edited
-    (discarded,) = [view for view in log(harness) if view.kind == "discard"]
+    (discarded,) = [view for view in iter_entries(harness) if view.kind == "discard"]
     harness.undo(discarded.id)
     assert (root / "prompts/system.md").read_text() == "rubbish", "what a discard kept comes back"
     harness.discard()
@@ -105,7 +105,7 @@ def test_a_migrated_journal_has_the_state_and_the_log_it_had(old):
     assert list(harness.state.part("middleware").ids()) == EXPECTED["memory"]["order"]
     assert told(harness) == before("memory")
     assert harness.journal.check().whole
-    assert harness.ledger.replayed() == harness.state
+    assert harness.ledger.replay_state() == harness.state
 
 
 def test_a_migrated_workspace_is_as_it_was_and_its_doctor_finds_nothing(workspace):
@@ -121,13 +121,13 @@ def test_entries_keep_their_former_names(old):
     harness = open_memory(journal=old)
     former = {entry["id"]: entry["note"] for entry in EXPECTED["memory"]["log"] if entry["kind"] == "apply"}
     for name, note in former.items():
-        record = resolve(harness.journal, name[:12])
+        record = resolve_record(harness.journal, name[:12])
         assert (record.kind, record.payload["note"]) == ("apply", note)
 
 
 def test_entries_are_numbered_without_gaps_and_off_and_on_name_them(old):
     harness = open_memory(journal=old)
-    views = list(log(harness))
+    views = list(iter_entries(harness))
     assert [view.seq for view in views] == list(range(len(views), 0, -1))
     kinds = {view.seq: view.kind for view in views}
     assert {kinds[number] for view in views for number in (*view.off, *view.on)} == {"apply"}
@@ -138,7 +138,7 @@ def test_entries_are_numbered_without_gaps_and_off_and_on_name_them(old):
 def test_every_live_entry_can_still_be_undone_and_brought_back(old):
     harness = open_memory(journal=old)
     answers = []
-    for view in [view for view in log(harness) if view.status == "live" and view.kind == "apply"]:
+    for view in [view for view in iter_entries(harness) if view.status == "live" and view.kind == "apply"]:
         state = harness.state
         done = harness.undo(view.id)
         assert isinstance(done, Undone)
@@ -155,7 +155,7 @@ def test_nothing_that_an_entry_captured_is_left_in_a_record(old):
     raw = "".join(json.dumps([record.payload, list(record.contents)]) for record in store.records())
     assert "v1-secret-XYZZY" not in raw
     (named,) = [r for r in store.records() if r.payload.get("note") == "a note"]
-    assert candidate_of(store, named)["mutation"][0]["value"] == "v1-secret-XYZZY"
+    assert load_candidate_json(store, named)["mutation"][0]["value"] == "v1-secret-XYZZY"
 
 
 def test_forgetting_in_a_migrated_journal_leaves_nothing_to_guess_from(old):
@@ -173,7 +173,7 @@ def test_what_was_forgotten_before_is_still_gone_and_no_damage(old):
     harness = open_memory(journal=old)
     written = [entry for entry in EXPECTED["memory"]["log"] if entry["kind"] == "apply"]
     gone = next(entry["id"] for entry in written if 'config["a.b"]' in entry["addresses"])
-    record = resolve(harness.journal, gone)
+    record = resolve_record(harness.journal, gone)
     assert set(record.refs("before")) == {""}, "its contents are known to be forgotten"
 
 
@@ -196,7 +196,7 @@ def test_an_altered_older_journal_is_not_written_anew(old):
     content = old.read_bytes()
     with pytest.raises(JournalCorruptError, match="record 3 of it was altered"):
         open_journal(old)
-    assert not examine(old).whole
+    assert not examine_journal(old).whole
     with sqlite3.connect(old) as connection:
         assert connection.execute("SELECT MAX(version) FROM schema_version").fetchone() == (2,)
     assert old.read_bytes()[:100] == content[:100]

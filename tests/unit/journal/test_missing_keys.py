@@ -14,11 +14,10 @@ from typer.testing import CliRunner
 from takeback.adapters import init_workspace, open_workspace
 from takeback.adapters.doctor import examine_workspace
 from takeback.adapters.manifest import KEYS
-from takeback.agents.server.desk import Desk
+from takeback.agents.server.service import ProposalService
 from takeback.cli import app
 from takeback.errors import KEYS_HINT
-from takeback.synthesize.method import method_of
-from takeback.synthesize.spec import parse_spec
+from takeback.repair.synthesizer import make_method, parse_spec
 from takeback.undo import Gone
 
 SECRET = "what the other copy wrote"
@@ -64,7 +63,7 @@ def test_an_undo_that_needs_it_says_which_key_and_what_to_do(lacking):
         outcome = harness.plan_undo(lacking.last.id)
         assert isinstance(outcome, Gone)
         assert [slot for slot, _ in outcome.sealed] == [("config", "one")]
-        desk = Desk(harness, str(lacking.root), method_of(parse_spec("portfolio"), None))
+        desk = ProposalService(harness, str(lacking.root), make_method(parse_spec("portfolio"), None))
         planned = desk.plan_undo([lacking.last.id], "agent", cascade=False)
     assert planned.outcome == "gone"
     assert says_sealed(planned.message, lacking.root), planned.message

@@ -6,9 +6,9 @@ from contextlib import closing
 
 import pytest
 
-from takeback.journal import Draft, leaf, open_journal
-from takeback.journal.fleet import JournalFleet
-from takeback.journal.search import places_of
+from takeback.journal import Draft, make_leaf, open_journal
+from takeback.journal.postgres import JournalFleet
+from takeback.journal.search import find_value_places
 
 
 @pytest.fixture
@@ -21,7 +21,7 @@ def test_a_fleet_tells_how_far_a_journal_has_come_and_reads_what_is_new(postgres
     with closing(open_journal(f"{postgres_url}#seen", keys=tmp_path / "keys")) as store:
         (schema,) = fleet.schemas()
         assert fleet.head(schema) == (0, "")
-        made = store.append([Draft("apply", {"note": str(n)}, {"after": leaf(n)}) for n in range(3)])
+        made = store.append([Draft("apply", {"note": str(n)}, {"after": make_leaf(n)}) for n in range(3)])
         assert fleet.head(schema) == (3, made[-1].digest)
         assert list(fleet.records(schema, 1)) == list(made[1:])
         assert fleet.entries(schema, None, 2) == [made[2], made[1]]
@@ -30,7 +30,9 @@ def test_a_fleet_tells_how_far_a_journal_has_come_and_reads_what_is_new(postgres
 
 def test_who_looks_for_a_value_is_told_of_each_record_looked_at():
     with closing(open_journal(":memory:")) as store:
-        store.append([Draft("apply", {}, {"after": leaf(value)}) for value in ("one", "hunter2", "three")])
+        store.append([Draft("apply", {}, {"after": make_leaf(value)}) for value in ("one", "hunter2", "three")])
         told = []
-        assert [(place.seq, place.what) for place in places_of(store, b"hunter2", told.append)] == [(2, "after")]
+        assert [(place.seq, place.what) for place in find_value_places(store, b"hunter2", told.append)] == [
+            (2, "after")
+        ]
         assert told == [1, 2, 3]

@@ -10,14 +10,13 @@ from typing import Any
 
 import pytest
 
-from takeback.diagnose import Mode
 from takeback.errors import InputError, LockChanged, ServiceFault
 from takeback.language import read_program
+from takeback.repair.diagnosis import Mode
+from takeback.repair.models import RecordingModel, ReplayModel, Reply, Request, Usage
+from takeback.repair.oracle import invert_mutation
+from takeback.repair.synthesizer import Spec, make_method
 from takeback.state import Level, Stage, State
-from takeback.synthesize.method import method_of
-from takeback.synthesize.models import RecordingModel, ReplayModel, Reply, Request, Usage
-from takeback.synthesize.oracle import invert
-from takeback.synthesize.spec import Spec
 from takeback_lab.experiment import Asked
 from takeback_lab.experiments.bank import BANK, LOCK, Bank, Failure, cohort, drawn, load_bank
 from takeback_lab.experiments.controlled import EXPERIMENT as CONTROLLED
@@ -44,7 +43,7 @@ EMPTY = json.dumps({"witness": [], "recovery": [], "contract": ["config"]})
 
 
 def good(task: Task) -> dict[str, Any]:
-    return invert(
+    return invert_mutation(
         read_program(list(task.reference), Stage.FORWARD, task.id), State.read(task.state, task.id)
     ).to_json()
 
@@ -67,11 +66,11 @@ class Scripted:
 
 
 def asking(model: Any) -> Asked:
-    return Asked(model, method_of(Spec("openai", "m"), model), model.name)
+    return Asked(model, make_method(Spec("openai", "m"), model), model.name)
 
 
 def by_itself(kind: Any) -> Asked:
-    return Asked(None, method_of(Spec(kind), None), kind)
+    return Asked(None, make_method(Spec(kind), None), kind)
 
 
 def by_task(change: Callable[[Task], str]) -> Callable[[Request], str]:

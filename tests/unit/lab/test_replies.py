@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 
 from takeback.cli import app
 from takeback.errors import InputError, RecordingError
-from takeback.synthesize.models.recording import read_lines
+from takeback.repair.models.replies import read_lines
 from takeback_lab.experiments.recorded import FIRST, read_run, recorded_folder, write_run
 from takeback_lab.lock import read_lock
 from takeback_lab.manifest import manifest_of

@@ -10,15 +10,14 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner, Result
 
-from takeback.canonical import compact
+from takeback.canonical import write_compact
 from takeback.cli import app
 from takeback.errors import InputError, RecordingError
 from takeback.language import read_program
+from takeback.repair.models import RecordingModel, ReplayModel
+from takeback.repair.oracle import invert_mutation
+from takeback.repair.synthesizer import Spec, make_method
 from takeback.state import Stage, State
-from takeback.synthesize.method import method_of
-from takeback.synthesize.models import RecordingModel, ReplayModel
-from takeback.synthesize.oracle import invert
-from takeback.synthesize.spec import Spec
 from takeback_lab.engines import Here
 from takeback_lab.experiment import Asked
 from takeback_lab.experiments.draws import first_seed
@@ -90,7 +89,7 @@ def good_at_the_fourth_turn(request: dict[str, Any]) -> str:
     if turn < 4 or "D1_EXACT_ADDRESS" not in content:
         return json.dumps(NOTHING)
     program = read_program(mutation, Stage.FORWARD, task.id)
-    made = invert(program, State.read(task.state, task.id)).to_json()
+    made = invert_mutation(program, State.read(task.state, task.id)).to_json()
     return json.dumps({name: made[name] for name in ("witness", "recovery", "contract")})
 
 
@@ -123,10 +122,10 @@ def test_rounds_answered_by_an_engine_give_the_recording_of_an_ordinary_run(bank
 
     unanswered = Unanswered("m")
     with RecordingModel(unanswered, tmp_path / "rounds") as recorded:
-        asked = Asked(recorded, method_of(Spec("openai", "m"), recorded), "m")
+        asked = Asked(recorded, make_method(Spec("openai", "m"), recorded), "m")
         ran = run_experiment(experiment, plan, asked=asked, engine=Rounds(recorded, unanswered, Here(), answer))
     replay = ReplayModel(tmp_path / "rounds")
-    again = run_experiment(experiment, plan, asked=Asked(replay, method_of(Spec("replay"), replay), "m"))
+    again = run_experiment(experiment, plan, asked=Asked(replay, make_method(Spec("replay"), replay), "m"))
     assert ran.data == again.data
     [data] = ran.data.values()
     assert data["account"]["calls"] == 6 * 4 * 2
@@ -244,7 +243,7 @@ def test_a_pending_request_stands_as_a_batch_service_takes_it(pending: Path) -> 
     assert (line["custom_id"], line["url"]) == (line["digest"], "/v1/chat/completions")
     assert line["body"]["response_format"]["json_schema"]["schema"]["properties"]["mutation"]
     assert line["body"]["messages"][0]["role"] == "system"
-    assert compact(line["body"]["response_format"]["json_schema"]["schema"]) == line["request"]["schema"]
+    assert write_compact(line["body"]["response_format"]["json_schema"]["schema"]) == line["request"]["schema"]
 
 
 def test_what_a_stopped_run_reached_is_collected_under_the_lock_of_all(pending: Path, tmp_path: Path) -> None:

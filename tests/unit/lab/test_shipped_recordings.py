@@ -11,9 +11,8 @@ from typer.testing import CliRunner
 
 from takeback.cli import app
 from takeback.errors import RecordingError
-from takeback.synthesize.method import method_of
-from takeback.synthesize.models.recording import has_recording
-from takeback.synthesize.spec import Spec
+from takeback.repair.models.replies import has_recording
+from takeback.repair.synthesizer import Spec, make_method
 from takeback_lab.experiment import Asked
 from takeback_lab.experiments.bank import cohort, load_bank
 from takeback_lab.experiments.factorial import CELLS, EXPERIMENT, CellsPlan
@@ -63,7 +62,7 @@ def test_plain_replay_means_the_latest_recording_of_an_experiment() -> None:
 def test_the_portfolio_recovers_every_defective_task_of_the_first_bank_with_a_proof() -> None:
     failures = cohort(load_bank(BASE / FIRST / "natural").entries)
     plan = CellsPlan(failures, terms=Terms(rule="proof"))
-    asked = Asked(None, method_of(Spec("portfolio"), None), "portfolio")
+    asked = Asked(None, make_method(Spec("portfolio"), None), "portfolio")
     [data] = run_experiment(EXPERIMENT, plan, asked=asked).data.values()
     assert failures
     assert all(row["turns"]["D0L1"] == 1 for row in data["tasks"])

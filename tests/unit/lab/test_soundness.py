@@ -58,7 +58,7 @@ def test_a_proof_that_keeps_a_base_only_if_the_mutation_goes_through_is_found_ou
         first = dict(self.base)
         settle(self)
         if self.reach is not None:
-            self.settle_on(first)
+            self.use_as_base(first)
 
     monkeypatch.setattr(Classes, "settle", only_through)
     search = import_module("takeback.verify.proof")._Search
@@ -110,7 +110,7 @@ def _texts_of(plain, rng):
 def test_a_proof_that_does_not_vary_tied_places_jointly_is_found_out(monkeypatch):
     assert run_soundness(500, seed=1).disagreements == 0
     search = import_module("takeback.verify.proof")._Search
-    monkeypatch.setattr(search, "_coupled", lambda self: iter(()))
+    monkeypatch.setattr(search, "_yield_coupled", lambda self: iter(()))
     assert run_soundness(500, seed=1).disagreements > 0
 
 

@@ -7,9 +7,9 @@ import os
 import pytest
 
 from takeback.adapters.directory import Directory
-from takeback.adapters.place import FilePlace, KeptFile
+from takeback.adapters.files_adapter import FilePlace, KeptFile
 from takeback.harness.engine import Engine
-from takeback.harness.writing import Left, Writing
+from takeback.harness.file_transaction import FileTransaction, Left
 from takeback.journal.failpoint import failpoint
 from takeback_lab import torture_faults
 from takeback_lab.torture import torture
@@ -60,8 +60,8 @@ def test_a_write_that_is_not_atomic_is_caught(tmp_path, monkeypatch):
 
 
 def test_a_rollback_that_forgets_is_caught(tmp_path, monkeypatch):
-    monkeypatch.setattr(Writing, "roll_back", lambda _: None)
-    monkeypatch.setattr(Writing, "what_is_left", lambda _: Left((), ()))
+    monkeypatch.setattr(FileTransaction, "roll_back", lambda _: None)
+    monkeypatch.setattr(FileTransaction, "inspect_leftovers", lambda _: Left((), ()))
     assert torture(tmp_path, kills=40, seed=4).violations
 
 

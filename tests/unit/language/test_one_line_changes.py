@@ -6,12 +6,11 @@ import pytest
 from tests.support.ninth import Alarms
 
 from takeback.errors import InputError
-from takeback.language.oneline import OneLine, Typed, read_line
-from takeback.language.oneline_program import program_of
-from takeback.runtime import forward
+from takeback.language.oneline import OneLine, Typed, build_program, read_line
+from takeback.repair import oracle
+from takeback.runtime import run_forward
 from takeback.state import State
 from takeback.state.surface import register, unregister
-from takeback.synthesize import oracle
 from takeback.verify import Grade, verify
 
 STATE = {
@@ -31,7 +30,7 @@ STATE = {
 
 def meant(text):
     """The one operation that a line means."""
-    (op,) = program_of(read_line(text), State.read(STATE))
+    (op,) = build_program(read_line(text), State.read(STATE))
     return op.to_json()
 
 
@@ -189,15 +188,15 @@ def test_an_error_says_what_was_found_and_what_is_near(text, found, hint):
 
 def test_fields_carry_json_as_it_is_and_what_was_typed_as_it_reads():
     state = State.read(STATE)
-    assert program_of(OneLine("set", "config", "limit", "7"), state)[0].raw == "7"
-    assert program_of(OneLine("set", "config", "limit", Typed("7")), state)[0].raw == 7
+    assert build_program(OneLine("set", "config", "limit", "7"), state)[0].raw == "7"
+    assert build_program(OneLine("set", "config", "limit", Typed("7")), state)[0].raw == 7
 
 
 def test_a_surface_from_elsewhere_has_the_verbs_its_operations_say():
     register(Alarms())
     try:
         state = State.read({"alarms": {"morning": 7}})
-        (op,) = program_of(read_line("set alarm morning 8"), state)
+        (op,) = build_program(read_line("set alarm morning 8"), state)
         assert op.to_json() == {"op_type": "set_alarm", "target": "morning", "value": 8}
     finally:
         unregister("alarms")
@@ -221,6 +220,6 @@ def test_a_surface_from_elsewhere_has_the_verbs_its_operations_say():
 )
 def test_the_recovery_that_the_oracle_writes_for_a_line_is_proved(text):
     state = State.read(STATE)
-    program = program_of(read_line(text), state)
-    assert forward(program, state)[1].succeeded
+    program = build_program(read_line(text), state)
+    assert run_forward(program, state)[1].succeeded
     assert verify(oracle(program, nominal=state)).grade is Grade.PROVED

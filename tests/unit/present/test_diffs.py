@@ -10,17 +10,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from takeback.errors import InputError
-from takeback.harness.log import changes_between
-from takeback.present.changes import differences
-from takeback.present.diffs import stat_of, unified
-from takeback.present.matching import MAX_PAIRS, matches
+from takeback.harness.entry_log import diff_states
+from takeback.present.changes import find_differences
+from takeback.present.diffs import MAX_PAIRS, count_changes, find_matches, iter_unified_lines
 from takeback.state import ABSENT, SURFACES, State
 from takeback.state.slots import get_slot
-from takeback.undo import GONE, SlotChange
+from takeback.undo import FORGOTTEN_VALUE, SlotChange
 
 
 def shown(before, after, slot=("prompts", "system")):
-    return [text for found in differences([SlotChange(slot, before, after)]) for _, text in unified(found)]
+    return [
+        text for found in find_differences([SlotChange(slot, before, after)]) for _, text in iter_unified_lines(found)
+    ]
 
 
 def file_slot(content, mode=0o644, path="d/x"):
@@ -104,7 +105,7 @@ def test_a_file_too_long_for_a_screen_is_one_line_about_its_bytes():
 
 def test_a_directory_is_told_file_by_file():
     state = State.read({"files": {"d/x": {"content": "1\n"}, "d/e/y": {"content": "2\n"}}})
-    found = list(differences([SlotChange(("files", "d"), ABSENT, get_slot(state, ("files", "d")))]))
+    found = list(find_differences([SlotChange(("files", "d"), ABSENT, get_slot(state, ("files", "d")))]))
     assert [one.address for one in found] == ['files["d/e/y"]', 'files["d/x"]']
 
 
@@ -138,12 +139,12 @@ def test_changed_lines_are_told_within_their_text_where_the_state_before_is_know
     plain = {"prompts": {"p": FORTY}, "files": {"d/x": {"content": FORTY}}}
     before, after = State.read(plain), State.read(json.loads(json.dumps(plain).replace("line 33", "another")))
     grown = State.of({name: SURFACES[name].placed(after.part(name), before.part(name)) for name in SURFACES})
-    changes = changes_between(before, grown)
+    changes = diff_states(before, grown)
     assert {len(change.slot) for change in changes} == {3, 4}, "the changes are not of parts"
-    found = list(differences(changes, lambda: before))
+    found = list(find_differences(changes, lambda: before))
     assert [one.address for one in found] == ['prompts["p"]', 'files["d/x"]']
     for one in found:
-        lines = [text for _, text in unified(one)]
+        lines = [text for _, text in iter_unified_lines(one)]
         assert lines[2:3] + lines[6:8] == ["@@ -30,7 +30,7 @@", "-line 33", "+another"]
 
 
@@ -155,17 +156,17 @@ def test_changed_lines_are_told_alone_where_the_text_can_no_longer_be_worked_out
     after = State.read({"prompts": {"p": FORTY.replace("line 33", "another")}})
     surface = SURFACES["prompts"]
     grown = before.replace("prompts", surface.placed(after.part("prompts"), before.part("prompts")))
-    (found,) = differences(changes_between(before, grown), lost)
-    assert [text.split(" = ")[1] for _, text in unified(found)] == ['"line 33\\n"', '"another\\n"']
+    (found,) = find_differences(diff_states(before, grown), lost)
+    assert [text.split(" = ")[1] for _, text in iter_unified_lines(found)] == ['"line 33\\n"', '"another\\n"']
 
 
 def test_what_was_forgotten_is_said():
-    assert shown(GONE, "new") == ['- prompts["system"] = (forgotten)', '+ prompts["system"] = "new"']
+    assert shown(FORGOTTEN_VALUE, "new") == ['- prompts["system"] = (forgotten)', '+ prompts["system"] = "new"']
 
 
 def test_counts_are_those_of_the_lines():
     change = SlotChange(("prompts", "system"), FORTY, FORTY.replace("line 33\n", "a\nb\n"))
-    assert [tuple(stat) for stat in stat_of(differences([change]))] == [('prompts["system"]', 2, 1)]
+    assert [tuple(stat) for stat in count_changes(find_differences([change]))] == [('prompts["system"]', 2, 1)]
 
 
 LINES = st.lists(st.sampled_from("abcdef"), max_size=25).map(lambda found: "".join(f"{line}\n" for line in found))
@@ -173,7 +174,7 @@ LINES = st.lists(st.sampled_from("abcdef"), max_size=25).map(lambda found: "".jo
 
 @given(LINES, LINES)
 def test_hunks_turn_the_old_text_into_the_new_one(before, after):
-    (found,) = differences([SlotChange(("prompts", "p"), before, after)])
+    (found,) = find_differences([SlotChange(("prompts", "p"), before, after)])
     old, new, at = before.splitlines(keepends=True), [], 0
     for hunk in found.hunks:
         start = hunk.old_start - 1 if hunk.old_count else hunk.old_start
@@ -198,6 +199,6 @@ def test_large_texts_are_compared_in_bounded_time_by_lines_that_occur_once():
         new[at] = f"changed {at}"
     new[0] = new[-1] = "both ends differ"
     assert size * size > MAX_PAIRS
-    kept = sum(match.size for match in matches(old, new))
+    kept = sum(match.size for match in find_matches(old, new))
     assert kept == sum(one == two for one, two in zip(old, new, strict=True))
-    assert sum(match.size for match in matches(["a"] * 3000, ["b", *["a"] * 2999, "c"])) == 0
+    assert sum(match.size for match in find_matches(["a"] * 3000, ["b", *["a"] * 2999, "c"])) == 0

@@ -5,11 +5,11 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from takeback.present.graph import PLAIN, direct, lanes
+from takeback.present.graph import PLAIN, draw_lanes, reduce_to_direct
 
 
 def drawn(entries, needs, off=frozenset()):
-    return [line.rstrip() for line in lanes(entries, {k: set(v) for k, v in needs.items()}, off=off, art=PLAIN)]
+    return [line.rstrip() for line in draw_lanes(entries, {k: set(v) for k, v in needs.items()}, off=off, art=PLAIN)]
 
 
 def test_entries_that_depend_on_nothing_stand_in_one_column():
@@ -32,7 +32,7 @@ def test_one_that_depends_on_two_opens_a_second_lane():
 
 def test_what_follows_from_other_lanes_is_left_out():
     needs = {3: {2, 1}, 2: {1}}
-    assert direct(needs) == {3: (2,), 2: (1,)}
+    assert reduce_to_direct(needs) == {3: (2,), 2: (1,)}
     assert drawn([3, 2, 1], needs) == ["*", "*", "*"]
 
 
@@ -54,12 +54,12 @@ def histories(draw):
 def test_every_lane_ends_at_an_entry_and_no_lane_is_lost(history):
     size, needs = history
     entries = list(range(size, 0, -1))
-    lines = lanes(entries, needs, art=PLAIN)
+    lines = draw_lanes(entries, needs, art=PLAIN)
     assert len(lines) == size
     assert len({len(line) for line in lines}) == 1
     assert all(sum(line.count(mark) for mark in "*") == 1 for line in lines)
     columns = [line.index("*") for line in lines]
-    for entry, near in direct(needs).items():
+    for entry, near in reduce_to_direct(needs).items():
         start, end = size - entry, size - near[0] if near else 0
         if near:
             assert all(lines[row][columns[end]] in "|*+.'" for row in range(start + 1, end + 1)), "\n".join(lines)

@@ -7,12 +7,12 @@ from tests.support.changes import candidate, config
 
 from takeback import open_memory
 from takeback.harness import Applied
-from takeback.present.changes import differences
-from takeback.present.diffs import unified
-from takeback.present.plans import headline, kept_json, kept_lines
-from takeback.present.titles import title_in
+from takeback.present.changes import find_differences
+from takeback.present.diffs import iter_unified_lines
+from takeback.present.plans import describe_kept, list_kept_json, make_headline
+from takeback.present.titles import make_title
 from takeback.state import State
-from takeback.state.slots import slot_title
+from takeback.state.slots import describe_slot
 from takeback.undo import Plan
 
 TEN = "".join(f"line {number}\n" for number in range(1, 11))
@@ -70,16 +70,16 @@ def planned(harness, entry):
 def test_that_nothing_visible_changes_is_said_first_with_the_entry_that_wrote_later(harness, first, second, because):
     one, two = apply(harness, *first), apply(harness, *second)
     plan = planned(harness, one)
-    assert headline(plan, done=True) == f"nothing visible changed: #{two} {because}"
-    assert headline(plan, done=False) == f"nothing visible would change: #{two} {because}"
+    assert make_headline(plan, done=True) == f"nothing visible changed: #{two} {because}"
+    assert make_headline(plan, done=False) == f"nothing visible would change: #{two} {because}"
 
 
 def test_a_whole_write_over_edited_lines_is_said_once_and_not_as_if_lines_had_been_removed(harness):
     one = apply(harness, edit("line 5\nline 6", "five\nsix"))
     two = apply(harness, rewrite("other\n"))
     plan = planned(harness, one)
-    assert list(kept_lines(plan, done=True)) == [f'kept: prompts["system"], which #{two} rewrote as a whole later']
-    assert [row["part"] for row in kept_json(plan, done=True)] == ["line 5", "line 6"]
+    assert list(describe_kept(plan, done=True)) == [f'kept: prompts["system"], which #{two} rewrote as a whole later']
+    assert [row["part"] for row in list_kept_json(plan, done=True)] == ["line 5", "line 6"]
 
 
 def test_a_move_within_a_chain_says_from_which_place_to_which():
@@ -93,14 +93,14 @@ def test_a_move_within_a_chain_says_from_which_place_to_which():
             (two, "from place 1 to place 2"),
         ):
             plan = planned(harness, entry)
-            (told,) = differences(plan.changes, lambda plan=plan: plan.before)
-            ((_, line),) = unified(told)
+            (told,) = find_differences(plan.changes, lambda plan=plan: plan.before)
+            ((_, line),) = iter_unified_lines(told)
             assert said in line
 
 
 def test_what_was_there_anyway_is_said_to_be_the_same_with_and_without(harness):
     one = apply(harness, config("a", 0))
-    assert headline(planned(harness, one), done=True) == (
+    assert make_headline(planned(harness, one), done=True) == (
         "nothing visible changed: everything is the same with and without it"
     )
 
@@ -109,47 +109,49 @@ def test_lines_taken_back_and_kept_are_counted(harness):
     one = apply(harness, edit("line 2\n", "two\n"), edit("line 5\n", "five\n"), edit("line 8\n", "eight\n"))
     two = apply(harness, edit("five", "5"))
     plan = planned(harness, one)
-    assert headline(plan, done=True) == f"2 lines taken back, 1 kept because of #{two}"
-    assert list(kept_lines(plan, done=True)) == [f'kept: prompts["system"] line 5, which #{two} rewrote later']
-    assert kept_json(plan, done=True) == [{"slot": 'prompts["system"]', "part": "line 5", "entry": two}]
+    assert make_headline(plan, done=True) == f"2 lines taken back, 1 kept because of #{two}"
+    assert list(describe_kept(plan, done=True)) == [f'kept: prompts["system"] line 5, which #{two} rewrote later']
+    assert list_kept_json(plan, done=True) == [{"slot": 'prompts["system"]', "part": "line 5", "entry": two}]
 
 
 def test_units_are_named_where_they_differ(harness):
     one = apply(harness, edit("line 2\n", "two\n"), append("z"), config("a", 1))
     two = apply(harness, config("a", 2))
     plan = planned(harness, one)
-    assert headline(plan, done=False) == f"1 line and 1 item would be taken back, 1 value kept because of #{two}"
-    assert kept_json(plan, done=True) == [{"slot": 'config["a"]', "part": None, "entry": two}]
+    assert make_headline(plan, done=False) == f"1 line and 1 item would be taken back, 1 value kept because of #{two}"
+    assert list_kept_json(plan, done=True) == [{"slot": 'config["a"]', "part": None, "entry": two}]
 
 
 def test_a_plan_that_does_all_it_was_asked_to_has_no_headline(harness):
-    assert headline(planned(harness, apply(harness, edit("line 2\n", "two\n"))), done=True) is None
+    assert make_headline(planned(harness, apply(harness, edit("line 2\n", "two\n"))), done=True) is None
 
 
 def test_a_part_is_named_by_where_it_stands_now(harness):
     one = apply(harness, edit("line 1\n", "zero\nline 1\n"))
     apply(harness, edit("line 9\n", "nine\n"))
     added, written = ("prompts", "system", "\x1fn0"), ("prompts", "system", "\x1f8")
-    assert title_in(added, harness.state) == 'prompts["system"] line 1'
-    assert title_in(written, harness.state) == 'prompts["system"] line 10'
-    assert slot_title(written) == 'prompts["system"] line 9'
+    assert make_title(added, harness.state) == 'prompts["system"] line 1'
+    assert make_title(written, harness.state) == 'prompts["system"] line 10'
+    assert describe_slot(written) == 'prompts["system"] line 9'
     harness.undo(f"#{one}")
-    assert title_in(written, harness.state) == 'prompts["system"] line 9'
-    assert title_in(added, harness.state) == slot_title(added) == 'prompts["system"] added line 1'
+    assert make_title(written, harness.state) == 'prompts["system"] line 9'
+    assert make_title(added, harness.state) == describe_slot(added) == 'prompts["system"] added line 1'
 
 
 def test_items_and_the_missing_newline_have_names_of_their_own(harness):
     apply(harness, append("z"))
-    assert title_in(("config", "list", "\x1fn0"), harness.state) == 'config["list"] item 3'
-    assert slot_title(("config", "list", "\x1f1")) == 'config["list"] item 2'
-    assert slot_title(("prompts", "open", "\x1fend")) == 'prompts["open"] newline at the end'
-    assert slot_title(("files", "d", "x", "\x1f0")) == 'files["d/x"] line 1'
+    assert make_title(("config", "list", "\x1fn0"), harness.state) == 'config["list"] item 3'
+    assert describe_slot(("config", "list", "\x1f1")) == 'config["list"] item 2'
+    assert describe_slot(("prompts", "open", "\x1fend")) == 'prompts["open"] newline at the end'
+    assert describe_slot(("files", "d", "x", "\x1f0")) == 'files["d/x"] line 1'
 
 
 def test_items_are_shown_one_by_one_and_only_what_changed_is_marked(harness):
     one = apply(harness, append("z"))
     plan = planned(harness, one)
-    told = [text for found in differences(plan.changes, lambda: plan.before) for _, text in unified(found)]
+    told = [
+        text for found in find_differences(plan.changes, lambda: plan.before) for _, text in iter_unified_lines(found)
+    ]
     assert told == ['--- config["list"]', '+++ config["list"]', "@@ -1,3 +1,2 @@", ' "x"', ' "y"', '-"z"']
 
 
@@ -158,5 +160,9 @@ def test_a_list_of_one_item_is_shown_as_a_list():
         apply(harness, append("z"))
         done = harness.undo("HEAD")
         plan = done.plan
-        told = [text for found in differences(plan.changes, lambda: plan.before) for _, text in unified(found)]
+        told = [
+            text
+            for found in find_differences(plan.changes, lambda: plan.before)
+            for _, text in iter_unified_lines(found)
+        ]
     assert told == ['- config["list"] = ["z"]', '+ config["list"] = []']

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from takeback.present.secrets import PLACEHOLDER, masked, masked_text, placeholder_in
+from takeback.present.secrets import PLACEHOLDER, find_placeholder, mask_secrets, mask_text_secrets
 
 SECRET = "Zq7-screaming-value-9"
 
@@ -15,18 +15,18 @@ SECRET = "Zq7-screaming-value-9"
 )
 def test_a_value_under_a_secrets_name_is_masked_wherever_it_stands(name):
     for value in ({name: SECRET}, {"env": {name: [SECRET]}}, [{"a": {name: {"deep": SECRET}}}]):
-        assert SECRET not in str(masked(value))
-    assert masked(SECRET, f"env.{name}") == PLACEHOLDER
+        assert SECRET not in str(mask_secrets(value))
+    assert mask_secrets(SECRET, f"env.{name}") == PLACEHOLDER
 
 
 @pytest.mark.parametrize("name", ["max_tokens", "tokenLimit", "timeout", "author", "path", "monkey"])
 def test_a_value_under_another_name_is_shown(name):
-    assert masked({name: SECRET}) == {name: SECRET}
+    assert mask_secrets({name: SECRET}) == {name: SECRET}
 
 
 @pytest.mark.parametrize("value", ["${API_KEY}", "$API_KEY", "{env:API_KEY}", "", 7, None, True])
 def test_references_and_what_is_no_text_are_shown(value):
-    assert masked({"API_KEY": value}) == {"API_KEY": value}
+    assert mask_secrets({"API_KEY": value}) == {"API_KEY": value}
 
 
 @pytest.mark.parametrize(
@@ -45,42 +45,42 @@ def test_references_and_what_is_no_text_are_shown(value):
     ],
 )
 def test_what_looks_like_a_secret_is_masked_in_any_text(secret):
-    assert masked_text(f"before {secret} after") == f"before {PLACEHOLDER} after"
-    assert masked({"prompt": secret}) == {"prompt": PLACEHOLDER}
+    assert mask_text_secrets(f"before {secret} after") == f"before {PLACEHOLDER} after"
+    assert mask_secrets({"prompt": secret}) == {"prompt": PLACEHOLDER}
 
 
 def test_secrets_in_headers_addresses_and_assignments_are_masked():
-    assert masked_text("Authorization: Bearer abcdef0123456789") == f"Authorization: Bearer {PLACEHOLDER}"
-    assert masked_text("postgres://me:hunter2@db/x") == f"postgres://{PLACEHOLDER}@db/x"
-    assert "hunter2000" not in masked_text('export DB_PASSWORD="hunter2000"')
-    assert masked_text("the token: use it wisely") == "the token: use it wisely"
+    assert mask_text_secrets("Authorization: Bearer abcdef0123456789") == f"Authorization: Bearer {PLACEHOLDER}"
+    assert mask_text_secrets("postgres://me:hunter2@db/x") == f"postgres://{PLACEHOLDER}@db/x"
+    assert "hunter2000" not in mask_text_secrets('export DB_PASSWORD="hunter2000"')
+    assert mask_text_secrets("the token: use it wisely") == "the token: use it wisely"
 
 
 def test_the_word_behind_a_flag_that_announces_a_secret_is_masked():
-    assert masked(["run", "--api-key", SECRET, "-v"]) == ["run", "--api-key", PLACEHOLDER, "-v"]
-    assert masked(["--name", SECRET]) == ["--name", SECRET]
+    assert mask_secrets(["run", "--api-key", SECRET, "-v"]) == ["run", "--api-key", PLACEHOLDER, "-v"]
+    assert mask_secrets(["--name", SECRET]) == ["--name", SECRET]
 
 
 def test_operations_and_changes_of_a_secret_setting_hide_its_value_and_show_its_place():
     op = {"op_type": "set_config", "target": "env.API_TOKEN", "value": SECRET}
-    assert masked({"mutation": [op]}) == {"mutation": [{**op, "value": PLACEHOLDER}]}
+    assert mask_secrets({"mutation": [op]}) == {"mutation": [{**op, "value": PLACEHOLDER}]}
     change = {"address": 'config["env.API_TOKEN"]', "before": SECRET, "after": None, "existed": True}
-    assert masked(change) == {**change, "before": PLACEHOLDER}
+    assert mask_secrets(change) == {**change, "before": PLACEHOLDER}
     capture = {"op_type": "capture_config", "target": "env.API_TOKEN", "witness_key": "w0"}
-    assert masked(capture) == capture
+    assert mask_secrets(capture) == capture
     prompt = {"op_type": "set_prompt", "target": "token-counter", "value": "Count."}
-    assert masked(prompt) == prompt
+    assert mask_secrets(prompt) == prompt
 
 
 @pytest.mark.parametrize("value", [PLACEHOLDER, f"x{PLACEHOLDER}y", "[redacted]", "<REDACTED>", "***", "(forgotten)"])
 def test_a_placeholder_is_found_in_values_and_keys_at_any_depth(value):
-    assert placeholder_in({"a": [{"b": value}]}) == value
-    assert placeholder_in({value: 1}) == value
+    assert find_placeholder({"a": [{"b": value}]}) == value
+    assert find_placeholder({value: 1}) == value
 
 
 @pytest.mark.parametrize("value", ["a ** b", "**bold**", "the redacted file", "x", "", 3])
 def test_other_values_are_no_placeholders(value):
-    assert placeholder_in([value]) is None
+    assert find_placeholder([value]) is None
 
 
 HOLD = {
@@ -135,7 +135,7 @@ HOLD_NOTHING = [
 
 @pytest.mark.parametrize("kind", HOLD)
 def test_a_secret_is_masked_where_programs_write_it(kind):
-    shown = masked_text(HOLD[kind])
+    shown = mask_text_secrets(HOLD[kind])
     assert PLACEHOLDER in shown, shown
     for part in ("correcthorse", "correctHorse", "wJalr", "screaming", "ABCDEFGHIJ", "dXNlcjpj"):
         assert part not in shown
@@ -143,38 +143,44 @@ def test_a_secret_is_masked_where_programs_write_it(kind):
 
 @pytest.mark.parametrize("text", HOLD_NOTHING)
 def test_what_is_no_secret_is_shown_as_it_is(text):
-    assert masked_text(text) == text
-    assert masked({"prompt": text}) == {"prompt": text}
+    assert mask_text_secrets(text) == text
+    assert mask_secrets({"prompt": text}) == {"prompt": text}
 
 
 def test_what_is_masked_stays_masked_and_no_more_of_it_goes():
     for text in HOLD.values():
-        assert masked_text(masked_text(text)) == masked_text(text)
+        assert mask_text_secrets(mask_text_secrets(text)) == mask_text_secrets(text)
 
 
 def test_a_long_number_under_a_secrets_name_is_masked_and_a_short_one_shown():
-    assert masked({"password": 12345678, "max_tokens": 12345678}) == {"password": PLACEHOLDER, "max_tokens": 12345678}
-    assert masked({"api_key": 7}) == {"api_key": 7}
+    assert mask_secrets({"password": 12345678, "max_tokens": 12345678}) == {
+        "password": PLACEHOLDER,
+        "max_tokens": 12345678,
+    }
+    assert mask_secrets({"api_key": 7}) == {"api_key": 7}
 
 
 def test_two_secrets_of_one_difference_are_told_apart():
-    from takeback.present.contents import sheet_of
-    from takeback.present.diffs import difference, unified
+    from takeback.present.diffs import compare_sheets, iter_unified_lines, make_sheet
 
     old, new = "a\nKEY=1\nAPI_TOKEN=first-one\n", "a\nKEY=1\nAPI_TOKEN=second-one\n"
-    lines = [text for _, text in unified(difference("p", sheet_of(old), sheet_of(new)))]
+    lines = [text for _, text in iter_unified_lines(compare_sheets("p", make_sheet(old), make_sheet(new)))]
     assert lines[-2:] == [f"-API_TOKEN={PLACEHOLDER}", "+API_TOKEN=[masked by takeback, value 2]"]
-    assert placeholder_in(lines[-1]) is not None
+    assert find_placeholder(lines[-1]) is not None
 
 
 def test_a_line_of_a_private_key_is_masked_where_the_rest_of_it_is_not_shown():
-    from takeback.present.contents import sheet_of
-    from takeback.present.diffs import difference, unified
+    from takeback.present.diffs import compare_sheets, iter_unified_lines, make_sheet
 
     body = [f"correcthorse{n:02d}" for n in range(20)]
     key = ["-----BEGIN PRIVATE KEY-----", *body, "-----END PRIVATE KEY-----"]
     changed = [line.replace("horse10", "zebra10") for line in key]
-    lines = [text for _, text in unified(difference("p", sheet_of("\n".join(key)), sheet_of("\n".join(changed))))]
+    lines = [
+        text
+        for _, text in iter_unified_lines(
+            compare_sheets("p", make_sheet("\n".join(key)), make_sheet("\n".join(changed)))
+        )
+    ]
     assert len(lines) > 5
     assert not [line for line in lines if "correct" in line]
 
@@ -183,8 +189,8 @@ def test_a_long_text_is_looked_at_once():
     """Hostile texts of which a careless pattern would look at every end for every beginning."""
     for piece in ("a", "a-", "sk-", "eyJ-", "token", "token=", "SG.", "://a:", "--token ", "Bearer ", "password: '"):
         text = piece * (300_000 // len(piece))
-        masked_text(text)
+        mask_text_secrets(text)
 
 
 def test_an_escaped_line_break_does_not_hide_a_variable():
-    assert "correcthorse" not in masked_text('"a\\nDB_PASSWORD=correcthorse\\nb"')
+    assert "correcthorse" not in mask_text_secrets('"a\\nDB_PASSWORD=correcthorse\\nb"')

@@ -6,7 +6,7 @@ import pytest
 from tests.support.running import attempt, op
 
 from takeback.language import read_candidate
-from takeback.runtime import capture, effects, forward, recover
+from takeback.runtime import capture, find_effects, recover, run_forward
 from takeback.state import State
 from takeback.verify import round_trip
 
@@ -16,7 +16,7 @@ ZERO = "tcp://127.0.0.1:0"
 def _effects(plain: dict, *mutation: dict) -> set[str]:
     before = State.read(plain)
     after, receipt = attempt(plain, *mutation)
-    return {str(address) for address in effects(before, after, receipt)}
+    return {str(address) for address in find_effects(before, after, receipt)}
 
 
 def test_a_write_of_the_same_value_is_an_effect():
@@ -75,7 +75,7 @@ def test_a_witness_is_taken_before_the_change_and_holds_no_handle():
         }
     )
     held = capture(candidate.witness, state)
-    forward(candidate.mutation, state)
+    run_forward(candidate.mutation, state)
     assert held["w"].content["address"] == ZERO
     assert "handle" not in str(held)
 

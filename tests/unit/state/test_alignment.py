@@ -12,10 +12,9 @@ from takeback.adapters import open_memory
 from takeback.errors import OperationFailed
 from takeback.harness import Undone
 from takeback.state import State
-from takeback.state.align import align
+from takeback.state.alignment import MOST_IN_ALL, Likeness, align
 from takeback.state.chain import Link
 from takeback.state.items import Items
-from takeback.state.likeness import MOST_IN_ALL, Likeness
 from takeback.state.parts import PLACE
 from takeback.state.text import Text
 from takeback_lab.bench.place_histories import PLACE_CLASSES, place_history
@@ -145,7 +144,7 @@ def test_three_insertions_into_a_long_text_are_three_parts(size) -> None:
     for at in (size // 4, size // 2, size - 5):
         longer.insert(at, f"new at {at}\n")
     text = Text.of("".join(lines))
-    revised = text.revised("".join(longer))
+    revised = text.revise("".join(longer))
     assert revised.whole() == "".join(longer)
     assert len(text.differing(revised)) == 3
 
@@ -334,7 +333,7 @@ def test_a_text_made_another_has_its_characters_and_comes_back_from_json_with_ev
         rng.shuffle(lines)
         del lines[rng.randrange(3) : rng.randrange(5)]
         lines.insert(rng.randrange(len(lines)), f"new {rng.randrange(99)}\n")
-        before, text = text, text.revised("".join(lines)) or Text.of("".join(lines))
+        before, text = text, text.revise("".join(lines)) or Text.of("".join(lines))
         assert text.whole() == "".join(lines)
         again = Text.from_json(text.to_json(), "test")
         assert again.whole() == text.whole()
@@ -348,7 +347,7 @@ def test_a_text_made_another_has_its_characters_and_comes_back_from_json_with_ev
 
 def test_where_a_part_was_moved_to_outlives_its_removal() -> None:
     items = Items.of(("a", "b", "c"))
-    moved = items.revised(("b", "c", "a"))
+    moved = items.revise(("b", "c", "a"))
     assert [part for part in items.differing(moved) if part.startswith(PLACE)] == [f"{PLACE}0"]
     gone = moved.drop("0")
     assert gone.put(items.find("0")).whole() == ("b", "c", "a")

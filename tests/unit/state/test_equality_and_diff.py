@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from takeback.state import Address, Contract, State, diff
-from takeback.state.address import join_dotted, read_address, split_dotted
+from takeback.state.address import format_dotted_path, parse_dotted_path, read_address
 
 MIDDLEWARE = [{"id": name, "handler": name} for name in "abc"]
 
@@ -99,11 +99,11 @@ def test_a_state_is_not_equal_to_anything_else_and_cannot_be_hashed():
 
 @pytest.mark.parametrize("path", [("a",), ("a", "b"), ("a.b", "c"), ("a\\", "b."), (".",), ("\\.", "x")])
 def test_dotted_paths_can_be_joined_and_split_again(path):
-    assert split_dotted(join_dotted(path)) == path
+    assert parse_dotted_path(format_dotted_path(path)) == path
 
 
 def test_a_dotted_path_and_a_key_with_a_dot_are_two_addresses():
-    assert join_dotted(("a", "b")) != join_dotted(("a.b",))
+    assert format_dotted_path(("a", "b")) != format_dotted_path(("a.b",))
 
 
 @pytest.mark.parametrize(

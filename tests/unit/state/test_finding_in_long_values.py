@@ -7,11 +7,10 @@ import random
 import pytest
 
 from takeback.errors import OperationFailed
-from takeback.state import breaks, items, words
-from takeback.state.breaks import Breaks
+from takeback.state import items, text_index
 from takeback.state.items import Items
 from takeback.state.text import Text
-from takeback.state.words import Words
+from takeback.state.text_index import Breaks, Words
 
 
 def plain(text: str, needle: str, start: int, end: int) -> list[int]:
@@ -25,7 +24,7 @@ def random_text(rng: random.Random, length: int) -> str:
 
 
 def test_lines_are_counted_and_found_across_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(breaks, "BLOCK", 7)
+    monkeypatch.setattr(text_index, "LINE_BLOCK", 7)
     rng = random.Random(1)
     for _ in range(200):
         text = random_text(rng, rng.randrange(60))
@@ -38,9 +37,9 @@ def test_lines_are_counted_and_found_across_blocks(monkeypatch: pytest.MonkeyPat
 
 
 def test_a_stretch_is_found_wherever_it_lies(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(words, "BLOCK", 6)
-    monkeypatch.setattr(words, "LONG", 12)
-    monkeypatch.setattr(words, "FEW", 3)
+    monkeypatch.setattr(text_index, "WORD_BLOCK", 6)
+    monkeypatch.setattr(text_index, "LONG", 12)
+    monkeypatch.setattr(text_index, "FEW", 3)
     rng = random.Random(2)
     for _ in range(300):
         text = random_text(rng, rng.randrange(20, 120))
@@ -78,7 +77,7 @@ def test_an_item_is_found_by_value_and_type_in_a_long_list(monkeypatch: pytest.M
         for wrong, said in (("b", "more than once"), (False, "is not in it"), (("a",), "is not in it")):
             with pytest.raises(OperationFailed, match=said):
                 found.only(wrong)
-        found = found.drop("9").put(found.only("a")).drop("0").inserted(0, "a")
+        found = found.drop("9").put(found.only("a")).drop("0").insert_item(0, "a")
         values = ("a", *values[1:9], "b")
         assert found.whole() == values
         found = Items.of((*values, "b"))

@@ -24,7 +24,7 @@ def test_the_bytes_of_an_edited_text_are_those_of_its_characters(monkeypatch, wh
     monkeypatch.setattr(texts, "PIECE", piece)
     text = edited(whole)
     wanted = edited(whole).whole().encode()
-    assert text.encoded() == wanted
+    assert text.encode_utf8() == wanted
     assert File(edited(whole)) == File(wanted)
     assert File(wanted) == File(edited(whole))
     for other in (wanted + b"x", wanted[:-1], wanted[:-1] + b"\xff", b""):
@@ -33,7 +33,7 @@ def test_the_bytes_of_an_edited_text_are_those_of_its_characters(monkeypatch, wh
 
 def test_an_edited_file_is_compared_with_bytes_without_a_copy_of_them():
     whole = "b\n" + "".join(f"line {at}\n" for at in range(400_000)).replace("b", "c")
-    file, other = File(edited(whole)), File(edited(whole).encoded())
+    file, other = File(edited(whole)), File(edited(whole).encode_utf8())
     tracemalloc.start()
     try:
         assert file == other

@@ -44,9 +44,9 @@ def test_leaving_out_common_lines_changes_nothing(monkeypatch, seed):
         lines = edit(lines, draw)
         now = ending.join(lines) + draw.choice(("", ending))
         monkeypatch.setattr(texts, "LONG", 1 << 40)
-        fully, read = whole.revised(now), whole.compare(now)
+        fully, read = whole.revise(now), whole.compare(now)
         monkeypatch.setattr(texts, "LONG", 0)
-        shortly, also = short.revised(now), short.compare(now)
+        shortly, also = short.revise(now), short.compare(now)
         assert (read.several, read.coarse) == (also.several, also.coarse)
         assert (fully is None) == (shortly is None)
         if fully is None or shortly is None:
@@ -64,7 +64,7 @@ def test_revising_a_long_text_in_one_place_makes_no_object_for_each_line():
     text = Text.of(before)
     tracemalloc.start()
     try:
-        revised = text.revised(after)
+        revised = text.revise(after)
         peak = tracemalloc.get_traced_memory()[1]
     finally:
         tracemalloc.stop()

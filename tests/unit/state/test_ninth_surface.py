@@ -7,13 +7,13 @@ from tests.support.ninth import Alarms
 from tests.support.running import op
 
 from takeback.adapters import open_memory
-from takeback.counterfactual import nominal_state, suites
 from takeback.errors import InputError
 from takeback.language import Candidate, candidate_schema, gate, read_candidate, read_program
-from takeback.runtime import capture, forward, recover, witness_to_json
+from takeback.repair import invert_mutation, oracle
+from takeback.runtime import capture, recover, run_forward, witness_to_json
 from takeback.state import KINDS, SURFACES, Level, Stage, State, diff, register, unregister
-from takeback.synthesize import invert, oracle
 from takeback.verify import Grade, prove, round_trip, verify_json, verify_sampled
+from takeback.verify.suites import make_nominal_state, make_suites
 
 CAPTURE = op("capture_alarm", "night", witness_key="w")
 SET = op("set_alarm", "night", value=7)
@@ -55,7 +55,7 @@ def test_its_candidates_are_verified(rule):
 
 
 def test_its_counterfactual_states_vary_the_touched_key():
-    made = suites(nominal_state(), read_program([SET], Stage.FORWARD, "m"), iid=20, ood=20)
+    made = make_suites(make_nominal_state(), read_program([SET], Stage.FORWARD, "m"), iid=20, ood=20)
     hours = {state.part("alarms").get("night") for state in (*made.iid, *made.ood)}
     assert None in hours
     assert len(hours) > 3
@@ -69,7 +69,7 @@ def test_the_oracle_inverts_it_beside_other_surfaces():
     assert isinstance(candidate, Candidate)
     assert prove(candidate).grade is Grade.PROVED
     assert verify_sampled(candidate).admitted
-    assert round_trip(invert(mutation), State.read({"alarms": {"noon": 11}})).passed
+    assert round_trip(invert_mutation(mutation), State.read({"alarms": {"noon": 11}})).passed
 
 
 def test_a_witness_and_the_schema_know_it():
@@ -98,7 +98,7 @@ def test_a_surface_that_is_taken_out_leaves_nothing_behind():
     try:
         assert "alarms" not in SURFACES
         assert not any(kind.surface == "alarms" for kind in KINDS.values())
-        assert "alarms" not in nominal_state().parts
+        assert "alarms" not in make_nominal_state().parts
         with pytest.raises(InputError):
             read_candidate(GOOD)
     finally:
@@ -117,7 +117,7 @@ def earlier():
 def test_a_state_from_before_it_was_registered_is_one_without_it(earlier):
     candidate = read_candidate(GOOD)
     assert round_trip(candidate, earlier).passed
-    assert forward(candidate.mutation, earlier)[0].write() == {"prompts": {"p": "x"}, "alarms": {"night": 7}}
+    assert run_forward(candidate.mutation, earlier)[0].write() == {"prompts": {"p": "x"}, "alarms": {"night": 7}}
     assert capture(candidate.witness, earlier)["w"].existed is False
     assert recover(candidate.recovery, earlier, capture(candidate.witness, earlier)) == earlier
     assert open_memory(earlier).apply(candidate).forced is False
@@ -125,5 +125,5 @@ def test_a_state_from_before_it_was_registered_is_one_without_it(earlier):
 
 def test_states_made_around_one_from_before_it_was_registered_vary_it(earlier):
     assert verify_sampled(read_candidate(GOOD), nominal=earlier).admitted
-    made = suites(earlier, read_program([SET], Stage.FORWARD, "m"), iid=20, ood=20)
+    made = make_suites(earlier, read_program([SET], Stage.FORWARD, "m"), iid=20, ood=20)
     assert len({state.part("alarms").get("night") for state in (*made.iid, *made.ood)}) > 3

@@ -17,7 +17,7 @@ def test_a_part_stands_behind_as_many_as_come_before_it():
 
 
 def test_an_item_likewise():
-    items = Items.of(("a", "b", "c")).inserted(1, "x").drop("0").inserted(9, "y")
+    items = Items.of(("a", "b", "c")).insert_item(1, "x").drop("0").insert_item(9, "y")
     assert items.whole() == ("x", "b", "c", "y")
     assert [items.position(link.id) for link in items.links()] == [0, 1, 2, 3]
     assert items.position("0") is None

@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from takeback.journal.packing import GONE
+from takeback.journal.packer import FORGOTTEN_VALUE
 from takeback.state.chain import Link
-from takeback.state.patching import is_group, patched, patched_group
 from takeback.state.pmap import PMap
+from takeback.state.record_merge import is_hook_group, merge3_json, merge_hook_group
 
 A, B, C, D = ({"c": name} for name in "abcd")
 A2 = {"c": "a", "t": 2}
@@ -37,14 +37,14 @@ A3 = {"c": "a", "s": 3}
     ],
 )
 def test_items_are_changed_removed_added_and_moved(here: Any, before: Any, after: Any, expected: Any) -> None:
-    assert patched(here, before, after) == expected
+    assert merge3_json(here, before, after) == expected
 
 
-@pytest.mark.parametrize("record", [GONE, PMap({"id": "x"}), PMap({"options": GONE}), "x"])
+@pytest.mark.parametrize("record", [FORGOTTEN_VALUE, PMap({"id": "x"}), PMap({"options": FORGOTTEN_VALUE}), "x"])
 def test_what_was_forgotten_or_is_no_group_is_written_whole(record: Any) -> None:
     link = Link(((1, "x"),), "x", record)
-    assert not is_group(link)
-    assert patched_group(link, link, "after") == "after"
+    assert not is_hook_group(link)
+    assert merge_hook_group(link, link, "after") == "after"
 
 
 @pytest.mark.parametrize("order", list(itertools.permutations(range(4))))
@@ -58,7 +58,7 @@ def test_fields_come_apart_in_any_order(order: tuple[int, ...]) -> None:
         here: Any = start
         for at in range(len(order)):
             if at != gone:
-                here = patched(here, versions[at], versions[at + 1])
+                here = merge3_json(here, versions[at], versions[at + 1])
         expected = dict(start)
         for at in (at for place, at in enumerate(order) if place != gone):
             expected |= edits[at]

@@ -5,11 +5,11 @@ from __future__ import annotations
 from takeback.adapters import open_memory
 from takeback.harness import Undone
 from takeback.language import read_program
+from takeback.repair import invert_mutation
 from takeback.state import Stage, State
-from takeback.state.align import align
+from takeback.state.alignment import align
 from takeback.state.items import Items
 from takeback.state.text import Text
-from takeback.synthesize import invert
 
 
 def texts(before: str, *edits: tuple[str, str]) -> list[Text]:
@@ -95,6 +95,6 @@ def test_the_second_of_three_edits_goes_and_what_was_put_beside_it_stays() -> No
     entries = []
     for old, new in (("a\n", "a\nx\n"), ("b\n", ""), ("x\n", "x\ny\n")):
         op = {"op_type": "edit_prompt", "target": "p", "value": {"old": old, "new": new}}
-        entries.append(harness.apply(invert(read_program([op], Stage.FORWARD, "test"))).entry)
+        entries.append(harness.apply(invert_mutation(read_program([op], Stage.FORWARD, "test"))).entry)
     assert isinstance(harness.undo(entries[1]), Undone)
     assert harness.state.write() == {"prompts": {"p": "a\nx\ny\nb\nc\n"}}

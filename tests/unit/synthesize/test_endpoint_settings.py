@@ -10,11 +10,11 @@ from pathlib import Path
 import pytest
 
 from takeback.errors import InputError, ServiceFault, WeightsError
-from takeback.synthesize.models import providers
-from takeback.synthesize.models.chat import Message, Reply, Request, Usage
-from takeback.synthesize.models.providers import Provider, Surroundings, provider_names
-from takeback.synthesize.models.settings import endpoint_for, read_settings
-from takeback.synthesize.spec import Spec, open_model, parse_spec
+from takeback.repair.models import providers
+from takeback.repair.models.chat import Message, Reply, Request, Usage
+from takeback.repair.models.providers import Provider, Surroundings, list_provider_names
+from takeback.repair.models.settings import build_endpoint, read_settings
+from takeback.repair.synthesizer import Spec, open_model, parse_spec
 
 CANARY = "sk-canary-settings"
 
@@ -26,21 +26,21 @@ def write_config(home: Path, text: str) -> None:
 
 def test_the_environment_comes_before_the_file(tmp_path: Path) -> None:
     write_config(tmp_path, '[model]\nbase_url = "http://file/v1"\napi_key = "from-file"\ntimeout_s = 12.5\n')
-    from_file = endpoint_for("m", read_settings({}, tmp_path))
+    from_file = build_endpoint("m", read_settings({}, tmp_path))
     assert (from_file.base_url, from_file.api_key.reveal(), from_file.timeout_s) == (
         "http://file/v1",
         "from-file",
         12.5,
     )
     environment = {"TAKEBACK_BASE_URL": "http://env/v1", "TAKEBACK_API_KEY": " from-env\n"}
-    from_environment = endpoint_for("m", read_settings(environment, tmp_path))
+    from_environment = build_endpoint("m", read_settings(environment, tmp_path))
     assert (from_environment.base_url, from_environment.api_key.reveal()) == ("http://env/v1", "from-env")
     assert from_environment.timeout_s == 12.5
 
 
 def test_openais_key_goes_to_openais_address_only(tmp_path: Path) -> None:
     def key(**environment: str) -> str:
-        found = endpoint_for("m", read_settings({"OPENAI_API_KEY": "theirs", **environment}, tmp_path))
+        found = build_endpoint("m", read_settings({"OPENAI_API_KEY": "theirs", **environment}, tmp_path))
         return found.api_key.reveal()
 
     assert key() == key(OPENAI_BASE_URL="http://gateway/v1") == "theirs"
@@ -92,7 +92,7 @@ def test_a_file_that_is_not_toml_is_named(tmp_path: Path) -> None:
 
 def test_settings_do_not_show_the_key(tmp_path: Path) -> None:
     settings = read_settings({"TAKEBACK_API_KEY": CANARY}, tmp_path)
-    assert CANARY not in repr(settings) + repr(endpoint_for("m", settings))
+    assert CANARY not in repr(settings) + repr(build_endpoint("m", settings))
 
 
 @pytest.mark.parametrize(
@@ -133,7 +133,7 @@ def test_an_endpoint_that_does_not_answer_is_said_to_at_every_try(
         taken.bind(("127.0.0.1", 0))
         url = f"http://name:secret@127.0.0.1:{taken.getsockname()[1]}/v1"
     waits: list[float] = []
-    monkeypatch.setattr("takeback.synthesize.models.settings.time.sleep", waits.append)
+    monkeypatch.setattr("takeback.repair.models.settings.time.sleep", waits.append)
     environment = {"TAKEBACK_BASE_URL": url}
     told: list[str] = []
     model = open_model(parse_spec("openai:m"), Surroundings(environment, tmp_path, tmp_path, say=told.append))
@@ -182,7 +182,7 @@ def test_a_model_of_another_package_is_named_opened_and_told_like_our_own(
     model = open_model(spec.behind, Surroundings({}, tmp_path, tmp_path, say=told.append))
     assert model.complete(Request("m", (Message("user", "hello"),))).text == "hello"
     assert told == ["opened hello"]
-    assert provider_names() == ("replay", "openai", "echo")
+    assert list_provider_names() == ("replay", "openai", "echo")
     with pytest.raises(InputError, match=r"openai:<model> or echo:<word>"):
         parse_spec("echo")
 

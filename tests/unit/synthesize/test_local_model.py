@@ -11,11 +11,11 @@ from pathlib import Path
 
 import pytest
 
+from takeback.repair.attempt import read_repair
+from takeback.repair.models import Request, Secret
+from takeback.repair.models.providers import cache_directory
+from takeback.repair.prompts import load_prompt_set
 from takeback.state import Level
-from takeback.synthesize.attempt import read_repair
-from takeback.synthesize.models import Request, Secret
-from takeback.synthesize.models.providers import cache_directory
-from takeback.synthesize.prompting import prompt_set
 from takeback_lab.models import weights
 from takeback_lab.models.local import LocalModel, LocalSettings, start_server
 
@@ -43,7 +43,7 @@ def test_the_server_answers_only_who_has_its_key(key: str, status: int) -> None:
 
 
 def test_a_small_model_answers_within_the_schema() -> None:
-    prompts = prompt_set()
+    prompts = load_prompt_set()
     mutation = [{"op_type": "set_config", "target": "agent.timeout_sec", "value": 60}]
     model = LocalModel(LocalSettings(weights.SMOL.path(CACHE)))
     request = Request(

@@ -13,8 +13,8 @@ import pytest
 from tests.support.fault_server import Act, FaultServer
 
 from takeback.errors import ServiceFault
-from takeback.synthesize.models import Endpoint, Message, OpenAIModel, RecordingModel, Request, Secret
-from takeback.synthesize.models.chat import TOO_LARGE
+from takeback.repair.models import Endpoint, Message, OpenAIModel, RecordingModel, Request, Secret
+from takeback.repair.models.chat import TOO_LARGE
 
 CANARY = "sk-canary-7f3a91"
 SCHEMA = {"type": "object", "properties": {"a": {"type": "integer"}}, "required": ["a"]}

@@ -6,14 +6,14 @@ import pytest
 from tests.support.running import op
 
 from takeback.language import Candidate, NoInverse, read_program
-from takeback.runtime import capture, forward, recover
+from takeback.repair import invert_mutation, oracle
+from takeback.runtime import capture, recover, run_forward
 from takeback.state import Level, Stage, State
-from takeback.synthesize import invert, oracle
 from takeback.verify import Grade, prove
 
 
 def _invert(*mutation: dict) -> dict:
-    return invert(read_program(list(mutation), Stage.FORWARD, "m")).to_json()
+    return invert_mutation(read_program(list(mutation), Stage.FORWARD, "m")).to_json()
 
 
 def test_it_unwinds_last_in_first_out():
@@ -35,7 +35,9 @@ def test_its_contract_lists_the_touched_addresses_and_no_more():
 
 @pytest.mark.parametrize("place", [{}, {"index": 0}, {"index": 7}, {"before": "a"}, {"after": "a"}, {"priority": 3}])
 def test_it_takes_middleware_back_however_its_place_was_given(place):
-    candidate = invert(read_program([op("add_middleware", "m", value={"handler": "h"}, **place)], Stage.FORWARD, "m"))
+    candidate = invert_mutation(
+        read_program([op("add_middleware", "m", value={"handler": "h"}, **place)], Stage.FORWARD, "m")
+    )
     assert prove(candidate).grade is Grade.PROVED
 
 
@@ -56,7 +58,7 @@ def test_it_lets_go_of_sockets_first_where_several_may_have_swapped():
         ("b", True),
         ("a", True),
     ]
-    assert prove(invert(read_program(mutation, Stage.FORWARD, "m"))).grade is Grade.PROVED
+    assert prove(invert_mutation(read_program(mutation, Stage.FORWARD, "m"))).grade is Grade.PROVED
 
 
 def test_what_came_later_on_the_same_surface_survives_its_recovery():
@@ -70,12 +72,12 @@ def test_what_came_later_on_the_same_surface_survives_its_recovery():
         Stage.FORWARD,
         "m",
     )
-    candidate = invert(first)
+    candidate = invert_mutation(first)
     before = State.read({"middleware": [{"id": "a", "handler": "h"}], "listeners": {"e": ["z"]}})
     held = capture(candidate.witness, before)
-    middle, _ = forward(first, before)
-    after, _ = forward(later, middle)
-    assert recover(candidate.recovery, after, held) == forward(later, before)[0]
+    middle, _ = run_forward(first, before)
+    after, _ = run_forward(later, middle)
+    assert recover(candidate.recovery, after, held) == run_forward(later, before)[0]
 
 
 def test_there_is_none_in_l0_for_an_l1_mutation():

@@ -12,13 +12,12 @@ from jsonschema import Draft202012Validator
 
 from takeback.errors import InputError
 from takeback.language import Candidate, Program, gate, read_program
+from takeback.repair.attempt import Attempt
+from takeback.repair.loop import Settings, repair_with_portfolio
+from takeback.repair.models import Message, Reply, Request
+from takeback.repair.oracle import invert_mutation
+from takeback.repair.prompts import load_prompt_set
 from takeback.state import KINDS, SURFACES, Level, Stage
-from takeback.synthesize.attempt import Attempt
-from takeback.synthesize.loop import Settings
-from takeback.synthesize.models import Message, Reply, Request
-from takeback.synthesize.oracle import invert
-from takeback.synthesize.portfolio import repair_with_portfolio
-from takeback.synthesize.prompting import prompt_set
 from takeback.verify import Verdict, prove
 from takeback_lab.joint import Joint, joint
 from takeback_lab.prompt_sets import FIRST, GUIDED, PLAIN
@@ -30,7 +29,7 @@ STYLES = pytest.mark.parametrize("style", [PLAIN, GUIDED])
 
 @LEVELS
 def test_the_first_language_description_names_every_operation_of_the_language_and_no_other(level: Level) -> None:
-    text = prompt_set(FIRST).files[f"language_{level.value}.md"]
+    text = load_prompt_set(FIRST).files[f"language_{level.value}.md"]
     for kind in KINDS.values():
         told = re.search(rf"\b{kind.name}\b", text) is not None
         wanted = level.includes(kind.level) and (level is not Level.L0 or kind.stage is not Stage.FORWARD)
@@ -43,7 +42,9 @@ def test_a_proposal_names_every_forward_operation_of_l1_and_the_captures_and_rec
     level: Level, style: str
 ) -> None:
     text = (
-        prompt_set(style).propose(level, state={"config": {}}, instruction="x")[1].content.split("# Harness now")[0]
+        load_prompt_set(style)
+        .propose(level, state={"config": {}}, instruction="x")[1]
+        .content.split("# Harness now")[0]
     )
     for kind in KINDS.values():
         told = re.search(rf"\b{kind.name}\b", text) is not None
@@ -54,7 +55,7 @@ def test_a_proposal_names_every_forward_operation_of_l1_and_the_captures_and_rec
 @LEVELS
 def test_a_plain_prompt_names_operations_and_says_nothing_about_what_they_do(level: Level) -> None:
     plain, guided = (
-        " ".join(message.content for message in prompt_set(style).propose(level, state={}, instruction="x"))
+        " ".join(message.content for message in load_prompt_set(style).propose(level, state={}, instruction="x"))
         for style in (PLAIN, GUIDED)
     )
     for word in ("before the mutation", "take the mutation back", "puts back", "remove", "taken back", "keeps"):
@@ -68,7 +69,7 @@ def test_a_plain_prompt_names_operations_and_says_nothing_about_what_they_do(lev
 def test_a_frozen_schema_allows_what_a_level_has_and_any_mutation_of_l1(
     level: Level, style: str, mutation: bool
 ) -> None:
-    text = json.dumps(prompt_set(style).schema(level, mutation=mutation))
+    text = json.dumps(load_prompt_set(style).schema(level, mutation=mutation))
     for kind in KINDS.values():
         bound = Level.L1 if kind.stage is Stage.FORWARD else level
         wanted = bound.includes(kind.level) and (mutation or kind.stage is not Stage.FORWARD)
@@ -77,7 +78,7 @@ def test_a_frozen_schema_allows_what_a_level_has_and_any_mutation_of_l1(
 
 @pytest.mark.parametrize("mutation", [True, False])
 def test_a_language_newer_than_the_prompts_is_described_all_the_same(mutation: bool) -> None:
-    prompts = prompt_set()
+    prompts = load_prompt_set()
     assert "language_L2.md" not in prompts.files
     asked = prompts.repair(Level.L2, mutation=[], attempt={}, diagnosis="d")
     assert "edit_prompt" in asked[1].content
@@ -89,14 +90,14 @@ def test_a_language_newer_than_the_prompts_is_described_all_the_same(mutation: b
 def test_the_reply_schema_can_say_every_reference_mutation_and_its_recovery_where_the_language_has_one(
     level: Level, style: str
 ) -> None:
-    schema = prompt_set(style).schema(level, mutation=True)
+    schema = load_prompt_set(style).schema(level, mutation=True)
     whole = Draft202012Validator(schema)
     alone = Draft202012Validator({**schema["properties"]["mutation"], "$defs": schema["$defs"]})
     tasks = [task for name in SETS if name != "l2" for task in load(name)]
     assert len(tasks) == 1020
     for task in tasks:
         assert alone.is_valid(list(task.reference)), task.id
-        made = invert(read_program(list(task.reference), Stage.FORWARD, task.id))
+        made = invert_mutation(read_program(list(task.reference), Stage.FORWARD, task.id))
         if not gate(made, level, ("witness", "recovery")):
             surfaces = sorted({op.kind.surface for op in made.mutation})
             assert whole.is_valid({**made.to_json(), "contract": surfaces}), task.id
@@ -104,13 +105,13 @@ def test_the_reply_schema_can_say_every_reference_mutation_and_its_recovery_wher
 
 @STYLES
 def test_the_reply_schema_of_l2_can_say_every_reference_of_its_set_with_the_oracles_recovery(style: str) -> None:
-    schema = prompt_set(style).schema(Level.L2, mutation=True)
-    repair = Draft202012Validator(prompt_set(style).schema(Level.L2, mutation=False))
+    schema = load_prompt_set(style).schema(Level.L2, mutation=True)
+    repair = Draft202012Validator(load_prompt_set(style).schema(Level.L2, mutation=False))
     whole = Draft202012Validator(schema)
     tasks = load("l2")
     assert len(tasks) == 120
     for task in tasks:
-        made = invert(read_program(list(task.reference), Stage.FORWARD, task.id))
+        made = invert_mutation(read_program(list(task.reference), Stage.FORWARD, task.id))
         said = {**made.to_json(), "mutation": list(task.reference), "contract": list(task.surfaces)}
         assert whole.is_valid(said), task.id
         assert repair.is_valid({name: part for name, part in said.items() if name != "mutation"}), task.id
@@ -119,7 +120,7 @@ def test_the_reply_schema_of_l2_can_say_every_reference_of_its_set_with_the_orac
 
 @STYLES
 def test_a_proposal_and_a_repair_in_l2_name_every_operation_of_the_language(style: str) -> None:
-    prompts = prompt_set(style)
+    prompts = load_prompt_set(style)
     state: dict[str, Any] = {surface: {} for surface in SURFACES}
     texts = [
         prompts.propose(Level.L2, state=state, instruction="x")[1].content,
@@ -132,7 +133,7 @@ def test_a_proposal_and_a_repair_in_l2_name_every_operation_of_the_language(styl
 
 
 def test_the_first_schema_could_not_say_nine_of_the_references() -> None:
-    program = Draft202012Validator(prompt_set(FIRST).schema(Level.L1, mutation=True)["properties"]["mutation"])
+    program = Draft202012Validator(load_prompt_set(FIRST).schema(Level.L1, mutation=True)["properties"]["mutation"])
     tasks = [task for name in ("natural", "fresh") for task in load(name)]
     assert sum(not program.is_valid(list(task.reference)) for task in tasks) == 9
 
@@ -145,7 +146,7 @@ def test_the_order_of_properties_names_a_request_and_did_not_in_the_first_record
     one, two = ({"properties": dict(items)} for items in ([("a", 1), ("b", 2)], [("b", 2), ("a", 1)]))
     assert request(one, ordered=True).digest() != request(two, ordered=True).digest()
     assert request(one, ordered=False).digest() == request(two, ordered=False).digest()
-    assert [prompt_set(name).ordered for name in (FIRST, PLAIN, GUIDED)] == [False, True, True]
+    assert [load_prompt_set(name).ordered for name in (FIRST, PLAIN, GUIDED)] == [False, True, True]
 
 
 def test_a_request_read_back_from_its_json_has_the_same_name_and_the_same_order() -> None:
@@ -157,7 +158,7 @@ def test_a_request_read_back_from_its_json_has_the_same_name_and_the_same_order(
 
 
 def test_a_change_to_any_file_changes_the_digest() -> None:
-    prompts = prompt_set()
+    prompts = load_prompt_set()
     seen = {prompts.digest()}
     for name in prompts.files:
         changed = type(prompts)(prompts.version, {**prompts.files, name: prompts.files[name] + " "})
@@ -166,7 +167,7 @@ def test_a_change_to_any_file_changes_the_digest() -> None:
 
 
 def test_the_part_that_stays_the_same_comes_first() -> None:
-    prompts = prompt_set()
+    prompts = load_prompt_set()
     asked = [
         prompts.propose(Level.L1, state={"config": {}}, instruction="a"),
         prompts.repair(Level.L1, mutation=[], attempt={}, diagnosis="d"),

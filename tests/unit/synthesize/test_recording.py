@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from takeback.errors import RecordingError, ServiceFault
-from takeback.synthesize.models import Message, RecordingModel, ReplayModel, Reply, Request, Usage, pack
-from takeback.synthesize.models.recording import PACKED, PLAIN
+from takeback.repair.models import Message, RecordingModel, ReplayModel, Reply, Request, Usage, pack
+from takeback.repair.models.replies import PACKED, PLAIN
 
 REQUEST = Request(model="scripted", messages=(Message("user", "hello"),))
 

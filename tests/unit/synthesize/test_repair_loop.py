@@ -10,17 +10,24 @@ from typing import Any
 import pytest
 from tests.support.fault_server import Act, FaultServer
 
-from takeback.counterfactual import Suites, nominal_state
-from takeback.diagnose import Mode
 from takeback.errors import InputError, ServiceFault
 from takeback.language import Candidate
+from takeback.repair.attempt import Attempt, build_attempt
+from takeback.repair.diagnosis import Mode
+from takeback.repair.loop import (
+    Judge,
+    Repair,
+    Settings,
+    make_judge,
+    make_recovery_judge,
+    repair_attempt,
+    repair_with_oracle,
+    repair_with_portfolio,
+)
+from takeback.repair.models import Endpoint, OpenAIModel, RecordingModel, ReplayModel
 from takeback.state import Level, State
-from takeback.synthesize.attempt import Attempt, attempt_from
-from takeback.synthesize.judging import judge_for, recovery_judge
-from takeback.synthesize.loop import Judge, Repair, Settings, repair
-from takeback.synthesize.models import Endpoint, OpenAIModel, RecordingModel, ReplayModel
-from takeback.synthesize.portfolio import repair_with_oracle, repair_with_portfolio
 from takeback.verify import Code, Reason, Verdict, prove, verify_on, verify_sampled
+from takeback.verify.suites import Suites, make_nominal_state
 
 MUTATION = [{"op_type": "set_config", "target": "agent.timeout_sec", "value": 60}]
 CAPTURE = {"op_type": "capture_config", "target": "agent.timeout_sec", "witness_key": "w0"}
@@ -29,7 +36,7 @@ GOOD = json.dumps({"witness": [CAPTURE], "recovery": [RESTORE], "contract": ["co
 BAD = json.dumps({"witness": [], "recovery": [], "contract": ["config"]})
 MIDDLEWARE = {"op_type": "restore_middleware", "target": "auth", "witness_key": "w0"}
 DEFAULT = Settings()
-START = attempt_from({"mutation": MUTATION, "witness": [], "recovery": [], "contract": ["config"]})
+START = build_attempt({"mutation": MUTATION, "witness": [], "recovery": [], "contract": ["config"]})
 
 
 def judge(candidate: Candidate) -> Verdict:
@@ -46,7 +53,7 @@ def run(
     with FaultServer(script) as server:
         defaults: dict[str, Any] = {"model": "m", "timeout_s": 5, "max_retries": 0, "max_reply_chars": 5000}
         model = OpenAIModel(Endpoint(base_url=server.base_url, **{**defaults, **endpoint}), sleep=lambda _: None)
-        found = repair(start, model, by or (judge_l0 if settings.level is Level.L0 else judge), settings)
+        found = repair_attempt(start, model, by or (judge_l0 if settings.level is Level.L0 else judge), settings)
     return found, server
 
 
@@ -150,7 +157,7 @@ def test_a_run_stopped_by_an_outage_resumes_and_ends_with_the_same_recording(tmp
         with FaultServer(acts) as server:
             model = OpenAIModel(Endpoint(base_url=server.base_url, model="m", max_retries=0), clock=ticks)
             with RecordingModel(model, folder) as recorder:
-                return repair(START, recorder, judge, Settings())
+                return repair_attempt(START, recorder, judge, Settings())
 
     whole = record(tmp_path / "whole", script)
     with pytest.raises(ServiceFault):
@@ -158,18 +165,18 @@ def test_a_run_stopped_by_an_outage_resumes_and_ends_with_the_same_recording(tmp
     resumed = record(tmp_path / "broken", [script[2]])
     assert resumed.to_json() == whole.to_json()
     assert (tmp_path / "broken/recording.jsonl").read_bytes() == (tmp_path / "whole/recording.jsonl").read_bytes()
-    assert repair(START, ReplayModel(tmp_path / "whole"), judge, Settings()).to_json() == whole.to_json()
+    assert repair_attempt(START, ReplayModel(tmp_path / "whole"), judge, Settings()).to_json() == whole.to_json()
 
 
 def test_a_start_that_is_good_already_asks_nothing() -> None:
-    good = attempt_from({"mutation": MUTATION, **json.loads(GOOD)})
+    good = build_attempt({"mutation": MUTATION, **json.loads(GOOD)})
     found, server = run([Act(text=BAD)], start=good)
     assert (found.source, server.seen) == ("start", [])
     assert found.admitted is not None
 
 
 def test_a_mutation_that_the_language_cannot_say_asks_nothing() -> None:
-    start = attempt_from({"mutation": [{"op_type": "add_middleware", "target": "x", "value": {"handler": "h"}}]})
+    start = build_attempt({"mutation": [{"op_type": "add_middleware", "target": "x", "value": {"handler": "h"}}]})
     found, server = run([Act(text=GOOD)], Settings(level=Level.L0), start=start)
     assert found.admitted is None
     assert [out.op_type for out in found.unsayable] == ["add_middleware"]
@@ -177,8 +184,8 @@ def test_a_mutation_that_the_language_cannot_say_asks_nothing() -> None:
 
 
 def test_where_the_language_bounds_the_recovery_alone_a_model_is_asked_about_any_mutation() -> None:
-    start = attempt_from({"mutation": [{"op_type": "add_middleware", "target": "x", "value": {"handler": "h"}}]})
-    judge = recovery_judge("proof", Level.L0, nominal_state())
+    start = build_attempt({"mutation": [{"op_type": "add_middleware", "target": "x", "value": {"handler": "h"}}]})
+    judge = make_recovery_judge("proof", Level.L0, make_nominal_state())
     found, server = run([Act(text=GOOD)], Settings(level=Level.L0, any_mutation=True), start=start, by=judge)
     assert found.admitted is None
     assert found.unsayable == ()
@@ -187,8 +194,8 @@ def test_where_the_language_bounds_the_recovery_alone_a_model_is_asked_about_any
 
 @pytest.mark.parametrize(("level", "admitted"), [(Level.L0, False), (Level.L1, True)])
 def test_a_recovery_judge_turns_away_a_recovery_out_of_the_language(level: Level, admitted: bool) -> None:
-    start = attempt_from({"mutation": [{"op_type": "write_file", "target": "a", "value": "x"}]})
-    judge = recovery_judge("proof", level, nominal_state())
+    start = build_attempt({"mutation": [{"op_type": "write_file", "target": "a", "value": "x"}]})
+    judge = make_recovery_judge("proof", level, make_nominal_state())
     found = repair_with_oracle(start, judge, Settings(level=level, any_mutation=True))
     assert (found.admitted is not None, found.verdict.language) == (admitted, level.value)
     wanted = set() if admitted else {Code.OUT_OF_LANGUAGE}
@@ -197,7 +204,7 @@ def test_a_recovery_judge_turns_away_a_recovery_out_of_the_language(level: Level
 
 def test_a_start_without_a_readable_mutation_is_an_error() -> None:
     with pytest.raises(InputError, match="no readable mutation"):
-        run([Act(text=GOOD)], start=attempt_from({"mutation": "x"}))
+        run([Act(text=GOOD)], start=build_attempt({"mutation": "x"}))
 
 
 @pytest.mark.parametrize("budget", [0, 65])
@@ -216,8 +223,8 @@ def test_nothing_of_a_hidden_state_reaches_a_prompt(mode: Mode) -> None:
     deletes = {"witness": [], "recovery": [delete], "contract": ["config"]}
     with FaultServer([Act(text=json.dumps(deletes))]) as server:
         model = OpenAIModel(Endpoint(base_url=server.base_url, model="m"))
-        start = attempt_from({"mutation": MUTATION, **deletes})
-        found = repair(start, model, lambda c: verify_on(c, made, level=Level.L1), Settings(mode=mode))
+        start = build_attempt({"mutation": MUTATION, **deletes})
+        found = repair_attempt(start, model, lambda c: verify_on(c, made, level=Level.L1), Settings(mode=mode))
     assert found.admitted is None
     left = [residual.to_json() for trip in found.verdict.splits["iid"].trips for residual in trip.residuals]
     assert canary in json.dumps(left)
@@ -242,7 +249,7 @@ def test_the_portfolio_asks_no_model_where_the_oracle_has_an_inverse() -> None:
 
 
 def test_the_portfolio_asks_the_model_where_the_judge_turns_the_oracle_down() -> None:
-    wanted = attempt_from({"mutation": MUTATION, **json.loads(GOOD)}).candidate
+    wanted = build_attempt({"mutation": MUTATION, **json.loads(GOOD)}).candidate
 
     def picky(candidate: Candidate) -> Verdict:
         verdict = prove(candidate)
@@ -256,7 +263,7 @@ def test_the_portfolio_asks_the_model_where_the_judge_turns_the_oracle_down() ->
 
 
 def test_the_oracle_says_what_the_language_lacks() -> None:
-    start = attempt_from({"mutation": [{"op_type": "write_file", "target": "a", "value": "x"}]})
+    start = build_attempt({"mutation": [{"op_type": "write_file", "target": "a", "value": "x"}]})
     found = repair_with_oracle(start, judge_l0, Settings(level=Level.L0))
     assert found.admitted is None
     assert [out.op_type for out in found.unsayable] == ["write_file"]
@@ -265,7 +272,7 @@ def test_the_oracle_says_what_the_language_lacks() -> None:
 def test_a_candidate_too_large_to_prove_is_rejected_not_a_crash() -> None:
     paths = ["/".join(f"d{at}_{level}" for level in range(50)) for at in range(64)]
     ops = [{"op_type": "write_file", "target": path, "value": "x"} for path in paths]
-    start = attempt_from({"mutation": ops, "witness": [], "recovery": [], "contract": ["files"]})
-    found = repair_with_portfolio(start, None, judge_for("proof", Level.L1, nominal_state()), DEFAULT)
+    start = build_attempt({"mutation": ops, "witness": [], "recovery": [], "contract": ["files"]})
+    found = repair_with_portfolio(start, None, make_judge("proof", Level.L1, make_nominal_state()), DEFAULT)
     assert found.admitted is None
     assert {reason.code for reason in found.verdict.reasons} == {Code.LIMIT}

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from takeback.synthesize.models import Reply
-from takeback.synthesize.models.chat import TOO_LARGE
-from takeback.synthesize.reply import Rejected, read_object
+from takeback.repair.attempt import Rejected, read_object
+from takeback.repair.models import Reply
+from takeback.repair.models.chat import TOO_LARGE
 
 
 @pytest.mark.parametrize("text", ['{"a": 1}', ' {"a": 1}\n', '```json\n{"a": 1}\n```', '```\n{"a": 1}\n```'])

@@ -6,18 +6,14 @@ import pytest
 from tests.support.changes import config, file, mutation, prompt, socket
 from tests.support.undo_world import World
 
-from takeback.journal.packing import GONE
-from takeback.runtime import forward
+from takeback.journal.packer import FORGOTTEN_VALUE
+from takeback.runtime import run_forward
 from takeback.state import ABSENT, PMap, State
 from takeback.state.parts import is_part
-from takeback.undo import Blocked, Plan, Write, plan_redo, plan_undo
-from takeback.undo import settle as consequences
-from takeback.undo.index import Node, way_back
-from takeback.undo.merge import _without_empty
-from takeback.undo.objections import why_impossible
-from takeback.undo.recording import run_recorded
-from takeback.undo.settle import helpers, settle
-from takeback.undo.versions import OWN, START
+from takeback.undo import Blocked, Plan, Write, consequences, plan_redo, plan_undo
+from takeback.undo.consequences import find_consequences, find_smallest_unblocking_set, why_impossible
+from takeback.undo.index import OWN, START, Node, build_slot_change
+from takeback.undo.record import _drop_emptied, run_and_record
 
 
 def edit(target, old, new, kind="prompt"):
@@ -57,7 +53,7 @@ def test_a_field_of_a_tool_comes_back_with_the_tool():
     blocked = plan_undo(world.history, world.state, {1})
     assert isinstance(blocked, Blocked)
     assert blocked.reasons == ((2, 'it changes tools["t"], which is not there'),)
-    assert settle(world.history, frozenset({2}), frozenset()).removed == {}
+    assert find_consequences(world.history, frozenset({2}), frozenset()).removed == {}
 
 
 def test_every_write_is_looked_at_once(monkeypatch):
@@ -71,7 +67,7 @@ def test_every_write_is_looked_at_once(monkeypatch):
         "why_impossible",
         lambda history, version, view: seen.append(version[:2]) or why_impossible(history, version, view),
     )
-    settle(world.history, frozenset({1}), frozenset())
+    find_consequences(world.history, frozenset({1}), frozenset())
     assert sorted(seen) == sorted(set(seen))
 
 
@@ -97,9 +93,9 @@ def in_the_way(*tops):
 
 def helped(world, *entries):
     on = frozenset(entries)
-    settled = settle(world.history, frozenset(), on)
+    settled = find_consequences(world.history, frozenset(), on)
     assert set(settled.unmet) == on
-    return helpers(world.history, frozenset(), on, settled)
+    return find_smallest_unblocking_set(world.history, frozenset(), on, settled)
 
 
 def test_what_is_in_the_way_is_found_and_nothing_that_is_not():
@@ -117,7 +113,7 @@ def test_only_what_put_a_file_in_the_way_is_tried_not_what_was_written_below_it_
     wanted = world.do(file("d/x", "2"))
     world.undo(wanted)
     world.redo(way)
-    assert settle(world.history, frozenset(), frozenset({wanted})).causes == {wanted: {way}}
+    assert find_consequences(world.history, frozenset(), frozenset({wanted})).causes == {wanted: {way}}
 
 
 def test_two_entries_in_the_way_are_found_together():
@@ -132,7 +128,7 @@ def test_two_entries_in_the_way_are_found_together():
 
 
 def test_more_entries_than_are_tried_in_sets_are_found_one_after_the_other(monkeypatch):
-    monkeypatch.setattr("takeback.undo.settle.MAX_HELP", 1)
+    monkeypatch.setattr("takeback.undo.consequences.MAX_HELP", 1)
     world = World()
     for top in "def":
         world.do(file(top, "1"))
@@ -144,7 +140,7 @@ def test_more_entries_than_are_tried_in_sets_are_found_one_after_the_other(monke
 
 
 def test_of_large_sets_that_help_the_smallest_is_named_whether_it_goes_or_comes_back(monkeypatch):
-    monkeypatch.setattr("takeback.undo.settle.MAX_HELP", 0)
+    monkeypatch.setattr("takeback.undo.consequences.MAX_HELP", 0)
     world = World()
     world.do(socket("t", 9102))
     world.do(socket("t", 9102))
@@ -162,7 +158,7 @@ def test_of_large_sets_that_help_the_smallest_is_named_whether_it_goes_or_comes_
 
 
 def test_of_a_large_set_what_does_not_help_is_left_out(monkeypatch):
-    monkeypatch.setattr("takeback.undo.settle.MAX_HELP", 0)
+    monkeypatch.setattr("takeback.undo.consequences.MAX_HELP", 0)
     world = World()
     world.do(socket("t", 9200))
     taken = world.do(socket("t", 9102))
@@ -201,7 +197,7 @@ def test_one_that_goes_and_one_that_comes_back_are_found_beside_one_that_does_no
 @pytest.mark.parametrize(("tries", "helping"), [(1, ({1}, set())), (2, (set(), {2}))])
 def test_no_more_sets_are_tried_than_there_may_be(monkeypatch, tries, helping):
     """Both ways are as good; the newest entry is tried first, and without a try live ones come first."""
-    monkeypatch.setattr("takeback.undo.settle.MAX_TRIES", tries)
+    monkeypatch.setattr("takeback.undo.consequences.MAX_TRIES", tries)
     world = World()
     world.do(socket("t", 9102))
     world.do(socket("t", 9103))
@@ -211,7 +207,7 @@ def test_no_more_sets_are_tried_than_there_may_be(monkeypatch, tries, helping):
 
 
 def test_what_an_edit_was_not_made_in_is_not_brought_back_for_it(monkeypatch):
-    monkeypatch.setattr("takeback.undo.settle.MAX_HELP", 0)
+    monkeypatch.setattr("takeback.undo.consequences.MAX_HELP", 0)
     world = World()
     world.do(prompt("p", "one\ntwo\n"))
     world.do(prompt("p", "else"))
@@ -224,23 +220,23 @@ def test_what_an_edit_was_not_made_in_is_not_brought_back_for_it(monkeypatch):
 def test_a_recorded_run_says_what_running_it_says():
     program = mutation(config("a.b", 1), edit("p", "one", "1"), file("d/x", "2"))
     state = State.read({"prompts": {"p": "one\n"}, "files": {"f": {"content": "one\n"}}})
-    after, receipt = forward(program, state)
-    recorded = run_recorded(program, state)
+    after, receipt = run_forward(program, state)
+    recorded = run_and_record(program, state)
     assert (recorded.receipt, recorded.state.write()) == (receipt, after.write())
 
 
 def test_only_whole_files_cannot_stand_where_a_directory_is():
     state = State.read({"files": {"f": {"content": "one\ntwo\n"}}})
-    writes = run_recorded(mutation(file("g", "x"), edit("f", "one", "1", "file")), state).writes
+    writes = run_and_record(mutation(file("g", "x"), edit("f", "one", "1", "file")), state).writes
     assert [(is_part(write.slot[-1]), write.strict) for write in writes] == [(False, True), (True, False)]
 
 
 def test_only_parts_stand_on_what_put_the_whole_there():
     world = World(prompts={"p": "one\n"})
-    writes = run_recorded(mutation(prompt("q", "x"), edit("p", "one", "1")), world.state).writes
-    assert [write.on for write in world.history.grounded(writes)] == [None, START]
-    writes = run_recorded(mutation(prompt("q", "x\n"), edit("q", "x", "y")), world.state).writes
-    assert [write.on for write in world.history.grounded(writes)] == [None, (OWN, 0)]
+    writes = run_and_record(mutation(prompt("q", "x"), edit("p", "one", "1")), world.state).writes
+    assert [write.on for write in world.history.with_parents(writes)] == [None, START]
+    writes = run_and_record(mutation(prompt("q", "x\n"), edit("q", "x", "y")), world.state).writes
+    assert [write.on for write in world.history.with_parents(writes)] == [None, (OWN, 0)]
 
 
 @pytest.mark.parametrize(
@@ -251,8 +247,8 @@ def test_only_parts_stand_on_what_put_the_whole_there():
         (("config", "a"), ABSENT, ABSENT, True),
         (("config", "a", "b"), "x", "x", True),
         (("config", "a", "b"), ABSENT, ABSENT, False),
-        (("config", "a"), GONE, "x", False),
-        (("config", "a"), "x", GONE, False),
+        (("config", "a"), FORGOTTEN_VALUE, "x", False),
+        (("config", "a"), "x", FORGOTTEN_VALUE, False),
         (("config", "a"), "x", ABSENT, True),
         (("resources", "s"), {"address": ":9101"}, ABSENT, True),
         (("resources", "s"), ABSENT, {"address": ":9101"}, False),
@@ -260,7 +256,7 @@ def test_only_parts_stand_on_what_put_the_whole_there():
 )
 def test_the_way_back_is_plain_where_nothing_else_has_to_be_looked_at(slot, before, after, plain):
     """What was written and removed again may have left the containers above it; others may hold an address by now."""
-    change = way_back(Node(slot), before, after)
+    change = build_slot_change(Node(slot), before, after)
     assert (change is not None) is plain
 
 
@@ -268,7 +264,7 @@ def test_containers_are_taken_away_where_they_were_emptied_and_the_new_state_has
     state = State.read({"config": {"empty": {}, "kept": {}, "full": {"x": 1}, "leaf": 2}})
     new = State.read({"config": {"kept": {}}})
     slots = [("config", name, "below") for name in ("empty", "kept", "full", "leaf")]
-    assert _without_empty(state, new, slots).write() == {"config": {"kept": {}, "full": {"x": 1}, "leaf": 2}}
+    assert _drop_emptied(state, new, slots).write() == {"config": {"kept": {}, "full": {"x": 1}, "leaf": 2}}
 
 
 def test_an_entry_brought_back_is_blocked_by_a_later_one_that_holds_what_it_claims():

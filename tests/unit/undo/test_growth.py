@@ -9,12 +9,12 @@ from tests.support.changes import candidate, config, file
 
 from takeback import State, open_memory
 from takeback.harness import Undone
-from takeback.harness.toggle_requests import restore_request
+from takeback.harness.entry_names import build_restore_request
 from takeback.language import read_program
+from takeback.repair import invert_mutation
 from takeback.state import Stage
 from takeback.state.text import Text
-from takeback.synthesize import invert
-from takeback.undo import Plan, settle
+from takeback.undo import Plan, consequences
 from takeback.undo.history import View
 
 FEW, MANY = 40, 160
@@ -36,7 +36,7 @@ def looks_of_a_restore(entries, change, monkeypatch):
             harness.apply(candidate(change(n)), force=True)
         with monkeypatch.context() as patch:
             patch.setattr(View, "live", counted)
-            plan = harness.plan(partial(restore_request, name=first.id))
+            plan = harness.plan(partial(build_restore_request, name=first.id))
         assert isinstance(plan, Plan)
         assert len(plan.off) == entries
     return asked
@@ -60,7 +60,7 @@ def test_planning_a_restore_is_linear_in_the_entries_that_it_takes_back(change, 
 @pytest.mark.parametrize("change", [partial(config, "k"), lambda n: file("d/f", f"{n}")], ids=["a key", "a file"])
 def test_a_change_of_what_was_changed_many_times_does_not_settle_every_one_of_them(change, monkeypatch):
     settled = 0
-    whole = settle.settle
+    whole = consequences.find_consequences
 
     def counted(*asked):
         nonlocal settled
@@ -70,7 +70,7 @@ def test_a_change_of_what_was_changed_many_times_does_not_settle_every_one_of_th
     with open_memory(State.read({"config": {"k": 0}})) as harness:
         for n in range(FEW):
             harness.apply(candidate(change(n)), force=True)
-        monkeypatch.setattr(settle, "settle", counted)
+        monkeypatch.setattr(consequences, "find_consequences", counted)
         harness.apply(candidate(change(FEW)), force=True)
     assert settled < FEW / 4
 
@@ -79,7 +79,7 @@ def test_taking_one_line_back_again_and_again_does_not_read_the_text_at_the_begi
     content = "".join(f"rule {at}: say what you do\n" for at in range(2_000))
     op = {"op_type": "edit_file", "target": "a.md", "value": {"old": "rule 7: say", "new": "rule 7: do not say"}}
     harness = open_memory(State.read({"files": {"a.md": {"content": content}}}))
-    edit = invert(read_program([op], Stage.FORWARD, "test"))
+    edit = invert_mutation(read_program([op], Stage.FORWARD, "test"))
     for _ in range(2):
         assert isinstance(harness.undo(harness.apply(edit)), Undone)
     applied = harness.apply(edit)

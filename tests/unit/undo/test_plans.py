@@ -6,13 +6,24 @@ import pytest
 from tests.support.changes import config, file, listener, middleware, mutation, prompt, socket, tool
 from tests.support.undo_world import World
 
-from takeback.journal.packing import GONE
+from takeback.journal.packer import FORGOTTEN_VALUE
 from takeback.state import ABSENT, PMap, State
 from takeback.state.slots import put_slots
-from takeback.undo import Blocked, Gone, History, Kept, Plan, SlotChange, Write, plan_toggle, plan_undo, relied_on
+from takeback.undo import (
+    Blocked,
+    Gone,
+    History,
+    Overwritten,
+    Plan,
+    SlotChange,
+    Write,
+    find_dependencies,
+    plan_toggle,
+    plan_undo,
+)
 from takeback.undo.history import SUPPOSED, ContentGone
-from takeback.undo.plan import _independent, _outcome
-from takeback.undo.recording import run_recorded, writes_between
+from takeback.undo.plan import _plan_independent, _plan_request
+from takeback.undo.record import list_writes_between, run_and_record
 
 
 def test_undoing_the_middle_one_of_three_keeps_the_others():
@@ -26,7 +37,7 @@ def test_undoing_the_middle_one_of_three_keeps_the_others():
 def test_a_plan_counts_a_write_that_is_only_supposed_while_it_is():
     world = World(config={"k": 0})
     world.do(config("k", 1))
-    with world.history.index.supposing((Write(("config", "k"), 1, 2),)):
+    with world.history.index.suppose_entry((Write(("config", "k"), 1, 2),)):
         (kept,) = plan_undo(world.history, world.state, {1}).kept
         assert (kept.slot, kept.entry) == (("config", "k"), SUPPOSED)
     assert plan_undo(world.history, world.state, {1}).kept == ()
@@ -249,7 +260,7 @@ def test_the_short_way_is_taken_where_nothing_else_was_ever_written_near():
     world.do(config("shared.b", 1))
     world.undo(4)
     for entry, taken in ((1, True), (2, True), (3, False)):
-        assert (_independent(world.history, world.state, entry) is not None) is taken
+        assert (_plan_independent(world.history, world.state, entry) is not None) is taken
 
 
 @pytest.mark.parametrize("entry", [1, 2, 3, 4])
@@ -260,7 +271,7 @@ def test_the_short_way_says_what_the_general_way_says(entry):
     world.do(prompt("p", "1"), tool("t", "newer"))
     world.do(socket("s", 9100), file("d/e", "x"))
     short = plan_undo(world.history, world.state, {entry})
-    general = _outcome(world.history, world.state, frozenset({entry}), frozenset())
+    general = _plan_request(world.history, world.state, frozenset({entry}), frozenset())
     assert short.state == general.state
     assert short.token == general.token
 
@@ -278,22 +289,22 @@ def test_entries_that_a_new_change_would_tie_to_itself_are_reported():
     world.do(config("a", {}))
     world.do(socket("r1", 9101))
     world.do(config("free", 1))
-    recorded = run_recorded(mutation(config("a.b", 1), socket("r2", 9100), config("free.not", 1)), world.state)
+    recorded = run_and_record(mutation(config("a.b", 1), socket("r2", 9100), config("free.not", 1)), world.state)
     assert not recorded.receipt.succeeded
-    recorded = run_recorded(mutation(config("a.b", 1), socket("r2", 9100)), world.state)
-    assert set(relied_on(world.history, recorded.writes)) == {1, 2}
+    recorded = run_and_record(mutation(config("a.b", 1), socket("r2", 9100)), world.state)
+    assert set(find_dependencies(world.history, recorded.writes)) == {1, 2}
 
 
 def test_a_change_that_brings_its_own_footing_ties_nothing():
     world = World(config={"a": 5})
     world.do(config("a", {}))
-    recorded = run_recorded(mutation(config("a", {"n": 1}), config("a.b", 1)), world.state)
-    assert relied_on(world.history, recorded.writes) == {}
+    recorded = run_and_record(mutation(config("a", {"n": 1}), config("a.b", 1)), world.state)
+    assert find_dependencies(world.history, recorded.writes) == {}
 
 
 def test_forgotten_content_is_a_result_that_names_the_slot():
     history = History(lambda: None)
-    history.add(1, (Write(("config", "a"), GONE, GONE),))
+    history.add(1, (Write(("config", "a"), FORGOTTEN_VALUE, FORGOTTEN_VALUE),))
     state = State.read({"config": {"a": 1}})
     outcome = plan_undo(history, state, {1})
     assert isinstance(outcome, Gone)
@@ -311,8 +322,8 @@ def test_without_the_first_state_a_captured_value_serves():
 
 def test_what_would_not_change_is_not_among_what_can_still_be_put_back():
     history = History(State)
-    history.add(1, (Write(("routing", "p"), ABSENT, "same"), Write(("config", "a"), ABSENT, GONE)))
-    history.add(2, (Write(("routing", "p"), "same", "same"), Write(("config", "a"), GONE, 2)))
+    history.add(1, (Write(("routing", "p"), ABSENT, "same"), Write(("config", "a"), ABSENT, FORGOTTEN_VALUE)))
+    history.add(2, (Write(("routing", "p"), "same", "same"), Write(("config", "a"), FORGOTTEN_VALUE, 2)))
     outcome = plan_undo(history, State.read({"routing": {"p": "same"}, "config": {"a": 2}}), (2,))
     assert outcome == Gone((("config", "a"),), ())
 
@@ -322,7 +333,7 @@ def test_what_lies_in_something_unknown_can_still_be_taken_away_but_not_what_it_
     history = History(lambda: None)  # nobody knows any more whether 'd' was there before
     history.add(1, (Write(slot, ABSENT, held),))
     history.add(2, (Write(slot, held, ABSENT),))
-    history.add(3, (Write(slot, ABSENT, held), Write(("config", "a"), GONE, 1)))
+    history.add(3, (Write(slot, ABSENT, held), Write(("config", "a"), FORGOTTEN_VALUE, 1)))
     state = put_slots(State.read({"config": {"a": 1}}), [(slot, held)])
     assert plan_undo(history, state, (3,)) == Gone((("config", "a"),), (SlotChange(slot, held, ABSENT),))
 
@@ -342,8 +353,8 @@ def test_a_new_write_is_tied_to_what_the_entry_it_stands_on_stands_on():
     world = World(config={"a": 1})
     mapping = world.do(config("a", {}))
     world.do(config("a.b", {}), config("a", {"x": 1}))  # stands on the mapping, though it puts another in its place
-    recorded = run_recorded(mutation(config("a.c", 1)), world.state)
-    assert relied_on(world.history, recorded.writes) == {mapping: "'a' is not a mapping"}
+    recorded = run_and_record(mutation(config("a.c", 1)), world.state)
+    assert find_dependencies(world.history, recorded.writes) == {mapping: "'a' is not a mapping"}
 
 
 def test_of_two_ways_to_make_room_of_the_same_size_the_newer_one_is_named():
@@ -378,9 +389,9 @@ def test_a_group_of_hooks_made_here_loses_only_the_hook_that_is_taken_back():
 def test_a_file_written_over_one_that_took_a_directorys_place_is_tied_to_it():
     world = World(files={"d/x": {"content": "one"}, "e": {"content": "two"}})
     after = put_slots(world.state, [(("files", "d"), world.state.part("files")["e"])])
-    place = world._add(writes_between(world.state, after), after)
-    recorded = run_recorded(mutation(file("d", "three")), world.state)
-    assert relied_on(world.history, recorded.writes) == {place: "'d' is a directory"}
+    place = world._add(list_writes_between(world.state, after), after)
+    recorded = run_and_record(mutation(file("d", "three")), world.state)
+    assert find_dependencies(world.history, recorded.writes) == {place: "'d' is a directory"}
 
 
 def test_a_value_is_not_put_back_below_one_that_stays_because_what_it_covers_was_forgotten():
@@ -390,7 +401,7 @@ def test_a_value_is_not_put_back_below_one_that_stays_because_what_it_covers_was
     world.undo(below)
     over = world.do(config("a", 5))
     history = History(State, undone={below})
-    history.add(1, (Write(("config", "a"), ABSENT, PMap({"b": PMap(), "k": GONE})),))
+    history.add(1, (Write(("config", "a"), ABSENT, PMap({"b": PMap(), "k": FORGOTTEN_VALUE})),))
     for entry in (below, over):
         history.add(entry, world.history.index.writes(entry))
     outcome = plan_toggle(history, world.state, {over}, {below})
@@ -404,7 +415,7 @@ def test_a_part_is_not_put_back_into_a_text_that_was_forgotten_and_is_not_there(
     edited = world.do({"op_type": "edit_prompt", "target": "p", "value": {"old": "one", "new": "1"}})
     removed = world.do({"op_type": "remove_prompt", "target": "p"})
     history = History(State)
-    history.add(1, (Write(("prompts", "p"), ABSENT, GONE),))
+    history.add(1, (Write(("prompts", "p"), ABSENT, FORGOTTEN_VALUE),))
     for entry in (edited, removed):
         history.add(entry, world.history.index.writes(entry))
     outcome = plan_toggle(history, world.state, {removed, edited}, ())
@@ -416,21 +427,21 @@ def test_an_edit_of_a_text_that_is_replaced_needs_nothing_of_what_replaced_it():
     world = World(prompts={"p": "one\ntwo\n"})
     edited = world.do({"op_type": "edit_prompt", "target": "p", "value": {"old": "one", "new": "1"}})
     slot = ("prompts", "p")
-    world.history.add(2, (Write(slot, ABSENT, GONE),))
+    world.history.add(2, (Write(slot, ABSENT, FORGOTTEN_VALUE),))
     (part,) = (write.slot for write in world.history.index.writes(edited))
     outcome = plan_undo(world.history, State.read({"prompts": {"p": "else"}}), {edited})
     assert isinstance(outcome, Plan)
-    assert (outcome.changes, outcome.kept) == ((), (Kept(part, 2, slot),))
+    assert (outcome.changes, outcome.kept) == ((), (Overwritten(part, 2, slot),))
 
 
 def test_what_is_left_is_looked_for_behind_a_part_that_is_not_there_any_more():
     world = World(prompts={"p": "one\ntwo\n"})
-    edited = run_recorded(
+    edited = run_and_record(
         mutation({"op_type": "edit_prompt", "target": "p", "value": {"old": "one", "new": "1"}}), world.state
     )
     key, route = ("config", "a"), ("routing", "r")
-    world.history.add(1, (Write(key, ABSENT, GONE),))
-    world.history.add(2, (*edited.writes, Write(route, ABSENT, "one"), Write(key, GONE, 2)))
+    world.history.add(1, (Write(key, ABSENT, FORGOTTEN_VALUE),))
+    world.history.add(2, (*edited.writes, Write(route, ABSENT, "one"), Write(key, FORGOTTEN_VALUE, 2)))
     world.history.add(3, (Write(("prompts", "p"), ABSENT, "else"),))
     state = State.read({"prompts": {"p": "else"}, "routing": {"r": "one"}, "config": {"a": 2}})
     assert plan_undo(world.history, state, {2}) == Gone((key,), (SlotChange(route, "one", ABSENT),))
@@ -438,12 +449,12 @@ def test_what_is_left_is_looked_for_behind_a_part_that_is_not_there_any_more():
 
 def test_a_line_is_left_to_put_back_where_only_something_else_was_forgotten():
     world = World(prompts={"p": "one\ntwo\n"})
-    edited = run_recorded(
+    edited = run_and_record(
         mutation({"op_type": "edit_prompt", "target": "p", "value": {"old": "one", "new": "1"}}), world.state
     )
     key = ("config", "a")
-    world.history.add(1, (Write(key, ABSENT, GONE),))
-    world.history.add(2, (*edited.writes, Write(key, GONE, 2)))
+    world.history.add(1, (Write(key, ABSENT, FORGOTTEN_VALUE),))
+    world.history.add(2, (*edited.writes, Write(key, FORGOTTEN_VALUE, 2)))
     outcome = plan_undo(world.history, put_slots(edited.state, [(key, 2)]), {2})
     (line,) = edited.writes
     assert outcome == Gone((key,), (SlotChange(line.slot, line.after, line.before),))
@@ -452,13 +463,13 @@ def test_a_line_is_left_to_put_back_where_only_something_else_was_forgotten():
 def test_what_would_be_the_same_is_no_change():
     world = World(config={"a": {"b": 1}})
     world.do(config("a", {"b": 1}))
-    assert _outcome(world.history, world.state, frozenset({1}), frozenset()).changes == ()
+    assert _plan_request(world.history, world.state, frozenset({1}), frozenset()).changes == ()
 
 
 def replaced_by_a_file(world):
     """Put a file where a directory is, as by hand."""
     after = put_slots(world.state, [(("files", "d"), world.state.part("files")["e"])])
-    return world._add(writes_between(world.state, after), after)
+    return world._add(list_writes_between(world.state, after), after)
 
 
 def test_a_directory_that_comes_back_keeps_the_names_that_lines_of_its_files_had():

@@ -7,13 +7,19 @@ import json
 import pytest
 from tests.support.changes import config, file, listener, middleware, mutation, prompt, routing, socket, tool
 
-from takeback.journal.encoding import encode
-from takeback.runtime import forward
+from takeback.journal.content import encode
+from takeback.runtime import run_forward
 from takeback.state import ABSENT, State, register, unregister
-from takeback.state.slots import differing_slots, dump_state, get_slot, put_slots, slot_key, slot_of_key
+from takeback.state.slots import (
+    dump_state,
+    find_differing_slots,
+    format_slot_key,
+    get_slot,
+    parse_slot_key,
+    put_slots,
+)
 from takeback.state.surface import SURFACES, Surface
-from takeback.undo.merge import bring_forward
-from takeback.undo.recording import run_recorded, writes_between
+from takeback.undo.record import list_writes_between, merge_forward, run_and_record
 
 FULL = {
     "config": {"a": {"b": [1, 1.0, True, None, {"x": {}}]}, "empty": {}, "dotted.key": 1},
@@ -33,7 +39,7 @@ def load_state(raw):
 
 def test_a_state_comes_back_with_every_place():
     state = State.read(FULL)
-    state = forward(mutation(middleware("m", index=1), listener("e", "z")), state)[0]
+    state = run_forward(mutation(middleware("m", index=1), listener("e", "z")), state)[0]
     back = load_state(json.loads(encode(dump_state(state))))
     assert back == state
     assert [link.place for link in back.part("middleware")] == [link.place for link in state.part("middleware")]
@@ -55,28 +61,28 @@ OPS = [
 @pytest.mark.parametrize("op", OPS, ids=lambda op: op["op_type"])
 def test_a_write_is_taken_down_before_and_after_and_undoes_the_operation(op):
     state = State.read(FULL)
-    recorded = run_recorded(mutation(op), state)
+    recorded = run_and_record(mutation(op), state)
     (write,) = recorded.writes
     assert get_slot(recorded.state, write.slot) is write.after
     assert put_slots(recorded.state, [(write.slot, write.before)]) == state
     surface = SURFACES[write.slot[0]]
     back = surface.slot_from_json(json.loads(encode(surface.slot_to_json(write.after))), write.slot[1:])
-    assert surface.alike(back, write.after)
-    assert slot_of_key(slot_key(write.slot)) == write.slot
+    assert surface.is_identical(back, write.after)
+    assert parse_slot_key(format_slot_key(write.slot)) == write.slot
 
 
 @pytest.mark.parametrize("op", OPS, ids=lambda op: op["op_type"])
 def test_differing_slots_name_what_a_change_wrote(op):
     state = State.read(FULL)
-    recorded = run_recorded(mutation(op), state)
-    assert list(differing_slots(state, recorded.state)) == [recorded.writes[0].slot]
-    assert list(differing_slots(state, State.read(FULL))) == []
+    recorded = run_and_record(mutation(op), state)
+    assert list(find_differing_slots(state, recorded.state)) == [recorded.writes[0].slot]
+    assert list(find_differing_slots(state, State.read(FULL))) == []
 
 
 def test_a_change_by_hand_is_taken_down_at_the_highest_place_that_differs():
     before = State.read({"config": {"a": {"b": 1, "c": 2}}, "files": {"d/x": {"content": "1"}}})
     after = State.read({"config": {"a": {"b": 1}, "n": {"m": 1}}, "files": {"d": {"content": "now a file"}}})
-    writes = writes_between(before, after)
+    writes = list_writes_between(before, after)
     assert [write.slot for write in writes] == [("config", "a", "c"), ("config", "n"), ("files", "d")]
     assert put_slots(before, [(write.slot, write.after) for write in writes]) == after
 
@@ -84,7 +90,7 @@ def test_a_change_by_hand_is_taken_down_at_the_highest_place_that_differs():
 def test_a_surface_that_says_nothing_of_slots_is_one_slot():
     class Whole(type(SURFACES["config"])):
         written, get_slot, put_slot = Surface.written, Surface.get_slot, Surface.put_slot
-        differing, alike, dump, load = Surface.differing, Surface.alike, Surface.dump, Surface.load
+        differing, alike, dump, load = Surface.differing, Surface.is_identical, Surface.dump, Surface.load
         slot_to_json, slot_from_json = Surface.slot_to_json, Surface.slot_from_json
 
     surface = Whole()
@@ -105,14 +111,14 @@ def test_a_keyed_surface_added_from_outside_has_slots_without_more_ado():
     register(Flags())
     try:
         one, two = State.read({"flags": {"a": "1"}}), State.read({"flags": {"a": "2"}})
-        assert list(differing_slots(one, two)) == [("flags", "a")]
+        assert list(find_differing_slots(one, two)) == [("flags", "a")]
         assert load_state(dump_state(two)) == two
     finally:
         unregister("flags")
 
 
 def bring(actual, old, new):
-    state, foreign = bring_forward(State.read(actual), State.read(old), State.read(new))
+    state, foreign = merge_forward(State.read(actual), State.read(old), State.read(new))
     return state.write(), foreign
 
 

@@ -12,11 +12,10 @@ from tests.support.running import op
 
 from takeback.errors import ProgramTooLarge
 from takeback.language import Candidate, read_candidate, read_program
+from takeback.repair import invert_mutation
 from takeback.state import Stage, State
-from takeback.synthesize import invert
 from takeback.verify import Code, Grade, Trial, prove, verify, verify_sampled
-from takeback.verify.classes import Classes
-from takeback.verify.slices import Slice
+from takeback.verify.classes import Classes, Slice
 
 proof_module = import_module("takeback.verify.proof")
 classes_module = import_module("takeback.verify.classes")
@@ -42,7 +41,7 @@ def _sockets(keys: int, addresses: int) -> list[dict]:
 
 
 def _inverted(mutation: list[dict]) -> Candidate:
-    return invert(read_program(mutation, Stage.FORWARD, "mutation"))
+    return invert_mutation(read_program(mutation, Stage.FORWARD, "mutation"))
 
 
 def _mixed() -> list[dict]:
@@ -172,7 +171,7 @@ def test_a_proof_that_runs_out_of_time_is_rejected():
 
 def test_slices_that_fail_where_the_whole_does_not_are_not_believed(monkeypatch):
     """Were a slice ever cut too small, the whole candidate would decide, class by class."""
-    slices_module = import_module("takeback.verify.slices")
+    slices_module = import_module("takeback.verify.classes")
     monkeypatch.setattr(slices_module.Slices, "_touches", lambda self, at, op: op.kind.stage is Stage.FORWARD)
     candidate = _inverted(_mixed()[:6])
     assert prove(candidate).grade is Grade.PROVED

@@ -6,10 +6,10 @@ import pytest
 from tests.support.running import op
 
 from takeback.language import read_candidate, read_program
+from takeback.repair import invert_mutation
 from takeback.state import Stage, State
-from takeback.synthesize import invert
 from takeback.verify import Code, Grade, Trial, prove, round_trip, verify_sampled
-from takeback.verify.edits import blur_reason
+from takeback.verify.opaque_edits import why_edits_undecided
 
 
 def edit(old, new, target="p", kind="edit_prompt"):
@@ -153,7 +153,7 @@ def test_a_move_that_is_not_restored_is_refuted(spot):
 
 def test_many_edits_with_the_oracles_recovery_are_proved_whatever_text_they_meet():
     edits = [edit(letter, letter * 2) for letter in "abcdefgh"]
-    candidate = invert(read_program([*edits, edit("ab", ""), edit("ab", "")], Stage.FORWARD, "test"))
+    candidate = invert_mutation(read_program([*edits, edit("ab", ""), edit("ab", "")], Stage.FORWARD, "test"))
     assert prove(candidate).grade is Grade.PROVED
 
 
@@ -180,5 +180,5 @@ def test_an_edit_of_which_something_else_is_restored_is_named():
     edits = (edit("a", "b"), edit("c", "d", "q"))
     other = op("restore_prompt", "q", witness_key="w")
     for recovery, named in ((RESTORE, "q"), (other, "p")):
-        reason = blur_reason(read(*edits, witness=[CAPTURE], recovery=[recovery]))
+        reason = why_edits_undecided(read(*edits, witness=[CAPTURE], recovery=[recovery]))
         assert reason.startswith(f'prompts["{named}"] is edited and not restored from its own capture')

@@ -11,24 +11,24 @@ from dataclasses import fields, replace
 import pytest
 from tests.support.running import op
 
-from takeback.counterfactual import Suites, nominal_state
 from takeback.errors import EvidenceError
 from takeback.language import Candidate, read_candidate
+from takeback.repair.loop import make_dev_judge, make_recovery_judge
 from takeback.state import Level, State
-from takeback.synthesize.judging import dev_judge, recovery_judge
 from takeback.verify import (
     RULE_NAMES,
     RULES,
     Admitted,
     Grade,
     Verdict,
-    objection,
     prove,
     verify,
     verify_on,
     verify_sampled,
+    why_not_evidence,
 )
 from takeback.verify import evidence as evidence_module
+from takeback.verify.suites import Suites, make_nominal_state
 
 PLAIN = {
     "mutation": [op("set_config", "verbose", value=True)],
@@ -51,15 +51,15 @@ def good() -> Candidate:
 @pytest.mark.parametrize("rule", RULE_NAMES)
 def test_what_a_verifier_admits_is_evidence_for_the_candidate_it_looked_at(rule):
     verdict = verify(good(), rule=rule)
-    assert objection(verdict, good()) is None
+    assert why_not_evidence(verdict, good()) is None
     assert Admitted(good(), verdict).verdict is verdict
 
 
 @pytest.mark.parametrize("part", OTHERS)
 def test_a_verdict_about_another_candidate_is_no_evidence_whichever_part_differs(part):
     verdict, other = verify(good()), read_candidate(OTHERS[part])
-    assert "about another candidate" in objection(verdict, other)
-    assert objection(verify(other), other) is None
+    assert "about another candidate" in why_not_evidence(verdict, other)
+    assert why_not_evidence(verify(other), other) is None
     with pytest.raises(EvidenceError, match="about another candidate"):
         Admitted(other, verdict)
 
@@ -67,7 +67,7 @@ def test_a_verdict_about_another_candidate_is_no_evidence_whichever_part_differs
 def test_a_verdict_made_by_hand_is_no_evidence():
     digest = good().digest()
     made = Verdict(True, Grade.PROVED, "proof", "L1", candidate_digest=digest)
-    assert "not issued by a verifier" in objection(made, good())
+    assert "not issued by a verifier" in why_not_evidence(made, good())
     with pytest.raises(EvidenceError, match="not issued"):
         Admitted(good(), made)
 
@@ -78,8 +78,8 @@ CHANGES = {"admitted": True, "rule": "proof", "language": "L0", "grade": Grade.P
 @pytest.mark.parametrize("field", CHANGES)
 def test_a_changed_copy_of_a_verdict_is_no_evidence(field):
     verdict = verify(good())
-    assert "not issued by a verifier" in objection(replace(verdict, **{field: CHANGES[field]}), good())
-    assert objection(verdict, good()) is None
+    assert "not issued by a verifier" in why_not_evidence(replace(verdict, **{field: CHANGES[field]}), good())
+    assert why_not_evidence(verdict, good()) is None
 
 
 @pytest.mark.parametrize(
@@ -90,7 +90,7 @@ def test_a_changed_copy_of_a_verdict_is_no_evidence(field):
 def test_another_object_that_says_the_same_is_no_evidence(again):
     verdict = verify_sampled(good())
     assert again(verdict) == verdict
-    assert "not issued by a verifier" in objection(again(verdict), good())
+    assert "not issued by a verifier" in why_not_evidence(again(verdict), good())
 
 
 @pytest.mark.parametrize("field", CHANGES)
@@ -98,29 +98,29 @@ def test_a_verdict_altered_in_place_is_no_evidence(field):
     verdict = verify(read_candidate({**PLAIN, "recovery": []}) if field == "admitted" else good(), rule="split-wald")
     object.__setattr__(verdict, field, CHANGES[field])
     candidate = read_candidate({**PLAIN, "recovery": []}) if field == "admitted" else good()
-    assert "altered" in objection(verdict, candidate)
+    assert "altered" in why_not_evidence(verdict, candidate)
 
 
 def test_a_verdict_read_from_json_is_a_report():
     report = json.loads(json.dumps(verify(good()).to_json()))
-    assert "is a report, not evidence" in objection(report, good())
+    assert "is a report, not evidence" in why_not_evidence(report, good())
     made = Verdict(**{**{one.name: report.get(one.name) for one in fields(Verdict)}, "splits": {}})
     assert made.candidate_digest == good().digest()
-    assert "not issued by a verifier" in objection(made, good())
+    assert "not issued by a verifier" in why_not_evidence(made, good())
 
 
 def test_a_verdict_that_does_not_admit_is_no_evidence():
     bad = read_candidate({**PLAIN, "recovery": []})
     for rule in RULE_NAMES:
-        assert objection(verify(bad, rule=rule), bad) == "the verdict does not admit the candidate"
+        assert why_not_evidence(verify(bad, rule=rule), bad) == "the verdict does not admit the candidate"
 
 
 def test_evidence_can_be_demanded_by_rule_and_by_language():
     sampled, proved = verify(good(), rule="split-wald"), verify(good(), level=Level.L1)
-    assert objection(proved, good(), rule="proof", level=Level.L1) is None
-    assert "decided by 'split-wald', not by 'proof'" in objection(sampled, good(), rule="proof")
-    assert "about the language L1, not L0" in objection(proved, good(), level=Level.L0)
-    assert objection(verify(good(), level=Level.L0), good(), level=Level.L1) is None
+    assert why_not_evidence(proved, good(), rule="proof", level=Level.L1) is None
+    assert "decided by 'split-wald', not by 'proof'" in why_not_evidence(sampled, good(), rule="proof")
+    assert "about the language L1, not L0" in why_not_evidence(proved, good(), level=Level.L0)
+    assert why_not_evidence(verify(good(), level=Level.L0), good(), level=Level.L1) is None
 
 
 def test_verdicts_on_states_the_caller_picked_are_no_evidence():
@@ -128,19 +128,22 @@ def test_verdicts_on_states_the_caller_picked_are_no_evidence():
     states = tuple(State.read({"config": {f"k{at}": at}}) for at in range(20))
     picked = verify_on(bad, Suites((), states, states), level=Level.L1)
     assert picked.admitted
-    assert "not issued by a verifier" in objection(picked, bad)
+    assert "not issued by a verifier" in why_not_evidence(picked, bad)
 
 
 def test_verdicts_of_the_judges_of_experiments_are_no_evidence():
-    for judge in (dev_judge("Q10", Level.L1, nominal_state()), recovery_judge("proof", Level.L0, nominal_state())):
+    for judge in (
+        make_dev_judge("Q10", Level.L1, make_nominal_state()),
+        make_recovery_judge("proof", Level.L0, make_nominal_state()),
+    ):
         verdict = judge(good())
         assert verdict.admitted
-        assert objection(verdict, good()) is not None
+        assert why_not_evidence(verdict, good()) is not None
 
 
 def test_a_rule_that_is_not_for_harnesses_admits_nothing_even_when_issued():
-    verdict = evidence_module.issue(replace(prove(good()), rule="dev"), good())
-    assert objection(verdict, good()) == "the rule 'dev' admits nothing into a harness"
+    verdict = evidence_module.register_verdict(replace(prove(good()), rule="dev"), good())
+    assert why_not_evidence(verdict, good()) == "the rule 'dev' admits nothing into a harness"
     assert "dev" not in RULES
 
 

@@ -10,13 +10,23 @@ from enum import StrEnum
 import pytest
 from tests.support.running import op
 
-from takeback.counterfactual import Suites
 from takeback.errors import EvidenceError, InputError
-from takeback.language import Candidate, read_candidate, settle_candidate
+from takeback.language import Candidate, read_candidate, reread_candidate
 from takeback.state import ABSENT, Address, Contract, Level, Operation, State
 from takeback.state.file import File
-from takeback.verify import Admitted, Grade, Verdict, objection, prove, verify, verify_json, verify_on, verify_sampled
-from takeback.verify import decide as decide_module
+from takeback.verify import (
+    Admitted,
+    Grade,
+    Verdict,
+    prove,
+    verify,
+    verify_json,
+    verify_on,
+    verify_sampled,
+    why_not_evidence,
+)
+from takeback.verify import decision as decide_module
+from takeback.verify.suites import Suites
 
 PLAIN = {
     "mutation": [op("set_config", "a", value={"list": [1, {"deep": True}]})],
@@ -44,7 +54,7 @@ def test_lists_that_a_candidate_was_made_of_can_change_without_it():
         program.clear()
     assert made == read
     assert made.digest() == read.digest()
-    assert objection(prove(made), read) is None
+    assert why_not_evidence(prove(made), read) is None
 
 
 @pytest.mark.parametrize("program", [[1], ["set_config"], [None]])
@@ -180,7 +190,7 @@ def test_a_rule_must_be_plain_text(rule):
 
 @pytest.mark.parametrize("rule", [Lying("split-wald"), *Rules], ids=repr)
 def test_evidence_is_not_demanded_by_a_rule_that_equals_all(rule):
-    assert "not by" in (objection(prove(good()), good(), rule=rule) or "")
+    assert "not by" in (why_not_evidence(prove(good()), good(), rule=rule) or "")
 
 
 def test_evidence_is_not_demanded_for_a_language_of_another_class():
@@ -188,7 +198,7 @@ def test_evidence_is_not_demanded_for_a_language_of_another_class():
         def includes(self, other: object) -> bool:
             return True
 
-    assert "about the language" in (objection(prove(good()), good(), level=Every()) or "")
+    assert "about the language" in (why_not_evidence(prove(good()), good(), level=Every()) or "")
 
 
 @pytest.mark.parametrize(
@@ -267,7 +277,7 @@ def _lookalike(**other) -> Candidate:
 def test_an_operation_that_prints_one_thing_and_holds_another_is_verified_as_it_prints(other):
     lookalike = _lookalike(**other)
     assert not lookalike.as_read
-    assert settle_candidate(lookalike) == good()
+    assert reread_candidate(lookalike) == good()
     admitted = Admitted(good(), verify(lookalike))
     assert admitted.candidate == good()
     assert admitted.candidate.mutation[0].value == good().mutation[0].value
@@ -276,7 +286,7 @@ def test_an_operation_that_prints_one_thing_and_holds_another_is_verified_as_it_
 def test_a_candidate_that_was_read_is_verified_as_the_object_it_is():
     read = good()
     assert read.as_read
-    assert settle_candidate(read) is read
+    assert reread_candidate(read) is read
     assert Admitted(read, prove(read)).candidate is read
 
 
@@ -293,11 +303,11 @@ def test_an_operation_put_together_by_hand_with_what_no_json_can_hold_is_refused
 def test_a_candidate_altered_in_place_is_no_longer_what_was_verified(name):
     candidate, same = good(), good()
     verdict = prove(candidate)
-    assert objection(verdict, same) is None
+    assert why_not_evidence(verdict, same) is None
     other = {"value": "evil", "path": ("b",), "raw": 1, "target": "b", "kind": replace(candidate.mutation[0].kind)}
     object.__setattr__(candidate.mutation[0], name, other[name])
     for asked in (candidate, same):
-        assert objection(verdict, asked) is not None
+        assert why_not_evidence(verdict, asked) is not None
     with pytest.raises(EvidenceError):
         Admitted(same, verdict)
 
@@ -307,12 +317,12 @@ def test_a_sample_with_fewer_dev_states_than_its_rule_demands_is_no_evidence(sui
     verdict = verify(good(), rule="split-wald", dev=suite)
     assert verdict.admitted
     told = f"the verdict rests on {of} of the 10 dev states that the rule 'split-wald' demands"
-    assert objection(verdict, good()) == told
+    assert why_not_evidence(verdict, good()) == told
 
 
 @pytest.mark.parametrize("suite", ["Q10", "Q20"])
 def test_a_sample_with_the_dev_states_of_its_rule_is_evidence(suite):
-    assert objection(verify(good(), rule="split-wald", dev=suite), good()) is None
+    assert why_not_evidence(verify(good(), rule="split-wald", dev=suite), good()) is None
 
 
 def test_a_state_that_is_changed_while_it_is_verified_on_is_not_what_is_verified_on(monkeypatch):

@@ -12,7 +12,7 @@ import pytest
 from tests.support.running import op
 
 from takeback.language import Candidate, read_candidate
-from takeback.runtime import forward
+from takeback.runtime import run_forward
 from takeback.state import KINDS
 from takeback.verify import Code, Grade, prove
 from takeback.verify.classes import Classes
@@ -84,7 +84,7 @@ def test_a_mutation_that_always_fails_is_proved_once_its_contract_names_what_it_
 
 def _furthest(candidate: Candidate, states) -> int:
     """How far a mutation gets on the best of some states, by running it on all of them."""
-    runs = (forward(candidate.mutation, state)[1].failed_at for state in states)
+    runs = (run_forward(candidate.mutation, state)[1].failed_at for state in states)
     return max(len(candidate.mutation) if at is None else at for at in runs)
 
 

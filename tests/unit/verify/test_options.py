@@ -8,11 +8,11 @@ from importlib import import_module
 import pytest
 from tests.support.running import op
 
-from takeback.counterfactual import nominal_state
 from takeback.errors import InputError
-from takeback.language import read_candidate, widest_level
+from takeback.language import find_widest_level, read_candidate
 from takeback.state import KINDS, Level, State
 from takeback.verify import prove, verify, verify_json, verify_on, verify_sampled
+from takeback.verify.suites import make_nominal_state
 
 PLAIN = {
     "mutation": [op("set_config", "verbose", value=True)],
@@ -90,15 +90,15 @@ def test_an_unknown_rule_is_an_error_even_of_a_candidate_that_cannot_be_read(rul
 
 def test_every_rule_takes_a_nominal_state():
     for rule in ("proof", "split-wald", "exact"):
-        assert verify(GOOD, rule=rule, nominal=nominal_state()).reasons == ()
+        assert verify(GOOD, rule=rule, nominal=make_nominal_state()).reasons == ()
 
 
 def test_the_widest_installed_language_is_used_where_none_is_named(monkeypatch):
     module = import_module("takeback.language.gate")
-    assert widest_level() is max(kind.level for kind in KINDS.values())
+    assert find_widest_level() is max(kind.level for kind in KINDS.values())
     for call in (verify, prove, verify_sampled):
-        assert call(GOOD).language == widest_level().value
-    assert verify_json({}).language == widest_level().value
+        assert call(GOOD).language == find_widest_level().value
+    assert verify_json({}).language == find_widest_level().value
     monkeypatch.setattr(module, "KINDS", {n: k for n, k in KINDS.items() if k.level is Level.L0})
     assert verify(GOOD).language == "L0"
 

@@ -7,10 +7,10 @@ import pytest
 
 from takeback.errors import OperationFailed
 from takeback.language import Candidate, read_candidate, read_program
+from takeback.repair import invert_mutation
 from takeback.state import ABSENT, KINDS, Kind, Level, Stage, State, tree
-from takeback.synthesize import invert
 from takeback.verify import Grade, prove, round_trip, verify_sampled
-from takeback.verify.minimal import one_less
+from takeback.verify.shrink import list_smaller_states
 
 FORMS = [
     {"op_type": "set_config", "target": "a", "value": 1},
@@ -56,7 +56,7 @@ FORMS = [
 
 
 def inverted(*mutation):
-    return invert(read_program(list(mutation), Stage.FORWARD, "test"))
+    return invert_mutation(read_program(list(mutation), Stage.FORWARD, "test"))
 
 
 def without_recovery(candidate, at):
@@ -140,7 +140,7 @@ def test_counterexamples_are_minimal(at):
     candidate = without_recovery(inverted(FORMS[2], FORMS[8], FORMS[13], FORMS[15]), at)
     example = prove(candidate).counterexample
     assert not round_trip(candidate, State.read(example.state.write())).passed
-    assert all(round_trip(candidate, less).passed for less in one_less(example.state))
+    assert all(round_trip(candidate, less).passed for less in list_smaller_states(example.state))
 
 
 def test_a_contract_that_omits_an_effect_is_refuted_on_the_empty_state():

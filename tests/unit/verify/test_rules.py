@@ -6,7 +6,7 @@ from math import isclose
 
 import pytest
 
-from takeback.verify import RULES, THRESHOLD, wald_lower, wilson_lower
+from takeback.verify import RULES, THRESHOLD, compute_wald_lower, compute_wilson_lower
 
 
 @pytest.mark.parametrize(
@@ -14,7 +14,7 @@ from takeback.verify import RULES, THRESHOLD, wald_lower, wilson_lower
     [(20, 20, 1.0), (19, 20, 0.85448), (18, 20, 0.76852), (0, 20, 0.0), (1, 20, 0.0), (100, 100, 1.0), (0, 0, 0.0)],
 )
 def test_the_wald_bound_is_the_papers(passed, of, bound):
-    assert isclose(wald_lower(passed, of), bound, abs_tol=5e-6)
+    assert isclose(compute_wald_lower(passed, of), bound, abs_tol=5e-6)
 
 
 @pytest.mark.parametrize(
@@ -32,7 +32,7 @@ def test_the_wald_bound_is_the_papers(passed, of, bound):
     ],
 )
 def test_the_wilson_bound_is_the_textbooks(passed, of, bound):
-    assert isclose(wilson_lower(passed, of), bound, abs_tol=2e-5)
+    assert isclose(compute_wilson_lower(passed, of), bound, abs_tol=2e-5)
 
 
 def _admits(rule: str, dev: tuple, iid: tuple, ood: tuple) -> bool:

@@ -8,19 +8,18 @@ import pytest
 from tests.support.running import op
 
 from takeback.language import Candidate, read_candidate, read_program
+from takeback.repair import invert_mutation
 from takeback.state import Component, Stage
-from takeback.synthesize import invert
 from takeback.verify import Code, Grade, prove
-from takeback.verify.classes import Classes, SurfaceComponent, in_line
-from takeback.verify.edits import blur_reason
-from takeback.verify.slices import Slices
+from takeback.verify.classes import Classes, Slices, SurfaceComponent, is_in_line
+from takeback.verify.opaque_edits import why_edits_undecided
 
 proof_module = import_module("takeback.verify.proof")
 classes_module = import_module("takeback.verify.classes")
 
 
 def _inverted(*mutation: dict) -> Candidate:
-    return invert(read_program(list(mutation), Stage.FORWARD, "mutation"))
+    return invert_mutation(read_program(list(mutation), Stage.FORWARD, "mutation"))
 
 
 def _candidate(mutation: list[dict], captures: dict[str, dict], restores: list[tuple[dict, str]]) -> Candidate:
@@ -106,21 +105,21 @@ def test_the_classes_of_a_mutation_that_never_goes_through_are_counted_before_th
 
 
 def test_paths_are_in_line_where_one_is_at_or_above_the_other():
-    assert in_line(("a",), ("a", "b"))
-    assert in_line(("a", "b"), ("a",))
-    assert not in_line(("a", "b"), ("a", "c"))
+    assert is_in_line(("a",), ("a", "b"))
+    assert is_in_line(("a", "b"), ("a",))
+    assert not is_in_line(("a", "b"), ("a", "c"))
 
 
 def test_an_edit_that_is_put_back_from_the_capture_of_something_else_is_named():
     restores = [(op("restore_prompt", "p"), "q")]
     candidate = _candidate([_edit("p", "a")], {"q": op("capture_prompt", "q")}, restores)
-    assert blur_reason(candidate).startswith('prompts["p"] is edited and not restored from its own capture')
+    assert why_edits_undecided(candidate).startswith('prompts["p"] is edited and not restored from its own capture')
 
 
 def test_an_edit_of_which_only_the_namesake_on_another_surface_is_put_back_is_named():
     restores = [(op("restore_config", "p"), "p")]
     candidate = _candidate([_edit("p", "a")], {"p": op("capture_config", "p")}, restores)
-    assert blur_reason(candidate).startswith('prompts["p"] is edited and not restored from its own capture')
+    assert why_edits_undecided(candidate).startswith('prompts["p"] is edited and not restored from its own capture')
 
 
 def test_a_base_is_looked_for_step_by_step_before_all_joint_choices_are():

@@ -7,7 +7,7 @@ from takeback.errors import InputError
 from takeback.language import read_candidate
 from takeback.state import State
 from takeback.verify import Trial, prove, verify_json
-from takeback.verify.minimal import MANY, smallest
+from takeback.verify.shrink import MANY, shrink_state
 from takeback_lab.soundness import brute
 
 
@@ -21,7 +21,7 @@ def test_what_halving_leaves_is_taken_entry_by_entry_not_from_the_start_each_tim
         tried.append(less)
         return all(("config", key) in less for key in needed)
 
-    found = smallest(state, fails)
+    found = shrink_state(state, fails)
     assert found == State.read({"config": dict.fromkeys(needed, 1)}, "needed")
     assert len(tried) < 4 * MANY
 

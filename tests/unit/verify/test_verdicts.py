@@ -8,14 +8,14 @@ from importlib import import_module
 import pytest
 from tests.support.running import op
 
-from takeback.counterfactual import Suites
 from takeback.errors import FaultKind, InputError, VerifierBroken
 from takeback.language import read_candidate
+from takeback.repair import invert_mutation
 from takeback.state import KINDS, Level, State
-from takeback.synthesize import invert
 from takeback.verify import Code, Grade, prove, round_trip, self_check, verify, verify_json, verify_on, verify_sampled
 from takeback.verify import sampled as sampled_module
-from takeback.verify import selfcheck as selfcheck_module
+from takeback.verify import trip as selfcheck_module
+from takeback.verify.suites import Suites
 from takeback.verify.trip import PASSED, Trial, Trip
 
 SET = op("set_config", "verbose", value=True)
@@ -243,7 +243,7 @@ def test_every_run_checks_itself(monkeypatch):
 
 
 def test_the_oracle_of_a_good_mutation_is_admitted_by_every_rule():
-    candidate = invert(read_candidate(GOOD).mutation)
+    candidate = invert_mutation(read_candidate(GOOD).mutation)
     assert all(verify(candidate, rule=rule).admitted for rule in RULES)
 
 

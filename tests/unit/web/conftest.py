@@ -10,9 +10,8 @@ from tests.support.changes import candidate, config, prompt, routing
 
 from takeback.adapters import open_memory
 from takeback.state import State
-from takeback.web.app import make_app
-from takeback.web.guard import FORM
-from takeback.web.session import Session
+from takeback.web.security import FORM, Session
+from takeback.web.server import make_app
 from takeback.web.shelf import HarnessShelf
 
 HOST = "127.0.0.1:8765"

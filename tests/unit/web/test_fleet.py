@@ -9,12 +9,12 @@ from tests.support.changes import candidate, config
 from tests.unit.web.conftest import BASE, HOST, words
 
 from takeback.adapters import open_workspace
-from takeback.adapters.workspace.init import init_workspace
+from takeback.adapters.workspace.adapter import init_workspace
 from takeback.errors import InputError, JournalError
-from takeback.journal.fleet import JournalFleet
+from takeback.journal.postgres import JournalFleet
 from takeback.state import State
-from takeback.web.app import make_app
-from takeback.web.session import Session
+from takeback.web.security import Session
+from takeback.web.server import make_app
 from takeback.web.shelf import HarnessShelf
 
 START = {"config": {"timeout": 30}}

@@ -11,8 +11,8 @@ from starlette.testclient import TestClient
 from tests.unit.web.conftest import BASE, HOST, words
 
 from takeback.errors import InputError
-from takeback.web.app import make_app
-from takeback.web.session import Session
+from takeback.web.security import Session
+from takeback.web.server import make_app
 from takeback.web.shelf import HarnessShelf
 from takeback_lab.pages import open_pages
 from takeback_lab.pages.lab import sheet

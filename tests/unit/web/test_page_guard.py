@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from tests.unit.web.conftest import BASE, HOST, Browser
 
-from takeback.web.app import ROUTES
-from takeback.web.guard import HEADERS
+from takeback.web.security import HEADERS
+from takeback.web.server import ROUTES
 
 
 def test_without_the_link_nothing_is_shown(browser):

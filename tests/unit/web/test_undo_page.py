@@ -10,7 +10,7 @@ from tests.unit.web.conftest import Browser, harness_with, words
 
 from takeback.adapters import open_workspace
 from takeback.adapters.clients.init import init_clients
-from takeback.adapters.workspace.init import init_workspace
+from takeback.adapters.workspace.adapter import init_workspace
 from takeback.state import State
 
 

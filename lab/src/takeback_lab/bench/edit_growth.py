@@ -14,8 +14,8 @@ from typing import Any, Final
 from takeback.adapters import open_memory
 from takeback.harness import Applied, Harness, Undone
 from takeback.language import Candidate, read_program
+from takeback.repair import invert_mutation
 from takeback.state import Stage, State
-from takeback.synthesize import invert
 from takeback.verify import Verdict, verify
 
 SIZES: Final = (10, 1_000, 100_000)
@@ -62,7 +62,7 @@ def measure_growth(sizes: Sequence[int] = SIZES, rounds: int = ROUNDS) -> dict[s
 
 
 def _timed(state: State, op: dict[str, Any], rounds: int) -> dict[str, float]:
-    candidate = invert(read_program([op], Stage.FORWARD, "bench"))
+    candidate = invert_mutation(read_program([op], Stage.FORWARD, "bench"))
     if not isinstance(candidate, Candidate):
         raise TypeError(f"no recovery: {candidate}")
     verdict = verify(candidate)

@@ -18,7 +18,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, Final
 
-from takeback.canonical import decode, pretty
+from takeback.canonical import decode, write_pretty
 from takeback_lab.bench.histories import TAKEN_OUT, joined
 
 PeerParts = tuple[str, ...]
@@ -106,7 +106,7 @@ def _lines(text: str) -> PeerParts:
 
 
 def _json(items: PeerParts) -> str:
-    return pretty({"allow": list(items)}) + "\n"
+    return write_pretty({"allow": list(items)}) + "\n"
 
 
 def _items(text: str) -> PeerParts:

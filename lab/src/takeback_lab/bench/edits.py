@@ -28,8 +28,8 @@ from takeback.adapters import open_memory
 from takeback.adapters.memory import MemoryAdapter
 from takeback.harness import Adopted, Applied, Harness, Undone
 from takeback.language import read_program
+from takeback.repair import invert_mutation
 from takeback.state import Stage, State
-from takeback.synthesize import invert
 from takeback_lab.bench.edit_growth import SIZES, measure_growth
 from takeback_lab.bench.edit_peers import LIST_PEERS, TEXT_PEERS, Peer, PeerParts, PeerVersions
 from takeback_lab.bench.histories import CLASSES, EDITS, TAKEN_OUT, TextHistory, histories
@@ -177,7 +177,7 @@ def _known(case: EditCase) -> UndoEnding:
     with open_memory(case.state(case.versions[0])) as harness:
         made = []
         for operations in case.operations:
-            done = harness.apply(invert(read_program(list(operations), Stage.FORWARD, "bench")))
+            done = harness.apply(invert_mutation(read_program(list(operations), Stage.FORWARD, "bench")))
             if not isinstance(done, Applied):
                 raise TypeError(f"not applied: {done}")
             made.append(done)

@@ -18,7 +18,7 @@ from time import perf_counter
 from typing import Any, Final, NamedTuple
 
 from takeback.adapters.clients.init import init_clients
-from takeback.canonical import compact, pretty
+from takeback.canonical import write_compact, write_pretty
 
 ROUNDS: Final = 20
 SECONDS: Final = 60
@@ -78,7 +78,7 @@ def measure(environment: Mapping[str, str], rounds: int = ROUNDS) -> dict[str, A
 def write_project(root: Path) -> Path:
     """Write a small project of Claude Code's; return where it is."""
     (root / ".claude").mkdir(parents=True)
-    (root / ".claude/settings.json").write_text(pretty(_SETTINGS), encoding="utf-8")
+    (root / ".claude/settings.json").write_text(write_pretty(_SETTINGS), encoding="utf-8")
     (root / "CLAUDE.md").write_text(_TEXT, encoding="utf-8")
     (root / "main.py").write_text("a\n", encoding="utf-8")
     return root
@@ -88,10 +88,10 @@ def event_text(root: Path, name: str, tool: str = "", path: str = "", old: str =
     """Return what a client tells a hook: of an edit where there is a path, of a shell command otherwise."""
     about = {"hook_event_name": name, "cwd": str(root), "session_id": "bench", "prompt_id": "bench"}
     if not tool:
-        return compact(about)
+        return write_compact(about)
     edit = {"file_path": str(root / path), "old_string": old, "new_string": new}
     given = edit if path else {"command": "ls"}
-    return compact({**about, "tool_name": tool, "tool_input": given})
+    return write_compact({**about, "tool_name": tool, "tool_input": given})
 
 
 def run_process(words: Sequence[str], given: str, root: Path, env: Mapping[str, str]) -> ProcessCost:

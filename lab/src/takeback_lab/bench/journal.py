@@ -21,15 +21,15 @@ from typing import Any, Final
 from takeback.adapters import open_memory
 from takeback.harness import Applied, Harness, Undone
 from takeback.harness.doctor import examine_harness
-from takeback.harness.log import log
-from takeback.harness.toggle_requests import restore_request
+from takeback.harness.entry_log import iter_entries
+from takeback.harness.entry_names import build_restore_request
 from takeback.journal import open_journal
 from takeback.journal.sql import SqlStore
 from takeback.language import Candidate, read_program
+from takeback.repair import invert_mutation
 from takeback.state import Level, Stage, State
-from takeback.synthesize import invert
 from takeback.undo import Plan
-from takeback.verify.sampled import rejected
+from takeback.verify.sampled import reject_candidate
 from takeback.verify.verdict import Code, Reason, Verdict
 
 SIZES: Final = (1_000, 100_000)
@@ -116,7 +116,7 @@ def _make(harness: Harness, steps: list[dict[str, Any] | None]) -> None:
 
 
 def _change(operation: dict[str, Any]) -> Candidate:
-    found = invert(read_program([operation], Stage.FORWARD, "mutation"))
+    found = invert_mutation(read_program([operation], Stage.FORWARD, "mutation"))
     if not isinstance(found, Candidate):
         raise TypeError(f"{operation} has no inverse")
     return found
@@ -128,7 +128,7 @@ def asked(place: Path, first: str, rounds: int) -> dict[str, float]:
     seconds = {"open": _median(lambda: opening().close(), rounds)}
     with closing(opening()) as harness:
         seconds["status"] = _median(harness.status, rounds)
-        seconds["log"] = _median(lambda: list(islice(log(harness), SHOWN)), rounds)
+        seconds["log"] = _median(lambda: list(islice(iter_entries(harness), SHOWN)), rounds)
     seconds["undo"] = _undo(opening, first, rounds)
     seconds["apply"] = _apply(opening)
     seconds["restore"] = _median(lambda: _restore(opening, first), 1)
@@ -169,7 +169,7 @@ def _apply(opening: Callable[[], Harness]) -> float:
 
 def _restore(opening: Callable[[], Harness], first: str) -> None:
     with closing(opening()) as harness:
-        plan = harness.plan(partial(restore_request, name=first))
+        plan = harness.plan(partial(build_restore_request, name=first))
         if not isinstance(plan, Plan):
             raise TypeError(f"the plan of a restore was answered {plan}")
 
@@ -191,4 +191,4 @@ def _doctor(opening: Callable[[], Harness]) -> None:
 
 def _unverified(candidate: Candidate) -> Verdict:
     """Every change is forced: what is measured here is the journal, not admission."""
-    return rejected([Reason(Code.TIMEOUT, "not verified")], "proof", Level.L2, candidate)
+    return reject_candidate([Reason(Code.TIMEOUT, "not verified")], "proof", Level.L2, candidate)

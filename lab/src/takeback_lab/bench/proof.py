@@ -6,8 +6,8 @@ from statistics import mean
 from typing import Any, Final
 
 from takeback.language import Candidate, read_program
+from takeback.repair import invert_mutation
 from takeback.state import Stage
-from takeback.synthesize import invert
 from takeback.verify import prove, verify_sampled
 from takeback_lab.bench.roundtrip import MUTATIONS
 from takeback_lab.bench.timing import best_us, call
@@ -62,7 +62,7 @@ def _times(candidate: Candidate, seconds: float) -> dict[str, float]:
 
 
 def _candidate(mutation: list[dict[str, Any]]) -> Candidate:
-    return invert(read_program(mutation, Stage.FORWARD, "bench"))
+    return invert_mutation(read_program(mutation, Stage.FORWARD, "bench"))
 
 
 def _long(length: int) -> list[dict[str, Any]]:

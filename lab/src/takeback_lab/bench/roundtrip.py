@@ -12,13 +12,13 @@ from collections.abc import Callable, Mapping
 from statistics import fmean, median
 from typing import Any, Final
 
-from takeback.counterfactual import nominal_state
 from takeback.language import read_candidate, read_program
+from takeback.repair import invert_mutation
 from takeback.state import PMap, Stage, State
 from takeback.state.chain import Chain
 from takeback.state.file import File
-from takeback.synthesize import invert
 from takeback.verify import Trial, verify_sampled
+from takeback.verify.suites import make_nominal_state
 from takeback_lab.bench import reference
 from takeback_lab.bench.timing import Spread, call, growth, rounds_us, spread
 
@@ -58,11 +58,11 @@ MUTATIONS: Final[dict[str, list[dict[str, Any]]]] = {
 
 def measure(sizes: tuple[int, ...] = SIZES, chains: tuple[int, ...] = CHAINS) -> dict[str, Any]:
     """Return round trips per second, the reference's, their ratio, and growth with states and chains."""
-    nominal = nominal_state()
+    nominal = make_nominal_state()
     ours: list[list[float]] = []
     theirs: list[list[float]] = []
     for mutation in MUTATIONS.values():
-        candidate = invert(read_program(mutation, Stage.FORWARD, "bench"), nominal)
+        candidate = invert_mutation(read_program(mutation, Stage.FORWARD, "bench"), nominal)
         trial, plain, state = Trial(candidate), _whole(candidate.to_json()), nominal.write()
         if not trial.run(nominal).passed or not reference.round_trip(plain, state):
             raise AssertionError("a benchmarked candidate does not pass")
@@ -105,29 +105,31 @@ def _timed(sides: Mapping[int, Callable[[], object]], trips: int) -> dict[int, S
 
 def _on_state(state: State) -> Callable[[], object]:
     """One round trip of every mutation."""
-    trials = [Trial(invert(read_program(mutation, Stage.FORWARD, "bench"))) for mutation in MUTATIONS.values()]
+    trials = [
+        Trial(invert_mutation(read_program(mutation, Stage.FORWARD, "bench"))) for mutation in MUTATIONS.values()
+    ]
     return lambda: [trial.run(state) for trial in trials]
 
 
 def _on_chain(length: int) -> Callable[[], object]:
     """One round trip in the middle of a chain."""
-    record = nominal_state().part("middleware").links[0].record
+    record = make_nominal_state().part("middleware").links[0].record
     chain = Chain.of((f"mw_{at}", record.put("id", f"mw_{at}")) for at in range(length))
-    state = nominal_state().replace("middleware", chain)
+    state = make_nominal_state().replace("middleware", chain)
     op = {name: item for name, item in MUTATIONS["middleware"][0].items() if name != "index"}
     op["after"] = f"mw_{length // 2}"
-    return call(Trial(invert(read_program([op], Stage.FORWARD, "bench"))).run, state)
+    return call(Trial(invert_mutation(read_program([op], Stage.FORWARD, "bench"))).run, state)
 
 
 def _verification() -> Spread:
-    candidate = read_candidate(invert(read_program(MUTATIONS["tools"], Stage.FORWARD, "bench")).to_json())
+    candidate = read_candidate(invert_mutation(read_program(MUTATIONS["tools"], Stage.FORWARD, "bench")).to_json())
     timed = rounds_us({"verify": lambda: verify_sampled(candidate)}, rounds=ROUNDS, seconds=0.02)["verify"]
     return spread([time / 1000 for time in timed])
 
 
 def large_state(size: int) -> State:
     """Return the nominal state with entries added over config, prompts, routing, tools and files."""
-    nominal, share = nominal_state(), size // 5
+    nominal, share = make_nominal_state(), size // 5
     config = {name: nominal.part("config")[name] for name in nominal.part("config")}
     for group in range(max(1, share // 1000)):
         config[f"group_{group}"] = PMap({f"key_{at}": at for at in range(min(share, 1000))})

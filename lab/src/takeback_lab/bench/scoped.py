@@ -13,7 +13,7 @@ from typing import Any
 
 from takeback.harness import Applied
 from takeback.language import Program
-from takeback.runtime import effects, forward
+from takeback.runtime import find_effects, run_forward
 from takeback.state import ABSENT, SURFACES, PMap, State, tree
 from takeback.state.tree_surface import TreeSurface
 from takeback.undo import Plan, SlotChange
@@ -33,15 +33,20 @@ class ScopedSnapshots:
 
     def keep(self, entry: Applied, change: Program, before: State) -> None:
         """Keep the values before of what a change affects."""
-        after, receipt = forward(change, before)
+        after, receipt = run_forward(change, before)
         rows: dict[tuple[str, Any], ScopedRow] = {}
-        for address in sorted(effects(before, after, receipt)):
+        for address in sorted(find_effects(before, after, receipt)):
             surface, part = SURFACES[address.surface], before.part(address.surface)
             if address.surface == "middleware":
                 rows["middleware", ()] = ("middleware", (), part, 0)
             elif isinstance(surface, TreeSurface):
                 path = surface.split(address.key)
-                rows[address.surface, path] = (address.surface, path, tree.get(part, path), tree.missing(part, path))
+                rows[address.surface, path] = (
+                    address.surface,
+                    path,
+                    tree.get(part, path),
+                    tree.count_missing(part, path),
+                )
             else:
                 rows[address.surface, address.key] = (address.surface, address.key, part.get(address.key, ABSENT), 0)
         self._kept[entry.entry.id] = entry.entry.seq, tuple(rows.values())

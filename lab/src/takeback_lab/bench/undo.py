@@ -22,12 +22,12 @@ from typing import Any, Final
 from takeback.adapters import open_memory
 from takeback.harness import Applied, Harness, Undone
 from takeback.language import Candidate, Program, read_program
+from takeback.repair import invert_mutation
 from takeback.state import Level, PMap, Stage, State
-from takeback.synthesize import invert
 from takeback.undo import Plan
-from takeback.undo.recording import run_recorded
+from takeback.undo.record import run_and_record
 from takeback.verify import Verdict, verify
-from takeback.verify.sampled import rejected
+from takeback.verify.sampled import reject_candidate
 from takeback.verify.verdict import Code, Reason
 from takeback_lab.bench.scoped import ScopedSnapshots
 from takeback_lab.bench.timing import Spread, call, growth, rounds_us, spread
@@ -87,7 +87,7 @@ def _latency(tasks: int | None) -> dict[str, Any]:
         timed = rounds_us(sides, rounds=ROUNDS)
         ours.append(median(timed["ours"]))
         theirs.append(median(timed["theirs"]))
-        own_bytes += len(packed(keep(run_recorded(trial.change, trial.before), trial.before)))
+        own_bytes += len(packed(keep(run_and_record(trial.change, trial.before), trial.before)))
         snapshot = ScopedSnapshot()
         their_bytes += len(packed([snapshot.keep(trial.before.write(), path) for path in snapshot.paths(trial)]))
     ratio = spread([one / two for one, two in zip(ours, theirs, strict=True)])
@@ -111,7 +111,7 @@ def _live(trial: Situation) -> tuple[Harness, Applied]:
 
 
 def _applied(harness: Harness, change: Program, *, force: bool = False) -> Applied:
-    done = harness.apply(invert(change), force=force)
+    done = harness.apply(invert_mutation(change), force=force)
     if not isinstance(done, Applied):
         raise TypeError(f"not applied: {done}")
     return done
@@ -153,7 +153,7 @@ def _after(count: int) -> tuple[Harness, Applied]:
 
 
 def _not(candidate: Candidate) -> Verdict:
-    return rejected([Reason(Code.TIMEOUT, "not verified")], "proof", Level.L2, candidate)
+    return reject_candidate([Reason(Code.TIMEOUT, "not verified")], "proof", Level.L2, candidate)
 
 
 def _later(at: int) -> Program:
@@ -177,9 +177,9 @@ def _durable(postgres: str | None) -> dict[str, Any]:
     with _server(postgres) as url:
         if url is None:
             return {**found, "postgresql": None}
-        from takeback.journal.postgres import scratch_journal  # noqa: PLC0415 - needs the extra
+        from takeback.journal.postgres import open_scratch_journal  # noqa: PLC0415 - needs the extra
 
-        with scratch_journal(url) as place:
+        with open_scratch_journal(url) as place:
             return {**found, "postgresql": _throughput(place)}
 
 

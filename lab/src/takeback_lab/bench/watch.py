@@ -18,9 +18,9 @@ from tempfile import TemporaryDirectory
 from typing import Any, Final
 
 from takeback.adapters.clients.init import init_clients
-from takeback.adapters.open_by_manifest import open_workspace
-from takeback.canonical import pretty
-from takeback.harness.images import FileImage, images_at
+from takeback.adapters.opener import open_workspace
+from takeback.canonical import write_pretty
+from takeback.harness.images import FileImage, iter_images_at
 
 EDITS: Final = 1_000
 SECONDS: Final = 60.0
@@ -127,7 +127,7 @@ def _project(root: Path, environment: Mapping[str, str]) -> list[str]:
     text = "".join(f"- Rule {at}: what is agreed on.\n" for at in range(100))
     files = {"CLAUDE.md": f"# ROUND\n\n{text}"}
     files |= {f".claude/rules/r{at}.md": f"{text}\nROUND\n" for at in range(RULES)}
-    files |= {".claude/settings.json": pretty({"model": "opus", "env": {"LAST": "ROUND"}})}
+    files |= {".claude/settings.json": write_pretty({"model": "opus", "env": {"LAST": "ROUND"}})}
     for path, content in files.items():
         (root / path).write_text(content, encoding="utf-8")
     (root / ".gitignore").write_text(".takeback/\n*.tmp~\n", encoding="utf-8")
@@ -180,7 +180,7 @@ def _lost(root: Path, paths: list[str]) -> int:
     lost = 0
     with closing(open_workspace(root, hold=False)) as harness:
         for path in paths:
-            last = next((image.after for _, image in images_at(harness.journal, path)), None)
+            last = next((image.after for _, image in iter_images_at(harness.journal, path)), None)
             held = (root / path).read_bytes()
             lost += not isinstance(last, FileImage) or last.content != held
     return lost

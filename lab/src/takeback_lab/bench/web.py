@@ -21,8 +21,8 @@ from typing import Any, Final
 from takeback.adapters import open_memory
 from takeback.harness import Applied, Harness
 from takeback.language import read_program
+from takeback.repair import invert_mutation
 from takeback.state import Stage, State
-from takeback.synthesize import invert
 from takeback.web.server import LOOPBACK, PageServer
 from takeback.web.shelf import HarnessShelf
 
@@ -92,7 +92,7 @@ def filled(entries: int) -> Harness:
     harness = open_memory(State.read({"config": {"timeout": 30}}))
     for number in range(entries):
         op = {"op_type": "set_config", "target": f"key-{number % 500}", "value": number}
-        change = invert(read_program([op], Stage.FORWARD, "bench"))
+        change = invert_mutation(read_program([op], Stage.FORWARD, "bench"))
         done = harness.apply(change, note=f"step {number}", by=f"agent-{number % 7}")
         if not isinstance(done, Applied):
             raise TypeError(f"a change of the benchmark was not made: {done}")

@@ -11,10 +11,9 @@ from typing import Annotated
 
 import typer
 
-from takeback.cli.bars import bar
-from takeback.cli.output import JsonFlag, emit, err, finish, out
-from takeback.synthesize.models import Secret
-from takeback.synthesize.models.providers import cache_directory
+from takeback.cli.output import JsonFlag, emit, err, finish, out, show_bar
+from takeback.repair.models import Secret
+from takeback.repair.models.providers import cache_directory
 from takeback_lab.models import weights
 from takeback_lab.models.local import LocalSettings, start_server
 from takeback_lab.models.weights import QWEN, SMOL, Weights
@@ -104,7 +103,7 @@ def serve(
 
 
 def _fetch_with_bar(chosen: Weights) -> Path:
-    with bar(chosen.name, "bytes") as advance:
+    with show_bar(chosen.name, "bytes") as advance:
         return weights.fetch(chosen, cache(), progress=lambda done, _: advance(done, chosen.size))
 
 

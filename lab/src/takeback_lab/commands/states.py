@@ -6,14 +6,14 @@ from pathlib import Path
 
 import typer
 
-from takeback.cli.inputs import CandidateFile, StateOption, name_of, read_json, read_state
+from takeback.cli.inputs import CandidateFile, StateOption, name_input, read_json, read_state
 from takeback.cli.output import JsonFlag, emit, out
-from takeback.cli.revealing import RevealFlag
-from takeback.counterfactual import SUITES, dev_states, hidden_states
+from takeback.cli.secrets import RevealFlag
 from takeback.errors import InputError
 from takeback.language import read_candidate
 from takeback.state import SURFACES, diff
 from takeback.state.pmap import ABSENT
+from takeback.verify.suites import SUITES, make_dev_states, make_hidden_states
 
 
 def register(app: typer.Typer) -> None:
@@ -38,14 +38,14 @@ def states(
     Example: `takeback states examples/candidates/config/candidate.json --split ood --n 5`
     """
     del reveal  # read by its callback
-    candidate = read_candidate(read_json(file), name_of(file))
+    candidate = read_candidate(read_json(file), name_input(file))
     nominal = read_state(state)
     if split == "dev":
         if dev in SUITES and n > SUITES[dev]:
             raise InputError("--n", found=n, expected=f"at most {SUITES[dev]} for {dev}")
-        made = dev_states(nominal, candidate.mutation, dev, seed=seed)[:n]
+        made = make_dev_states(nominal, candidate.mutation, dev, seed=seed)[:n]
     elif split in {"iid", "ood"}:
-        made = hidden_states(nominal, candidate.mutation, split, n, seed=seed)
+        made = make_hidden_states(nominal, candidate.mutation, split, n, seed=seed)
     else:
         raise InputError("--split", found=split, expected="dev, iid or ood")
     if as_json:

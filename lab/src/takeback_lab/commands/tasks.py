@@ -6,9 +6,9 @@ from typing import Any
 
 import typer
 
-from takeback.canonical import pretty
+from takeback.canonical import write_pretty
 from takeback.cli.output import JsonFlag, emit, out
-from takeback.cli.revealing import mask_value
+from takeback.cli.secrets import mask_value
 from takeback.errors import InputError
 from takeback_lab.tasks import FAMILIES, INSIDE_FAMILIES, SETS, Task, capability, get, load
 from takeback_lab.tasks import families as families_of
@@ -127,9 +127,9 @@ def _first_line(text: str) -> str:
 def _show_value(value: Any) -> None:
     if isinstance(value, list):
         for item in value:
-            out.print(f"  {pretty(mask_value(item), indent=None)}")
+            out.print(f"  {write_pretty(mask_value(item), indent=None)}")
     elif isinstance(value, dict):
         for key, item in value.items():
-            out.print(f"  {key}: {pretty(mask_value(item), indent=None)}")
+            out.print(f"  {key}: {write_pretty(mask_value(item), indent=None)}")
     else:
         out.print(f"  {value}")

@@ -8,8 +8,7 @@ from pathlib import Path
 
 import typer
 
-from takeback.cli.bars import bar
-from takeback.cli.output import JsonFlag, emit, err, finish, out, when_interrupted
+from takeback.cli.output import JsonFlag, emit, err, finish, out, set_interrupt_message, show_bar
 
 
 def register(app: typer.Typer) -> None:
@@ -37,10 +36,10 @@ def torture(
 
     with (
         tempfile.TemporaryDirectory(prefix="takeback-torture-") as directory,
-        bar("killing") as advance,
+        show_bar("killing") as advance,
         _place(journal) as place,
     ):
-        when_interrupted("it worked in a directory of its own, which is gone; the same command starts over")
+        set_interrupt_message("it worked in a directory of its own, which is gone; the same command starts over")
         found = run(
             Path(directory),
             kills=kills,
@@ -69,6 +68,6 @@ def _place(journal: str | None) -> AbstractContextManager[str | None]:
     """A journal of the run's own, gone with it."""
     if journal is None:
         return nullcontext()
-    from takeback.journal.postgres import scratch_journal  # noqa: PLC0415 - needs the extra
+    from takeback.journal.postgres import open_scratch_journal  # noqa: PLC0415 - needs the extra
 
-    return scratch_journal(journal)
+    return open_scratch_journal(journal)

@@ -15,13 +15,11 @@ from typing import Any, Final, Literal
 
 from takeback.errors import InputError, RecordingError
 from takeback.language import read_program
+from takeback.repair.attempt import Attempt, build_attempt
+from takeback.repair.loop import Settings, make_recovery_judge, repair_with_oracle
+from takeback.repair.models import Sampling
+from takeback.repair.models.replies import digest_replies, has_recording
 from takeback.state import Level, Stage, State
-from takeback.synthesize.attempt import Attempt, attempt_from
-from takeback.synthesize.judging import recovery_judge
-from takeback.synthesize.loop import Settings
-from takeback.synthesize.models import Sampling
-from takeback.synthesize.models.recording import has_recording, replies_digest
-from takeback.synthesize.portfolio import repair_with_oracle
 from takeback_lab.experiments.draws import draw_order
 from takeback_lab.experiments.recorded import LOCK, check_frozen_file, check_replies, shipped_recording, write_frozen
 from takeback_lab.experiments.turn0 import FIRST, OUTCOMES, Condition, Turn0Outcome
@@ -84,7 +82,7 @@ def freeze_bank(folder: Path, bank: Bank) -> None:
         "sampling": bank.sampling.to_json(),
         "locked": list(bank.locked),
         "lock": bank.lock.digest,
-        "replies": replies_digest(folder) if has_recording(folder) else None,
+        "replies": digest_replies(folder) if has_recording(folder) else None,
         "entries": list(bank.entries),
     }
     write_frozen(folder / BANK, body)
@@ -144,7 +142,7 @@ def defective(entries: Sequence[Mapping[str, Any]]) -> Iterator[tuple[Task, dict
 def cohort(entries: Sequence[Mapping[str, Any]]) -> tuple[Failure, ...]:
     """The defective tasks of a bank's entries with their strata, in the bank's order."""
     return tuple(
-        Failure(task, candidate, stratum_of(task, attempt_from(candidate))) for task, candidate in defective(entries)
+        Failure(task, candidate, stratum_of(task, build_attempt(candidate))) for task, candidate in defective(entries)
     )
 
 
@@ -153,7 +151,7 @@ def stratum_of(task: Task, attempt: Attempt) -> Stratum:
     nominal = State.read(task.state, task.id)
     for level, stratum in LEVELS.items():
         settings = Settings(level=level, any_mutation=True)
-        judge = recovery_judge("split-wald", level, nominal)
+        judge = make_recovery_judge("split-wald", level, nominal)
         if repair_with_oracle(attempt, judge, settings, nominal).admitted is not None:
             return stratum
     return "residual"

@@ -18,8 +18,8 @@ from takeback.adapters import init_workspace, open_workspace
 from takeback.adapters.clients.init import init_clients
 from takeback.harness import Applied, Harness, Undone
 from takeback.language import read_program
+from takeback.repair import invert_mutation
 from takeback.state import Stage
-from takeback.synthesize import invert
 from takeback_lab.bytes.changes import ByteChange, changes_of
 from takeback_lab.bytes.client_changes import client_changes
 from takeback_lab.bytes.harnesses import HARNESSES
@@ -222,7 +222,7 @@ def _one_file(root: Path, path: Path, mode: int, found: ByteFindings) -> None:
 
 def _one_change(harness: Harness, root: Path, change: ByteChange, found: ByteFindings) -> Iterator[str]:
     before = _images(root)
-    done = harness.apply(invert(read_program(list(change.ops), Stage.FORWARD, "mutation")))
+    done = harness.apply(invert_mutation(read_program(list(change.ops), Stage.FORWARD, "mutation")))
     if not isinstance(done, Applied):
         found.refused += 1
         yield f"refused: {done.message}"

@@ -15,9 +15,9 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from takeback.language import Candidate
-from takeback.runtime import forward
+from takeback.repair import invert_mutation
+from takeback.runtime import run_forward
 from takeback.state import Contract, State
-from takeback.synthesize import invert
 from takeback.verify import Code, Verdict, verify
 from takeback_lab.experiment import Asked, Option
 from takeback_lab.experiments import nondeterminism, truth
@@ -68,7 +68,7 @@ class ContractPlan:
                 "takeback.language",
                 "takeback.runtime",
                 "takeback.verify",
-                "takeback.synthesize.oracle",
+                "takeback.repair.oracle",
                 f"{here}.contract_audit",
                 f"{here}.truth",
                 f"{here}.nondeterminism",
@@ -102,10 +102,10 @@ def audit(case: Case, seed: int = 0, *, trace_only: bool = False) -> Audit:
     rng = random.Random(f"{seed}/{case.id}")
     mutation, nominal = case.program(), case.nominal()
     if trace_only:
-        nominal = forward(mutation, nominal)[0]
-    after = forward(mutation, nominal)[0]
+        nominal = run_forward(mutation, nominal)[0]
+    after = run_forward(mutation, nominal)[0]
     true = truth.affected(nominal.write(), after.write(), case.mutation)
-    built = invert(mutation, nominal)
+    built = invert_mutation(mutation, nominal)
     listed, omitted = leave_out(true, rng)
     with_all = _with(built, true)
     refused = _verdict(_with(built, listed), nominal)

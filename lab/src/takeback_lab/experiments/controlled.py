@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from takeback.diagnose import Mode
 from takeback.errors import InputError
 from takeback.language import read_candidate
+from takeback.repair.diagnosis import Mode
 from takeback.state import Level, State
 from takeback.verify import Trial
 from takeback_lab.experiment import Asked, Option

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from takeback.errors import InputError
-from takeback.synthesize.sampling import read_sampling
+from takeback.repair.synthesizer import read_sampling
 from takeback_lab.experiment import Asked, Option
 from takeback_lab.experiments import options
 from takeback_lab.experiments.bank import STRATA, Failure, cohort, drawn, load_bank

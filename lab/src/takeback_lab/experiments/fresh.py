@@ -11,14 +11,13 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from takeback.counterfactual import SUITES, hidden_states
-from takeback.diagnose import Mode
 from takeback.errors import InputError
 from takeback.language import Candidate
+from takeback.repair.diagnosis import Mode
+from takeback.repair.loop import Repair, make_dev_judge
 from takeback.state import Level, State
-from takeback.synthesize.judging import dev_judge
-from takeback.synthesize.loop import Repair
 from takeback.verify import THRESHOLD, Trial
+from takeback.verify.suites import SUITES, make_hidden_states
 from takeback_lab.experiment import Asked, Option
 from takeback_lab.experiments import options
 from takeback_lab.experiments.draws import at_most, draw_order, first_seed
@@ -117,7 +116,7 @@ class Fresh:
             raise InputError("--synthesizer", found="nobody", expected="somebody to ask")
         task = get(unit["task"])
         nominal = State.read(task.state, task.id)
-        judge = dev_judge(unit["suite"], Level(unit["language"]), nominal)
+        judge = make_dev_judge(unit["suite"], Level(unit["language"]), nominal)
         found = repaired(unit, asked, task, judge, nominal, isolated=True, dev=unit["suite"])
         last = found.admitted or _last_candidate(found)
         return {**outcome_of(found), "dev": found.admitted is not None, "hidden": _passes(last, nominal)}
@@ -216,7 +215,7 @@ def _passes(candidate: Candidate | None, nominal: State) -> str:
     if candidate is None:
         return "0" * HIDDEN
     trial = Trial(candidate)
-    states = hidden_states(nominal, candidate.mutation, NAME, HIDDEN, dev=APART)
+    states = make_hidden_states(nominal, candidate.mutation, NAME, HIDDEN, dev=APART)
     return "".join("1" if trial.run(state).passed else "0" for state in states)
 
 

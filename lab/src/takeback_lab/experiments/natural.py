@@ -11,12 +11,13 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from takeback.diagnose import defects, visible
 from takeback.errors import InputError
-from takeback.synthesize.attempt import attempt_from
-from takeback.synthesize.models import PAPER, Account, Sampling
-from takeback.synthesize.prompting import prompt_set
-from takeback.synthesize.sampling import read_sampling
+from takeback.repair.attempt import build_attempt
+from takeback.repair.diagnosis import find_defects
+from takeback.repair.models import PAPER, Account, Sampling
+from takeback.repair.prompts import load_prompt_set
+from takeback.repair.synthesizer import read_sampling
+from takeback.repair.visible import select_visible
 from takeback.verify import THRESHOLD
 from takeback_lab.experiment import Asked, Option
 from takeback_lab.experiments import options
@@ -53,7 +54,7 @@ class NaturalPlan:
             "tasks": [task.to_json() for task in self.locked],
             "seeds": [first_seed(task) for task in self.locked],
             "suites": suites_of(RULE),
-            "prompts": prompt_set(condition.prompts).digest(*condition.prompt_files()),
+            "prompts": load_prompt_set(condition.prompts).digest(*condition.prompt_files()),
             "model": {"name": who, **self.sampling.to_json()},
             "analysis": {"rule": RULE, "threshold": THRESHOLD, "language": condition.language.value},
         }
@@ -114,7 +115,7 @@ class Natural:
         if entry.verdict is not None:
             found["counts"] = counts_of(entry.verdict)
         if entry.outcome == "defective":
-            found |= {"stratum": stratum_of(task, attempt_from(entry.raw or {})), "mistakes": mistakes_of(entry)}
+            found |= {"stratum": stratum_of(task, build_attempt(entry.raw or {})), "mistakes": mistakes_of(entry)}
         return found
 
     def data(self, plan: NaturalPlan, done: Mapping[str, Any], who: str) -> dict[str, dict[str, Any]]:
@@ -209,11 +210,11 @@ def mistakes_of(entry: Turn0) -> list[str]:
     """What kinds of mistake a defective candidate makes, or why it could not be read or run."""
     if entry.verdict is None:
         return [entry.shortfall]
-    attempt = attempt_from(entry.raw or {})
-    seen = visible(entry.verdict)
+    attempt = build_attempt(entry.raw or {})
+    seen = select_visible(entry.verdict)
     if attempt.candidate is None or seen.refusals:
         return [entry.verdict.reasons[0].code.value]
-    found = dict.fromkeys(defect.kind.value for defect in defects(attempt.candidate, seen))
+    found = dict.fromkeys(defect.kind.value for defect in find_defects(attempt.candidate, seen))
     return list(found) or ["UNSEEN_STATES"]
 
 

@@ -13,7 +13,7 @@ from typing import Any
 
 from takeback.errors import InputError, OperationFailed
 from takeback.language import Candidate
-from takeback.runtime import capture, effects, forward, recover
+from takeback.runtime import capture, find_effects, recover, run_forward
 from takeback.state import PMap, State, diff
 from takeback.state.chain import Chain, Link
 
@@ -63,9 +63,9 @@ def alarms(candidate: Candidate, nominal: State, rng: random.Random, again: Rene
     found = [] if again(before, rng).digest() == before.digest() else ["the canonical digests differ"]
     found += [f"{change.address} differs between two runs" for change in diff(before, again(before, rng))]
     witness = capture(candidate.witness, before)
-    changed, receipt = forward(candidate.mutation, before)
+    changed, receipt = run_forward(candidate.mutation, before)
     after = again(changed, rng)
-    seen = sorted(one for one in effects(before, after, receipt) if not candidate.contract.covers(one))
+    seen = sorted(one for one in find_effects(before, after, receipt) if not candidate.contract.covers(one))
     found += [f"{one} counts as an effect" for one in seen]
     try:
         recovered = recover(candidate.recovery, after, witness)

@@ -6,11 +6,11 @@ import re
 from collections.abc import Mapping
 from typing import Any, Final
 
-from takeback.counterfactual import SUITES
-from takeback.diagnose import Mode
 from takeback.errors import InputError
-from takeback.synthesize.loop import MAX_BUDGET
+from takeback.repair.diagnosis import Mode
+from takeback.repair.loop import MAX_BUDGET
 from takeback.verify import RULE_NAMES
+from takeback.verify.suites import SUITES
 from takeback_lab.experiment import Option
 
 LANGUAGE: Final = Option("language", "text", "Language of witness and recovery: L0 or L1; L0 if left out.")

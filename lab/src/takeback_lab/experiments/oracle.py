@@ -13,12 +13,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from takeback.counterfactual import suites
 from takeback.errors import InputError, ProgramTooLarge
 from takeback.language import Candidate, gate
+from takeback.repair import invert_mutation
 from takeback.state import Level
-from takeback.synthesize import invert
 from takeback.verify import prove, verify_on
+from takeback.verify.suites import make_suites
 from takeback_lab.experiment import Asked, Option
 from takeback_lab.experiments import options
 from takeback_lab.experiments.cohort import Case, bank_cases, reference_cases
@@ -81,7 +81,7 @@ class AuditPlan:
                     "takeback.language",
                     "takeback.runtime",
                     "takeback.verify",
-                    "takeback.synthesize.oracle",
+                    "takeback.repair.oracle",
                     "takeback_lab.experiments.oracle",
                 ),
             },
@@ -121,7 +121,7 @@ def audit(case: Case, rule: str, seed: int = 0, level: Level = Level.L1) -> Orac
     The same round trips decide all languages: which of them has the recovery is the gate's business.
     """
     nominal = case.nominal()
-    candidate = invert(case.program(), nominal)
+    candidate = invert_mutation(case.program(), nominal)
     if rule not in RULES:
         raise InputError("rule", found=rule, expected=f"one of {', '.join(RULES)}")
     if gate(candidate, level):
@@ -130,7 +130,7 @@ def audit(case: Case, rule: str, seed: int = 0, level: Level = Level.L1) -> Orac
     if rule == PROOF:
         admitted = _proved(candidate, level)
     else:
-        made = suites(nominal, candidate.mutation, seed=seed, dev=DEV, iid=IID, ood=OOD)
+        made = make_suites(nominal, candidate.mutation, seed=seed, dev=DEV, iid=IID, ood=OOD)
         verdict = verify_on(candidate, made, level=level, rule=SAMPLED)
         admitted = verdict.admitted
         passes = "".join("1" if trip.passed else "0" for split in verdict.splits.values() for trip in split.trips)

@@ -11,9 +11,9 @@ from importlib import resources
 from pathlib import Path
 from typing import Any, Final
 
-from takeback.canonical import pretty
+from takeback.canonical import write_pretty
 from takeback.errors import InputError, RecordingError
-from takeback.synthesize.models.recording import has_recording, read_lines, replies_digest
+from takeback.repair.models.replies import digest_replies, has_recording, read_lines
 from takeback_lab.lock import Lock, check, digest_of, read_json, read_lock, write_lock, write_whole
 from takeback_lab.results import RAN
 
@@ -46,14 +46,14 @@ def first_runs() -> tuple[Path, ...]:
 
 def write_run(folder: Path, ran: Mapping[str, Any], lock: Lock) -> None:
     """Write down what was run, `model` among it, with the digest of its replies and the lock it was run under."""
-    body = {**ran, "replies": replies_digest(folder) if has_recording(folder) else None, "lock": lock.digest}
+    body = {**ran, "replies": digest_replies(folder) if has_recording(folder) else None, "lock": lock.digest}
     write_frozen(folder / RAN, body)
     write_lock(lock, folder / LOCK)
 
 
 def write_frozen(path: Path, body: Mapping[str, Any]) -> None:
     """Write what is frozen, with a digest over all of it."""
-    write_whole(path, (pretty({**body, DIGEST: _digest(body, path)}, indent=1) + "\n").encode())
+    write_whole(path, (write_pretty({**body, DIGEST: _digest(body, path)}, indent=1) + "\n").encode())
 
 
 def read_run(folder: Path, name: str) -> dict[str, Any] | None:
@@ -92,7 +92,7 @@ def check_replies(folder: Path, model: str, digest: str | None) -> None:
     others = {str(line.request.get("model")) for line in read_lines(folder)} - {model}
     if others:
         raise RecordingError(f"replies of {others.pop()}, but it was frozen for {model}", where=str(folder))
-    if digest is not None and digest != (found := replies_digest(folder)):
+    if digest is not None and digest != (found := digest_replies(folder)):
         raise RecordingError(
             f"its replies give {found}, not {digest}, which they gave when it was frozen", where=str(folder)
         )

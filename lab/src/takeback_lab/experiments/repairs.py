@@ -10,14 +10,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from takeback.diagnose import Mode, templates_digest
 from takeback.errors import InputError
+from takeback.repair.attempt import build_attempt
+from takeback.repair.diagnosis import Mode, digest_templates
+from takeback.repair.loop import Judge, Repair, Settings, make_judge, make_recovery_judge
+from takeback.repair.models import PAPER, Account, Sampling
+from takeback.repair.prompts import diagnosis_version, load_prompt_set
 from takeback.state import Level, State
-from takeback.synthesize.attempt import attempt_from
-from takeback.synthesize.judging import judge_for, recovery_judge
-from takeback.synthesize.loop import Judge, Repair, Settings
-from takeback.synthesize.models import PAPER, Account, Sampling
-from takeback.synthesize.prompting import diagnosis_version, prompt_set
 from takeback.verify import Verdict
 from takeback_lab.experiment import Asked
 from takeback_lab.experiments.draws import first_seed
@@ -53,7 +52,7 @@ class Terms:
 
     def prompts_digest(self) -> list[str]:
         """What a lock freezes of the prompts: templates, schemas and the words of the diagnosis."""
-        return [prompt_set(self.prompts).digest(), templates_digest(diagnosis_version(self.prompts))]
+        return [load_prompt_set(self.prompts).digest(), digest_templates(diagnosis_version(self.prompts))]
 
 
 TERMS: Final = Terms()
@@ -80,7 +79,7 @@ def run_repair(unit: Mapping[str, Any], asked: Asked, *, any_mutation: bool) -> 
     task = get(unit["task"], unit.get("edition", ""))
     level, terms = Level(unit["language"]), Terms.from_json(unit["terms"])
     nominal = State.read(task.state, task.id)
-    judged = recovery_judge if any_mutation else judge_for
+    judged = make_recovery_judge if any_mutation else make_judge
     found = repaired(unit, asked, task, judged(terms.rule, level, nominal), nominal, any_mutation=any_mutation)
     return outcome_of(found)
 
@@ -109,7 +108,7 @@ def repaired(
         isolated=isolated,
         dev=dev,
     )
-    return asked.method(attempt_from(unit["candidate"]), judge, settings, nominal)
+    return asked.method(build_attempt(unit["candidate"]), judge, settings, nominal)
 
 
 def outcome_of(found: Repair) -> dict[str, Any]:

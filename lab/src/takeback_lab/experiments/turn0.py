@@ -14,12 +14,12 @@ from typing import Any, Final, Literal
 
 from takeback.errors import InputError
 from takeback.language import Program
-from takeback.runtime import forward
+from takeback.repair.attempt import read_proposal
+from takeback.repair.loop import make_recovery_judge
+from takeback.repair.models import PAPER, Account, ChatModel, Reply, Request, Sampling
+from takeback.repair.prompts import load_prompt_set
+from takeback.runtime import run_forward
 from takeback.state import SURFACES, Level, State
-from takeback.synthesize.attempt import read_proposal
-from takeback.synthesize.judging import recovery_judge
-from takeback.synthesize.models import PAPER, Account, ChatModel, Reply, Request, Sampling
-from takeback.synthesize.prompting import prompt_set
 from takeback.verify import Verdict
 from takeback_lab.experiments.draws import first_seed
 from takeback_lab.prompt_sets import FIRST as FIRST_PROMPTS
@@ -46,7 +46,7 @@ class Condition:
         """The files that a request at turn 0 is made of."""
         name = self.language.value
         used = ("system.md", f"language_{name}.md", "propose.md", f"candidate_{name}.json")
-        return (*used, "forward.md") if "forward.md" in prompt_set(self.prompts).files else used
+        return (*used, "forward.md") if "forward.md" in load_prompt_set(self.prompts).files else used
 
     def to_json(self) -> dict[str, str]:
         """The condition as a bank holds it."""
@@ -108,7 +108,7 @@ class Turn0:
 
 def proposal_request(task: Task, model: str, sampling: Sampling = PAPER, condition: Condition = PLAIN_L0) -> Request:
     """What is asked for a task at turn 0, with seed 7000 + the task's index."""
-    chosen = prompt_set(condition.prompts)
+    chosen = load_prompt_set(condition.prompts)
     state = {name: task.state.get(name, SURFACES[name].write(SURFACES[name].empty)) for name in task.surfaces}
     return Request(
         model=model,
@@ -132,7 +132,7 @@ def judge_reply(task: Task, reply: Reply, language: Level = Level.L0) -> Turn0:
     if attempt.candidate is None:
         return Turn0(task, "defective", attempt.raw, gain, account, short, detail)
     nominal = State.read(task.state, task.id)
-    verdict = recovery_judge(RULE, language, nominal, mutation=Level.L1)(attempt.candidate)
+    verdict = make_recovery_judge(RULE, language, nominal, mutation=Level.L1)(attempt.candidate)
     outcome: Turn0Outcome = "admissible" if verdict.admitted else "defective"
     return Turn0(task, outcome, attempt.raw, gain, account, verdict=verdict)
 
@@ -140,7 +140,7 @@ def judge_reply(task: Task, reply: Reply, language: Level = Level.L0) -> Turn0:
 def improvement(task: Task, mutation: Program) -> Fraction:
     """How much more of the task's postconditions hold after the mutation than before it."""
     before = State.read(task.state, task.id)
-    after, _ = forward(mutation, before)
+    after, _ = run_forward(mutation, before)
     return capability(task, after.write()) - capability(task, task.state)
 
 

@@ -12,9 +12,9 @@ from secrets import token_urlsafe
 from typing import Any
 
 from takeback.errors import MissingExtraError, ServiceFault, WeightsError
-from takeback.synthesize.models.chat import Reply, Request
-from takeback.synthesize.models.openai import Endpoint, OpenAIModel, Secret
-from takeback.synthesize.models.providers import Provider, Surroundings
+from takeback.repair.models.chat import Reply, Request
+from takeback.repair.models.openai import Endpoint, OpenAIModel, Secret
+from takeback.repair.models.providers import Provider, Surroundings
 from takeback_lab.models.weights import QWEN, require
 
 GGUF_MAGIC = b"GGUF"

@@ -17,7 +17,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from takeback.canonical import parse, pretty
+from takeback.canonical import parse, write_pretty
 from takeback.errors import InputError, WeightsError
 
 CHUNK = 1 << 20
@@ -201,5 +201,7 @@ def _resume_point(weights: Weights, partial: Path, mark: Path) -> tuple[int, int
 
 def _write_mark(mark: Path, weights: Weights, parts: int, size: int) -> None:
     fresh = mark.with_suffix(".new")
-    fresh.write_text(pretty({"sha256": weights.sha256, "parts": parts, "size": size}, indent=None), encoding="utf-8")
+    fresh.write_text(
+        write_pretty({"sha256": weights.sha256, "parts": parts, "size": size}, indent=None), encoding="utf-8"
+    )
     fresh.replace(mark)

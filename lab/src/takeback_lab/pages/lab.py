@@ -16,7 +16,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from takeback.errors import InputError, TakebackError
-from takeback.web.rendering import page
+from takeback.web.pages import render_page
 from takeback_lab.registry import experiment_named
 from takeback_lab.report.banks import shown_data
 from takeback_lab.report.table import Cell, Figure, Interval, Share, Table
@@ -93,7 +93,7 @@ def _tables(path: Path, digest: str) -> tuple[Table, ...]:
 
 def runs(request: Request) -> Response:
     """The list of runs."""
-    return page(request, "lab.html", runs=_lab(request).runs())
+    return render_page(request, "lab.html", runs=_lab(request).runs())
 
 
 def run(request: Request) -> Response:
@@ -106,13 +106,13 @@ def run(request: Request) -> Response:
     charts = [chart_of(table) for table in tables]
     drawn = [None if chart is None else drawing(chart) for chart in charts]
     sheets = [sheet(table, one, wanted) for table, one in zip(tables, drawn, strict=True)]
-    return page(request, "run.html", run=listed, sheets=sheets)
+    return render_page(request, "run.html", run=listed, sheets=sheets)
 
 
 def paper(request: Request) -> Response:
     """Every derived figure of the paper beside the same figure recomputed from the counts it prints."""
     _lab(request)
-    return page(request, "paper.html", sheet=sheet(_checks(), None, request.query_params.get("sort", "")))
+    return render_page(request, "paper.html", sheet=sheet(_checks(), None, request.query_params.get("sort", "")))
 
 
 @cache

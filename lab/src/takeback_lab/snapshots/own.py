@@ -16,16 +16,15 @@ from takeback.canonical import decode
 from takeback.errors import OperationFailed
 from takeback.harness import Applied, Undone
 from takeback.language import Candidate, read_candidate
+from takeback.repair import invert_mutation
+from takeback.repair.models import ReplayModel
+from takeback.repair.synthesizer import Spec, make_method
 from takeback.runtime import capture, recover
 from takeback.state import ABSENT, SURFACES, State, tree
 from takeback.state.pmap import EMPTY
 from takeback.state.slots import Slot, get_slot, put_slots
-from takeback.synthesize import invert
-from takeback.synthesize.method import method_of
-from takeback.synthesize.models import ReplayModel
-from takeback.synthesize.spec import Spec
-from takeback.undo import GONE, History, Plan, Write, plan_undo
-from takeback.undo.recording import Recorded, run_recorded
+from takeback.undo import FORGOTTEN_VALUE, History, Plan, Write, plan_undo
+from takeback.undo.record import Recorded, run_and_record
 from takeback_lab.experiment import Asked
 from takeback_lab.experiments.recorded import read_run, shipped_recording
 from takeback_lab.registry import experiment_named
@@ -44,10 +43,10 @@ class HarnessUndo(PlainMethod):
 
     def attempt(self, trial: Situation) -> UndoAttempt:
         """Run one trial."""
-        kept = packed(keep(run_recorded(trial.change, trial.before), trial.before))
+        kept = packed(keep(run_and_record(trial.change, trial.before), trial.before))
         with closing(open_memory(trial.before)) as harness:
-            first = harness.apply(invert(trial.change, trial.before))
-            second = harness.apply(invert(trial.later, trial.between))
+            first = harness.apply(invert_mutation(trial.change, trial.before))
+            second = harness.apply(invert_mutation(trial.later, trial.between))
             if not isinstance(first, Applied) or not isinstance(second, Applied):
                 return UndoAttempt(None, len(kept), 0.0)
             outcome, seconds = timed(lambda: harness.undo(first.entry.id))
@@ -60,8 +59,8 @@ def _from_kept(trial: Situation, kept: bytes) -> AnyJson | None:
     """The state the engine ends in when it is given what was kept and nothing else of the change."""
     slots, base = rebuild(decode(kept))
     history = History(lambda: base)
-    history.add(FIRST, tuple(Write(slot, GONE, GONE) for slot in slots))
-    history.add(SECOND, run_recorded(trial.later, trial.between).writes)
+    history.add(FIRST, tuple(Write(slot, FORGOTTEN_VALUE, FORGOTTEN_VALUE) for slot in slots))
+    history.add(SECOND, run_and_record(trial.later, trial.between).writes)
     outcome = plan_undo(history, trial.after, {FIRST})
     return outcome.state.write() if isinstance(outcome, Plan) else None
 
@@ -77,7 +76,7 @@ def keep(recorded: Recorded, before: State) -> list[AnyJson]:
         content = get_slot(before, slot)
         if content is not ABSENT:
             rows.append([list(slot), [surface.slot_to_json(content)]])
-        elif surface.nested and (missing := tree.missing(before.part(slot[0]), slot[1:])):
+        elif surface.nested and (missing := tree.count_missing(before.part(slot[0]), slot[1:])):
             rows.append([list(slot), missing])
         else:
             rows.append([list(slot)])
@@ -103,7 +102,7 @@ def rebuild(rows: list[Any]) -> tuple[list[Slot], State]:
 
 def recorded_bytes(trial: Situation) -> int:
     """What the journal writes down of the change's slots: before, and after as well, for redo and for others."""
-    writes = run_recorded(trial.change, trial.before).writes
+    writes = run_and_record(trial.change, trial.before).writes
     return len(packed([[list(w.slot), _shown(w.slot, w.before), _shown(w.slot, w.after)] for w in writes]))
 
 
@@ -116,7 +115,7 @@ class RecoveryProgram(PlainMethod):
 
     def attempt(self, trial: Situation) -> UndoAttempt:
         """Run one trial."""
-        return _recovered(invert(trial.change, trial.before), trial)
+        return _recovered(invert_mutation(trial.change, trial.before), trial)
 
 
 class ModelRecovery(PlainMethod):
@@ -144,7 +143,7 @@ def model_recoveries() -> dict[str, Candidate | None]:
     folder = shipped_recording("fresh")
     plan = experiment.plan({}, read_run(folder, "fresh"))
     model = ReplayModel(folder)
-    asked = Asked(model, method_of(Spec("replay"), model), model.name)
+    asked = Asked(model, make_method(Spec("replay"), model), model.name)
     found: dict[str, Candidate | None] = {}
     for unit in plan.units().values():
         if unit["suite"] == SUITE:
@@ -191,6 +190,6 @@ def disk_bytes(trials: list[Situation], folder: Path) -> float:
     made = 0
     for changes in ([], trials):
         with closing(open_memory(State(), journal=str(path))) as harness:
-            made = sum(isinstance(harness.apply(invert(one.change, one.before)), Applied) for one in changes)
+            made = sum(isinstance(harness.apply(invert_mutation(one.change, one.before)), Applied) for one in changes)
         sizes.append(sum(file.stat().st_size for file in folder.glob(f"{path.name}*")))
     return (sizes[1] - sizes[0]) / made

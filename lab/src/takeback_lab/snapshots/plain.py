@@ -13,8 +13,8 @@ from copy import deepcopy
 from typing import Any
 
 from takeback.canonical import decode
-from takeback.runtime import effects, forward
-from takeback.state.address import split_dotted
+from takeback.runtime import find_effects, run_forward
+from takeback.state.address import parse_dotted_path
 from takeback_lab.snapshots.method import PlainMethod, UndoAttempt, packed, timed
 from takeback_lab.snapshots.situations import AnyJson, Situation
 
@@ -52,8 +52,8 @@ class ScopedSnapshot(PlainMethod):
 
     def paths(self, trial: Situation) -> list[JsonPath]:
         """What the change affected, each once, nothing below another."""
-        _, receipt = forward(trial.change, trial.before)
-        affected = effects(trial.before, trial.between, receipt)
+        _, receipt = run_forward(trial.change, trial.before)
+        affected = find_effects(trial.before, trial.between, receipt)
         found = {self.path(one.surface, one.key, trial) for one in affected}
         inner = {path for path in found if any(path[:depth] in found for depth in range(1, len(path)))}
         return [list(path) for path in sorted(found - inner)]
@@ -63,7 +63,7 @@ class ScopedSnapshot(PlainMethod):
         del trial
         if surface == "middleware":
             return (surface,)
-        return (surface, *(split_dotted(key) if surface == "config" else [key]))
+        return (surface, *(parse_dotted_path(key) if surface == "config" else [key]))
 
     def keep(self, state: AnyJson, path: JsonPath) -> PlainRow:
         """What is kept of a path."""

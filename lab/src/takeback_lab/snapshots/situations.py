@@ -13,9 +13,9 @@ from typing import Any, Final
 
 from takeback.errors import InputError
 from takeback.language import Program, read_program
-from takeback.runtime import forward
+from takeback.runtime import run_forward
 from takeback.state import SURFACES, Stage, State
-from takeback.state.address import join_dotted, split_dotted
+from takeback.state.address import format_dotted_path, parse_dotted_path
 from takeback_lab.tasks import Task
 from takeback_lab.tasks.model import FORWARD
 
@@ -65,7 +65,7 @@ def inserts_middleware(task: Task) -> bool:
 
 
 def _run(program: Program, state: State, name: str) -> State:
-    after, receipt = forward(program, state)
+    after, receipt = run_forward(program, state)
     if not receipt.succeeded:
         raise InputError(name, found=receipt.reason, expected="a change that goes through")
     return after
@@ -94,7 +94,7 @@ def _beside(op: AnyJson, state: AnyJson, raw: list[AnyJson]) -> AnyJson:
     """A change of another element of the container that `op` writes to."""
     surface, target = FORWARD[op["op_type"]], op["target"]
     if surface == "config":
-        return _set_config((*split_dotted(target)[:-1], "later_setting"))
+        return _set_config((*parse_dotted_path(target)[:-1], "later_setting"))
     if surface == "files":
         folder, _, _ = target.rpartition("/")
         return _write_file(f"{folder}/later.md" if folder else "later.md")
@@ -138,7 +138,7 @@ def _new(surface: str, state: AnyJson, raw: list[AnyJson]) -> AnyJson:
 
 
 def _set_config(path: tuple[str, ...]) -> AnyJson:
-    return {"op_type": "set_config", "target": join_dotted(path), "value": "set later"}
+    return {"op_type": "set_config", "target": format_dotted_path(path), "value": "set later"}
 
 
 def _write_file(path: str) -> AnyJson:

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from takeback.canonical import encode
 from takeback.errors import InputError, RecoveryFailed
 from takeback.language import Candidate
-from takeback.runtime import capture, effects, forward, recover
+from takeback.runtime import capture, find_effects, recover, run_forward
 from takeback.state import SURFACES, State, Surface
 from takeback.state.chain import Chain
 
@@ -29,9 +29,9 @@ class BruteTrip(NamedTuple):
 def fate(candidate: Candidate, state: State) -> BruteTrip:
     """Run one round trip and compare."""
     witness = capture(candidate.witness, state)
-    changed, receipt = forward(candidate.mutation, state)
+    changed, receipt = run_forward(candidate.mutation, state)
     covers = candidate.contract.covers
-    told = all(covers(address) for address in effects(state, changed, receipt))
+    told = all(covers(address) for address in find_effects(state, changed, receipt))
     try:
         back = recover(candidate.recovery, changed, witness)
     except RecoveryFailed:
@@ -46,7 +46,7 @@ def breaks(candidate: Candidate, states: Iterable[State]) -> bool:
 
 def goes_through(candidate: Candidate, states: Iterable[State]) -> bool:
     """Tell whether the mutation of a candidate goes through on one of the states."""
-    return any(forward(candidate.mutation, state)[1].succeeded for state in states)
+    return any(run_forward(candidate.mutation, state)[1].succeeded for state in states)
 
 
 def is_smallest(candidate: Candidate, plain: Plain, *, through: bool) -> bool:

@@ -13,8 +13,8 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from takeback.language import read_program
+from takeback.repair import invert_mutation
 from takeback.state import KINDS, Stage
-from takeback.synthesize import invert
 
 Plain = dict[str, Any]
 
@@ -36,7 +36,7 @@ def mutation(rng: random.Random, *, keyed: bool) -> list[Plain]:
 def candidate(rng: random.Random, *, keyed: bool) -> Plain:
     """Return a candidate as JSON: the oracle's, or with probability 3/4 a broken or rearranged one."""
     program = read_program(mutation(rng, keyed=keyed), Stage.FORWARD, "soundness")
-    plain = invert(program).to_json()
+    plain = invert_mutation(program).to_json()
     for _ in range(rng.choice((0, 1, 1, 2))):
         rng.choice(BREAKS)(plain, rng)
     return plain

@@ -11,8 +11,8 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from takeback.language import read_program
+from takeback.repair import invert_mutation
 from takeback.state import KINDS, Stage
-from takeback.synthesize import invert
 from takeback_lab.soundness.candidates import BREAKS, EVENTS, FILES, MAKERS, NAMES, PATHS, Plain
 
 NEEDLES: Final = ("a", "b", "ab", "ba", "aa", "aba", "a\n", "\nb", "a\r\n", "\r\n", "\n", "b\n", "r", "i", "o", "")
@@ -29,7 +29,7 @@ def candidate(rng: random.Random) -> Plain:
     mutation = [rng.choice(makers)(rng) for _ in range(rng.choice((1, 1, 2, 2, 3, 4)))]
     if not any(KINDS[op["op_type"]].level == "L2" for op in mutation):
         mutation.insert(rng.randrange(len(mutation) + 1), rng.choice(_ANY)(rng))
-    plain = invert(read_program(mutation, Stage.FORWARD, "soundness")).to_json()
+    plain = invert_mutation(read_program(mutation, Stage.FORWARD, "soundness")).to_json()
     for _ in range(rng.choice((0, 1, 1, 2))):
         rng.choice(_ALL_BREAKS)(plain, rng)
     return plain

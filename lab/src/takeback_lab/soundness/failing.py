@@ -12,8 +12,8 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from takeback.language import read_program
+from takeback.repair import invert_mutation
 from takeback.state import Stage
-from takeback.synthesize import invert
 from takeback_lab.soundness.candidates import BREAKS, Plain
 
 Ops = list[Plain]
@@ -31,7 +31,7 @@ _BARE_SHARE: Final = 0.4
 def candidate(rng: random.Random, *, wide: bool) -> Plain:
     """Return a candidate as JSON; `wide`: with operations of L2."""
     mutation = _crossed(rng, wide=wide) if rng.random() < _CROSSED_SHARE else _clashing(rng, wide=wide)
-    plain = invert(read_program(mutation, Stage.FORWARD, "soundness")).to_json()
+    plain = invert_mutation(read_program(mutation, Stage.FORWARD, "soundness")).to_json()
     if rng.random() < _BARE_SHARE:
         plain.update(witness=[], recovery=[])
     if rng.random() < _SHORT_SHARE:

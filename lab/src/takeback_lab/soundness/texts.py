@@ -17,9 +17,9 @@ from takeback.canonical import encode
 from takeback.errors import OperationFailed
 from takeback.language import Candidate
 from takeback.state import PMap, State, tree
-from takeback.state.editing import TextEdit
 from takeback.state.file import File
 from takeback.state.operation import Anchor, Operation
+from takeback.state.text import TextEdit
 
 LONGEST: Final = 3
 MOST: Final = 60

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from takeback.adapters.manifest import Manifest
 
 
-def _declared(name: str) -> Callable[..., Client]:
+def _load_on_demand(name: str) -> Callable[..., Client]:
     def declared(*, user: bool = False) -> Client:
         module = name.replace("-", "_")
         found: Any = getattr(import_module(f"takeback.adapters.clients.{module}"), module)(user=user)
@@ -29,12 +29,12 @@ def _declared(name: str) -> Callable[..., Client]:
 
 
 CLIENTS: Final[dict[str, Callable[..., Client]]] = {
-    name: _declared(name) for name in ("claude-code", "codex", "opencode", "gemini")
+    name: _load_on_demand(name) for name in ("claude-code", "codex", "opencode", "gemini")
 }
 
 
-def members_of(kinds: list[str], *, user: bool, where: str = "kinds") -> tuple[Member, ...]:
-    """The clients of a directory: the first has bare names."""
+def build_members(kinds: list[str], *, user: bool, where: str = "kinds") -> tuple[Member, ...]:
+    """Return the clients of a directory; the names of the first have no prefix."""
     from takeback.adapters.clients.layout import Member  # noqa: PLC0415 - it needs the whole state
 
     members = []
@@ -46,12 +46,12 @@ def members_of(kinds: list[str], *, user: bool, where: str = "kinds") -> tuple[M
 
 
 def open_adapter(directory: Directory, manifest: Manifest, *, hold: bool) -> ClientAdapter:
-    """The adapter of a directory with clients' files."""
+    """Return the adapter of a directory with clients' files."""
     from takeback.adapters.clients.adapter import ClientAdapter  # noqa: PLC0415 - it needs the whole state
 
     del hold
-    members = members_of(manifest.workspace.kinds, user=manifest.workspace.user, where=str(directory.root))
+    members = build_members(manifest.workspace.kinds, user=manifest.workspace.user, where=str(directory.root))
     return ClientAdapter(directory, members, ask=manifest.workspace.ask_client)
 
 
-__all__ = ["CLIENTS", "members_of", "open_adapter"]
+__all__ = ["CLIENTS", "build_members", "open_adapter"]

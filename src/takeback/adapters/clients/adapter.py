@@ -9,32 +9,40 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from takeback.adapters.clients import inner_files, unheeded
+from takeback.adapters.clients import file_facts
 from takeback.adapters.clients.client import Effect
-from takeback.adapters.clients.contents import BoundDocument, demand_mapping, normal, ordered_places
-from takeback.adapters.clients.fresh import FreshReading
-from takeback.adapters.clients.homes import STORED, Homes, StoredIn
-from takeback.adapters.clients.hooks import as_listener
-from takeback.adapters.clients.layout import SURFACES_OF_DOCUMENTS, ClientLayout, Member, find_layout, include, keep
-from takeback.adapters.clients.linked import (
+from takeback.adapters.clients.contents import BoundDocument, find_ordered_mappings, normalize_value, require_mapping
+from takeback.adapters.clients.file_facts import (
+    FreshReading,
     find_behind,
     find_links,
+    find_writer,
     has_nothing_at,
     is_nothing_read,
     is_read_through,
     why_not_written,
 )
-from takeback.adapters.clients.own_writes import find_writer
-from takeback.adapters.clients.trust import demand_kept_off, moved_hooks, rekeyed
-from takeback.adapters.clients.validating import complaints, told
+from takeback.adapters.clients.hooks import find_moved_hooks, make_listener, rekey_trust, require_kept_off
+from takeback.adapters.clients.layout import (
+    STORED,
+    SURFACES_OF_DOCUMENTS,
+    ClientLayout,
+    Homes,
+    Member,
+    StoredIn,
+    find_layout,
+    include_instructions,
+    keep_included_files,
+)
+from takeback.adapters.clients.validators import describe_complaints, list_complaints
 from takeback.adapters.directory import Directory
 from takeback.adapters.files_adapter import FilesAdapter
-from takeback.adapters.formats.document import Document, alike, look_up, patch, transform_in_order
+from takeback.adapters.formats.document import Document, is_alike, look_up, patch_document, transform_in_order
 from takeback.adapters.harness_places import why_no_place
 from takeback.adapters.manifest import PRIVATE
-from takeback.adapters.workspace.storage import decode_text, missing_directories
+from takeback.adapters.workspace.storage import decode_text, list_missing_directories
 from takeback.errors import CannotSplice, HarnessError, InputError, UnsafePathError
-from takeback.harness.adapter import Broken, Reading, Unsayable
+from takeback.harness.adapter import Broken, NotExpressible, Reading
 from takeback.harness.images import FileChange, FileImage, Image, LinkImage
 from takeback.state import ABSENT, SURFACES, State, tree
 from takeback.state.file import File
@@ -78,18 +86,18 @@ class ClientAdapter(FilesAdapter):
         return self._homes.layout
 
     def read(self, known: State) -> Reading:
-        """What the files say; `known` itself if that is the same."""
+        """Return the state that the files hold; `known` itself if it is the same."""
         self._images, self._as_known = {}, set()
         broken: list[Broken] = []
         self._directory.begin_reading()
         trail = self._directory.trail
         layout = find_layout(self._directory.root, self.members, self._peek, trail.listed)
         self._found = Homes(layout, self._directory.root)
-        inner_files.bind_inner_documents(layout, known)
+        file_facts.bind_inner_documents(layout, known)
         values = self._values(known, broken)
         self._include(values)
-        self._unloaded = dict(unheeded.list_unloaded(layout, values))
-        keep(layout, self._directory.root, known.part("prompts"), trail.listed)
+        self._unloaded = dict(file_facts.list_unloaded(layout, values))
+        keep_included_files(layout, self._directory.root, known.part("prompts"), trail.listed)
         fresh = FreshReading()
         settings = thaw(known.part("config"))
         for path, value in values.items():
@@ -104,40 +112,39 @@ class ClientAdapter(FilesAdapter):
             self._read_prompt(path, name, known, fresh, broken)
         for path in layout.files:
             self._read_file(path, known, fresh, broken)
-        inner_files.keep_inner_files(self._homes, known, fresh)
+        file_facts.keep_inner_files(self._homes, known, fresh)
         self._links = dict(find_links(self._directory, layout))
         self._look_for_leftovers()
         state = fresh.state(known)
-        unknown = unheeded.list_unknown_events(self.members, state.part("listeners"))
+        unknown = file_facts.list_unknown_events(self.members, state.part("listeners"))
         faults = [told for path, told in self._unloaded.items() if path not in {one.path for one in broken}]
         return Reading(state, tuple(broken), (*layout.strange, *faults, *unknown), tuple(layout.notes))
 
     def behind(self, path: str, image: LinkImage) -> str | None:
-        """The file inside the directory that a link leads to; None where it leads elsewhere or nowhere."""
+        """Return the file inside the directory that a link leads to; None if it leads elsewhere or nowhere."""
         return find_behind(self._directory.root, path, image)
 
     def _values(self, known: State, broken: list[Broken]) -> dict[str, dict[str, Any]]:
-        """The value of every document; of one that cannot be read, what is known of it."""
+        """Return the value of every document; for one that cannot be read, the last known value."""
         values: dict[str, dict[str, Any]] = {}
         for path, bound in self._layout.documents.items():
             try:
                 if self._layout.inner.find_above(path) is not None:
-                    values[path] = bound.joined(self._homes.contents(known, bound), {})
+                    values[path] = bound.join_document(self._homes.contents(known, bound), {})
                     continue
                 unread = is_nothing_read(self._directory, self._homes, bound, known)
                 image = None if unread else self._look(path)
                 value = {} if image is None else self._document(bound, image.content).value
-                values[path] = demand_mapping(value, self._where(path))
+                values[path] = require_mapping(value, self._where(path))
             except InputError as fault:
                 broken.append(Broken(path, fault.where, fault.message))
-                values[path] = bound.joined(self._homes.contents(known, bound), {})
+                values[path] = bound.join_document(self._homes.contents(known, bound), {})
             except (HarnessError, UnsafePathError) as fault:
                 broken.append(Broken(path, self._where(path), fault.message))
-                values[path] = bound.joined(self._homes.contents(known, bound), {})
+                values[path] = bound.join_document(self._homes.contents(known, bound), {})
         return values
 
     def _include(self, values: dict[str, dict[str, Any]]) -> None:
-        """Take in what documents name as instructions."""
         named = dict.fromkeys(
             pattern
             for path, value in values.items()
@@ -146,7 +153,9 @@ class ClientAdapter(FilesAdapter):
             for pattern in member.client.includes(value)
         )
         if named:
-            include(self._layout, self._directory.root, tuple(named), self._peek, self._directory.trail.listed)
+            include_instructions(
+                self._layout, self._directory.root, tuple(named), self._peek, self._directory.trail.listed
+            )
 
     def _read_prompt(self, path: str, name: str, known: State, fresh: FreshReading, broken: list[Broken]) -> None:
         try:
@@ -210,37 +219,37 @@ class ClientAdapter(FilesAdapter):
             path for folder in sorted(folders) for path in self._directory.own_temporaries(folder)
         )
 
-    def render(self, before: State, after: State) -> tuple[FileChange, ...] | Unsayable:
-        """The files that differ, spliced."""
+    def render(self, before: State, after: State) -> tuple[FileChange, ...] | NotExpressible:
+        """Return the changes of the files that differ, edited in place."""
         path = ""
         changes: list[FileChange] = []
         try:
-            self._homes.demand_loaded(after)
-            moved = moved_hooks(self._layout, self._directory.root, before, after)
+            self._homes.require_loaded(after)
+            moved = find_moved_hooks(self._layout, self._directory.root, before, after)
             if moved and any(member.client.name == "codex" and not member.client.user for member in self.members):
-                demand_kept_off(moved)
+                require_kept_off(moved)
             ledgers = {path: one for path, one in self._layout.documents.items() if moved and one.keeps_books}
             for path, home in {**self._homes.differing(before, after), **ledgers}.items():
                 found = self._rendered(path, home, before, after)
                 if found is not None and found.before is None:
-                    changes += [one for one in missing_directories(self._directory, path) if one not in changes]
+                    changes += [one for one in list_missing_directories(self._directory, path) if one not in changes]
                 changes += [] if found is None else [found]
             if self._ask == "always":
-                self._demand_accepted(changes)
+                self._require_accepted(changes)
         except CannotSplice as fault:
-            return Unsayable(path, str(fault))
+            return NotExpressible(path, str(fault))
         return tuple(changes)
 
-    def _demand_accepted(self, changes: Sequence[FileChange]) -> None:
+    def _require_accepted(self, changes: Sequence[FileChange]) -> None:
         """Ask each client whose documents change, where it is installed."""
         changed = {one.path: one.after for one in changes if one.path in self._layout.documents}
         for member in self.members if changed else ():
-            said = self._said_by(member, changed)
+            said = self._ask_client(member, changed)
             if said:
                 raise CannotSplice(f"the client would not load it: {said}", where=self._where(next(iter(changed))))
 
-    def _said_by(self, member: Member, changed: Mapping[str, Image | None]) -> str:
-        """What a client says of its documents with some of them changed, and not of those that are there."""
+    def _ask_client(self, member: Member, changed: Mapping[str, Image | None]) -> str:
+        """Return what a client reports about its changed documents and did not report about the present ones."""
         there: dict[str, Image | None] = {
             path: self._images.get(path)
             for path, bound in self._layout.documents.items()
@@ -252,23 +261,23 @@ class ClientAdapter(FilesAdapter):
             {path: image.content for path, image in found.items() if isinstance(image, FileImage)}
             for found in (there | {path: changed[path] for path in there.keys() & changed.keys()}, there)
         )
-        title, found = complaints(member.client.name, documents, user=member.client.user)
-        known = complaints(member.client.name, now, user=member.client.user)[1] if found else ()
-        return told(title, tuple(one for one in found if one not in known))
+        title, found = list_complaints(member.client.name, documents, user=member.client.user)
+        known = list_complaints(member.client.name, now, user=member.client.user)[1] if found else ()
+        return describe_complaints(title, tuple(one for one in found if one not in known))
 
     def _rendered(self, path: str, home: StoredIn, before: State, after: State) -> FileChange | None:
         image = self._images.get(path)
         why = why_no_place(path)
         if why is not None:
             raise CannotSplice(why, where=self._where(path))
-        inner_files.demand_not_inner(self._layout, str(self._directory.root), path, self._where(path))
+        file_facts.require_not_inner(self._layout, str(self._directory.root), path, self._where(path))
         if path in self._links:
             raise CannotSplice(why_not_written(self._layout, path, self._links[path]), where=self._where(path))
         if isinstance(home, BoundDocument):
-            return self._rendered_document(home, image, before, after)
+            return self._render_document(home, image, before, after)
         if home is not None and self._layout.place_of(home) is None:
             image = self._peek(path) if image is None else image
-            if self._homes.left_alone(home, after):
+            if self._homes.is_left_alone(home, after):
                 return None
         if home is None:
             leaf = tree.get(after.part("files"), tuple(path.split("/")))
@@ -277,46 +286,46 @@ class ClientAdapter(FilesAdapter):
             text = after.part("prompts").get(home, ABSENT)
             mode = 0o644 if image is None else image.mode
             new = None if text is ABSENT else FileImage(thaw(text).encode(), mode)
-            self._demand_loadable_text(path, image, new)
+            self._require_loadable_text(path, image, new)
         return None if new == image else FileChange(path, image, new)
 
-    def _rendered_document(
+    def _render_document(
         self, bound: BoundDocument, image: FileImage | None, before: State, after: State
     ) -> FileChange | None:
         data = bound.documents.fresh if image is None else image.content
         document = self._document(bound, data)
-        old = bound.joined(self._homes.contents(before, bound), document.value)
+        old = bound.join_document(self._homes.contents(before, bound), document.value)
         wanted_parts = self._homes.contents(after, bound)
-        new = bound.joined(wanted_parts, document.value)
+        new = bound.join_document(wanted_parts, document.value)
         taken = bound.hidden(wanted_parts, new)
         if taken:
             raise CannotSplice(
                 f"config[{taken!r}] is not config in this client's file", where=self._where(bound.path)
             )
         rules = bound.documents.rules
-        edited = patch(document, old, new)
-        for path in ordered_places(new, rules):
+        edited = patch_document(document, old, new)
+        for path in find_ordered_mappings(new, rules):
             edited = transform_in_order(edited, look_up(new, path), path)
         if bound.keeps_books:
-            moved = moved_hooks(self._layout, self._directory.root, before, after)
-            edited = rekeyed(edited, moved, bound.documents.open)
-        if not alike(normal(edited.value, rules), normal(new, rules)):
+            moved = find_moved_hooks(self._layout, self._directory.root, before, after)
+            edited = rekey_trust(edited, moved, bound.documents.open)
+        if not is_alike(normalize_value(edited.value, rules), normalize_value(new, rules)):
             raise CannotSplice("the edit would not say what it should", where=self._where(bound.path))
         wrong = bound.documents.check(edited.value)
         if wrong is not None and bound.documents.check(document.value) is None:
-            raise self._would_not_load(bound, wrong, edited.data)
+            raise self._refuse_unloadable(bound, wrong, edited.data)
         if edited.data == data:
             return None
         return FileChange(bound.path, image, FileImage(edited.data, 0o644 if image is None else image.mode))
 
-    def _would_not_load(self, bound: BoundDocument, wrong: str, data: bytes) -> CannotSplice:
-        """What a refusal says, with the client's own words where it is installed."""
+    def _refuse_unloadable(self, bound: BoundDocument, wrong: str, data: bytes) -> CannotSplice:
+        """Return the refusal, with the client's own message where the client is installed."""
         owner = next(member for member in self.members if bound.documents in member.client.documents)
-        said = self._said_by(owner, {bound.path: FileImage(data)}) if self._ask != "never" else ""
+        said = self._ask_client(owner, {bound.path: FileImage(data)}) if self._ask != "never" else ""
         words = f" ({said})" if said else ""
         return CannotSplice(f"the client would not load it: {wrong}{words}", where=self._where(bound.path))
 
-    def _demand_loadable_text(self, path: str, image: FileImage | None, new: FileImage | None) -> None:
+    def _require_loadable_text(self, path: str, image: FileImage | None, new: FileImage | None) -> None:
         declared = self._layout.text_of(path)
         if declared is None or new is None:
             return
@@ -326,14 +335,14 @@ class ClientAdapter(FilesAdapter):
 
     def writes_aside(self, before: State, after: State) -> bool:
         """Whether a change makes entries of approved hooks move, or a client is asked about every change."""
-        return self._ask == "always" or bool(moved_hooks(self._layout, self._directory.root, before, after))
+        return self._ask == "always" or bool(find_moved_hooks(self._layout, self._directory.root, before, after))
 
     def touched(self, before: State, after: State) -> tuple[str, ...]:
-        """The files in which two states differ."""
+        """Return the files in which two states differ."""
         return tuple(self._homes.differing(before, after))
 
     def means(self, path: str, image: Image | None, state: State) -> bool:
-        """Whether a file with this image would say what the state says."""
+        """Return whether a file with this image would mean what the state says."""
         if isinstance(image, LinkImage):
             return self._link_means(path, image, state)
         if not isinstance(image, FileImage | None):
@@ -347,7 +356,7 @@ class ClientAdapter(FilesAdapter):
                 text = state.part("prompts").get(name, ABSENT)
                 if text is ABSENT:
                     return image is None or (
-                        self._layout.place_of(name) is None and self._homes.left_alone(name, state)
+                        self._layout.place_of(name) is None and self._homes.is_left_alone(name, state)
                     )
                 return image is not None and bool(thaw(text).encode() == image.content)
         except (InputError, CannotSplice):
@@ -358,7 +367,7 @@ class ClientAdapter(FilesAdapter):
         return image is None
 
     def _link_means(self, path: str, image: LinkImage, state: State) -> bool:
-        """Whether a link at a path leaves everything as the state says: what it leads to, or nothing of its own."""
+        """Return whether a link at a path leaves everything as the state has it: its target, or nothing."""
         real = self.behind(path, image)
         if real is None or (self._layout.taken(real) and not is_read_through(self._layout, path, real)):
             return has_nothing_at(self._homes, path, state)
@@ -368,36 +377,36 @@ class ClientAdapter(FilesAdapter):
     def _document_means(self, bound: BoundDocument, image: FileImage | None, state: State) -> bool:
         rules = bound.documents.rules
         value = {} if image is None else bound.documents.open(image.content, self._where(bound.path)).value
-        wanted = bound.joined(self._homes.contents(state, bound), value if isinstance(value, dict) else {})
-        return alike(normal(value, rules), normal(wanted, rules))
+        wanted = bound.join_document(self._homes.contents(state, bound), value if isinstance(value, dict) else {})
+        return is_alike(normalize_value(value, rules), normalize_value(wanted, rules))
 
-    def remembered(self) -> Iterable[tuple[str, FileImage]]:
-        """Every file as last read."""
+    def list_remembered_files(self) -> Iterable[tuple[str, FileImage]]:
+        """Return every file as last read."""
         return tuple(self._images.items())
 
     def formatted(self) -> Iterable[tuple[str, FileImage | LinkImage | None]]:
-        """Every file and link: a comment is a change too, and so is an empty document that comes or goes."""
+        """Return every file and link: comments count as changes, and so do empty documents that come or go."""
         documents = self._layout.documents
         named = (name for member in self.members for name in member.client.instructions)
         there = self._images.keys() | self._links.keys()
         missing = (path for path in dict.fromkeys((*documents, *named)) if path not in there)
         files = ((path, image) for path, image in self._images.items() if path not in self._as_known)
-        return (*files, *self._links.items(), *inner_files.list_missing(self._layout, missing))
+        return (*files, *self._links.items(), *file_facts.list_missing(self._layout, missing))
 
     def is_document(self, path: str) -> bool:
-        """Whether a path is that of a document of a client; not where a client reads it only through a link."""
+        """Return whether a client has a document at a path."""
         return self._layout.is_document(path)
 
     def is_bare(self, path: str, image: FileImage) -> bool:
-        """Whether a document says nothing at all, not even in a comment."""
+        """Return whether a document is empty, without even a comment."""
         return self.is_document(path) and self._layout.documents[path].is_bare(image.content, self._where(path))
 
     def owns(self, path: str) -> bool:
-        """Whether a path is, or could be, one of the clients' files."""
+        """Return whether a path is, or could be, one of the clients' files."""
         return self._layout.owns(path)
 
     def effect(self, slot: Slot) -> str:
-        """When the client notices a change of a slot."""
+        """Return when the client notices a change of a slot."""
         surface, path = slot[0], [step for step in slot[1:] if not is_part(step)]
         if surface == "files":
             return str(self._layout.file_home("/".join(path)) or Effect.NEXT_SESSION)
@@ -407,24 +416,24 @@ class ClientAdapter(FilesAdapter):
         return str(bound.effect(surface, path))
 
     def why_unheeded(self, slot: Slot) -> str:
-        """Return why the client does not heed what stands at a slot, as the files are now; empty if it does."""
+        """Return why the client ignores the value of a slot, as the files are now; empty if it does not."""
         surface, path = slot[0], [step for step in slot[1:] if not is_part(step)]
         bound = self._layout.owner(surface, path[0]) if surface in SURFACES_OF_DOCUMENTS else None
         if bound is not None:
             return self._unloaded.get(bound.path, "")
         place = self._layout.prompt_path(path[0]) if surface == "prompts" else None
-        return unheeded.why_text_unloaded(self._layout, place, self._images.get(place or ""))
+        return file_facts.why_text_unloaded(self._layout, place, self._images.get(place or ""))
 
     def why_unknown(self, slot: Slot) -> str:
-        """Return why the client will never heed what stands at a slot, whatever it says; empty if it may."""
-        return unheeded.why_event_unknown(self.members, slot[1]) if slot[0] == "listeners" and len(slot) > 1 else ""
+        """Return why the client will never use the value of a slot, whatever it is; empty if it may."""
+        return file_facts.why_event_unknown(self.members, slot[1]) if slot[0] == "listeners" and len(slot) > 1 else ""
 
-    def understood(self, surface: str, key: str, value: Any, state: State) -> Any:
-        """A hook group as the client writes it is a listener, called by its matcher."""
+    def from_client_value(self, surface: str, key: str, value: Any, state: State) -> Any:
+        """Return a hook group, as the client writes it, as a listener with an id from its matcher."""
         if surface != "listeners":
             return value
-        return as_listener(value, (link.id for link in state.part(surface).get(key, ())))
+        return make_listener(value, (link.id for link in state.part(surface).get(key, ())))
 
     def writer(self, slot: Slot, before: Any, after: Any) -> str | None:
-        """The client that makes such a change of a slot itself, if one does."""
+        """Return the client that makes such a change of a slot itself; None if no client does."""
         return find_writer(self.members, self._layout, slot, before, after)

@@ -5,19 +5,19 @@ from __future__ import annotations
 from typing import Final
 
 from takeback.adapters.clients.checks import (
-    at_imports,
-    choices,
-    every,
-    hooks,
-    needed,
-    servers,
-    texts_in,
-    typed,
-    with_front_matter,
+    check_choices,
+    check_front_matter,
+    check_hooks,
+    check_needed_keys,
+    check_servers,
+    check_text_lists,
+    check_types,
+    combine_checks,
+    find_at_imports,
 )
 from takeback.adapters.clients.claude_types import CHOICES, NEEDED, TEXTS_IN, TYPES
 from takeback.adapters.clients.client import Client, DocumentRule, Documents, Effect, Scripts, Skills, Texts
-from takeback.adapters.formats.json_text import JsonDocument
+from takeback.adapters.formats.json_document import JsonDocument
 
 EVENTS: Final = frozenset(
     {
@@ -67,15 +67,15 @@ _LIVE: Final = {"hooks": Effect.LIVE, "permissions": Effect.LIVE, "disableAllHoo
 _APPROVALS: Final = frozenset({("enabledMcpjsonServers",), ("disabledMcpjsonServers",), ("enabledPlugins",)})
 
 
-def _misplaced(value: object, *, top: bool = True) -> str | None:
-    """A key named like a hook event, outside of `hooks`, makes the client drop the file."""
+def _find_misplaced_event(value: object, *, top: bool = True) -> str | None:
+    """Return the complaint about a key outside of `hooks` that is named like a hook event, if there is one."""
     if isinstance(value, dict):
         for key, below in value.items():
             if top and key == "hooks":
                 continue
             if key in EVENTS:
                 return f"the key {key!r} stands outside of 'hooks'"
-            found = _misplaced(below, top=False)
+            found = _find_misplaced_event(below, top=False)
             if found is not None:
                 return found
     return None
@@ -88,9 +88,16 @@ class ClaudeSettings(JsonDocument):
 
 
 def claude_code(*, user: bool = False) -> Client:
-    """The declaration; with `user`, of the user's own folder."""
+    """Return the declaration of Claude Code; with `user`, of the user's own folder."""
     base = "" if user else ".claude/"
-    check = every(typed(TYPES), choices(CHOICES), texts_in(TEXTS_IN), needed(NEEDED), _misplaced, hooks())
+    check = combine_checks(
+        check_types(TYPES),
+        check_choices(CHOICES),
+        check_text_lists(TEXTS_IN),
+        check_needed_keys(NEEDED),
+        _find_misplaced_event,
+        check_hooks(),
+    )
 
     def settings(path: str, scope: str = "", *, own: frozenset[tuple[str, ...]] = _APPROVALS) -> Documents:
         return Documents(base + path, ClaudeSettings, _RULES, scope, check=check, effects=_LIVE, own=own)
@@ -98,7 +105,7 @@ def claude_code(*, user: bool = False) -> Client:
     local = frozenset({*_APPROVALS, ("permissions", "allow")})
     documents = [settings("settings.json"), settings("settings.local.json", "local", own=local)]
     if not user:
-        demand = every(typed({"mcpServers": (dict,)}), _server_entries)
+        demand = combine_checks(check_types({"mcpServers": (dict,)}), _check_server_entries)
         rules = (DocumentRule(("mcpServers",), "servers", "mcp:", scope=""),)
         documents.append(
             Documents(
@@ -111,7 +118,7 @@ def claude_code(*, user: bool = False) -> Client:
                 effects={"mcpServers": Effect.APPROVAL},
             )
         )
-    named = with_front_matter("name", "description")
+    named = check_front_matter("name", "description")
     return Client(
         "claude-code",
         ("CLAUDE.md", "settings.json") if user else (".claude", "CLAUDE.md", ".mcp.json", "CLAUDE.local.md"),
@@ -127,17 +134,17 @@ def claude_code(*, user: bool = False) -> Client:
         instructions=("CLAUDE.md", "CLAUDE.local.md", "AGENTS.md"),
         nested=not user,
         events=EVENTS,
-        imports=at_imports,
+        imports=find_at_imports,
         user_folder=".claude",
         user=user,
     )
 
 
-def _server_entries(value: object) -> str | None:
+def _check_server_entries(value: object) -> str | None:
     found = value.get("mcpServers", {}) if isinstance(value, dict) else {}
     for name, server in found.items() if isinstance(found, dict) else ():
         if not isinstance(server, dict):
             return f"mcpServers.{name} must be a mapping"
         if "url" in server and server.get("type") not in {"http", "sse", "ws", "streamable-http"}:
             return f"mcpServers.{name} has a url but no type (http, sse or ws), so that the client would skip it"
-    return servers("mcpServers", "command", "url", texts=("command", "url", "type"))(value)
+    return check_servers("mcpServers", "command", "url", texts=("command", "url", "type"))(value)

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from typing import Final
 
-from takeback.adapters.clients.checks import every, hooks, servers, typed
+from takeback.adapters.clients.checks import check_hooks, check_servers, check_types, combine_checks
 from takeback.adapters.clients.client import Client, DocumentRule, Documents, Effect, Scripts, Skills
-from takeback.adapters.formats.json_text import JsonDocument
-from takeback.adapters.formats.toml_text import ClientTomlDocument
+from takeback.adapters.formats.json_document import JsonDocument
+from takeback.adapters.formats.toml_document import ClientTomlDocument
 
 _HOOKS: Final = frozenset({"command", "mcp_tool", "prompt", "agent"})
 _EVENTS: Final = frozenset(
@@ -60,7 +60,7 @@ _ENUMS: Final = {
 }
 
 
-def _values(value: object) -> str | None:
+def _check_values(value: object) -> str | None:
     if not isinstance(value, dict):
         return None
     for key, allowed in _ENUMS.items():
@@ -78,10 +78,13 @@ class HooksFile(JsonDocument):
 
 
 def codex(*, user: bool = False) -> Client:
-    """The declaration; with `user`, of the user's own folder."""
+    """Return the declaration of Codex; with `user`, of the user's own folder."""
     base = "" if user else ".codex/"
-    check = every(
-        typed(_TYPES), _values, servers("mcp_servers", "command", "url", texts=("command", "url")), hooks(_HOOKS)
+    check = combine_checks(
+        check_types(_TYPES),
+        _check_values,
+        check_servers("mcp_servers", "command", "url", texts=("command", "url")),
+        check_hooks(_HOOKS),
     )
     rules = (
         DocumentRule(("hooks", "state"), "bookkeeping"),
@@ -102,7 +105,7 @@ def codex(*, user: bool = False) -> Client:
             (DocumentRule(("hooks",), "hooks", scope=""),),
             "hooks.json",
             fresh=b'{\n  "hooks": {\n  }\n}\n',
-            check=every(hooks(_HOOKS), typed({"hooks": (dict,)})),
+            check=combine_checks(check_hooks(_HOOKS), check_types({"hooks": (dict,)})),
             effects=hook_effect,
         ),
         Documents(
@@ -111,7 +114,9 @@ def codex(*, user: bool = False) -> Client:
             (DocumentRule(("developer_instructions",), "text", "agents/{}"), DocumentRule(("model",), "model")),
             "agents/{}",
             fresh=b"",
-            check=typed({"name": (str,), "description": (str,), "developer_instructions": (str,), "model": (str,)}),
+            check=check_types(
+                {"name": (str,), "description": (str,), "developer_instructions": (str,), "model": (str,)}
+            ),
         ),
     ]
     if user:

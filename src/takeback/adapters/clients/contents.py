@@ -1,21 +1,47 @@
-"""A document's value as parts of surfaces, and back.
+"""A document's value as parts of surfaces, and back; and the names of things: `[client:][scope:]key`.
 
-`split` says what each surface has of a document; `joined` makes the document's value of what the surfaces have. Both
-go by the document's rules; what no rule takes, or what a surface cannot hold, is config.
+`split` returns what each surface has of a document; `join_document` makes the document's value of it again.
+Both go by the document's rules; what no rule takes, or what a surface cannot hold, is config. The first
+client of a directory has bare names, further ones a prefix. A scope tells documents of one client apart:
+`local:permissions.allow`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
 from takeback.adapters.clients.client import ANY, DocumentRule, Documents, Effect, Steps
-from takeback.adapters.clients.names import filled, prefix, usable
 from takeback.adapters.formats.document import MISSING, look_up
 from takeback.errors import InputError
 from takeback.state import SURFACES
-from takeback.state.values import thaw
+from takeback.state.values import MAX_NAME, thaw
+
+
+def build_prefix(*parts: str) -> str:
+    """Return the prefix made of these parts."""
+    return "".join(f"{part}:" for part in parts if part)
+
+
+def find_longest_prefix(key: str, prefixes: Iterable[str]) -> str | None:
+    """Return the longest of these prefixes that a name has; None if it has none."""
+    return max((one for one in prefixes if key.startswith(one)), key=len, default=None)
+
+
+def is_usable_name(name: Any) -> bool:
+    """Return whether a text can be a name."""
+    return (
+        isinstance(name, str)
+        and 0 < len(name) <= MAX_NAME
+        and not any(ord(char) < 32 or ord(char) == 127 for char in name)  # noqa: PLR2004  (ASCII)
+    )
+
+
+def fill_template(template: str, name: str) -> str:
+    """Return a template filled with the name of a document."""
+    return template.replace("{}", name)
+
 
 COMMENTS: Final = (b"#", b"//", b"/*")
 """What begins a comment in some format of documents."""
@@ -40,14 +66,14 @@ class BoundDocument:
         self.path = path
         self._client = client
         self._name = name
-        self._scope = filled(documents.scope, name)
+        self._scope = fill_template(documents.scope, name)
 
     def prefix(self, surface: str) -> str:
-        """What names of a surface's things in this document begin with."""
+        """Return the prefix of the names that a surface has in this document."""
         if surface == "prompts":
-            return prefix(self._client)
+            return build_prefix(self._client)
         scope = next((rule.scope for rule in self._rules(surface) if rule.scope is not None), self._scope)
-        return prefix(self._client, filled(scope, self._name))
+        return build_prefix(self._client, fill_template(scope, self._name))
 
     @property
     def keeps_books(self) -> bool:
@@ -55,23 +81,23 @@ class BoundDocument:
         return any(rule.what == "bookkeeping" for rule in self.documents.rules)
 
     def stores(self, surface: str) -> bool:
-        """Whether things of a surface can be in this document."""
+        """Return whether this document can hold values of a surface."""
         return surface == "config" or any(True for _ in self._rules(surface))
 
     def holds(self, surface: str, key: str) -> bool:
-        """Whether a thing under a name with this document's prefix would be in it."""
+        """Return whether this document would hold the value under a name with its prefix."""
         rest = key.removeprefix(self.prefix(surface))
         rules = list(self._rules(surface))
         if surface == "routing":
-            return any(_matches(rule.at, tuple(rest.split("."))) for rule in rules)
+            return any(_is_match(rule.at, tuple(rest.split("."))) for rule in rules)
         if surface == "tools":
             return any(rest.startswith(rule.name) for rule in rules)
         if surface == "prompts":
-            return any(rest == filled(rule.name, self._name) for rule in rules)
+            return any(rest == fill_template(rule.name, self._name) for rule in rules)
         return surface == "config" or bool(rules)
 
     def effect(self, surface: str, path: Sequence[str]) -> Effect:
-        """When the client notices a change of a thing in this document."""
+        """Return when the client notices a change of a value in this document."""
         if surface in {"tools", "listeners"}:
             first = next((rule.at[0] for rule in self._rules(surface)), "")
         else:
@@ -82,24 +108,24 @@ class BoundDocument:
         return (rule for rule in self.documents.rules if _SURFACE.get(rule.what) == surface)
 
     def split(self, value: dict[str, Any], where: str, known: Any = None) -> Contents:
-        """What each surface has of a document's value; `known` is the config as it is known.
+        """Return what each surface has of a document's value; `known` is the config as it is known.
 
-        A mapping that is empty but for what is not config is config only if it is known to be.
+        A mapping that is empty apart from what is not config counts as config only if it is known as config.
         """
         found = Contents()
-        rest = _copied(value)
+        rest = _copy_value(value)
         for rule in self.documents.rules:
-            for at in list(_places(rest, rule.at)):
+            for at in list(_find_paths(rest, rule.at)):
                 self._take(rule, at, rest, found)
         start = self.prefix("config")
         for rule in self.documents.rules:
-            for at in list(_places(value, rule.at)):
+            for at in list(_find_paths(value, rule.at)):
                 for above in (at[:size] for size in range(len(at) - 1, 0, -1)):
                     left = look_up(known or {}, (start + above[0], *above[1:]))
                     if left == {} and look_up(rest, above) is MISSING:
-                        _put(rest, above, {})
+                        _put_value(rest, above, {})
         for key, item in rest.items():
-            if not usable(start + key):
+            if not is_usable_name(start + key):
                 raise InputError(where, found=f"the key {key[:40]!r}", expected="keys without control characters")
             found.config[start + key] = item
         return found
@@ -108,49 +134,49 @@ class BoundDocument:
         present = look_up(rest, at)
         match rule.what:
             case "bookkeeping":
-                _removed(rest, at)
-            case "model" if usable(present):
+                _remove_value(rest, at)
+            case "model" if is_usable_name(present):
                 found.routing[self.prefix("routing") + ".".join(at)] = present
-                _removed(rest, at)
+                _remove_value(rest, at)
             case "text" if isinstance(present, str):
-                found.prompts[self.prefix("prompts") + filled(rule.name, self._name)] = present
-                _removed(rest, at)
+                found.prompts[self.prefix("prompts") + fill_template(rule.name, self._name)] = present
+                _remove_value(rest, at)
             case "ordered" if isinstance(present, dict):
-                _put(rest, at, [[key, item] for key, item in present.items()])
+                _put_value(rest, at, [[key, item] for key, item in present.items()])
             case "servers" if isinstance(present, dict):
                 start = self.prefix("tools") + rule.name
                 for name in [name for name in present if _is_tool(start + name, present[name])]:
                     found.tools[start + name] = present.pop(name)
                 if not present:
-                    _removed(rest, at)
+                    _remove_value(rest, at)
             case "hooks" if isinstance(present, dict):
                 start = self.prefix("listeners")
                 for event in [event for event in present if _is_event(start + event, present[event])]:
                     groups = present.pop(event)
                     found.listeners |= {start + event: groups} if groups else {}
                 if not present:
-                    _removed(rest, at)
+                    _remove_value(rest, at)
 
     def is_bare(self, content: bytes, where: str) -> bool:
-        """Tell whether a document says nothing at all, not even in a comment."""
+        """Return whether a document is empty, without even a comment."""
         if any(mark in content for mark in COMMENTS):
             return False
         try:
             value = self.documents.open(content, where).value
         except InputError:
             return False
-        return is_hollow(normal(value, self.documents.rules))
+        return is_hollow(normalize_value(value, self.documents.rules))
 
-    def joined(self, contents: Contents, kept: dict[str, Any]) -> dict[str, Any]:
-        """The document's value; `kept` is the document as it is, whose bookkeeping and empty containers stay."""
+    def join_document(self, contents: Contents, kept: dict[str, Any]) -> dict[str, Any]:
+        """Return the document's value; bookkeeping and empty containers of `kept`, the present value, stay."""
         start = self.prefix("config")
-        value: dict[str, Any] = {key.removeprefix(start): _copied(item) for key, item in contents.config.items()}
+        value: dict[str, Any] = {key.removeprefix(start): _copy_value(item) for key, item in contents.config.items()}
         for rule in self.documents.rules:
             self._put_in(rule, value, contents, kept)
         return value
 
     def hidden(self, contents: Contents, joined: dict[str, Any]) -> str:
-        """The first key of config that would not be read as config again; empty if there is none."""
+        """Return the first config key that would not be read as config again; empty if there is none."""
         start = self.prefix("config")
         found = self.split(joined, "", contents.config).config
         wanted = (key for key, item in contents.config.items() if found.get(key, MISSING) != item and item != {})
@@ -159,22 +185,22 @@ class BoundDocument:
     def _put_in(self, rule: DocumentRule, value: dict[str, Any], contents: Contents, kept: dict[str, Any]) -> None:
         match rule.what:
             case "bookkeeping":
-                for at in _places(kept, rule.at):
-                    _put(value, at, look_up(kept, at))
+                for at in _find_paths(kept, rule.at):
+                    _put_value(value, at, look_up(kept, at))
             case "model":
                 start = self.prefix("routing")
                 for key, model in contents.routing.items():
                     at = tuple(key.removeprefix(start).split("."))
-                    if _matches(rule.at, at):
-                        _put(value, at, model)
+                    if _is_match(rule.at, at):
+                        _put_value(value, at, model)
             case "text":
                 for text in contents.prompts.values():
-                    _put(value, rule.at, text)
+                    _put_value(value, rule.at, text)
             case "ordered":
-                for at in list(_places(value, rule.at)):
+                for at in list(_find_paths(value, rule.at)):
                     pairs = look_up(value, at)
                     if _are_pairs(pairs):
-                        _put(value, at, {pair[0]: pair[1] for pair in pairs})
+                        _put_value(value, at, {pair[0]: pair[1] for pair in pairs})
             case "servers" | "hooks":
                 self._put_members(rule, value, contents, kept)
 
@@ -191,31 +217,31 @@ class BoundDocument:
         there = look_up(value, rule.at)
         empty = look_up(kept, rule.at)
         if members or isinstance(empty, dict):
-            _put(value, rule.at, {**(there if isinstance(there, dict) else {}), **members})
+            _put_value(value, rule.at, {**(there if isinstance(there, dict) else {}), **members})
 
 
 _SURFACE = {"model": "routing", "servers": "tools", "hooks": "listeners", "text": "prompts"}
 
 
-def normal(value: Any, rules: tuple[DocumentRule, ...]) -> Any:
-    """A document's value by what it means: without bookkeeping and empty containers, ordered mappings as pairs."""
-    rest = _copied(value)
+def normalize_value(value: Any, rules: tuple[DocumentRule, ...]) -> Any:
+    """Return a value by its meaning: no bookkeeping, no empty containers, ordered mappings as pairs."""
+    rest = _copy_value(value)
     for rule in rules:
-        for at in list(_places(rest, rule.at)):
+        for at in list(_find_paths(rest, rule.at)):
             present = look_up(rest, at)
             if rule.what == "bookkeeping":
-                _removed(rest, at)
+                _remove_value(rest, at)
             elif rule.what == "ordered" and isinstance(present, dict):
-                _put(rest, at, [[key, item] for key, item in present.items()])
+                _put_value(rest, at, [[key, item] for key, item in present.items()])
             elif rule.what == "hooks" and isinstance(present, dict):
                 for event in [event for event, groups in present.items() if groups == []]:
                     del present[event]
             if rule.what in {"servers", "hooks"} and present == {}:
-                _removed(rest, at)
+                _remove_value(rest, at)
     return rest
 
 
-def demand_mapping(value: Any, where: str) -> dict[str, Any]:
+def require_mapping(value: Any, where: str) -> dict[str, Any]:
     """Return a document's value if it is a mapping; raise `InputError` where it is not."""
     if not isinstance(value, dict):
         raise InputError(where, found=value, expected="settings: a mapping")
@@ -223,20 +249,19 @@ def demand_mapping(value: Any, where: str) -> dict[str, Any]:
 
 
 def is_hollow(value: Any) -> bool:
-    """Tell whether a value is a mapping of nothing but mappings that are so."""
+    """Return whether a value is a mapping that holds only mappings of the same kind."""
     return isinstance(value, dict) and all(map(is_hollow, value.values()))
 
 
-def ordered_places(value: Any, rules: tuple[DocumentRule, ...]) -> Iterator[Steps]:
-    """Mappings in a document's value whose order counts."""
+def find_ordered_mappings(value: Any, rules: tuple[DocumentRule, ...]) -> Iterator[Steps]:
+    """Yield the paths of mappings whose order counts."""
     for rule in rules:
         if rule.what == "ordered":
-            yield from (at for at in _places(value, rule.at) if isinstance(look_up(value, at), dict))
+            yield from (at for at in _find_paths(value, rule.at) if isinstance(look_up(value, at), dict))
 
 
 def _is_tool(key: str, raw: Any) -> bool:
-    """Whether the surface holds a server exactly as it is written."""
-    if not isinstance(raw, dict) or not usable(key):
+    if not isinstance(raw, dict) or not is_usable_name(key):
         return False
     try:
         found = SURFACES["tools"].read({key: raw}, "server")
@@ -246,7 +271,7 @@ def _is_tool(key: str, raw: Any) -> bool:
 
 
 def _is_event(key: str, raw: Any) -> bool:
-    return usable(key) and isinstance(raw, list) and all(isinstance(group, dict) for group in raw)
+    return is_usable_name(key) and isinstance(raw, list) and all(isinstance(group, dict) for group in raw)
 
 
 def _are_pairs(raw: Any) -> bool:
@@ -257,27 +282,26 @@ def _are_pairs(raw: Any) -> bool:
     return all(isinstance(key, str) for key in keys) and len(set(keys)) == len(keys)
 
 
-def _matches(pattern: Steps, at: Steps) -> bool:
+def _is_match(pattern: Steps, at: Steps) -> bool:
     return len(pattern) == len(at) and all(one in {ANY, two} for one, two in zip(pattern, at, strict=True))
 
 
-def _places(value: Any, pattern: Steps, above: Steps = ()) -> Iterator[Steps]:
-    """The places in a value that a pattern means."""
+def _find_paths(value: Any, pattern: Steps, above: Steps = ()) -> Iterator[Steps]:
     if not pattern:
         yield above
     elif isinstance(value, dict):
         for key in list(value) if pattern[0] == ANY else [pattern[0]]:
             if key in value:
-                yield from _places(value[key], pattern[1:], (*above, key))
+                yield from _find_paths(value[key], pattern[1:], (*above, key))
 
 
-def _copied(value: Any) -> Any:
+def _copy_value(value: Any) -> Any:
     if isinstance(value, dict):
-        return {key: _copied(item) for key, item in value.items()}
-    return [_copied(item) for item in value] if isinstance(value, list) else value
+        return {key: _copy_value(item) for key, item in value.items()}
+    return [_copy_value(item) for item in value] if isinstance(value, list) else value
 
 
-def _put(value: dict[str, Any], at: Steps, new: Any) -> None:
+def _put_value(value: dict[str, Any], at: Steps, new: Any) -> None:
     for step in at[:-1]:
         below = value.get(step)
         if not isinstance(below, dict):
@@ -286,12 +310,12 @@ def _put(value: dict[str, Any], at: Steps, new: Any) -> None:
     value[at[-1]] = new
 
 
-def _removed(value: dict[str, Any], at: Steps) -> None:
-    """Remove what stands at a place, and mappings above it that are left with nothing."""
+def _remove_value(value: dict[str, Any], at: Steps) -> None:
+    """Remove the value at a path, and the mappings above it that become empty."""
     above = look_up(value, at[:-1])
     del above[at[-1]]
     if not above and at[:-1]:
-        _removed(value, at[:-1])
+        _remove_value(value, at[:-1])
 
 
-__all__ = ["MISSING", "BoundDocument", "Contents", "normal"]
+__all__ = ["MISSING", "BoundDocument", "Contents", "normalize_value"]

@@ -4,10 +4,16 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from takeback.adapters.clients.checks import at_imports, every, hooks, typed, with_front_matter
+from takeback.adapters.clients.checks import (
+    check_front_matter,
+    check_hooks,
+    check_types,
+    combine_checks,
+    find_at_imports,
+)
 from takeback.adapters.clients.client import Client, DocumentRule, Documents, Scripts, Skills, Texts
-from takeback.adapters.formats.json_text import CommentedJsonDocument
-from takeback.adapters.formats.toml_text import ClientTomlDocument
+from takeback.adapters.formats.json_document import CommentedJsonDocument
+from takeback.adapters.formats.toml_document import ClientTomlDocument
 
 _RULES: Final = (
     DocumentRule(("mcpServers",), "servers", "mcp:"),
@@ -48,7 +54,7 @@ _TYPES: Final = {
 _WAYS: Final = ("command", "url", "httpUrl")
 
 
-def _servers(value: Any) -> str | None:
+def _check_server_values(value: Any) -> str | None:
     found = value.get("mcpServers", {}) if isinstance(value, dict) else {}
     for name, server in found.items() if isinstance(found, dict) else ():
         if not isinstance(server, dict) or not any(way in server for way in _WAYS):
@@ -56,7 +62,7 @@ def _servers(value: Any) -> str | None:
     return None
 
 
-def _included(value: Any) -> tuple[str, ...]:
+def _list_included(value: Any) -> tuple[str, ...]:
     context = value.get("context", {}) if isinstance(value, dict) else {}
     named = context.get("fileName", ()) if isinstance(context, dict) else ()
     names = [named] if isinstance(named, str) else named if isinstance(named, list) else []
@@ -70,9 +76,9 @@ class GeminiSettings(CommentedJsonDocument):
 
 
 def gemini(*, user: bool = False) -> Client:
-    """The declaration; with `user`, of the user's own folder."""
+    """Return the declaration of Gemini CLI; with `user`, of the user's own folder."""
     base = "" if user else ".gemini/"
-    check = every(typed(_TYPES), _servers, hooks(frozenset({"command"})))
+    check = combine_checks(check_types(_TYPES), _check_server_values, check_hooks(frozenset({"command"})))
     own = frozenset({("general", "enableAutoUpdate"), ("general", "disableAutoUpdate"), ("security", "auth")})
     command = (DocumentRule(("prompt",), "text", "commands/{}"),)
     documents = (
@@ -83,7 +89,7 @@ def gemini(*, user: bool = False) -> Client:
             command,
             "commands/{}",
             fresh=b"",
-            check=typed({"description": (str,), "prompt": (str,)}),
+            check=check_types({"description": (str,), "prompt": (str,)}),
         ),
         *(() if not user else (Documents("policies/*.toml", ClientTomlDocument, (), "policies/{}", fresh=b""),)),
     )
@@ -91,14 +97,14 @@ def gemini(*, user: bool = False) -> Client:
         "gemini",
         ("settings.json", "GEMINI.md") if user else (".gemini", "GEMINI.md"),
         documents,
-        texts=(Texts(f"{base}agents", ".md", "agents/{}", check=with_front_matter("name", "description")),),
+        texts=(Texts(f"{base}agents", ".md", "agents/{}", check=check_front_matter("name", "description")),),
         skills=(Skills(f"{base}skills"),),
         scripts=(Scripts(f"{base}hooks"),),
         instructions=("GEMINI.md",),
         nested=not user,
         events=_EVENTS,
-        imports=at_imports,
-        includes=_included,
+        imports=find_at_imports,
+        includes=_list_included,
         user_folder=".gemini",
         user=user,
     )

@@ -11,27 +11,27 @@ from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
 
-from takeback.adapters.clients import CLIENTS, members_of
+from takeback.adapters.clients import CLIENTS, build_members
 from takeback.adapters.clients.adapter import ClientAdapter
 from takeback.adapters.directory import Directory
 from takeback.adapters.files_adapter import HEAD
-from takeback.adapters.making import (
-    demand_own,
-    identity_of,
-    locked,
+from takeback.adapters.init import (
+    choose_identity,
+    lock_directory,
     make_private,
-    noted_journal,
-    opened_journal,
-    quietly_unlinked,
+    name_journal_safely,
+    open_journal_for_init,
+    require_unused_journal,
+    unlink_if_present,
 )
 from takeback.adapters.manifest import HIDDEN, KEYS, MANIFEST, Manifest, Workspace, write_manifest
-from takeback.adapters.open_by_manifest import manifest_of, open_workspace
-from takeback.adapters.trust_gate import record_trust
+from takeback.adapters.opener import load_manifest, open_workspace
+from takeback.adapters.trust import record_trust
 from takeback.errors import HarnessError, InputError
 from takeback.harness.harness import Harness
 from takeback.harness.images import FileImage
 from takeback.state import State
-from takeback.state.installed import install_surfaces
+from takeback.state.surface import install_surfaces
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,8 +46,8 @@ class ClientInit:
     """Clients that were not known before."""
 
 
-def detect(root: Path, *, user: bool = False) -> tuple[str, ...]:
-    """The clients whose files are in a directory."""
+def detect_clients(root: Path, *, user: bool = False) -> tuple[str, ...]:
+    """Return the clients whose files are in a directory."""
     found = [
         name
         for name, declared in CLIENTS.items()
@@ -58,8 +58,8 @@ def detect(root: Path, *, user: bool = False) -> tuple[str, ...]:
     return tuple(found)
 
 
-def user_folder(kind: str) -> Path:
-    """Where a client has the user's own files."""
+def find_user_folder(kind: str) -> Path:
+    """Return the folder of a client's user files."""
     if kind not in CLIENTS:
         raise InputError("kind", found=kind, expected=f"one of {', '.join(CLIENTS)}")
     return Path.home() / CLIENTS[kind](user=True).user_folder
@@ -82,33 +82,33 @@ def init_clients(
         raise InputError(str(root), found="no directory", expected="a directory with a client's files")
     if (root / MANIFEST).exists():
         raise InputError(str(root), found="a workspace", expected="a directory that is not a workspace")
-    wanted = tuple(dict.fromkeys(kinds or detect(root, user=user)))
-    members_of(list(wanted), user=user)
+    wanted = tuple(dict.fromkeys(kinds or detect_clients(root, user=user)))
+    build_members(list(wanted), user=user)
     if (root / HIDDEN).exists():
-        return _extended(root, wanted, user=user, journal=journal, keys=keys)
+        return _extend_harness(root, wanted, user=user, journal=journal, keys=keys)
     if not wanted:
         known = ", ".join(CLIENTS)
         raise InputError(str(root), found="no client's files", expected=f"files of one of {known}, or a kind by name")
-    noted = noted_journal(journal, secret=secret)
+    noted = name_journal_safely(journal, secret=secret)
     with ExitStack() as leaving, ExitStack() as failing:
-        directory = locked(root, leaving, failing)
+        directory = lock_directory(root, leaving, failing)
         if (root / HIDDEN).exists():
             failing.pop_all()
-            return _extended(root, wanted, user=user, journal=journal, keys=keys)
+            return _extend_harness(root, wanted, user=user, journal=journal, keys=keys)
         make_private(directory, failing)
         remote = journal is not None and "://" in journal
         place = str(journal) if remote else root / noted
-        store = opened_journal(place, Path(keys or root / KEYS), failing, seal=seal)
+        store = open_journal_for_init(place, Path(keys or root / KEYS), failing, seal=seal)
         leaving.callback(store.close)
-        identity = identity_of(directory, None if remote else store, failing)
+        identity = choose_identity(directory, None if remote else store, failing)
         own = Directory(root, tag=identity)
-        adapter = ClientAdapter(own, members_of(list(wanted), user=user))
+        adapter = ClientAdapter(own, build_members(list(wanted), user=user))
         leaving.callback(adapter.close)
-        demand_own(store, identity)
+        require_unused_journal(store, identity)
         present = adapter.read(State())
         for fault in present.broken:
             raise HarnessError(fault.message, where=fault.where, hint="mend the file, then run init again")
-        failing.callback(quietly_unlinked, root / HEAD)
+        failing.callback(unlink_if_present, root / HEAD)
         Harness(adapter, store, start=present, about={"identity": identity})
         about = Workspace(id=identity, adapter=adapter.name, journal=noted, kinds=list(wanted), user=user)
         record_trust(root, Manifest(workspace=about), store)
@@ -117,11 +117,10 @@ def init_clients(
     return ClientInit(root, fresh=True, kinds=wanted, added=wanted)
 
 
-def _extended(
+def _extend_harness(
     root: Path, wanted: Sequence[str], *, user: bool, journal: str | None, keys: str | PathLike[str] | None
 ) -> ClientInit:
-    """A harness that is there already, with the clients that were added since."""
-    manifest = manifest_of(root)
+    manifest = load_manifest(root)
     about = manifest.workspace
     if user != about.user:
         raise InputError(str(root), found="a harness of another scope", expected="the scope it was made with")

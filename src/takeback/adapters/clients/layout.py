@@ -1,21 +1,33 @@
 """Which file holds what: the files of a directory's clients, and where something new would go.
 
-A `ClientLayout` is made anew at every reading. Documents are bound by their prefix; prompts and plain files by their
-path. A file belongs to the first client that claims it.
+A `ClientLayout` is made anew at every reading. Documents are bound by their prefix; prompts and plain files
+by their path. A file belongs to the first client that claims it. A file that is only imported (`@file`,
+`{file:…}`, lists of instructions) is the project's: when nothing imports it any more, it is left in place.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
-from takeback.adapters.clients.client import ANY, Client, Documents, Effect, Texts
-from takeback.adapters.clients.contents import BoundDocument
-from takeback.adapters.clients.finding import Finder, SeenFile
-from takeback.adapters.clients.names import filled, longest, prefix
-from takeback.adapters.inner_harness import InnerHarnesses
+from takeback.adapters.clients.client import ANY, Client, Documents, Effect, Scripts, Texts
+from takeback.adapters.clients.contents import (
+    BoundDocument,
+    Contents,
+    build_prefix,
+    fill_template,
+    find_longest_prefix,
+)
+from takeback.adapters.clients.discovery import Finder, SeenFile, matches_pattern
+from takeback.adapters.harness_places import InnerHarnesses
+from takeback.errors import CannotSplice
 from takeback.harness.images import FileImage
+from takeback.state import SURFACES, PMap, State, tree
+from takeback.state.file import File
+from takeback.state.parts import is_part
+from takeback.state.values import thaw
 
 SKILL = "SKILL.md"
 SURFACES_OF_DOCUMENTS = ("config", "routing", "tools", "listeners", "prompts")
@@ -52,7 +64,7 @@ class ClientLayout:
     inner: InnerHarnesses = field(default_factory=lambda: InnerHarnesses(""))
 
     def leave(self, seen: SeenFile) -> None:
-        """Tell of a file that is left alone; of one that belongs to a harness inside this one, that is told later."""
+        """Report a file that is left alone; one of a harness inside this one is reported later."""
         if seen.inner:
             return
         self.outside.add(seen.path)
@@ -61,17 +73,17 @@ class ClientLayout:
         self.strange += [] if told in self.strange else [told]
 
     def taken(self, path: str) -> bool:
-        """Whether a file is already one of ours."""
+        """Return whether a file already belongs to a client."""
         return path in self.documents or path in self.prompts or path in self.files
 
     def owner(self, surface: str, key: str) -> BoundDocument | None:
-        """The document that holds something, or would."""
-        others = (prefix(member.prefix) for member in self.members if member.prefix)
+        """Return the document that holds a value, or would hold it."""
+        others = (build_prefix(member.prefix) for member in self.members if member.prefix)
         own = next((begin for begin in others if key.startswith(begin)), "")
         bound = [
             one for one in self.documents.values() if one.stores(surface) and one.prefix(surface).startswith(own)
         ]
-        start = longest(key, (one.prefix(surface) for one in bound if one.holds(surface, key)))
+        start = find_longest_prefix(key, (one.prefix(surface) for one in bound if one.holds(surface, key)))
         for one in bound:
             if one.prefix(surface) == start and one.holds(surface, key):
                 return one
@@ -96,31 +108,31 @@ class ClientLayout:
         return bound is not None and bool(name_in(bound.documents.path, path))
 
     def with_room_for(self, surface: str, key: str) -> BoundDocument | None:
-        """The document that holds something; a new one of a folder where that is what its name says."""
+        """Return the document that holds a value; a new one in a folder if the name asks for it."""
         for member in self.members:
             for documents in member.client.documents:
-                bound = _new_document(member, documents, surface, key)
+                bound = _bind_new_document(member, documents, surface, key)
                 if bound is not None and bound.path not in self.documents:
                     self.documents[bound.path] = bound
         return self.owner(surface, key)
 
     def prompt_path(self, key: str) -> str | None:
-        """The file of a prompt, or where a new one would go; None if nothing would read it there."""
+        """Return the file of a prompt, or the path for a new one; None if no client would read it there."""
         found = next((path for path, name in self.prompts.items() if name == key), None)
         return self.place_of(key) if found is None else found
 
     def place_of(self, key: str) -> str | None:
-        """Where a prompt goes by its name; None for one that is read only where something brings it in."""
+        """Return the path of a prompt by its name; None if it is read only where something imports it."""
         for member in self.members:
-            rest = key.removeprefix(prefix(member.prefix))
-            if prefix(member.prefix) and rest == key:
+            rest = key.removeprefix(build_prefix(member.prefix))
+            if build_prefix(member.prefix) and rest == key:
                 continue
             for texts in member.client.texts:
-                name = _between(rest, texts.name)
+                name = _match_template(rest, texts.name)
                 if name:
                     return f"{texts.folder}/{name}{texts.ending}"
             for skills in member.client.skills:
-                name = _between(rest, skills.name)
+                name = _match_template(rest, skills.name)
                 if name and "/" not in name:
                     return f"{skills.folder}/{name}/{SKILL}"
         return key if self._is_instruction(key) else None
@@ -132,7 +144,7 @@ class ClientLayout:
         )
 
     def file_home(self, path: str) -> Effect | None:
-        """When a change of a plain file is noticed; None if nothing would use it there."""
+        """Return when a change of a plain file is noticed; None if no client would use it there."""
         if path in self.files:
             return self.files[path]
         for member in self.members:
@@ -144,7 +156,7 @@ class ClientLayout:
         return None
 
     def prompt_effect(self, key: str) -> Effect:
-        """When a change of a prompt in a file of its own is noticed."""
+        """Return when a change of a prompt in a file of its own is noticed."""
         path = self.prompt_path(key)
         declared = None if path is None else self.text_of(path)
         if declared is not None:
@@ -152,7 +164,7 @@ class ClientLayout:
         return (None if path is None else self.file_home(path)) or Effect.NEXT_SESSION
 
     def text_of(self, path: str) -> Texts | None:
-        """How a prompt's file is declared, also one that is not there yet."""
+        """Return how a prompt's file is declared, also for a file that does not exist yet."""
         for member in self.members:
             for texts in member.client.texts:
                 if path.startswith(f"{texts.folder}/") and path.endswith(texts.ending):
@@ -160,7 +172,7 @@ class ClientLayout:
         return None
 
     def owns(self, path: str) -> bool:
-        """Whether a path is, or could be, one of the clients' files."""
+        """Return whether a path is, or could be, one of the clients' files."""
         if self.taken(path) or self.text_of(path) is not None or self.file_home(path) is not None:
             return True
         return self._is_instruction(path)
@@ -173,18 +185,18 @@ def find_layout(
     finder = Finder(root, listed)
     layout = ClientLayout(members, inner=finder.inner)
     for member in members:
-        for path, bound in _documents(finder, member, layout):
+        for path, bound in _find_documents(finder, member, layout):
             layout.documents.setdefault(path, bound)
         _find_texts(finder, member, layout)
         _find_files(finder, member, layout)
-    for seen in sorted(_instructions(finder, members), key=lambda seen: (seen.path != seen.real, seen.path)):
+    for seen in sorted(_find_instructions(finder, members), key=lambda seen: (seen.path != seen.real, seen.path)):
         _claim_prompt(layout, seen, seen.path)
     _find_imports(finder, layout, read, [one for one in layout.prompts.items() if one[0] not in layout.texts])
     layout.strange += finder.limits
     return layout
 
 
-def _instructions(finder: Finder, members: Sequence[Member]) -> Iterator[SeenFile]:
+def _find_instructions(finder: Finder, members: Sequence[Member]) -> Iterator[SeenFile]:
     nested = frozenset(name for member in members if member.client.nested for name in member.client.instructions)
     if nested:
         yield from finder.named(nested)
@@ -194,7 +206,9 @@ def _instructions(finder: Finder, members: Sequence[Member]) -> Iterator[SeenFil
             yield seen
 
 
-def keep(layout: ClientLayout, root: Path, names: Iterable[str], listed: set[str] | None = None) -> None:
+def keep_included_files(
+    layout: ClientLayout, root: Path, names: Iterable[str], listed: set[str] | None = None
+) -> None:
     """Take in files that something brought in earlier, as long as they are there."""
     there = set(layout.prompts.values())
     finder = Finder(root, listed)
@@ -204,7 +218,7 @@ def keep(layout: ClientLayout, root: Path, names: Iterable[str], listed: set[str
                 _claim_prompt(layout, seen, seen.path)
 
 
-def include(
+def include_instructions(
     layout: ClientLayout, root: Path, patterns: Sequence[str], read: ReadImage, listed: set[str] | None = None
 ) -> None:
     """Take in the instruction files that documents name, and what those bring in."""
@@ -214,7 +228,7 @@ def include(
     _find_imports(finder, layout, read, new)
 
 
-def _documents(finder: Finder, member: Member, layout: ClientLayout) -> Iterator[tuple[str, BoundDocument]]:
+def _find_documents(finder: Finder, member: Member, layout: ClientLayout) -> Iterator[tuple[str, BoundDocument]]:
     for documents in member.client.documents:
         if ANY not in documents.path:
             seen = finder.one(documents.path)
@@ -240,7 +254,7 @@ def _find_texts(finder: Finder, member: Member, layout: ClientLayout) -> None:
         for seen in finder.below(texts.folder):
             if seen.path.endswith(texts.ending):
                 name = seen.path[len(texts.folder) + 1 : len(seen.path) - len(texts.ending)]
-                if _claim_prompt(layout, seen, prefix(member.prefix) + filled(texts.name, name)):
+                if _claim_prompt(layout, seen, build_prefix(member.prefix) + fill_template(texts.name, name)):
                     layout.texts[seen.real] = texts
 
 
@@ -251,7 +265,7 @@ def _find_files(finder: Finder, member: Member, layout: ClientLayout) -> None:
             if name.startswith("."):
                 continue  # what the client brings along
             if rest == SKILL:
-                _claim_prompt(layout, seen, prefix(member.prefix) + filled(skills.name, name))
+                _claim_prompt(layout, seen, build_prefix(member.prefix) + fill_template(skills.name, name))
             else:
                 _claim_file(layout, seen, skills.effect)
     for scripts in member.client.scripts:
@@ -259,12 +273,12 @@ def _find_files(finder: Finder, member: Member, layout: ClientLayout) -> None:
             if scripts.endings and not seen.path.endswith(scripts.endings):
                 continue
             if _claim_file(layout, seen, scripts.effect) and scripts.event:
-                event = prefix(member.prefix) + scripts.event
+                event = build_prefix(member.prefix) + scripts.event
                 layout.loaded[seen.real] = (event, seen.path[len(scripts.folder) + 1 :])
 
 
 def _find_imports(finder: Finder, layout: ClientLayout, read: ReadImage, waiting: list[tuple[str, str]]) -> None:
-    """Take in the files that some instruction files bring in, and those that these bring in."""
+    """Find the files that instruction files import, directly or through other imports."""
     while waiting:
         path, name = waiting.pop()
         image = read(path)
@@ -274,13 +288,13 @@ def _find_imports(finder: Finder, layout: ClientLayout, read: ReadImage, waiting
         above = name.rpartition("/")[0]
         for member in layout.members:
             for brought in member.client.imports(text):
-                there = beside(above, brought)
+                there = resolve_beside(above, brought)
                 for seen in finder.matching(there) if there else ():
                     waiting += [(seen.real, seen.path)] if _claim_prompt(layout, seen, seen.path) else []
 
 
-def beside(above: str, path: str) -> str:
-    """A path that is written relative to a folder, relative to the directory; empty if it leads out."""
+def resolve_beside(above: str, path: str) -> str:
+    """Return a path written relative to a folder, relative to the directory; empty if it leads out."""
     parts = [] if path.startswith("/") or not above else above.split("/")
     for part in path.split("/"):
         if part == "..":
@@ -293,20 +307,20 @@ def beside(above: str, path: str) -> str:
 
 
 def _claim_prompt(layout: ClientLayout, seen: SeenFile, name: str) -> bool:
-    if not _usable(layout, seen):
+    if not _is_usable(layout, seen):
         return False
     layout.prompts[seen.real] = name
     return True
 
 
 def _claim_file(layout: ClientLayout, seen: SeenFile, effect: Effect) -> bool:
-    if not _usable(layout, seen):
+    if not _is_usable(layout, seen):
         return False
     layout.files[seen.real] = effect
     return True
 
 
-def _usable(layout: ClientLayout, seen: SeenFile) -> bool:
+def _is_usable(layout: ClientLayout, seen: SeenFile) -> bool:
     if seen.real != seen.path:
         layout.links[seen.path] = seen.real
     if seen.outside:
@@ -331,25 +345,189 @@ def name_in(pattern: str, path: str) -> str:
     return name if fits and (above or "/" not in name) else ""
 
 
-def _between(text: str, template: str) -> str:
-    """What stands for {} in a template, if a text is of that form."""
+def _match_template(text: str, template: str) -> str:
     start, _, end = template.partition("{}")
     fits = text.startswith(start) and text.endswith(end) and len(text) > len(start) + len(end)
     return text[len(start) : len(text) - len(end)] if fits else ""
 
 
-def _new_document(member: Member, documents: Documents, surface: str, key: str) -> BoundDocument | None:
+def _bind_new_document(member: Member, documents: Documents, surface: str, key: str) -> BoundDocument | None:
     if ANY not in documents.path:
         return None
-    own = prefix(member.prefix)
+    own = build_prefix(member.prefix)
     if not key.startswith(own):
         return None
     rest = key[len(own) :]
     if surface == "prompts":
         templates = [rule.name for rule in documents.rules if rule.what == "text"]
-        name = next((found for template in templates if (found := _between(rest, template))), "")
+        name = next((found for template in templates if (found := _match_template(rest, template))), "")
     else:
-        name = _between(rest.partition(":")[0] if ":" in rest else "", documents.scope)
+        name = _match_template(rest.partition(":")[0] if ":" in rest else "", documents.scope)
     if not name:
         return None
     return BoundDocument(documents, documents.path.replace(ANY, name), client=member.prefix, name=name)
+
+
+def is_file_imported(
+    layout: ClientLayout, prompts: Mapping[str, str], documents: Iterable[tuple[Documents, Any]], path: str
+) -> bool:
+    """Return whether prompts, or documents with these values, import the file at a path."""
+    for key, text in prompts.items():
+        place = layout.prompt_path(key) or key
+        if key == path or layout.text_of(place) is not None:
+            continue
+        above = key.rpartition("/")[0]
+        for member in layout.members:
+            if any(matches_pattern(path, resolve_beside(above, one)) for one in member.client.imports(text)):
+                return True
+    for declared, value in documents:
+        for member in layout.members:
+            if declared not in member.client.documents:
+                continue
+            if any(matches_pattern(path, one.removeprefix("./")) for one in member.client.includes(value)):
+                return True
+    return False
+
+
+def list_files_below(path: Sequence[str], one: PMap, two: PMap) -> Iterable[tuple[str, ...]]:
+    """Return the files at or below a path at which two trees differ."""
+    found: dict[tuple[str, ...], None] = {}
+    for root in (one, two):
+        node = tree.get(root, tuple(path))
+        below = tree.iter_leaves(node, tuple(path)) if type(node) is PMap else ((tuple(path), node),)
+        found |= {place: None for place, leaf in below if isinstance(leaf, File)}
+    return found
+
+
+def list_names_below(files: PMap, folder: str, endings: tuple[str, ...]) -> set[str]:
+    """Return the names of the files below a folder, relative to it."""
+    top = tree.get(files, tuple(folder.split("/")))
+    found: set[str] = set()
+    waiting = [("", top)]
+    while waiting:
+        above, node = waiting.pop()
+        if isinstance(node, File) and (not endings or above.endswith(endings)):
+            found.add(above)
+        elif type(node) is PMap:
+            waiting += [(f"{above}/{name}" if above else name, below) for name, below in node.items()]
+    return found
+
+
+STORED = frozenset({"config", "routing", "tools", "listeners", "prompts", "files"})
+StoredIn = BoundDocument | str | None
+"""A document, the name of a prompt in a file of its own, or None for a plain file."""
+
+
+class Homes:
+    """Finds files for things, in one layout."""
+
+    def __init__(self, layout: ClientLayout, root: Path) -> None:
+        self.layout = layout
+        self._root = root
+
+    def where(self, path: str) -> str:
+        """Return a path for messages."""
+        return str(self._root / path)
+
+    def differing(self, before: State, after: State) -> dict[str, StoredIn]:
+        """Return the files that hold the values in which two states differ."""
+        homes: dict[str, StoredIn] = {}
+        for surface in sorted(STORED):
+            one, two = before.part(surface), after.part(surface)
+            if one is two:
+                continue
+            for path in SURFACES[surface].differing(one, two):
+                steps = tuple(step for step in path if not is_part(step))
+                for place in list_files_below(steps, one, two) if surface == "files" else (steps,):
+                    found = self._home(surface, place, (before, after))
+                    if found is not None:
+                        homes[found[0]] = found[1]
+        return homes
+
+    def _home(self, surface: str, path: Sequence[str], states: tuple[State, State]) -> tuple[str, StoredIn] | None:
+        layout = self.layout
+        if surface == "files":
+            place = "/".join(path)
+            if layout.file_home(place) is None:
+                raise CannotSplice("no client of this directory would use a file there", where=self.where(place))
+            return place, None
+        key = path[0]
+        if surface == "listeners" and key in self.map_loaded_events():
+            return None
+        bound = layout.with_room_for(surface, key)
+        if bound is not None:
+            return bound.path, bound
+        home = layout.prompt_path(key) if surface == "prompts" else None
+        if home is None and surface == "prompts" and any(self._is_imported(key, state) for state in states):
+            home = key
+        if home is None:
+            kinds = ", ".join(member.client.name for member in layout.members)
+            server = surface == "tools" and layout.with_room_for(surface, f"mcp:{key}") is not None
+            told = f"{surface}[{key!r}] has no place in the files of {kinds}"
+            raise CannotSplice(f"{told}; a server is named mcp:{key}" if server else told, where=self.where(""))
+        return home, key
+
+    def _is_imported(self, path: str, state: State) -> bool:
+        values = (
+            (one.documents, one.join_document(self.contents(state, one), {}))
+            for one in self.layout.documents.values()
+        )
+        texts = {key: thaw(text) for key, text in state.part("prompts").items()}
+        return is_file_imported(self.layout, texts, values, path)
+
+    def is_left_alone(self, name: str, state: State) -> bool:
+        """Return whether a file that was only imported stays in place because the state no longer has it."""
+        return name not in state.part("prompts") and not self._is_imported(name, state)
+
+    def prompt_at(self, path: str, state: State) -> str | None:
+        """Return the prompt that is, or would be, in the file at a path."""
+        found = self.layout.prompts.get(path)
+        if found is not None:
+            return found
+        if path in self.layout.links and path in state.part("prompts"):
+            return path
+        return next((key for key in state.part("prompts") if (self.layout.prompt_path(key) or key) == path), None)
+
+    def map_loaded_events(self) -> dict[str, Scripts]:
+        """Return the events whose listeners are files, with the folders of these files."""
+        return {
+            build_prefix(member.prefix) + scripts.event: scripts
+            for member in self.layout.members
+            for scripts in member.client.scripts
+            if scripts.event
+        }
+
+    def require_loaded(self, after: State) -> None:
+        """Refuse listeners that do not agree with the files that a client loads by itself."""
+        for event, scripts in self.map_loaded_events().items():
+            names = list_names_below(after.part("files"), scripts.folder, scripts.endings)
+            chain = after.part("listeners").get(event, ())
+            if {link.id for link in chain} != names:
+                raise CannotSplice(
+                    f"the listeners of {event!r} are files that the client loads by itself: add or remove the file",
+                    where=self.where(""),
+                )
+
+    def contents(self, state: State, bound: BoundDocument) -> Contents:
+        """Return what the surfaces have of one document."""
+        found = Contents()
+        for surface in SURFACES_OF_DOCUMENTS:
+            if not bound.stores(surface):
+                continue
+            into: dict[str, Any] = getattr(found, surface)
+            for key, content in state.part(surface).items():
+                if key.startswith(bound.prefix(surface)) and self.layout.owner(surface, key) is bound:
+                    into[key] = self._groups(content) if surface == "listeners" else thaw(content)
+        return found
+
+    def _groups(self, chain: Any) -> list[Any]:
+        groups = []
+        for link in chain:
+            if link.record["handler"] != link.id:
+                raise CannotSplice(
+                    f"the hook {link.id!r} has a handler of its own, which the client's file cannot say; "
+                    "what a hook does is said in its options",
+                    where=self.where(""),
+                )
+            groups.append(thaw(link.record["options"]))
+        return groups

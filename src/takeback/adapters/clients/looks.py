@@ -14,23 +14,23 @@ LONGEST: Final = 4_096
 """So many characters of a value are looked at."""
 
 
-def words_of(text: str) -> tuple[str, ...]:
+def list_words(text: str) -> tuple[str, ...]:
     """Return the words of a text, between spaces."""
     return tuple(text.split())
 
 
-RUNNING: Final = words_of(
+RUNNING: Final = list_words(
     "command cmd helper exec script hook url uri endpoint proxy path env args argv bin shell loader plugin preload "
     "wrapper launch program interpreter module librar extension marketplace registr webhook callback server host "
     "socket address header credential auth cert refresh spawn provider mcp telemetry otlp"
 )
 """What a name contains that may run a program, redirect traffic or inject environment."""
-ALLOWING: Final = words_of(
+ALLOWING: Final = list_words(
     "allow bypass trust danger unsafe insecure skip yolo approv accept unrestricted grant disable ignore "
     "permission privilege elevat weaken noverify no_verify writable"
 )
 """What a name contains whose value may widen permissions."""
-PROTECTING: Final = words_of(
+PROTECTING: Final = list_words(
     "deny denied forbid block sandbox protect restrict guard require verify confirm secur exclude enforce isolat "
     "redact readonly read_only"
 )
@@ -50,15 +50,15 @@ _STARTS: Final = re.compile(
 
 
 def has_name_like(path: tuple[str, ...], words: tuple[str, ...]) -> bool:
-    """Whether a path of names contains one of some words."""
+    """Return whether a path of names contains one of these words."""
     name = ".".join(path).lower()
     return any(word in name for word in words)
 
 
 def can_be_a_program(value: Any) -> bool:
-    """Whether a value, or something in it, could be a command, an address or the path of a program."""
-    return any(_is_program(text[:LONGEST]) for text in _texts(value)) or any(
-        has_name_like((key,), RUNNING) for key in _keys(value)
+    """Return whether a value, or something in it, could be a command, an address or the path of a program."""
+    return any(_is_program(text[:LONGEST]) for text in _list_texts(value)) or any(
+        has_name_like((key,), RUNNING) for key in _list_keys(value)
     )
 
 
@@ -68,22 +68,22 @@ def _is_program(text: str) -> bool:
     )
 
 
-def _texts(value: Any) -> Iterator[str]:
+def _list_texts(value: Any) -> Iterator[str]:
     if isinstance(value, str):
         yield value
     elif isinstance(value, Mapping):
         for item in value.values():
-            yield from _texts(item)
+            yield from _list_texts(item)
     elif isinstance(value, list):
         for item in value:
-            yield from _texts(item)
+            yield from _list_texts(item)
 
 
-def _keys(value: Any) -> Iterator[str]:
+def _list_keys(value: Any) -> Iterator[str]:
     if isinstance(value, Mapping):
         yield from (str(key) for key in value)
         for item in value.values():
-            yield from _keys(item)
+            yield from _list_keys(item)
     elif isinstance(value, list):
         for item in value:
-            yield from _keys(item)
+            yield from _list_keys(item)

@@ -6,9 +6,9 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from takeback.adapters.clients.checks import every, typed, with_front_matter
+from takeback.adapters.clients.checks import check_front_matter, check_types, combine_checks
 from takeback.adapters.clients.client import Client, DocumentRule, Documents, Effect, Scripts, Skills, Texts
-from takeback.adapters.formats.json_text import JsoncDocument
+from takeback.adapters.formats.json_document import JsoncDocument
 
 _RULES: Final = (
     DocumentRule(("mcp",), "servers", "mcp:"),
@@ -41,7 +41,7 @@ _TYPES: Final = {
 _ACTIONS: Final = frozenset({"ask", "allow", "deny"})
 
 
-def _servers(value: Any) -> str | None:
+def _check_server_values(value: Any) -> str | None:
     found = value.get("mcp", {}) if isinstance(value, dict) else {}
     for name, server in found.items() if isinstance(found, dict) else ():
         kind = server.get("type") if isinstance(server, dict) else None
@@ -54,7 +54,7 @@ def _servers(value: Any) -> str | None:
     return None
 
 
-def _permissions(value: Any) -> str | None:
+def _check_permissions(value: Any) -> str | None:
     found = value.get("permission", {}) if isinstance(value, dict) else {}
     for tool, rules in found.items() if isinstance(found, dict) else ():
         for action in rules.values() if isinstance(rules, dict) else (rules,):
@@ -63,18 +63,17 @@ def _permissions(value: Any) -> str | None:
     return None
 
 
-def _included(value: Any) -> tuple[str, ...]:
+def _list_included(value: Any) -> tuple[str, ...]:
     found = value.get("instructions", ()) if isinstance(value, dict) else ()
     named = tuple(one for one in found if isinstance(one, str)) if isinstance(found, list) else ()
-    return (*named, *_file_references(value))
+    return (*named, *_find_file_references(value))
 
 
-def _file_references(value: Any) -> tuple[str, ...]:
-    """Paths in `{file:path}`, wherever they stand."""
+def _find_file_references(value: Any) -> tuple[str, ...]:
     if isinstance(value, dict):
-        return tuple(path for item in value.values() for path in _file_references(item))
+        return tuple(path for item in value.values() for path in _find_file_references(item))
     if isinstance(value, list):
-        return tuple(path for item in value for path in _file_references(item))
+        return tuple(path for item in value for path in _find_file_references(item))
     if isinstance(value, str) and "{file:" in value:
         return tuple(part.partition("}")[0] for part in value.split("{file:")[1:] if "}" in part)
     return ()
@@ -87,9 +86,9 @@ class OpencodeSettings(JsoncDocument):
 
 
 def opencode(*, user: bool = False) -> Client:
-    """The declaration; with `user`, of the user's own folder."""
+    """Return the declaration of opencode; with `user`, of the user's own folder."""
     base = "" if user else ".opencode/"
-    check = every(typed(_TYPES), _servers, _permissions)
+    check = combine_checks(check_types(_TYPES), _check_server_values, _check_permissions)
     own = frozenset({("$schema",)})
 
     def document(path: str, scope: str) -> Documents:
@@ -101,7 +100,7 @@ def opencode(*, user: bool = False) -> Client:
             document(".opencode/opencode.jsonc", ".opencode"),
             document(".opencode/opencode.json", ".opencode.json"),
         ]
-    described = with_front_matter("description")
+    described = check_front_matter("description")
     agents = [Texts(f"{base}{one}", ".md", f"{one}/{{}}", check=described) for one in ("agents", "agent")]
     commands = [Texts(f"{base}{one}", ".md", f"{one}/{{}}") for one in ("commands", "command")]
     endings = (".js", ".ts", ".mjs", ".mts")
@@ -117,7 +116,7 @@ def opencode(*, user: bool = False) -> Client:
         ),
         instructions=("AGENTS.md",),
         nested=not user,
-        includes=_included,
+        includes=_list_included,
         user_folder=".config/opencode",
         user=user,
     )

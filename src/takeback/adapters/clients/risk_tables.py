@@ -1,32 +1,148 @@
-"""The lists of risky settings, one table per client: what executes, redirects, injects, loads, widens or guards.
+"""Tables of what a client's settings may do: run programs, redirect traffic, widen permissions.
 
-Guard, recorder, server, gate, page and command line all decide by these and by nothing else. A key that is in none of
-them is judged by its looks (`looks.py`); one that is listed as harmless is let through.
+A `RiskTable` is one client's list. A path in its settings has steps between dots; `*` is any one step, `**`
+at the end is everything below. The most specific path counts. Guard, recorder, server, page and command
+line all decide by these tables; a key in none of them is judged by its looks (`looks.py`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Final
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any, Final, NamedTuple
 
 from takeback.adapters.clients.claude_types import TYPES
-from takeback.adapters.clients.risk import Path, Risk, RiskRule, RiskTable, lists, modes, places, switches
+
+REST: Final = "**"
+ONE: Final = "*"
+Path = tuple[str, ...]
+
+
+class Risk(StrEnum):
+    """What makes a setting risky."""
+
+    EXECUTES = "executes"
+    """A value runs a program."""
+    REDIRECTS = "redirects"
+    """A value sends traffic or files elsewhere."""
+    INJECTS = "injects"
+    """A value goes into the environment of programs."""
+    LOADS = "loads"
+    """A value brings in code or instructions of others."""
+    GROWING = "growing"
+    """A list of which a new item loosens."""
+    SHRINKING = "shrinking"
+    """A list of which a missing item loosens."""
+    LIMITING = "limiting"
+    """A list that limits by being there: a new item loosens, and so does leaving the list out."""
+    ORDERED = "ordered"
+    """A mode; a looser one loosens, and one that is not known."""
+    SWITCH = "switch"
+    """A value that loosens when it comes to be set."""
+    GUARD = "guard"
+    """A value that guards while it is set to anything but false."""
+    PROTECTED = "protected"
+    """Part of the permissions: whatever is not known there loosens when it changes."""
+    HARMLESS = "harmless"
+    """Known to do none of that, whatever its name looks like."""
+
+
+SETS: Final[Mapping[Risk, str]] = {
+    Risk.EXECUTES: "runs a program",
+    Risk.REDIRECTS: "sends traffic or files elsewhere",
+    Risk.INJECTS: "goes into the environment of programs",
+    Risk.LOADS: "brings in code or instructions of others",
+}
+"""Risks of values that are set or changed, with what is said of them."""
+
+
+class RiskRule(NamedTuple):
+    """What is known of one place."""
+
+    risk: Risk
+    words: str = ""
+    """What is said of a change that loosens."""
+    modes: Sequence[str] = ()
+    """Of a mode, all that are known, strict ones first."""
+    unset: tuple[str, str] = ("", "")
+    """What a mode that is not set counts as: before a change, and after one, where clients' defaults differ."""
+    loose: Any = None
+    """Of a switch, the value that loosens."""
+    default: Any = None
+    """Of a switch, what it is when it is not set."""
+    fine: Sequence[Any] = ()
+    """Of a guard, the values that are known; another one may run a program."""
+
+
+@dataclass(frozen=True, slots=True)
+class RiskTable:
+    """Everything that is known of one client's settings, by place."""
+
+    client: str
+    rules: Mapping[str, RiskRule]
+    _tree: dict[str, Any] = field(default_factory=dict, compare=False, repr=False)
+
+    def __post_init__(self) -> None:
+        for place, rule in self.rules.items():
+            node = self._tree
+            for step in place.split("."):
+                node = node.setdefault(step, {})
+            node[""] = rule
+
+    def rule_of(self, path: Path) -> tuple[int, RiskRule] | None:
+        """Return what is known of a path, behind how exactly it is named there; None if nothing is."""
+        return _find_rule(self._tree, path, 0)
+
+
+def _find_rule(node: dict[str, Any], path: Path, exact: int) -> tuple[int, RiskRule] | None:
+    rest = node.get(REST, {}).get("")
+    if not path:
+        rule = node.get("", rest)
+        return None if rule is None else (exact, rule)
+    for step, more in ((path[0], 2), (ONE, 1)):
+        below = node.get(step) if step else None
+        found = None if below is None else _find_rule(below, path[1:], exact + more)
+        if found is not None:
+            return found
+    return None if rest is None else (exact, rest)
+
+
+def make_rules(risk: Risk, text: str, words: str = "", *, fine: Sequence[Any] = ()) -> dict[str, RiskRule]:
+    """Return the same rule for several places, between spaces."""
+    return {place: RiskRule(risk, words or SETS.get(risk, ""), fine=fine) for place in text.split()}
+
+
+def make_list_rules(risk: Risk, words: Mapping[str, str]) -> dict[str, RiskRule]:
+    """Return rules about lists, guards and protected parts, each with its words."""
+    return {place: RiskRule(risk, told) for place, told in words.items()}
+
+
+def make_mode_rule(place: str, known: str, before: str, after: str = "") -> dict[str, RiskRule]:
+    """Return the rule about a mode, with what it counts as when it is not set."""
+    return {place: RiskRule(Risk.ORDERED, modes=known.split(), unset=(before, after or before))}
+
+
+def make_switch_rules(loose: Any, words: Mapping[str, str], *, default: Any = None) -> dict[str, RiskRule]:
+    """Return rules about switches that loosen with one value."""
+    return {place: RiskRule(Risk.SWITCH, told, loose=loose, default=default) for place, told in words.items()}
+
 
 _CLAUDE: Final[dict[str, RiskRule]] = {
-    **places(
+    **make_rules(
         Risk.EXECUTES,
         "statusLine.** subagentStatusLine.** apiKeyHelper awsAuthRefresh awsCredentialExport gcpAuthRefresh "
         "otelHeadersHelper proxyAuthHelper policyHelper.** processWrapper fileSuggestion.** sandbox.ripgrep.** "
         "mcpServers.** hooks.** pluginConfigs.** remoteTools.**",
     ),
-    **places(
+    **make_rules(
         Risk.REDIRECTS,
         "modelOverrides.** sshConfigs remote.** prUrlTemplate plansDirectory autoMemoryDirectory "
         "sandbox.network.httpProxyPort sandbox.network.socksProxyPort",
     ),
-    **places(Risk.INJECTS, "env.*"),
-    **places(Risk.LOADS, "enabledPlugins.* extraKnownMarketplaces.** outputStyle"),
-    **lists(
+    **make_rules(Risk.INJECTS, "env.*"),
+    **make_rules(Risk.LOADS, "enabledPlugins.* extraKnownMarketplaces.** outputStyle"),
+    **make_list_rules(
         Risk.GROWING,
         {
             "permissions.allow": "allows more",
@@ -45,7 +161,7 @@ _CLAUDE: Final[dict[str, RiskRule]] = {
             "claudeMdExcludes": "leaves out more instructions",
         },
     ),
-    **lists(
+    **make_list_rules(
         Risk.SHRINKING,
         {
             "permissions.deny": "denies less",
@@ -58,12 +174,14 @@ _CLAUDE: Final[dict[str, RiskRule]] = {
             "blockedMarketplaces": "blocks fewer sources of plugins",
         },
     ),
-    **lists(
+    **make_list_rules(
         Risk.LIMITING,
         dict.fromkeys(("availableModels", "strictKnownMarketplaces", "allowedMcpServers"), "limits less"),
     ),
-    **modes("permissions.defaultMode", "plan dontAsk default acceptEdits auto bypassPermissions", "default", "auto"),
-    **switches(
+    **make_mode_rule(
+        "permissions.defaultMode", "plan dontAsk default acceptEdits auto bypassPermissions", "default", "auto"
+    ),
+    **make_switch_rules(
         True,
         {
             "disableAllHooks": "disables every hook",
@@ -89,7 +207,7 @@ _CLAUDE: Final[dict[str, RiskRule]] = {
             "respondToBashCommands": "lets the output of commands start a turn",
         },
     ),
-    **switches(
+    **make_switch_rules(
         True,
         {
             "sandbox.autoAllowBashIfSandboxed": "allows commands without asking",
@@ -97,7 +215,7 @@ _CLAUDE: Final[dict[str, RiskRule]] = {
         },
         default=True,
     ),
-    **lists(
+    **make_list_rules(
         Risk.GUARD,
         {
             **dict.fromkeys(("sandbox.enabled", "sandbox.failIfUnavailable"), "is no longer on"),
@@ -124,12 +242,12 @@ _CLAUDE: Final[dict[str, RiskRule]] = {
             ),
         },
     ),
-    **places(
+    **make_rules(
         Risk.PROTECTED,
         "permissions.** sandbox.** autoMode.** permissions.defaultMode.**",
         "is part of the permissions, and changed",
     ),
-    **places(
+    **make_rules(
         Risk.HARMLESS,
         "statusLine.type statusLine.padding statusLine.refreshInterval fileSuggestion.type subagentStatusLine.type "
         "env.LANG env.LC_ALL env.TZ env.TERM env.COLORTERM env.NO_COLOR env.FORCE_COLOR env.CI "
@@ -146,35 +264,35 @@ _CLAUDE: Final[dict[str, RiskRule]] = {
 }
 
 _CODEX: Final[dict[str, RiskRule]] = {
-    **places(
+    **make_rules(
         Risk.EXECUTES,
         "notify mcp_servers.** hooks.** zsh_path js_repl_node_path js_repl_node_module_dirs plugins.*.command",
     ),
-    **places(
+    **make_rules(
         Risk.REDIRECTS,
         "model_providers.** model_provider openai_base_url chatgpt_base_url experimental_realtime_ws_base_url "
         "oss_provider otel.** mcp_oauth_callback_url mcp_oauth_callback_port mcp_oauth_credentials_store "
         "cli_auth_credentials_store log_dir sqlite_home",
     ),
-    **places(Risk.INJECTS, "shell_environment_policy.set.**"),
-    **places(
+    **make_rules(Risk.INJECTS, "shell_environment_policy.set.**"),
+    **make_rules(
         Risk.LOADS,
         "plugins.** marketplaces.** skills.** apps.** model_instructions_file experimental_instructions_file "
         "experimental_compact_prompt_file model_catalog_json agents.*.config_file",
     ),
-    **lists(
+    **make_list_rules(
         Risk.GROWING,
         {
             "sandbox_workspace_write.writable_roots": "lets the sandbox write more",
             "shell_environment_policy.include_only": "passes more of the environment on",
         },
     ),
-    **lists(Risk.SHRINKING, {"shell_environment_policy.exclude": "passes more of the environment on"}),
-    **modes("approval_policy", "untrusted on-request on-failure never", "on-request"),
-    **modes("sandbox_mode", "read-only workspace-write danger-full-access", "read-only"),
-    **modes("shell_environment_policy.inherit", "none core all", "all"),
-    **modes("web_search", "disabled cached live", "cached"),
-    **switches(
+    **make_list_rules(Risk.SHRINKING, {"shell_environment_policy.exclude": "passes more of the environment on"}),
+    **make_mode_rule("approval_policy", "untrusted on-request on-failure never", "on-request"),
+    **make_mode_rule("sandbox_mode", "read-only workspace-write danger-full-access", "read-only"),
+    **make_mode_rule("shell_environment_policy.inherit", "none core all", "all"),
+    **make_mode_rule("web_search", "disabled cached live", "cached"),
+    **make_switch_rules(
         True,
         {
             "sandbox_workspace_write.network_access": "lets the sandbox reach the network",
@@ -185,8 +303,8 @@ _CODEX: Final[dict[str, RiskRule]] = {
             "otel.log_user_prompt": "sends prompts elsewhere",
         },
     ),
-    **switches("trusted", {"projects.*.trust_level": "trusts a directory"}),
-    **lists(
+    **make_switch_rules("trusted", {"projects.*.trust_level": "trusts a directory"}),
+    **make_list_rules(
         Risk.GUARD,
         {
             "features.hooks": "disables every hook",
@@ -197,14 +315,14 @@ _CODEX: Final[dict[str, RiskRule]] = {
             "forced_chatgpt_workspace_id": "is no longer set",
         },
     ),
-    **places(Risk.LOADS, "features.*", "switches a feature of the client, of which is not known what it does"),
-    **places(
+    **make_rules(Risk.LOADS, "features.*", "switches a feature of the client, of which is not known what it does"),
+    **make_rules(
         Risk.PROTECTED,
         "permissions.** default_permissions approval_policy.** approvals_reviewer.** auto_review.** "
         "sandbox_workspace_write.** windows.** shell_environment_policy.** requirements.** projects.**",
         "is part of the permissions, and changed",
     ),
-    **places(
+    **make_rules(
         Risk.HARMLESS,
         "model_reasoning_effort model_reasoning_summary model_verbosity model_context_window "
         "model_auto_compact_token_limit personality service_tier tui.** history.** notice.** "
@@ -215,20 +333,20 @@ _CODEX: Final[dict[str, RiskRule]] = {
 }
 
 _GEMINI: Final[dict[str, RiskRule]] = {
-    **places(
+    **make_rules(
         Risk.EXECUTES,
         "tools.discoveryCommand tools.callCommand toolDiscoveryCommand toolCallCommand mcp.serverCommand "
         "mcpServerCommand mcpServers.** hooks.** general.preferredEditor tools.shell.**",
     ),
-    **places(
+    **make_rules(
         Risk.GUARD,
         "tools.sandbox sandbox",
         "is no longer on",
         fine=(True, "docker", "podman", "sandbox-exec", "runsc", "lxc", "windows-native"),
     ),
-    **places(Risk.REDIRECTS, "telemetry.** advanced.bugCommand.** bugCommand.** security.auth.** proxy"),
-    **places(Risk.LOADS, "extensions.** policyPaths adminPolicyPaths experimental.extensionRegistryURI"),
-    **lists(
+    **make_rules(Risk.REDIRECTS, "telemetry.** advanced.bugCommand.** bugCommand.** security.auth.** proxy"),
+    **make_rules(Risk.LOADS, "extensions.** policyPaths adminPolicyPaths experimental.extensionRegistryURI"),
+    **make_list_rules(
         Risk.GROWING,
         {
             "tools.allowed": "allows more",
@@ -241,7 +359,7 @@ _GEMINI: Final[dict[str, RiskRule]] = {
             "security.environmentVariableRedaction.allowed": "passes more of the environment on",
         },
     ),
-    **lists(
+    **make_list_rules(
         Risk.SHRINKING,
         {
             "tools.exclude": "excludes fewer tools",
@@ -254,7 +372,7 @@ _GEMINI: Final[dict[str, RiskRule]] = {
             "excludedProjectEnvVars": "passes more of the environment on",
         },
     ),
-    **lists(
+    **make_list_rules(
         Risk.LIMITING,
         dict.fromkeys(
             (
@@ -267,8 +385,8 @@ _GEMINI: Final[dict[str, RiskRule]] = {
             "limits less",
         ),
     ),
-    **modes("general.defaultApprovalMode", "plan default auto_edit yolo", "default"),
-    **switches(
+    **make_mode_rule("general.defaultApprovalMode", "plan default auto_edit yolo", "default"),
+    **make_switch_rules(
         True,
         {
             "tools.autoAccept": "accepts calls without asking",
@@ -278,7 +396,7 @@ _GEMINI: Final[dict[str, RiskRule]] = {
             "tools.sandboxNetworkAccess": "lets the sandbox reach the network",
         },
     ),
-    **lists(
+    **make_list_rules(
         Risk.GUARD,
         {
             "hooksConfig.enabled": "disables every hook",
@@ -292,10 +410,10 @@ _GEMINI: Final[dict[str, RiskRule]] = {
             "security.enableConseca": "is no longer on",
         },
     ),
-    **places(
+    **make_rules(
         Risk.PROTECTED, "security.** admin.** rule rules safety_checker", "is part of the permissions, and changed"
     ),
-    **places(
+    **make_rules(
         Risk.HARMLESS,
         "ui.** privacy.** output.** ide.** context.fileName contextFileName context.fileFiltering.** "
         "context.loadMemoryFromIncludeDirectories context.discoveryMaxDirs general.vimMode "
@@ -306,13 +424,13 @@ _GEMINI: Final[dict[str, RiskRule]] = {
 }
 
 _OPENCODE: Final[dict[str, RiskRule]] = {
-    **places(
+    **make_rules(
         Risk.EXECUTES,
         "formatter.** lsp.** experimental.hook.** mcp.** shell",
     ),
-    **places(Risk.EXECUTES, "command.*.template command.*", "is a command, which may run programs"),
-    **places(Risk.REDIRECTS, "provider.** server.** enterprise.**"),
-    **lists(
+    **make_rules(Risk.EXECUTES, "command.*.template command.*", "is a command, which may run programs"),
+    **make_rules(Risk.REDIRECTS, "provider.** server.** enterprise.**"),
+    **make_list_rules(
         Risk.GROWING,
         {
             "plugin": "loads more code",
@@ -322,10 +440,10 @@ _OPENCODE: Final[dict[str, RiskRule]] = {
             "experimental.primary_tools": "allows more",
         },
     ),
-    **lists(Risk.SHRINKING, {"disabled_providers": "reaches more providers"}),
-    **lists(Risk.LIMITING, {"enabled_providers": "limits less"}),
-    **modes("share", "disabled manual auto", "manual"),
-    **places(
+    **make_list_rules(Risk.SHRINKING, {"disabled_providers": "reaches more providers"}),
+    **make_list_rules(Risk.LIMITING, {"enabled_providers": "limits less"}),
+    **make_mode_rule("share", "disabled manual auto", "manual"),
+    **make_rules(
         Risk.HARMLESS,
         "command.*.description command.*.agent command.*.model command.*.subtask theme keybinds.** tui.** "
         "username layout logLevel autoupdate snapshot watcher.** compaction.** default_agent "
@@ -337,24 +455,24 @@ _OPENCODE: Final[dict[str, RiskRule]] = {
 }
 
 
-def _with_types(rules: dict[str, RiskRule]) -> dict[str, RiskRule]:
-    """Return rules, and every key whose type Claude Code checks and that is in none of them as harmless."""
+def _add_types(rules: dict[str, RiskRule]) -> dict[str, RiskRule]:
+    """Return the rules, with every other key whose type Claude Code checks as harmless."""
     table = RiskTable("", rules)
     unlisted = [place for place, types in TYPES.items() if dict not in types]
-    return rules | places(
+    return rules | make_rules(
         Risk.HARMLESS, " ".join(one for one in unlisted if table.rule_of(tuple(one.split("."))) is None)
     )
 
 
 TABLES: Final[dict[str, RiskTable]] = {
-    "claude-code": RiskTable("claude-code", _with_types(_CLAUDE)),
+    "claude-code": RiskTable("claude-code", _add_types(_CLAUDE)),
     "codex": RiskTable("codex", _CODEX),
     "gemini": RiskTable("gemini", _GEMINI),
     "opencode": RiskTable("opencode", _OPENCODE),
 }
 
 
-def rules_of(path: Path, clients: Sequence[str] = ()) -> list[RiskRule]:
+def find_rules(path: Path, clients: Sequence[str] = ()) -> list[RiskRule]:
     """Return what the tables of some clients know of a path; of every client where it is not known whose it is.
 
     Where one table names it more exactly than another, only that one counts.

@@ -64,12 +64,12 @@ class Bracketed:
             return [self._lines(start, comma + 1) or self._inside_line(index, comma + 1)]
         if comma is not None and before is None:
             following = self.at.items[index + 1][0] if index + 1 < len(self.at.items) else comma + 1
-            if not self._commented(end, following):
+            if not self._has_comment(end, following):
                 return [Splice(start, following, b"")]
             return [Splice(start, end, b""), Splice(comma, comma + 1, b"")]
         if before is None:
             return [self._lines(start, end) or Splice(start, end, b"")]
-        if self._commented(before, start):
+        if self._has_comment(before, start):
             return [Splice(before, before + 1, b""), self._lines(start, end) or Splice(start, end, b"")]
         lines = self._lines(start, end)
         if b"\n" in self.data[before:start] and lines is not None:
@@ -100,7 +100,7 @@ class Bracketed:
         return [Splice(*spans[at], self.data[slice(*spans[order[at]])]) for at in concerned]
 
     def _line_text(self, item: int, place: int) -> bytes:
-        """The lines of an item, with a comma if there is one at the place it goes to."""
+        """Return the lines of an item, with a comma if its new position has one."""
         lines = self._own_lines(item)
         if lines is None:
             raise ValueError("an item without lines of its own")
@@ -174,14 +174,14 @@ class Bracketed:
         return [Splice(tail, tail, (b"," if own else b"") + item)]
 
     def _lines(self, start: int, end: int) -> Splice | None:
-        """Whole lines from one that begins with `start` to one that ends with `end`, if that is how they stand."""
+        """Return whole lines from one that begins with `start` to one that ends with `end`, if they stand so."""
         line, close = self.line_start(start), self.line_end(end)
         if close is None or close >= self.at.end or line <= self.at.start or not self._begins_line(start):
             return None
         return Splice(line, close, b"")
 
     def _inside_line(self, index: int, end: int) -> Splice:
-        """An item with its comma and the blanks that part it from what follows, or else from what is before it."""
+        """Return an item with its comma and the blanks after it, or else before it."""
         start = self.at.items[index][0]
         before = self.at.commas[index - 1] if index else None
         if index + 1 == len(self.at.items) and before is not None and not self.data[before + 1 : start].strip():
@@ -194,7 +194,7 @@ class Bracketed:
                 start -= 1
         return Splice(start, end, b"")
 
-    def _commented(self, start: int, end: int) -> bool:
+    def _has_comment(self, start: int, end: int) -> bool:
         return any(start <= comment[0] < end for comment in self.at.comments)
 
     def _begins_line(self, at: int) -> bool:
@@ -208,14 +208,13 @@ class Bracketed:
         return self.data[comma + 1 : end]
 
     def _gap(self) -> bytes:
-        """What stands behind a comma in this list."""
         for comma, (start, _) in zip(self.at.commas, self.at.items[1:], strict=False):
             if comma is not None and not self.data[comma + 1 : start].strip(BLANKS):
                 return self.data[comma + 1 : start]
         return self.style.gap
 
     def indent(self, at: int) -> bytes:
-        """The blanks that the line of an offset begins with."""
+        """Return the blanks that the line of an offset begins with."""
         line = self.line_start(at)
         end = line
         while self.data[end : end + 1] in {b" ", b"\t"}:
@@ -223,11 +222,11 @@ class Bracketed:
         return self.data[line : min(end, at)]
 
     def line_start(self, at: int) -> int:
-        """Where the line of an offset begins."""
+        """Return where the line of an offset begins."""
         return self.data.rfind(b"\n", 0, at) + 1
 
     def line_end(self, at: int) -> int | None:
-        """Behind the line break, if only blanks and comments stand between; None otherwise."""
+        """Return the offset behind the line break if only blanks and comments come before it; else None."""
         comments = dict(self.at.comments)
         while at < len(self.data):
             byte = self.data[at : at + 1]
@@ -242,6 +241,6 @@ class Bracketed:
         return None
 
 
-def paired(items: Sequence[Span], commas: Sequence[int]) -> tuple[int | None, ...]:
-    """The comma behind each item of a well-formed list."""
+def pair_commas(items: Sequence[Span], commas: Sequence[int]) -> tuple[int | None, ...]:
+    """Return the comma behind each item of a well-formed list."""
     return (*commas, None)[: len(items)] if len(commas) < len(items) else tuple(commas[: len(items)])

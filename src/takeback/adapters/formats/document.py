@@ -11,7 +11,7 @@ from bisect import bisect_left
 from collections.abc import Sequence
 from typing import Any, NamedTuple, Self
 
-from takeback.canonical import comparable, encode
+from takeback.canonical import encode, make_comparable
 from takeback.errors import CannotSplice, InputError
 
 PathStep = str | int
@@ -43,7 +43,7 @@ class Document(ABC):
     def __init__(self, data: bytes, where: str) -> None:
         self.data = data
         self.where = where
-        self.newline = newline_of(data)
+        self.newline = detect_newline(data)
         """The line ending of new lines; an edit of the document keeps it, also if no line is left."""
 
     @property
@@ -53,56 +53,56 @@ class Document(ABC):
 
     @abstractmethod
     def _set(self, path: DocumentPath, value: Any) -> list[Splice]:
-        """Edits that put a value at a path, containers made on the way."""
+        """Return edits that put a value at a path, with containers made on the way."""
 
     @abstractmethod
     def _remove(self, path: DocumentPath) -> list[Splice]:
-        """Edits that remove what stands at a path; the container stays."""
+        """Return edits that remove the value at a path; the container stays."""
 
     @abstractmethod
     def _insert(self, path: DocumentPath, value: Any) -> list[Splice]:
-        """Edits that put a new item before position `path[-1]` of a list, or into one that is not there yet."""
+        """Return edits that put a new item before position `path[-1]` of a list, also of a missing one."""
 
     @abstractmethod
     def _move(self, path: DocumentPath, to: int) -> list[Splice]:
-        """Edits that take the item at a path to another position of its list."""
+        """Return edits that move the item at a path to another position of its list."""
 
     def _insert_member(self, path: DocumentPath, value: Any, at: int) -> list[Splice]:
-        """Edits that put a new member before position `at` of a mapping."""
+        """Return edits that put a new member before position `at` of a mapping."""
         del value, at
         raise self.refusal(path, "the order of keys cannot be chosen in this format")
 
     def _move_member(self, path: DocumentPath, to: int) -> list[Splice]:
-        """Edits that take a member to another position of its mapping."""
+        """Return edits that move a member to another position of its mapping."""
         del to
         raise self.refusal(path, "the order of keys cannot be chosen in this format")
 
     def same(self, one: Any, two: Any) -> bool:
-        """Whether an edit made of a value what it should; the order of keys does not matter by default."""
-        return alike(one, two)
+        """Return whether two values are the same; the order of keys does not matter by default."""
+        return is_alike(one, two)
 
     def get(self, path: DocumentPath) -> Any:
-        """The value at a path; MISSING if there is none."""
+        """Return the value at a path; MISSING if there is none."""
         return look_up(self.value, path)
 
     def members(self, path: DocumentPath) -> tuple[tuple[str, Any], ...]:
-        """The members of the mapping at a path, in their order; none if there is no mapping."""
+        """Return the members of the mapping at a path, in order; none if there is no mapping."""
         found = self.get(path)
         return tuple(found.items()) if isinstance(found, dict) else ()
 
     def set(self, path: DocumentPath, value: Any) -> Self:
-        """The document with a value at a path."""
+        """Return the document with a value at a path."""
         self._check(path, value)
-        return self._edited(self._set(path, value), path, changed(self.value, path, value))
+        return self._edited(self._set(path, value), path, put_value(self.value, path, value))
 
     def remove(self, path: DocumentPath) -> Self:
-        """The document without what stands at a path."""
-        return self._edited(self._remove(path), path, without(self.value, path))
+        """Return the document without the value at a path."""
+        return self._edited(self._remove(path), path, remove_value(self.value, path))
 
     def insert(self, path: DocumentPath, value: Any) -> Self:
-        """The document with a new item before position `path[-1]` of a list."""
+        """Return the document with a new item before position `path[-1]` of a list."""
         self._check(path, value)
-        return self._edited(self._insert(path, value), path, inserted(self.value, path, value))
+        return self._edited(self._insert(path, value), path, insert_value(self.value, path, value))
 
     def insert_all(self, path: DocumentPath, values: Sequence[Any]) -> Self:
         """The document with new items before position `path[-1]` of a list, read as often for many as for two."""
@@ -114,7 +114,7 @@ class Document(ABC):
         if len(edits) == len(others) and all(edit[:2] == (edits[0].start, edits[0].start) for edit in edits):
             expected = found.value
             for value in reversed(others):
-                expected = inserted(expected, path, value)
+                expected = insert_value(expected, path, value)
             merged = [Splice(edits[0].start, edits[0].start, b"".join(edit.text for edit in edits))] if edits else []
             return found._edited(merged, path, expected)  # noqa: SLF001
         found = self
@@ -123,20 +123,20 @@ class Document(ABC):
         return found
 
     def move(self, path: DocumentPath, to: int) -> Self:
-        """The document with one item of a list taken to another position of it."""
-        return self._edited(self._move(path, to), path, moved(self.value, path, to))
+        """Return the document with one item of a list moved to another position."""
+        return self._edited(self._move(path, to), path, move_value(self.value, path, to))
 
     def insert_member(self, path: DocumentPath, value: Any, at: int) -> Self:
-        """The document with a new member, of key `path[-1]`, before position `at` of its mapping."""
+        """Return the document with a new member, of key `path[-1]`, before position `at` of its mapping."""
         self._check(path, value)
         if self.get(path) is not MISSING:
             raise self.refusal(path, "it is there already")
-        expected = arranged(changed(self.value, path, value), path, at)
+        expected = arrange_members(put_value(self.value, path, value), path, at)
         return self._edited(self._insert_member(path, value, at), path, expected)
 
     def move_member(self, path: DocumentPath, to: int) -> Self:
-        """The document with the member at a path taken to another position of its mapping."""
-        return self._edited(self._move_member(path, to), path, arranged(self.value, path, to))
+        """Return the document with the member at a path moved to another position of its mapping."""
+        return self._edited(self._move_member(path, to), path, arrange_members(self.value, path, to))
 
     def _check(self, path: DocumentPath, value: Any) -> None:
         """Refuse a value that is none of JSON's."""
@@ -147,7 +147,7 @@ class Document(ABC):
 
     def _edited(self, edits: list[Splice], path: DocumentPath, expected: Any) -> Self:
         try:
-            found = type(self)(spliced(self.data, edits), self.where)
+            found = type(self)(apply_splices(self.data, edits), self.where)
             found.newline = self.newline
             value = found.value
         except InputError as fault:
@@ -157,12 +157,12 @@ class Document(ABC):
         return found
 
     def refusal(self, path: DocumentPath, reason: str) -> CannotSplice:
-        """The error that says why an edit cannot be made in place."""
-        return CannotSplice(f"{shown(path)} cannot be edited in place: {reason}", where=self.where)
+        """Return the error that says why an edit cannot be made in place."""
+        return CannotSplice(f"{format_path(path)} cannot be edited in place: {reason}", where=self.where)
 
 
-def spliced(data: bytes, edits: Sequence[Splice]) -> bytes:
-    """The bytes with some spans replaced."""
+def apply_splices(data: bytes, edits: Sequence[Splice]) -> bytes:
+    """Return the bytes with some spans replaced."""
     parts: list[bytes] = []
     at = 0
     for edit in sorted(edits):
@@ -171,36 +171,36 @@ def spliced(data: bytes, edits: Sequence[Splice]) -> bytes:
     return b"".join((*parts, data[at:]))
 
 
-def transform(document: Document, value: Any, path: DocumentPath = ()) -> Document:
-    """The document with `value` at a path, by the smallest edits of mappings, lists and single values."""
+def transform_document(document: Document, value: Any, path: DocumentPath = ()) -> Document:
+    """Return the document with `value` at a path, by the smallest edits of mappings, lists and single values."""
     present = document.get(path)
-    if alike(present, value):
+    if is_alike(present, value):
         return document
     if isinstance(present, dict) and isinstance(value, dict):
         for key in [key for key in present if key not in value]:
             document = document.remove((*path, key))
         for key, item in value.items():
-            document = transform(document, item, (*path, key))
+            document = transform_document(document, item, (*path, key))
         return document
     if isinstance(present, list) and isinstance(value, list):
         return _transform_list(document, present, value, path)
     return document.set(path, value)
 
 
-def patch(document: Document, before: Any, after: Any, path: DocumentPath = ()) -> Document:
-    """The document with only what differs between two values changed, however it spells the rest."""
-    if alike(before, after):
+def patch_document(document: Document, before: Any, after: Any, path: DocumentPath = ()) -> Document:
+    """Return the document with only the difference between two values changed."""
+    if is_alike(before, after):
         return document
     if not isinstance(before, dict) or not isinstance(after, dict) or not isinstance(document.get(path), dict):
-        return transform(document, after, path)
+        return transform_document(document, after, path)
     for key in before:
         if key not in after and document.get((*path, key)) is not MISSING:
             document = document.remove((*path, key))
     for key, item in after.items():
         if key not in before:
-            document = transform(document, item, (*path, key))
+            document = transform_document(document, item, (*path, key))
         else:
-            document = patch(document, before[key], item, (*path, key))
+            document = patch_document(document, before[key], item, (*path, key))
     return document
 
 
@@ -220,13 +220,13 @@ def _transform_list(document: Document, present: list[Any], value: list[Any], pa
         if two + both < end_two:
             document = document.insert_all((*path, one + both), value[two + both : end_two])
         for at in range(both):
-            document = transform(document, value[two + at], (*path, one + at))
+            document = transform_document(document, value[two + at], (*path, one + at))
     return document
 
 
-def reorder(document: Document, path: DocumentPath, order: Sequence[int]) -> Document:
-    """The document with the items of a list in another order, moving as few of them as possible."""
-    stay = _longest_rising(order)
+def reorder_items(document: Document, path: DocumentPath, order: Sequence[int]) -> Document:
+    """Return the document with the items of a list in another order, moving as few of them as possible."""
+    stay = _find_longest_rising(order)
     now = list(range(len(order)))
     for movers in ([item for item in order if item not in stay], order):
         for item in movers:
@@ -238,7 +238,7 @@ def reorder(document: Document, path: DocumentPath, order: Sequence[int]) -> Doc
 
 
 def transform_in_order(document: Document, value: dict[str, Any], path: DocumentPath) -> Document:
-    """The document with a mapping at a path, its members in the order they have, moving as few as possible."""
+    """Return the document with a mapping at a path, its members in their order, with few moves."""
     if not isinstance(document.get(path), dict):
         return document.set(path, value)
     for key, _ in document.members(path):
@@ -246,10 +246,10 @@ def transform_in_order(document: Document, value: dict[str, Any], path: Document
             document = document.remove((*path, key))
     for key, item in value.items():
         if document.get((*path, key)) is not MISSING:
-            document = transform(document, item, (*path, key))
+            document = transform_document(document, item, (*path, key))
     now = [key for key, _ in document.members(path)]
     wanted = [key for key in value if key in now]
-    stay = _longest_rising([now.index(key) for key in wanted])
+    stay = _find_longest_rising([now.index(key) for key in wanted])
     for movers in ([key for key in wanted if now.index(key) not in stay], wanted):
         for key in movers:
             there = [name for name, _ in document.members(path)]
@@ -261,8 +261,8 @@ def transform_in_order(document: Document, value: dict[str, Any], path: Document
     return document
 
 
-def _longest_rising(order: Sequence[int]) -> set[int]:
-    """The most items that can stay where they are: a longest rising run of numbers."""
+def _find_longest_rising(order: Sequence[int]) -> set[int]:
+    """Return the largest set of items that can stay in place: a longest rising run of numbers."""
     tails: list[int] = []
     before: dict[int, int | None] = {}
     for item in order:
@@ -278,7 +278,7 @@ def _longest_rising(order: Sequence[int]) -> set[int]:
 
 
 def look_up(value: Any, path: DocumentPath) -> Any:
-    """What stands at a path of a plain value."""
+    """Return the value at a path of a plain value; MISSING if there is none."""
     for step in path:
         try:
             usable = isinstance(value, dict) if isinstance(step, str) else isinstance(value, list) and step >= 0
@@ -288,76 +288,76 @@ def look_up(value: Any, path: DocumentPath) -> Any:
     return value
 
 
-def changed(value: Any, path: DocumentPath, new: Any) -> Any:
-    """A plain value with something else at a path, mappings made on the way."""
+def put_value(value: Any, path: DocumentPath, new: Any) -> Any:
+    """Return a plain value with another value at a path, with mappings made on the way."""
     if not path:
         return new
     step, rest = path[0], path[1:]
     if isinstance(step, int):
-        return [changed(item, rest, new) if at == step else item for at, item in enumerate(value)]
+        return [put_value(item, rest, new) if at == step else item for at, item in enumerate(value)]
     present = value if isinstance(value, dict) else {}
-    return {**present, step: changed(present.get(step), rest, new)}
+    return {**present, step: put_value(present.get(step), rest, new)}
 
 
-def without(value: Any, path: DocumentPath) -> Any:
-    """A plain value without what stands at a path."""
+def remove_value(value: Any, path: DocumentPath) -> Any:
+    """Return a plain value without the value at a path."""
     step, rest = path[0], path[1:]
     if rest:
-        return changed(value, (step,), without(value[step], rest))
+        return put_value(value, (step,), remove_value(value[step], rest))
     if isinstance(step, int):
         return [item for at, item in enumerate(value) if at != step]
     return {key: item for key, item in value.items() if key != step}
 
 
-def inserted(value: Any, path: DocumentPath, new: Any) -> Any:
-    """A plain value with a new item in one of its lists."""
+def insert_value(value: Any, path: DocumentPath, new: Any) -> Any:
+    """Return a plain value with a new item in one of its lists."""
     present = look_up(value, path[:-1])
     items = [] if present is MISSING else list(present)
     items.insert(int(path[-1]), new)
-    return changed(value, path[:-1], items)
+    return put_value(value, path[:-1], items)
 
 
-def moved(value: Any, path: DocumentPath, to: int) -> Any:
-    """A plain value with an item of one of its lists elsewhere in it."""
+def move_value(value: Any, path: DocumentPath, to: int) -> Any:
+    """Return a plain value with an item of one of its lists moved."""
     items = list(look_up(value, path[:-1]))
     items.insert(to, items.pop(int(path[-1])))
-    return changed(value, path[:-1], items)
+    return put_value(value, path[:-1], items)
 
 
-def arranged(value: Any, path: DocumentPath, to: int) -> Any:
-    """A plain value with a member of one of its mappings at another position of it."""
+def arrange_members(value: Any, path: DocumentPath, to: int) -> Any:
+    """Return a plain value with a member of one of its mappings moved."""
     present = look_up(value, path[:-1])
     members = [member for member in present.items() if member[0] != path[-1]]
     members.insert(to, (path[-1], present[path[-1]]))
-    return changed(value, path[:-1], dict(members))
+    return put_value(value, path[:-1], dict(members))
 
 
-def alike(one: Any, two: Any) -> bool:
-    """Whether two plain values are the same by type and content; the order of keys does not matter."""
+def is_alike(one: Any, two: Any) -> bool:
+    """Return whether two plain values are the same by type and content; the order of keys does not matter."""
     if one is two or one is MISSING or two is MISSING:
         return one is two
     if type(one) is type(two) and isinstance(one, str | int):
         return bool(one == two)
     try:
-        return comparable(one) == comparable(two)
+        return make_comparable(one) == make_comparable(two)
     except (TypeError, ValueError):
         return False
 
 
-def shown(path: DocumentPath) -> str:
-    """A path as people write it."""
+def format_path(path: DocumentPath) -> str:
+    """Return a path as people write it."""
     return ".".join(str(step) for step in path) or "the document"
 
 
-def line_and_column(data: bytes, at: int) -> str:
-    """Where an offset stands, for people."""
+def locate_offset(data: bytes, at: int) -> str:
+    """Return the line and column of an offset, for messages."""
     start = data.rfind(b"\n", 0, at) + 1
     column = len(data[start:at].decode("utf-8", "replace")) + 1
     line = data.count(b"\n", 0, at) + 1
     return f"line {line}, column {column}"
 
 
-def newline_of(data: bytes) -> bytes:
-    """The line ending that a text uses first."""
+def detect_newline(data: bytes) -> bytes:
+    """Return the line ending that a text uses first."""
     at = data.find(b"\n")
     return b"\r\n" if at > 0 and data[at - 1 : at] == b"\r" else b"\n"

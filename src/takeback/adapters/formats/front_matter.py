@@ -35,19 +35,19 @@ class FrontMatter:
         return self.span is not None
 
     def text(self, key: str) -> str | None:
-        """The text at a key; None where there is none, or nothing but blanks."""
+        """Return the text at a key; None if there is none, or only blanks."""
         found = self.mapping.get(key)
         return found if isinstance(found, str) and found.strip() else None
 
     def missing(self, *keys: str) -> tuple[str, ...]:
-        """Which of some keys have no text."""
+        """Return those of the keys that have no text."""
         return tuple(key for key in keys if self.text(key) is None)
 
 
-def split_front_matter(text: str | bytes, where: str) -> FrontMatter:
-    """The front matter of a Markdown text and what follows it; `InputError` with line and column if malformed."""
+def parse_front_matter(text: str | bytes, where: str) -> FrontMatter:
+    """Return front matter and body of a Markdown text; raise `InputError` with line and column if malformed."""
     if isinstance(text, bytes):
-        text = _decoded(text, where)
+        text = _decode_text(text, where)
     opened = _OPEN.match(text)
     if opened is None:
         return FrontMatter({}, None, text.removeprefix("\ufeff"))
@@ -57,10 +57,10 @@ def split_front_matter(text: str | bytes, where: str) -> FrontMatter:
             f"{where}, line 1, column 1", found="front matter without an end", expected="a line '---' behind it"
         )
     span = (opened.end(), closed.start())
-    return FrontMatter(_read(text[slice(*span)], where), span, text[closed.end() :])
+    return FrontMatter(_read_block(text[slice(*span)], where), span, text[closed.end() :])
 
 
-def _read(block: str, where: str) -> dict[str, Any]:
+def _read_block(block: str, where: str) -> dict[str, Any]:
     if len(block) > LONGEST:
         raise InputError(where, found="longer front matter", expected=f"at most {LONGEST} characters")
     try:
@@ -80,7 +80,7 @@ def _read(block: str, where: str) -> dict[str, Any]:
     return {str(key): item for key, item in found.items()}
 
 
-def _decoded(data: bytes, where: str) -> str:
+def _decode_text(data: bytes, where: str) -> str:
     try:
         return data.decode()
     except UnicodeDecodeError as fault:

@@ -1,6 +1,7 @@
-"""How a JSON document is written, as far as its own text shows: quotes, blanks, indentation, commas at the end.
+"""How a JSON document is written, as far as its own text shows, and how JSON5 spells single values.
 
-What a document does not show is taken from what editors commonly write.
+What a document does not show is taken from what editors commonly write. Strict JSON means the same in
+JSON5; infinities and NaN are numbers of JSON5, and no JSON values.
 """
 
 from __future__ import annotations
@@ -11,10 +12,78 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
-from takeback.adapters.formats.document import newline_of
-from takeback.adapters.formats.json5_values import BARE
-from takeback.adapters.formats.json_scan import JsonDialect, JsonNode
-from takeback.canonical import compact
+from takeback.adapters.formats.document import detect_newline
+from takeback.adapters.formats.json_document import JsonDialect, JsonNode
+from takeback.canonical import parse, write_compact
+
+_BLANK = (
+    rb"[ \t\r\n\x0b\x0c]|\xc2\xa0|\xef\xbb\xbf|\xe1\x9a\x80|\xe2\x80[\x80-\x8a\xa8\xa9\xaf]|\xe2\x81\x9f|\xe3\x80\x80"
+)
+SPACE = re.compile(rb"(?:" + _BLANK + rb")*")
+STRING = re.compile(rb""""(?:[^"\\\n\r]|\\(?:\r\n|.))*"|'(?:[^'\\\n\r]|\\(?:\r\n|.))*'""", re.DOTALL)
+NUMBER = re.compile(
+    rb"[+-]?(?:0[xX][0-9a-fA-F]+|(?:(?:0|[1-9][0-9]*)(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?|Infinity|NaN)"
+    rb"(?![0-9A-Za-z_$\\.\x80-\xff])"
+)
+IDENTIFIER = re.compile(rb"(?:(?!" + _BLANK + rb")[0-9A-Za-z_$\x80-\xff]|\\u[0-9a-fA-F]{4})+")
+_ESCAPE = re.compile(
+    "\\\\(?:(?P<line>\r\n|[\n\r\u2028\u2029])|x(?P<two>[0-9a-fA-F]{2})|u(?P<four>[0-9a-fA-F]{4})"
+    "|(?P<zero>0(?![0-9]))|(?P<one>[^0-9xu])|(?P<wrong>.|$))",
+    re.DOTALL,
+)
+_SHORT = {"b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t", "v": "\v"}
+_DECIMAL = re.compile(r"([+-]?)([0-9]*)(\.?)([0-9]*)(.*)")
+_JOINERS = str.maketrans({"$": "_", "\u200c": "_", "\u200d": "_"})
+BARE = re.compile(r"[A-Za-z_$][A-Za-z0-9_$]*")
+"""Keys that are written without quotes."""
+
+
+def parse_string(text: str) -> str:
+    """Return the value of a text in quotes."""
+    return _join_surrogates(_ESCAPE.sub(_decode_escape, text[1:-1]))
+
+
+def parse_identifier(text: str) -> str:
+    """Return the name that a bare key spells."""
+    name = _join_surrogates(_ESCAPE.sub(_decode_escape, text))
+    if name[:1] in {"\u200c", "\u200d"} or not name.translate(_JOINERS).isidentifier():
+        raise ValueError("not a name")
+    return name
+
+
+def parse_number(text: str) -> Any:
+    """Return the value of a number."""
+    bare = text.lstrip("+-")
+    if bare in {"Infinity", "NaN"}:
+        return float(text.replace("Infinity", "inf"))
+    if bare[:2] in {"0x", "0X"}:
+        return int(text, 16)
+    found = _DECIMAL.fullmatch(text)
+    if found is None:
+        raise ValueError(text)
+    sign, whole, dot, fraction, power = found.groups()
+    point = f".{fraction or 0}" if dot else ""
+    return parse(f"{sign.replace('+', '')}{whole or 0}{point}{power}", text)
+
+
+def _decode_escape(found: re.Match[str]) -> str:
+    match found.lastgroup:
+        case "line":
+            return ""
+        case "two" | "four":
+            return chr(int(found[found.lastgroup], 16))
+        case "zero":
+            return "\0"
+        case "one":
+            return _SHORT.get(found["one"], found["one"])
+        case _:
+            raise ValueError("an escape that is none")
+
+
+def _join_surrogates(text: str) -> str:
+    """Join pairs of surrogates, written as two escapes, into characters; refuse half a pair."""
+    return text.encode("utf-16", "surrogatepass").decode("utf-16")
+
 
 _INDENT = re.compile(rb"\n([ \t]+)[^\s]")
 _COLON = re.compile(rb"[ \t]*:[ \t]*")
@@ -40,7 +109,7 @@ class Manner:
     """Whether the last of several lines ends in a comma."""
 
     def text(self, value: Any, indent: bytes | None = None) -> bytes:
-        """A value; over several lines where its own line has an indentation."""
+        """Return a value as bytes, over several lines if its line has an indentation."""
         if not isinstance(value, dict | list):
             return self._scalar(value)
         items = (
@@ -59,54 +128,59 @@ class Manner:
         return start + line + (b"," + line).join(items) + last + self.newline + indent + end
 
     def key(self, name: str) -> bytes:
-        """A key."""
+        """Return a key as bytes."""
         return name.encode() if self.bare_keys and BARE.fullmatch(name) else self._scalar(name)
 
     def _deeper(self, indent: bytes | None) -> bytes | None:
         return None if indent is None else indent + self.unit
 
     def _scalar(self, value: Any) -> bytes:
-        text = compact(value)
+        text = write_compact(value)
         if self.single_quotes and isinstance(value, str):
             inside = text[1:-1].replace('\\"', '"').replace("'", "\\'")
             text = f"'{inside}'"
         return text.encode()
 
 
-def manner_of(data: bytes, root: JsonNode, dialect: JsonDialect) -> Manner:
-    """The way a whole document is written."""
-    nodes = list(_containers(root))
+def detect_manner(data: bytes, root: JsonNode, dialect: JsonDialect) -> Manner:
+    """Return the manner in which a document is written."""
+    nodes = list(_list_containers(root))
     indent = _INDENT.search(data)
-    colon = _most(_colons(data, nodes), b": ")
+    colon = _find_most_frequent(_list_colons(data, nodes), b": ")
     base = Manner(
-        newline_of(data),
+        detect_newline(data),
         b"  " if indent is None else indent[1],
         colon,
-        _most(_gaps(data, nodes), colon[-1:].strip(b":")),
+        _find_most_frequent(_list_gaps(data, nodes), colon[-1:].strip(b":")),
     )
     pads = tuple(
-        _most(_pads(data, [node for node in nodes if isinstance(node.value, kind)]), b"") for kind in (dict, list)
+        _find_most_frequent(_list_pads(data, [node for node in nodes if isinstance(node.value, kind)]), b"")
+        for kind in (dict, list)
     )
     found = replace(base, pads=(pads[0], pads[1]))
     if dialect.trailing_comma:
-        found = replace(found, trailing=_most(_ends(data, nodes), b"") == b",")
+        found = replace(found, trailing=_find_most_frequent(_list_ends(data, nodes), b"") == b",")
     if not dialect.json5:
         return found
     quotes = [
         data[node.span[0] : node.span[0] + 1] for node in nodes for node in node.items if isinstance(node.value, str)
     ]
-    return replace(found, single_quotes=_most(quotes, b'"') == b"'", bare_keys=_bare(data, nodes, default=True))
+    return replace(
+        found,
+        single_quotes=_find_most_frequent(quotes, b'"') == b"'",
+        bare_keys=_are_keys_bare(data, nodes, default=True),
+    )
 
 
-def beside(data: bytes, above: JsonNode, manner: Manner, dialect: JsonDialect) -> Manner:
-    """The way the members of one object are written."""
-    colon = _most(_colons(data, [above]), manner.colon)
+def detect_member_manner(data: bytes, above: JsonNode, manner: Manner, dialect: JsonDialect) -> Manner:
+    """Return the manner in which the members of one object are written."""
+    colon = _find_most_frequent(_list_colons(data, [above]), manner.colon)
     if not dialect.json5:
         return replace(manner, colon=colon)
-    return replace(manner, colon=colon, bare_keys=_bare(data, [above], default=manner.bare_keys))
+    return replace(manner, colon=colon, bare_keys=_are_keys_bare(data, [above], default=manner.bare_keys))
 
 
-def _containers(root: JsonNode) -> Iterator[JsonNode]:
+def _list_containers(root: JsonNode) -> Iterator[JsonNode]:
     waiting = [root]
     while waiting:
         node = waiting.pop()
@@ -115,21 +189,20 @@ def _containers(root: JsonNode) -> Iterator[JsonNode]:
             waiting += reversed(node.items)
 
 
-def _most(found: Iterable[bytes], default: bytes) -> bytes:
-    """What is found most often; of equally frequent ones the first."""
+def _find_most_frequent(found: Iterable[bytes], default: bytes) -> bytes:
     counted = Counter(found)
     return max(counted, key=lambda one: counted[one]) if counted else default
 
 
-def _colons(data: bytes, nodes: Iterable[JsonNode]) -> Iterator[bytes]:
-    """What stands between keys and values; several blanks, which align something, count as one."""
+def _list_colons(data: bytes, nodes: Iterable[JsonNode]) -> Iterator[bytes]:
+    """Yield the bytes between keys and values; several blanks, which align something, count as one."""
     for node in nodes:
         for key, item in zip(node.keys, node.items, strict=False):
             if _COLON.fullmatch(between := data[key[1] : item.span[0]]):
                 yield _ALIGNED.sub(b" ", between)
 
 
-def _gaps(data: bytes, nodes: Iterable[JsonNode]) -> Iterator[bytes]:
+def _list_gaps(data: bytes, nodes: Iterable[JsonNode]) -> Iterator[bytes]:
     for node in nodes:
         if node.listing is not None:
             for comma, (start, _) in zip(node.listing.commas, node.listing.items[1:], strict=False):
@@ -137,7 +210,7 @@ def _gaps(data: bytes, nodes: Iterable[JsonNode]) -> Iterator[bytes]:
                     yield between
 
 
-def _pads(data: bytes, nodes: Iterable[JsonNode]) -> Iterator[bytes]:
+def _list_pads(data: bytes, nodes: Iterable[JsonNode]) -> Iterator[bytes]:
     for node in nodes:
         if node.listing is not None and node.items and b"\n" not in data[slice(*node.span)]:
             before = data[node.span[0] + 1 : node.listing.items[0][0]]
@@ -145,14 +218,13 @@ def _pads(data: bytes, nodes: Iterable[JsonNode]) -> Iterator[bytes]:
                 yield before
 
 
-def _ends(data: bytes, nodes: Iterable[JsonNode]) -> Iterator[bytes]:
+def _list_ends(data: bytes, nodes: Iterable[JsonNode]) -> Iterator[bytes]:
     for node in nodes:
         if node.listing is not None and node.items and b"\n" in data[node.listing.items[-1][1] : node.span[1]]:
             yield b"" if node.listing.commas[-1] is None else b","
 
 
-def _bare(data: bytes, nodes: Iterable[JsonNode], *, default: bool) -> bool:
-    """Whether keys that need no quotes mostly have none."""
+def _are_keys_bare(data: bytes, nodes: Iterable[JsonNode], *, default: bool) -> bool:
     keys = [data[slice(*key)].decode() for node in nodes for key in node.keys]
     quoted = [key[0] in "\"'" for key in keys if BARE.fullmatch(key.strip("\"'"))]
     return 2 * sum(quoted) < len(quoted) if quoted else default

@@ -1,18 +1,20 @@
-"""JSON values in TOML, exactly, and TOML's text for single values.
+"""JSON values in TOML, exactly, and TOML's text for single values, also of several lines.
 
-TOML has no null. A value it cannot hold is written as a table with the one key `$json`, whose text is the value's
-JSON: `fallback = { "$json" = "null" }`. Types survive: `1`, `1.0` and `true` are three values in TOML too. A client's
-file knows no such tables: there null is refused, and what JSON lacks is read as `{"$toml": "1979-05-27"}`.
+TOML has no null. A value it cannot hold is written as a table with the one key `$json`, whose text is the
+value's JSON: `fallback = { "$json" = "null" }`. Types survive: `1`, `1.0` and `true` are three values in
+TOML too. A client's file has no such tables: there null is refused, and what JSON lacks is read as
+`{"$toml": "1979-05-27"}`.
 """
 
 from __future__ import annotations
 
 import re
 import tomllib
+from difflib import SequenceMatcher
 from math import isfinite
 from typing import Any, Final
 
-from takeback.canonical import parse, pretty
+from takeback.canonical import parse, write_pretty
 from takeback.errors import InputError
 
 ESCAPE: Final = "$json"
@@ -24,55 +26,55 @@ _SHORT = {"\b": "\\b", "\t": "\\t", "\n": "\\n", "\f": "\\f", "\r": "\\r", '"': 
 _SPECIAL = re.compile(r'["\\\x00-\x1f\x7f]')
 
 
-def to_toml(plain: Any) -> Any:
-    """A plain JSON value as TOML can hold it."""
+def encode_toml(plain: Any) -> Any:
+    """Return a plain JSON value in a form that TOML can hold."""
     if isinstance(plain, dict) and set(plain) != {ESCAPE}:
-        return {key: to_toml(item) for key, item in plain.items()}
+        return {key: encode_toml(item) for key, item in plain.items()}
     if isinstance(plain, list):
-        return [to_toml(item) for item in plain]
+        return [encode_toml(item) for item in plain]
     if plain is None or isinstance(plain, dict):
-        return {ESCAPE: pretty(plain, indent=None, ascii_only=True)}
+        return {ESCAPE: write_pretty(plain, indent=None, ascii_only=True)}
     return plain
 
 
-def from_toml(raw: Any, where: str) -> Any:
-    """The inverse of `to_toml`; a date or time, which JSON does not have, is named."""
+def decode_toml(raw: Any, where: str) -> Any:
+    """Invert `encode_toml`; raise `InputError` for a date or time, which JSON does not have."""
     if isinstance(raw, dict):
         if set(raw) == {ESCAPE}:
             if not isinstance(raw[ESCAPE], str):
                 raise InputError(f"{where}.{ESCAPE}", found=raw[ESCAPE], expected="a text of JSON")
             return parse(raw[ESCAPE], f"{where}.{ESCAPE}")
-        return {key: from_toml(item, f"{where}.{key}") for key, item in raw.items()}
+        return {key: decode_toml(item, f"{where}.{key}") for key, item in raw.items()}
     if isinstance(raw, list):
-        return [from_toml(item, f"{where}[{at}]") for at, item in enumerate(raw)]
+        return [decode_toml(item, f"{where}[{at}]") for at, item in enumerate(raw)]
     if isinstance(raw, str | bool | int | float):
         return raw
     raise InputError(where, found=f"{raw} (a date or time)", expected="a JSON value; put it in quotes")
 
 
-def from_client(raw: Any) -> Any:
-    """A client's TOML as JSON: a date, a time or a number that is not finite is `{"$toml": "its text"}`."""
+def decode_client_toml(raw: Any) -> Any:
+    """Return a client's TOML as JSON; dates, times and infinite numbers become `{"$toml": "its text"}`."""
     if isinstance(raw, dict):
-        return {key: from_client(item) for key, item in raw.items()}
+        return {key: decode_client_toml(item) for key, item in raw.items()}
     if isinstance(raw, list):
-        return [from_client(item) for item in raw]
+        return [decode_client_toml(item) for item in raw]
     if isinstance(raw, str | bool | int) or (isinstance(raw, float) and isfinite(raw)):
         return raw
     return {LITERAL: str(raw) if isinstance(raw, float) else raw.isoformat()}
 
 
-def to_client(plain: Any) -> Any:
-    """The inverse of `from_client`, to be written; ValueError for what a client's TOML cannot hold."""
+def encode_client_toml(plain: Any) -> Any:
+    """Invert `decode_client_toml`; raise ValueError for what a client's TOML cannot hold."""
     if plain is None:
         raise ValueError("TOML has no null")
     if isinstance(plain, list):
-        return [to_client(item) for item in plain]
+        return [encode_client_toml(item) for item in plain]
     if not isinstance(plain, dict):
         return plain
     if set(plain) != {LITERAL}:
-        return {key: to_client(item) for key, item in plain.items()}
+        return {key: encode_client_toml(item) for key, item in plain.items()}
     try:
-        alike = from_client(tomllib.loads(f"x = {plain[LITERAL]}")) == {"x": plain}
+        alike = decode_client_toml(tomllib.loads(f"x = {plain[LITERAL]}")) == {"x": plain}
     except tomllib.TOMLDecodeError:
         alike = False
     if not alike:
@@ -87,14 +89,14 @@ class Literal(str):
 
 
 def is_table(plain: Any) -> bool:
-    """Whether a value is a mapping that can have a table of its own."""
+    """Return whether a value is a mapping that can have a table of its own."""
     return isinstance(plain, dict) and set(plain) != {ESCAPE}
 
 
 def load_toml(text: str, where: str) -> dict[str, Any]:
-    """The plain contents of a TOML text, or `InputError` with line and column."""
+    """Return the plain contents of a TOML text; raise `InputError` with line and column."""
     try:
-        return _demand_shallow(tomllib.loads(text))
+        return _require_shallow(tomllib.loads(text))
     except tomllib.TOMLDecodeError as fault:
         last = f"at end of document, line {text.count(chr(10)) + 1}, column {len(text) - text.rfind(chr(10))}"
         told = str(fault).replace("at end of document", last)
@@ -105,8 +107,8 @@ def load_toml(text: str, where: str) -> dict[str, Any]:
         raise InputError(where, found=f"a value that cannot be read ({fault})", expected="valid TOML") from None
 
 
-def _demand_shallow(raw: dict[str, Any]) -> dict[str, Any]:
-    """The contents, or RecursionError: headers and dotted keys can nest deeper than any value can be walked."""
+def _require_shallow(raw: dict[str, Any]) -> dict[str, Any]:
+    """Return the contents; raise RecursionError, as headers and dotted keys can nest too deep to walk."""
     level: list[Any] = [raw]
     for _ in range(MAX_LEVELS):
         level = [
@@ -120,23 +122,23 @@ def _demand_shallow(raw: dict[str, Any]) -> dict[str, Any]:
     raise RecursionError
 
 
-def key_text(key: str) -> str:
-    """A key as it stands in a document."""
-    return key if _BARE.fullmatch(key) else string_text(key)
+def format_key(key: str) -> str:
+    """Return a key as TOML text."""
+    return key if _BARE.fullmatch(key) else format_string(key)
 
 
-def string_text(text: str) -> str:
-    """A basic string."""
+def format_string(text: str) -> str:
+    """Return a text as a basic string of TOML."""
     return f'"{_SPECIAL.sub(lambda found: _SHORT.get(found[0], f"{chr(92)}u{ord(found[0]):04X}"), text)}"'
 
 
-def value_text(plain: Any) -> str:
-    """A value on one line, escapes included."""
-    raw = to_toml(plain)
-    return _text(raw)
+def format_value(plain: Any) -> str:
+    """Return a value on one line, escapes included."""
+    raw = encode_toml(plain)
+    return _format_raw(raw)
 
 
-def _text(raw: Any) -> str:
+def _format_raw(raw: Any) -> str:
     match raw:
         case bool():
             return "true" if raw else "false"
@@ -147,11 +149,58 @@ def _text(raw: Any) -> str:
         case Literal():
             return str(raw)
         case str():
-            return string_text(raw)
+            return format_string(raw)
         case list():
-            return f"[{', '.join(_text(item) for item in raw)}]"
+            return f"[{', '.join(_format_raw(item) for item in raw)}]"
         case dict():
-            pairs = ", ".join(f"{key_text(key)} = {_text(item)}" for key, item in raw.items())
+            pairs = ", ".join(f"{format_key(key)} = {_format_raw(item)}" for key, item in raw.items())
             return f"{{ {pairs} }}" if pairs else "{}"
         case _:
             raise InputError("a TOML value", found=raw, expected="a JSON value")
+
+
+BASIC: Final = '"""'
+LITERAL_QUOTES: Final = "'''"
+_CONTROL: Final = re.compile(r"[\x00-\x08\x0b-\x1f\x7f]")
+_FOLDED: Final = re.compile(r"(?<!\\)(?:\\\\)*\\[ \t]*(?:\r?\n|$)")
+_BARE_END: Final = re.compile(r'(?<!\\)(?:\\\\)*"$')
+"""A quotation mark at the end that no backslash stands before."""
+
+
+def edit_lines(raw: bytes, old: str, new: str) -> bytes | None:
+    """Return a value of several lines edited from `old` to `new`; None if its style cannot hold that."""
+    text = raw.decode()
+    mark = text[: len(BASIC)]
+    if mark not in {BASIC, LITERAL_QUOTES} or "\n" not in new:
+        return None
+    body = text[len(mark) : -len(mark)]
+    first = re.match(r"\r?\n", body)
+    start = first[0] if first else ""
+    end = "\r\n" if "\r\n" in body else "\n"
+    lines = body[len(start) :].replace("\r\n", "\n").split("\n")
+    before, after = old.split("\n"), new.split("\n")
+    if len(lines) != len(before) or (mark == BASIC and _FOLDED.search(body)):
+        lines = [_encode_line(line, mark) or "" for line in before]
+    made: list[str] = []
+    for tag, one, end_one, two, end_two in SequenceMatcher(None, before, after, autojunk=False).get_opcodes():
+        if tag == "equal":
+            made += lines[one:end_one]
+            continue
+        for line in after[two:end_two]:
+            said = _encode_line(line, mark)
+            if said is None:
+                return None
+            made.append(said)
+    whole = end.join(made)
+    if mark == BASIC and _BARE_END.search(whole):
+        whole = f'{whole[:-1]}\\"'
+    elif mark == LITERAL_QUOTES and whole.endswith("'"):
+        return None
+    return f"{mark}{start or (end if whole.startswith(end) else '')}{whole}{mark}".encode()
+
+
+def _encode_line(line: str, mark: str) -> str | None:
+    if mark == LITERAL_QUOTES:
+        return None if LITERAL_QUOTES in line or _CONTROL.search(line) else line
+    escaped = line.replace("\\", "\\\\").replace(BASIC, '""\\"')
+    return _CONTROL.sub(lambda found: f"\\u{ord(found[0]):04x}", escaped)

@@ -2,12 +2,11 @@
 
 from takeback.adapters.directory import Directory
 from takeback.adapters.manifest import Manifest
-from takeback.adapters.workspace.adapter import WorkspaceAdapter
-from takeback.adapters.workspace.init import init_workspace
+from takeback.adapters.workspace.adapter import WorkspaceAdapter, init_workspace
 
 
 def open_adapter(directory: Directory, manifest: Manifest, *, hold: bool) -> WorkspaceAdapter:
-    """The adapter of a workspace directory."""
+    """Return the adapter of a workspace directory."""
     return WorkspaceAdapter(directory, manifest, hold=hold)
 
 

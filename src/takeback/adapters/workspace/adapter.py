@@ -1,27 +1,95 @@
-"""A workspace: a directory whose files are the harness, in Takeback's own layout.
+"""A workspace: a directory whose files are the harness, in Takeback's own layout, and how it is made.
 
 Config, routing, middleware and listeners are TOML files that people edit; prompts are Markdown, tools JSON,
-sandboxed files themselves; sockets are real. `surfaces` says where each lives; a surface from outside gets a file.
+sandboxed files themselves; sockets are real. A surface from outside is kept as JSON, unless its attribute
+`workspace_storage` returns a `Storage`. Everything is in place before the manifest is written, and the
+manifest makes the workspace.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from pathlib import PurePosixPath
-from typing import Any
+from collections.abc import Callable, Iterable
+from contextlib import ExitStack, suppress
+from os import PathLike
+from pathlib import Path, PurePosixPath
+from typing import Any, Final
 
 from takeback.adapters.directory import Directory
-from takeback.adapters.files_adapter import FilesAdapter
-from takeback.adapters.harness_places import why_no_place
-from takeback.adapters.inner_harness import WAY_OUT, InnerHarnesses, tell_left_alone, tell_owner
-from takeback.adapters.manifest import MANIFEST, PRIVATE, Manifest, check_places
+from takeback.adapters.files_adapter import HEAD, FilesAdapter, KeptFile
+from takeback.adapters.harness_places import (
+    WAY_OUT,
+    InnerHarnesses,
+    describe_left_alone,
+    describe_owner,
+    why_no_place,
+)
+from takeback.adapters.init import (
+    choose_identity,
+    lock_directory,
+    make_private,
+    name_journal_safely,
+    open_journal_for_init,
+    require_unused_journal,
+    unlink_if_present,
+)
+from takeback.adapters.manifest import (
+    KEYS,
+    MANIFEST,
+    PRIVATE,
+    Manifest,
+    Workspace,
+    check_places,
+    read_manifest,
+    write_manifest,
+)
 from takeback.adapters.sockets import Sockets
-from takeback.adapters.workspace.storage import Storage
-from takeback.adapters.workspace.surfaces import HELD, storages
-from takeback.errors import CannotSplice, InputError
-from takeback.harness.adapter import Reading, Unsayable
+from takeback.adapters.trust import record_trust
+from takeback.adapters.workspace.folder_storage import JsonFolderStorage, TextStorage, TreeStorage
+from takeback.adapters.workspace.storage import DocumentStorage, JsonStorage, RoutingStorage, Storage, TablesStorage
+from takeback.errors import CannotSplice, HarnessError, InputError
+from takeback.harness.adapter import NotExpressible, Reading
+from takeback.harness.harness import Harness
 from takeback.harness.images import FileChange, FileImage, Image
+from takeback.journal.url import redact_url
 from takeback.state import SURFACES, State
+from takeback.state.surface import install_surfaces
+from takeback.undo.record import merge_forward
+
+HELD: Final = frozenset({"resources"})
+"""Surfaces of which a workspace has no file."""
+
+_STORAGES: dict[str, Callable[[], Storage]] = {
+    "config": lambda: DocumentStorage("config", "config.toml", "# Settings of the agent.\n"),
+    "routing": lambda: RoutingStorage(
+        "routing", "routing.toml", "# Which model serves what. A key set to false is explicitly disabled.\n"
+    ),
+    "middleware": lambda: TablesStorage(
+        "middleware",
+        "middleware.toml",
+        "# The middleware chain: the first [[middleware]] runs first.\n",
+        "middleware",
+    ),
+    "listeners": lambda: TablesStorage(
+        "listeners",
+        "listeners.toml",
+        "# Callbacks by event: the [[listener]] tables of one event run in the order they stand in.\n",
+        "listener",
+        events=True,
+    ),
+    "prompts": lambda: TextStorage("prompts", "prompts", ".md"),
+    "tools": lambda: JsonFolderStorage("tools", "tools", ".json"),
+    "files": lambda: TreeStorage("files", "files"),
+}
+
+
+def list_storages() -> tuple[Storage, ...]:
+    """Return a storage for each installed surface that lives in files."""
+    return tuple(_find_storage(name) for name in SURFACES if name not in HELD)
+
+
+def _find_storage(name: str) -> Storage:
+    made: Callable[[], Storage] | None = getattr(SURFACES[name], "workspace_storage", None) or _STORAGES.get(name)
+    return JsonStorage(name) if made is None else made()
 
 
 class WorkspaceAdapter(FilesAdapter):
@@ -31,7 +99,7 @@ class WorkspaceAdapter(FilesAdapter):
 
     def __init__(self, directory: Directory, manifest: Manifest, *, hold: bool) -> None:
         super().__init__(directory)
-        self._storages = {storage.name: storage for storage in storages()}
+        self._storages = {storage.name: storage for storage in list_storages()}
         self.places = {name: manifest.surfaces.get(name, storage.default) for name, storage in self._storages.items()}
         self._missing = tuple(
             f"the surface {name!r} is not installed: {place} is left alone"
@@ -49,7 +117,7 @@ class WorkspaceAdapter(FilesAdapter):
         return frozenset({*self._storages, *(HELD & SURFACES.keys())})
 
     def read(self, known: State) -> Reading:
-        """What the files say; `known` itself if that is the same."""
+        """Return the state that the files hold; `known` itself if it is the same."""
         changed: dict[str, Any] = {}
         images: dict[str, FileImage | None] = {}
         broken: list[Any] = []
@@ -61,7 +129,7 @@ class WorkspaceAdapter(FilesAdapter):
         for name, storage in self._storages.items():
             inner = self._inner.find_above(f"{self.places[name]}/")
             if inner is not None:
-                notes.append(tell_left_alone(inner))
+                notes.append(describe_left_alone(inner))
                 continue
             part = storage.read(self._directory, self.places[name], known.part(name))
             images |= part.images
@@ -71,14 +139,14 @@ class WorkspaceAdapter(FilesAdapter):
             if part.value is not known.part(name):
                 changed[name] = part.value
         self._images = images
-        beside = dict.fromkeys(("", PRIVATE, *(_above(place) for place in self.places.values())))
+        beside = dict.fromkeys(("", PRIVATE, *(_find_parent(place) for place in self.places.values())))
         flat = [path for place in beside for path in self._directory.own_temporaries(place)]
         self._leftovers = tuple(dict.fromkeys((*flat, *self._directory.met)))
         state = State.of({**known.parts, **changed}) if changed else known
         return Reading(state, tuple(broken), tuple(strange), tuple(dict.fromkeys(notes)))
 
-    def render(self, before: State, after: State) -> tuple[FileChange, ...] | Unsayable:
-        """The files of surfaces that differ."""
+    def render(self, before: State, after: State) -> tuple[FileChange, ...] | NotExpressible:
+        """Return the changes of the files whose surfaces differ."""
         changes: list[FileChange] = []
         for name, storage in self._storages.items():
             one, two = before.part(name), after.part(name)
@@ -88,17 +156,17 @@ class WorkspaceAdapter(FilesAdapter):
             try:
                 changes += storage.render(self._directory, place, self._images, one, two)
             except (CannotSplice, InputError) as fault:
-                return Unsayable(place, str(fault))
+                return NotExpressible(place, str(fault))
         refused = ((change.path, self._why_no_place(change.path)) for change in changes)
         path, why = next(((path, why) for path, why in refused if why is not None), ("", None))
-        return tuple(changes) if why is None else Unsayable(path, f"{path}: {why}")
+        return tuple(changes) if why is None else NotExpressible(path, f"{path}: {why}")
 
     def _why_no_place(self, path: str) -> str | None:
         inner = self._inner.find_above(path)
-        return why_no_place(path) if inner is None else f"{tell_owner(self._directory.root, inner)}: {WAY_OUT}"
+        return why_no_place(path) if inner is None else f"{describe_owner(self._directory.root, inner)}: {WAY_OUT}"
 
     def touched(self, before: State, after: State) -> tuple[str, ...]:
-        """The files in which two states differ."""
+        """Return the files in which two states differ."""
         return tuple(
             path
             for name, storage in self._storages.items()
@@ -107,7 +175,7 @@ class WorkspaceAdapter(FilesAdapter):
         )
 
     def means(self, path: str, image: Image | None, state: State) -> bool:
-        """Whether a file with this image would say what the state says."""
+        """Return whether a file with this image would mean what the state says."""
         storage = self._storage_at(path)
         if storage is None:
             return False
@@ -119,16 +187,16 @@ class WorkspaceAdapter(FilesAdapter):
                 return self._storages[name]
         return None
 
-    def remembered(self) -> Iterable[tuple[str, FileImage]]:
-        """Documents, prompts and tools as last read."""
+    def list_remembered_files(self) -> Iterable[tuple[str, FileImage]]:
+        """Return documents, prompts and tools as last read."""
         return ((path, image) for path, image in self._images.items() if image is not None)
 
     def owns(self, path: str) -> bool:
-        """Whether a path lies where a surface does."""
+        """Return whether a path belongs to a surface."""
         return self._storage_at(path) is not None
 
     def beginnings(self) -> tuple[FileChange, ...]:
-        """What a fresh workspace has in the place of each surface."""
+        """Return the files and folders that a fresh workspace has for its surfaces."""
         return tuple(storage.beginning(self.places[name]) for name, storage in self._storages.items())
 
     def prepare(self, before: State, after: State) -> str | None:
@@ -136,11 +204,11 @@ class WorkspaceAdapter(FilesAdapter):
         return self.sockets.prepare(before.part("resources"), after.part("resources"))
 
     def hold(self, state: State) -> None:
-        """Listen on what a state says, and on nothing else."""
+        """Listen on the state's addresses, and on nothing else."""
         self.sockets.sync(state.part("resources"))
 
     def problems(self) -> tuple[str, ...]:
-        """Sockets that are unavailable."""
+        """Return the unavailable sockets."""
         return tuple(self.sockets.problems.values())
 
     def close(self) -> None:
@@ -149,6 +217,117 @@ class WorkspaceAdapter(FilesAdapter):
         super().close()
 
 
-def _above(place: str) -> str:
+def _find_parent(place: str) -> str:
     above = str(PurePosixPath(place).parent)
     return "" if above == "." else above
+
+
+def init_workspace(
+    path: str | PathLike[str],
+    *,
+    journal: str | None = None,
+    start: State | None = None,
+    secret: bool = False,
+    seal: bool = False,
+    keys: str | PathLike[str] | None = None,
+) -> Path:
+    """Make a directory a workspace: a manifest, a file or directory for each surface, a journal begun.
+
+    Files that are there already are taken as they are; `start` fills a directory that has none. A journal's URL goes
+    into the manifest, so one with a password is refused; with `secret` it goes there without the password, which
+    has to be given again at every opening. With `seal` the journal's contents are encrypted, as they always are on
+    PostgreSQL; `keys` is where their keys go. A workspace stays as it is, if nothing that is asked contradicts it.
+    """
+    return make_workspace(path, journal=journal, start=start, secret=secret, seal=seal, keys=keys)[0]
+
+
+def make_workspace(
+    path: str | PathLike[str],
+    *,
+    journal: str | None = None,
+    start: State | None = None,
+    secret: bool = False,
+    seal: bool = False,
+    keys: str | PathLike[str] | None = None,
+) -> tuple[Path, bool]:
+    """Make a workspace as `init_workspace` does; return also whether the directory was not one before."""
+    install_surfaces()
+    root = Path(path)
+    noted = name_journal_safely(journal, secret=secret)
+    with ExitStack() as leaving, ExitStack() as failing:
+        if _is_workspace(root):
+            _require_agreement(root, None if journal is None else noted, start)
+            return root, False
+        directory = lock_directory(root, leaving, failing)
+        if _is_workspace(root):
+            failing.pop_all()
+            _require_agreement(root, None if journal is None else noted, start)
+            return root, False
+        make_private(directory, failing)
+        own_journal = journal is None or "://" not in journal
+        place = root / noted if own_journal else journal or ""
+        store = open_journal_for_init(place, Path(keys or root / KEYS), failing, seal=seal)
+        leaving.callback(store.close)
+        identity = choose_identity(directory, store if own_journal else None, failing)
+        manifest = Manifest(workspace=Workspace(id=identity, journal=noted))
+        own = Directory(root, tag=identity)
+        adapter = WorkspaceAdapter(own, manifest, hold=False)
+        leaving.callback(adapter.close)
+        require_unused_journal(store, identity)
+        kept: list[KeptFile] = []
+        failing.callback(_take_back_quietly, adapter, kept)
+        present = _fill_directory(adapter, start, kept)
+        failing.callback(unlink_if_present, root / HEAD)
+        Harness(adapter, store, start=present, about={"identity": identity})
+        whole = manifest.model_copy(update={"surfaces": adapter.places})
+        record_trust(root, whole, store)
+        own.write(MANIFEST, FileImage(write_manifest(whole)))
+        failing.pop_all()
+        for one in kept:
+            adapter.place.settle(one)
+    return root, True
+
+
+def _is_workspace(root: Path) -> bool:
+    return (root / MANIFEST).exists()
+
+
+def _require_agreement(root: Path, journal: str | None, start: State | None) -> None:
+    manifest = read_manifest((root / MANIFEST).read_bytes(), str(root / MANIFEST))
+    if start is not None:
+        raise InputError(str(root), found="a workspace already", expected="a directory to fill with a state")
+    if journal is not None and journal != manifest.workspace.journal:
+        raise InputError(
+            str(root),
+            found=f"a workspace whose journal is {redact_url(manifest.workspace.journal)}",
+            expected=f"one whose journal is {redact_url(journal)}, or none yet",
+        )
+
+
+def _fill_directory(adapter: WorkspaceAdapter, start: State | None, kept: list[KeptFile]) -> State:
+    """Return the directory's state, with missing files made, filled with a state if one is given."""
+    kept += [adapter.place.put(one) for one in adapter.beginnings() if adapter.image(one.path) is None]
+    present = adapter.read(State())
+    for fault in present.broken:
+        raise HarnessError(fault.message, where=fault.where, hint="mend the file, then run init again")
+    if start is None:
+        return present.state
+    target, foreign = merge_forward(present.state, State(), start)
+    if foreign or target != start:
+        raise InputError(
+            str(adapter.place.root),
+            found=f"{present.state.size()} things already there",
+            expected="an empty directory to fill",
+            hint="leave the state out to take the directory as it is",
+        )
+    changes = adapter.render(present.state, start)
+    if isinstance(changes, NotExpressible):
+        raise HarnessError(changes.reason)
+    kept += [adapter.place.put(change) for change in changes]
+    return adapter.read(start).state
+
+
+def _take_back_quietly(adapter: WorkspaceAdapter, kept: list[KeptFile]) -> None:
+    for one in reversed(kept):
+        with suppress(HarnessError):
+            adapter.place.take_back(one)

@@ -13,11 +13,17 @@ from typing import Any
 from urllib.parse import quote, unquote
 
 from takeback.adapters.directory import MAX_NAME, Directory, Found
-from takeback.adapters.formats.document import patch
-from takeback.adapters.formats.json_text import UnambiguousJsonDocument
-from takeback.adapters.inner_harness import tell_left_alone
-from takeback.adapters.workspace.storage import Storage, StoredPart, broken, decode_text, missing_directories
-from takeback.canonical import pretty
+from takeback.adapters.formats.document import patch_document
+from takeback.adapters.formats.json_document import UnambiguousJsonDocument
+from takeback.adapters.harness_places import describe_left_alone
+from takeback.adapters.workspace.storage import (
+    Storage,
+    StoredPart,
+    decode_text,
+    describe_broken,
+    list_missing_directories,
+)
+from takeback.canonical import write_pretty
 from takeback.errors import CannotSplice, HarnessError, InputError
 from takeback.harness.adapter import Broken
 from takeback.harness.images import DirectoryImage, FileChange, FileImage, Image, LinkImage
@@ -33,7 +39,7 @@ class FolderStorage(Storage):
     """A folder."""
 
     def beginning(self, place: str) -> FileChange:
-        """An empty folder."""
+        """Return the change that makes an empty folder."""
         return FileChange(place, None, DirectoryImage())
 
 
@@ -46,13 +52,13 @@ class NamedStorage(FolderStorage):
         self._decoded: dict[str, tuple[bytes, Any]] = {}
 
     def read(self, directory: Directory, place: str, known: PMap) -> StoredPart:
-        """Every file with the ending."""
+        """Return the contents of every file with the ending."""
         part = StoredPart(known)
         contents: dict[str, Any] = {}
         for found in directory.walk(place, wanted=lambda path: self._name(path, place) is not None, deep=False):
             name = self._name(found.path, place)
             if found.kind == "unreadable":
-                part.broken.append(unreadable(directory, found))
+                part.broken.append(describe_unreadable(directory, found))
                 self._keep(contents, known, name, found.path, place)
             elif name is None or found.image is None:
                 reason = found.reason or f"it is not a {self.ending} file of this directory; left alone"
@@ -62,7 +68,7 @@ class NamedStorage(FolderStorage):
                 try:
                     contents[name] = self._content(name, found.path, found.image, directory)
                 except InputError as fault:
-                    part.broken.append(broken(found.path, fault))
+                    part.broken.append(describe_broken(found.path, fault))
                     self._keep(contents, known, name, found.path, place)
         value = self.surface.placed(PMap(contents), known)
         part.value = known if self.same(known, value) else value
@@ -70,7 +76,7 @@ class NamedStorage(FolderStorage):
 
     @staticmethod
     def _keep(contents: dict[str, Any], known: PMap, name: str | None, path: str, place: str) -> None:
-        """Let what is known stand for what cannot be read."""
+        """Keep the known content of a file that cannot be read."""
         if path == place:
             contents.update(known.items())
         elif name is not None and name in known:
@@ -89,8 +95,8 @@ class NamedStorage(FolderStorage):
         return whole[name]
 
     def touched(self, place: str, before: PMap, after: PMap) -> Iterator[str]:
-        """The files of names that differ."""
-        return (f"{place}/{file_name(name, self.ending)}" for name in self._differing(before, after))
+        """Yield the files of names that differ."""
+        return (f"{place}/{encode_file_name(name, self.ending)}" for name in self._differing(before, after))
 
     def _differing(self, before: PMap, after: PMap) -> dict[str, None]:
         return dict.fromkeys(path[0] for path in self.surface.differing(before, after))
@@ -100,10 +106,10 @@ class NamedStorage(FolderStorage):
     ) -> Iterator[FileChange]:
         """Write and remove the files of names that differ; permission bits stay."""
         for number, name in enumerate(self._differing(before, after)):
-            path = f"{place}/{file_name(name, self.ending)}"
+            path = f"{place}/{encode_file_name(name, self.ending)}"
             old, new, image = before.get(name, ABSENT), after.get(name, ABSENT), images.get(path)
             if number == 0:
-                yield from missing_directories(directory, path)
+                yield from list_missing_directories(directory, path)
             if new is ABSENT:
                 yield FileChange(path, image, None)
                 continue
@@ -114,7 +120,7 @@ class NamedStorage(FolderStorage):
             yield FileChange(path, image, FileImage(data, 0o644 if image is None else image.mode))
 
     def means(self, place: str, path: str, image: Image | None, value: PMap) -> bool:
-        """Whether the file holds what is under its name."""
+        """Return whether the file holds the content under its name."""
         name = self._name(path, place)
         if isinstance(image, LinkImage):
             return name is not None and name not in value  # a link is left alone: it says nothing
@@ -129,34 +135,33 @@ class NamedStorage(FolderStorage):
             return False
 
     def _holds(self, name: str, data: bytes, where: str, content: Any) -> bool:
-        """Whether a file with these bytes says what a content says."""
         known = PMap({name: content})
         return self.same(known, self.surface.placed(PMap({name: self._read_content(name, data, where)}), known))
 
     def _name(self, path: str, place: str) -> str | None:
         file = path[len(place) + 1 :]
-        name = unquote(file.removesuffix(self.ending), errors="strict") if _decodable(file) else ""
-        return name if file.endswith(self.ending) and name and file_name(name, self.ending) == file else None
+        name = unquote(file.removesuffix(self.ending), errors="strict") if _is_decodable(file) else ""
+        return name if file.endswith(self.ending) and name and encode_file_name(name, self.ending) == file else None
 
     @abstractmethod
     def encode(self, name: str, before: Any, after: Any, image: FileImage | None, where: str) -> bytes:
-        """A content as the file holds it; where one is there already, with what differs edited."""
+        """Return a content as the file holds it; in an existing file, with only the difference edited."""
 
     @abstractmethod
     def decode(self, raw: bytes, where: str) -> Any:
-        """The content's JSON from the file."""
+        """Return the content's JSON from the file."""
 
 
 class TextStorage(NamedStorage):
     """A text per file."""
 
     def encode(self, name: str, before: Any, after: Any, image: FileImage | None, where: str) -> bytes:
-        """The text."""
+        """Return the text as bytes."""
         del before, image, where
         return str(self.surface.write(PMap({name: after}))[name]).encode()
 
     def decode(self, raw: bytes, where: str) -> str:
-        """The text."""
+        """Return the text."""
         return decode_text(raw, where)
 
 
@@ -164,16 +169,16 @@ class JsonFolderStorage(NamedStorage):
     """A JSON file per name."""
 
     def encode(self, name: str, before: Any, after: Any, image: FileImage | None, where: str) -> bytes:
-        """The record: indented where the file is new, spliced where it is there."""
+        """Return the record as bytes: indented in a new file, spliced into an existing one."""
         new = self.surface.write(PMap({name: after}))[name]
         if image is None:
-            return (pretty(new) + "\n").encode()
-        return patch(
+            return (write_pretty(new) + "\n").encode()
+        return patch_document(
             UnambiguousJsonDocument(image.content, where), self.surface.write(PMap({name: before}))[name], new
         ).data
 
     def decode(self, raw: bytes, where: str) -> Any:
-        """The record."""
+        """Return the record."""
         return UnambiguousJsonDocument(raw, where).value
 
 
@@ -181,12 +186,12 @@ class TreeStorage(FolderStorage):
     """Any files, with their permission bits, and directories."""
 
     def read(self, directory: Directory, place: str, known: PMap) -> StoredPart:
-        """Everything that is a file or a directory."""
+        """Return every file and directory."""
         part = StoredPart(known)
         root: dict[str, Any] = {}
         for found in directory.walk(place):
             self._take(found, place, root, known, part, directory)
-        value = self.surface.placed(_frozen(root), known)
+        value = self.surface.placed(_freeze_tree(root), known)
         part.value = known if self.same(known, value) else value
         return part
 
@@ -195,17 +200,17 @@ class TreeStorage(FolderStorage):
     ) -> None:
         path = tuple(found.path[len(place) + 1 :].split("/")) if found.path != place else ()
         if found.kind == "unreadable":
-            part.broken.append(unreadable(directory, found))
+            part.broken.append(describe_unreadable(directory, found))
             there = tree.get(known, path) if path else known
             if there is not ABSENT:
-                _put(root, path, there)
+                _put_node(root, path, there)
         elif found.kind == "harness":
             there = tree.get(known, path)
             if there is not ABSENT:
-                part.notes.append(tell_left_alone(found.path))
-                _put(root, path, there)
+                part.notes.append(describe_left_alone(found.path))
+                _put_node(root, path, there)
         elif found.kind == "directory":
-            _put(root, path, {})
+            _put_node(root, path, {})
         elif found.image is not None:
             old = tree.get(known, path)
             new = File(found.image.content, found.image.mode & PERMISSIONS)
@@ -214,12 +219,12 @@ class TreeStorage(FolderStorage):
                 directory.share(found.path, old.content)
             elif same:
                 old.share(found.image.content)
-            _put(root, path, old if same else new)
+            _put_node(root, path, old if same else new)
         else:
             part.strange.append(f"{found.path}: {found.reason}")
 
     def touched(self, place: str, before: PMap, after: PMap) -> Iterator[str]:
-        """Files that come, go or change, and directories that come or go."""
+        """Yield files that come, go or change, and directories that come or go."""
         return (change.path for change in self._changes(None, place, before, after, lambda _: None))
 
     def render(
@@ -232,7 +237,7 @@ class TreeStorage(FolderStorage):
     ) -> Iterator[FileChange]:
         """Remove what goes, make and remove directories with it, write what comes."""
         del images
-        return self._changes(directory, place, before, after, _image)
+        return self._changes(directory, place, before, after, _make_image)
 
     def _changes(
         self,
@@ -242,33 +247,33 @@ class TreeStorage(FolderStorage):
         after: PMap,
         image: Callable[[File | None], FileImage | None],
     ) -> Iterator[FileChange]:
-        paths = sorted({_whole(path) for path in self.surface.differing(before, after)})
-        old, new = (_leaves(part, paths) for part in (before, after))
+        paths = sorted({_find_file_path(path) for path in self.surface.differing(before, after)})
+        old, new = (_list_leaves(part, paths) for part in (before, after))
         for path, leaf in sorted(old.items(), key=lambda item: item[0]):
             if leaf is not None and not isinstance(new.get(path), File):
-                yield FileChange(_join(place, path), image(leaf), None)
+                yield FileChange(_join_path(place, path), image(leaf), None)
         gone = [path for path, leaf in old.items() if leaf is None and new.get(path, ABSENT) is not None]
         for path in sorted(gone, key=len, reverse=True):
-            yield FileChange(_join(place, path), _directory(directory, _join(place, path)), None)
+            yield FileChange(_join_path(place, path), _make_directory_image(directory, _join_path(place, path)), None)
         if directory is not None and new:
-            yield from missing_directories(directory, f"{place}/x")
+            yield from list_missing_directories(directory, f"{place}/x")
         made = [path for path, leaf in new.items() if leaf is None and old.get(path, ABSENT) is not None]
         for path in sorted(made, key=len):
-            yield FileChange(_join(place, path), None, DirectoryImage())
+            yield FileChange(_join_path(place, path), None, DirectoryImage())
         for path, leaf in sorted(new.items(), key=lambda item: item[0]):
             if leaf is not None and old.get(path) != leaf:
-                yield FileChange(_join(place, path), image(old.get(path)), image(leaf))
+                yield FileChange(_join_path(place, path), image(old.get(path)), image(leaf))
 
     def means(self, place: str, path: str, image: Image | None, value: PMap) -> bool:
-        """Whether file, directory or nothing is what the value says."""
+        """Return whether the file, the directory or nothing is what the value says."""
         node = tree.get(value, tuple(path[len(place) + 1 :].split("/")))
         if isinstance(node, File):
             return isinstance(image, FileImage) and image.content == node.content and image.mode == node.mode
         return isinstance(image, DirectoryImage) if type(node) is PMap else isinstance(image, LinkImage | None)
 
 
-def file_name(name: str, ending: str) -> str:
-    """The file a name is kept in."""
+def encode_file_name(name: str, ending: str) -> str:
+    """Return the name of the file that holds a name."""
     encoded = quote(name, safe=READABLE)
     if encoded.startswith((".", " ")):
         encoded = quote(encoded[0], safe="").replace(".", "%2E") + encoded[1:]
@@ -277,12 +282,12 @@ def file_name(name: str, ending: str) -> str:
     return encoded + ending
 
 
-def unreadable(directory: Directory, found: Found) -> Broken:
-    """A file or directory that the system does not let us read."""
+def describe_unreadable(directory: Directory, found: Found) -> Broken:
+    """Return the report of a file or directory that the system does not let us read."""
     return Broken(found.path, str(directory.root / found.path), f"cannot read: {found.reason}")
 
 
-def _decodable(file: str) -> bool:
+def _is_decodable(file: str) -> bool:
     try:
         unquote(file, errors="strict")
     except UnicodeDecodeError:
@@ -290,45 +295,45 @@ def _decodable(file: str) -> bool:
     return True
 
 
-def _whole(path: tuple[str, ...]) -> tuple[str, ...]:
-    """The file that a slot, which may be a line of it, lies in."""
+def _find_file_path(path: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the file that a slot, perhaps one line of it, lies in."""
     return tuple(name for name in path if not is_part(name))
 
 
-def _join(place: str, path: tuple[str, ...]) -> str:
+def _join_path(place: str, path: tuple[str, ...]) -> str:
     return f"{place}/{'/'.join(path)}"
 
 
-def _image(leaf: File | None) -> FileImage | None:
+def _make_image(leaf: File | None) -> FileImage | None:
     return None if leaf is None else FileImage(leaf.content, leaf.mode)
 
 
-def _directory(directory: Directory | None, path: str) -> DirectoryImage:
+def _make_directory_image(directory: Directory | None, path: str) -> DirectoryImage:
     there = None if directory is None else directory.look(path)
     return there if isinstance(there, DirectoryImage) else DirectoryImage()
 
 
-def _leaves(part: PMap, paths: list[tuple[str, ...]]) -> dict[tuple[str, ...], File | None]:
-    """Files at and below some paths, and directories (None) at, above and below them."""
+def _list_leaves(part: PMap, paths: list[tuple[str, ...]]) -> dict[tuple[str, ...], File | None]:
+    """Return files at and below some paths, and directories (None) at, above and below them."""
     found: dict[tuple[str, ...], File | None] = {}
     for path in paths:
         for depth in range(1, len(path)):
             if type(tree.get(part, path[:depth])) is PMap:
                 found[path[:depth]] = None
-        found.update(_below(tree.get(part, path), path))
+        found.update(_list_below(tree.get(part, path), path))
     return found
 
 
-def _below(node: Any, path: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], File | None]]:
+def _list_below(node: Any, path: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], File | None]]:
     if isinstance(node, File):
         yield path, node
     elif type(node) is PMap:
         yield path, None
         for name, below in node.items():
-            yield from _below(below, (*path, name))
+            yield from _list_below(below, (*path, name))
 
 
-def _put(root: dict[str, Any], path: tuple[str, ...], node: Any) -> None:
+def _put_node(root: dict[str, Any], path: tuple[str, ...], node: Any) -> None:
     if not path:
         root.update(node.items())
         return
@@ -338,5 +343,5 @@ def _put(root: dict[str, Any], path: tuple[str, ...], node: Any) -> None:
     here[path[-1]] = node
 
 
-def _frozen(node: dict[str, Any]) -> PMap:
-    return PMap({name: _frozen(item) if isinstance(item, dict) else item for name, item in node.items()})
+def _freeze_tree(node: dict[str, Any]) -> PMap:
+    return PMap({name: _freeze_tree(item) if isinstance(item, dict) else item for name, item in node.items()})

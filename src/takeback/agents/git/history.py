@@ -1,17 +1,36 @@
-"""A range of commits as a line of steps, each with the tree it leads to.
+"""A history kept in git becomes entries of the journal, one per commit, each by parts and with its bytes.
 
-Commits of one branch follow each other as they are. A commit of a side branch is carried over to where the line has
-come, as git merges it; where that leaves a conflict, what it did comes with the merge that resolved it.
+Every commit is read before anything is recorded. Commits of one branch follow each other; a commit of a
+side branch is carried over as git merges it, or comes with the merge that resolved its conflict. A copy of
+the files is brought from tree to tree by git. The journal has to stand where the range begins, or where an
+earlier run left it; a journal begun at the range's end first goes back to its beginning, as an entry of its
+own.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Final
+import os
+import shutil
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager, suppress
+from dataclasses import dataclass, field, replace
+from functools import partial
+from itertools import pairwise
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any, Final
 
-from takeback.agents.git.running import Git
-from takeback.errors import InputError
+from takeback.adapters.directory import Directory
+from takeback.adapters.opener import load_manifest
+from takeback.adapters.registry import find_adapter
+from takeback.adapters.roots import PRIVATE
+from takeback.agents.git.command import Git
+from takeback.errors import HarnessError, InputError, TakebackError
+from takeback.harness import Adopted, Harness, RefusalReason, Refused
+from takeback.harness.adapter import FileAdapter, Notes, Reading
+from takeback.harness.engine import LOCK_SECONDS
+from takeback.harness.file_history import find_formatting_drift
+from takeback.journal import Record
 
 FORMAT: Final = "%H%n%T%n%P%n%an <%ae>%n%aI%n%s"
 SHORT: Final = 10
@@ -55,11 +74,11 @@ class CommitRange:
 
 
 def read_range(git: Git, asked: str) -> CommitRange:
-    """The commits of `REV..REV`."""
+    """Return the commits of `REV..REV`."""
     first, dots, last = asked.partition("..")
     if not dots or not first or first.startswith("-") or last.startswith((".", "-")):
         raise InputError("--from-git", found=asked, expected="a range of commits, REV..REV")
-    start, end = (_commit(git, name) for name in (first, last or "HEAD"))
+    start, end = (_read_commit(git, name) for name in (first, last or "HEAD"))
     if git.attempt("merge-base", "--is-ancestor", start.id, end.id)[0]:
         raise InputError(
             "--from-git",
@@ -68,20 +87,20 @@ def read_range(git: Git, asked: str) -> CommitRange:
             hint=f"'git merge-base {first} {last or 'HEAD'}' names the last commit they have in common",
         )
     listed = git.run(*_LOG, "--topo-order", "--reverse", f"{start.id}..{end.id}")
-    return CommitRange(start, tuple(_steps(git, start, _parsed(listed))))
+    return CommitRange(start, tuple(_list_steps(git, start, _parse_commits(listed))))
 
 
 _LOG: Final = ("-c", "log.showSignature=false", "log", "-z", "--no-show-signature", f"--format={FORMAT}")
 
 
-def _commit(git: Git, name: str) -> Commit:
+def _read_commit(git: Git, name: str) -> Commit:
     code, printed, _ = git.attempt("rev-parse", "--verify", "--quiet", f"{name}^{{commit}}")
     if code:
         raise InputError("--from-git", found=name, expected="a commit of this repository")
-    return _parsed(git.run(*_LOG, "--max-count=1", printed.decode().strip()))[0]
+    return _parse_commits(git.run(*_LOG, "--max-count=1", printed.decode().strip()))[0]
 
 
-def _parsed(listed: bytes) -> list[Commit]:
+def _parse_commits(listed: bytes) -> list[Commit]:
     found = []
     for one in listed.decode("utf-8", "replace").split("\0"):
         if one:
@@ -90,20 +109,20 @@ def _parsed(listed: bytes) -> list[Commit]:
     return found
 
 
-def _steps(git: Git, start: Commit, commits: Sequence[Commit]) -> Iterator[CommitStep]:
-    """Each commit with its tree: its own, once everything before it on the line is part of its history."""
+def _list_steps(git: Git, start: Commit, commits: Sequence[Commit]) -> Iterator[CommitStep]:
+    """Yield each commit with its tree: its own, once everything before it on the line is in its history."""
     parents = {commit.id: commit.parents for commit in commits}
     here, taken = start.tree, set[str]()
     for commit in commits:
         tree: str | None = commit.tree
-        if not taken <= _ancestors(commit, parents):
-            tree = _carried(git, commit, here)
+        if not taken <= _find_ancestors(commit, parents):
+            tree = _carry_over(git, commit, here)
         taken.add(commit.id)
         here = tree or here
         yield CommitStep(commit, tree)
 
 
-def _ancestors(commit: Commit, parents: Mapping[str, Sequence[str]]) -> set[str]:
+def _find_ancestors(commit: Commit, parents: Mapping[str, Sequence[str]]) -> set[str]:
     found, waiting = set[str](), list(commit.parents)
     while waiting:
         one = waiting.pop()
@@ -113,11 +132,325 @@ def _ancestors(commit: Commit, parents: Mapping[str, Sequence[str]]) -> set[str]
     return found
 
 
-def _carried(git: Git, commit: Commit, onto: str) -> str | None:
-    """The tree that a commit's own change makes of another one; None for a merge, and where it leaves a conflict."""
+def _carry_over(git: Git, commit: Commit, onto: str) -> str | None:
+    """Return the tree after applying a commit's change to another; None for a merge or a conflict."""
     if len(commit.parents) != 1:
         return None
     beside = git.at(git.place, **NOBODY)
     stand_in = beside.line("commit-tree", onto, "-p", commit.parents[0], "-m", "so far")
     code, printed, _ = beside.attempt("merge-tree", "--write-tree", stand_in, commit.id)
     return None if code else printed.decode().split("\n", 1)[0]
+
+
+EMPTY: Final = "hash-object", "-t", "tree", "--stdin"
+SUBMODULE: Final = "160000"
+EXECUTABLE: Final = "100755"
+ANY_EXECUTE: Final = 0o111
+
+
+@dataclass(frozen=True, slots=True)
+class TreeDifference:
+    """A path in which two trees differ; `mode` is git's, empty where the later one has nothing there."""
+
+    path: str
+    mode: str
+
+
+@contextmanager
+def open_scratch_git(git: Git) -> Iterator[tuple[Git, Path]]:
+    """Yield git that writes objects and an index apart from the repository, and the folder they are in."""
+    with TemporaryDirectory(prefix="takeback-git-") as made:
+        place = Path(made).resolve()
+        (place / "objects").mkdir()
+        top = Path(git.line("rev-parse", "--show-toplevel"))
+        objects = (git.place / git.line("rev-parse", "--git-path", "objects")).resolve()
+        yield (
+            git.without_programs().at(
+                top,
+                GIT_OBJECT_DIRECTORY=str(place / "objects"),
+                GIT_ALTERNATE_OBJECT_DIRECTORIES=str(objects),
+                GIT_INDEX_FILE=str(place / "index"),
+            ),
+            place,
+        )
+
+
+class Replica:
+    """The copy. `prefix` is where the harness is in the repository, empty or ending in a slash."""
+
+    def __init__(self, git: Git, place: Path, prefix: str) -> None:
+        self._git = git
+        self._top = place / "files"
+        self._prefix = prefix
+        self._tree = git.line(*EMPTY)
+        self.root = self._top / prefix
+        (self.root / PRIVATE).mkdir(parents=True)
+        self._modes: dict[str, int] = {}
+
+    def keep(self, working: Path, loose: Iterable[str], tracked: Mapping[str, int]) -> None:
+        """Copy files that no commit has, and take over permission bits of those that commits have."""
+        for path in loose:
+            (self.root / path).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy2(working / path, self.root / path, follow_symlinks=False)
+        self._modes = {self._prefix + path: mode for path, mode in tracked.items()}
+
+    def go(self, tree: str) -> None:
+        """Bring the files to another tree."""
+        found = list_differences(self._git, self._tree, tree, self._prefix)
+        for one in found:
+            if not one.mode:
+                self._remove(self._top / one.path)
+        wanted = [one for one in found if one.mode and one.mode != SUBMODULE]
+        if wanted:
+            self._git.run("read-tree", tree)
+            listed = b"".join(os.fsencode(one.path) + b"\0" for one in wanted)
+            self._git.run("checkout-index", "-f", "-z", "--stdin", f"--prefix={self._top}/", given=listed)
+        for one in wanted:
+            if one.path in self._modes:
+                self._set_mode(self._top / one.path, self._modes[one.path], executable=one.mode == EXECUTABLE)
+        self._tree = tree
+
+    def _remove(self, place: Path) -> None:
+        with suppress(FileNotFoundError, IsADirectoryError):
+            place.unlink()
+        for above in place.parents:
+            if above == self.root or not above.is_relative_to(self._top):
+                return
+            try:
+                above.rmdir()
+            except OSError:
+                return
+
+    @staticmethod
+    def _set_mode(place: Path, known: int, *, executable: bool) -> None:
+        if place.is_symlink() or not place.is_file():
+            return
+        readers = (known & 0o444) >> 2
+        place.chmod(known & ~ANY_EXECUTE | readers if executable else known & ~ANY_EXECUTE)
+
+
+def list_differences(git: Git, one: str, two: str, prefix: str = "") -> list[TreeDifference]:
+    """Return the paths in which two trees differ."""
+    only = ("--", prefix) if prefix else ()
+    printed = git.run("diff-tree", "-r", "-z", "--no-renames", "--raw", one, two, *only)
+    words = [os.fsdecode(word) for word in printed.split(b"\0")]
+    found = []
+    for about, path in zip(words[0::2], words[1::2], strict=False):
+        _, mode, *_, status = about.removeprefix(":").split(" ")
+        found.append(TreeDifference(path, "" if status == "D" else mode))
+    return found
+
+
+BY: Final = "takeback adopt --from-git"
+MOST: Final = 5
+"""How many files are named at most."""
+
+
+@dataclass(frozen=True, slots=True)
+class Brought:
+    """What became of a range of commits."""
+
+    entries: tuple[tuple[Commit, Record], ...]
+    begun: Record | None = None
+    """The entry by which a fresh journal went back to where the range begins."""
+    skipped: int = 0
+    """Commits that change nothing of the harness."""
+    folded: int = 0
+    """Commits of side branches whose changes came with the merge that resolved their conflicts."""
+    known: int = 0
+    """Commits that are in the journal already."""
+
+
+@dataclass(slots=True)
+class _Read:
+    """What was found by going through the commits once."""
+
+    at_journal: list[int] = field(default_factory=list)
+    """At how many steps the files are as the journal has them."""
+    differs: list[str] = field(default_factory=list)
+    """Files in which the working tree is not as the last commit has it."""
+
+
+def adopt_history(harness: Harness, root: Path, git: Git, asked: str) -> Brought | Refused:
+    """Record a range of commits; the harness's files must be as the last of them has them."""
+    git.require_repository()
+    if not isinstance(harness.adapter, FileAdapter):
+        return Refused(RefusalReason.UNSTORED, f"this harness ({harness.adapter.name}) has no files")
+    prefix = git.line("rev-parse", "--show-prefix")
+    with open_scratch_git(git) as (beside, place), harness.journal.lock(LOCK_SECONDS):
+        harness.ledger.refresh()
+        commits = read_range(beside, asked)
+        replica = Replica(beside, place, prefix)
+        bringing = _Bringing(harness, root, beside, replica, commits)
+        bringing.keep(prefix)
+        return bringing.bring()
+
+
+class _Bringing:
+    """One run: the real harness, the copy of its files, and the commits."""
+
+    def __init__(self, harness: Harness, root: Path, git: Git, replica: Replica, commits: CommitRange) -> None:
+        self._harness = harness
+        self._root = root
+        self._git = git
+        self._replica = replica
+        self._range = commits
+        self._steps = tuple(step for step in commits.steps if step.tree is not None)
+        self._folded = len(commits.steps) - len(self._steps)
+        self._manifest = load_manifest(root)
+
+    def keep(self, prefix: str) -> None:
+        """Take over from the working tree what git does not know."""
+        adapter = self._files(self._harness)
+        adapter.read(self._harness.state)
+        known = {path: image.mode for path, image in adapter.list_remembered_files()}
+        trees = [self._range.start.tree, *(step.tree or "" for step in self._steps)]
+        empty = self._git.line("hash-object", "-t", "tree", "--stdin")
+        tracked = {one.path.removeprefix(prefix) for one in list_differences(self._git, empty, trees[0], prefix)}
+        for one, two in pairwise(trees):
+            tracked |= {found.path.removeprefix(prefix) for found in list_differences(self._git, one, two, prefix)}
+        loose = [path for path in known if path not in tracked]
+        self._replica.keep(self._root, loose, {path: mode for path, mode in known.items() if path in tracked})
+
+    def bring(self) -> Brought | Refused:
+        """Read every commit, and if nothing speaks against it record them."""
+        with closing(self._opened()) as adapter:
+            found = self._read(adapter)
+        if isinstance(found, Refused):
+            return found
+        last = self._steps[-1].commit if self._steps else self._range.start
+        if found.differs:
+            return Refused(
+                RefusalReason.REAL,
+                f"the working tree is not at {last}, the end of the range: {_join_paths(found.differs)}; nothing was "
+                "recorded (git stash or git commit first, or name the commit that is checked out)",
+            )
+        begin = self._begin(found)
+        if isinstance(begin, Refused):
+            return begin
+        return self._record_all(begin)
+
+    def _read(self, adapter: FileAdapter) -> _Read | Refused:
+        found, ledger = _Read(), self._harness.ledger
+        steps: Sequence[CommitStep | None] = (None, *self._steps)
+        for at, step in enumerate(steps):
+            commit = self._range.start if step is None else step.commit
+            reading = self._at(commit, step, lambda: adapter.read(ledger.state))
+            if reading.broken:
+                copied = f"{self._replica.root}/"
+                broken = tuple(replace(one, where=one.where.removeprefix(copied)) for one in reading.broken)
+                return Refused(
+                    RefusalReason.BROKEN,
+                    f"commit {commit} cannot be read: {broken[0]}; nothing was recorded",
+                    broken=broken,
+                )
+            if reading.state is ledger.state and not find_formatting_drift(ledger, adapter.list_remembered_files()):
+                found.at_journal.append(at)
+        found.differs = self._differing(adapter)
+        return found
+
+    def _differing(self, adapter: FileAdapter) -> list[str]:
+        """Return the files that differ between the copy, at the last commit, and the working tree."""
+        own = self._files(self._harness)
+        state = own.read(self._harness.state).state
+        reading: Reading = adapter.read(state)
+        unlike = set() if reading.state is state else set(own.touched(state, reading.state))
+        real, copied = (
+            {path: image.content for path, image in one.list_remembered_files()} for one in (own, adapter)
+        )
+        unlike |= {path for path in {*real, *copied} if real.get(path) != copied.get(path)}
+        said = {(True, False): "is new", (False, True): "is missing"}
+        return [f"{path} {said.get((path in real, path in copied), 'differs')}" for path in sorted(unlike)]
+
+    def _begin(self, found: _Read) -> int | Refused | None:
+        """Return the step after which recording begins; None if the journal must first go back to the beginning."""
+        recorded = _list_recorded_commits(self._harness)
+        numbers = [at for at, step in enumerate(self._steps, 1) if step.commit.id in recorded]
+        if numbers and max(numbers) in found.at_journal:
+            return max(numbers)
+        if found.at_journal and not numbers and min(found.at_journal) < len(self._steps):
+            return min(found.at_journal)
+        if found.at_journal and not numbers and self._harness.ledger.tally() == (0, 0, 0):
+            return None
+        if found.at_journal:
+            why = "the journal has entries of its own already, and stands at the end of the range"
+        else:
+            start = f"{self._range.start.id[:SHORT]}"
+            why = (
+                f"the journal stands at none of these commits: neither at {start}, where the range begins, nor later"
+            )
+        return Refused(
+            RefusalReason.STATE, f"{why}; nothing was recorded ('takeback adopt' records the difference as one entry)"
+        )
+
+    def _record_all(self, begin: int | None) -> Brought:
+        about: dict[str, Any] = {"identity": self._harness.ledger.identity}
+        entries: list[tuple[Commit, Record]] = []
+        begun: Record | None = None
+        store = self._harness.journal
+        self._replica.go(self._range.start.tree)
+        with closing(self._opened()) as adapter:
+            copied = Harness(adapter, store, about=about, begin=False)
+            if begin is None:
+                start = self._range.start
+                done = copied.adopt(f"as it was at {start}", by=BY, origin=_describe_origin(start))
+                begun = done.entry if isinstance(done, Adopted) else None
+            todo = self._steps[begin or 0 :]
+            for step in todo:
+                done = self._at(step.commit, step, partial(_adopt_commit, copied, step.commit))
+                entries += [] if done is None else [(step.commit, done.entry)]
+        self._harness.ledger.refresh()
+        if isinstance(self._harness.adapter, Notes):
+            self._harness.adapter.note(self._harness.ledger.last, self._harness.ledger.head)
+        return Brought(tuple(entries), begun, len(todo) - len(entries), self._folded, begin or 0)
+
+    def _at(self, commit: Commit, step: CommitStep | None, do: Callable[[], Any]) -> Any:
+        """Run something with the copy at a commit; name the commit in what fails."""
+        try:
+            self._replica.go(commit.tree if step is None or step.tree is None else step.tree)
+            return do()
+        except TakebackError as fault:
+            raise HarnessError(f"commit {commit} cannot be read: {fault.message}", where=fault.where) from fault
+
+    def _opened(self) -> Any:
+        opener = find_adapter(self._manifest.workspace.adapter, "workspace.adapter")
+        return opener(Directory(self._replica.root, tag=self._manifest.workspace.id), self._manifest, hold=False)
+
+    @staticmethod
+    def _files(harness: Harness) -> FileAdapter:
+        adapter = harness.adapter
+        if not isinstance(adapter, FileAdapter):
+            raise TypeError(f"the adapter {adapter.name!r} has no files")
+        return adapter
+
+
+def _adopt_commit(harness: Harness, commit: Commit) -> Adopted | None:
+    note = f"{commit.id[:SHORT]} {commit.subject}".rstrip()
+    done = harness.adopt(note, by=commit.author, origin=_describe_origin(commit))
+    if isinstance(done, Refused):
+        raise HarnessError(done.message)
+    return done
+
+
+def _describe_origin(commit: Commit) -> dict[str, str]:
+    return {
+        "client": "git",
+        "commit": commit.id,
+        "author": commit.author,
+        "date": commit.date,
+        "subject": commit.subject,
+    }
+
+
+def _list_recorded_commits(harness: Harness) -> set[str]:
+    found = set()
+    for record in harness.ledger.entries():
+        origin: Any = record.payload.get("origin", {})
+        if record.kind == "adopt" and record.payload.get("by") != BY and origin.get("client") == "git":
+            found.add(str(origin.get("commit", "")))
+    return found
+
+
+def _join_paths(paths: Sequence[str]) -> str:
+    more = f" and {len(paths) - MOST} more" if len(paths) > MOST else ""
+    return ", ".join(paths[:MOST]) + more

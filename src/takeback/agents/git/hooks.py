@@ -16,10 +16,10 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Final
 
-from takeback.adapters.open_by_manifest import manifest_of, open_workspace
-from takeback.adapters.roots import manifest_path, root_above
-from takeback.adapters.trust_gate import demand_trusted
-from takeback.agents.git.running import Git
+from takeback.adapters.opener import load_manifest, open_workspace
+from takeback.adapters.roots import find_manifest_path, find_root_above
+from takeback.adapters.trust import require_trusted
+from takeback.agents.git.command import Git
 from takeback.errors import HarnessError, InputError, TakebackError
 from takeback.harness import Adopted, Refused
 
@@ -43,46 +43,47 @@ class PlacedHook:
     """Whether one was there already, which runs first."""
 
 
-def install(git: Git, root: Path, program: Sequence[str], *, block: bool) -> tuple[PlacedHook, ...]:
+def install_hooks(git: Git, root: Path, program: Sequence[str], *, block: bool) -> tuple[PlacedHook, ...]:
     """Put the hooks in: all of them, or none."""
-    git.demand_repository()
-    folder = _folder(git)
+    git.require_repository()
+    folder = _find_hooks_folder(git)
     texts = {
-        name: _script(name, program, _inside(git, root), block=block, made=not folder.exists()) for name in HOOKS
+        name: _build_script(name, program, _find_inside(git, root), block=block, made=not folder.exists())
+        for name in HOOKS
     }
     for name in HOOKS:
-        _demand_room(folder / name, program, _inside(git, root))
+        _require_room(folder / name, program, _find_inside(git, root))
     done: list[PlacedHook] = []
     try:
         folder.mkdir(parents=True, exist_ok=True)
         for name, text in texts.items():
-            done.append(_put(folder / name, text))
+            done.append(_put_hook(folder / name, text))
     except OSError as fault:
         for one in done:
-            _take(one.path)
+            _take_out_hook(one.path)
         raise HarnessError(f"the git hooks cannot be written: {fault}; nothing was changed") from fault
     return tuple(done)
 
 
-def _put(place: Path, text: str) -> PlacedHook:
-    """Put one hook in; one that is there already is moved aside."""
+def _put_hook(place: Path, text: str) -> PlacedHook:
+    """Put one hook in; move one that is already there aside."""
     earlier = os.path.lexists(place)
     if earlier:
-        place.rename(_earlier(place))
+        place.rename(_name_earlier(place))
     try:
         place.write_text(text, encoding="utf-8")
         place.chmod(0o755)
     except OSError:
-        _take(place)
+        _take_out_hook(place)
         raise
     return PlacedHook(place, earlier)
 
 
-def _take(place: Path) -> PlacedHook:
-    """Take one hook out; what was there before is back."""
-    earlier = os.path.lexists(_earlier(place))
+def _take_out_hook(place: Path) -> PlacedHook:
+    """Take one hook out and bring back what was there before."""
+    earlier = os.path.lexists(_name_earlier(place))
     if earlier:
-        _earlier(place).rename(place)
+        _name_earlier(place).rename(place)
     else:
         place.unlink(missing_ok=True)
     return PlacedHook(place, earlier)
@@ -91,34 +92,34 @@ def _take(place: Path) -> PlacedHook:
 def find_placed(git: Git) -> list[Path]:
     """Return where hooks of ours are; nothing where there is no repository, or none that is this one's alone."""
     try:
-        git.demand_repository()
-        folder = _folder(git)
+        git.require_repository()
+        folder = _find_hooks_folder(git)
     except TakebackError:
         return []
     return [folder / name for name in HOOKS if _is_ours(folder / name)]
 
 
-def uninstall(git: Git) -> tuple[PlacedHook, ...]:
+def uninstall_hooks(git: Git) -> tuple[PlacedHook, ...]:
     """Take the hooks out, and give back what was there."""
-    git.demand_repository()
-    folder = _folder(git)
+    git.require_repository()
+    folder = _find_hooks_folder(git)
     ours = [folder / name for name in HOOKS if _is_ours(folder / name)]
     if not ours:
         raise InputError(str(folder), found="none of Takeback's git hooks", expected="hooks to take out")
     made = any(MADE in place.read_text(encoding="utf-8") for place in ours)
-    done = tuple(_take(place) for place in ours)
+    done = tuple(_take_out_hook(place) for place in ours)
     if made:
         with suppress(OSError):
             folder.rmdir()
     return done
 
 
-def before_commit(git: Git, start: Path) -> str:
+def adopt_before_commit(git: Git, start: Path) -> str:
     """Adopt what changed in the harness a directory lies in; says what was done, nothing where there is none."""
-    root = root_above(start)
-    if root is None or manifest_path(root) is None:
+    root = find_root_above(start)
+    if root is None or find_manifest_path(root) is None:
         return ""
-    demand_trusted(root, manifest_of(root))
+    require_trusted(root, load_manifest(root))
     _, printed, _ = git.attempt("var", "GIT_AUTHOR_IDENT")
     author = printed.decode("utf-8", "replace").rpartition(">")[0]
     with closing(open_workspace(root, hold=False)) as harness:
@@ -130,12 +131,12 @@ def before_commit(git: Git, start: Path) -> str:
         return f"recorded as #{found.entry.entry}" if isinstance(found, Adopted) else ""
 
 
-def sign(git: Git, start: Path, message: Path) -> None:
+def sign_message(git: Git, start: Path, message: Path) -> None:
     """Put the journal's head into a commit message; an empty one, by which a commit is given up, is left alone."""
-    root = root_above(start)
-    if root is None or manifest_path(root) is None:
+    root = find_root_above(start)
+    if root is None or find_manifest_path(root) is None:
         return
-    demand_trusted(root, manifest_of(root))
+    require_trusted(root, load_manifest(root))
     whole = message.read_bytes()
     written = SCISSORS.split(whole, maxsplit=1)[0]
     if not git.run("stripspace", "--strip-comments", given=written).strip():
@@ -152,8 +153,8 @@ def sign(git: Git, start: Path, message: Path) -> None:
         outside.run(*(("-c", f"core.commentChar={char}") if char else ()), *words, str(message.absolute()))
 
 
-def _folder(git: Git) -> Path:
-    """Where git looks for hooks; one that other repositories may share is refused."""
+def _find_hooks_folder(git: Git) -> Path:
+    """Return the folder where git looks for hooks; refuse one that other repositories may share."""
     folder = (git.place / git.with_hooks_path().line("rev-parse", "--git-path", "hooks")).resolve()
     common = (git.place / git.line("rev-parse", "--git-common-dir")).resolve()
     top = Path(git.line("rev-parse", "--show-toplevel")).resolve()
@@ -168,13 +169,13 @@ def _folder(git: Git) -> Path:
     return folder
 
 
-def _inside(git: Git, root: Path) -> str:
-    """Where the harness is in its working tree: the same in every other one."""
+def _find_inside(git: Git, root: Path) -> str:
+    """Return the harness's path in its working tree, which is the same in every other one."""
     top = Path(git.line("rev-parse", "--show-toplevel")).resolve()
     return os.path.relpath(root.resolve(), top)
 
 
-def _earlier(place: Path) -> Path:
+def _name_earlier(place: Path) -> Path:
     return place.with_name(place.name + EARLIER)
 
 
@@ -185,8 +186,8 @@ def _is_ours(place: Path) -> bool:
         return False
 
 
-def _demand_room(place: Path, program: Sequence[str], inside: str) -> None:
-    """Refuse where ours is there already, and where a hook is there that cannot be called by another."""
+def _require_room(place: Path, program: Sequence[str], inside: str) -> None:
+    """Refuse where our hook is already in place, and where a hook is there that another cannot call."""
     if _is_ours(place):
         raise InputError(
             str(place),
@@ -196,9 +197,9 @@ def _demand_room(place: Path, program: Sequence[str], inside: str) -> None:
         )
     if not os.path.lexists(place):
         return
-    by_hand = f"add this line to it: {' '.join(_call(place.name, program, inside))} || true"
-    if os.path.lexists(_earlier(place)):
-        raise InputError(str(_earlier(place)), found="a file", expected="nothing there", hint=by_hand)
+    by_hand = f"add this line to it: {' '.join(_build_call(place.name, program, inside))} || true"
+    if os.path.lexists(_name_earlier(place)):
+        raise InputError(str(_name_earlier(place)), found="a file", expected="nothing there", hint=by_hand)
     if place.is_symlink() or not place.is_file() or OWN_NAME.search(place.read_bytes()):
         raise InputError(
             str(place),
@@ -208,13 +209,13 @@ def _demand_room(place: Path, program: Sequence[str], inside: str) -> None:
         )
 
 
-def _call(name: str, program: Sequence[str], inside: str) -> list[str]:
+def _build_call(name: str, program: Sequence[str], inside: str) -> list[str]:
     words = [*program, "git-hook", "run", name, *(("--dir", inside) if inside != "." else ())]
     return [shlex.join(words), *(('"$1"',) if name == "commit-msg" else ())]
 
 
-def _script(name: str, program: Sequence[str], inside: str, *, block: bool, made: bool) -> str:
-    call = " ".join(_call(name, program, inside))
+def _build_script(name: str, program: Sequence[str], inside: str, *, block: bool, made: bool) -> str:
+    call = " ".join(_build_call(name, program, inside))
     absent = "{ echo 'the commit waits for takeback, which is not there' >&2; exit 1; }" if block else "exit 0"
     lines = (
         "#!/bin/sh",

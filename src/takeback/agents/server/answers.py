@@ -1,10 +1,36 @@
-"""What the server's tools answer, field by field: the output schemas that clients see are made from these."""
+"""What the server's tools answer, what a person decides, and how a proposal is judged.
+
+The output schemas that clients see are made from these classes. A proposal is given as one-line forms, or
+as operations with or without a recovery. A missing recovery is written; for a refuted one, the synthesizer
+looks for another.
+"""
 
 from __future__ import annotations
 
+import shlex
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from pydantic import BaseModel, Field
+
+from takeback.canonical import write_compact
+from takeback.errors import InputError
+from takeback.harness import Harness
+from takeback.harness.entry_names import resolve_entry
+from takeback.language import Candidate, NoInverse, Program, find_widest_level
+from takeback.language.oneline import build_program, read_line
+from takeback.language.program import read_program
+from takeback.present.secrets import find_placeholder
+from takeback.present.visible import escape_invisible
+from takeback.repair.attempt import build_attempt
+from takeback.repair.loop import Settings, assess_attempt, make_judge
+from takeback.repair.oracle import oracle
+from takeback.repair.synthesizer import Method
+from takeback.state import Stage, State
+from takeback.undo import Plan
+from takeback.undo.record import run_and_record
+from takeback.verify import Admitted, Verdict
 
 
 class HarnessItem(BaseModel):
@@ -129,3 +155,169 @@ class StatusAnswer(BaseModel):
     )
     you: str = Field(description="How this client's entries are signed.")
     command: str | None = Field(default=None, description="What a person can run where something needs attention.")
+
+
+LONGEST = 300
+MOST = 12
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """What a person must decide before a request is carried out; without reasons there is nothing to ask."""
+
+    who: str
+    what: str
+    reasons: tuple[str, ...] = ()
+    command: str = ""
+
+    @property
+    def text(self) -> str:
+        """The question, in words that do not come from the agent except where they are quoted."""
+        shown = [f"- {_shorten(reason)}" for reason in self.reasons[:MOST]]
+        if len(self.reasons) > MOST:
+            shown.append(f"- and {len(self.reasons) - MOST} more")
+        return "\n".join([f"{_shorten(self.who)} wants to {_shorten(self.what)}.", *shown, "Do you want that?"])
+
+
+def list_others_entries(harness: Harness, plan: Plan, names: Iterable[str], who: str) -> list[str]:
+    """Return the entries of an undo that someone else made."""
+    asked = {resolve_entry(harness.ledger, name).entry for name in names}
+    found = []
+    for number in sorted({*asked, *plan.off, *plan.on}):
+        maker = harness.journal.get(number).payload.get("by", "")
+        if maker != who:
+            found.append(f"#{number} was made by {maker or 'someone who is not said, such as a person'}")
+    return found
+
+
+def build_apply_command(
+    candidate: dict[str, Any], lines: Sequence[str], directory: str, *, force: bool = False
+) -> str:
+    """Return the command by which a person makes a change: one line, or the candidate on standard input.
+
+    A line is quoted anew, word by word: what a shell would run in it as it was sent is only text here.
+    """
+    if len(lines) == 1 and not force:
+        words = shlex.split(lines[0])
+        return shlex.join(["takeback", *words[words[:1] == ["takeback"] :], "--dir", directory])
+    flag = "--force" if force else "--repair"
+    return (
+        f"printf %s {shlex.quote(write_compact(candidate))} | takeback apply - {flag} --dir {shlex.quote(directory)}"
+    )
+
+
+def build_undo_command(names: Sequence[str], directory: str, *, cascade: bool) -> str:
+    """Return the command by which a person takes entries back."""
+    return build_command("undo", directory, *names, *(["--cascade"] if cascade else []))
+
+
+def build_command(name: str, directory: str, *words: str) -> str:
+    """Return a command about this harness, for copying."""
+    return shlex.join(["takeback", name, *words, "--dir", directory])
+
+
+def _shorten(text: str) -> str:
+    shown = escape_invisible(text)
+    return shown if len(shown) <= LONGEST else f"{shown[: LONGEST - 1]}…"
+
+
+MOST_LINES = 64
+
+
+@dataclass(frozen=True, slots=True)
+class Sent:
+    """A change as an agent sent it."""
+
+    lines: Sequence[str] = ()
+    mutation: Sequence[dict[str, Any]] = ()
+    witness: Sequence[dict[str, Any]] | None = None
+    recovery: Sequence[dict[str, Any]] | None = None
+    contract: dict[str, Any] | None = None
+    note: str = ""
+
+    def require_sense(self) -> None:
+        """Refuse what is empty, says two things at once, or gives back what was masked."""
+        if bool(self.lines) == bool(self.mutation):
+            found = "both" if self.lines else "neither"
+            raise InputError("change", found=found, expected="lines (one-line forms) or mutation (operations)")
+        if self.lines and (self.witness or self.recovery):
+            raise InputError(
+                "change", found="lines and a recovery", expected="lines alone: their recovery is written"
+            )
+        if len(self.lines) > MOST_LINES:
+            raise InputError("lines", found=f"{len(self.lines)} lines", expected=f"at most {MOST_LINES}")
+        found_blank = find_placeholder([self.mutation, self.witness, self.recovery, self.contract])
+        found_blank = found_blank or next((blank for line in self.lines if (blank := _find_blank(line))), None)
+        if found_blank is not None:
+            raise InputError(
+                "change",
+                found=f"{found_blank}, which stands for a value that was not shown",
+                expected="a value",
+                hint="leave what is masked as it is: change other fields, or other lines around it",
+            )
+
+    def to_json(self, mutation: Program) -> dict[str, Any]:
+        """Return the candidate as it was sent, for a person to inspect or to force."""
+        parts = {"witness": self.witness, "recovery": self.recovery, "contract": self.contract}
+        plain: dict[str, Any] = {"mutation": [op.to_json() for op in mutation]}
+        return {**plain, **{name: part for name, part in parts.items() if part is not None}}
+
+
+@dataclass(frozen=True, slots=True)
+class Judgement:
+    """What was found out about a proposal: the verdict as it was sent, and what may be applied, if anything."""
+
+    mutation: Program
+    verdict: Verdict | None
+    """About the candidate as it was sent, or with the recovery that was written; None where none can be written."""
+    admitted: Admitted | None
+    repaired: bool = False
+    lacking: str = ""
+    """Why no recovery can be written."""
+    sent: dict[str, Any] = field(default_factory=dict)
+
+
+def judge_proposal(sent: Sent, state: State, method: Method) -> Judgement:
+    """Decide about a proposal, and repair it where that is possible."""
+    sent.require_sense()
+    mutation = _read_mutation(sent, state)
+    plain = sent.to_json(mutation)
+    settings = Settings()
+    decide = make_judge("proof", find_widest_level(), state)
+    if sent.recovery is None and sent.witness is None:
+        written: Candidate | NoInverse = oracle(mutation, nominal=state)
+        if isinstance(written, NoInverse):
+            return Judgement(mutation, None, None, lacking=str(written), sent=plain)
+        verdict = decide(written)
+        return Judgement(mutation, verdict, _admit_candidate(written, verdict), sent=plain)
+    start = build_attempt({"witness": [], "recovery": [], **plain})
+    verdict = assess_attempt(start, decide, settings.level)
+    if verdict.admitted and start.candidate is not None:
+        return Judgement(mutation, verdict, _admit_candidate(start.candidate, verdict), sent=plain)
+    done = method(start, decide, settings, state)
+    found = None if done.admitted is None else _admit_candidate(done.admitted, done.verdict)
+    return Judgement(mutation, verdict, found, repaired=found is not None, sent=plain)
+
+
+def _admit_candidate(candidate: Candidate, verdict: Verdict) -> Admitted | None:
+    return Admitted(candidate, verdict) if verdict.admitted else None
+
+
+def _read_mutation(sent: Sent, state: State) -> Program:
+    if sent.mutation:
+        return read_program(list(sent.mutation), Stage.FORWARD, "mutation")
+    program: Program = ()
+    for line in sent.lines:
+        part = build_program(read_line(line), state)
+        program = (*program, *part)
+        done = run_and_record(part, state)
+        if not done.receipt.succeeded:
+            raise InputError("lines", found=f"{line}: {done.receipt.reason}", expected="a change that can be made")
+        state = done.state
+    return program
+
+
+def _find_blank(line: str) -> str | None:
+    fields = read_line(line)
+    values = (fields.value, fields.old, fields.new, fields.append, fields.before, fields.after)
+    return find_placeholder([tuple(value) if isinstance(value, tuple) else value for value in values])

@@ -1,14 +1,12 @@
 """The eight surfaces of a harness, registered in their usual order."""
 
 from takeback.state.surface import register
+from takeback.state.surfaces.bindings import PromptsSurface, RoutingSurface, ToolsSurface
 from takeback.state.surfaces.config import ConfigSurface
 from takeback.state.surfaces.files import FilesSurface
 from takeback.state.surfaces.listeners import ListenersSurface
 from takeback.state.surfaces.middleware import MiddlewareSurface
-from takeback.state.surfaces.prompts import PromptsSurface
 from takeback.state.surfaces.resources import ResourcesSurface
-from takeback.state.surfaces.routing import RoutingSurface
-from takeback.state.surfaces.tools import ToolsSurface
 
 __all__ = [
     "ConfigSurface",

@@ -8,52 +8,51 @@ from typing import Any, Final, TypedDict
 
 from takeback.canonical import MAX_DEPTH
 from takeback.errors import InputError, LimitError, OperationFailed
-from takeback.state import inside, tree
-from takeback.state.address import join_dotted, split_dotted
-from takeback.state.inside import parts_of
+from takeback.state import part_slots, tree
+from takeback.state.address import format_dotted_path, parse_dotted_path
 from takeback.state.items import Items
-from takeback.state.operation import Anchor, Kind, Level, Operation, Stage, Takes
+from takeback.state.operation import Anchor, Kind, Level, Operation, Requirement, Stage
+from takeback.state.part_slots import get_parts
 from takeback.state.pmap import ABSENT, EMPTY, PMap
-from takeback.state.record import name_of
-from takeback.state.strategy import EXISTENCE, Strategy
+from takeback.state.surface import EXISTENCE, Strategy
 from takeback.state.tree import TreePath
 from takeback.state.tree_surface import TreeSurface, bind, capture, restore
-from takeback.state.values import check_items, freeze, same, thaw
+from takeback.state.values import check_items, freeze, is_same_value, read_name, thaw
 
 _EXTREMES = (0.0, 1.0, 0, 300, "", None, True, False, (), EMPTY, -1)
 _SAMPLES = (7, 42, 0.5, "prior", True, None, ("a", "b"), PMap({"nested": 1}))
 
 
-def unset(value: PMap, op: Operation) -> tuple[PMap, None]:
+def unset_path(value: PMap, op: Operation) -> tuple[PMap, None]:
     """Remove what stands at the path; where nothing does, nothing happens."""
     return tree.drop(value, op.path), None
 
 
-def append(value: PMap, op: Operation) -> tuple[PMap, None]:
+def append_item(value: PMap, op: Operation) -> tuple[PMap, None]:
     """Add an item at the end of the list."""
-    items = _list(value, op)
-    return tree.put(value, op.path, items.inserted(len(items), op.value)), None
+    items = _get_list(value, op)
+    return tree.put(value, op.path, items.insert_item(len(items), op.value)), None
 
 
-def insert(value: PMap, op: Operation) -> tuple[PMap, None]:
+def insert_item(value: PMap, op: Operation) -> tuple[PMap, None]:
     """Add an item at a position of the list, or next to another item."""
-    items, spot = _list(value, op), op.spot
+    items, spot = _get_list(value, op), op.spot
     if spot is not None and isinstance(spot.anchor, Anchor):
         near = items.only(spot.anchor.item)
         return tree.put(value, op.path, items.beside(near, op.value, after=spot.before is None)), None
     at = len(items) if spot is None or spot.index is None else spot.index
-    return tree.put(value, op.path, items.inserted(at, op.value)), None
+    return tree.put(value, op.path, items.insert_item(at, op.value)), None
 
 
 def remove_item(value: PMap, op: Operation) -> tuple[PMap, None]:
     """Remove the one item of the list that has the value."""
-    items = _list(value, op)
+    items = _get_list(value, op)
     return tree.put(value, op.path, items.drop(items.only(op.value).id)), None
 
 
-def _list(value: PMap, op: Operation) -> Items:
+def _get_list(value: PMap, op: Operation) -> Items:
     content = tree.get(value, op.path)
-    parts = parts_of(content) if type(content) is tuple or isinstance(content, Items) else None
+    parts = get_parts(content) if type(content) is tuple or isinstance(content, Items) else None
     if not isinstance(parts, Items):
         raise OperationFailed(f"there is no list at {op.target!r}")
     return parts
@@ -77,14 +76,14 @@ class ConfigSurface(TreeSurface):
     listed = True
     part_word = "item"
     kinds = (
-        Kind("capture_config", Stage.CAPTURE, Level.L0, "config", capture, witness=Takes.MUST),
+        Kind("capture_config", Stage.CAPTURE, Level.L0, "config", capture, witness=Requirement.MUST),
         Kind(
             "set_config",
             Stage.FORWARD,
             Level.L0,
             "config",
             bind,
-            value=Takes.MUST,
+            value=Requirement.MUST,
             verb="set",
             reads=("ancestors are mappings",),
         ),
@@ -94,7 +93,7 @@ class ConfigSurface(TreeSurface):
             Level.L0,
             "config",
             restore,
-            witness=Takes.MUST,
+            witness=Requirement.MUST,
             reads=("ancestors are mappings",),
         ),
         Kind(
@@ -103,20 +102,29 @@ class ConfigSurface(TreeSurface):
             Level.L0,
             "config",
             restore,
-            witness=Takes.MAY,
+            witness=Requirement.MAY,
             removes=True,
             reads=("ancestors are mappings",),
         ),
-        Kind("unset_config", Stage.FORWARD, Level.L2, "config", unset, verb="remove"),
-        Kind("append_config", Stage.FORWARD, Level.L2, "config", append, value=Takes.MUST, verb="append", **_ITEM),
+        Kind("unset_config", Stage.FORWARD, Level.L2, "config", unset_path, verb="remove"),
+        Kind(
+            "append_config",
+            Stage.FORWARD,
+            Level.L2,
+            "config",
+            append_item,
+            value=Requirement.MUST,
+            verb="append",
+            **_ITEM,
+        ),
         Kind(
             "insert_config",
             Stage.FORWARD,
             Level.L2,
             "config",
-            insert,
-            value=Takes.MUST,
-            spot=Takes.MUST,
+            insert_item,
+            value=Requirement.MUST,
+            spot=Requirement.MUST,
             verb="insert",
             **_ITEM,
         ),
@@ -126,7 +134,7 @@ class ConfigSurface(TreeSurface):
             Level.L2,
             "config",
             remove_item,
-            value=Takes.MUST,
+            value=Requirement.MUST,
             needs=True,
             verb="remove item",
             **_ITEM,
@@ -137,14 +145,14 @@ class ConfigSurface(TreeSurface):
         """Read nested mappings."""
         if not isinstance(raw, dict):
             raise InputError(where, found=raw, expected="a mapping")
-        return PMap({_name(key, where): freeze(item, f"{where}.{key}", depth=1) for key, item in raw.items()})
+        return PMap({_read_name(key, where): freeze(item, f"{where}.{key}", depth=1) for key, item in raw.items()})
 
     def write(self, value: PMap) -> Any:
         """Write nested mappings."""
         return thaw(value)
 
     def canonical(self, value: PMap) -> Any:
-        """Config has nothing volatile."""
+        """Return the plain JSON form; config has nothing volatile."""
         return thaw(value)
 
     def describe(self, content: Any) -> Any:
@@ -153,26 +161,26 @@ class ConfigSurface(TreeSurface):
 
     def equivalent(self, before: Any, after: Any) -> bool:
         """Compare presence and value, by type."""
-        return same(before, after)
+        return is_same_value(before, after)
 
     def join(self, path: TreePath) -> str:
         """Join with dots."""
-        return join_dotted(path)
+        return format_dotted_path(path)
 
     def split(self, key: str) -> TreePath:
         """Split at dots."""
-        return split_dotted(key)
+        return parse_dotted_path(key)
 
     def target(self, raw: str, where: str, kind: Kind | None) -> TreePath:
         """Take a dotted path of non-empty names."""
         del kind
-        path = split_dotted(raw)
-        if join_dotted(path) != raw:
+        path = parse_dotted_path(raw)
+        if format_dotted_path(path) != raw:
             raise InputError(where, found=raw, expected=r"a dotted path with \. and \\ as its only escapes")
         if len(path) > MAX_DEPTH // 2:
             raise LimitError(where, found=f"{len(path)} levels", expected=f"at most {MAX_DEPTH // 2}")
         for name in path:
-            _name(name, where)
+            _read_name(name, where)
         return path
 
     def check_slot(self, part: PMap, path: TreePath, names: Sequence[str] = ()) -> None:
@@ -183,7 +191,7 @@ class ConfigSurface(TreeSurface):
             check_items(len(above) if type(above) is PMap else 0, where)
         content = tree.get(part, path)
         if names:
-            inside.check_parts(content, names, where, depth=len(path))
+            part_slots.check_parts(content, names, where, depth=len(path))
         elif content is not ABSENT:
             freeze(thaw(content), where, depth=len(path))
 
@@ -193,13 +201,13 @@ class ConfigSurface(TreeSurface):
         return freeze(raw, where, depth=MAX_DEPTH // 2)
 
     def generic(self, path: TreePath, salt: str) -> tuple[Any, ...]:
-        """A value, or a mapping with something in it."""
+        """Return a value, and a mapping with something in it."""
         return f"{salt}: {self.join(path)}", PMap({salt: f"{salt} in {self.join(path)}"})
 
     def contents(self, path: TreePath, ops: Sequence[Operation], salt: str) -> tuple[Any, ...]:
-        """Where items are added or removed, also lists that have them: once, not at all, or twice."""
+        """Return, where items are added or removed, also lists that hold them once, not at all, or twice."""
         mine = [op for op in ops if op.kind.inside and op.path == path]
-        return (*_tried_lists(mine, salt), *self.generic(path, salt)) if mine else self.generic(path, salt)
+        return (*_make_probe_lists(mine, salt), *self.generic(path, salt)) if mine else self.generic(path, salt)
 
     def perturb(self, strategy: str, value: PMap, aims: Sequence[Operation], rng: random.Random) -> PMap:
         """Vary the touched paths and what is above them; add unrelated and unfamiliar keys."""
@@ -207,7 +215,9 @@ class ConfigSurface(TreeSurface):
             for op in aims:
                 value = self._vary(strategy, value, op.path, rng)
                 if op.kind.inside:
-                    value = _try_put(value, op.path, rng.choice(_tried_lists([op], f"prior {rng.randrange(10_000)}")))
+                    value = _try_put(
+                        value, op.path, rng.choice(_make_probe_lists([op], f"prior {rng.randrange(10_000)}"))
+                    )
             if strategy != Strategy.PRIOR_EXISTENCE:
                 value = self._vary_untouched(strategy, value, aims, rng)
         elif strategy == Strategy.NOISE:
@@ -233,7 +243,7 @@ class ConfigSurface(TreeSurface):
 
     def _vary_untouched(self, strategy: str, value: PMap, aims: Sequence[Operation], rng: random.Random) -> PMap:
         touched = {op.path for op in aims}
-        others = sorted(path for path, _ in tree.leaves(value) if path not in touched)
+        others = sorted(path for path, _ in tree.iter_leaves(value) if path not in touched)
         if others:
             path = others[rng.randrange(len(others))]
             pool = _EXTREMES if strategy == Strategy.BOUNDARY else (*_SAMPLES, rng.randrange(10_000))
@@ -241,21 +251,21 @@ class ConfigSurface(TreeSurface):
         return value
 
 
-def _tried_lists(ops: Sequence[Operation], salt: str) -> tuple[tuple[Any, ...], ...]:
-    """Lists that operations on items may meet: first one on which they go through, if one is easily found."""
+def _make_probe_lists(ops: Sequence[Operation], salt: str) -> tuple[tuple[Any, ...], ...]:
+    """Return lists that operations on items may meet: first one on which they go through, if easily found."""
     anchors = [op.spot.anchor.item for op in ops if op.spot and isinstance(op.spot.anchor, Anchor)]
     removed = [op.value for op in ops if op.kind.name == "remove_config_item"]
     named = [item for op in ops for item in (op.value,)]
     needed: list[Any] = []
     for item in (*removed, *anchors):
-        if not any(same(item, other) for other in needed):
+        if not any(is_same_value(item, other) for other in needed):
             needed.append(item)
     rest = tuple((item,) for item in named)
     return ((f"{salt} item", *needed), (), *rest, *((*one, *one) for one in rest), tuple(named))
 
 
-def _name(raw: Any, where: str) -> str:
-    return name_of(raw, f"{where} key")
+def _read_name(raw: Any, where: str) -> str:
+    return read_name(raw, f"{where} key")
 
 
 def _try_put(value: PMap, path: TreePath, content: Any) -> PMap:

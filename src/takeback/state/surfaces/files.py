@@ -14,19 +14,18 @@ from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
 from takeback.errors import InputError, LimitError, OperationFailed
-from takeback.state import inside, tree, values
+from takeback.state import part_slots, tree, values
 from takeback.state.chain import Link
-from takeback.state.chain_slots import link_from_json, link_to_json
-from takeback.state.editing import READS, SCHEMA, edited, edits_by_path, read_edit, tried_texts
 from takeback.state.file import DEFAULT_MODE, File
-from takeback.state.operation import Captured, Kind, Level, Operation, Stage, Takes
+from takeback.state.operation import Captured, Kind, Level, Operation, Requirement, Stage
+from takeback.state.part_slots import link_from_json, link_to_json
 from takeback.state.parts import is_part
 from takeback.state.pmap import ABSENT, EMPTY, PMap
-from takeback.state.strategy import EXISTENCE, Strategy
-from takeback.state.text import Text
+from takeback.state.surface import EXISTENCE, Strategy
+from takeback.state.text import READS, SCHEMA, Text, apply_edit, group_edits_by_path, make_probe_texts, read_edit
 from takeback.state.tree import TreePath
 from takeback.state.tree_surface import TreeSurface, capture, restore
-from takeback.state.values import text
+from takeback.state.values import read_storable_text
 
 MAX_PATH: Final = 512
 MAX_NAME_BYTES: Final = 255
@@ -60,7 +59,7 @@ def edit_file(value: PMap, op: Operation) -> tuple[PMap, None]:
     lines = there.parts() if isinstance(there, File) else None
     if lines is None:
         raise OperationFailed(f"there is no file with UTF-8 text at {op.target!r}")
-    return tree.put(value, op.path, there.holding(edited(lines, op.value))), None
+    return tree.put(value, op.path, there.replace_parts(apply_edit(lines, op.value))), None
 
 
 def remove_file(value: PMap, op: Operation) -> tuple[PMap, None]:
@@ -89,14 +88,14 @@ class FilesSurface(TreeSurface):
     name = "files"
     strict = True
     kinds = (
-        Kind("capture_file", Stage.CAPTURE, Level.L1, "files", capture, witness=Takes.MUST),
+        Kind("capture_file", Stage.CAPTURE, Level.L1, "files", capture, witness=Requirement.MUST),
         Kind(
             "write_file",
             Stage.FORWARD,
             Level.L1,
             "files",
             write_file,
-            value=Takes.MUST,
+            value=Requirement.MUST,
             verb="set",
             reads=_READS,
             schema={
@@ -114,14 +113,14 @@ class FilesSurface(TreeSurface):
                 ]
             },
         ),
-        Kind("restore_file", Stage.RECOVERY, Level.L1, "files", restore_file, witness=Takes.MUST, reads=_READS),
+        Kind("restore_file", Stage.RECOVERY, Level.L1, "files", restore_file, witness=Requirement.MUST, reads=_READS),
         Kind(
             "delete_file",
             Stage.RECOVERY,
             Level.L1,
             "files",
             restore_file,
-            witness=Takes.MAY,
+            witness=Requirement.MAY,
             removes=True,
             reads=_READS,
         ),
@@ -131,7 +130,7 @@ class FilesSurface(TreeSurface):
             Level.L2,
             "files",
             edit_file,
-            value=Takes.MUST,
+            value=Requirement.MUST,
             inside=True,
             recovers=True,
             verb="edit",
@@ -145,7 +144,7 @@ class FilesSurface(TreeSurface):
             Level.L2,
             "files",
             move_file,
-            value=Takes.MUST,
+            value=Requirement.MUST,
             verb="move",
             needs=True,
             reads=(*_READS, "the file is there"),
@@ -161,10 +160,9 @@ class FilesSurface(TreeSurface):
         for key in raw:
             place = f"{where}[{key!r}]"
             self._add(root, self.target(key, place, None), _read_file(raw[key], place), place)
-        return _frozen(root)
+        return _freeze_tree(root)
 
     def _add(self, root: dict[str, Any], path: TreePath, content: File | PMap, where: str) -> None:
-        """Put one entry of a state file into the nested dicts that `read` builds."""
         node = root
         for name in path[:-1]:
             node = node.setdefault(name, {})
@@ -176,7 +174,7 @@ class FilesSurface(TreeSurface):
 
     def write(self, value: PMap) -> Any:
         """Write a flat mapping of paths."""
-        return {self.join(path): self.describe(leaf) for path, leaf in tree.leaves(value)}
+        return {self.join(path): self.describe(leaf) for path, leaf in tree.iter_leaves(value)}
 
     def canonical(self, value: PMap) -> Any:
         """Hash contents."""
@@ -184,7 +182,7 @@ class FilesSurface(TreeSurface):
             self.join(path): {"directory": True}
             if type(leaf) is PMap
             else {"sha256": leaf.digest, "mode": f"{leaf.mode:04o}"}
-            for path, leaf in tree.leaves(value)
+            for path, leaf in tree.iter_leaves(value)
         }
 
     def describe(self, content: Any) -> Any:
@@ -192,7 +190,7 @@ class FilesSurface(TreeSurface):
         if type(content) is PMap:
             if not content:
                 return {"directory": True}
-            return {self.join(path): self.describe(leaf) for path, leaf in tree.leaves(content)}
+            return {self.join(path): self.describe(leaf) for path, leaf in tree.iter_leaves(content)}
         mode = f"{content.mode:04o}"
         try:
             return {"content": content.content.decode(), "mode": mode}
@@ -235,7 +233,7 @@ class FilesSurface(TreeSurface):
         """Check a file, or how long its text is with some lines of it."""
         content = tree.get(part, path)
         if names:
-            inside.check_parts(content, names, self.slot_title(path))
+            part_slots.check_parts(content, names, self.slot_title(path))
             return
         for below, leaf in self.parts_shown(path, content) if content is not ABSENT else ():
             if isinstance(leaf, File) and len(leaf.content) > values.MAX_TEXT:
@@ -256,7 +254,7 @@ class FilesSurface(TreeSurface):
     def target(self, raw: str, where: str, kind: Kind | None) -> TreePath:
         """Take a relative path that stays inside the sandbox."""
         del kind
-        found = text(raw, where)
+        found = read_storable_text(raw, where)
         if len(found.encode()) > MAX_PATH:
             raise LimitError(where, found=f"a path of {len(found)} characters", expected=f"at most {MAX_PATH}")
         expected = "a relative path inside the sandbox"
@@ -270,7 +268,7 @@ class FilesSurface(TreeSurface):
         return path
 
     def named(self, op: Operation) -> tuple[TreePath, ...]:
-        """A move writes two paths."""
+        """Return the paths that an operation writes; a move writes two."""
         return (op.path, op.value) if op.kind.name == "move_file" else (op.path,)
 
     def value(self, kind: Kind, target: str, raw: Any, where: str) -> Any:
@@ -293,12 +291,12 @@ class FilesSurface(TreeSurface):
         return path
 
     def contents(self, path: TreePath, ops: Sequence[Operation], salt: str) -> tuple[Any, ...]:
-        """A file that is edited is also one that has what edits replace: once, not at all, or more often."""
-        texts = tried_texts(edits, salt) if (edits := edits_by_path(ops).get(path)) else ()
+        """Return, for an edited file, also files that hold what edits replace: once, not at all, or more often."""
+        texts = make_probe_texts(edits, salt) if (edits := group_edits_by_path(ops).get(path)) else ()
         return (*(File(content.encode()) for content in texts), *self.generic(path, salt))
 
     def generic(self, path: TreePath, salt: str) -> tuple[Any, ...]:
-        """A file, an empty directory, or a directory with something in it."""
+        """Return a file, an empty directory, and a directory with something in it."""
         content = File(f"{salt}: {'/'.join(path)}".encode(), 0o640)
         return content, EMPTY, PMap({f"inside_{salt}": File(salt.encode())})
 
@@ -306,16 +304,16 @@ class FilesSurface(TreeSurface):
         """Vary the touched paths and what is above them; add unrelated files and deep directories."""
         if strategy in EXISTENCE:
             for path in (path for op in aims for path in self.named(op)):
-                value = _vary(strategy, value, path, rng)
-            for path, edits in edits_by_path(aims).items():
-                chosen = rng.choice(tried_texts(edits, f"prior {rng.randrange(10_000)}"))
-                value = _try(value, path, File(chosen.encode()))
+                value = _vary_path(strategy, value, path, rng)
+            for path, edits in group_edits_by_path(aims).items():
+                chosen = rng.choice(make_probe_texts(edits, f"prior {rng.randrange(10_000)}"))
+                value = _try_put(value, path, File(chosen.encode()))
         elif strategy == Strategy.NOISE:
             mode = rng.choice((0o600, 0o644, 0o755))
             value = value.put(f"unrelated_{rng.randrange(10_000)}.txt", File(b"unrelated\n", mode))
         elif strategy == Strategy.DEEP_DIRECTORIES:
             path = ("external", "cache", f"partition_{rng.randrange(10_000)}", "meta.json")
-            value = _try(value, path, File(b"{}\n"))
+            value = _try_put(value, path, File(b"{}\n"))
         return value
 
 
@@ -332,17 +330,17 @@ def _read_file(raw: Any, where: str) -> File | PMap:
     if not isinstance(mode, str) or not _MODE.fullmatch(mode):
         raise InputError(f"{where}.mode", found=mode, expected='four octal digits such as "0644"')
     if "content" in raw:
-        content = text(raw["content"], f"{where}.content").encode()
+        content = read_storable_text(raw["content"], f"{where}.content").encode()
     else:
         try:
-            encoded = text(raw["base64"], f"{where}.base64", longest=2 * values.MAX_TEXT)
+            encoded = read_storable_text(raw["base64"], f"{where}.base64", longest=2 * values.MAX_TEXT)
             content = base64.b64decode(encoded, validate=True)
         except binascii.Error:
             raise InputError(f"{where}.base64", found="malformed base64", expected="base64 text") from None
     return File(content, int(mode, 8))
 
 
-def _vary(strategy: str, value: PMap, path: TreePath, rng: random.Random) -> PMap:
+def _vary_path(strategy: str, value: PMap, path: TreePath, rng: random.Random) -> PMap:
     choice = rng.randrange(6)
     if choice <= 1:
         return tree.drop(value, path)
@@ -351,17 +349,17 @@ def _vary(strategy: str, value: PMap, path: TreePath, rng: random.Random) -> PMa
     if choice == 3 and len(path) > 1:  # noqa: PLR2004
         above = path[: rng.randrange(1, len(path))]
         filler = File(b"in the way\n") if rng.random() < 0.2 else EMPTY  # noqa: PLR2004
-        return _try(tree.drop(value, above), above, filler)
+        return _try_put(tree.drop(value, above), above, filler)
     size = rng.choice((0, 4096)) if strategy == Strategy.BOUNDARY else rng.randrange(1, 40)
-    return _try(value, path, File(b"x" * size, rng.choice((0o600, 0o644, 0o755))))
+    return _try_put(value, path, File(b"x" * size, rng.choice((0o600, 0o644, 0o755))))
 
 
-def _try(value: PMap, path: TreePath, content: Any) -> PMap:
+def _try_put(value: PMap, path: TreePath, content: Any) -> PMap:
     try:
         return tree.put(value, path, content)
     except OperationFailed:
         return value
 
 
-def _frozen(node: dict[str, Any]) -> PMap:
-    return PMap({name: _frozen(item) if isinstance(item, dict) else item for name, item in node.items()})
+def _freeze_tree(node: dict[str, Any]) -> PMap:
+    return PMap({name: _freeze_tree(item) if isinstance(item, dict) else item for name, item in node.items()})

@@ -13,23 +13,28 @@ from typing import Any
 from takeback.errors import InputError, OperationFailed
 from takeback.state.address import Address
 from takeback.state.chain import NO_LINKS, Chain, ChainPlace, Link
-from takeback.state.chain_slots import (
-    alike_links,
+from takeback.state.operation import Captured, Kind, Level, Operation, Requirement, Stage
+from takeback.state.part_slots import (
     chain_from_json,
     chain_to_json,
-    differing_links,
+    find_differing_links,
+    is_same_link,
     keep_places,
     link_from_json,
     link_to_json,
 )
-from takeback.state.operation import Captured, Kind, Level, Operation, Stage, Takes
-from takeback.state.patching import is_group, patched_group
-from takeback.state.pmap import ABSENT, EMPTY, PMap
-from takeback.state.quick import named
-from takeback.state.record import canonical_record, equivalent_records, mapping, name_of, read_record
-from takeback.state.strategy import EXISTENCE, Strategy
-from takeback.state.surface import Change, Component, Inverse, Surface, TreePath, ValueEdit
-from takeback.state.values import text, thaw
+from takeback.state.pmap import ABSENT, EMPTY, PMap, fast_tuple
+from takeback.state.record_merge import is_hook_group, merge_hook_group
+from takeback.state.surface import EXISTENCE, Change, Component, Inverse, Strategy, Surface, TreePath, ValueEdit
+from takeback.state.values import (
+    is_same_record,
+    make_canonical_record,
+    read_mapping,
+    read_name,
+    read_record,
+    read_storable_text,
+    thaw,
+)
 
 MAX_LENGTH = 1_000_000
 
@@ -40,7 +45,7 @@ def capture(value: PMap, op: Operation) -> Captured:
     if op.value is ABSENT:
         return Captured("listeners", op.target, chain if len(chain) else ABSENT)
     content = chain.find(op.value) or ABSENT
-    return named(Captured, ("listeners", op.target, content, 0, op.value))
+    return fast_tuple(Captured, ("listeners", op.target, content, 0, op.value))
 
 
 def add(value: PMap, op: Operation) -> tuple[PMap, ChainPlace]:
@@ -59,8 +64,8 @@ def add(value: PMap, op: Operation) -> tuple[PMap, ChainPlace]:
 def remove(value: PMap, op: Operation) -> tuple[PMap, None]:
     """Unbind the callback named by `value`, or all of the event; where there is none, nothing happens."""
     chain: Chain = value.get(op.path, NO_LINKS)
-    left = NO_LINKS.reaching(chain.reach) if op.value is ABSENT else chain.drop(op.value)
-    return _bound(value, op.path, left), None
+    left = NO_LINKS.with_reach(chain.reach) if op.value is ABSENT else chain.drop(op.value)
+    return _bind_chain(value, op.path, left), None
 
 
 def move(value: PMap, op: Operation) -> tuple[PMap, ChainPlace]:
@@ -83,9 +88,9 @@ def restore(value: PMap, op: Operation, captured: Captured) -> PMap:
     chain: Chain = value.get(op.path, NO_LINKS)
     if captured.part is None:
         before: Chain = NO_LINKS if captured.content is ABSENT else captured.content
-        return _bound(value, op.path, before.reaching(chain.reach))
+        return _bind_chain(value, op.path, before.with_reach(chain.reach))
     link = captured.content
-    return _bound(value, op.path, chain.drop(captured.part) if link is ABSENT else chain.put(link))
+    return _bind_chain(value, op.path, chain.drop(captured.part) if link is ABSENT else chain.put(link))
 
 
 def unregister(value: PMap, op: Operation, captured: Captured | None) -> PMap:
@@ -95,7 +100,7 @@ def unregister(value: PMap, op: Operation, captured: Captured | None) -> PMap:
     return remove(value, op)[0]
 
 
-def _bound(value: PMap, event: str, chain: Chain) -> PMap:
+def _bind_chain(value: PMap, event: str, chain: Chain) -> PMap:
     """Bind a chain to an event; an emptied one stays for the places it knows, though it counts for nothing."""
     return value.drop(event) if chain.reach is None else value.put(event, chain)
 
@@ -126,8 +131,8 @@ class ListenersSurface(Surface):
             Level.L1,
             "listeners",
             capture,
-            value=Takes.MAY,
-            witness=Takes.MUST,
+            value=Requirement.MAY,
+            witness=Requirement.MUST,
             schema=_CALLBACK,
         ),
         Kind(
@@ -136,20 +141,20 @@ class ListenersSurface(Surface):
             Level.L1,
             "listeners",
             add,
-            value=Takes.MUST,
+            value=Requirement.MUST,
             verb="add",
             reads=("order of the callbacks",),
             schema=_VALUE_SCHEMA,
         ),
-        Kind("restore_listener", Stage.RECOVERY, Level.L1, "listeners", restore, witness=Takes.MUST),
+        Kind("restore_listener", Stage.RECOVERY, Level.L1, "listeners", restore, witness=Requirement.MUST),
         Kind(
             "unregister_listener",
             Stage.RECOVERY,
             Level.L1,
             "listeners",
             unregister,
-            value=Takes.MAY,
-            witness=Takes.MAY,
+            value=Requirement.MAY,
+            witness=Requirement.MAY,
             removes=True,
             schema=_CALLBACK,
         ),
@@ -159,7 +164,7 @@ class ListenersSurface(Surface):
             Level.L2,
             "listeners",
             remove,
-            value=Takes.MAY,
+            value=Requirement.MAY,
             verb="remove",
             schema=_CALLBACK,
         ),
@@ -169,10 +174,10 @@ class ListenersSurface(Surface):
             Level.L2,
             "listeners",
             move,
-            value=Takes.MUST,
+            value=Requirement.MUST,
             verb="move",
             needs=True,
-            spot=Takes.MUST,
+            spot=Requirement.MUST,
             reads=("order of the callbacks", "the callback is there", "an anchor is there"),
             schema=_CALLBACK,
         ),
@@ -187,12 +192,12 @@ class ListenersSurface(Surface):
             place = f"{where}[{event!r}]"
             if not isinstance(items, list):
                 raise InputError(place, found=items, expected="a list of callbacks")
-            records = [_record(item, f"{place}[{at}]") for at, item in enumerate(items)]
+            records = [_read_record(item, f"{place}[{at}]") for at, item in enumerate(items)]
             names = [record["id"] for record in records]
             if len(set(names)) != len(names):
                 raise InputError(place, found="a callback id twice", expected="each id once in an event")
             if records:
-                events[name_of(event, place)] = Chain.of(zip(names, records, strict=True))
+                events[read_name(event, place)] = Chain.of(zip(names, records, strict=True))
         return PMap(events)
 
     def write(self, value: PMap) -> Any:
@@ -202,7 +207,9 @@ class ListenersSurface(Surface):
     def canonical(self, value: PMap) -> Any:
         """Write canonical callbacks."""
         return {
-            event: [canonical_record(link.record) for link in chain] for event, chain in value.items() if len(chain)
+            event: [make_canonical_record(link.record) for link in chain]
+            for event, chain in value.items()
+            if len(chain)
         }
 
     def describe(self, content: Any) -> Any:
@@ -212,7 +219,7 @@ class ListenersSurface(Surface):
     def diff(self, before: PMap, after: PMap) -> Iterator[Change]:
         """Yield the events whose callbacks differ."""
         for event, one, two in before.candidates(after):
-            old, new = _callbacks(one), _callbacks(two)
+            old, new = _drop_empty_chain(one), _drop_empty_chain(two)
             if not self.equivalent(old, new):
                 yield Change(Address(self.name, event), old, new)
 
@@ -223,13 +230,13 @@ class ListenersSurface(Surface):
         if before == after:
             return True
         return before.ids() == after.ids() and all(
-            equivalent_records(one.record, two.record) for one, two in zip(before, after, strict=True)
+            is_same_record(one.record, two.record) for one, two in zip(before, after, strict=True)
         )
 
     def target(self, raw: str, where: str, kind: Kind | None) -> str:
         """Take an event's name."""
         del kind
-        return name_of(raw, where)
+        return read_name(raw, where)
 
     def find(self, value: PMap, path: str) -> Any:
         """Return the callbacks of an event."""
@@ -238,11 +245,11 @@ class ListenersSurface(Surface):
     def value(self, kind: Kind, target: str, raw: Any, where: str) -> Any:
         """Take a callback's record when adding, its id when capturing or removing."""
         del target
-        return _record(raw, where) if kind.name == "add_listener" else name_of(raw, where)
+        return _read_record(raw, where) if kind.name == "add_listener" else read_name(raw, where)
 
     def invert(self, op: Operation) -> tuple[Inverse, ...]:
         """Capture the one callback, or the whole event where that is meant, and restore it."""
-        part = {} if op.value is ABSENT else {"value": _callback(op)}
+        part = {} if op.value is ABSENT else {"value": _get_callback_id(op)}
         capture = {"op_type": "capture_listener", "target": op.target, **part}
         return ((capture, {"op_type": "restore_listener", "target": op.target}),)
 
@@ -250,46 +257,50 @@ class ListenersSurface(Surface):
         """Vary whether the touched events are empty or populated, and with which callbacks."""
         if strategy in EXISTENCE:
             for op in aims:
-                value = _vary(value, op.path, "watcher" if op.value is ABSENT else _callback(op), rng)
+                value = _vary_event(value, op.path, "watcher" if op.value is ABSENT else _get_callback_id(op), rng)
         elif strategy == Strategy.NOISE and rng.random() < 0.5:  # noqa: PLR2004  (a coin)
             event = f"on_unrelated_{rng.randrange(1000)}"
-            value = value.put(event, Chain.of([("watcher", _sample("watcher", rng))]))
+            value = value.put(event, Chain.of([("watcher", _make_sample("watcher", rng))]))
         return value
 
     def components(self, ops: Sequence[Operation], salt: str) -> tuple[Component, ...]:
-        """Each named callback is bound or not, each event has a callback nobody names or not."""
+        """Return components: each named callback is bound or not, each event has an unnamed callback or not."""
         found: list[Component] = []
         for event in dict.fromkeys(op.path for op in ops):
             mine = [op for op in ops if op.path == event]
-            names = dict.fromkeys(_callback(op) for op in mine if op.value is not ABSENT)
+            names = dict.fromkeys(_get_callback_id(op) for op in mine if op.value is not ABSENT)
             names.update((op.spot.anchor, None) for op in mine if op.spot and isinstance(op.spot.anchor, str))
             names.setdefault(f"bystander_{salt}")
             for name in names:
-                record = _record({"id": name, "handler": f"{salt}-{event}-{name}"}, "generic")
+                record = _read_record({"id": name, "handler": f"{salt}-{event}-{name}"}, "generic")
                 title = f"{Address(self.name, event)} {name}"
                 moved = any(op.kind.name == "move_listener" and op.value == name for op in mine)
-                ends = (_binding(event, record, 0), _binding(event, record, MAX_LENGTH)) if moved else ()
-                found.append(Component(title, (_binding(event, record), *ends, _unbinding(event, name))))
+                ends = (
+                    (_make_bind_edit(event, record, 0), _make_bind_edit(event, record, MAX_LENGTH)) if moved else ()
+                )
+                found.append(
+                    Component(title, (_make_bind_edit(event, record), *ends, _make_unbind_edit(event, name)))
+                )
         return tuple(found)
 
     def bystander(self, value: PMap, salt: str) -> PMap:
         """Add an event nobody names."""
-        record = _record({"id": "watcher", "handler": salt}, "generic")
+        record = _read_record({"id": "watcher", "handler": salt}, "generic")
         return value.put(f"on_bystander_{salt}", Chain.of([("watcher", record)]))
 
     def entries(self, value: PMap) -> Iterator[tuple[Address, ValueEdit]]:
         """Yield each callback of each event."""
         for event in sorted(value):
             for name in value[event].ids():
-                yield Address(self.name, event), _unbinding(event, name)
+                yield Address(self.name, event), _make_unbind_edit(event, name)
 
     def size(self, value: PMap) -> int:
         """Return the number of callbacks."""
         return sum(len(value[event]) for event in value)
 
     def written(self, op: Operation) -> tuple[TreePath, ...] | None:
-        """Each callback of an event is a slot, unless the whole event is meant."""
-        return None if op.value is ABSENT else ((op.path, _callback(op)),)
+        """Return the callback's slot; None where the whole event is meant."""
+        return None if op.value is ABSENT else ((op.path, _get_callback_id(op)),)
 
     def get_slot(self, part: PMap, path: TreePath) -> Any:
         """Return the callback with its place."""
@@ -306,19 +317,19 @@ class ListenersSurface(Surface):
         """Yield callbacks that came, went, changed or stand elsewhere."""
         for event, one, two in before.candidates(after):
             old, new = (NO_LINKS if chain is ABSENT else chain for chain in (one, two))
-            yield from ((event, name) for name in differing_links(old, new))
+            yield from ((event, name) for name in find_differing_links(old, new))
 
-    def alike(self, one: Any, two: Any) -> bool:
+    def is_identical(self, one: Any, two: Any) -> bool:
         """Compare record and place."""
-        return alike_links(one, two)
+        return is_same_link(one, two)
 
-    def mends(self, content: Any) -> bool:
-        """A client's group of hooks has a matcher and hooks that are edited one by one."""
-        return is_group(content)
+    def can_merge_in_place(self, content: Any) -> bool:
+        """Tell whether a callback is a client's group, whose matcher and hooks are edited one by one."""
+        return is_hook_group(content)
 
     def mended(self, here: Any, before: Any, after: Any) -> Any:
         """Return a group with what one write changed in it; any other callback as it was written."""
-        return patched_group(here, before, after)
+        return merge_hook_group(here, before, after)
 
     def slot_to_json(self, content: Link) -> Any:
         """Return place and record."""
@@ -337,7 +348,7 @@ class ListenersSurface(Surface):
         return PMap({event: chain_from_json(chain, self.name) for event, chain in raw.items()})
 
     def kept(self, part: PMap) -> bool:
-        """Emptied events still know which places were used."""
+        """Tell whether anything is worth storing; emptied events still know which places were used."""
         return bool(part)
 
     def placed(self, fresh: PMap, known: PMap) -> PMap:
@@ -346,47 +357,48 @@ class ListenersSurface(Surface):
         return PMap({**dict(fresh.items()), **events})
 
     def overlaps(self, one: Operation, two: Operation) -> bool:
-        """Callbacks of one event are ordered, so operations on it can see each other."""
+        """Tell whether both name one event: its callbacks are ordered, so operations can see each other."""
         return bool(one.path == two.path)
 
 
-def _callbacks(chain: Any) -> Any:
-    """What counts of an event's chain: an empty one is no event."""
+def _drop_empty_chain(chain: Any) -> Any:
     return chain if chain is not ABSENT and len(chain) else ABSENT
 
 
-def _callback(op: Operation) -> str:
+def _get_callback_id(op: Operation) -> str:
     return str(op.value["id"]) if isinstance(op.value, PMap) else str(op.value)
 
 
-def _record(raw: Any, where: str) -> PMap:
+def _read_record(raw: Any, where: str) -> PMap:
     if isinstance(raw, str):
         raw = {"id": raw}
-    record = read_record(raw, where, {"id": (name_of, ABSENT), "handler": (text, ""), "options": (mapping, EMPTY)})
+    record = read_record(
+        raw, where, {"id": (read_name, ABSENT), "handler": (read_storable_text, ""), "options": (read_mapping, EMPTY)}
+    )
     return record if record["handler"] else record.put("handler", record["id"])
 
 
-def _sample(name: str, rng: random.Random) -> PMap:
+def _make_sample(name: str, rng: random.Random) -> PMap:
     options = PMap({"revision": rng.randrange(10_000)})
     return PMap({"id": name, "handler": f"prior.{name}:run", "options": options})
 
 
-def _vary(value: PMap, event: str, name: str, rng: random.Random) -> PMap:
+def _vary_event(value: PMap, event: str, name: str, rng: random.Random) -> PMap:
     choice = rng.randrange(4)
     if choice == 0:
         return value.drop(event)
     chain: Chain = value.get(event, NO_LINKS)
     if choice == 1:
-        chain = chain.insert(rng.randrange(len(chain) + 1), name, _sample(name, rng))[0]
+        chain = chain.insert(rng.randrange(len(chain) + 1), name, _make_sample(name, rng))[0]
     elif choice == 2:  # noqa: PLR2004  (one of four cases)
         other = f"watcher_{rng.randrange(100)}"
-        chain = chain.insert(len(chain), other, _sample(other, rng))[0]
+        chain = chain.insert(len(chain), other, _make_sample(other, rng))[0]
     else:
         chain = chain.drop(name)
-    return _bound(value, event, chain)
+    return _bind_chain(value, event, chain)
 
 
-def _binding(event: str, record: PMap, at: int | None = None) -> ValueEdit:
+def _make_bind_edit(event: str, record: PMap, at: int | None = None) -> ValueEdit:
     def edit(value: PMap) -> PMap:
         chain: Chain = value.get(event, NO_LINKS)
         return value.put(event, chain.insert(len(chain) // 2 if at is None else at, record["id"], record)[0])
@@ -394,5 +406,5 @@ def _binding(event: str, record: PMap, at: int | None = None) -> ValueEdit:
     return edit
 
 
-def _unbinding(event: str, name: str) -> ValueEdit:
-    return lambda value: _bound(value, event, value.get(event, NO_LINKS).drop(name))
+def _make_unbind_edit(event: str, name: str) -> ValueEdit:
+    return lambda value: _bind_chain(value, event, value.get(event, NO_LINKS).drop(name))

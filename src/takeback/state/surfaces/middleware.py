@@ -13,22 +13,28 @@ from typing import Any
 from takeback.errors import InputError, OperationFailed
 from takeback.state.address import Address
 from takeback.state.chain import NO_LINKS, Chain, ChainPlace, Link
-from takeback.state.chain_slots import (
-    alike_links,
+from takeback.state.operation import SPOTS, Captured, Kind, Level, Operation, Requirement, Stage
+from takeback.state.part_slots import (
     chain_from_json,
     chain_to_json,
-    differing_links,
+    find_differing_links,
+    is_same_link,
     keep_places,
     link_from_json,
     link_to_json,
 )
-from takeback.state.operation import SPOTS, Captured, Kind, Level, Operation, Stage, Takes
-from takeback.state.pmap import ABSENT, EMPTY, PMap
-from takeback.state.quick import named
-from takeback.state.record import canonical_record, equivalent_records, mapping, name_of, read_record, whole_number
-from takeback.state.strategy import EXISTENCE, Strategy
-from takeback.state.surface import Change, Component, Surface, TreePath, ValueEdit
-from takeback.state.values import text, thaw
+from takeback.state.pmap import ABSENT, EMPTY, PMap, fast_tuple
+from takeback.state.surface import EXISTENCE, Change, Component, Strategy, Surface, TreePath, ValueEdit
+from takeback.state.values import (
+    is_same_record,
+    make_canonical_record,
+    read_mapping,
+    read_name,
+    read_record,
+    read_storable_text,
+    read_whole_number,
+    thaw,
+)
 
 DEFAULT_PRIORITY = 100
 MAX_LENGTH = 1_000_000
@@ -40,7 +46,7 @@ def capture(value: Chain, op: Operation) -> Captured:
     if op.target == WHOLE:
         return Captured("middleware", WHOLE, value)
     content = value.find(op.target) or ABSENT
-    return named(Captured, ("middleware", op.target, content, 0, None))
+    return fast_tuple(Captured, ("middleware", op.target, content, 0, None))
 
 
 def add(value: Chain, op: Operation) -> tuple[Chain, ChainPlace]:
@@ -48,22 +54,22 @@ def add(value: Chain, op: Operation) -> tuple[Chain, ChainPlace]:
     record = op.value
     if op.spot is not None and op.spot.priority is not None:
         record = record.put("priority", op.spot.priority)
-    chain, link = _inserted(value, op, record)
+    chain, link = _insert_element(value, op, record)
     return chain, link.place
 
 
 def move(value: Chain, op: Operation) -> tuple[Chain, ChainPlace]:
     """Put the element elsewhere, as it is; a priority is also set."""
-    record = _there(value, op).record
+    record = _require_element(value, op).record
     if op.spot is not None and op.spot.priority is not None:
         record = record.put("priority", op.spot.priority)
-    chain, link = _inserted(value, op, record)
+    chain, link = _insert_element(value, op, record)
     return chain, link.place
 
 
 def replace(value: Chain, op: Operation) -> tuple[Chain, ChainPlace]:
     """Put another record in the element's place."""
-    link = Link(_there(value, op).place, op.target, op.value)
+    link = Link(_require_element(value, op).place, op.target, op.value)
     return value.put(link), link.place
 
 
@@ -72,14 +78,14 @@ def remove(value: Chain, op: Operation) -> tuple[Chain, None]:
     return value.drop(op.target), None
 
 
-def _there(value: Chain, op: Operation) -> Link:
+def _require_element(value: Chain, op: Operation) -> Link:
     found = value.find(op.target)
     if found is None:
         raise OperationFailed(f"there is no middleware {op.target!r}")
     return found
 
 
-def _inserted(value: Chain, op: Operation, record: PMap) -> tuple[Chain, Link]:
+def _insert_element(value: Chain, op: Operation, record: PMap) -> tuple[Chain, Link]:
     spot = op.spot
     if spot is None:
         return value.insert(len(value), op.target, record)
@@ -112,8 +118,8 @@ def restore(value: Chain, op: Operation, captured: Captured) -> Chain:
     return value.put(link if link.id == op.target else Link((*link.place, (0, op.target)), op.target, link.record))
 
 
-def _named(link: Link) -> Link:
-    """An element whose record says its own id, also where it was restored from the capture of another."""
+def _with_own_id(link: Link) -> Link:
+    """Return an element whose record has its own id, also where it was restored from another's capture."""
     return link if link.record["id"] == link.id else Link(link.place, link.id, link.record.put("id", link.id))
 
 
@@ -139,21 +145,31 @@ class MiddlewareSurface(Surface):
     empty: Chain = NO_LINKS
     ordered = True
     kinds = (
-        Kind("capture_middleware", Stage.CAPTURE, Level.L1, "middleware", capture, witness=Takes.MUST, whole=True),
+        Kind(
+            "capture_middleware", Stage.CAPTURE, Level.L1, "middleware", capture, witness=Requirement.MUST, whole=True
+        ),
         Kind(
             "add_middleware",
             Stage.FORWARD,
             Level.L1,
             "middleware",
             add,
-            value=Takes.MUST,
+            value=Requirement.MUST,
             verb="add",
-            spot=Takes.MAY,
+            spot=Requirement.MAY,
             spots=SPOTS,
             reads=_READS,
             schema=_VALUE_SCHEMA,
         ),
-        Kind("restore_middleware", Stage.RECOVERY, Level.L1, "middleware", restore, witness=Takes.MUST, whole=True),
+        Kind(
+            "restore_middleware",
+            Stage.RECOVERY,
+            Level.L1,
+            "middleware",
+            restore,
+            witness=Requirement.MUST,
+            whole=True,
+        ),
         Kind(
             "move_middleware",
             Stage.FORWARD,
@@ -162,7 +178,7 @@ class MiddlewareSurface(Surface):
             move,
             verb="move",
             needs=True,
-            spot=Takes.MUST,
+            spot=Requirement.MUST,
             spots=SPOTS,
             reads=(*_READS, "the element is there"),
         ),
@@ -172,7 +188,7 @@ class MiddlewareSurface(Surface):
             Level.L2,
             "middleware",
             replace,
-            value=Takes.MUST,
+            value=Requirement.MUST,
             verb="replace",
             needs=True,
             reads=("the element is there",),
@@ -185,7 +201,7 @@ class MiddlewareSurface(Surface):
         """Read a list of records."""
         if not isinstance(raw, list):
             raise InputError(where, found=raw, expected="a list of middleware")
-        records = [_record(item, None, f"{where}[{at}]") for at, item in enumerate(raw)]
+        records = [_read_record(item, None, f"{where}[{at}]") for at, item in enumerate(raw)]
         seen: set[str] = set()
         for at, record in enumerate(records):
             if record["id"] in seen:
@@ -195,11 +211,11 @@ class MiddlewareSurface(Surface):
 
     def write(self, value: Chain) -> Any:
         """Write a list of records."""
-        return [thaw(_named(link).record) for link in value]
+        return [thaw(_with_own_id(link).record) for link in value]
 
     def canonical(self, value: Chain) -> Any:
         """Write a list of canonical records."""
-        return [canonical_record(_named(link).record) for link in value]
+        return [make_canonical_record(_with_own_id(link).record) for link in value]
 
     def describe(self, content: Any) -> Any:
         """Return one element, the whole chain, or that an element moved."""
@@ -215,8 +231,10 @@ class MiddlewareSurface(Surface):
         changed = before.differences(after)
         for name, one, two in changed:
             if one is None or two is None or not self.equivalent(one, two):
-                address = named(Address, (self.name, name))
-                found.append(named(Change, (address, ABSENT if one is None else one, ABSENT if two is None else two)))
+                address = fast_tuple(Address, (self.name, name))
+                found.append(
+                    fast_tuple(Change, (address, ABSENT if one is None else one, ABSENT if two is None else two))
+                )
         for name in sorted(before.moved(after, changed)) if changed else ():
             at = f"position {before.index(name)}", f"position {after.index(name)}"
             found.append(Change(Address(self.name, name), *at))
@@ -227,41 +245,41 @@ class MiddlewareSurface(Surface):
         if before is after:
             return True
         if isinstance(before, Link) and isinstance(after, Link):
-            return equivalent_records(before.record, after.record)
+            return is_same_record(before.record, after.record)
         return isinstance(before, str) and bool(before == after)
 
     def target(self, raw: str, where: str, kind: Kind | None) -> str:
         """Take an id, or `*` where the whole chain is allowed."""
         if raw == WHOLE and kind is not None and not kind.whole:
             raise InputError(where, found=raw, expected="the id of one middleware")
-        return name_of(raw, where)
+        return read_name(raw, where)
 
     def value(self, kind: Kind, target: str, raw: Any, where: str) -> PMap:
         """Take the element's record; its id is the target."""
         del kind
-        return _record(raw, target, where)
+        return _read_record(raw, target, where)
 
     def perturb(self, strategy: str, value: Chain, aims: Sequence[Operation], rng: random.Random) -> Chain:
         """Vary whether the touched ids and anchors are there, and where; prepend unfamiliar interceptors."""
         if strategy in EXISTENCE:
             for op in aims:
-                value = _vary(value, op.target, rng)
+                value = _vary_element(value, op.target, rng)
                 anchor = op.spot and op.spot.anchor
                 if isinstance(anchor, str) and rng.random() < 0.25:  # noqa: PLR2004  (one in four)
-                    value = _vary(value, anchor, rng)
+                    value = _vary_element(value, anchor, rng)
             if strategy == Strategy.COMBINATORIAL and len(value):
-                value = _vary(value, rng.choice(value.ids()), rng)
+                value = _vary_element(value, rng.choice(value.ids()), rng)
         elif strategy == Strategy.PRIORITY_MIDDLEWARE:
             for _ in range(rng.randrange(1, 4)):
                 name = f"interceptor_{rng.randrange(10_000)}"
-                value, _link = value.insert(0, name, _sample(name, 1))
+                value, _link = value.insert(0, name, _make_sample(name, 1))
         elif strategy == Strategy.NOISE and rng.random() < 0.5:  # noqa: PLR2004  (a coin)
             name = f"unrelated_{rng.randrange(1000)}"
-            value, _link = value.insert(rng.randrange(len(value) + 1), name, _sample(name, rng.randrange(200)))
+            value, _link = value.insert(rng.randrange(len(value) + 1), name, _make_sample(name, rng.randrange(200)))
         return value
 
     def components(self, ops: Sequence[Operation], salt: str) -> tuple[Component, ...]:
-        """Each named id, target or anchor, is in the chain or not.
+        """Return one component for each named id, target or anchor: in the chain or not.
 
         The order cannot matter, unless an element is moved: then it stands at either end (docs/proof.md).
         """
@@ -273,29 +291,32 @@ class MiddlewareSurface(Surface):
             anchor = op.spot and op.spot.anchor
             if isinstance(anchor, str):
                 names[anchor] = None
-        ends = {name: (_adding(name, salt, 0), _adding(name, salt, MAX_LENGTH)) for name in moved}
+        ends = {name: (_make_add_edit(name, salt, 0), _make_add_edit(name, salt, MAX_LENGTH)) for name in moved}
         return tuple(
-            Component(str(Address(self.name, name)), (_adding(name, salt), *ends.get(name, ()), _dropping(name)))
+            Component(
+                str(Address(self.name, name)),
+                (_make_add_edit(name, salt), *ends.get(name, ()), _make_drop_edit(name)),
+            )
             for name in names
         )
 
     def bystander(self, value: Chain, salt: str) -> Chain:
         """Add an element nobody names at each end."""
         for at, name in ((0, f"bystander_front_{salt}"), (len(value) + 1, f"bystander_back_{salt}")):
-            value, _link = value.insert(at, name, _sample(name, DEFAULT_PRIORITY))
+            value, _link = value.insert(at, name, _make_sample(name, DEFAULT_PRIORITY))
         return value
 
     def entries(self, value: Chain) -> Iterator[tuple[Address, ValueEdit]]:
         """Yield each element."""
         for name in value.ids():
-            yield Address(self.name, name), _dropping(name)
+            yield Address(self.name, name), _make_drop_edit(name)
 
     def size(self, value: Chain) -> int:
         """Return the length of the chain."""
         return len(value)
 
     def written(self, op: Operation) -> tuple[TreePath, ...] | None:
-        """Each id is a slot, unless the whole chain is meant."""
+        """Return the id as the only slot; None where the whole chain is meant."""
         return None if op.target == WHOLE else ((op.target,),)
 
     def get_slot(self, part: Chain, path: TreePath) -> Any:
@@ -308,15 +329,15 @@ class MiddlewareSurface(Surface):
 
     def differing(self, before: Chain, after: Chain) -> Iterator[TreePath]:
         """Yield elements that came, went, changed or stand elsewhere."""
-        return ((name,) for name in differing_links(before, after))
+        return ((name,) for name in find_differing_links(before, after))
 
-    def alike(self, one: Any, two: Any) -> bool:
+    def is_identical(self, one: Any, two: Any) -> bool:
         """Compare record and place."""
-        return alike_links(one, two)
+        return is_same_link(one, two)
 
     def slot_to_json(self, content: Link) -> Any:
         """Return place and record."""
-        return link_to_json(_named(content))
+        return link_to_json(_with_own_id(content))
 
     def slot_from_json(self, raw: Any, path: TreePath) -> Link:
         """Return the element; its id ends the path."""
@@ -325,14 +346,14 @@ class MiddlewareSurface(Surface):
     def dump(self, part: Chain) -> Any:
         """Return elements by id, each with its place, and how far places reach."""
         own = all(link.record["id"] == link.id for link in part)
-        return chain_to_json(part if own else Chain(tuple(map(_named, part)), part.reach))
+        return chain_to_json(part if own else Chain(tuple(map(_with_own_id, part)), part.reach))
 
     def load(self, raw: Any) -> Chain:
         """Return the elements in the order of their places."""
         return chain_from_json(raw, self.name)
 
     def kept(self, part: Chain) -> bool:
-        """An empty chain still knows which places were used."""
+        """Tell whether anything is worth storing; an empty chain still knows which places were used."""
         return part.reach is not None
 
     def placed(self, fresh: Chain, known: Chain) -> Chain:
@@ -340,19 +361,19 @@ class MiddlewareSurface(Surface):
         return keep_places(fresh, known)
 
     def overlaps(self, one: Operation, two: Operation) -> bool:
-        """Adding reads the order, so two operations on one chain can always see each other."""
+        """Tell whether both are on the chain: adding reads the order, so the two can always see each other."""
         return one.kind.surface == two.kind.surface
 
 
-def _record(raw: Any, name: str | None, where: str) -> PMap:
+def _read_record(raw: Any, name: str | None, where: str) -> PMap:
     record = read_record(
         raw,
         where,
         {
-            "id": (name_of, ABSENT if name is None else name),
-            "handler": (text, ABSENT),
-            "priority": (whole_number, DEFAULT_PRIORITY),
-            "options": (mapping, EMPTY),
+            "id": (read_name, ABSENT if name is None else name),
+            "handler": (read_storable_text, ABSENT),
+            "priority": (read_whole_number, DEFAULT_PRIORITY),
+            "options": (read_mapping, EMPTY),
         },
     )
     if name is not None and record["id"] != name:
@@ -360,24 +381,24 @@ def _record(raw: Any, name: str | None, where: str) -> PMap:
     return record
 
 
-def _sample(name: str, priority: int) -> PMap:
+def _make_sample(name: str, priority: int) -> PMap:
     return PMap({"id": name, "handler": f"prior.{name}:Handler", "priority": priority, "options": EMPTY})
 
 
-def _vary(value: Chain, name: str, rng: random.Random) -> Chain:
+def _vary_element(value: Chain, name: str, rng: random.Random) -> Chain:
     choice = rng.randrange(3)
     if choice == 0:
         return value.drop(name)
     if choice == 1:
-        record = _sample(name, rng.choice((1, 50, DEFAULT_PRIORITY, 500)))
+        record = _make_sample(name, rng.choice((1, 50, DEFAULT_PRIORITY, 500)))
         return value.insert(rng.randrange(len(value) + 1), name, record)[0]
     return value
 
 
-def _adding(name: str, salt: str, at: int | None = None) -> ValueEdit:
+def _make_add_edit(name: str, salt: str, at: int | None = None) -> ValueEdit:
     record = PMap({"id": name, "handler": f"{salt}-{name}", "priority": DEFAULT_PRIORITY, "options": EMPTY})
     return lambda value: value.insert(len(value) // 2 if at is None else at, name, record)[0]
 
 
-def _dropping(name: str) -> ValueEdit:
+def _make_drop_edit(name: str) -> ValueEdit:
     return lambda value: value.drop(name)

@@ -14,12 +14,10 @@ from typing import Any
 
 from takeback.errors import InputError, OperationFailed
 from takeback.state.keyed_surface import KeyedSurface, capture
-from takeback.state.operation import Captured, Kind, Level, Operation, Stage, Takes
+from takeback.state.operation import Captured, Kind, Level, Operation, Requirement, Stage
 from takeback.state.pmap import ABSENT, PMap
-from takeback.state.record import canonical_record, equivalent_records, name_of, read_record
-from takeback.state.strategy import EXISTENCE, Strategy
-from takeback.state.surface import Component, ValueEdit
-from takeback.state.values import text
+from takeback.state.surface import EXISTENCE, Component, Strategy, ValueEdit
+from takeback.state.values import is_same_record, make_canonical_record, read_name, read_record, read_storable_text
 
 _ADDRESS = re.compile(r"tcp://(\[::1\]|127(?:\.[0-9]{1,3}){3}):(0|[1-9][0-9]{0,4})")
 _MAX_PORT = 65535
@@ -27,7 +25,7 @@ _MAX_PORT = 65535
 
 def allocate(value: PMap, op: Operation) -> tuple[PMap, str]:
     """Hold the address under the key, unless another key holds it; the receipt names the handle."""
-    _free(value, op.path, op.value)
+    _require_free(value, op.path, op.value)
     return value.put(op.path, op.value), f"handle:{op.path}"
 
 
@@ -40,11 +38,11 @@ def release(value: PMap, op: Operation, captured: Captured | None) -> PMap:
     """Let the key go; with a witness that had a descriptor, hold that again."""
     if captured is None or captured.content is ABSENT:
         return value.drop(op.path)
-    _free(value, op.path, captured.content)
+    _require_free(value, op.path, captured.content)
     return value.put(op.path, captured.content)
 
 
-def _free(value: PMap, key: str, record: PMap) -> None:
+def _require_free(value: PMap, key: str, record: PMap) -> None:
     address = record["address"]
     if address.endswith(":0"):
         return
@@ -59,14 +57,14 @@ class ResourcesSurface(KeyedSurface):
     name = "resources"
     exclusive = True
     kinds = (
-        Kind("capture_socket", Stage.CAPTURE, Level.L1, "resources", capture, witness=Takes.MUST),
+        Kind("capture_socket", Stage.CAPTURE, Level.L1, "resources", capture, witness=Requirement.MUST),
         Kind(
             "allocate_socket",
             Stage.FORWARD,
             Level.L1,
             "resources",
             allocate,
-            value=Takes.MUST,
+            value=Requirement.MUST,
             verb="set",
             reads=("address of the others",),
             schema={
@@ -84,7 +82,7 @@ class ResourcesSurface(KeyedSurface):
             Level.L1,
             "resources",
             release,
-            witness=Takes.MAY,
+            witness=Requirement.MAY,
             removes=True,
             reads=("address of the others",),
         ),
@@ -114,33 +112,37 @@ class ResourcesSurface(KeyedSurface):
         return read_record(
             raw,
             where,
-            {"kind": (_kind, "socket"), "address": (_address, ABSENT), "lifecycle": (text, "open")},
+            {
+                "kind": (_read_kind, "socket"),
+                "address": (_read_address, ABSENT),
+                "lifecycle": (read_storable_text, "open"),
+            },
         )
 
     def canonical_content(self, content: PMap) -> Any:
         """Return the descriptor without handles."""
-        return canonical_record(content)
+        return make_canonical_record(content)
 
     def equivalent(self, before: Any, after: Any) -> bool:
         """Compare descriptor and lifecycle."""
-        return equivalent_records(before, after)
+        return is_same_record(before, after)
 
     def sample(self, key: str, rng: random.Random) -> PMap:
         """Return a socket on some other port."""
         del key
-        return _socket(f"tcp://127.0.0.1:{rng.randrange(20_000, 30_000)}")
+        return _make_socket(f"tcp://127.0.0.1:{rng.randrange(20_000, 30_000)}")
 
     def extreme(self, key: str, rng: random.Random) -> PMap:
         """Return an ephemeral socket or one at the edge of the range."""
         del key
-        return _socket(rng.choice(["tcp://127.0.0.1:0", f"tcp://127.0.0.1:{_MAX_PORT}"]))
+        return _make_socket(rng.choice(["tcp://127.0.0.1:0", f"tcp://127.0.0.1:{_MAX_PORT}"]))
 
     def generic(self, key: str, salt: str) -> PMap:
         """Return a socket of its own, at an address no program names."""
-        return _socket("tcp://127.0.0.1:0", lifecycle=f"{salt}-{key}")
+        return _make_socket("tcp://127.0.0.1:0", lifecycle=f"{salt}-{key}")
 
     def claim(self, content: Any) -> str | None:
-        """The address, unless it is chosen by the system."""
+        """Return the address, unless the system chooses it."""
         if content is ABSENT or content["address"].endswith(":0"):
             return None
         return str(content["address"])
@@ -170,10 +172,10 @@ class ResourcesSurface(KeyedSurface):
     def _vary_free(self, strategy: str, value: PMap, key: str, rng: random.Random) -> PMap:
         varied = self._vary(strategy, value, key, rng)
         record = varied.get(key, ABSENT)
-        return value if record is not ABSENT and _holder(value.drop(key), record["address"]) else varied
+        return value if record is not ABSENT and _find_holder(value.drop(key), record["address"]) else varied
 
     def components(self, ops: Sequence[Operation], salt: str) -> tuple[Component, ...]:
-        """Each named key holds an address of its own that nobody names, nothing, or one that is named.
+        """Return components: each named key holds an unnamed address of its own, nothing, or a named one.
 
         One key at a time: initial addresses are all different, so no conflict involves two of them (docs/proof.md).
         Something outside holds a named address, or nothing.
@@ -189,19 +191,21 @@ class ResourcesSurface(KeyedSurface):
         found = [
             Component(
                 f"{address} held outside",
-                (_unchanged, _holding(f"holder_{salt}", _socket(address, kind="external"))),
-                concerns=_on(takers[address]),
+                (_keep_value, _make_hold_edit(f"holder_{salt}", _make_socket(address, kind="external"))),
+                concerns=_match_keys(takers[address]),
             )
             for address in named[:1]
         ]
         for key, address in own:
-            held = _holding(key, _socket(address, lifecycle=f"{salt}-{key}"))
-            found.append(Component(f"{self.name}[{key!r}]", (held, _dropping(key)), concerns=_on({key})))
+            held = _make_hold_edit(key, _make_socket(address, lifecycle=f"{salt}-{key}"))
+            found.append(
+                Component(f"{self.name}[{key!r}]", (held, _make_drop_edit(key)), concerns=_match_keys({key}))
+            )
         found += [
             Component(
                 f"{self.name}[{key!r}] on {address}",
-                (_unchanged, _holding(key, _socket(address, lifecycle=f"{salt}-{key}"))),
-                concerns=_on({key, *takers[address]}),
+                (_keep_value, _make_hold_edit(key, _make_socket(address, lifecycle=f"{salt}-{key}"))),
+                concerns=_match_keys({key, *takers[address]}),
             )
             for key in keys
             for address in named
@@ -209,52 +213,51 @@ class ResourcesSurface(KeyedSurface):
         return tuple(found)
 
 
-def _on(keys: set[str]) -> Callable[[Operation], bool]:
+def _match_keys(keys: set[str]) -> Callable[[Operation], bool]:
     return lambda op: op.path in keys
 
 
-def _unchanged(value: PMap) -> PMap:
+def _keep_value(value: PMap) -> PMap:
     return value
 
 
-def _dropping(key: str) -> ValueEdit:
+def _make_drop_edit(key: str) -> ValueEdit:
     return lambda value: value.drop(key)
 
 
-def _holding(key: str, record: PMap) -> ValueEdit:
+def _make_hold_edit(key: str, record: PMap) -> ValueEdit:
     """Let the key hold an address, unless another one does: then it keeps what it has."""
 
     def edit(value: PMap) -> PMap:
-        return value if _holder(value.drop(key), record["address"]) else value.put(key, record)
+        return value if _find_holder(value.drop(key), record["address"]) else value.put(key, record)
 
     return edit
 
 
-def _socket(address: str, *, kind: str = "socket", lifecycle: str = "open") -> PMap:
+def _make_socket(address: str, *, kind: str = "socket", lifecycle: str = "open") -> PMap:
     return PMap({"kind": kind, "address": address, "lifecycle": lifecycle})
 
 
-def _holder(value: PMap, address: str) -> str | None:
+def _find_holder(value: PMap, address: str) -> str | None:
     if address.endswith(":0"):
         return None
     return next((key for key in value if value[key]["address"] == address), None)
 
 
 def _hold(value: PMap, key: str, address: str, *, kind: str = "external") -> PMap:
-    """Let `key` hold `address`, unless another key does already."""
-    if _holder(value.drop(key), address):
+    if _find_holder(value.drop(key), address):
         return value
-    return value.put(key, _socket(address, kind=kind))
+    return value.put(key, _make_socket(address, kind=kind))
 
 
-def _kind(raw: Any, where: str) -> str:
+def _read_kind(raw: Any, where: str) -> str:
     if raw not in ("socket", "external"):
         raise InputError(where, found=raw, expected="socket or external")
     return str(raw)
 
 
-def _address(raw: Any, where: str) -> str:
-    found = name_of(raw, where)
+def _read_address(raw: Any, where: str) -> str:
+    found = read_name(raw, where)
     match = _ADDRESS.fullmatch(found)
     expected = "a loopback address such as tcp://127.0.0.1:9101"
     if match is None or int(match[2]) > _MAX_PORT:

@@ -11,9 +11,9 @@ import pytest
 from tests.support.changes import candidate, config
 
 from takeback.adapters.clients.init import init_clients
-from takeback.adapters.open_by_manifest import open_workspace
+from takeback.adapters.opener import open_workspace
 from takeback.harness import Applied, Harness
-from takeback.harness.results import Refused, Undone
+from takeback.harness.outcomes import Refused, Undone
 
 GROUP = """
 [[hooks.PreToolUse]]

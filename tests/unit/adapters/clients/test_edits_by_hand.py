@@ -11,8 +11,8 @@ import pytest
 from tests.support.client_harnesses import EDITS, HARNESSES, edit, files_of, with_edits, write_harness
 
 from takeback.adapters.clients.init import init_clients
-from takeback.adapters.open_by_manifest import open_workspace
-from takeback.harness.results import Adopted, Undone
+from takeback.adapters.opener import open_workspace
+from takeback.harness.outcomes import Adopted, Undone
 
 
 @pytest.mark.parametrize("client", HARNESSES)

@@ -10,8 +10,8 @@ from tests.support.changes import candidate, config
 from tests.support.client_harnesses import EDITS, edit, write_harness
 
 from takeback.adapters.clients.init import init_clients
-from takeback.adapters.open_by_manifest import open_workspace
-from takeback.harness.results import Adopted, Applied, Undone
+from takeback.adapters.opener import open_workspace
+from takeback.harness.outcomes import Adopted, Applied, Undone
 
 LIVE, LATER, ASKED = "live", "next session", "needs approval in the client"
 EXPECTED = {

@@ -10,7 +10,7 @@ from tests.support.changes import candidate, config, prompt
 from takeback.adapters import init_workspace, open_workspace
 from takeback.adapters.clients.init import init_clients
 from takeback.harness import Adopted, Applied, Discarded, Refused, Undone
-from takeback.journal.failpoint import armed
+from takeback.journal.failpoint import arm_failpoints
 
 CLAUDE, AGENTS = "# Claude\n\n- be brief\n", "# Agents\n\n- be kind\n"
 
@@ -207,7 +207,7 @@ def test_a_crash_while_a_link_is_put_back_leaves_the_link_or_the_file(root, wher
             if reached == where:
                 raise Died
 
-        with armed(die), pytest.raises(Died):
+        with arm_failpoints(die), pytest.raises(Died):
             harness.undo(adopted)
     with open_workspace(root) as again:
         assert shape(root) in (before, linked)

@@ -12,9 +12,9 @@ from tests.support.client_harnesses import HandEdit as By
 from tests.support.client_harnesses import edit, files_of, write_harness
 
 from takeback.adapters.clients.init import init_clients
-from takeback.adapters.open_by_manifest import open_workspace
+from takeback.adapters.opener import open_workspace
 from takeback.harness import Applied, Harness
-from takeback.harness.results import Adopted, Undone
+from takeback.harness.outcomes import Adopted, Undone
 
 AGENT = "---\nname: new\ndescription: New.\n---\n\nBe new.\n"
 

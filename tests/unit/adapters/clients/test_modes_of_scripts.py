@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from takeback.adapters.clients.init import init_clients
-from takeback.adapters.open_by_manifest import open_workspace
-from takeback.harness.results import Adopted, Undone
+from takeback.adapters.opener import open_workspace
+from takeback.harness.outcomes import Adopted, Undone
 
 LINES = ["#!/bin/sh", "set -e", "", "exit 0"]
 

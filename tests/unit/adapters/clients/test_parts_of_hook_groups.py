@@ -12,8 +12,8 @@ import pytest
 from tests.support.client_harnesses import files_of
 
 from takeback.adapters.clients.init import init_clients
-from takeback.adapters.open_by_manifest import open_workspace
-from takeback.harness.results import Adopted, Undone
+from takeback.adapters.opener import open_workspace
+from takeback.harness.outcomes import Adopted, Undone
 
 PATH = ".claude/settings.json"
 

@@ -13,10 +13,10 @@ from tests.support.changes import candidate, config, routing
 from tests.support.client_harnesses import files_of, write_harness
 from tests.support.trusted import trust
 
-from takeback.adapters.clients import validating
+from takeback.adapters.clients import validators
 from takeback.adapters.clients.init import init_clients
-from takeback.adapters.open_by_manifest import open_workspace
-from takeback.harness.results import Applied, Refused
+from takeback.adapters.opener import open_workspace
+from takeback.harness.outcomes import Applied, Refused
 
 DOCTOR = """#!/bin/sh
 pwd > "$TMPDIR/../../seen"; env | sort >> "$TMPDIR/../../seen"
@@ -161,7 +161,7 @@ def test_a_client_that_cannot_be_asked_is_as_none(
     alone: Path, script: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     installed(alone, "claude", script)
-    monkeypatch.setattr(validating, "SECONDS", 0.2)
+    monkeypatch.setattr(validators, "SECONDS", 0.2)
     root = claude_code(tmp_path / "project")
     outcome = change(root, routing("model", "opus"), config("voice", 1))
     assert isinstance(outcome, Refused)
@@ -189,7 +189,7 @@ def test_a_client_that_cannot_be_asked_is_as_none(
     ],
 )
 def test_complaints_are_found_in_what_clients_print(client: str, code: int, text: str, expected: str) -> None:
-    validator = validating.VALIDATORS[client]
+    validator = validators.VALIDATORS[client]
     assert validator.said(code, text) == [expected]
     assert validator.said(0, "all is well\n") == []
 

@@ -12,11 +12,11 @@ from tests.support.client_harnesses import HARNESSES, files_of, write_harness
 from typer.testing import CliRunner
 
 from takeback.adapters.clients.init import init_clients
-from takeback.adapters.open_by_manifest import open_workspace
+from takeback.adapters.opener import open_workspace
 from takeback.cli import app
 from takeback.errors import TakebackError
 from takeback.harness import Applied
-from takeback.harness.results import Undone
+from takeback.harness.outcomes import Undone
 
 
 def run(*words: str) -> dict[str, object]:

@@ -12,10 +12,10 @@ from tests.support.changes import candidate, prompt
 from tests.support.client_harnesses import files_of
 
 from takeback.adapters.clients.init import init_clients
-from takeback.adapters.formats.toml_text import ClientTomlDocument
-from takeback.adapters.open_by_manifest import open_workspace
+from takeback.adapters.formats.toml_document import ClientTomlDocument
+from takeback.adapters.opener import open_workspace
 from takeback.harness import Applied
-from takeback.harness.results import Undone
+from takeback.harness.outcomes import Undone
 
 TEXTS = [
     ('"""\na\\tb\nc\n"""', "a\tb\nd\n", '"""\na\\tb\nd\n"""'),

@@ -14,10 +14,10 @@ from tests.support.client_harnesses import write_harness
 from typer.testing import CliRunner
 
 from takeback.adapters.clients.init import init_clients
-from takeback.adapters.open_by_manifest import open_workspace
+from takeback.adapters.opener import open_workspace
 from takeback.cli import app
-from takeback.harness import Applied, Harness, Why
-from takeback.harness.results import Undone
+from takeback.harness import Applied, Harness, RefusalReason
+from takeback.harness.outcomes import Undone
 
 TOP = '{ "model": "a/b", // main\n  "mcp": { "l": { "type": "local", "command": ["l"] } },\n  "theme": "dark" }\n'
 
@@ -146,4 +146,4 @@ def test_an_edit_by_hand_beside_it_is_not_taken_in_with_it(tmp_path: Path) -> No
         assert (root / "AGENTS.md").read_text() == "by hand\n"
         assert [change.slot for change in harness.status().drift] == [("prompts", "AGENTS.md")]
         assert "$schema" in harness.state.write()["config"]
-        assert harness.apply(candidate(prompt("AGENTS.md", "anew\n"))).why is Why.DRIFT
+        assert harness.apply(candidate(prompt("AGENTS.md", "anew\n"))).why is RefusalReason.DRIFT

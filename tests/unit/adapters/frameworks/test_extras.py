@@ -40,7 +40,7 @@ def test_a_framework_that_is_not_installed_is_named_with_its_extra(name, module,
     import takeback
     from takeback.errors import MissingExtraError
 
-    home = f"takeback.adapters.frameworks.{name.removeprefix('open_')}"
+    home = f"takeback.integrations.{name.removeprefix('open_')}"
     for loaded in [one for one in sys.modules if one in {module, home} or one.startswith(f"{module}.")]:
         monkeypatch.delitem(sys.modules, loaded)
     monkeypatch.setitem(sys.modules, module, None)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from tests.support.changes import candidate, config, prompt, routing
 
-from takeback import Refused, Why
+from takeback import RefusalReason, Refused
 from takeback.errors import HarnessError, InputError
 from takeback.state import PMap
 
@@ -122,7 +122,7 @@ def test_what_is_not_registered_or_does_not_fit_is_refused_before_anything_happe
     before, head = world.harness.state, world.harness.ledger.head
     refused = world.harness.apply(candidate(op))
     assert isinstance(refused, Refused)
-    assert refused.why is Why.REAL
+    assert refused.why is RefusalReason.REAL
     assert said in refused.message
     assert (world.harness.state, world.harness.ledger.head) == (before, head)
     assert world.harness.status().clean
@@ -144,7 +144,7 @@ def test_every_change_takes_effect_at_once():
 def test_surfaces_an_agent_does_not_have_are_refused():
     world = World()
     refused = world.harness.apply(candidate({"op_type": "write_file", "target": "x", "value": {"content": "y"}}))
-    assert (refused.why, "files" in refused.message) == (Why.UNSTORED, True)
+    assert (refused.why, "files" in refused.message) == (RefusalReason.UNSTORED, True)
 
 
 def test_a_journal_begins_only_with_what_is_registered(tmp_path):

@@ -20,7 +20,7 @@ from langgraph.types import Command, interrupt
 from tests.support.langchain_world import THREAD, Ask, World, ask, middleware, once, questions, tool
 from tests.support.scripted_chat import ScriptedChat
 
-from takeback.adapters.frameworks.langchain_answers import UNUSED
+from takeback.integrations.langchain import UNUSED
 
 
 @pytest.mark.parametrize("hook", ["before_model", "after_model", "wrap_model_call", "wrap_tool_call"])

@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 from tests.support.changes import candidate, config, prompt, routing
 
-from takeback import Applied, Refused, Undone, Why, open_openai_agents
+from takeback import Applied, RefusalReason, Refused, Undone, open_openai_agents
 
 pytest.importorskip("agents", reason="openai-agents is not installed: pip install 'takeback[openai-agents]'")
 
@@ -27,7 +27,7 @@ from agents import (
 )
 from agents.testing import ScriptedModel, assistant_message, function_call
 
-from takeback.adapters.frameworks.openai_agents import Middleware
+from takeback.integrations.openai_agents import Middleware
 
 QUIET = RunConfig(tracing_disabled=True)
 START = {
@@ -282,7 +282,7 @@ def test_what_is_not_registered_or_does_not_fit_is_refused_before_anything_happe
     head = world.harness.ledger.head
     refused = world.harness.apply(candidate(op))
     assert isinstance(refused, Refused)
-    assert refused.why is Why.REAL
+    assert refused.why is RefusalReason.REAL
     assert said in refused.message
     assert world.harness.ledger.head == head
 

@@ -8,7 +8,7 @@ import json
 import pytest
 from tests.support.changes import candidate, config, prompt, routing
 
-from takeback import Applied, Refused, Undone, Why, open_pydantic_ai
+from takeback import Applied, RefusalReason, Refused, Undone, open_pydantic_ai
 
 pytest.importorskip("pydantic_ai", reason="pydantic-ai is not installed: pip install 'takeback[pydantic-ai]'")
 
@@ -17,7 +17,7 @@ from pydantic_ai.capabilities import AbstractCapability, Hooks, Thinking
 from pydantic_ai.messages import ModelResponse, TextPart, ToolCallPart
 from pydantic_ai.models.function import DeltaToolCall, FunctionModel
 
-from takeback.adapters.frameworks.pydantic_ai import FROZEN, HOOKS, LiveCapability
+from takeback.integrations.pydantic_ai import FROZEN, HOOKS, LiveCapability
 
 START = {
     "prompts": {"system": "P0"},
@@ -308,7 +308,7 @@ def test_what_is_not_registered_or_does_not_fit_is_refused_before_anything_happe
     head = world.harness.ledger.head
     refused = world.harness.apply(candidate(op))
     assert isinstance(refused, Refused)
-    assert refused.why is Why.REAL
+    assert refused.why is RefusalReason.REAL
     assert said in refused.message
     assert world.harness.ledger.head == head
 

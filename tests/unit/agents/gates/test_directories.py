@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 from tests.support.client_harnesses import EDITS, HARNESSES, files_of, write_harness
 
-from takeback.adapters.clients.init import detect, init_clients
-from takeback.adapters.open_by_manifest import open_workspace
-from takeback.agents.gates.directories import record_step, step_between
+from takeback.adapters.clients.init import detect_clients, init_clients
+from takeback.adapters.opener import open_workspace
+from takeback.agents.step_check import judge_step, record_step
 from takeback.harness import Applied, Undone
 
 KINDS = [name for name in HARNESSES if EDITS.get(name)]
@@ -26,9 +26,9 @@ def test_a_step_of_many_edits_is_recorded_and_taken_back_byte_for_byte(name: str
     for edit in EDITS[name]:
         text = (after / edit.path).read_bytes().decode()
         (after / edit.path).write_bytes(text.replace(edit.old, edit.new, 1).encode())
-    init_clients(before, detect(before))
+    init_clients(before, detect_clients(before))
     first = files_of(before)
-    step = step_between(before, after)
+    step = judge_step(before, after)
     assert step.admitted, step.reasons
     assert step.verdict.grade.value == "proved"
     with closing(open_workspace(before, hold=False)) as harness:

@@ -7,8 +7,8 @@ from types import SimpleNamespace
 import pytest
 
 from takeback.adapters import open_memory
-from takeback.agents.gates.dspy_gate import gate_options, instructions_of, record_program
 from takeback.errors import InputError
+from takeback.integrations.dspy import build_gepa_options, read_instructions, record_program
 from takeback.state import State
 
 BOUND = {"answer": "answering"}
@@ -28,7 +28,7 @@ def proposal(**texts):
 
 
 def test_merging_is_off_and_only_bound_predictors_may_change():
-    options = gate_options(STUDENT, BOUND)
+    options = build_gepa_options(STUDENT, BOUND)
     assert options["use_merge"] is False
     criterion = options["gepa_kwargs"]["acceptance_criterion"]
     assert criterion.should_accept(proposal(answer="Answer well.", deploy="Deploy."), None)
@@ -36,7 +36,7 @@ def test_merging_is_off_and_only_bound_predictors_may_change():
     assert not criterion.should_accept(unbound, None)
     assert criterion.reject_reason(unbound, None) == "deploy is bound to no prompt of the harness"
     worse = SimpleNamespace(
-        candidate=instructions_of(STUDENT), subsample_scores_before=[1], subsample_scores_after=[0]
+        candidate=read_instructions(STUDENT), subsample_scores_before=[1], subsample_scores_after=[0]
     )
     assert not criterion.should_accept(worse, None)
     assert criterion.reject_reason(worse, None) == "it is no improvement"
@@ -61,4 +61,4 @@ def test_a_program_in_which_something_unbound_changed_is_not_recorded():
 
 def test_a_predictor_that_does_not_exist_cannot_be_bound():
     with pytest.raises(InputError, match="expected predictors: answer, deploy"):
-        gate_options(STUDENT, {"plan": "planning"})
+        build_gepa_options(STUDENT, {"plan": "planning"})

@@ -8,9 +8,9 @@ import gepa
 import pytest
 from gepa.core.adapter import EvaluationBatch
 
-from takeback.agents.gates.gepa_gate import FLOOR, GatedAcceptance, GatedAdapter, repairing_proposer
-from takeback.agents.gates.texts import changes_gate, objections, repaired
 from takeback.errors import InputError
+from takeback.integrations.evolver_checks import build_changes_check, list_objections, repair_change
+from takeback.integrations.gepa import FLOOR, CheckedAcceptance, CheckedAdapter, build_repairing_proposer
 
 RESTORE = {"op_type": "restore_config", "target": "timeout", "witness_key": "w"}
 DELETE = {"op_type": "delete_config", "target": "timeout"}
@@ -71,12 +71,12 @@ def optimize(adapter, seed, propose, **options):
 def test_what_cannot_be_taken_back_is_not_run_and_not_kept_also_where_scores_are_negative():
     script = iter([change(80, DELETE), change(60), "prose"])
     inner = Scored(lambda text: value_of(text) - 200)
-    adapter = GatedAdapter(inner, changes_gate())
+    adapter = CheckedAdapter(inner, build_changes_check())
     propose = lambda candidate, data, names: {name: next(script, change(60)) for name in names}  # noqa: E731
     result = optimize(adapter, {"change": change(30)}, propose, max_metric_calls=60)
     assert value_of(result.best_candidate["change"]) == 60
     assert {value_of(candidate["change"]) for candidate in inner.ran} == {30, 60}
-    assert all(not objections(candidate["change"]) for candidate in result.candidates)
+    assert all(not list_objections(candidate["change"]) for candidate in result.candidates)
     assert len(adapter.refused) >= 2
 
 
@@ -99,7 +99,7 @@ def test_a_merge_which_no_criterion_is_asked_about_does_not_get_past_the_wrapper
             merged.append(event["new_candidate_idx"])
 
     result = optimize(
-        GatedAdapter(inner, gate) if guarded else inner,
+        CheckedAdapter(inner, gate) if guarded else inner,
         {"a": "1", "b": "1"},
         lambda candidate, data, names: {name: str(min(9, int(candidate[name]) + 3)) for name in names},
         max_metric_calls=200,
@@ -108,7 +108,7 @@ def test_a_merge_which_no_criterion_is_asked_about_does_not_get_past_the_wrapper
         max_merge_invocations=5,
         module_selector="round_robin",
         candidate_selection_strategy=First(),
-        acceptance_criterion=GatedAcceptance(gate),
+        acceptance_criterion=CheckedAcceptance(gate),
         callbacks=[Watch()],
     )
     kept = [candidate for candidate in result.candidates if gate(candidate)]
@@ -119,11 +119,11 @@ def test_a_merge_which_no_criterion_is_asked_about_does_not_get_past_the_wrapper
 
 def test_a_seed_that_cannot_be_taken_back_stops_the_run():
     with pytest.raises(InputError, match="the seed"):
-        GatedAdapter(Scored(value_of), changes_gate()).evaluate([1], {"change": change(1, DELETE)})
+        CheckedAdapter(Scored(value_of), build_changes_check()).evaluate([1], {"change": change(1, DELETE)})
 
 
 def test_a_refused_candidate_has_a_score_below_all_and_says_why():
-    adapter = GatedAdapter(Scored(value_of), changes_gate())
+    adapter = CheckedAdapter(Scored(value_of), build_changes_check())
     adapter.evaluate([1], {"change": change(1)})
     bad = {"change": change(2, DELETE)}
     found = adapter.evaluate([1, 2], bad, capture_traces=True)
@@ -145,22 +145,22 @@ def test_the_proposer_repairs_or_tells_the_model_why_and_gives_up_after_so_many_
         return ask
 
     data = {"change": [{"Feedback": "longer"}]}
-    propose = repairing_proposer(answering(change(80, DELETE)))
+    propose = build_repairing_proposer(answering(change(80, DELETE)))
     mended = propose({"change": change(30)}, data, ["change"])["change"]
-    assert (value_of(mended), objections(mended)) == (80, ())
+    assert (value_of(mended), list_objections(mended)) == (80, ())
     assert "longer" in asked[0]
-    propose = repairing_proposer(answering("prose", change(70)))
+    propose = build_repairing_proposer(answering("prose", change(70)))
     assert value_of(propose({"change": change(30)}, data, ["change"])["change"]) == 70
     assert "cannot be taken back: it is not JSON" in asked[-1]
-    propose = repairing_proposer(answering("prose", "more prose"), tries=2)
+    propose = build_repairing_proposer(answering("prose", "more prose"), tries=2)
     assert propose({"change": change(30)}, data, ["change"]) == {"change": change(30)}
 
 
 @pytest.mark.parametrize("text", ["", "[]", "{", '{"mutation": 1}', '{"mutation": [{"op_type": "levitate"}]}'])
 def test_a_text_that_is_no_change_is_refused_with_a_reason_and_not_repaired(text):
-    assert objections(text)
-    assert repaired(text) is None
+    assert list_objections(text)
+    assert repair_change(text) is None
 
 
 def test_a_change_in_a_fence_is_read():
-    assert objections(f"```json\n{change(1)}\n```") == ()
+    assert list_objections(f"```json\n{change(1)}\n```") == ()

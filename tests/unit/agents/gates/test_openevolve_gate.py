@@ -8,7 +8,7 @@ import pytest
 from openevolve.config import Config
 from tests.unit.agents.gates.test_gepa_gate import DELETE, change
 
-from takeback.agents.gates.openevolve_gate import ARTIFACT, METRIC, admit, evaluate_stage1, gated_config
+from takeback.integrations.openevolve import ARTIFACT, METRIC, admit, build_checked_config, evaluate_stage1
 
 
 @pytest.mark.parametrize(
@@ -29,5 +29,5 @@ def test_a_program_joins_by_its_text_whatever_its_metrics_say():
 def test_the_threshold_of_the_first_stage_is_set_and_those_after_it_are_kept():
     config = Config()
     later = config.evaluator.cascade_thresholds[1:]
-    assert gated_config(config).evaluator.cascade_thresholds == [0.5, *later]
+    assert build_checked_config(config).evaluator.cascade_thresholds == [0.5, *later]
     assert (config.evaluator.cascade_evaluation, config.file_suffix) == (True, ".json")

@@ -100,15 +100,15 @@ def test_a_second_file_must_not_change():
 
 def test_an_editor_that_rewrites_is_found_out(monkeypatch):
     """With the document written anew instead of spliced, the experiment must not hold."""
-    from takeback.adapters.formats.toml_text import TomlDocument
-    from takeback.adapters.formats.toml_values import key_text, value_text
-    from takeback.adapters.workspace import document_storage
+    from takeback.adapters.formats.toml_document import TomlDocument
+    from takeback.adapters.formats.toml_values import format_key, format_value
+    from takeback.adapters.workspace import storage
 
     def rewritten(document, _before, after, _path=()):
-        lines = [f"{key_text(key)} = {value_text(item)}\n" for key, item in after.items()]
+        lines = [f"{format_key(key)} = {format_value(item)}\n" for key, item in after.items()]
         return TomlDocument("".join(lines).encode(), document.where)
 
-    monkeypatch.setattr(document_storage, "patch", rewritten)
+    monkeypatch.setattr(storage, "patch_document", rewritten)
     found = experiment.run([path for path in experiment.corpus() if path.name == "inline_table.toml"])
     assert found.untouched < found.of
     assert found.identical == found.of

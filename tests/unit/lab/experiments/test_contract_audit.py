@@ -8,9 +8,9 @@ from importlib import import_module
 import pytest
 
 from takeback.errors import InputError, VerifierBroken
+from takeback.repair import invert_mutation
 from takeback.state import Contract, State
 from takeback.state.chain import Chain
-from takeback.synthesize import invert
 from takeback_lab.experiments import contract_audit, nondeterminism, truth
 from takeback_lab.runner import run_experiment
 
@@ -63,7 +63,7 @@ def test_a_broken_audit_is_noticed_by_the_verifier_itself(monkeypatch):
 
 @pytest.fixture
 def no_self_check(monkeypatch):
-    monkeypatch.setattr(import_module("takeback.verify.decide"), "self_check", lambda: None)
+    monkeypatch.setattr(import_module("takeback.verify.decision"), "self_check", lambda: None)
 
 
 @pytest.mark.usefixtures("no_self_check")
@@ -119,7 +119,7 @@ def _alarms(again):
     found = []
     for case in CASES:
         nominal = case.nominal()
-        candidate = invert(case.program(), nominal)
+        candidate = invert_mutation(case.program(), nominal)
         found.append(nondeterminism.alarms(candidate, nominal, random.Random(case.id), again))
     return found
 
@@ -139,11 +139,11 @@ def test_a_planted_difference_that_is_not_volatile_is_caught_by_a_control():
 
 def test_a_control_alarms_when_object_addresses_are_taken_literally(monkeypatch):
     assert not any(_alarms(nondeterminism.renew))
-    monkeypatch.setattr("takeback.state.record._POINTER", re.compile("no such text"))
+    monkeypatch.setattr("takeback.state.values._POINTER", re.compile("no such text"))
     assert any(_alarms(nondeterminism.renew))
 
 
 def test_a_control_refuses_a_state_in_which_nothing_can_vary():
     case = CASES[0]
     with pytest.raises(Exception, match="something that can vary"):
-        nondeterminism.alarms(invert(case.program()), State(), random.Random(0))
+        nondeterminism.alarms(invert_mutation(case.program()), State(), random.Random(0))

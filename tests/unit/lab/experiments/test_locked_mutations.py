@@ -2,11 +2,10 @@
 
 from typing import Final
 
-from takeback.diagnose import Mode
+from takeback.repair.attempt import build_attempt
+from takeback.repair.diagnosis import Mode
+from takeback.repair.synthesizer import Spec, make_method
 from takeback.state import Level
-from takeback.synthesize.attempt import attempt_from
-from takeback.synthesize.method import method_of
-from takeback.synthesize.spec import Spec
 from takeback_lab.experiment import Asked
 from takeback_lab.experiments.bank import stratum_of
 from takeback_lab.experiments.repairs import TERMS, repair_unit, run_repair
@@ -23,10 +22,10 @@ OUTSIDE: Final = {"mutation": [{"op_type": "unset_config", "target": "a"}], **RE
 
 
 def repaired(candidate):
-    asked = Asked(None, method_of(Spec("oracle"), None), "oracle")
+    asked = Asked(None, make_method(Spec("oracle"), None), "oracle")
     return run_repair(repair_unit(TASK, candidate, Mode.D1, Level.L0, TERMS), asked, any_mutation=True)["turn"]
 
 
 def test_no_recovery_is_admitted_for_a_mutation_outside_l1():
-    assert (stratum_of(TASK, attempt_from(INSIDE)), repaired(INSIDE)) == ("S0", 1)
-    assert (stratum_of(TASK, attempt_from(OUTSIDE)), repaired(OUTSIDE)) == ("residual", None)
+    assert (stratum_of(TASK, build_attempt(INSIDE)), repaired(INSIDE)) == ("S0", 1)
+    assert (stratum_of(TASK, build_attempt(OUTSIDE)), repaired(OUTSIDE)) == ("residual", None)

@@ -38,8 +38,10 @@ def test_l1_recovers_every_task_and_l0_those_of_its_surfaces(rule):
 
 @pytest.mark.parametrize("rule", oracle.RULES)
 def test_an_oracle_that_forgets_to_restore_recovers_nothing(rule, monkeypatch):
-    honest = oracle.invert
-    monkeypatch.setattr(oracle, "invert", lambda mutation, nominal: replace(honest(mutation, nominal), recovery=()))
+    honest = oracle.invert_mutation
+    monkeypatch.setattr(
+        oracle, "invert_mutation", lambda mutation, nominal: replace(honest(mutation, nominal), recovery=())
+    )
     found = audited({"tasks": 12, "rule": [rule]})
     assert found["rules"][rule]["residual"] == 12
     assert found["rules"][rule]["unrecovered"] == [case.id for case in CASES]
@@ -84,7 +86,7 @@ def test_a_stratum_that_depends_on_the_seed_is_counted_as_a_migration(monkeypatc
 
 def test_the_states_of_another_seed_are_other_states():
     case = CASES[0]
-    made = [oracle.suites(case.nominal(), case.program(), seed=seed) for seed in (1000, 2000)]
+    made = [oracle.make_suites(case.nominal(), case.program(), seed=seed) for seed in (1000, 2000)]
     first, second = ({state.digest() for state in one.iid} for one in made)
     assert len(first & second) < len(first)
 

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from takeback.harness import Harness
-from takeback.state.slots import same_content
+from takeback.state.slots import is_same_content
 from takeback_lab.experiments import snapshots
 from takeback_lab.report.inputs import read_input
 from takeback_lab.runner import run_experiment
@@ -66,7 +66,7 @@ def test_every_peer_was_measured(measured):
 
 
 def test_an_undo_that_does_nothing_is_counted_as_wrong(monkeypatch):
-    monkeypatch.setattr(Harness, "undo", lambda self, name: self.apply(own.invert(())))
+    monkeypatch.setattr(Harness, "undo", lambda self, name: self.apply(own.invert_mutation(())))
     found = measure(snapshots.OWN, IDS)
     assert [found[name][0] for name in PROTOCOLS] == [0, 0, 0]
     assert found["wrong"]["same"] == list(IDS)
@@ -182,9 +182,9 @@ def test_the_scoped_snapshot_takes_a_change_back_exactly_where_nothing_came_afte
 def test_what_is_kept_rebuilds_the_slots_as_they_were():
     for task in SOME:
         trial = situation(task, "front", 0)
-        rows = own.keep(own.run_recorded(trial.change, trial.before), trial.before)
+        rows = own.keep(own.run_and_record(trial.change, trial.before), trial.before)
         slots, base = own.rebuild(rows)
         for slot in slots:
             kept, was = own.get_slot(base, slot), own.get_slot(trial.before, slot)
-            assert same_content(slot, kept, was)
+            assert is_same_content(slot, kept, was)
         assert base == own.rebuild(rows)[1]

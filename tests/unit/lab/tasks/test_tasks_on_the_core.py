@@ -12,9 +12,9 @@ import pytest
 from tests.support import naive
 
 from takeback.language import Candidate, Program, read_candidate
-from takeback.runtime import forward
+from takeback.repair import oracle
+from takeback.runtime import run_forward
 from takeback.state import Level, State
-from takeback.synthesize import oracle
 from takeback.verify import Code, Grade, Trial, verify_sampled
 from takeback.verify import verify as decide
 from takeback_lab.tasks import DEFECTS, SETS, Task, capability, load
@@ -51,13 +51,13 @@ def by_oracle(task: Task) -> Candidate:
 @cache
 def after(task_id: str, set_name: str) -> State:
     task = next(one for one in load(set_name) if one.id == task_id)
-    return forward(mutation(task), nominal(task))[0]
+    return run_forward(mutation(task), nominal(task))[0]
 
 
 @pytest.mark.parametrize("set_name", SETS)
 def test_every_reference_runs_to_the_end_and_reaches_all_postconditions(set_name: str) -> None:
     for task in load(set_name):
-        _, receipt = forward(mutation(task), nominal(task))
+        _, receipt = run_forward(mutation(task), nominal(task))
         assert receipt.succeeded, task.id
         assert capability(task, after(task.id, set_name).write()) == 1, task.id
         assert capability(task, nominal(task).write()) < 1, task.id

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import typer
 
-from takeback.cli.commands import register_all
+from takeback.cli.program import register_all
 
 bench_app = typer.Typer(help="Benchmarks, as ratios against a plain implementation or a peer.", no_args_is_help=True)
 

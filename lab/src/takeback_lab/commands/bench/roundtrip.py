@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import typer
 
-from takeback.cli.output import JsonFlag, emit, err, out, spread_text
+from takeback.cli.output import JsonFlag, emit, err, format_spread, out
 from takeback_lab.bench.roundtrip import measure
 
 
@@ -28,11 +28,11 @@ def roundtrip(as_json: bool = JsonFlag) -> None:
         f"{result['ratio']} times as fast (quartiles {'–'.join(map(str, result['ratio_spread']))})"
     )
     for name, times in result["by_family_us"].items():
-        out.print(f"  {name:<11} {spread_text(times)} µs")
+        out.print(f"  {name:<11} {format_spread(times)} µs")
     for size, times in result["growth_us"].items():
-        out.print(f"  {int(size):>9,} entries: {spread_text(times)} µs")
+        out.print(f"  {int(size):>9,} entries: {format_spread(times)} µs")
     for length, times in result["chain_growth_us"].items():
-        out.print(f"  {int(length):>9,} elements of a middleware chain: {spread_text(times)} µs")
+        out.print(f"  {int(length):>9,} elements of a middleware chain: {format_spread(times)} µs")
     out.print(f"  growth {result['growth']} with the state, {result['chain_growth']} with the chain")
-    out.print(f"  verifying on 50 states {spread_text(result['verify_50_states_ms'])} ms")
+    out.print(f"  verifying on 50 states {format_spread(result['verify_50_states_ms'])} ms")
     out.print("  times are medians, with quartiles")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import typer
 
-from takeback.cli.output import JsonFlag, emit, err, out, spread_text
+from takeback.cli.output import JsonFlag, emit, err, format_spread, out
 
 
 def register(bench_app: typer.Typer) -> None:
@@ -28,16 +28,17 @@ def undo(
         emit(result)
         return
     out.print(
-        f"one undo {spread_text(result['harness_us'])} µs, snapshot {spread_text(result['snapshot_us'])} µs: ratio "
+        f"one undo {format_spread(result['harness_us'])} µs, "
+        f"snapshot {format_spread(result['snapshot_us'])} µs: ratio "
         f"{result['harness_latency_ratio']} (quartiles {'–'.join(map(str, result['harness_latency_spread']))})"
     )
     out.print(
         f"kept for it {result['bytes']} B, snapshot {result['snapshot_bytes']} B: ratio {result['bytes_ratio']}"
     )
     for size, times in result["state_growth_us"].items():
-        out.print(f"  {size:>9,} entries in the state: {spread_text(times)} µs")
+        out.print(f"  {size:>9,} entries in the state: {format_spread(times)} µs")
     for count, times in result["history_growth_us"].items():
-        out.print(f"  {count:>9,} later entries:        {spread_text(times)} µs")
+        out.print(f"  {count:>9,} later entries:        {format_spread(times)} µs")
     out.print(f"  growth {result['growth']['state']} with the state, {result['growth']['history']} with the history")
     out.print("  times are medians, with quartiles")
     durable = result["durable"]

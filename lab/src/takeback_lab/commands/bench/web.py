@@ -5,7 +5,7 @@ from __future__ import annotations
 import typer
 
 from takeback.cli.output import JsonFlag, emit, err, out
-from takeback.cli.web import web_extra
+from takeback.cli.web import require_web_extra
 
 
 def register(bench_app: typer.Typer) -> None:
@@ -21,7 +21,7 @@ def web(
 
     Example: `takeback bench web --json`
     """
-    with web_extra():
+    with require_web_extra():
         from takeback_lab.bench.web import measure  # noqa: PLC0415 - the command line starts without the page
 
     err.print(f"measuring (most of it is making {entries:,} entries)")

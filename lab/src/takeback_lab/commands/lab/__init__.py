@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import typer
 
-from takeback.cli.commands import register_all
+from takeback.cli.program import register_all
 
 
 def register(app: typer.Typer) -> None:

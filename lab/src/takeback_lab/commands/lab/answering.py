@@ -6,9 +6,9 @@ from dataclasses import asdict
 from functools import cache
 from typing import Any
 
-from takeback.cli.synthesizers import opened
+from takeback.cli.synthesizers import open_synthesizer
 from takeback.errors import InputError
-from takeback.synthesize.models import ChatModel, Request
+from takeback.repair.models import ChatModel, Request
 
 
 def answer_request(synthesizer: str, request: Any) -> dict[str, Any]:
@@ -19,7 +19,7 @@ def answer_request(synthesizer: str, request: Any) -> dict[str, Any]:
 @cache
 def _model(synthesizer: str) -> ChatModel:
     """The model, opened once in each worker and kept for its life."""
-    with opened(synthesizer) as found:
+    with open_synthesizer(synthesizer) as found:
         if found.model is None:
             raise InputError("--synthesizer", found=synthesizer, expected="a model")
         return found.model

@@ -8,7 +8,7 @@ import typer
 
 from takeback.cli.output import JsonFlag, emit, finish, out
 from takeback.errors import InputError
-from takeback.synthesize.models.recording import has_recording
+from takeback.repair.models.replies import has_recording
 from takeback.verify import RULES
 from takeback_lab.commands.lab.extra import lab_extra
 from takeback_lab.commands.lab.printing import show_table

@@ -11,7 +11,7 @@ import typer
 
 from takeback.cli.output import JsonFlag, emit, finish, out
 from takeback.errors import InputError, RecordingError
-from takeback.synthesize.models.recording import PACKED, PLAIN, pack, read_lines
+from takeback.repair.models.replies import PACKED, PLAIN, pack, read_lines
 from takeback_lab.commands.lab.wrapper import command_of
 from takeback_lab.experiment import Option
 from takeback_lab.registry import ASKING, experiment_named

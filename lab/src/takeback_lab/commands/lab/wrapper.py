@@ -20,14 +20,12 @@ from typing import Any, Final, cast
 
 import typer
 
-from takeback.cli.bars import bar
-from takeback.cli.output import emit, finish, out, when_interrupted
-from takeback.cli.synthesizers import SYNTHESIZERS, opened, plain_replay
+from takeback.cli.output import emit, finish, out, set_interrupt_message, show_bar
+from takeback.cli.synthesizers import SYNTHESIZERS, is_plain_replay, open_synthesizer
 from takeback.errors import InputError, RecordingError
-from takeback.synthesize.method import method_of
-from takeback.synthesize.models import RecordingModel
-from takeback.synthesize.models.recording import PACKED, has_recording, packed_bytes, replies_digest
-from takeback.synthesize.spec import Spec, parse_spec
+from takeback.repair.models import RecordingModel
+from takeback.repair.models.replies import PACKED, digest_replies, has_recording, pack_to_bytes
+from takeback.repair.synthesizer import Spec, make_method, parse_spec
 from takeback_lab.commands.lab.answering import answer_request
 from takeback_lab.commands.lab.extra import lab_extra
 from takeback_lab.commands.lab.printing import show_lines
@@ -128,12 +126,12 @@ def conduct(
 
     What libraries print meanwhile (Ray says on stdout that a worker died) goes to stderr.
     """
-    when_interrupted(_kept_of(running))
+    set_interrupt_message(_kept_of(running))
     if experiment.asks:
         ran, summary = _ask(cast("RecordedExperiment[Any]", experiment), given, running)
     else:
         plan = experiment.plan(given, None)
-        with bar(experiment.name) as tick, redirect_stdout(sys.stderr):
+        with show_bar(experiment.name) as tick, redirect_stdout(sys.stderr):
             ran = run_experiment(experiment, plan, engine=_engine(running), results=running.out, tick=tick)
         summary = experiment.summary(plan, ran.data)
     summary |= {"lock": ran.lock.digest}
@@ -168,7 +166,7 @@ def _ask(
     kept = None if folder is None or is_shipped(folder) else folder
     with (
         _asked(text, spec, shipped, running) as (asked, engine),
-        bar(experiment.name) as tick,
+        show_bar(experiment.name) as tick,
         redirect_stdout(sys.stderr),
     ):
         ran = run_experiment(
@@ -179,7 +177,7 @@ def _ask(
             results=running.out,
             tick=tick,
             files=lambda: {} if kept is None or not has_recording(kept) else _recording(kept),
-            replies=lambda: replies_digest(folder) if folder is not None and has_recording(folder) else None,
+            replies=lambda: digest_replies(folder) if folder is not None and has_recording(folder) else None,
         )
     if running.freeze is not None:
         if folder is not None:
@@ -204,7 +202,7 @@ def _bring_recording(folder: Path, freeze: Path) -> None:
     """Put a copy of the recording where the run is frozen, so that it can be replayed from there."""
     if freeze.resolve() != folder.resolve() and has_recording(folder):
         freeze.mkdir(parents=True, exist_ok=True)
-        (freeze / PACKED).write_bytes(packed_bytes(folder))
+        (freeze / PACKED).write_bytes(pack_to_bytes(folder))
 
 
 def _engine(running: Running) -> UnitEngine:
@@ -214,7 +212,7 @@ def _engine(running: Running) -> UnitEngine:
 
 
 def _recording(folder: Path) -> dict[str, bytes]:
-    return {"recording.jsonl.gz": packed_bytes(folder)}
+    return {"recording.jsonl.gz": pack_to_bytes(folder)}
 
 
 @contextmanager
@@ -229,7 +227,7 @@ def _asked(text: str, spec: Spec, shipped: Path, running: Running) -> Iterator[t
         engine = (
             engine_named("local", running.workers, waiting=True) if running.engine == "local" else _engine(running)
         )
-        with opened(text, running.record, running.threads, shipped, slots=running.workers) as found:
+        with open_synthesizer(text, running.record, running.threads, shipped, slots=running.workers) as found:
             yield Asked(found.model, found.method, found.model_name), engine
         return
     engine = _engine(running)
@@ -239,7 +237,7 @@ def _asked(text: str, spec: Spec, shipped: Path, running: Running) -> Iterator[t
     unanswered = Unanswered(spec.argument)
     with _folder(running.record) as folder, RecordingModel(unanswered, folder) as recorded:
         rounds = Rounds(recorded, unanswered, engine, partial(answer_request, text))
-        yield Asked(recorded, method_of(spec, recorded), spec.argument), rounds
+        yield Asked(recorded, make_method(spec, recorded), spec.argument), rounds
 
 
 def _folder(record: Path | None) -> AbstractContextManager[Path]:
@@ -259,7 +257,7 @@ def recording_meant(experiment: RecordedExperiment[Any], text: str) -> Path:
     first = text == REPLAY_FIRST
     folder = recorded_folder() / FIRST / experiment.name if first else experiment.shipped()
     spec = parse_spec(text)
-    plain = any(one is not None and plain_replay(one) for one in (spec, spec.behind))
+    plain = any(one is not None and is_plain_replay(one) for one in (spec, spec.behind))
     if (first or plain) and not has_recording(folder):
         which = "under the first prompts " if first else ""
         raise RecordingError(

@@ -1,0 +1,230 @@
+"""Opens a directory as a harness by its manifest, which names the adapter and the journal, if it is trusted.
+
+A copy of a harness whose journal is in a database is not trusted as long as the original is there: one
+journal holds the history of one directory.
+"""
+
+from __future__ import annotations
+
+import shlex
+from contextlib import closing
+from dataclasses import dataclass
+from os import PathLike
+from pathlib import Path
+
+from takeback.adapters.directory import Directory, parse_path
+from takeback.adapters.manifest import KEYS, PRIVATE, Manifest, find_manifest_path, read_manifest
+from takeback.adapters.registry import BUILT_IN, find_adapter
+from takeback.adapters.roots import MANIFEST
+from takeback.adapters.trust import (
+    JournalVoucher,
+    find_other_owner,
+    record_trust,
+    refuse_untrusted,
+    require_trusted,
+    why_untrusted,
+)
+from takeback.errors import HarnessError, InputError, TakebackError
+from takeback.harness.adapter import Resources
+from takeback.harness.harness import Harness, Verifier
+from takeback.harness.images import load_images
+from takeback.harness.ledger import Ledger
+from takeback.journal import open_journal
+from takeback.journal.url import redact_url, require_path_or_url
+from takeback.state.surface import install_surfaces
+from takeback.verify import verify
+
+
+def explain_untracked(root: Path) -> InputError:
+    """Return the error for a directory without a manifest."""
+    place, kinds = _find_clients(root)
+    words = shlex.join(["takeback", "init", *([] if place == Path() else [str(place)])])
+    line = f"`{words}`" if "'" in words else f"'{words}'"
+    if kinds:
+        found = f"files of {' and '.join(kinds)} that Takeback does not track yet"
+        return InputError(str(place), found=found, expected="a tracked project", hint=f"{line} starts tracking them")
+    return InputError(str(root), found=f"no {MANIFEST}", expected="a workspace", hint=f"{line} makes one")
+
+
+def _find_clients(root: Path) -> tuple[Path, tuple[str, ...]]:
+    """Return the nearest directory with a client's files, up to the repository's top, and whose files they are."""
+    from takeback.adapters.clients.init import detect_clients  # noqa: PLC0415 - only for an error
+
+    here = root.absolute()
+    above = next((at for at, place in enumerate((here, *here.parents)) if (place / ".git").exists()), 0)
+    for place in (root, *here.parents[:above]):
+        kinds = detect_clients(place)
+        if kinds:
+            return place, kinds
+    return root, ()
+
+
+def require_workspace(root: Path) -> str:
+    """Return where the manifest of a workspace is; refuse a directory that is none."""
+    place = find_manifest_path(root)
+    if place is None:
+        raise explain_untracked(root)
+    return place
+
+
+def load_manifest(root: Path) -> Manifest:
+    """Return the manifest of a workspace."""
+    place = require_workspace(root)
+    with closing(Directory(root)) as directory:
+        return _manifest_in(directory, place)
+
+
+def _manifest_in(directory: Directory, place: str) -> Manifest:
+    image = directory.read(place)
+    if image is None:
+        raise HarnessError(f"{directory.root / place} vanished")
+    return read_manifest(image.content, str(directory.root / place))
+
+
+def open_workspace(
+    path: str | PathLike[str],
+    *,
+    journal: str | None = None,
+    keys: str | PathLike[str] | None = None,
+    hold: bool = True,
+    verifier: Verifier = verify,
+    readonly: bool = False,
+) -> Harness:
+    """Open a workspace. `journal` overrides the manifest's; `hold` keeps its sockets listening in this process.
+
+    `keys` is where a sealed journal's keys are, if not where a workspace has them. A workspace that this user neither
+    made nor trusted is an `UntrustedError`. With `readonly` it can be looked at, whoever made it: nothing is
+    recovered or written, and no stranger's database is connected to.
+    """
+    root = Path(path)
+    place = require_workspace(root)
+    directory = Directory(root)
+    try:
+        manifest = _manifest_in(directory, place)
+        if readonly:
+            require_readable(root, manifest, journal)
+            return _open_harness(directory, manifest, Opening(journal, keys, hold=False, readonly=True), verifier)
+        require_trusted(root, manifest)
+        voucher = JournalVoucher(root, manifest, demanding=journal is None)
+        return _open_harness(directory, manifest, Opening(journal, keys, hold=hold, voucher=voucher), verifier)
+    except BaseException:
+        directory.close()
+        raise
+
+
+def open_own_copy(path: Path, *, keys: str | PathLike[str] | None = None) -> Harness:
+    """Open a scratch copy that this process itself made of a workspace that it had opened."""
+    place = require_workspace(path)
+    directory = Directory(path)
+    try:
+        return _open_harness(directory, _manifest_in(directory, place), Opening(None, keys, hold=False), verify)
+    except BaseException:
+        directory.close()
+        raise
+
+
+@dataclass(frozen=True, slots=True)
+class Opening:
+    """How a workspace is opened."""
+
+    journal: str | None
+    keys: str | PathLike[str] | None
+    hold: bool
+    readonly: bool = False
+    voucher: JournalVoucher | None = None
+    """What the journal is asked by; None where nobody has to trust it."""
+
+
+def require_readable(root: Path, manifest: Manifest, journal: str | None) -> None:
+    """Refuse what cannot be looked at without following a stranger's manifest out of its directory."""
+    why = why_untrusted(root, manifest)
+    if why is None:
+        return
+    where = journal or manifest.workspace.journal
+    if "://" in where:
+        raise refuse_untrusted(root, f"{why}; its journal {redact_url(where)} is not connected to")
+    if journal is None:
+        parse_path(where)
+        require_no_links(root, PRIVATE, where)
+    if manifest.workspace.adapter not in BUILT_IN:
+        raise refuse_untrusted(root, f"{why}; its adapter {manifest.workspace.adapter!r} is not loaded")
+
+
+def require_no_links(root: Path, *paths: str) -> None:
+    """Refuse paths below a directory that lead over links."""
+    directory = Directory(root)
+    try:
+        for path in paths:
+            directory.require_plain(path)
+    finally:
+        directory.close()
+
+
+def _open_harness(directory: Directory, manifest: Manifest, how: Opening, verifier: Verifier) -> Harness:
+    root = directory.root
+    install_surfaces()
+    opener = find_adapter(manifest.workspace.adapter, f"{root / MANIFEST}: workspace.adapter")
+    directory.mark(manifest.workspace.id)
+    where = how.journal or manifest.workspace.journal
+    directory.require_plain(PRIVATE)
+    require_path_or_url(where)
+    if how.journal is None and "://" not in where:
+        directory.require_plain(where)
+    place = where if "://" in where else root / where
+    key_file = how.keys or root / KEYS
+    store = open_journal(place, create=False, keys=key_file, readonly=how.readonly, voucher=how.voucher)
+    adapter = None
+    try:
+        if how.journal is None and how.voucher is not None:
+            how.voucher.demand_same(store)
+        adapter = opener(directory, manifest, hold=how.hold)
+        harness = Harness(adapter, store, verifier=verifier, about={"identity": manifest.workspace.id}, begin=False)
+    except BaseException:
+        if adapter is not None:
+            adapter.close()
+        store.close()
+        raise
+    if isinstance(adapter, Resources) and not how.readonly:
+        adapter.hold(harness.state)
+    return harness
+
+
+def trust_workspace(path: str | PathLike[str], *, keys: str | PathLike[str] | None = None) -> tuple[str, ...]:
+    """Record that a harness is trusted; returns the files of a change that is under way in it."""
+    install_surfaces()
+    root = Path(path)
+    manifest = load_manifest(root)
+    require_no_links(root, PRIVATE)
+    _require_sole_owner(root, manifest)
+    if "://" in manifest.workspace.journal:
+        record_trust(root, manifest)
+        return ()
+    try:
+        require_no_links(root, manifest.workspace.journal)
+        place = root / manifest.workspace.journal
+        store = open_journal(place, create=False, keys=keys or root / KEYS, readonly=True)
+    except TakebackError:
+        record_trust(root, manifest)  # what is wrong with its journal is said by the next command
+        return ()
+    with closing(store):
+        record_trust(root, manifest, store)
+        try:
+            pending = Ledger(store).pending
+            images = () if pending is None else load_images(store, pending) or ()
+        except TakebackError:
+            return ()
+        return tuple(image.path for image in images)
+
+
+def _require_sole_owner(root: Path, manifest: Manifest) -> None:
+    """Refuse a copy of a harness that is still there, where both would write to one journal."""
+    other = find_other_owner(root, manifest)
+    if other is not None:
+        words = shlex.join(["takeback", "trust", str(root), "--journal"])
+        raise HarnessError(
+            f"{root} has the same journal as {other}, which is still there: "
+            f"{redact_url(manifest.workspace.journal)}; one "
+            "journal holds the history of one directory, and nothing was changed",
+            hint=f"give this one a journal of its own: {words} .takeback/journal.db (or a URL that ends in another "
+            f"#name), or delete {other} first",
+        )

@@ -1,0 +1,220 @@
+"""Decides whether a harness may be acted on: only if this user made it, or trusted it, on this machine.
+
+A manifest, a `.takeback` directory and a journal are input from strangers until then: they are read, never acted
+on. The record of trust also holds what the manifest names that could lead elsewhere (the journal, the adapter,
+whether clients are asked) and which journal it is (`trust_journal.py`), so that a manifest, a journal or records that
+a pull brought are a stranger's again.
+"""
+
+from __future__ import annotations
+
+import os
+import shlex
+import tempfile
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, Final
+
+from takeback.adapters.directory import TEMPORARY, Directory
+from takeback.adapters.harness_places import why_no_place
+from takeback.adapters.manifest import PRIVATE, Manifest
+from takeback.adapters.trust_journal import (
+    bind_journal,
+    find_journal_file,
+    find_noted_beyond,
+    make_secret,
+    make_word,
+    why_strange_journal,
+)
+from takeback.adapters.trust_record import (
+    MARK,
+    find_trust_folder,
+    forget_record,
+    is_trusted,
+    list_records,
+    read_former_record,
+    read_record,
+    write_record,
+)
+from takeback.errors import HarnessError, InputError, UntrustedError
+from takeback.journal import Store
+from takeback.journal.store import explain_cut
+from takeback.journal.url import redact_url
+from takeback.journal.voucher import JournalEnd
+
+UNKNOWN_HERE: Final = "you neither made nor trusted it on this machine"
+BOUND: Final = ("id", "adapter", "journal", "ask_client", "user")
+"""What of a manifest is trusted as it is: it decides which journal is followed and which code opens it."""
+NOT_OURS: Final = frozenset({".gitignore", MARK})
+"""What may lie in a `.takeback` in which nothing was begun."""
+
+
+def why_untrusted(root: Path, manifest: Manifest) -> str | None:
+    """Return why a harness must not be acted on; None if it may be."""
+    record = read_record(str(root))
+    if record is None:
+        return _why_unknown(root)
+    trusted = record.get("manifest")
+    if not isinstance(trusted, dict):
+        return "making it was not finished"
+    now = bind_manifest(manifest)
+    name = next((name for name in BOUND if now[name] != trusted.get(name)), None)
+    if name is None:
+        return why_strange_journal(root, record, manifest.workspace.journal)
+    is_now, was = _describe_binding(name, now), _describe_binding(name, trusted)
+    return f"workspace.{name} in its manifest is {is_now} now, and was {was}"
+
+
+def require_trusted(root: Path, manifest: Manifest) -> None:
+    """Refuse a harness that must not be acted on, and name the way out."""
+    why = why_untrusted(root, manifest)
+    if why is not None:
+        raise refuse_untrusted(root, why)
+
+
+def refuse_untrusted(root: Path, why: str) -> UntrustedError:
+    """Return the error that says why a harness is only read, and what to do."""
+    return UntrustedError(f"{root} is not trusted: {why}; nothing was changed", hint=name_way_out(root))
+
+
+def name_way_out(root: Path) -> str:
+    """Return the sentence that says how to trust a directory."""
+    return f"'takeback trust {shlex.quote(str(root))}' trusts it, if you know where its .takeback comes from"
+
+
+class JournalVoucher:
+    """What a journal is asked by and vouched for with while a trusted harness is open.
+
+    With `demanding` false, as for a journal that the user names on the command line, it is only vouched for.
+    """
+
+    def __init__(self, root: Path, manifest: Manifest, *, demanding: bool = True) -> None:
+        self._root, self._manifest, self._demanding = root, manifest, demanding
+        record = read_record(str(root)) or {}
+        if record and not record.get("secret"):  # of a version that kept none
+            kept: dict[str, Any] = {name: record[name] for name in ("manifest", "journal_id") if name in record}
+            with suppress(OSError):  # without it the journal is trusted as it was then: whatever it ends with
+                write_record(str(root), {**kept, "secret": make_secret()})
+                record = read_record(str(root)) or {}
+        self._record = record
+
+    def vouch(self, journal: str, seq: int, digest: str) -> str:
+        """Return the word for an end that this process has made."""
+        return make_word(str(self._record.get("secret", "")), journal, seq, digest)
+
+    def demand_vouched(self, end: JournalEnd) -> None:
+        """Refuse a journal that is not the one that was trusted: a pull or a checkout may have put it there."""
+        why = why_strange_journal(self._root, self._record, self._manifest.workspace.journal, end)
+        if not self._demanding or why is None:
+            return
+        noted = find_noted_beyond(self._root, end.seq)
+        if noted is not None:
+            raise explain_cut(str(self._root / self._manifest.workspace.journal), end.seq, noted)
+        raise refuse_untrusted(self._root, why)
+
+    def demand_same(self, store: Store) -> None:
+        """Refuse another journal than the trusted one; where trust was given to whatever is there, bind it now."""
+        trusted, found = self._record.get("journal_id", ""), identify_journal(store)
+        if trusted and found and trusted != found and store.head() is not None:
+            raise refuse_untrusted(
+                self._root, f"the journal {store.location} is another one than when it was trusted"
+            )
+        in_file = find_journal_file(self._root, self._manifest.workspace.journal) is not None
+        if self._record and "end" not in self._record and in_file:
+            with suppress(HarnessError):  # a folder that cannot be written now keeps nobody out
+                record_trust(self._root, self._manifest, store)
+
+
+def identify_journal(store: Store | None) -> str:
+    """Return the random name of a journal; empty for a store whose journals have none."""
+    return str(getattr(store, "journal_id", ""))
+
+
+def bind_manifest(manifest: Manifest) -> dict[str, Any]:
+    """Return what of a manifest is trusted as it is."""
+    return {name: getattr(manifest.workspace, name) for name in BOUND}
+
+
+def record_trust(root: Path, manifest: Manifest | None = None, store: Store | None = None) -> None:
+    """Record that a directory is this user's; without a manifest, that it is being made into a harness."""
+    why = why_no_place_above(root)
+    if why:
+        raise InputError(str(root), found=why, expected="a directory of yours")
+    about: dict[str, Any] = {}
+    if manifest is not None:
+        secret = (read_record(str(root)) or {}).get("secret") or make_secret()
+        bound = bind_journal(root, manifest.workspace.journal, store)
+        about = {"manifest": bind_manifest(manifest), "secret": secret, **bound}
+    try:
+        _drop_stale_records()
+        write_record(str(root), about)
+    except OSError as fault:
+        raise HarnessError(
+            f"cannot record that {root} is yours in {find_trust_folder()}: {fault.strerror or fault}",
+            hint="set TAKEBACK_TRUST to a folder that you can write, and that only you can",
+        ) from fault
+
+
+def remove_trust(root: Path) -> bool:
+    """Forget that a directory was trusted; whether it was."""
+    try:
+        return forget_record(str(root))
+    except OSError as fault:
+        raise HarnessError(f"cannot change {find_trust_folder()}: {fault.strerror or fault}") from fault
+
+
+def require_own_private_folder(directory: Directory) -> None:
+    """Refuse to make a harness where a `.takeback` lies that somebody else began."""
+    root = directory.root
+    directory.require_plain(PRIVATE)
+    with directory.open((PRIVATE,)) as folder:
+        names = set() if folder is None else set(os.listdir(folder))
+    strange = {name for name in names if not TEMPORARY.fullmatch(name)} - NOT_OURS
+    if strange and not is_trusted(str(root)):
+        raise UntrustedError(
+            f"{root / PRIVATE} is there already, and you did not make it on this machine; nothing was changed",
+            hint=f"remove it to begin anew: rm -r {shlex.quote(str(root / PRIVATE))}",
+        )
+
+
+def why_no_place_above(root: Path) -> str | None:
+    """Return why a directory cannot hold a harness at all, because of where it lies."""
+    return why_no_place(os.path.realpath(root).strip("/"))
+
+
+def find_other_owner(root: Path, manifest: Manifest) -> str | None:
+    """Return another directory of this user's that is there and writes to the same journal in a database."""
+    if "://" not in manifest.workspace.journal:
+        return None
+    here = os.path.realpath(root)
+    for _, record in list_records():
+        trusted = record.get("manifest")
+        same = isinstance(trusted, dict) and trusted.get("journal") == manifest.workspace.journal
+        if same and record["path"] != here and is_trusted(record["path"]):
+            return str(record["path"])
+    return None
+
+
+def _why_unknown(root: Path) -> str:
+    former = read_former_record(str(root))
+    if former is None:
+        return UNKNOWN_HERE
+    if former["path"] == os.path.realpath(root):
+        return "its .takeback was replaced since: by git, from a backup, or as a copy"
+    if is_trusted(former["path"]):
+        return f"it is a copy of {former['path']}"
+    return f"it was trusted at {former['path']}, and is elsewhere now"
+
+
+def _describe_binding(name: str, values: dict[str, Any]) -> str:
+    value = values.get(name)
+    return redact_url(str(value)) if name == "journal" else repr(value)
+
+
+def _drop_stale_records() -> None:
+    """Remove records of directories that were made in the folder for temporary files, and are gone."""
+    temporary = os.path.realpath(tempfile.gettempdir()) + os.sep
+    for place, record in list_records():
+        if record["path"].startswith(temporary) and not os.path.lexists(record["path"]):
+            with suppress(OSError):
+                os.unlink(place)

@@ -1,0 +1,119 @@
+"""Answers at once, before anything else of Takeback is loaded, that a tool call may go ahead.
+
+A shell command is only noted, so that what its client reports meanwhile is left to its recorder. An edit of
+a file that surely belongs to no harness passes. Everything else takes the slow path.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+
+from takeback.adapters.roots import HIDDEN, find_root_text, has_other_names
+from takeback.adapters.trust_record import is_trusted
+from takeback.agents import running_tools
+
+CLIENTS = ("claude-code", "codex", "gemini", "opencode")
+BEFORE = frozenset({"PreToolUse", "BeforeTool", "tool.execute.before"})
+CHANGED = frozenset({"ConfigChange", "FileChanged"})
+"""Events by which a client tells of changed files."""
+PATCH = "patch"
+"""Where this word stands in a call, files may be named that only the long way finds."""
+SHELLS = frozenset({"bash", "run_shell_command", "shell"})
+EDITORS = frozenset({"write", "write_file", "edit", "replace", "multiedit"})
+PATHS = ("file_path", "filePath", "path", "absolute_path")
+TEXTS = frozenset({".md", ".mdc", ".txt", ".json", ".jsonc", ".toml", ""})
+"""Endings of files that a client may load without their being in a folder whose name begins with a dot."""
+TELLS = "claude-code"
+LONGEST = 200
+"""Characters of a name that are kept at most."""
+
+
+def can_pass_unchecked(data: bytes, client: str, cwd: str) -> bool:
+    """Return whether a call may surely go ahead; note it where that is useful."""
+    try:
+        raw = json.loads(data)
+    except ValueError:
+        return False
+    if not isinstance(raw, dict) or raw.get("hook_event_name") not in BEFORE:
+        return False
+    tool, given = str(raw.get("tool_name", "")).lower(), raw.get("tool_input")
+    here = raw.get("cwd") if isinstance(raw.get("cwd"), str) else cwd
+    if not isinstance(given, dict) or not isinstance(here, str):
+        return False
+    if tool in SHELLS:
+        return _note_shell(raw, given, client, here)
+    path = next((given[name] for name in PATHS if name in given), None)
+    if tool not in EDITORS or not isinstance(path, str) or not path:
+        return False
+    return _is_nobodys(os.path.join(here, path))
+
+
+def has_nothing_to_record(data: bytes, cwd: str) -> bool:
+    """Return whether an event after which changes are recorded surely has nothing to record; its note is taken off.
+
+    That is so where every harness it may concern is as it was at a look that found everything recorded, and for an
+    edit of a file that is none of a harness's own.
+    """
+    try:
+        raw = json.loads(data)
+    except ValueError:
+        return False
+    if not isinstance(raw, dict) or not isinstance(raw.get("hook_event_name"), str):
+        return False
+    here = raw.get("cwd") if isinstance(raw.get("cwd"), str) else cwd
+    given = raw.get("tool_input") if isinstance(raw.get("tool_input"), dict) else {}
+    told = f"{raw.get('tool_name')} {given}"
+    if raw["hook_event_name"] in BEFORE or not isinstance(here, str) or not isinstance(given, dict) or PATCH in told:
+        return False
+    names = (*(given.get(name) for name in PATHS), raw.get("file_path"))
+    named = [os.path.join(here, one) for one in names if isinstance(one, str) and one]
+    found = dict.fromkeys(find_root_text(place) for place in (here, *named))
+    harnesses = [root for root in found if root is not None]
+    if not all(map(is_trusted, harnesses)):
+        return False
+    edits = str(raw.get("tool_name", "")).lower() in EDITORS and named
+    if not (edits and all(map(_is_nobodys, named))):
+        from takeback.adapters.last_look import is_unchanged  # noqa: PLC0415 - start-up
+
+        if not all(map(is_unchanged, harnesses)):
+            return False
+    if raw["hook_event_name"] not in CHANGED:
+        for root in harnesses:
+            running_tools.forget_tool_call(root, _read_text(raw, "session_id"), _read_text(raw, "tool_use_id"))
+    return True
+
+
+def _read_text(raw: dict[str, object], name: str) -> str:
+    found = raw.get(name)
+    return found[:LONGEST] if isinstance(found, str) else ""
+
+
+def _note_shell(raw: dict[str, object], given: dict[str, object], client: str, here: str) -> bool:
+    if "apply_patch" in str(given):
+        return False
+    root = find_root_text(here)
+    if root is not None and client == TELLS and is_trusted(root):
+        running_tools.note_tool_call(root, str(raw.get("session_id", "")), str(raw.get("tool_use_id", "")), ())
+    return True
+
+
+def _is_nobodys(path: str) -> bool:
+    """Return whether a file surely belongs to no harness; a user's harness lies in folders of any name."""
+    if has_other_names(path):
+        return False
+    places = {os.path.abspath(path), os.path.realpath(path)}
+    for place in places:
+        root = find_root_text(os.path.dirname(place))
+        if root is None:
+            continue
+        try:
+            with open(os.path.join(root, HIDDEN), "rb") as file:
+                manifest = file.read()
+        except OSError:
+            return False
+        inside = os.path.relpath(place, root)
+        dotted = any(step.startswith(".") for step in inside.split(os.sep))
+        if b"user" in manifest or dotted or os.path.splitext(inside)[1].lower() in TEXTS:
+            return False
+    return True

@@ -1,0 +1,302 @@
+"""A client's hook call in one form for all clients, and what its tool call would make of files.
+
+Claude Code and Codex send the same JSON; Gemini CLI names events and tools differently; opencode's plugin
+sends what its own hooks get, under Claude Code's names. Edits and Codex's patches are worked out without
+running the tool; where a call would fail by itself, nothing is reported.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from takeback.agents.fast_hook import BEFORE, CHANGED, CLIENTS, LONGEST, SHELLS
+from takeback.errors import InputError
+
+__all__ = ["BEFORE", "CHANGED", "CLIENTS", "SHELLS", "Event", "read_event"]
+
+AFTER: Final = frozenset({"PostToolUse", "PostToolUseFailure", "AfterTool", "tool.execute.after"})
+WRITES: Final = frozenset({"write", "write_file"})
+EDITS: Final = frozenset({"edit", "replace", "multiedit"})
+PATCHES: Final = frozenset({"apply_patch", "patch"})
+NOTEBOOKS: Final = frozenset({"notebookedit"})
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """One call of a hook."""
+
+    client: str
+    name: str
+    cwd: str
+    session: str = ""
+    prompt: str = ""
+    tool: str = ""
+    given: Mapping[str, Any] = field(default_factory=dict)
+    """What the tool was given."""
+    path: str = ""
+    """The file that changed, where the event says so."""
+    call: str = ""
+    """The client's own name of the tool call, where it has one."""
+
+    @property
+    def before(self) -> bool:
+        """Whether the tool has not run yet."""
+        return self.name in BEFORE
+
+    @property
+    def edits(self) -> bool:
+        """Whether the tool is one that edits files, and says which."""
+        return self.tool.lower() in WRITES | EDITS | PATCHES | NOTEBOOKS
+
+    @property
+    def shell(self) -> bool:
+        """Whether the tool runs a command that is not known to edit files."""
+        return self.tool.lower() in SHELLS and "apply_patch" not in str(self.given)
+
+    def origin(self) -> dict[str, str]:
+        """Return where a change comes from, for the journal."""
+        known = {
+            "client": self.client,
+            "session": self.session,
+            "prompt": self.prompt,
+            "tool": self.tool,
+            "event": self.name,
+        }
+        return {key: value for key, value in known.items() if value}
+
+
+def read_event(data: bytes, client: str, cwd: str) -> Event:
+    """Return the event in a hook's input; `cwd` is the hook's directory, if the client names none."""
+    where = "standard input"
+    try:
+        raw = json.loads(data)
+    except ValueError as fault:
+        raise InputError(where, found=f"no JSON ({fault})", expected="a hook's JSON") from None
+    if not isinstance(raw, dict) or not isinstance(raw.get("hook_event_name"), str):
+        raise InputError(where, found="JSON without hook_event_name", expected="a hook's JSON")
+    given = raw.get("tool_input")
+    return Event(
+        client,
+        _read_field(raw, "hook_event_name"),
+        _read_field(raw, "cwd") or cwd,
+        session=_read_field(raw, "session_id"),
+        prompt=_read_field(raw, "prompt_id") or _read_field(raw, "turn_id"),
+        tool=_read_field(raw, "tool_name"),
+        given=given if isinstance(given, dict) else {},
+        path=_read_field(raw, "file_path"),
+        call=_read_field(raw, "tool_use_id"),
+    )
+
+
+def _read_field(raw: Mapping[str, Any], key: str) -> str:
+    found = raw.get(key)
+    if not isinstance(found, str):
+        return ""
+    return found if key in {"cwd", "file_path"} else found[:LONGEST]
+
+
+BEGIN = "*** Begin Patch"
+END = "*** End Patch"
+_ADD, _DELETE, _UPDATE, _MOVE = "*** Add File: ", "*** Delete File: ", "*** Update File: ", "*** Move to: "
+_END_OF_FILE = "*** End of File"
+ReadText = Callable[[str], str | None]
+
+
+def find_patch(text: str) -> str:
+    """Return the patch inside a text, such as a command with a here-document; empty if there is none."""
+    start = text.find(BEGIN)
+    return "" if start < 0 else text[start:]
+
+
+def apply_patch(patch: str, read: ReadText) -> Iterator[tuple[str, str | None]]:
+    """Yield each file that a patch changes, with its new text; None if it is deleted."""
+    lines = patch.splitlines()[1:]
+    at = 0
+    while at < len(lines) and not lines[at].startswith(END):
+        line = lines[at]
+        at += 1
+        body, at = _read_body(lines, at) if line.startswith((_ADD, _UPDATE)) else ([], at)
+        if line.startswith(_ADD):
+            yield line[len(_ADD) :], "".join(f"{added[1:]}\n" for added in body if added.startswith("+"))
+        elif line.startswith(_DELETE):
+            yield line[len(_DELETE) :], None
+        elif line.startswith(_UPDATE):
+            yield from _update_file(line[len(_UPDATE) :], body, read)
+
+
+def _read_body(lines: list[str], at: int) -> tuple[list[str], int]:
+    """Return the lines about one file, and the index of the next."""
+    found: list[str] = []
+    while at < len(lines):
+        line = lines[at]
+        if line.startswith("*** ") and not line.startswith((_MOVE, _END_OF_FILE)):
+            break
+        found.append(line)
+        at += 1
+    return found, at
+
+
+def _update_file(path: str, body: list[str], read: ReadText) -> Iterator[tuple[str, str | None]]:
+    text = read(path)
+    moved = next((line[len(_MOVE) :] for line in body if line.startswith(_MOVE)), "")
+    after = None if text is None else _apply_hunks(text, body)
+    if after is None:
+        return
+    if moved:
+        yield path, None
+    yield moved or path, after
+
+
+def _apply_hunks(text: str, body: list[str]) -> str | None:
+    newline = "\r\n" if "\r\n" in text else "\n"
+    lines = text.replace("\r\n", "\n").split("\n")
+    at = 0
+    for context, hunk in _read_hunks(body):
+        if context and context in lines[at:]:
+            at = lines.index(context, at) + 1
+        old = [line[1:] for line in hunk if not line.startswith("+")]
+        new = [line[1:] for line in hunk if not line.startswith("-")]
+        found = _find_lines(lines, old, at)
+        if found is None:
+            return None
+        lines[found : found + len(old)] = new
+        at = found + len(new)
+    return newline.join(lines)
+
+
+def _read_hunks(body: list[str]) -> Iterator[tuple[str, list[str]]]:
+    """Yield the hunks for one file, each with the line that it comes after, if it names one."""
+    context = ""
+    hunk: list[str] = []
+    for line in body:
+        if line.startswith("@@"):
+            if hunk:
+                yield context, hunk
+            context, hunk = line[2:].strip(), []
+        elif line[:1] in {" ", "+", "-"} or not line:
+            hunk.append(line or " ")
+    if hunk:
+        yield context, hunk
+
+
+def _find_lines(lines: list[str], old: list[str], start: int) -> int | None:
+    if not old:
+        return len(lines) - 1 if lines and not lines[-1] else len(lines)
+    for same in (lambda one: one, str.rstrip, str.strip):
+        wanted = [same(line) for line in old]
+        for at in range(start, len(lines) - len(old) + 1):
+            if [same(line) for line in lines[at : at + len(old)]] == wanted:
+                return at
+    return None
+
+
+_NAMES: Final = {
+    "path": ("file_path", "filePath", "notebook_path", "path", "absolute_path"),
+    "old": ("old_string", "oldString"),
+    "new": ("new_string", "newString"),
+    "all": ("replace_all", "replaceAll", "allow_multiple"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class FileEdit:
+    """One file: what it holds, and what it would hold; None where it is not there."""
+
+    path: str
+    before: bytes | None
+    after: bytes | None
+
+
+def list_named_paths(event: Event) -> tuple[str, ...]:
+    """Return the absolute paths of the files that a call says it edits."""
+    path = _read_argument(event.given, "path")
+    if isinstance(path, str) and path:
+        return (os.path.join(event.cwd, path),)
+    patch = _find_call_patch(event)
+    return tuple(os.path.join(event.cwd, found) for found, _ in apply_patch(patch, lambda _: "")) if patch else ()
+
+
+def list_edits(event: Event) -> Iterator[FileEdit]:
+    """Yield the edit that a call would make of each file."""
+    tool = event.tool.lower()
+    if tool in NOTEBOOKS:
+        return
+    if tool in WRITES | EDITS:
+        path = _read_argument(event.given, "path")
+        if isinstance(path, str) and path:
+            yield from _apply_edit(os.path.join(event.cwd, path), tool, event.given)
+        return
+    patch = _find_call_patch(event)
+    if patch:
+        for name, after in apply_patch(patch, lambda path: _read_text(os.path.join(event.cwd, path))):
+            place = os.path.join(event.cwd, name)
+            before = _read_bytes(place)
+            new = None if after is None else after.encode()
+            if new != before:
+                yield FileEdit(place, before, new)
+
+
+def _find_call_patch(event: Event) -> str:
+    texts = [text for text in event.given.values() if isinstance(text, str) and BEGIN in text]
+    texts += [
+        text
+        for words in event.given.values()
+        if isinstance(words, list)
+        for text in words
+        if isinstance(text, str) and BEGIN in text
+    ]
+    if not texts or (event.tool.lower() not in PATCHES and "apply_patch" not in str(event.given)):
+        return ""
+    return find_patch(texts[0])
+
+
+def _apply_edit(place: str, tool: str, given: Mapping[str, Any]) -> Iterator[FileEdit]:
+    before = _read_bytes(place)
+    if tool in WRITES:
+        content = given.get("content")
+        if isinstance(content, str):
+            yield FileEdit(place, before, content.encode("utf-8", "surrogatepass"))
+        return
+    text: str | None = "" if before is None else before.decode("utf-8", "surrogateescape")
+    steps = given.get("edits")
+    for step in steps if isinstance(steps, list) else [given]:
+        if text is None or not isinstance(step, dict):
+            return
+        text = _replace_text(
+            text, _read_argument(step, "old"), _read_argument(step, "new"), every=_read_argument(step, "all") is True
+        )
+    if text is not None:
+        yield FileEdit(place, before, text.encode("utf-8", "surrogateescape"))
+
+
+def _replace_text(text: str, old: Any, new: Any, *, every: bool) -> str | None:
+    """Return a text with a part replaced; None if the part is not in it."""
+    if not isinstance(old, str) or not isinstance(new, str):
+        return None
+    if not old:
+        return new if not text else None
+    if old not in text and "\r\n" in text and "\r\n" not in old:
+        found = _replace_text(text.replace("\r\n", "\n"), old, new, every=every)
+        return None if found is None else found.replace("\n", "\r\n")
+    return text.replace(old, new, -1 if every else 1) if old in text else None
+
+
+def _read_argument(given: Mapping[str, Any], what: str) -> Any:
+    return next((given[name] for name in _NAMES[what] if name in given), None)
+
+
+def _read_text(place: str) -> str | None:
+    data = _read_bytes(place)
+    return None if data is None else data.decode("utf-8", "surrogateescape")
+
+
+def _read_bytes(place: str) -> bytes | None:
+    try:
+        with open(place, "rb") as file:
+            return file.read()
+    except OSError:
+        return None

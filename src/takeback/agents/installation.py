@@ -1,0 +1,574 @@
+"""What Takeback adds to a client's harness (hooks, server, skill, plugin), and how it is removed.
+
+It is one change, admitted and recorded like any other, so that it is taken back byte for byte. It is
+recognized by its content, not by who wrote it. Where a client has a settings file that only this machine
+reads, hooks go there. The plugin folder, which clients install themselves, is built from the same hooks,
+server and skill.
+"""
+
+from __future__ import annotations
+
+import re
+import shlex
+import tomllib
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+from takeback.adapters.clients import build_members
+from takeback.adapters.clients.adapter import ClientAdapter
+from takeback.adapters.clients.contents import build_prefix
+from takeback.adapters.clients.init import detect_clients
+from takeback.adapters.directory import Directory
+from takeback.agents.fast_hook import CLIENTS
+from takeback.agents.git.command import Git, name_exclusion, why_shared
+from takeback.canonical import write_compact, write_pretty
+from takeback.errors import HarnessError, InputError
+from takeback.harness.adapter import NotExpressible, Reading
+from takeback.harness.engine import LOCK_SECONDS
+from takeback.harness.entry_log import EntryView
+from takeback.harness.file_transaction import complete_changes
+from takeback.harness.harness import Harness
+from takeback.journal.memory import MemoryStore
+from takeback.repair import invert_mutation
+from takeback.state import State
+from takeback.state.surface import install_surfaces
+from takeback.undo.record import run_and_record
+
+OWN_NAME: Final = "takeback"
+PLUGIN: Final = ".opencode/plugins/takeback.js"
+_CLIENT: Final = "|".join(CLIENTS)
+_CALL: Final = re.compile(
+    rf"(?:^|[\s/\\\"';&|])(?:takeback(?:\.exe)?[\"']?|-m takeback)\s+hook\b(?:\s+({_CLIENT}))?|^\S+ hook ({_CLIENT})$"
+)
+"""How a hook calls us: by our name anywhere in it, or by nothing but a program, `hook` and the client."""
+_SERVES: Final = re.compile(r"(?:^|[/\\\s])takeback(?:\.exe)?$|^serve$")
+_SAYS: Final = "recorded by Takeback"
+_PLUGIN_KEY: Final = re.compile(r"^takeback@|^takeback$")
+
+
+def is_own_hook(hook: Any, client: str = "") -> bool:
+    """Return whether a hook is one of ours, and for a client if one is named."""
+    command = hook.get("command") if isinstance(hook, Mapping) else None
+    words = " ".join([command, *_list_arguments(hook)]) if isinstance(command, str) else ""
+    found = _CALL.search(words)
+    if found is None:
+        return False
+    return not client or (found[1] or found[2] or CLIENTS[0]) == client
+
+
+def _list_arguments(hook: Mapping[str, Any]) -> list[str]:
+    given = hook.get("args")
+    return [one for one in given if isinstance(one, str)] if isinstance(given, list) else []
+
+
+def find_hooks(state: State, client: str = "") -> Iterator[tuple[str, Mapping[str, Any], list[Any]]]:
+    """Yield events with groups that have hooks of ours, and the hooks in them that are not."""
+    for event, elements in state["listeners"].items():
+        for element in elements:
+            hooks = _list_hooks_in(element)
+            others = [hook for hook in hooks if not is_own_hook(hook, client)]
+            if len(others) < len(hooks):
+                yield event, element, others
+
+
+def _list_hooks_in(element: Any) -> list[Any]:
+    options = element.get("options") if isinstance(element, Mapping) else None
+    hooks = options.get("hooks") if isinstance(options, Mapping) else None
+    return hooks if isinstance(hooks, list) else []
+
+
+def find_covered_tools(state: State, client: str, event: str) -> set[str] | None:
+    """Return the tools for which an event has a hook of ours; None where it has one for every tool."""
+    found: set[str] = set()
+    for name, element, _ in find_hooks(state, client):
+        if name.rpartition(":")[2] == event:
+            matcher = element["options"].get("matcher")
+            if not matcher or matcher == "*":
+                return None
+            found |= set(str(matcher).split("|"))
+    return found
+
+
+def find_plugins(state: State) -> list[str]:
+    """Return the settings by which a client loads Takeback as a plugin."""
+    found: list[str] = []
+    for key, value in state["config"].items():
+        if key.rpartition(":")[2] in {"enabledPlugins", "plugins"} and isinstance(value, Mapping):
+            found += [f"{key}.{_escape(name)}" for name, on in value.items() if _PLUGIN_KEY.search(name) and on]
+    return found
+
+
+def _escape(name: str) -> str:
+    return name.replace("\\", "\\\\").replace(".", "\\.")
+
+
+def find_servers(state: State, start: str | None = None) -> list[str]:
+    """Return the names of servers that are ours; `start` is what a client's names begin with."""
+    found = []
+    for name, record in state["tools"].items():
+        command = record.get("command") if isinstance(record, Mapping) else None
+        given = command if isinstance(command, list) else [command, *(record.get("args") or [])] if command else []
+        words = [one for one in given if isinstance(one, str)]
+        serves = bool(words) and "serve" in words and any(_SERVES.search(word) for word in words[:-1])
+        if name.endswith(f"mcp:{OWN_NAME}") and serves and _is_clients_name(name, start):
+            found.append(name)
+    return found
+
+
+def find_skills(state: State, start: str | None = None) -> list[str]:
+    """Return the names of skills that are ours, as far as they still say so."""
+    return [
+        name
+        for name, text in state["prompts"].items()
+        if name.endswith(f"skills/{OWN_NAME}")
+        and isinstance(text, str)
+        and _SAYS in text
+        and _is_clients_name(name, start)
+    ]
+
+
+def _is_clients_name(name: str, start: str | None) -> bool:
+    """Return whether a name belongs to a client: it has that client's prefix, and no other client's."""
+    if start is None:
+        return True
+    others = [build_prefix(client) for client in CLIENTS if build_prefix(client) != start]
+    return name.startswith(start) and not any(name.startswith(other) for other in others)
+
+
+def list_removals(state: State, client: str = "", start: str | None = None) -> list[dict[str, Any]]:
+    """Return the operations that take out everything of ours, or everything of one client's."""
+    ops: list[dict[str, Any]] = []
+    for event, element, others in find_hooks(state, client):
+        if others:
+            kept = {**element, "options": {**element["options"], "hooks": others}}
+            ops.append({"op_type": "add_listener", "target": event, "value": kept})
+        else:
+            ops.append({"op_type": "remove_listener", "target": event, "value": element["id"]})
+    ops += [{"op_type": "remove_tool", "target": name} for name in find_servers(state, start)]
+    ops += [{"op_type": "remove_prompt", "target": name} for name in find_skills(state, start)]
+    if client in {"", "opencode"} and ("files", PLUGIN) in state:
+        ops.append({"op_type": "remove_file", "target": PLUGIN})
+        for event, elements in state["listeners"].items():
+            ours = [one for one in elements if one.get("options") == {"file": PLUGIN}]
+            ops += [{"op_type": "remove_listener", "target": event, "value": one["id"]} for one in ours]
+    return ops
+
+
+_TEXT = """// Takeback's guard and recorder: asks `takeback hook opencode` before and after tools.
+import { spawnSync } from "node:child_process"
+
+const PROGRAM = %s
+const EDITS = new Set(["edit", "write", "multiedit", "patch", "apply_patch"])
+
+const isMissing = (said) =>
+  ["ENOENT", "EACCES", "ENOTDIR"].includes(said.error?.code) || /No module named '?takeback/.test(said.stderr ?? "")
+
+export const Takeback = async ({ directory }) => {
+  const ask = (name, session, tool, args) =>
+    spawnSync(PROGRAM[0], [...PROGRAM.slice(1), "hook", "opencode"], {
+      input: JSON.stringify({
+        hook_event_name: name,
+        cwd: directory,
+        session_id: session,
+        tool_name: tool,
+        tool_input: args ?? {},
+      }),
+      encoding: "utf8",
+      timeout: 90000,
+    })
+  return {
+    "tool.execute.before": async (input, output) => {
+      if (!EDITS.has(input.tool)) return
+      const said = ask("tool.execute.before", input.sessionID, input.tool, output.args)
+      if (isMissing(said)) {
+        console.error("takeback is not installed here: this edit is neither guarded nor recorded")
+        return
+      }
+      if (said.error || said.status !== 0) throw new Error(said.stderr || `takeback: the guard failed: ${said.error}`)
+    },
+    "tool.execute.after": async (input) => {
+      if (EDITS.has(input.tool) || input.tool === "bash") {
+        ask("tool.execute.after", input.sessionID, input.tool, input.args)
+      }
+    },
+    event: async ({ event }) => {
+      if (event.type === "session.created" || event.type === "session.idle") ask(event.type, undefined, undefined)
+    },
+  }
+}
+"""
+
+
+def build_opencode_plugin(program: Sequence[str]) -> str:
+    """Return the plugin's source; `program` are the words that start Takeback."""
+    return _TEXT.replace("%s", write_compact(list(program)))
+
+
+BY: Final = "takeback install"
+NAME: Final = "takeback"
+GUARD_SECONDS: Final = 15
+RECORD_SECONDS: Final = 90
+SKILL: Final = """---
+name: takeback
+description: Change this agent's own instructions, settings, tools or hooks so that every change can be taken back.
+---
+
+Changes of this project's agent files (instructions, settings, MCP servers, hooks, skills) are recorded by Takeback.
+
+- Prefer the tools of the takeback server: `propose_change`, then `apply_change` with the token.
+- An edit of such a file by other tools is recorded too. One that the client could not load is denied: do what the
+  reason says. One that loosens permissions or removes a guard is for a person to allow.
+- `history` or `takeback log` lists the changes; `plan_undo` and `undo`, or `takeback undo 5`, take one back and
+  leave the others.
+- Never edit `.takeback/`, and do not remove Takeback's hooks.
+"""
+
+
+class Hook(NamedTuple):
+    """One hook: its event, what it is for, and how long it may take."""
+
+    event: str
+    matcher: str = ""
+    guard: bool = False
+    most: int = RECORD_SECONDS
+    """So many seconds its client lets it have; a longer time is cut, with a warning at every start."""
+    suffix: str = ""
+    """Tells a second hook of an event from the first."""
+
+
+HOOKS: Final[Mapping[str, Sequence[Hook]]] = {
+    "claude-code": (
+        Hook("PreToolUse", "Bash", most=GUARD_SECONDS, suffix="-shell"),
+        Hook("PreToolUse", "Edit|Write|MultiEdit|NotebookEdit", guard=True),
+        Hook("PostToolUse", "Edit|Write|MultiEdit|NotebookEdit|Bash"),
+        Hook("PostToolUseFailure", "Edit|Write|MultiEdit|NotebookEdit|Bash"),
+        Hook("ConfigChange"),
+        Hook("FileChanged", ".mcp.json|CLAUDE.md|CLAUDE.local.md|AGENTS.md"),
+        Hook("SessionStart"),
+        Hook("Stop"),
+        Hook("SessionEnd"),
+    ),
+    "codex": (
+        Hook("PreToolUse", "apply_patch|Bash", guard=True),
+        Hook("PostToolUse", "apply_patch|Bash"),
+        Hook("SessionStart"),
+        Hook("Stop"),
+        Hook("SessionEnd", most=3),
+    ),
+    "gemini": (
+        Hook("BeforeTool", "write_file|replace", guard=True),
+        Hook("AfterTool", "write_file|replace|run_shell_command"),
+        Hook("SessionStart"),
+        Hook("AfterAgent"),
+        Hook("SessionEnd"),
+    ),
+    "opencode": (),
+}
+
+
+PRIVATE_SCOPE: Final[Mapping[str, str]] = {"claude-code": "local:"}
+"""What the names of a client's settings file begin with that only this machine reads; others have none."""
+HOOKS_FILE: Final[Mapping[str, str]] = {
+    "claude-code": ".claude/settings.local.json",
+    "codex": ".codex/hooks.json",
+    "gemini": ".gemini/settings.json",
+    "opencode": PLUGIN,
+}
+"""The file of a project that hooks go into where others do not get them."""
+CODEX_SETTINGS: Final = ".codex/config.toml"
+ABSENT: Final = "takeback is not installed here: this edit is neither guarded nor recorded (pip install takeback)"
+"""What shared hooks say on a machine without the program; the edit is made all the same."""
+
+
+class Placing(NamedTuple):
+    """Where the additions go: into files that others get too, and who reads the settings otherwise."""
+
+    shared: bool = False
+    user: bool = False
+    """Whether the harness is the user's own folder, of which every file is private."""
+
+
+def list_additions(
+    client: str, kinds: Sequence[str], state: State, program: Sequence[str], placing: Placing | None = None
+) -> list[dict[str, Any]]:
+    """Return the operations that install Takeback for one client; `program` are the words that start it.
+
+    What is already there, whoever put it there, is left out.
+    """
+    if client not in HOOKS:
+        raise InputError("client", found=client, expected=f"one of {', '.join(HOOKS)}")
+    where = placing or Placing()
+    start = find_name_start(client, kinds)
+    before = f"{start}toml:" if client == "codex" and _has_hooks_in_toml(state, start) else start
+    if not where.shared and not where.user:
+        before += PRIVATE_SCOPE.get(client, "")
+    by_plugin = bool(find_plugins(state))
+    is_open = not where.user and client not in PRIVATE_SCOPE  # a file that someone may commit one day
+    hooks = [] if by_plugin else [hook for hook in HOOKS[client] if not _is_covered(hook, client, state)]
+    ops = [_build_listener(client, hook, before, program, fails_open=where.shared or is_open) for hook in hooks]
+    if client == "opencode" and ("files", PLUGIN) not in state:
+        ops.append({"op_type": "write_file", "target": PLUGIN, "value": build_opencode_plugin(program)})
+        record = {"id": "takeback.js", "handler": "takeback.js", "options": {"file": PLUGIN}}
+        ops.append({"op_type": "add_listener", "target": f"{start}plugins", "value": record})
+    if by_plugin:
+        return ops
+    if where.shared and not find_servers(state, start):
+        scope = "json:" if client == "opencode" and _has_only_json(state, start) else ""
+        server = build_server(client, program)
+        ops.append({"op_type": "register_tool", "target": f"{start}{scope}mcp:{NAME}", "value": server})
+    if (where.shared or where.user) and not find_skills(state, start):
+        ops.append({"op_type": "set_prompt", "target": f"{start}skills/{NAME}", "value": SKILL})
+    return ops
+
+
+def find_name_start(client: str, kinds: Sequence[str]) -> str:
+    """Return what the names of a client begin with."""
+    return "" if not kinds or kinds[0] == client else build_prefix(client)
+
+
+def find_hooks_file(client: str, root: Path) -> str:
+    """Return the file of a project that a client's hooks go into; of Codex the one that has hooks already."""
+    if client == "codex" and not (root / HOOKS_FILE[client]).exists():
+        try:
+            said = tomllib.loads((root / CODEX_SETTINGS).read_text(encoding="utf-8")).get("hooks")
+        except (OSError, ValueError):
+            said = None
+        if isinstance(said, dict) and set(said) - {"state"}:
+            return CODEX_SETTINGS
+    return HOOKS_FILE[client]
+
+
+def demand_private(client: str, git: Git) -> None:
+    """Refuse a project where the hooks of a client would stand in a file that others get too."""
+    place = find_hooks_file(client, git.place)
+    why = why_shared(git, place)
+    if why is None:
+        return
+    lacking = "" if client in PRIVATE_SCOPE else f"{client} has no settings file that only this machine reads. "
+    raise InputError(
+        "client",
+        found=why,
+        expected="a file for its hooks that others do not get, or --shared",
+        hint=f"{lacking}'takeback install {client} --shared' adds them for everybody; where takeback is not "
+        "installed they let every edit pass, with a message. The folder plugin/ of Takeback's repository adds them "
+        "for yourself, in every project",
+    )
+
+
+def warn_of_commits(client: str, git: Git) -> list[str]:
+    """Return what keeps the file with a client's hooks out of commits, where nothing does yet."""
+    place = find_hooks_file(client, git.place)
+    way = name_exclusion(git, place)
+    return [] if way is None else [f"git does not track {place}, and does not ignore it: {way} keeps it to yourself"]
+
+
+def _is_covered(hook: Hook, client: str, state: State) -> bool:
+    """Return whether our hooks cover every tool of a hook; an event without tools has one or none."""
+    tools = find_covered_tools(state, client, hook.event)
+    return tools is None or (bool(hook.matcher) and set(hook.matcher.split("|")) <= tools)
+
+
+def build_candidate(ops: Sequence[dict[str, Any]], state: State) -> Any:
+    """Return the operations as a candidate with a recovery."""
+    from takeback.language import read_program  # noqa: PLC0415 - kept out of what hooks import
+    from takeback.state import Stage  # noqa: PLC0415
+
+    return invert_mutation(read_program(list(ops), Stage.FORWARD, "install"), state)
+
+
+def find_installation(harness: Harness, client: str) -> EntryView | None:
+    """Return the live entry that installed Takeback for a client; None if there is none."""
+    return next(
+        (
+            entry
+            for entry in harness.log()
+            if entry.kind == "apply"
+            and entry.by == BY
+            and entry.note == describe_installation(client)
+            and entry.status == "live"
+        ),
+        None,
+    )
+
+
+def describe_installation(client: str) -> str:
+    """Return the note of the entry that installs Takeback."""
+    return f"takeback install {client}"
+
+
+def build_hook_group(client: str, hook: Hook, program: Sequence[str], *, fails_open: bool = False) -> dict[str, Any]:
+    """Return one hook as the client's own files have it; `program` are the words that start Takeback.
+
+    A shared hook lets an edit pass, with a message, where the program is missing.
+    """
+    seconds = GUARD_SECONDS if hook.guard else hook.most
+    words = shlex.join([*program, "hook", client])
+    if fails_open:
+        there = f"command -v {shlex.quote(program[0])} >/dev/null 2>&1"
+        words = f"if {there}; then {words}; else echo {shlex.quote(ABSENT)} >&2; fi"
+    command: dict[str, Any] = {"type": "command", "command": words}
+    if client == "gemini":
+        command = {"name": f"takeback-{hook.event.lower()}", **command}
+    command["timeout"] = seconds * 1000 if client == "gemini" else seconds
+    if client == "claude-code" and hook.guard and not fails_open:
+        command["onFailure"] = "block"
+    return {**({"matcher": hook.matcher} if hook.matcher else {}), "hooks": [command]}
+
+
+def build_server(client: str, program: Sequence[str]) -> dict[str, Any]:
+    """Return the server as the client's own files have it."""
+    if client == "opencode":
+        return {"type": "local", "command": [*program, "serve"], "enabled": True}
+    return {"command": program[0], "args": [*program[1:], "serve"]}
+
+
+def _build_listener(
+    client: str, hook: Hook, start: str, program: Sequence[str], *, fails_open: bool
+) -> dict[str, Any]:
+    name = f"takeback-{hook.event}{hook.suffix}"
+    record = {"id": name, "handler": name, "options": build_hook_group(client, hook, program, fails_open=fails_open)}
+    return {"op_type": "add_listener", "target": f"{start}{hook.event}", "value": record}
+
+
+def _has_hooks_in_toml(state: State, start: str) -> bool:
+    """Return whether Codex's hooks are in config.toml; with hooks.json besides, Codex warns at every start."""
+    own = [event[len(start) :] for event in state["listeners"] if event.startswith(start)]
+    return bool(own) and all(event.startswith("toml:") for event in own)
+
+
+def _has_only_json(state: State, start: str) -> bool:
+    keys = [key for surface in ("config", "routing", "tools") for key in state[surface] if key.startswith(start)]
+    return any(key[len(start) :].startswith("json:") for key in keys) and all(
+        key[len(start) :].startswith(("json:", ".opencode")) for key in keys
+    )
+
+
+MARKET: Final = "takeback-local"
+PROGRAM: Final = ("takeback",)
+LICENCE: Final = "Apache-2.0"
+ABOUT: Final = "Guards and records changes of an agent's own files, so that each can be taken back."
+ONLY_GEMINI: Final = 'if [ -n "$GEMINI_PROJECT_DIR" ]; then {}; fi'
+"""Claude Code reads Gemini's file of hooks as well, and has events of the same names."""
+README: Final = """# Takeback as a plugin
+
+This folder adds Takeback to an agent: hooks that guard and record changes of its own instructions, settings, tools
+and hooks, an MCP server through which it has such changes judged, made and taken back, and a skill that tells it how.
+It is what `takeback install --shared` adds to a project, in a form that the clients install themselves.
+
+`takeback` must be installed where the client finds it (`pip install 'takeback[mcp]'`), and the project must be under
+its care (`takeback init`). In other projects the hooks do nothing; where `takeback` is missing they let every edit
+pass, and say so.
+
+From a checkout of the repository:
+
+- Claude Code: `claude plugin marketplace add ./plugin`, then `claude plugin install takeback@takeback-local`.
+  For one session: `claude --plugin-dir ./plugin`.
+- Codex: `codex plugin marketplace add ./plugin`, then `codex plugin add takeback@takeback-local`. Its hooks run once
+  they are trusted in the client.
+- Gemini CLI: `gemini extensions link ./plugin`.
+- opencode, which has no such folders: copy `opencode/takeback.js` to `.opencode/plugins/`, and the entry of
+  `opencode/opencode.json` into your settings.
+
+Made by `make plugin` from the package itself; a test holds the two the same.
+"""
+
+
+def build_plugin_files(version: str) -> dict[str, str]:
+    """Return every file of the folder by its path."""
+    author = {"name": "Takeback"}
+    about = {"name": NAME, "version": version, "description": ABOUT}
+    listed = {"name": NAME, "source": "./", "description": ABOUT}
+    files: dict[str, Any] = {
+        ".claude-plugin/marketplace.json": {
+            "name": MARKET,
+            "owner": author,
+            "description": "Takeback, from a checkout of its repository.",
+            "plugins": [listed],
+        },
+        ".claude-plugin/plugin.json": {
+            **about,
+            "author": author,
+            "license": LICENCE,
+            "hooks": "./hooks/claude.json",
+        },
+        ".mcp.json": _build_servers("claude-code"),
+        "hooks/claude.json": {"description": ABOUT, "hooks": _build_hooks("claude-code")},
+        ".codex-plugin/plugin.json": {
+            **about,
+            "author": author,
+            "license": LICENCE,
+            "skills": "./skills/",
+            "mcpServers": "./mcp.codex.json",
+            "hooks": "./hooks/codex.json",
+        },
+        "mcp.codex.json": _build_servers("codex"),
+        "hooks/codex.json": {"hooks": _build_hooks("codex")},
+        "gemini-extension.json": {**about, **_build_servers("gemini")},
+        "hooks/hooks.json": {"hooks": _build_hooks("gemini")},
+        "opencode/opencode.json": {"mcp": {NAME: build_server("opencode", PROGRAM)}},
+    }
+    texts = {path: write_pretty(value) + "\n" for path, value in files.items()}
+    return texts | {
+        f"skills/{NAME}/SKILL.md": SKILL,
+        f"opencode/{NAME}.js": build_opencode_plugin(PROGRAM),
+        "README.md": README,
+    }
+
+
+def _build_servers(client: str) -> dict[str, Any]:
+    return {"mcpServers": {NAME: build_server(client, PROGRAM)}}
+
+
+def _build_hooks(client: str) -> dict[str, list[Mapping[str, Any]]]:
+    found: dict[str, list[Mapping[str, Any]]] = {}
+    for hook in HOOKS[client]:
+        found.setdefault(hook.event, []).append(_build_group(client, hook, PROGRAM))
+    return found
+
+
+def _build_group(client: str, hook: Hook, program: Sequence[str]) -> dict[str, Any]:
+    group = build_hook_group(client, hook, program, fails_open=True)
+    if client != "gemini":
+        return group
+    guarded = [{**one, "command": ONLY_GEMINI.format(one["command"])} for one in group["hooks"]]
+    return {**group, "hooks": guarded}
+
+
+class ClientFiles:
+    """The clients' files of one directory, as they are."""
+
+    def __init__(self, adapter: ClientAdapter) -> None:
+        self._adapter = adapter
+        self.reading: Reading = adapter.read(State())
+
+    def take_out(self, ops: Sequence[dict[str, Any]]) -> tuple[str, ...]:
+        """Take some of ours out of the files; returns the files that someone else was writing meanwhile."""
+        before = self.reading.state
+        done = run_and_record(build_candidate(ops, before).mutation, before)
+        changes = self._adapter.render(before, done.state)
+        if isinstance(changes, NotExpressible):
+            raise HarnessError(f"{changes.path}: {changes.reason}", hint="take it out by hand")
+        store = MemoryStore()
+        with store.lock(LOCK_SECONDS):
+            return complete_changes(self._adapter.place, store, changes)
+
+
+def list_own(state: State) -> list[dict[str, Any]]:
+    """Return the operations that take everything of ours out of a harness, plugins of its settings too."""
+    plugins = [{"op_type": "unset_config", "target": key} for key in find_plugins(state)]
+    return [*list_removals(state), *plugins]
+
+
+@contextmanager
+def open_client_files(root: Path, *, user: bool) -> Iterator[ClientFiles]:
+    """Open the files of the clients that a directory has, without a journal."""
+    install_surfaces()
+    directory = Directory(root)
+    try:
+        yield ClientFiles(
+            ClientAdapter(directory, build_members(list(detect_clients(root, user=user)), user=user), ask="never")
+        )
+    finally:
+        directory.close()

@@ -1,0 +1,279 @@
+"""The recorder: what changed in a harness becomes an entry with its author; and a watcher of files.
+
+It runs after every tool that may have changed files, and at the events by which a client reports changes,
+begins and ends. Lost guards and looser permissions are recorded and reported. The watcher records writes
+that come close together as one entry, and at its start what happened while nobody watched.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import closing, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from takeback.adapters.clients.discovery import FOREIGN
+from takeback.adapters.directory import TEMPORARY
+from takeback.adapters.files_adapter import FilesAdapter
+from takeback.adapters.opener import open_workspace
+from takeback.adapters.roots import PRIVATE, find_root_above
+from takeback.adapters.trust import name_way_out
+from takeback.adapters.trust_record import is_trusted
+from takeback.agents import running_tools
+from takeback.agents.declared_files import Home, Own, can_be_ours, find_home
+from takeback.agents.guard import BLOCK, HookReply, why_unloadable
+from takeback.agents.hook_events import CHANGED, Event, list_named_paths
+from takeback.canonical import write_compact
+from takeback.errors import TakebackError, UntrustedError
+from takeback.harness.adapter import FileAdapter
+from takeback.harness.drift import group_by_file
+from takeback.harness.engine import Inspection
+from takeback.harness.entry_log import EntryView, view_entry
+from takeback.harness.harness import Harness
+from takeback.harness.outcomes import Adopted, Refused
+from takeback.present.secrets import mask_text_secrets
+from takeback.present.warnings import list_unheeded, weigh_states
+from takeback.state import State
+from takeback.state.slots import put_slots
+
+SHORT: Final = 8
+SHOWS: Final = "claude-code"
+"""The client that shows its user a message from a hook."""
+BEGINS: Final = "SessionStart"
+
+
+def answer_after(event: Event) -> HookReply:
+    """Record what changed in the harnesses that an event may concern."""
+    named = [*list_named_paths(event), *([os.path.join(event.cwd, event.path)] if event.path else [])]
+    places = (find_root_above(Path(path)) for path in (event.cwd, *named))
+    every = tuple(dict.fromkeys(place for place in places if place is not None))
+    roots = tuple(root for root in every if is_trusted(str(root)))
+    strangers = [root for root in every if root not in roots]
+    warned = report_untrusted(event, strangers[0]) if strangers else HookReply()
+    nobodys = event.edits and named and not any(can_be_ours(path) for path in named)
+    try:
+        told = [] if nobodys else [record_changes(root, event) for root in roots]
+    finally:
+        for root in roots:
+            if event.name not in CHANGED:
+                running_tools.forget_tool_call(str(root), event.session, event.call)
+    err = mask_text_secrets("".join(one.err for one in (warned, *told)))
+    return HookReply(out=warned.out, err=err, code=max((one.code for one in told), default=0))
+
+
+def report_untrusted(event: Event, root: Path) -> HookReply:
+    """Report that nothing is recorded here, and what to do; the session goes on as without Takeback."""
+    told = f"takeback: {root} is not trusted, so that nothing is recorded here. {name_way_out(root)}."
+    if event.client == SHOWS and event.name == BEGINS:
+        return HookReply(out=write_compact({"systemMessage": told}) + "\n")
+    return HookReply(err=f"{told}\n")
+
+
+def record_changes(root: Path, event: Event) -> HookReply:
+    """Record what changed in one harness."""
+    try:
+        harness = open_workspace(root, hold=False)
+    except UntrustedError as fault:
+        return HookReply(err=f"takeback: {fault.message}. {fault.hint}.\n")
+    with closing(harness), harness.inspect() as reading:
+        alone: tuple[str, ...] = ()
+        after = reading.actual
+        if event.name in CHANGED:
+            differing = _list_differing(harness, reading)
+            place = _make_relative(root, os.path.join(event.cwd, event.path)) if event.path else ""
+            readable = not reading.broken if not place else place not in {one.path for one in reading.broken}
+            if place and place not in differing:
+                return HookReply()
+            if readable and running_tools.is_claimed_by_tool(str(root), str(root / place) if place else ""):
+                return HookReply()  # of a tool that still runs; its own recorder knows more
+            if place and readable and len(differing) > 1:
+                alone, after = (place,), _isolate_file(harness, place)
+        weaker = [] if after is harness.state else weigh_states(harness, harness.state, after)
+        by = f"{event.client} (declared)" + (f", session {event.session[:SHORT]}" if event.session else "")
+        origin = event.origin() | ({"loosens": "; ".join(weaker)} if weaker else {})
+        found = harness.adopt(_describe_entry(root, event, weaker), by=by, origin=origin, paths=alone)
+        if found is None and not alone:
+            _note_look(harness)
+        if isinstance(found, Refused):
+            names = " ".join(broken.path for broken in reading.broken)
+            hint = f" 'takeback discard {names}' puts the last content back." if names else ""
+            return _build_warning(event, f"takeback: {found.message}.{hint}\n")
+        unheeded = list_unheeded(found, harness)
+        if unheeded and isinstance(found, Adopted):
+            number = found.entry.entry
+            told = "; ".join((*unheeded, *weaker))
+            return _build_warning(
+                event, f"takeback: recorded as #{number}, but {told}. 'takeback undo {number}' undoes it.\n"
+            )
+        if isinstance(found, Adopted) and weaker:
+            return HookReply(err=f"takeback: recorded as #{found.entry.entry}: {'; '.join(weaker)}\n")
+    return HookReply()
+
+
+def _note_look(harness: Harness) -> None:
+    """Note that everything is recorded, so that the next event need not look again if nothing has changed."""
+    adapter, ledger = harness.adapter, harness.ledger
+    open_ends = ledger.pending is not None or ledger.holes or ledger.missing or harness.doubt
+    if isinstance(adapter, FilesAdapter) and not open_ends and not adapter.leftovers():
+        adapter.note_look(ledger.last, ledger.head)
+
+
+def _list_differing(harness: Harness, reading: Inspection) -> set[str]:
+    adapter = harness.adapter
+    touched = adapter.touched(harness.state, reading.actual) if isinstance(adapter, FileAdapter) else ()
+    return {*touched, *(broken.path for broken in reading.broken), *harness.status().layout}
+
+
+def _isolate_file(harness: Harness, place: str) -> State:
+    adapter, drift = harness.adapter, harness.status().drift
+    changes = (
+        group_by_file(adapter, harness.state, drift).get(place, ()) if isinstance(adapter, FileAdapter) else drift
+    )
+    return put_slots(harness.state, [(change.slot, change.after) for change in changes])
+
+
+def _make_relative(root: Path, path: str) -> str:
+    return os.path.relpath(os.path.realpath(path), os.path.realpath(root))
+
+
+def _describe_entry(root: Path, event: Event, weaker: list[str]) -> str:
+    """Return what an entry is about: the tool with its files, or the event, and what became looser."""
+    named = [_make_relative(root, path) for path in list_named_paths(event)]
+    inside = [path for path in named if not path.startswith("..")]
+    what = " ".join((event.tool, *inside)) if event.tool else f"found at {event.name}"
+    return f"{what}; loosens: {'; '.join(weaker)}" if weaker else what
+
+
+def _build_warning(event: Event, text: str) -> HookReply:
+    """Warn of files that can no longer be read, so that the client does not take them over."""
+    told = event.client == "claude-code" and (event.name in CHANGED or bool(event.tool))
+    return HookReply(err=text, code=BLOCK if told else 0)
+
+
+BY: Final = "takeback watch"
+GROUP_MS: Final = 1_600
+"""A group ends after so long at the latest, while changes go on."""
+QUIET_MS: Final = 200
+"""A group ends when nothing changed for so long."""
+GIT_SECONDS: Final = 30.0
+"""So long a change waits at most for git to finish what it has begun."""
+
+
+@dataclass(frozen=True, slots=True)
+class Noticed:
+    """What a watcher says about one group of changes."""
+
+    entry: EntryView | None
+    """The entry that it became; None if it could not be recorded."""
+    warnings: tuple[str, ...] = ()
+
+
+class Watched:
+    """A harness that is followed."""
+
+    def __init__(self, root: Path, *, journal: str | None = None, check: bool = False) -> None:
+        self.root = root
+        self._journal = journal
+        self._check = check
+        self._git = find_git_directory(root)
+        self._branch = self._head()
+        self._home: Home | None = find_home(str(root / PRIVATE))
+
+    def record(self) -> Noticed | None:
+        """Record what differs from the journal; None if nothing does."""
+        branch, self._branch = self._branch, self._head()
+        note = f"switched to {self._branch}" if branch != self._branch else "changed"
+        try:
+            with closing(open_workspace(self.root, journal=self._journal, hold=False)) as harness:
+                return self._record_all(harness, note)
+        except TakebackError as fault:
+            return Noticed(None, (f"not recorded: {fault.message}",))
+
+    def _record_all(self, harness: Harness, note: str) -> Noticed | None:
+        reading = harness.adapter.read(harness.state)
+        weaker = weigh_states(harness, harness.state, reading.state) if reading.state is not harness.state else []
+        found = harness.adopt(note, by=BY)
+        warnings = list(weaker) if self._check else []
+        if isinstance(found, Refused):
+            return Noticed(None, (f"not recorded: {found.message}", *warnings))
+        if not isinstance(found, Adopted):
+            return None
+        warnings += self._unloadable(harness) if self._check else []
+        return Noticed(view_entry(harness, found.entry), tuple(warnings))
+
+    def _unloadable(self, harness: Harness) -> Iterator[str]:
+        remembered: Any = getattr(harness.adapter, "list_remembered_files", tuple)
+        for path, image in remembered():
+            known = None if self._home is None else self._home.find_declaration(str(self.root / path))
+            if known is None or isinstance(known[2], Own):
+                continue
+            fault = why_unloadable(known[2], image.content, path)
+            if fault is not None:
+                yield f"{path} would not be loaded: {fault[0]}"
+
+    def _head(self) -> str:
+        with suppress(OSError):
+            return (self._git / "HEAD").read_text(encoding="utf-8").strip().removeprefix("ref: refs/heads/")
+        return ""
+
+    def settled(self, stop: threading.Event) -> None:
+        """Wait for git to finish what it has begun, as long as that takes within bounds."""
+        end = time.monotonic() + GIT_SECONDS
+        while (self._git / "index.lock").exists() and time.monotonic() < end and not stop.is_set():
+            time.sleep(QUIET_MS / 1000)
+
+
+def find_git_directory(root: Path) -> Path:
+    """Return git's directory for the working tree around a directory, also for an additional tree."""
+    here = root.absolute()
+    place = next((above / ".git" for above in (here, *here.parents) if (above / ".git").exists()), here / ".git")
+    with suppress(OSError, UnicodeDecodeError):
+        if place.is_file():
+            return place.parent / place.read_text(encoding="utf-8").removeprefix("gitdir:").strip()
+    return place
+
+
+def follow_changes(watched: Watched, stop: threading.Event, *, polling: bool = False) -> Iterator[Noticed]:
+    """Yield everything noticed, including what came before, until `stop` is set."""
+    from watchfiles import watch  # noqa: PLC0415 - an extra
+
+    begun = watched.record()
+    if begun is not None:
+        yield begun
+    groups = watch(
+        watched.root,
+        watch_filter=_make_filter(watched.root),
+        debounce=GROUP_MS,
+        step=QUIET_MS,
+        stop_event=stop,
+        rust_timeout=1_000,
+        yield_on_timeout=True,
+        raise_interrupt=False,
+        force_polling=polling or None,
+    )
+    following = False
+    for group in groups:
+        if not group and following:
+            continue
+        following = True  # the first group, also an empty one, tells of what changed before the watcher had begun
+        watched.settled(stop)
+        noticed = watched.record()
+        if noticed is not None:
+            yield noticed
+
+
+def _make_filter(root: Path) -> Callable[[Any, str], bool]:
+    left_out = FOREIGN | {PRIVATE}
+    real = os.path.realpath(root)
+
+    def wanted(change: Any, path: str) -> bool:
+        del change
+        steps = os.path.relpath(os.path.realpath(os.path.dirname(path)), real).split(os.sep)
+        name = os.path.basename(path)
+        return not left_out.intersection((*steps, name)) and not TEMPORARY.fullmatch(name)
+
+    return wanted

@@ -1,0 +1,464 @@
+"""Deals with agents' requests: one harness, and the proposals and plans that tokens stand for.
+
+Several clients may ask at once; what touches the harness is done one after the other, and other processes
+are kept apart by the journal's lock. A token belongs to the client that got it. Nothing is ever forced or
+forgotten here. What an agent reads has its secrets masked.
+"""
+
+from __future__ import annotations
+
+import secrets
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from itertools import islice
+from typing import Any, Final, Generic, TypeVar
+
+from takeback.agents.server.answers import (
+    AddressChange,
+    Done,
+    Entry,
+    HarnessItem,
+    HistoryPage,
+    Judgement,
+    Planned,
+    Proposed,
+    Question,
+    Sent,
+    StateAnswer,
+    StatusAnswer,
+    VerdictAnswer,
+    build_apply_command,
+    build_command,
+    build_undo_command,
+    judge_proposal,
+    list_others_entries,
+)
+from takeback.errors import InputError
+from takeback.harness import Applied, Harness, Preview, RefusalReason, Refused, Stale, Undone
+from takeback.harness.apply import is_idle
+from takeback.harness.drift import Footing, refuse_drift
+from takeback.harness.entry_log import EntryView, change_to_json, load_entry_writes, view_entry
+from takeback.harness.entry_names import resolve_entry
+from takeback.harness.records import load_candidate_json, load_evidence
+from takeback.journal import Record
+from takeback.present.entries import describe_change, summarize_entry
+from takeback.present.plans import describe_kept, make_headline
+from takeback.present.secrets import mask_secrets, mask_text_secrets
+from takeback.present.titles import join_words
+from takeback.present.warnings import describe_gone, list_unheeded, weigh_plan, weigh_states
+from takeback.repair.synthesizer import Method
+from takeback.state import SURFACES, State
+from takeback.state.slots import describe_slot, find_containing_slot
+from takeback.undo import Blocked, Gone, Plan, SlotChange, Write
+from takeback.undo.record import run_and_record
+from takeback.verify import Admitted, Verdict
+
+REMEMBERED: Final = 512
+"""How many proposals and how many plans are kept; the oldest go first."""
+SomeKept = TypeVar("SomeKept")
+
+
+@dataclass(slots=True)
+class WaitingProposal:
+    """An admitted change that waits to be applied; `entry` once it is."""
+
+    admitted: Admitted
+    note: str
+    command: str
+    entry: Record | None = None
+
+
+@dataclass(slots=True)
+class Planning:
+    """An undo that waits to be done; `entry` once it is."""
+
+    names: tuple[str, ...]
+    cascade: bool
+    entry: Record | None = None
+
+
+class _Shelf(Generic[SomeKept]):
+    """What a client's tokens stand for, bounded."""
+
+    def __init__(self) -> None:
+        self._kept: OrderedDict[tuple[str, str], SomeKept] = OrderedDict()
+
+    def put(self, who: str, token: str, one: SomeKept) -> None:
+        self._kept[who, token] = one
+        self._kept.move_to_end((who, token))
+        while len(self._kept) > REMEMBERED:
+            self._kept.popitem(last=False)
+
+    def get(self, who: str, token: str) -> SomeKept | None:
+        return self._kept.get((who, token))
+
+
+class ProposalService:
+    """Deals with requests about one harness; `method` looks for a recovery where the one sent falls short."""
+
+    def __init__(self, harness: Harness, directory: str, method: Method) -> None:
+        self.directory = directory
+        self._harness = harness
+        self._method = method
+        self._lock = threading.RLock()
+        self._proposals: _Shelf[WaitingProposal] = _Shelf()
+        self._plans: _Shelf[Planning] = _Shelf()
+
+    @contextmanager
+    def harness(self) -> Iterator[Harness]:
+        """Yield the harness, for one request at a time."""
+        with self._lock:
+            yield self._harness
+
+    def close(self) -> None:
+        """Let go of the harness, after the request that is under way."""
+        with self._lock:
+            self._harness.close()
+
+    def propose(self, sent: Sent, who: str) -> Proposed:
+        """Decide about a change; what is admitted gets a token."""
+        sent.require_sense()
+        with self.harness() as harness, harness.held() as state:
+            pass
+        if isinstance(state, Refused):
+            return Proposed(outcome="refused", message=mask_text_secrets(state.message), command=self.mending(state))
+        found = judge_proposal(sent, state, self._method)
+        told = None if found.verdict is None else _describe_verdict(found.verdict)
+        if found.admitted is None:
+            forcing = build_apply_command(found.sent, sent.lines, self.directory, force=True)
+            return Proposed(outcome="not admitted", message=_why_not(found), command=forcing, verdict=told)
+        with self.harness() as harness:
+            preview = harness.preview(found.admitted)
+        if isinstance(preview, Refused):
+            mending = self.mending(preview) if preview.drift or preview.broken else None
+            return Proposed(
+                outcome="refused", message=mask_text_secrets(preview.message), verdict=told, command=mending
+            )
+        refused = refuse_drift(Footing(preview.before, preview.before, preview.drift, preview.elsewhere))
+        if refused is not None:
+            return Proposed(
+                outcome="refused",
+                message=mask_text_secrets(refused.message),
+                verdict=told,
+                changes=_list_changes(preview.changes),
+                command=self.mending(refused),
+            )
+        reasons = self._loosens(found.admitted, preview.before)
+        token = f"p-{secrets.token_urlsafe(18)}"
+        proposal = WaitingProposal(
+            found.admitted, sent.note, build_apply_command(found.sent, sent.lines, self.directory)
+        )
+        with self._lock:
+            self._proposals.put(who, token, proposal)
+        message = "it can be taken back on every state: give the token to apply_change"
+        idle = is_idle(found.admitted.candidate.mutation, preview.before)
+        if idle:
+            message = "it is so already: apply_change would say so, and no entry is made"
+        unheeded = list_unheeded(preview, self._harness)
+        if unheeded:
+            message = f"{message}; but {mask_text_secrets('; '.join(unheeded))}"
+        if found.repaired:
+            message = f"the recovery that was sent does not take it back; this one does: {message}"
+        return Proposed(
+            outcome="repaired" if found.repaired else "admitted",
+            message=message,
+            token=token,
+            candidate=mask_secrets(found.admitted.candidate.to_json()),
+            changes=[] if idle else _list_changes(preview.changes),
+            files=[] if idle else list(preview.paths),
+            person=[mask_text_secrets(reason) for reason in reasons],
+            command=proposal.command if reasons else None,
+            verdict=told,
+        )
+
+    def question_of_change(self, token: str, who: str) -> Question:
+        """Return the question that a person must decide before a proposal is applied."""
+        with self.harness() as harness:
+            proposal = self._proposals.get(who, token)
+            if proposal is None or proposal.entry is not None:
+                return Question(who, "apply a change")
+            preview = harness.preview(proposal.admitted)
+            if not isinstance(preview, Preview):
+                return Question(who, "apply a change")
+            where = join_words(
+                list(dict.fromkeys(describe_slot(find_containing_slot(write.slot)) for write in preview.changes))
+            )
+            reasons = tuple(mask_text_secrets(one) for one in self._loosens(proposal.admitted, preview.before))
+            return Question(who, f"change {where}", reasons, proposal.command)
+
+    def apply(self, token: str, who: str, allowed: Callable[[Question], str]) -> Done:
+        """Make an admitted change; `allowed` says why a person does not want it, or nothing if that is settled."""
+        with self.harness() as harness:
+            proposal = self._proposals.get(who, token)
+            if proposal is None:
+                return Done(outcome="unknown token", message="no proposal has this token; propose the change first")
+            if proposal.entry is not None:
+                return _report_made("applied", proposal.entry, "it was applied already, by this token")
+            with harness.held() as state:
+                if isinstance(state, Refused):
+                    return self._report_refusal(state)
+                if is_idle(proposal.admitted.candidate.mutation, state):
+                    return self._unchanged(harness, proposal)
+                question = self.question_of_change(token, who)
+                objection = allowed(question)
+                if objection:
+                    return Done(outcome="declined", message=objection, command=question.command)
+                done = harness.apply(proposal.admitted, note=proposal.note, by=who)
+            if not isinstance(done, Applied):
+                return self._report_refusal(done)
+            proposal.entry = done.entry
+            return _report_made("applied", done.entry, f"entry #{done.entry.entry} was made; undo can take it back")
+
+    def plan_undo(self, names: Sequence[str], who: str, *, cascade: bool) -> Planned:
+        """Return what taking entries back would do; the token binds an undo to it."""
+        with self.harness() as harness:
+            with harness.session():
+                outcome = harness.plan_undo(*names, cascade=cascade)
+                footing = harness.drift_beside(outcome) if isinstance(outcome, Plan) else None
+            refused = None if footing is None else refuse_drift(footing)
+            if isinstance(outcome, Plan) and refused is not None:
+                return Planned(
+                    outcome="refused",
+                    message=mask_text_secrets(refused.message),
+                    off=list(outcome.off),
+                    on=list(outcome.on),
+                    changes=_list_changes(outcome.changes),
+                    command=self.mending(refused),
+                )
+            if isinstance(outcome, Plan):
+                self._plans.put(who, outcome.token, Planning(tuple(names), cascade))
+                reasons = self._undo_reasons(harness, outcome, names, who)
+                return Planned(
+                    outcome="planned",
+                    message=mask_text_secrets(make_headline(outcome, done=False) or "give the token to undo"),
+                    token=outcome.token,
+                    off=list(outcome.off),
+                    on=list(outcome.on),
+                    changes=_list_changes(outcome.changes),
+                    kept=[mask_text_secrets(line) for line in describe_kept(outcome, done=False)],
+                    unadmitted=list(outcome.unadmitted),
+                    person=reasons,
+                    command=build_undo_command(names, self.directory, cascade=cascade) if reasons else None,
+                )
+            return self._no_plan(outcome)
+
+    def question_of_undo(self, token: str, who: str) -> Question:
+        """Return the question that a person must decide before a plan is carried out."""
+        with self.harness() as harness:
+            planning = self._plans.get(who, token)
+            if planning is None or planning.entry is not None:
+                return Question(who, "take entries back")
+            plan = harness.plan_undo(*planning.names, cascade=planning.cascade)
+            if not isinstance(plan, Plan) or plan.token != token:
+                return Question(who, "take entries back")
+            told = [*(f"take back #{one}" for one in plan.off), *(f"bring back #{one}" for one in plan.on)]
+            reasons = tuple(self._undo_reasons(harness, plan, planning.names, who))
+            by_hand = build_undo_command(planning.names, self.directory, cascade=planning.cascade)
+            return Question(who, join_words(told), reasons, by_hand)
+
+    def undo(self, token: str, who: str, allowed: Callable[[Question], str]) -> Done:
+        """Carry out a plan, if it is still the plan; `allowed` is as for `apply`."""
+        with self.harness() as harness:
+            planning = self._plans.get(who, token)
+            if planning is None:
+                return Done(outcome="unknown token", message="no plan has this token; plan_undo gives one")
+            if planning.entry is not None:
+                return _report_made("undone", planning.entry, "it was done already, by this token")
+            with harness.held() as state:
+                if isinstance(state, Refused):
+                    return self._report_refusal(state)
+                question = self.question_of_undo(token, who)
+                objection = allowed(question)
+                if objection:
+                    return Done(outcome="declined", message=objection, command=question.command)
+                done = harness.undo(*planning.names, token=token, cascade=planning.cascade, by=who)
+            if isinstance(done, Stale):
+                return Done(outcome="stale", message="things have changed since the plan was made; plan again")
+            if isinstance(done, Refused):
+                return self._report_refusal(done)
+            if not isinstance(done, Undone):
+                return Done(outcome="refused", message="it cannot be done any more; plan again")
+            planning.entry = done.entry
+            return _report_made(
+                "undone", done.entry, make_headline(done.plan, done=True) or "taken back; the others stay"
+            )
+
+    def _unchanged(self, harness: Harness, proposal: WaitingProposal) -> Done:
+        """Say that a change is made already, if it could be made; no entry is made."""
+        preview = harness.preview(proposal.admitted)
+        if isinstance(preview, Refused):
+            return self._report_refusal(preview)
+        return Done(outcome="unchanged", message="it is so already, and no entry was made")
+
+    def _loosens(self, admitted: Admitted, before: State) -> list[str]:
+        return weigh_states(self._harness, before, run_and_record(admitted.candidate.mutation, before).state)
+
+    def _undo_reasons(self, harness: Harness, plan: Plan, names: Sequence[str], who: str) -> list[str]:
+        found = [*list_others_entries(harness, plan, names, who), *weigh_plan(harness, plan)]
+        return [mask_text_secrets(reason) for reason in found]
+
+    def _no_plan(self, outcome: Blocked | Gone | Refused) -> Planned:
+        if isinstance(outcome, Refused):
+            return Planned(
+                outcome="refused", message=mask_text_secrets(outcome.message), command=self.mending(outcome)
+            )
+        if isinstance(outcome, Gone):
+            told = "; ".join(describe_gone(outcome)) if outcome.sealed else "what it captured was forgotten"
+            return Planned(outcome="gone", message=mask_text_secrets(f"{told}; a person can salvage what is left"))
+        reasons = "; ".join(f"#{number}: {why}" for number, why in outcome.reasons)
+        more = outcome.together if isinstance(outcome.together, Plan) else None
+        way = "nothing makes it possible" if more is None else "with cascade the others go along"
+        return Planned(
+            outcome="blocked",
+            message=mask_text_secrets(f"it cannot be done alone ({reasons}); {way}"),
+            off=list(outcome.off),
+            on=list(outcome.on),
+            unadmitted=[] if more is None else list(more.unadmitted),
+        )
+
+    def _report_refusal(self, refused: Refused) -> Done:
+        return Done(outcome="refused", message=mask_text_secrets(refused.message), command=self.mending(refused))
+
+    def mending(self, refused: Refused) -> str:
+        """Return the command that a person can run where nothing can be changed now."""
+        return build_command("adopt" if refused.why is RefusalReason.DRIFT else "status", self.directory)
+
+
+def _describe_verdict(verdict: Verdict) -> VerdictAnswer:
+    example = verdict.counterexample
+    trip = None if example is None else example.trip
+    breaks = [] if trip is None else [*map(str, trip.residuals), trip.forward_failure, trip.failure]
+    return VerdictAnswer(
+        admitted=verdict.admitted,
+        grade=verdict.grade.value,
+        reasons=[mask_text_secrets(f"{reason.code.value}: {reason.message}") for reason in verdict.reasons],
+        breaking_state=None if example is None else mask_secrets(example.state.write()),
+        breaks=[mask_text_secrets(text) for text in breaks if text],
+    )
+
+
+def _why_not(found: Judgement) -> str:
+    if found.lacking:
+        return f"the language has no recovery for it: {found.lacking}"
+    return "it is not admitted, and no recovery was found; the server never forces, a person can"
+
+
+def _list_changes(changes: Sequence[SlotChange | Write]) -> list[AddressChange]:
+    return [AddressChange.model_validate(mask_secrets(change_to_json(change))) for change in changes]
+
+
+def _report_made(outcome: str, entry: Record, message: str) -> Done:
+    effect = entry.payload.get("effect") or []
+    plain = {"outcome": outcome, "message": message, "entry": entry.id, "number": entry.entry, "effect": effect}
+    return Done.model_validate(plain)
+
+
+MOST: Final = 500
+"""How many things or entries one answer has at most."""
+
+
+def read_state(desk: ProposalService, surfaces: Sequence[str], match: str, limit: int, offset: int) -> StateAnswer:
+    """Return the values of a harness, of some surfaces, or with addresses that match a pattern."""
+    for name in surfaces:
+        if name not in SURFACES:
+            raise InputError("surfaces", found=name, expected=f"some of {', '.join(SURFACES)}")
+    with desk.harness() as harness:
+        harness.ledger.refresh()
+        state, head = harness.state, harness.ledger.head
+    found: list[tuple[str, str, Any]] = []
+    for name, surface in SURFACES.items():
+        if surfaces and name not in surfaces:
+            continue
+        keys = dict.fromkeys(address.key for address, _ in surface.entries(state.part(name)))
+        inner = (
+            {key for key in keys if any(other.startswith(f"{key}.") for other in keys)} if surface.nested else set()
+        )
+        for key in keys:
+            if key in inner:
+                continue
+            address = f'{name}["{key}"]'
+            if not match or fnmatchcase(address, match) or fnmatchcase(key, match):
+                found.append((address, key, state[name, key]))
+    end = offset + min(limit, MOST)
+    items = [
+        HarnessItem(address=mask_text_secrets(at), value=mask_secrets(value, key if at.startswith("config[") else ""))
+        for at, key, value in found[offset:end]
+    ]
+    return StateAnswer(items=items, left_out=max(0, len(found) - end), head=head)
+
+
+def read_history(desk: ProposalService, who: str, limit: int, before: int | None, text: str) -> HistoryPage:
+    """Return entries, newest first: those below a number, those that contain a text."""
+    with desk.harness() as harness:
+        harness.ledger.refresh()
+        named = _make_namer(harness)
+        told = (_build_entry(one, who, named) for one in harness.log() if before is None or one.seq < before)
+        words = text.casefold()
+        fitting = (one for one in told if words in f"{one.id} {one.kind} {one.by} {one.what}".casefold())
+        found = list(islice(fitting, min(limit, MOST) + 1))
+    return HistoryPage(entries=found[: min(limit, MOST)], more=len(found) > min(limit, MOST))
+
+
+def read_entry(desk: ProposalService, name: str, who: str) -> dict[str, Any]:
+    """Return one entry, whole."""
+    with desk.harness() as harness:
+        harness.ledger.refresh()
+        record = resolve_entry(harness.ledger, name)
+        seen = _build_entry(view_entry(harness, record), who, _make_namer(harness))
+        changes = () if record.kind == "genesis" else load_entry_writes(harness, record)
+        told = {
+            "candidate": mask_secrets(load_candidate_json(harness.journal, record)),
+            "evidence": mask_secrets(load_evidence(harness.journal, record)),
+            "check": mask_secrets(record.payload.get("check")),
+            "changes": [mask_secrets(change_to_json(change)) for change in changes],
+        }
+    return {**seen.model_dump(), **told}
+
+
+def read_status(desk: ProposalService, who: str) -> StatusAnswer:
+    """Return the status of a harness."""
+    with desk.harness() as harness:
+        found = harness.status()
+    drift = list(dict.fromkeys(describe_slot(find_containing_slot(change.slot)) for change in found.drift))
+    problems = [*(str(fault) for fault in found.broken), *found.problems, *found.leftovers]
+    return StatusAnswer(
+        clean=found.clean,
+        live=found.entries,
+        undone=found.undone,
+        head=found.head,
+        drift=[mask_text_secrets(one) for one in drift],
+        problems=[mask_text_secrets(one) for one in problems],
+        notes=[mask_text_secrets(one) for one in found.notes],
+        you=who,
+        command=None
+        if found.clean
+        else build_command("adopt" if drift and not problems else "status", desk.directory),
+    )
+
+
+def _build_entry(seen: EntryView, who: str, named: Callable[[int], str]) -> Entry:
+    return Entry(
+        number=seen.seq,
+        id=seen.id,
+        kind=seen.kind,
+        at=seen.at,
+        status=seen.status,
+        grade=seen.grade or None,
+        forced=seen.forced,
+        by=seen.by or None,
+        yours=seen.by == who,
+        what=mask_text_secrets(summarize_entry(seen, named)),
+    )
+
+
+def _make_namer(harness: Harness) -> Callable[[int], str]:
+    def named(number: int) -> str:
+        record = harness.journal.get(number)
+        seen = view_entry(harness, record)
+        return seen.note or describe_change(seen)
+
+    return named

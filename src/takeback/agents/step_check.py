@@ -1,0 +1,433 @@
+"""Whether the step from one directory to another can be taken back, and by which recovery. Changes nothing.
+
+Both are read as the harness that the first one is: its manifest, or else the clients whose files are in it.
+A file that differs and belongs to no surface cannot be taken back, so such a step is not admitted. Texts
+that change in a few places are edited there, so that later steps on the same text can be taken back apart.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, closing
+from dataclasses import dataclass
+from difflib import SequenceMatcher
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import Any, Final
+
+from takeback.adapters.clients.discovery import FOREIGN
+from takeback.adapters.clients.init import detect_clients
+from takeback.adapters.clients.permissions import clients_of, find_loosened_permissions
+from takeback.adapters.directory import Directory
+from takeback.adapters.manifest import MANIFEST, PRIVATE, Manifest, Workspace, find_manifest_path
+from takeback.adapters.opener import load_manifest
+from takeback.adapters.registry import BUILT_IN, find_adapter
+from takeback.adapters.trust import require_trusted
+from takeback.canonical import encode
+from takeback.errors import HarnessError, InputError
+from takeback.harness import Harness
+from takeback.harness.adapter import FileAdapter, NotExpressible
+from takeback.harness.entry_log import diff_states
+from takeback.harness.outcomes import Adopted, Applied, Refused
+from takeback.language import Candidate, NoInverse, Program
+from takeback.language.program import read_program
+from takeback.repair.oracle import oracle
+from takeback.state import Stage, State, diff
+from takeback.state.surface import install_surfaces
+from takeback.undo import SlotChange
+from takeback.undo.record import run_and_record
+from takeback.verify import Verdict, verify
+
+MOST_EDITS: Final = 4
+"""A text that changes in more places is written whole."""
+Plain = dict[str, Any]
+
+
+def build_mutation(before: State, after: State, *, whole: bool = False) -> Program:
+    """Return a mutation from one state to another; empty if they are equal.
+
+    It leaves out what no operation can say, such as an empty directory. A step beyond a limit is an `InputError`.
+    """
+    old, new = before.write(), after.write()
+    found: list[Plain] = [*_change_config((), old.get("config", {}), new.get("config", {}))]
+    for surface, made in _BY_NAME.items():
+        for name in _list_differing_names(old.get(surface, {}), new.get(surface, {})):
+            found += made(name, old.get(surface, {}).get(name), new.get(surface, {}).get(name), whole)
+    found += _change_routing(old.get("routing", {}), new.get("routing", {}))
+    found += _change_middleware(old.get("middleware", []), new.get("middleware", []))
+    return read_program(found, Stage.FORWARD, "the step") if found else ()
+
+
+def find_edits(old: str, new: str) -> list[dict[str, str]] | None:
+    """Return consecutive edits that turn one text into another; None if they would be many, or without a text."""
+    if not old or not new:
+        return None
+    lines, wanted = old.splitlines(keepends=True), new.splitlines(keepends=True)
+    hunks = [
+        code for code in SequenceMatcher(None, lines, wanted, autojunk=False).get_opcodes() if code[0] != "equal"
+    ]
+    if not 0 < len(hunks) <= MOST_EDITS or len(hunks) * 2 > len(lines):
+        return None
+    found = []
+    for _, start, end, first, last in reversed(hunks):
+        low, high = _widen_until_unique(lines, start, end)
+        middle = [*lines[low:start], *wanted[first:last], *lines[end:high]]
+        found.append({"old": "".join(lines[low:high]), "new": "".join(middle)})
+        lines[start:end] = wanted[first:last]
+    return found
+
+
+def _widen_until_unique(lines: list[str], start: int, end: int) -> tuple[int, int]:
+    """Return lines `start` to `end`, widened until their text occurs once."""
+    text = "".join(lines)
+    low, high = start, end
+    while low > 0 or high < len(lines):
+        piece = "".join(lines[low:high])
+        if piece and _is_unique(text, piece):
+            break
+        low, high = max(0, low - 1), min(len(lines), high + 1)
+    return low, high
+
+
+def _is_unique(text: str, piece: str) -> bool:
+    at = text.find(piece)
+    return text.find(piece, at + 1) < 0
+
+
+def _list_differing_names(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[str]:
+    """Return the names of what differs; what goes comes first, so that its name is free."""
+    gone = [name for name in old if name not in new]
+    return [*gone, *(name for name in new if name not in old or encode(old[name]) != encode(new[name]))]
+
+
+def _change_config(path: tuple[str, ...], old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[Plain]:
+    for name in _list_differing_names(old, new):
+        steps = (*path, name.replace("\\", "\\\\").replace(".", "\\."))
+        target = ".".join(steps)
+        one, other = old.get(name), new.get(name)
+        if name not in new:
+            yield {"op_type": "unset_config", "target": target}
+        elif isinstance(one, dict) and isinstance(other, dict) and one and other:
+            yield from _change_config(steps, one, other)
+        elif isinstance(one, list) and isinstance(other, list) and len(other) == len(one) + 1 and other[:-1] == one:
+            yield {"op_type": "append_config", "target": target, "value": other[-1]}
+        else:
+            yield {"op_type": "set_config", "target": target, "value": other}
+
+
+def _change_routing(old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[Plain]:
+    """Yield the routing changes; they are apart because a route may be null and still be there."""
+    for name in _list_differing_names(old, new):
+        gone = {"op_type": "unset_routing", "target": name}
+        yield gone if name not in new else {"op_type": "set_routing", "target": name, "value": new[name]}
+
+
+def _change_prompt(name: str, old: Any, new: Any, whole: bool) -> Iterator[Plain]:
+    if new is None:
+        yield {"op_type": "remove_prompt", "target": name}
+        return
+    edits = None if whole or old is None else find_edits(old, new)
+    if edits is None:
+        yield {"op_type": "set_prompt", "target": name, "value": new}
+    else:
+        yield from ({"op_type": "edit_prompt", "target": name, "value": edit} for edit in edits)
+
+
+def _change_file(name: str, old: Any, new: Any, whole: bool) -> Iterator[Plain]:
+    if "directory" in (new or {}):
+        return
+    if new is None:
+        yield {"op_type": "remove_file", "target": name}
+        return
+    texts = isinstance(new.get("content"), str) and old is not None and isinstance(old.get("content"), str)
+    same = old is not None and {**old, "content": ""} == {**new, "content": ""}
+    edits = find_edits(old["content"], new["content"]) if texts and same and not whole else None
+    if edits is None:
+        yield {"op_type": "write_file", "target": name, "value": new}
+    else:
+        yield from ({"op_type": "edit_file", "target": name, "value": edit} for edit in edits)
+
+
+def _change_tool(name: str, old: Any, new: Any, whole: bool) -> Iterator[Plain]:
+    del old, whole
+    gone = {"op_type": "remove_tool", "target": name}
+    yield gone if new is None else {"op_type": "register_tool", "target": name, "value": new}
+
+
+def _change_socket(name: str, old: Any, new: Any, whole: bool) -> Iterator[Plain]:
+    del whole
+    if old is not None:
+        yield {"op_type": "free_socket", "target": name}
+    if new is not None:
+        yield {"op_type": "allocate_socket", "target": name, "value": {"address": new["address"]}}
+
+
+def _change_listener(event: str, old: Any, new: Any, whole: bool) -> Iterator[Plain]:
+    del whole
+    if new is None:
+        yield {"op_type": "remove_listener", "target": event}
+        return
+    there = {record["id"]: record for record in old or []}
+    wanted = [record["id"] for record in new]
+    order = [name for name in there if name in wanted]
+    yield from ({"op_type": "remove_listener", "target": event, "value": n} for n in there if n not in wanted)
+    for at, record in enumerate(new):
+        name = record["id"]
+        if encode(there.get(name)) != encode(record):
+            yield {"op_type": "add_listener", "target": event, "value": record}
+            order += [] if name in order else [name]
+        if order.index(name) != at:
+            yield {"op_type": "move_listener", "target": event, "value": name, "index": at}
+            order.remove(name)
+            order.insert(at, name)
+
+
+def _change_middleware(old: list[Plain], new: list[Plain]) -> Iterator[Plain]:
+    there = {record["id"]: record for record in old}
+    wanted = [record["id"] for record in new]
+    order = [name for name in there if name in wanted]
+    yield from ({"op_type": "remove_middleware", "target": name} for name in there if name not in wanted)
+    for at, record in enumerate(new):
+        name, value = record["id"], {field: item for field, item in record.items() if field != "id"}
+        if name not in order:
+            yield {"op_type": "add_middleware", "target": name, "value": value, "index": at}
+            order.insert(at, name)
+            continue
+        if encode(there[name]) != encode(record):
+            yield {"op_type": "replace_middleware", "target": name, "value": value}
+        if order.index(name) != at:
+            yield {"op_type": "move_middleware", "target": name, "index": at}
+            order.remove(name)
+            order.insert(at, name)
+
+
+_BY_NAME: Final[Mapping[str, Callable[[str, Any, Any, bool], Iterator[Plain]]]] = {
+    "prompts": _change_prompt,
+    "tools": _change_tool,
+    "listeners": _change_listener,
+    "files": _change_file,
+    "resources": _change_socket,
+}
+"""Surfaces of named things, of which none is null."""
+
+
+MOST: Final = 200_000
+"""How many files of a directory are looked at."""
+ADOPT_FIRST: Final = "'takeback adopt' records what was changed by hand"
+NAMED: Final = 20
+"""How many files or addresses one reason names."""
+
+
+@dataclass(frozen=True, slots=True)
+class HarnessStep:
+    """What was found out about a step."""
+
+    before: State
+    after: State
+    reasons: tuple[str, ...]
+    """Why it cannot be taken back; none: it can."""
+    candidate: Candidate | None = None
+    """The step with its recovery; None where nothing of the harness differs, or no operation says it."""
+    verdict: Verdict | None = None
+    outside: tuple[str, ...] = ()
+    """Files that differ and belong to no surface."""
+    layout: tuple[str, ...] = ()
+    """Files of the harness that differ in comments, formatting or permission bits only; a record lacks that."""
+    looser: tuple[str, ...] = ()
+    """What the step allows that was not allowed before, and which guards it removes."""
+
+    @property
+    def admitted(self) -> bool:
+        """Whether it can be taken back."""
+        return not self.reasons
+
+    @property
+    def changes(self) -> tuple[SlotChange, ...]:
+        """What differs, slot by slot."""
+        return diff_states(self.before, self.after)
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the step as JSON."""
+        return {
+            "admitted": self.admitted,
+            "reasons": list(self.reasons),
+            "candidate": self.candidate.to_json() if self.candidate else None,
+            "verdict": self.verdict.to_json() if self.verdict else None,
+            "outside": list(self.outside),
+            "layout": list(self.layout),
+            "looser": list(self.looser),
+        }
+
+
+def judge_step(before: Path, after: Path, ignore: Sequence[str] = ()) -> HarnessStep:
+    """Decide about the step from one directory to another; files that match a pattern in `ignore` are left aside."""
+    install_surfaces()
+    for place in (before, after):
+        if not place.is_dir():
+            raise InputError(str(place), found="no directory", expected="a directory")
+    manifest = _build_manifest(before)
+    if manifest.workspace.adapter not in BUILT_IN:
+        require_trusted(before, manifest)
+    with ExitStack() as leaving:
+        old, new = (leaving.enter_context(closing(_open_files(place, manifest))) for place in (before, after))
+        first = old.read(State())
+        if first.broken:
+            raise HarnessError(first.broken[0].message, where=first.broken[0].where, hint="mend the file first")
+        then = new.read(first.state)
+        differing = [
+            path
+            for path in _list_differing(before, after)
+            if not any(fnmatchcase(path, pattern) or path.startswith(f"{pattern}/") for pattern in ignore)
+        ]
+        outside = tuple(path for path in differing if not old.owns(path) and not new.owns(path))
+        reasons = [f"{fault.where}: {fault.message}" for fault in then.broken]
+        reasons += [f"no surface of the harness has {_join_names(outside)}"] if outside else []
+        found = _decide_step(first.state, then.state)
+        reasons += found.reasons
+        told: tuple[str, ...] = ()
+        if not reasons:
+            told, unsayable = _find_unwritten(old, after, found, [path for path in differing if path not in outside])
+            reasons += unsayable
+        return HarnessStep(
+            first.state,
+            then.state,
+            tuple(reasons),
+            found.candidate,
+            found.verdict,
+            outside,
+            told,
+            tuple(find_loosened_permissions(first.state, then.state, clients_of(old))),
+        )
+
+
+def record_step(harness: Harness, step: HarnessStep, *, note: str = "", by: str = "") -> Applied | Adopted | Refused:
+    """Record a step that is admitted as an entry of a harness whose journal is at its beginning.
+
+    Where the files are there too, the step is made, with its recovery and verdict as evidence. Where the files have
+    taken the step already, it is adopted.
+    """
+    if step.candidate is None or step.verdict is None or not step.admitted:
+        raise InputError("the step", found="one that is not admitted, or changes nothing", expected="an admitted one")
+    if harness.state != step.before:
+        raise InputError(
+            "the harness", found="another state in its journal", expected="that before the step", hint=ADOPT_FIRST
+        )
+    if harness.adapter.read(harness.state).state == step.after:
+        origin = {"gate": step.verdict.grade.value, "recovery": step.candidate.digest()}
+        adopted = harness.adopt(note, by=by, origin=origin)
+        if adopted is not None:
+            return adopted
+    return harness.apply(step.candidate, evidence=step.verdict, note=note, by=by)
+
+
+@dataclass(frozen=True, slots=True)
+class _Decided:
+    candidate: Candidate | None = None
+    verdict: Verdict | None = None
+    reasons: tuple[str, ...] = ()
+
+
+def _decide_step(before: State, after: State) -> _Decided:
+    """Return the step with a recovery: by parts of texts where that can be decided, else by whole texts."""
+    found = _Decided()
+    for whole in (False, True):
+        try:
+            mutation = build_mutation(before, after, whole=whole)
+        except InputError as fault:
+            found = _Decided(reasons=(str(fault),))
+            continue
+        made = run_and_record(mutation, before)
+        if not made.receipt.succeeded or made.state != after:
+            left = [str(change.address) for change in diff(made.state, after)]
+            found = _Decided(
+                reasons=(f"no operation says what happened to {_join_names(left) or made.receipt.reason}",)
+            )
+            continue
+        if not mutation:
+            return _Decided()
+        candidate = oracle(mutation, nominal=before)
+        if isinstance(candidate, NoInverse):
+            found = _Decided(reasons=(str(candidate),))
+            continue
+        verdict = verify(candidate)
+        if verdict.admitted:
+            return _Decided(candidate, verdict)
+        found = _Decided(candidate, verdict, tuple(reason.message for reason in verdict.reasons))
+    return found
+
+
+def _find_unwritten(
+    old: FileAdapter, after: Path, found: _Decided, paths: Sequence[str]
+) -> tuple[tuple[str, ...], list[str]]:
+    """Return the differing files that a record of the step would not reproduce, and why it cannot be written."""
+    if found.candidate is None:
+        return tuple(paths), []
+    before = old.read(State()).state
+    changes = old.render(before, run_and_record(found.candidate.mutation, before).state)
+    if isinstance(changes, NotExpressible):
+        return (), [f"{changes.path}: {changes.reason}"]
+    made = {change.path: change.after for change in changes}
+    left = []
+    for path in paths:
+        image = made[path] if path in made else old.image(path)
+        content = getattr(image, "content", None)
+        place = after / path
+        if content != (place.read_bytes() if place.is_file() else None):
+            left.append(path)
+    return tuple(left), []
+
+
+def _build_manifest(before: Path) -> Manifest:
+    if find_manifest_path(before) is not None:
+        return load_manifest(before)
+    kinds = detect_clients(before)
+    if not kinds:
+        raise InputError(
+            str(before),
+            found="neither a workspace nor a client's files",
+            expected="a harness",
+            hint="'takeback init DIR' makes one",
+        )
+    return Manifest(workspace=Workspace(id="gate", adapter="clients", kinds=list(kinds)))
+
+
+def _open_files(place: Path, manifest: Manifest) -> FileAdapter:
+    opener = find_adapter(manifest.workspace.adapter, f"{place}: workspace.adapter")
+    adapter = opener(Directory(place, tag=manifest.workspace.id), manifest, hold=False)
+    if not isinstance(adapter, FileAdapter):
+        raise InputError(str(place), found=f"the adapter {adapter.name}", expected="one whose harness is files")
+    return adapter
+
+
+def _list_differing(before: Path, after: Path) -> list[str]:
+    """Return the paths at which two directories differ, without Takeback's own files and foreign folders."""
+    old, new = _read_files(before), _read_files(after)
+    return sorted(path for path in old.keys() | new.keys() if old.get(path) != new.get(path))
+
+
+def _read_files(root: Path) -> dict[str, tuple[int, bytes]]:
+    found: dict[str, tuple[int, bytes]] = {}
+    for folder, below, names in os.walk(root):
+        linked = [name for name in below if Path(folder, name).is_symlink()]
+        below[:] = sorted(name for name in below if name not in FOREIGN and name != PRIVATE and name not in linked)
+        for name in (*names, *linked):
+            place = Path(folder, name)
+            path = place.relative_to(root).as_posix()
+            if path == MANIFEST:
+                continue
+            if len(found) >= MOST:
+                raise InputError(str(root), found=f"more than {MOST} files", expected="a harness's directory")
+            found[path] = _read_content(place)
+    return found
+
+
+def _read_content(place: Path) -> tuple[int, bytes]:
+    if place.is_symlink():
+        return -1, os.fsencode(place.readlink())
+    return place.stat().st_mode & 0o777, place.read_bytes() if place.is_file() else b""
+
+
+def _join_names(names: Sequence[str]) -> str:
+    shown = ", ".join(names[:NAMED])
+    return f"{shown} and {len(names) - NAMED} more" if len(names) > NAMED else shown

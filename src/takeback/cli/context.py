@@ -1,0 +1,147 @@
+"""The context of the everyday commands: options that name a workspace and its entries, and opening one."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import typer
+
+from takeback.adapters import open_workspace
+from takeback.adapters.manifest import find_root
+from takeback.cli import completion
+from takeback.cli.hints import localize_hints, make_command_line
+from takeback.cli.hints import remember_directory as told_directory
+from takeback.cli.output import err, set_interrupt_message
+from takeback.errors import UntrustedError
+from takeback.harness import Harness
+from takeback.harness.outcomes import describe_left_out
+
+
+def find_own_program() -> list[str]:
+    """Return the program's name where the shell finds it, otherwise its path."""
+    beside = Path(sys.prefix) / "bin" / "takeback"
+    named = shutil.which("takeback")
+    if named is not None and (not beside.exists() or Path(named).resolve() == beside.resolve()):
+        return ["takeback"]
+    return [str(beside)] if beside.exists() else [sys.executable, "-m", "takeback"]
+
+
+SHORT = 10
+SHORT_NUMBERS = 1000
+"""Numbers below this have fewer digits than the beginning of an id that is taken for a name."""
+
+DirOption = typer.Option(Path(), "--dir", "-C", metavar="DIR", help="The workspace.", show_default="here")
+JournalOption = typer.Option(
+    None, "--journal", envvar="TAKEBACK_JOURNAL", metavar="PATH|URL", help="Use this journal, not the manifest's."
+)
+EntryArgument = typer.Argument(
+    ...,
+    metavar="ENTRY",
+    help="An entry: its number, the beginning of its id, HEAD~N or @{TIME}.",
+    show_default=False,
+    autocompletion=completion.offer_entries,
+)
+NoteOption = typer.Option("", "--note", "-m", metavar="TEXT", help="Say why, for the log.")
+ByOption = typer.Option(
+    "",
+    "--by",
+    envvar="TAKEBACK_BY",
+    metavar="WHO",
+    help="Say who makes the change, for the log.",
+    autocompletion=completion.offer_people,
+)
+AuthorOption = typer.Option(
+    "",
+    "--by",
+    envvar=["TAKEBACK_BY", "USER"],
+    metavar="WHO",
+    help="Say who makes the change, for the log.",
+    autocompletion=completion.offer_people,
+)
+"""For changes that whoever types the command makes; what others made, or a program, has `ByOption`."""
+StatFlag = typer.Option(False, "--stat", help="Show only how many lines came and went at each address.")
+PlanFlag = typer.Option(False, "--plan", help="Only show what it would do.")
+NoPagerFlag = typer.Option(False, "--no-pager", help="Print long output directly, even on a terminal.")
+
+
+def make_entries_argument(completion: completion.Completion) -> Any:
+    """Return the argument for entries that a command takes, with the completions the shell offers."""
+    return typer.Argument(
+        None,
+        metavar="ENTRY",
+        help="Entries: numbers, beginnings of ids, HEAD~N or @{TIME}.",
+        show_default=False,
+        autocompletion=completion,
+    )
+
+
+def name_for_shell(number: int, identity: str) -> str:
+    """Return the name of an entry that no shell changes and that means no other entry."""
+    return str(number) if number < SHORT_NUMBERS else identity[:SHORT]
+
+
+def find_key_file() -> str | None:
+    """Return where TAKEBACK_KEYS says that the keys of a sealed journal are."""
+    return os.environ.get("TAKEBACK_KEYS") or None
+
+
+@contextmanager
+def open_harness(
+    directory: Path, journal: str | None, *, hold: bool = False, looking: bool = False
+) -> Iterator[Harness]:
+    """Open the workspace; print what recovery had to finish.
+
+    A workspace that is not trusted is refused, unless the command is only `looking`: then it is only read.
+    """
+    told_directory(directory)
+    root = find_root(directory)
+    try:
+        harness = open_workspace(root, journal=journal, keys=find_key_file(), hold=hold)
+    except UntrustedError as fault:
+        if not looking:
+            raise
+        harness = open_workspace(root, journal=journal, keys=find_key_file(), hold=False, readonly=True)
+        err.print(f"{fault.message}: it is only shown", style="yellow")
+        err.print(f"  {fault.hint}", style="cyan")
+    try:
+        told = harness.recovered
+        if told.fault:
+            err.print(f"a change that a killed process left under way could not be finished: {told.fault}")
+        elif told.entry is not None:
+            done = "gave up" if told.given_up else "finished"
+            err.print(f"{done} entry {told.entry.id[:SHORT]}, which a killed process had left under way")
+        if harness.doubt:
+            err.print(localize_hints(harness.doubt), style="yellow")
+        before = harness.ledger.last
+        try:
+            yield harness
+        except KeyboardInterrupt:
+            set_interrupt_message(_describe_interruption(harness, before))
+            raise
+    finally:
+        harness.close()
+
+
+def print_left_out(harness: Harness) -> None:
+    """Say which surfaces are not in a state that is shown, because they are not installed."""
+    told = describe_left_out(harness.ledger.missing)
+    if told:
+        err.print(told, style="yellow")
+
+
+def _describe_interruption(harness: Harness, before: int) -> str:
+    """Return what is true when a command is interrupted that opened a workspace whose journal ended at `before`."""
+    ledger = harness.ledger
+    if ledger.pending is not None:
+        return f"a change was under way: the next command finishes it, or {make_command_line('recover')}"
+    if ledger.last == before:
+        return "nothing was changed; the same command can be given again"
+    entry = next(ledger.entries())
+    undo = make_command_line("undo", entry.id[:SHORT])
+    return f"entry {entry.id[:SHORT]} was made, and is whole; to take it back: {undo}"

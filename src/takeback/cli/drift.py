@@ -1,0 +1,142 @@
+"""`takeback adopt` and `discard`: changes made by hand become an entry, or are put back."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any, NoReturn
+
+import typer
+
+from takeback.adapters.manifest import find_root
+from takeback.cli.context import (
+    SHORT,
+    AuthorOption,
+    ByOption,
+    DirOption,
+    JournalOption,
+    NoteOption,
+    StatFlag,
+    open_harness,
+)
+from takeback.cli.outcomes import print_and_exit
+from takeback.cli.output import JsonFlag, commit_exit_code, emit, out
+from takeback.cli.secrets import RevealFlag
+from takeback.errors import InputError
+from takeback.harness import Harness, Refused
+from takeback.present.titles import format_count
+from takeback.present.warnings import read_actual, weigh_states
+
+
+def _register_adopt(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command("adopt")(adopt)
+
+
+def adopt(
+    directory: Path = DirOption,
+    journal: str | None = JournalOption,
+    note: str = NoteOption,
+    by: str = ByOption,
+    commits: str = typer.Option(
+        "", "--from-git", metavar="REV..REV", help="Record these commits, one entry each, oldest first."
+    ),
+    stat: bool = StatFlag,
+    reveal: bool = RevealFlag,
+    as_json: bool = JsonFlag,
+) -> None:
+    """Record changes made behind Takeback's back as an entry. It can be undone like any other.
+
+    With `--from-git`, a history kept in git becomes one that can be taken back by parts: each commit of the range
+    that changes something of the harness is an entry, with its author, subject and hash. The files must be as the
+    range's last commit has them. Nothing is recorded unless every commit can be read.
+
+    Example: `takeback adopt --dir agent -m "tuned by hand"`, `takeback adopt --from-git v1.0..HEAD`
+    """
+    del reveal  # read by its callback
+    if commits and note:
+        raise InputError("options", found="--note with --from-git", expected="one of them: commits have subjects")
+    with open_harness(directory, journal) as harness:
+        if commits:
+            _adopt_commits(harness, find_root(directory), commits, as_json=as_json)
+        adopted = harness.adopt(note, by=by)
+        if adopted is not None:
+            print_and_exit(adopted, harness, as_json=as_json, stat=stat)
+    if as_json:
+        emit({"result": "nothing", "entry": None, "changes": []})
+    else:
+        out.print("nothing to adopt: everything is as the journal says")
+
+
+def _adopt_commits(harness: Harness, root: Path, commits: str, *, as_json: bool) -> NoReturn:
+    from takeback.agents.git.command import open_git  # noqa: PLC0415
+    from takeback.agents.git.history import adopt_history  # noqa: PLC0415 - start-up
+
+    found = adopt_history(harness, root, open_git(root, os.environ), commits)
+    if isinstance(found, Refused):
+        print_and_exit(found, harness, as_json=as_json)
+    commit_exit_code(0)
+    if as_json:
+        told: list[dict[str, Any]] = [
+            {"entry": record.id, "seq": record.entry, "commit": commit.id, "subject": commit.subject}
+            for commit, record in found.entries
+        ]
+        counts = {"skipped": found.skipped, "folded": found.folded, "known": found.known}
+        begun = None if found.begun is None else found.begun.id
+        emit({"result": "adopted" if told else "nothing", "entries": told, "begun": begun, **counts})
+        raise typer.Exit(0)
+    if found.begun is not None:
+        out.print(f"#{found.begun.entry}  went back to where the range begins, in the journal only")
+    for commit, record in found.entries:
+        out.print(f"#{record.entry}  {commit.id[:SHORT]} {commit.subject}")
+    out.print(f"adopted {format_count(len(found.entries), 'commit')}")
+    for number, why in (
+        (found.skipped, "change nothing of the harness"),
+        (found.folded, "came with the merge that resolved their conflicts"),
+        (found.known, "are in the journal already"),
+    ):
+        if number:
+            out.print(f"  left out: {number} that {why}")
+    raise typer.Exit(0)
+
+
+def _register_discard(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command("discard")(discard)
+
+
+def discard(
+    paths: list[str] = typer.Argument(
+        None, metavar="PATH", help="Files, relative to the workspace; all if left out."
+    ),
+    directory: Path = DirOption,
+    journal: str | None = JournalOption,
+    note: str = NoteOption,
+    by: str = AuthorOption,
+    reveal: bool = RevealFlag,
+    as_json: bool = JsonFlag,
+) -> None:
+    """Put files back that were changed behind Takeback's back, also files that cannot be read any more.
+
+    What was in them is kept with the entry: undoing that brings it back.
+
+    Example: `takeback discard config.toml`
+    """
+    del reveal  # read by its callback
+    with open_harness(directory, journal) as harness:
+        with harness.inspect() as found:
+            outcome = harness.discard(paths or (), note, by=by)
+        if outcome is not None:
+            print_and_exit(
+                outcome, harness, as_json=as_json, looser=weigh_states(harness, found.actual, read_actual(harness))
+            )
+    if as_json:
+        emit({"result": "nothing to discard", "entry": None, "paths": []})
+    else:
+        out.print("nothing to discard: the files are what the journal says")
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands."""
+    for add in (_register_adopt, _register_discard):
+        add(app)

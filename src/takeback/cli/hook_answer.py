@@ -1,0 +1,81 @@
+"""The answer to a client's hook: its JSON on standard input, the answer in the client's own protocol.
+
+Before an edit, a guard that fails answers no. Before a shell command, and once a tool has run, nothing that
+fails here keeps the client from going on: it is reported on standard error. A hook imports this, and little
+else.
+"""
+
+from __future__ import annotations
+
+import gc
+import os
+import sys
+
+from takeback.adapters.trust_record import use_trust_folder
+from takeback.agents.fast_hook import CLIENTS
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import NoReturn
+
+
+def choose_trust_folder() -> None:
+    """Keep and look for trust records where the environment says."""
+    chosen = os.environ.get("TAKEBACK_TRUST")
+    if chosen:
+        use_trust_folder(os.path.abspath(os.path.expanduser(chosen)))
+
+
+BLOCKED = 2
+
+
+def find_client(words: Sequence[str]) -> str | None:
+    """Return the client whose hook it is, where the words say no more than that; None for anything else."""
+    match list(words):
+        case []:
+            return CLIENTS[0]
+        case [client] if client in CLIENTS:
+            return client
+    return None
+
+
+def answer_and_end(client: str) -> NoReturn:
+    """Answer one hook and end the process at once: a client waits, and the system takes back what it holds."""
+    gc.disable()
+    code = answer_hook(client)
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(code)
+
+
+def answer_hook(client: str) -> int:
+    """Answer one hook; returns the exit code."""
+    blocking = True
+    try:
+        choose_trust_folder()
+        from takeback.agents.fast_hook import can_pass_unchecked, has_nothing_to_record  # noqa: PLC0415 - a failing import must be answered too
+
+        data = sys.stdin.buffer.read()
+        if can_pass_unchecked(data, client, os.getcwd()) or has_nothing_to_record(data, os.getcwd()):
+            return 0
+        from takeback.agents.hook_events import read_event  # noqa: PLC0415
+
+        event = read_event(data, client, os.getcwd())
+        blocking = event.before and not event.shell
+        if event.before:
+            from takeback.agents.guard import answer_before  # noqa: PLC0415
+
+            reply = answer_before(event)
+        else:
+            from takeback.agents.recorder import answer_after  # noqa: PLC0415 - it needs state and journal
+
+            reply = answer_after(event)
+    except Exception as fault:  # noqa: BLE001 - a client must get an answer, whatever happens
+        told = getattr(fault, "message", None) or f"{type(fault).__name__}: {fault}"
+        verb = "the guard failed, so that the edit is not made" if blocking else "the change could not be recorded"
+        sys.stderr.write(f"takeback: {verb}: {told}\n")
+        return BLOCKED if blocking else 0
+    sys.stdout.write(reply.out)
+    sys.stderr.write(reply.err)
+    return reply.code

@@ -1,0 +1,252 @@
+"""A change from its candidate to its files: judged, run on a copy of the state, checked against limits, and made.
+
+A candidate that is not admitted, whose evidence is not about it, that the adapter cannot store or whose
+mutation cannot run is refused, with the reason. Limits are checked before a change is announced, by the code
+that reads, so that what is written can be read again. A change is tried anew where someone else wrote to its
+files meanwhile.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
+from typing import Any, Final, NamedTuple, TypeVar
+
+from takeback.errors import ChangedMeanwhile, HarnessError, InputError
+from takeback.harness.adapter import Adapter, NotExpressible
+from takeback.harness.drift import (
+    Footing,
+    build_effect_payload,
+    find_footing,
+    has_same_effect,
+    read_and_absorb_client_writes,
+    refuse_drift,
+    reserve_drift_ids,
+)
+from takeback.harness.engine import Engine, Inspection
+from takeback.harness.file_changes import plan_file_changes
+from takeback.harness.outcomes import Applied, Preview, RefusalReason, Refused
+from takeback.harness.records import draft_change
+from takeback.language import Candidate, NoInverse, Program, read_candidate, reread_candidate
+from takeback.runtime import run_forward
+from takeback.state import ABSENT, SURFACES, State
+from takeback.state.slots import Slot, find_containing_slot
+from takeback.undo import SlotChange, Write, find_dependencies
+from takeback.undo.record import run_and_record
+from takeback.verify import Admitted, Verdict, verify
+from takeback.verify.evidence import get_verified_candidate, why_not_admitting, why_unbound
+from takeback.verify.rules import PROOF
+
+SomeResult = TypeVar("SomeResult")
+ATTEMPTS: Final = 5
+"""How often a change is tried at least."""
+PATIENCE: Final = 3.0
+"""For how many seconds it is tried again, beyond that."""
+
+
+def retry_on_conflict(make: Callable[[], SomeResult], look_anew: Callable[[], None]) -> SomeResult:
+    """Make a change; retry as long as someone else is writing to its files, within bounds."""
+    tried, until = 0, time.monotonic() + PATIENCE
+    while True:
+        try:
+            return make()
+        except ChangedMeanwhile as fault:
+            look_anew()
+            tried += 1
+            if tried >= ATTEMPTS and time.monotonic() > until:
+                raise HarnessError(f"{fault.message}, again and again; nothing was changed") from fault
+
+
+def is_idle(mutation: Program, state: State) -> bool:
+    """Tell whether a mutation runs on a state and leaves it as it is."""
+    after, receipt = run_forward(mutation, state)
+    return bool(receipt.succeeded) and after == state
+
+
+ON_DISK: Final = "files"
+"""The surface whose contents are files themselves: what is there, or was, may be of any size."""
+_PLAIN: Final = frozenset({str, int, float, bool, type(None), tuple})
+"""Whole values, which were read when they were written."""
+
+
+def can_grow(change: SlotChange) -> bool:
+    """Tell whether a change may leave something longer than it ever was: what comes to be, or is made of parts."""
+    return change.after is not ABSENT and (change.before is ABSENT or type(change.after) not in _PLAIN)
+
+
+def refuse_unreadable(
+    engine: Engine, before: State, after: State, slots: Iterable[Slot], *, back: bool = False
+) -> Refused | None:
+    """Return a refusal where what some slots hold could not be read again; None where all of it can be.
+
+    Files on disk may be of any size where they were so already, or where that comes `back`.
+    """
+    written: dict[Slot, list[str]] = {}
+    whole: set[Slot] = set()
+    for slot in slots:
+        place = find_containing_slot(slot)
+        written.setdefault(place, []).extend(slot[len(place) :])
+        whole |= {place} if place is slot else set()
+    for slot, names in written.items():
+        fault = _why_unreadable(after, slot, () if slot in whole else names)
+        on_disk = engine.files is not None and slot[0] == ON_DISK
+        if fault is None or (on_disk and (back or _why_unreadable(before, slot, ()) is not None)):
+            continue
+        message = f"{fault.where}: {fault.message}; it could not be read again, and nothing was changed"
+        return Refused(RefusalReason.LIMIT, f"{message}. Make it smaller, or take something out first")
+    return None
+
+
+def _why_unreadable(state: State, slot: Slot, names: Iterable[str]) -> InputError | None:
+    try:
+        SURFACES[slot[0]].check_slot(state.part(slot[0]), slot[1:], tuple(names))
+    except InputError as fault:
+        return fault
+    return None
+
+
+Given = Candidate | Admitted | NoInverse | Mapping[str, Any]
+"""How a caller gives a candidate: as it is, as JSON, as an `Admitted`, or as what the oracle answered."""
+
+
+class Judged(NamedTuple):
+    """A candidate that may be applied, or that someone wants applied although it may not."""
+
+    candidate: Candidate
+    verdict: Verdict
+
+
+class Prepared(NamedTuple):
+    """What a candidate writes on the present state."""
+
+    writes: tuple[Write, ...]
+    state: State
+    ties: Mapping[int, str]
+    """Earlier entries that could be taken back only together with it, and why."""
+    footing: Footing
+
+
+def judge_candidate(
+    given: Given,
+    adapter: Adapter,
+    verifier: Callable[[Candidate], Verdict],
+    evidence: Verdict | None,
+    *,
+    force: bool,
+) -> Judged | Refused:
+    """Decide whether a candidate may be applied; `evidence` is a verdict already at hand.
+
+    Without a verifier of its own a harness admits by proof, and takes no evidence by another rule for that.
+    """
+    if isinstance(given, NoInverse):
+        return Refused(RefusalReason.VERDICT, str(given))
+    if isinstance(given, Admitted):
+        evidence = given.verdict if evidence is None else evidence
+        given = given.candidate
+    candidate = _read_given(given)
+    if evidence is not None:
+        why = why_unbound(evidence, candidate)
+        if why is not None:
+            return Refused(RefusalReason.EVIDENCE, why, evidence if isinstance(evidence, Verdict) else None)
+    unstored = {op.kind.surface for op in candidate.mutation} - adapter.surfaces
+    if unstored:
+        names = ", ".join(sorted(unstored))
+        return Refused(RefusalReason.UNSTORED, f"this harness ({adapter.name}) does not store {names}")
+    verdict = verifier(candidate) if evidence is None else evidence
+    if not verdict.admitted and not force:
+        return Refused(RefusalReason.VERDICT, "the candidate is not admitted", verdict)
+    why = None
+    if evidence is None and verifier is not verify:  # what the one verifier has just issued needs no second look
+        why = why_unbound(verdict, candidate)
+    if why is None and verdict.admitted:
+        why = why_not_admitting(verdict)
+    if why is None and verdict.admitted and verifier is verify and verdict.rule != PROOF:
+        why = f"the verdict was decided by {verdict.rule!r}, and this harness admits by {PROOF!r}"
+    if why is not None:
+        return Refused(RefusalReason.EVIDENCE, why, verdict)
+    return Judged(get_verified_candidate(verdict), verdict)
+
+
+def _read_given(given: Candidate | Mapping[str, Any]) -> Candidate:
+    if isinstance(given, Candidate):
+        return reread_candidate(given)
+    if isinstance(given, Mapping):
+        return read_candidate(dict(given))
+    raise InputError("candidate", found=type(given).__name__, expected="a Candidate, an Admitted, or its JSON object")
+
+
+def dry_run_candidate(engine: Engine, found: Judged, look: Inspection, *, allow_ties: bool) -> Prepared | Refused:
+    """Run a candidate's mutation on the present state, in mind only."""
+    history, state = engine.ledger.history, engine.ledger.state
+    mutation = found.candidate.mutation
+    recorded = run_and_record(mutation, reserve_drift_ids(look, state, mutation))
+    if not recorded.receipt.succeeded:
+        refused = refuse_drift(Footing(state, state, look.drift))
+        if refused is not None and run_and_record(mutation, look.actual).receipt.succeeded:
+            return replace(refused, verdict=found.verdict)
+        return Refused(RefusalReason.STATE, f"the mutation cannot run here: {recorded.receipt.reason}", found.verdict)
+    writes = history.with_parents(recorded.writes)
+    beyond = refuse_unreadable(engine, state, recorded.state, (write.slot for write in writes))
+    if beyond is not None:
+        return replace(beyond, verdict=found.verdict)
+    ties = find_dependencies(history, writes)
+    if ties and not allow_ties:
+        return Refused(
+            RefusalReason.TIED, "earlier entries could be taken back only with this one", found.verdict, ties=ties
+        )
+    footing = find_footing(engine, look, recorded.state, writes)
+    if look.drift and not footing.touched and not has_same_effect(mutation, footing):
+        footing = footing._replace(touched=look.drift, elsewhere=())
+    return Prepared(tuple(writes), recorded.state, ties, footing)
+
+
+def apply_judged(engine: Engine, found: Judged, said: Mapping[str, Any], *, allow_ties: bool) -> Applied | Refused:
+    """Make a change that may be made, on things as they are; the lock is held."""
+    candidate, verdict = found
+    change = dry_run_candidate(engine, found, read_and_absorb_client_writes(engine), allow_ties=allow_ties)
+    if isinstance(change, Refused):
+        return change
+    known = engine.ledger.state
+    before, after = change.footing[:2]
+    changes = refuse_drift(change.footing) or plan_file_changes(engine, before, after)
+    if isinstance(changes, Refused):
+        return replace(changes, verdict=verdict)
+    forced = not verdict.admitted
+    about: dict[str, Any] = {"candidate": candidate.to_json(), "evidence": verdict.to_json()}
+    about |= {"forced": forced, "ties": sorted(change.ties), **said}
+    about |= build_effect_payload(engine, change.writes)
+    draft = draft_change("apply", change.writes, about, packer=engine.ledger.packer)
+    entry = engine.make(draft, change.writes, (before, after), changes)
+    return Applied(entry, verdict, forced, change.ties, change.writes, known)
+
+
+def preview_change(engine: Engine, found: Judged, *, allow_ties: bool) -> Preview | Refused:
+    """Return the slots and files a candidate would change, and the drift there and elsewhere."""
+    change = dry_run_candidate(engine, found, read_and_absorb_client_writes(engine), allow_ties=allow_ties)
+    if isinstance(change, Refused):
+        return change
+    footing = change.footing
+    refused = refuse_drift(footing)
+    if refused is not None and footing.broken:
+        return replace(refused, verdict=found.verdict)
+    files = () if footing.touched else engine.render_changes(footing.before, footing.after)
+    if isinstance(files, NotExpressible):
+        return Refused(RefusalReason.UNSAYABLE, f"{files.reason}; nothing was changed", found.verdict)
+    paths = tuple(file.path for file in files)
+    return Preview(
+        found.candidate,
+        found.verdict,
+        engine.ledger.state,
+        change.writes,
+        paths,
+        change.ties,
+        footing.touched,
+        footing.elsewhere,
+    )
+
+
+def refuse_unless_clean(look: Inspection) -> Refused | None:
+    """Return why nothing can be done that needs everything to be as the journal says; None if it is."""
+    whole = Footing(look.actual, look.actual, look.drift, broken=look.broken)
+    return refuse_drift(whole)

@@ -1,0 +1,248 @@
+"""Entries as people look at them: what was done, on what evidence, and what became of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from takeback.errors import InputError
+from takeback.harness.images import IMAGES
+from takeback.harness.ledger import EntryStatus
+from takeback.harness.outcomes import skip_uninstalled
+from takeback.harness.records import describe_unknown_content, load_candidate_json, load_record_writes
+from takeback.journal import ENTRY_KINDS, Record
+from takeback.journal.packer import has_forgotten
+from takeback.state import ABSENT, SURFACES, State
+from takeback.state.chain import Link
+from takeback.state.slots import (
+    Slot,
+    describe_slot,
+    find_containing_slot,
+    find_differing_slots,
+    get_slot,
+    is_slot_key,
+    parse_slot_key,
+    put_slots,
+)
+from takeback.state.values import thaw
+from takeback.undo import SlotChange, Write
+
+if TYPE_CHECKING:
+    from takeback.harness.harness import Harness
+
+
+@dataclass(frozen=True, slots=True)
+class EntryView:
+    """One entry of the log."""
+
+    seq: int
+    """Its number: `#seq` names it."""
+    id: str
+    kind: str
+    at: str
+    status: str
+    """`live`, `undone`, `done` (for what takes back and brings back), `aborted` or `pending`."""
+    grade: str
+    """Evidence grade of an applied change: proved, sampled, refuted or declared; empty for other kinds."""
+    forced: bool
+    """Whether it was made although it was not admitted."""
+    addresses: tuple[str, ...]
+    note: str
+    by: str
+    """Who made it, where that was said."""
+    off: tuple[int, ...]
+    on: tuple[int, ...]
+    ambiguous: tuple[str, ...] = ()
+    """Addresses of what was adopted of which the versions allow several readings."""
+    files: tuple[str, ...] = ()
+    """Files whose bytes it keeps."""
+    mutation: tuple[Mapping[str, Any], ...] = ()
+    """The operations of an applied change, as in its candidate."""
+    effect: tuple[str, ...] = ()
+    """When the client notices it, where that is known."""
+    layout: tuple[str, ...] = ()
+    """Files that changed in nothing that the state says: comments, formatting, permission bits."""
+    check: Mapping[str, Any] | None = None
+    """What a check said of an applied change before it was made, where one was asked for."""
+    origin: Mapping[str, str] = field(default_factory=dict)
+    """Where a recorded change comes from: client, session, prompt, tool."""
+
+    def __repr__(self) -> str:
+        more = f" and {len(self.addresses) - 1} more" if len(self.addresses) > 1 else ""
+        what = f", {self.addresses[0][:60]}{more}" if self.addresses else ""
+        return f"EntryView(#{self.seq} {self.kind} {self.id[:10]}, {self.status}{what})"
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the entry as JSON."""
+        return {
+            "seq": self.seq,
+            "id": self.id,
+            "kind": self.kind,
+            "at": self.at,
+            "status": self.status,
+            "grade": self.grade or None,
+            "forced": self.forced,
+            "addresses": list(self.addresses),
+            "note": self.note,
+            "by": self.by or None,
+            "off": list(self.off),
+            "on": list(self.on),
+            "ambiguous": list(self.ambiguous),
+            "files": list(self.files),
+            "effect": list(self.effect),
+            "layout": list(self.layout),
+            "check": None if self.check is None else dict(self.check),
+            "origin": dict(self.origin),
+        }
+
+
+def iter_entries(harness: Harness) -> Iterator[EntryView]:
+    """Yield entries, newest first; none while another thread is half way through a change."""
+    entries = _iter_views(harness)
+    while True:
+        with harness.ledger.mutex:
+            entry = next(entries, None)
+        if entry is None:
+            return
+        yield entry
+
+
+def _iter_views(harness: Harness) -> Iterator[EntryView]:
+    following: Record | None = None
+    for record in harness.journal.records(reverse=True):
+        if record.kind in ENTRY_KINDS:
+            yield view_entry(harness, record, harness.ledger.fate(record, following))
+        following = record
+
+
+def view_entry(harness: Harness, record: Record, fate: EntryStatus | None = None) -> EntryView:
+    """Return the view of one entry."""
+    status = (harness.ledger.fate(record) if fate is None else fate).value
+    return view_record(
+        record, status, tuple((load_candidate_json(harness.journal, record) or {}).get("mutation", ()))
+    )
+
+
+def view_record(record: Record, status: str, mutation: tuple[Mapping[str, Any], ...] = ()) -> EntryView:
+    """Return the view of an entry from its record; its operations are contents, and must be given."""
+    payload: Any = record.payload
+    keys = [key for key in payload.get("slots", payload.get("touches", ())) if is_slot_key(key)]
+    return EntryView(
+        seq=record.entry,
+        id=record.id,
+        kind=record.kind,
+        at=record.created_at,
+        status=status,
+        grade=payload.get("evidence", {}).get("grade", ""),
+        forced=bool(payload.get("forced", False)),
+        addresses=tuple(dict.fromkeys(describe_slot(find_containing_slot(parse_slot_key(key))) for key in keys)),
+        note=payload.get("note", ""),
+        by=payload.get("by", ""),
+        off=record.off,
+        on=record.on,
+        ambiguous=tuple(payload.get("ambiguous", ())),
+        files=tuple(dict.fromkeys(path for path, *_ in payload.get(IMAGES, ()))),
+        mutation=mutation,
+        effect=tuple(payload.get("effect", ())),
+        layout=tuple(payload.get("layout", ())),
+        check=payload.get("check"),
+        origin=payload.get("origin", {}),
+    )
+
+
+def load_entry_writes(harness: Harness, record: Record) -> tuple[Write, ...]:
+    """Return what an entry did to each slot."""
+    return load_record_writes(harness.journal, record)
+
+
+class Rewind:
+    """States of the past, worked out from the present: each later entry is taken back once, newest first."""
+
+    def __init__(self, harness: Harness) -> None:
+        self._harness = harness
+        self._state = harness.state
+        self._settled = False
+        last = harness.ledger.last
+        self._left = (record for record in harness.journal.records(reverse=True) if record.seq <= last)
+        self._next = next(self._left, None)
+
+    def after(self, entry: Record) -> State:
+        """Return the state right after an entry, which must not be newer than those asked about before."""
+        return self._back_to(entry.seq + 1)
+
+    def before(self, entry: Record) -> State:
+        """Return the state right before an entry."""
+        return self._back_to(entry.seq)
+
+    def _back_to(self, seq: int) -> State:
+        while self._next is not None and self._next.seq >= seq:
+            record, self._next = self._next, next(self._left, None)
+            if record.kind in ENTRY_KINDS and self._settled:
+                self._take_back(record)
+            self._settled = record.kind == "commit"
+        return self._state
+
+    def _take_back(self, record: Record) -> None:
+        writes = tuple(skip_uninstalled(load_entry_writes(self._harness, record), self._harness.ledger.missing))
+        if any(has_forgotten(write.before) for write in writes):
+            raise InputError(
+                "entry",
+                found=f"{record.id[:12]}, of which contents were forgotten",
+                expected="entries from which the state can still be worked out",
+            )
+        self._state = put_slots(self._state, [(write.slot, write.before) for write in reversed(writes)])
+
+
+def rebuild_state_after(harness: Harness, entry: Record) -> State:
+    """Return the state right after an entry."""
+    return Rewind(harness).after(entry)
+
+
+def rebuild_state_before(harness: Harness, entry: Record) -> State:
+    """Return the state right before an entry."""
+    return Rewind(harness).before(entry)
+
+
+def diff_states(before: State, after: State) -> tuple[SlotChange, ...]:
+    """Return what differs between two states, slot by slot."""
+    slots = find_differing_slots(before, after)
+    return tuple(SlotChange(slot, get_slot(before, slot), get_slot(after, slot)) for slot in slots)
+
+
+def content_to_json(slot: Slot, content: Any) -> Any:
+    """Return content for people: its JSON, null for nothing, and a word for what was forgotten."""
+    if content is ABSENT:
+        return None
+    if has_forgotten(content):
+        return describe_unknown_content(slot, content)
+    return thaw(content.record) if isinstance(content, Link) else SURFACES[slot[0]].describe(content)
+
+
+def _has_place(content: Any) -> bool:
+    return isinstance(content, Link)
+
+
+def is_moved(change: SlotChange | Write) -> bool:
+    """Return whether an element of a chain has another position now."""
+    both = _has_place(change.before) and _has_place(change.after)
+    return both and bool(change.before.place != change.after.place)
+
+
+def slot_to_json(slot: Slot) -> dict[str, Any]:
+    """Return a slot as JSON: an address, and which part of its value it is, if it is one."""
+    whole = find_containing_slot(slot)
+    title = describe_slot(whole)
+    return {"address": title, **({} if whole is slot else {"part": describe_slot(slot).removeprefix(title).strip()})}
+
+
+def change_to_json(change: SlotChange | Write) -> dict[str, Any]:
+    """Return a change of one slot as JSON; absence differs from null, and a move within a chain is marked."""
+    return {
+        **slot_to_json(change.slot),
+        "before": content_to_json(change.slot, change.before),
+        "after": content_to_json(change.slot, change.after),
+        "existed": change.before is not ABSENT,
+        "exists": change.after is not ABSENT,
+        **({"moved": True} if is_moved(change) else {}),
+    }

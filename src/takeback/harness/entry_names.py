@@ -1,0 +1,273 @@
+"""Names of entries, and the requests that they are used in.
+
+An entry is named by its number (`6` or `#6`), the beginning of its id, `HEAD` for the last entry, `HEAD~2`
+for the second before it, or `@{2 hours ago}` for the last one at that time; restore takes a time as well.
+Undo of an undo, redo or restore is the opposite of what that record did.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Sequence
+from datetime import UTC, datetime, timedelta
+from itertools import islice
+from typing import Final
+
+from takeback.errors import InputError
+from takeback.harness.entry_log import EntryView
+from takeback.harness.ledger import CHANGES, TOGGLES, Ledger
+from takeback.harness.outcomes import Adopted, Applied, Discarded, Undone
+from takeback.journal import ENTRY_KINDS, Record, resolve_record
+
+EntryRef = str | Record | Applied | Adopted | Undone | Discarded | EntryView
+
+_NAMED = (Record, EntryView)
+
+
+def name_entry(entry: EntryRef) -> str:
+    """Return the name of an entry."""
+    if isinstance(entry, str):
+        return entry
+    if isinstance(entry, _NAMED):
+        return entry.id
+    record = getattr(entry, "entry", None)  # Refused, Blocked, … are answers without an entry
+    if isinstance(record, Record):
+        return record.id
+    raise InputError("entry", found=entry, expected="the name of an entry, or what applying or undoing it gave")
+
+
+def name_entries(entries: Sequence[EntryRef]) -> tuple[str, ...]:
+    """Return the names of entries."""
+    return tuple(map(name_entry, entries))
+
+
+EXPECTED: Final = "ISO 8601 such as 2031-05-27T14:30:00Z, or 90m, 2h, 3d ago"
+_AGO: Final = re.compile(r"(\d{1,6})\s*([a-z]+)")
+_UNITS: Final = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
+_WORDS: Final = {word: word for word in _UNITS.values()} | {word[:-1]: word for word in _UNITS.values()}
+_SHORT: Final = {"sec": "seconds", "min": "minutes", "mins": "minutes", "hr": "hours", "hrs": "hours"}
+_NAMED_TIMES: Final = {"now": timedelta(0), "yesterday": timedelta(days=1)}
+
+
+def read_time(text: str, now: datetime, where: str = "time") -> datetime:
+    """Return the time that a text means, UTC unless it says otherwise."""
+    plain = " ".join(text.lower().replace("_", " ").replace(".", " ").split()).removesuffix("ago").strip()
+    if plain in _NAMED_TIMES:
+        return now - _NAMED_TIMES[plain]
+    ago = _AGO.fullmatch(plain)
+    unit = None if ago is None else {**_UNITS, **_WORDS, **_SHORT}.get(ago[2])
+    if ago is not None and unit is not None:
+        try:
+            return now - timedelta(**{unit: int(ago[1])})
+        except OverflowError:
+            return datetime.min.replace(tzinfo=UTC)
+    try:
+        time = datetime.fromisoformat(text.strip())
+    except ValueError:
+        raise InputError(where, found=text, expected=EXPECTED) from None
+    return time if time.tzinfo is not None else time.replace(tzinfo=UTC)
+
+
+TIME = re.compile(r"[-:T]")
+"""What a time has in it, and the name of an entry has not."""
+OVERLONG = re.compile(r"#\d{19,}")
+"""A number that no journal can reach."""
+BACK = re.compile(r"HEAD(?:~(\d{0,9})|(\^*))")
+"""So many entries before the last one."""
+AT = re.compile(r"(?:HEAD)?@\{(.*)\}")
+"""The last entry at a time."""
+_HOLDING = (Applied, Undone, Adopted, Discarded)
+"""What holds the record of an entry."""
+
+
+ToggleRequest = tuple[Collection[int], Collection[int], Sequence[EntryRef]]
+"""Entries to take back, those to bring back, and how they were named."""
+
+
+def resolve_entry(ledger: Ledger, name: str) -> Record:
+    """Return the entry with a name."""
+    back, at = BACK.fullmatch(name), AT.fullmatch(name)
+    if back is not None:
+        return _resolve_before_head(ledger, name, int(back[1] or 1) if back[1] is not None else len(back[2]))
+    if at is not None:
+        return find_entry_at(ledger, at[1])
+    if OVERLONG.fullmatch(name):
+        raise InputError("entry", found=name, expected="the number of an entry, as in 'takeback log'")
+    record = resolve_record(ledger.store, name)
+    if record.kind not in ENTRY_KINDS:
+        raise InputError("entry", found=f"{name}, a {record.kind} record", expected="an entry of 'takeback log'")
+    return record
+
+
+def resolve_entry_ref(ledger: Ledger, entry: EntryRef) -> Record:
+    """Return the entry that a caller refers to by name, by record, or by what holds the record."""
+    record = entry.entry if isinstance(entry, _HOLDING) else entry if isinstance(entry, Record) else None
+    if record is not None:
+        held = ledger.store.record(record.seq)
+        if held is record or held == record:
+            return record
+    return resolve_entry(ledger, name_entry(entry))
+
+
+def _resolve_before_head(ledger: Ledger, name: str, back: int) -> Record:
+    found: list[Record] = list(islice(ledger.entries(), back, back + 1))
+    if found:
+        return found[0]
+    count = sum(1 for _ in ledger.entries())
+    expected = f"one from HEAD to HEAD~{count - 1}" if count else "an entry; the journal has none"
+    raise InputError("entry", found=name, expected=expected)
+
+
+def find_last_live(ledger: Ledger) -> Record:
+    """Return the newest live change, which an undo without names takes back: repeating it goes further back."""
+    for record in ledger.entries():
+        if record.kind in CHANGES and record.number not in ledger.history.undone:
+            return record
+    raise InputError("undo", found="no change that is live", expected="something to take back")
+
+
+def build_undo_request(
+    ledger: Ledger, entries: Sequence[EntryRef], asked: Sequence[EntryRef] | None = None
+) -> ToggleRequest:
+    """Take entries back; without names, the newest change that is live. `asked` is how they were named, if not so."""
+    undone = ledger.history.undone
+    entries = entries or (find_last_live(ledger),)
+    asked = asked or entries
+    if len(entries) == 1:  # the everyday request, without the cost of the others
+        record = resolve_entry_ref(ledger, entries[0])
+        number = record.number
+        if record.kind in CHANGES and number is not None and number not in undone:
+            return (number,), (), asked
+    off: set[int] = set()
+    on: set[int] = set()
+    for entry, name_given in zip(entries, asked, strict=True):
+        record = resolve_entry_ref(ledger, entry)
+        if record.kind in CHANGES and record.number not in undone:
+            off.add(record.entry)
+            continue
+        name = name_entry(name_given)
+        _require_made(ledger, record, name)
+        if record.kind in CHANGES:
+            raise InputError("entry", found=f"{name}, which is undone already", expected="an entry that is live")
+        if record.kind in TOGGLES:
+            more_off, more_on = invert_toggle(ledger, record)
+            off |= more_off
+            on |= more_on
+        else:
+            raise InputError("entry", found=f"{name}, the beginning of the journal", expected="a change")
+    return _build_request(off, on, asked)
+
+
+def build_redo_request(ledger: Ledger, names: Sequence[str]) -> ToggleRequest:
+    """Bring entries back; without names, what is left of the last undo of which anything is still in force."""
+    if not names:
+        return _invert_last_undo(ledger)
+    off: set[int] = set()
+    on: set[int] = set()
+    for name in names:
+        record = resolve_entry(ledger, name)
+        _require_made(ledger, record, name)
+        if record.kind in TOGGLES:
+            more_off, more_on = invert_toggle(ledger, record)
+            off |= more_off
+            on |= more_on
+        elif record.number in ledger.history.undone:
+            on.add(record.entry)
+        else:
+            raise InputError("entry", found=f"{name}, which is not undone", expected="an entry that was taken back")
+    return _build_request(off, on, names)
+
+
+def _invert_last_undo(ledger: Ledger) -> ToggleRequest:
+    """Invert the last undo still in force: what no later undo, redo or restore decided."""
+    decided: set[int] = set()
+    for record in ledger.entries():
+        if record.kind not in TOGGLES or ledger.aborted(record):
+            continue
+        taken, back = record.off, record.on
+        if record.kind == "undo" and not ledger.history.undone.isdisjoint(set(taken) - decided):
+            off, on = invert_toggle(ledger, record)
+            return _build_request(off - decided, on - decided, (record.id,))
+        decided.update(taken, back)
+    raise InputError("redo", found="no undo in force", expected="something that was taken back")
+
+
+def build_restore_request(ledger: Ledger, name: str) -> ToggleRequest:
+    """Build the request that takes back and brings back all it takes to restore an entry or a time."""
+    target = (
+        find_entry_at(ledger, name) if TIME.search(name) and not AT.fullmatch(name) else resolve_entry(ledger, name)
+    )
+    undone = set(ledger.history.undone)
+    changes_after: set[int] = set()
+    for record in ledger.entries():
+        if record.seq <= target.seq:
+            break
+        if record.kind in CHANGES:
+            changes_after.add(record.entry)
+        elif not ledger.aborted(record):
+            undone.update(record.on)
+            undone.difference_update(record.off)
+    now = ledger.history.undone
+    at = target.entry
+    off = (changes_after - now) | {entry for entry in undone - now if entry <= at}
+    on = {entry for entry in now - undone if entry <= at}
+    return _build_request(off, on, (name,))
+
+
+def find_entry_at(ledger: Ledger, text: str) -> Record:
+    """Return the last entry at or before a time; refuse a time that the clock showed twice, since it was set back.
+
+    An entry whose time has not come yet was written under a wrong clock: it goes with the one before it.
+    """
+    now = datetime.now(UTC)
+    time = read_time(text, now)
+    found: list[Record] = []
+    later, first = True, ""
+    for record in ledger.entries():
+        first = record.created_at
+        made = datetime.fromisoformat(first)
+        if made <= time or (time >= now and made > now):
+            found += [record] if later else []
+            later = False
+        elif made <= now:
+            later = True
+    if not found:
+        raise InputError("time", found=text, expected=f"a time at or after the beginning of the journal, {first}")
+    if len(found) > 1:
+        names = " or ".join(f"'#{record.entry}'" for record in reversed(found))
+        raise InputError(
+            "time",
+            found=f"{text}, which the clock showed more than once: it was set back",
+            expected=f"the entry that is meant, such as {names}",
+        )
+    return found[0]
+
+
+def invert_toggle(ledger: Ledger, record: Record) -> tuple[set[int], set[int]]:
+    """Return what a record took back and is still back, to be brought back; and the other way round."""
+    undone = ledger.history.undone
+    off = {entry for entry in record.on if entry not in undone}
+    on = {entry for entry in record.off if entry in undone}
+    if not off and not on:
+        raise InputError(
+            "entry",
+            found=f"{record.id[:12]}, of which nothing is in force any more",
+            expected=f"a {record.kind} in force",
+        )
+    return off, on
+
+
+def _require_made(ledger: Ledger, record: Record, name: str) -> None:
+    if ledger.aborted(record):
+        raise InputError(
+            "entry",
+            found=f"{name}, which was given up while it was made: nothing of it is left",
+            expected="an entry that was made",
+        )
+
+
+def _build_request(off: set[int], on: set[int], asked: Sequence[EntryRef]) -> ToggleRequest:
+    if on and not off.isdisjoint(on):
+        both = off & on
+        raise InputError("entries", found=f"#{min(both)} both taken back and brought back", expected="one of them")
+    return off, on, asked

@@ -1,0 +1,140 @@
+"""What to forget: the contents that entries captured, or every occurrence of a value; and what cannot go.
+
+Names, notes, order keys and modes stay, so that the history can still be read and planned with. The bytes of
+whole files that an entry kept for restoring them exactly go in all entries, because a file holds more than
+one value.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
+from typing import Any
+
+from takeback.errors import InputError
+from takeback.harness.images import IMAGES, iter_image_refs, make_file_key
+from takeback.harness.ledger import Ledger
+from takeback.harness.missing_values import is_same_known_value
+from takeback.journal import Record, Ref, Store
+from takeback.journal.search import ValuePlace, find_value_places
+from takeback.state import ABSENT, State
+from takeback.state.slots import Slot, get_slot, put_slots
+
+
+@dataclass(frozen=True, slots=True)
+class Forgetting:
+    """What was forgotten, or would be."""
+
+    record: Record | None
+    """The record that says so; None if nothing was done."""
+    contents: int
+    """How many contents."""
+    places: tuple[ValuePlace, ...]
+    """Where the value stands, when one was looked for: what goes, and names and notes, which stay."""
+    kept: tuple[Slot, ...]
+    """Values in place of which there is no other copy than the journal's: they were not forgotten."""
+    live: tuple[Slot, ...]
+    """Values that are still in place: the journal keeps no copy, but what is really there has them."""
+    lingering: str = ""
+    """Where copies may be found for a while, and until when."""
+
+    @property
+    def stays(self) -> tuple[ValuePlace, ...]:
+        """Names and notes that hold the value, which are not forgotten."""
+        return tuple(place for place in self.places if place.ref is None)
+
+
+def collect_forgettable_refs(store: Store, entries: Iterable[Record]) -> set[Ref]:
+    """Return everything entries captured that can be forgotten: values, not the names around them."""
+    refs: set[Ref] = set()
+    paths: set[str] = set()
+    for entry in entries:
+        refs.update(entry.all_refs())
+        paths.update(list_file_paths(entry))
+        following = next(iter(store.records(entry.seq + 1)), None)
+        if following is not None and following.kind == "abort":
+            refs.update(following.all_refs())
+    return collect_leaf_refs(store, refs) | collect_file_refs(store, paths)
+
+
+def collect_leaf_refs(store: Store, refs: Iterable[Ref]) -> set[Ref]:
+    """Return values among contents and inside them that are not forgotten yet."""
+    held = store.contents(refs)
+    inside = {part for found in held.values() if found and found.tree for part in found.opened()[0] if part}
+    own = {ref for ref, found in held.items() if found and not found.tree}
+    return own | {ref for ref, found in store.contents(inside).items() if found is not None}
+
+
+def list_file_paths(record: Record) -> list[str]:
+    """Return the files whose bytes a record kept."""
+    rows: Any = record.payload.get(IMAGES, ())
+    return [str(row[0]) for row in rows]
+
+
+def collect_file_refs(store: Store, paths: Iterable[str], since: int = 0) -> set[Ref]:
+    """Return the kept bytes of files, in every record after `since` in the chain."""
+    wanted = set(paths)
+    numbers = sorted({number for path in wanted for number in store.touching(make_file_key(path))})
+    refs = {ref for record in store.many(numbers) if record.seq > since for ref in iter_image_refs(record, wanted)}
+    return collect_leaf_refs(store, refs)
+
+
+def forget_file_copies(ledger: Ledger, touched: Callable[[State, State], tuple[str, ...]]) -> None:
+    """Forget the bytes that later changes kept of files in which a forgotten value is still in use."""
+    hidden = ledger.hidden
+    if not hidden or ledger.store.readonly:
+        return
+    last = ledger.store.latest("forget")
+    paths = touched(ledger.state, put_slots(ledger.state, [(slot, ABSENT) for slot in hidden]))
+    refs = collect_file_refs(ledger.store, paths, 0 if last is None else last.seq)
+    if refs:
+        ledger.store.forget(sorted(refs))
+        ledger.refresh()
+
+
+def add_former_ids(store: Store, refs: set[Ref]) -> set[Ref]:
+    """Add the digests from before a migration, by which a forgotten value could be guessed."""
+    layout = store.latest("layout")
+    former = set() if layout is None else collect_leaf_refs(store, layout.all_refs())
+    return refs | former if refs else refs
+
+
+def find_value(ledger: Ledger, value: str | bytes) -> tuple[tuple[ValuePlace, ...], set[Ref]]:
+    """Find where a value occurs, and the contents to forget for it."""
+    raw = value.encode() if isinstance(value, str) else value
+    if not raw:
+        raise InputError("value", found="nothing", expected="a text to look for")
+    store = ledger.store
+    places = tuple(find_value_places(store, raw))
+    refs = {place.ref for place in places if place.ref is not None}
+    paths = {
+        path for seq in {place.seq for place in places if place.ref} for path in list_file_paths(store.record(seq))
+    }
+    return places, refs | collect_file_refs(store, paths)
+
+
+def forget_contents(
+    ledger: Ledger, read: Callable[[State], State], places: tuple[ValuePlace, ...], refs: set[Ref], *, dry: bool
+) -> Forgetting:
+    """Forget contents, except values in use that `read`, what is really there, does not have as well."""
+    if refs and not dry:
+        ledger.checkpoint()
+    live, state = find_live_values(ledger, refs), ledger.state
+    actual = read(put_slots(state, [(slot, ABSENT) for slot in live])) if live else state
+    kept = tuple(slot for slot in live if not is_same_known_value(get_slot(actual, slot), get_slot(state, slot)))
+    refs = add_former_ids(ledger.store, refs - {ref for slot in kept for ref in live[slot]})
+    found = Forgetting(None, len(refs), places, kept, tuple(slot for slot in live if slot not in kept))
+    if dry or not refs:
+        return found
+    erased = ledger.store.forget(sorted(refs))
+    ledger.refresh()
+    return replace(found, record=erased.record, lingering=erased.lingering)
+
+
+def find_live_values(ledger: Ledger, refs: set[Ref]) -> dict[Slot, set[Ref]]:
+    """Return values to be forgotten that are still in use, by slot."""
+    found: dict[Slot, set[Ref]] = {}
+    for ref, slots in ledger.live_values().items():
+        for slot in slots if ref in refs else ():
+            found.setdefault(slot, set()).add(ref)
+    return found

@@ -1,0 +1,323 @@
+"""A three-way merge of texts: what turned `base` into `theirs` is done to `ours`, byte for byte.
+
+Lines are merged first; where both sides changed the same lines, their words, blanks, line breaks and marks
+are. Nothing is known of what the text means, so the caller checks the result: `iter_merge_results` gives the
+plausible ones in order, because equal neighbours and insertions at one offset allow several. No text is ever
+marked as conflicting. Differences are found in time that follows the differences rather than the length; a
+piece that came or went among equal ones could be any of them, and `Hunk.slide_all` lists where.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left, bisect_right
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from enum import Enum, auto
+from itertools import islice, pairwise
+from typing import Final, NamedTuple
+
+from takeback.state.alignment import Block, find_shortest_script
+
+MOST_SLIDES: Final = 256
+STRIDE: Final = 512
+"""Pieces compared at once where nothing differs."""
+_WORD = re.compile(rb"[0-9A-Za-z\x80-\xff]")
+
+
+class Hunk(NamedTuple):
+    """Pieces put in place of `base[start:end]`."""
+
+    start: int
+    end: int
+    pieces: tuple[bytes, ...]
+
+    def has_overlap(self, other: Hunk) -> bool:
+        """Return whether the order or presence of some piece depends on both; touching hunks do not overlap."""
+        if self.start == self.end or other.start == other.end:
+            if self[:2] == other[:2]:
+                return True
+            return self.start < other.start < self.end or other.start < self.start < other.end
+        return self.start < other.end and other.start < self.end
+
+    def slide_all(self, base: Sequence[bytes], low: int, high: int) -> list[Hunk]:
+        """Return the hunk at every offset, from `low` to `high` of `base`, where it is the same change."""
+        if (self.start < self.end) == bool(self.pieces):
+            return [self]
+        up, down = [self], [self]
+        while len(up) < MOST_SLIDES and up[-1].start > low and (found := up[-1].earlier(base)):
+            up.append(found)
+        while len(down) < MOST_SLIDES and down[-1].end < high and (found := down[-1].later(base)):
+            down.append(found)
+        return [*reversed(up), *down[1:]]
+
+    def earlier(self, base: Sequence[bytes]) -> Hunk | None:
+        """Return the same change one piece before; None if it would be another."""
+        before = base[self.start - 1]
+        if (self.pieces[-1] if self.pieces else base[self.end - 1]) != before:
+            return None
+        pieces = (before, *self.pieces[:-1]) if self.pieces else ()
+        return Hunk(self.start - 1, self.end - 1, pieces)
+
+    def later(self, base: Sequence[bytes]) -> Hunk | None:
+        """Return the same change one piece further on; None if it would be another."""
+        behind = base[self.end]
+        if (self.pieces[0] if self.pieces else base[self.start]) != behind:
+            return None
+        pieces = (*self.pieces[1:], behind) if self.pieces else ()
+        return Hunk(self.start + 1, self.end + 1, pieces)
+
+
+def find_hunks(base: Sequence[bytes], new: Sequence[bytes]) -> list[Hunk]:
+    """Return what turns `base` into `new`, in order."""
+    found: list[Hunk] = []
+    at = to = 0
+    for one, two, size in (*_find_blocks(base, new), (len(base), len(new), 0)):
+        if one > at or two > to:
+            found.append(Hunk(at, one, tuple(new[to:two])))
+        at, to = one + size, two + size
+    return found
+
+
+def _find_blocks(base: Sequence[bytes], new: Sequence[bytes]) -> Iterator[Block]:
+    waiting: list[tuple[int, int, int, int] | Block] = [(0, len(base), 0, len(new))]
+    last: Block | None = None
+    while waiting:
+        item = waiting.pop()
+        if len(item) == 3:  # noqa: PLR2004 - a block
+            if last is not None and last[0] + last[2] == item[0] and last[1] + last[2] == item[1]:
+                last = (last[0], last[1], last[2] + item[2])
+                continue
+            if last is not None:
+                yield last
+            last = item
+            continue
+        waiting += reversed(_divide_stretch(base, new, *item))
+    if last is not None:
+        yield last
+
+
+def _divide_stretch(
+    base: Sequence[bytes], new: Sequence[bytes], low: int, high: int, first: int, end: int
+) -> list[tuple[int, int, int, int] | Block]:
+    """Return the blocks of one stretch, and the stretches between them that are still to be compared."""
+    size = _count_common(base, new, low, first, min(high - low, end - first), forward=True)
+    tail = _count_common(base, new, high, end, min(high - low, end - first) - size, forward=False)
+    found: list[tuple[int, int, int, int] | Block] = [(low, first, size)] if size else []
+    low, high, first, end = low + size, high - tail, first + size, end - tail
+    if low < high and first < end:
+        anchors = _find_anchors(base[low:high], new[first:end])
+        if not anchors:
+            exact = find_shortest_script(base[low:high], new[first:end])
+            found += [(low + one, first + two, length) for one, two, length in exact]
+        at, to = low, first
+        for one, two in anchors:
+            found += [(at, low + one, to, first + two), (low + one, first + two, 1)]
+            at, to = low + one + 1, first + two + 1
+        if anchors:
+            found.append((at, high, to, end))
+    return [*found, (high, end, tail)] if tail else found
+
+
+def _count_common(base: Sequence[bytes], new: Sequence[bytes], at: int, to: int, most: int, *, forward: bool) -> int:
+    size = 0
+    for step in (STRIDE, 1):
+        while size + step <= most:
+            one, two = (at + size, to + size) if forward else (at - size - step, to - size - step)
+            if base[one : one + step] != new[two : two + step]:
+                break
+            size += step
+    return size
+
+
+def _find_anchors(one: Sequence[bytes], two: Sequence[bytes]) -> list[tuple[int, int]]:
+    """Find pieces that occur once on both sides, as many as keep their order; marks only where there are no words."""
+    counted, others = Counter(one), Counter(two)
+    single = {piece: at for at, piece in enumerate(two) if others[piece] == 1 and counted.get(piece) == 1}
+    places = {piece: at for piece, at in single.items() if _WORD.search(piece)} or single
+    tails: list[int] = []
+    links: list[tuple[int, int, int]] = []
+    ends: list[int] = []
+    for at, piece in enumerate(one):
+        to = places.get(piece)
+        if to is None:
+            continue
+        rank = bisect_left(tails, to)
+        links.append((at, to, ends[rank - 1] if rank else -1))
+        tails[rank : rank + 1] = [to]
+        ends[rank : rank + 1] = [len(links) - 1]
+    found: list[tuple[int, int]] = []
+    link = ends[-1] if ends else -1
+    while link >= 0:
+        at, to, link = links[link]
+        found.append((at, to))
+    return found[::-1]
+
+
+MOST_READINGS: Final = 8
+lines: Final = re.compile(rb"[^\n]*\n|[^\n]+").findall
+tokens: Final = re.compile(rb"[0-9A-Za-z_\x80-\xff]+|[ \t]+|\r\n|[\s\S]").findall
+
+
+Changes = tuple[Hunk, ...]
+Span = tuple[int, int]
+
+
+class InsertOrder(Enum):
+    """What happens to two insertions at one place."""
+
+    CONFLICT = auto()
+    OURS_FIRST = auto()
+    THEIRS_FIRST = auto()
+
+
+@dataclass(frozen=True, slots=True)
+class _Way:
+    """One way to read the two changes."""
+
+    ours_early: bool
+    """Whether what came or went among equal pieces was the first of them."""
+    theirs_early: bool
+    meeting: InsertOrder
+
+
+_WAYS: Final = [
+    _Way(ours, theirs, meeting)
+    for meeting in InsertOrder
+    for ours, theirs in ((False, False), (True, True), (True, False), (False, True))
+]
+
+
+def merge_texts(base: bytes, ours: bytes, theirs: bytes) -> bytes | None:
+    """Return `ours` with the change from `base` to `theirs`; None for a conflict or several possible results."""
+    found = list(islice(_iter_results(base, ours, theirs), 2))
+    return found[0] if len(found) == 1 else None
+
+
+def iter_merge_results(base: bytes, ours: bytes, theirs: bytes) -> Iterator[bytes]:
+    """Yield texts that could be `ours` with the change from `base` to `theirs`: the best first, a handful at most."""
+    return islice(_iter_results(base, ours, theirs), MOST_READINGS)
+
+
+def _iter_results(base: bytes, ours: bytes, theirs: bytes) -> Iterator[bytes]:
+    if base in (ours, theirs) or ours == theirs:
+        yield ours if base == theirs else theirs
+        return
+    case = _Case(base, ours, theirs, lines)
+    seen: set[bytes] = set()
+    for way in _WAYS:
+        changes = case.merge_hunks(way)
+        if changes is not None and (found := case.text(changes)) not in seen:
+            seen.add(found)
+            yield found
+
+
+@dataclass(eq=False, slots=True)
+class _Case:
+    """Three versions in pieces; compared once, merged in several ways."""
+
+    base: bytes
+    ours: bytes
+    theirs: bytes
+    split: Callable[[bytes], list[bytes]]
+    pieces: list[bytes] = field(init=False)
+    changes: tuple[list[Hunk], list[Hunk]] = field(init=False)
+    made: dict[Changes, bytes] = field(init=False, default_factory=dict)
+    finer: dict[tuple[bytes, bytes, bytes], _Case] = field(init=False, default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.pieces = self.split(self.base)
+        self.changes = (
+            find_hunks(self.pieces, self.split(self.ours)),
+            find_hunks(self.pieces, self.split(self.theirs)),
+        )
+
+    def text(self, changes: Changes) -> bytes:
+        """Return what some changes make of the base."""
+        if changes not in self.made:
+            self.made[changes] = _apply_hunks(self.pieces, 0, len(self.pieces), changes)
+        return self.made[changes]
+
+    def merge_hunks(self, way: _Way) -> Changes | None:
+        """Merge what both sides changed, in one order; None where they conflict."""
+        ours = _fix_positions(self.pieces, self.changes[0], early=way.ours_early)
+        theirs = _fix_positions(self.pieces, self.changes[1], early=way.theirs_early, clear_of=ours)
+        found: list[Hunk] = []
+        at = 0
+        clusters = [*_group_clusters(ours, theirs), (len(self.pieces) + 1, 0, [], [])]
+        for (start, end, mine, yours), following in pairwise(clusters):
+            span = (start, end)
+            text = self._together(span, mine, yours, way)
+            if text is None and self.split is lines:
+                span = (max(start - 1, at), min(end + 1, following[0], len(self.pieces)))
+                text = self._merge_tokens(span, mine, yours, way)
+            if text is None:
+                return None
+            found.append(Hunk(*span, (text,)))
+            at = span[1]
+        return tuple(found)
+
+    def _together(self, span: Span, mine: list[Hunk], yours: list[Hunk], way: _Way) -> bytes | None:
+        """Merge changes of one side, equal changes, or insertions at one offset; None for others that overlap."""
+        one, two = (_apply_hunks(self.pieces, *span, found) for found in (mine, yours))
+        if one == two or not yours:
+            return one
+        if not mine:
+            return two
+        if span[0] < span[1] or way.meeting is InsertOrder.CONFLICT:
+            return None
+        return one + two if way.meeting is InsertOrder.OURS_FIRST else two + one
+
+    def _merge_tokens(self, span: Span, mine: list[Hunk], yours: list[Hunk], way: _Way) -> bytes | None:
+        """Merge changes that overlap, with a line around them: a comma may belong to the one before."""
+        base = b"".join(self.pieces[slice(*span)])
+        texts = (base, _apply_hunks(self.pieces, *span, mine), _apply_hunks(self.pieces, *span, yours))
+        case = self.finer.get(texts) or _Case(*texts, tokens)
+        self.finer[texts] = case
+        changes = case.merge_hunks(way)
+        return None if changes is None else case.text(changes)
+
+
+def _apply_hunks(base: Sequence[bytes], start: int, end: int, changes: Sequence[Hunk]) -> bytes:
+    parts: list[bytes] = []
+    at = start
+    for hunk in changes:
+        parts += [*base[at : hunk.start], *hunk.pieces]
+        at = hunk.end
+    return b"".join((*parts, *base[at:end]))
+
+
+def _fix_positions(
+    base: Sequence[bytes], changes: Sequence[Hunk], *, early: bool, clear_of: Sequence[Hunk] = ()
+) -> list[Hunk]:
+    """Return one side's changes at their first or last offset, clear of the other's changes where possible."""
+    starts = [hunk.start for hunk in clear_of]
+    found: list[Hunk] = []
+    for at, hunk in enumerate(changes):
+        low = found[-1].end + 1 if found else 0
+        high = changes[at + 1].start - 1 if at + 1 < len(changes) else len(base)
+        places = hunk.slide_all(base, low, high)
+        near = clear_of[max(bisect_left(starts, places[0].start) - 1, 0) : bisect_right(starts, places[-1].end)]
+        places = places if early else places[::-1]
+        free = (one for one in places if not any(one.has_overlap(other) for other in near))
+        found.append(next(free, places[0]))
+    return found
+
+
+def _group_clusters(
+    ours: Sequence[Hunk], theirs: Sequence[Hunk]
+) -> Iterator[tuple[int, int, list[Hunk], list[Hunk]]]:
+    """Yield changes in order, overlapping ones together, with the stretch of `base` they cover."""
+    sides = [(hunk, 0) for hunk in ours] + [(hunk, 1) for hunk in theirs]
+    groups: list[tuple[list[Hunk], list[Hunk]]] = []
+    reach = Hunk(-1, -1, ())
+    for hunk, side in sorted(sides, key=lambda pair: pair[0][:2]):
+        if not groups or not reach.has_overlap(hunk):
+            groups.append(([], []))
+            reach = hunk
+        groups[-1][side].append(hunk)
+        reach = Hunk(reach.start, max(reach.end, hunk.end), ())
+    for mine, yours in groups:
+        both = [*mine, *yours]
+        yield min(hunk.start for hunk in both), max(hunk.end for hunk in both), mine, yours

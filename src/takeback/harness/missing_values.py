@@ -1,0 +1,115 @@
+"""Missing values of a state: slots whose value was forgotten while it was in use, and how they are filled again.
+
+The journal knows that something is there, of what kind, where in its chain and with which mode, but not the
+value, which only the real file has.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from takeback.journal.packer import Forgotten, has_forgotten, make_blank
+from takeback.state import ABSENT, SURFACES, PMap, State
+from takeback.state.chain import Link
+from takeback.state.file import File
+from takeback.state.items import Items
+from takeback.state.part_slots import get_parts
+from takeback.state.parts import Parts
+from takeback.state.slots import Slot, get_slot, put_slots
+from takeback.state.text import Text
+from takeback.state.values import is_same_value, thaw
+
+
+def remove_missing_values(state: State, holes: Mapping[Slot, Any]) -> State:
+    """Return the state without the slots whose values were forgotten."""
+    return put_slots(state, [(slot, ABSENT) for slot in holes]) if holes else state
+
+
+def iter_missing_values(slot: Slot, content: Any) -> Iterator[tuple[Slot, Any]]:
+    """Yield slots at and below a slot whose values were forgotten, and what replaces each."""
+    if isinstance(content, Forgotten) or (isinstance(content, Link) and has_forgotten(content)):
+        yield slot, content
+    elif isinstance(content, Parts | File) and has_forgotten(content):
+        yield slot, Forgotten(mode=content.mode if isinstance(content, File) else None)
+    elif isinstance(content, PMap) and SURFACES[slot[0]].nested:
+        for name, item in content.items():
+            yield from iter_missing_values((*slot, name), item)
+
+
+def fill_from_actual(slot: Slot, gone: Any, actual: State) -> Any:
+    """Return what fills a missing value, from what is really there; ABSENT if that does not fit."""
+    content = get_slot(actual, slot)
+    if content is ABSENT or has_forgotten(content):
+        return ABSENT
+    if isinstance(gone, Link):
+        return Link(gone.place, gone.id, content.record) if isinstance(content, Link) else ABSENT
+    if gone.form is not None:
+        return _align_parts(gone, content)
+    if gone.mode is not None:
+        return File(content.content, gone.mode) if isinstance(content, File) else ABSENT
+    if isinstance(content, File) or SURFACES[slot[0]].has_child_slots(content, slot[1:]):
+        return ABSENT
+    return content
+
+
+def _align_parts(gone: Forgotten, content: Any) -> Any:
+    """Return an actual text or list with the identities the journal has for its parts; ABSENT if it does not fit."""
+    form, actual = gone.form, get_parts(content)
+    if form is None or type(actual) is not type(form) or isinstance(content, File) is not (gone.mode is not None):
+        return ABSENT
+    plain, there = form.to_json(), actual.to_json()
+    records = [thaw(link.record) for link in actual.links()]
+    sizes = [second if isinstance(first, int) else 1 for first, second, _ in plain["segments"]]
+    if sum(sizes) != len(records):
+        return ABSENT
+    at, segments = 0, []
+    for (first, second, _), size in zip(plain["segments"], sizes, strict=True):
+        run = records[at : at + size]
+        held = "".join(run) if isinstance(form, Text) else run
+        segments.append([first, second, held if isinstance(first, int) else run[0]])
+        at += size
+    ended = {"end": there["end"]} if isinstance(form, Text) else {}
+    raw = {**plain, **ended, "segments": segments}
+    if not isinstance(form, Text):
+        return Items.from_json(raw, "a list that is there")
+    text = Text.from_json(raw, "a text that is there")
+    return text if gone.mode is None else File(text, gone.mode)
+
+
+def update_missing_value(gone: Any, part: Slot, after: Any) -> Any:
+    """Return a missing value after one of its parts was written."""
+    if not isinstance(gone, Forgotten) or gone.form is None:
+        return gone
+    return Forgotten(gone.claim, gone.mode, _write_part(gone.form, part, after))
+
+
+def make_missing_value(content: Any, part: Slot) -> Forgotten:
+    """Return the missing value for a text or list of which one part was forgotten."""
+    parts = get_parts(content)
+    mode = content.mode if isinstance(content, File) else None
+    link = None if parts is None else parts.find(part[-1][1:])
+    return Forgotten(None, mode, None if parts is None or link is None else _write_part(parts, part, link))
+
+
+def _write_part(form: Parts, part: Slot, after: Any) -> Parts:
+    if after is ABSENT:
+        return form.drop(part[-1][1:])
+    return form.put(after._replace(record=make_blank(type(form))) if has_forgotten(after) else after)
+
+
+def read_stored_value(content: Any) -> Any:
+    """Return the value in a slot's content that is stored on its own."""
+    return content.record if isinstance(content, Link) else content
+
+
+def is_same_known_value(one: Any, two: Any) -> bool:
+    """Return whether two contents of a slot hold the same value, whatever their order keys."""
+    if isinstance(one, File) or isinstance(two, File):
+        return bool(one == two)
+    return one is not ABSENT and is_same_value(read_stored_value(one), read_stored_value(two))
+
+
+def collect_missing_values(contents: Iterable[tuple[Slot, Any]]) -> dict[Slot, Any]:
+    """Return the missing values in what several slots are to hold."""
+    return {place: gone for slot, content in contents for place, gone in iter_missing_values(slot, content)}

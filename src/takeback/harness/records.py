@@ -1,0 +1,230 @@
+"""Entries as journal records, and back.
+
+A change record names the slots it wrote in `touches` (which the journal indexes); what they held before and
+after, and the values in its candidate, are contents, which can be forgotten. A record that takes entries back
+or brings them back lists them in `off` and `on`, and what it does to the state in `slots`, which is not
+indexed: it is no version.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+from takeback.journal import Content, Draft, Record, Ref, Store, Stored
+from takeback.journal.content import FORGOTTEN, guard_against_corruption
+from takeback.journal.packer import FORGOTTEN_VALUE, Packer, Unpacker, find_seal
+from takeback.journal.store import keyless_of
+from takeback.journal.upgrade import divide_evidence, pack_candidate
+from takeback.language import Candidate, read_candidate
+from takeback.state import ABSENT, SURFACES
+from takeback.state.parts import is_part
+from takeback.state.slots import Slot, format_slot_key, is_slot_key, parse_slot_key
+from takeback.undo import SlotChange, Write
+from takeback.undo.index import find_write_claim
+
+CLAIM = "@"
+FORGOTTEN_WORD = "(forgotten)"
+SEALED_WORD = "(sealed: {seal})"
+UNREADABLE_WORD = "(its surface is not installed)"
+MENDS = "mends"
+"""In a payload: what was there before is needed for planning, because contents were edited in places."""
+
+
+def draft_change(
+    kind: str,
+    writes: Sequence[Write],
+    about: Mapping[str, Any],
+    *,
+    packer: Packer | None = None,
+) -> Draft:
+    """Build the record of a change (`apply`, `adopt`). `about` may hold a `candidate` and `evidence`, as JSON."""
+    payload = dict(about)
+    contents: dict[str, Any] = {}
+    if "candidate" in payload:
+        contents["candidate"] = pack_candidate(payload.pop("candidate"))
+    if "evidence" in payload:
+        payload["evidence"], rest = divide_evidence(payload["evidence"])
+        contents |= {} if rest is None else {"evidence": rest}
+    touches = [format_slot_key(write.slot) for write in writes]
+    claims = (
+        make_claim_key(write.slot[0], claim) for write in writes if (claim := find_write_claim(write)) is not None
+    )
+    lists = (make_shared_key(write.slot[:-1]) for write in writes if write.shared and is_part(write.slot[-1]))
+    grounds = {str(at): list(write.on) for at, write in enumerate(writes) if write.on is not None}
+    payload["touches"] = [*touches, *dict.fromkeys(claims), *dict.fromkeys(lists)]
+    said: dict[str, Any] = {
+        "strict": [at for at, write in enumerate(writes) if write.strict],
+        "on": grounds,
+        "needs": [at for at, write in enumerate(writes) if write.needs],
+        "shared": [at for at, write in enumerate(writes) if write.shared],
+    }
+    payload |= {name: what for name, what in said.items() if what}
+    if any(SURFACES[write.slot[0]].can_merge_in_place(write.before) for write in writes):
+        payload[MENDS] = True
+    return Draft(kind, payload, {**contents, **_pack_contents(writes, packer, anew=kind == "apply")})
+
+
+def draft_toggle(
+    kind: str,
+    off: Iterable[int],
+    on: Iterable[int],
+    changes: Sequence[SlotChange],
+    about: Mapping[str, Any],
+    *,
+    packer: Packer | None = None,
+) -> Draft:
+    """Build the record of entries taken back or brought back (`undo`, `redo`, `restore`)."""
+    payload = {
+        **about,
+        "off": list(off),
+        "on": list(on),
+        "slots": [format_slot_key(change.slot) for change in changes],
+    }
+    return Draft(kind, payload, _pack_contents(changes, packer))
+
+
+def read_slots(record: Record) -> list[Slot]:
+    """Return the slots a record writes, in order."""
+    keys: Any = record.payload.get("slots", record.payload.get("touches", ()))
+    with guard_against_corruption(f"record {record.seq}", seq=record.seq):
+        return [parse_slot_key(key) for key in keys if is_slot_key(key)]
+
+
+def load_record_writes(store: Store, record: Record) -> tuple[Write, ...]:
+    """Return what a record did to each slot, in order; forgotten values are `Forgotten`."""
+    return next(load_writes(store, (record,)))
+
+
+def load_writes(store: Store, records: Iterable[Record], *, planning: bool = False) -> Iterator[tuple[Write, ...]]:
+    """Yield what several records did, with contents read together.
+
+    For `planning`, what was there before is read only of parts, whose history needs it; `Forgotten` elsewhere.
+    """
+    chosen = [(record, not planning or "on" in record.payload or MENDS in record.payload) for record in records]
+    names = {True: ("before", "after"), False: ("after",)}
+    refs = [ref for record, before in chosen for name in names[before] for ref in record.refs(name) if ref]
+    held = _fetch_contents(store, refs)
+    for record, before in chosen:
+        yield _build_writes(record, held, keyless_of(store), before=before)
+
+
+def _fetch_contents(store: Store, refs: Sequence[Ref]) -> dict[Ref, Stored | None]:
+    held = store.contents(refs)
+    parts = [part for found in held.values() if found and found.tree for part in found.opened()[0] if part]
+    return {**held, **store.contents(parts)} if parts else held
+
+
+def _build_writes(
+    record: Record, held: Mapping[Ref, Stored | None], keyless: Mapping[Ref, str], *, before: bool
+) -> tuple[Write, ...]:
+    slots = read_slots(record)
+    with guard_against_corruption(f"record {record.seq}", seq=record.seq):
+        marks = [set[Any](record.payload.get(name, ())) for name in ("strict", "needs", "shared")]  # type: ignore[arg-type]
+        raw: Any = {} if "slots" in record.payload else record.payload.get("on", {})
+        grounds = {int(at): (on[0], on[1]) for at, on in raw.items()}
+        after = [
+            _unpack_content(slot, ref, held, keyless) for slot, ref in zip(slots, record.refs("after"), strict=True)
+        ]
+        olds = record.refs("before") if before else [FORGOTTEN] * len(slots)
+        old = [_unpack_content(slot, ref, held, keyless) for slot, ref in zip(slots, olds, strict=True)]
+    rows = enumerate(zip(slots, old, after, strict=True))
+    strict, needs, shared = marks
+    return tuple(
+        Write(slot, one, two, at in strict, grounds.get(at), at in needs, at in shared)
+        for at, (slot, one, two) in rows
+    )
+
+
+def _unpack_content(
+    slot: Slot, ref: Ref | None, held: Mapping[Ref, Stored | None], keyless: Mapping[Ref, str]
+) -> Any:
+    if ref is None:
+        return ABSENT
+    if ref == FORGOTTEN or slot[0] not in SURFACES:
+        return FORGOTTEN_VALUE
+    stored = held[ref]
+    if stored is None or not stored.tree:
+        return Unpacker(keyless=keyless).leaf(slot, ref, stored)
+    parts, node = stored.opened()
+    return Unpacker(keyless=keyless).tree(slot, node, lambda at: (parts[at], held[parts[at]] if parts[at] else None))
+
+
+def describe_unknown_content(slot: Slot, content: Any) -> str:
+    """Return what is shown in place of a content that is not known here."""
+    if slot[0] not in SURFACES:
+        return UNREADABLE_WORD
+    seal = find_seal(content)
+    return SEALED_WORD.format(seal=seal) if seal else FORGOTTEN_WORD
+
+
+def load_candidate_json(store: Store, record: Record) -> dict[str, Any] | None:
+    """Return the candidate of an entry as JSON, `(forgotten)` in place of values; None if it has none."""
+    return _load_candidate_tree(store, record)[0]
+
+
+def load_candidate(store: Store, record: Record) -> Candidate | None:
+    """Return the candidate of an entry; None if it has none, or part of it was forgotten."""
+    raw, whole = _load_candidate_tree(store, record)
+    if raw is None or not whole:
+        return None
+    with guard_against_corruption(f"the candidate of record {record.seq}", seq=record.seq):
+        return read_candidate(raw)
+
+
+def _load_candidate_tree(store: Store, record: Record) -> tuple[dict[str, Any] | None, bool]:
+    refs = record.refs("candidate")
+    stored = store.content(refs[0]) if refs and refs[0] else None
+    if stored is None:
+        return None, False
+    parts, skeleton = stored.opened()
+    held = store.contents(part for part in parts if part)
+    keyless = keyless_of(store)
+
+    def filled(node: Any) -> Any:
+        if isinstance(node, dict) and node.keys() == {"$"}:
+            ref = parts[node["$"]]
+            value = held.get(ref)
+            if value is None:
+                return SEALED_WORD.format(seal=keyless[ref]) if ref in keyless else FORGOTTEN_WORD
+            return value.json()
+        if isinstance(node, dict):
+            return {name: filled(item) for name, item in node.items()}
+        return [filled(item) for item in node] if isinstance(node, list) else node
+
+    with guard_against_corruption(f"the candidate of record {record.seq}", seq=record.seq):
+        candidate: dict[str, Any] = filled(skeleton)
+        return candidate, all(part and held[part] is not None for part in parts)
+
+
+def load_evidence(store: Store, record: Record) -> dict[str, Any] | None:
+    """Return the verdict an entry was made on, as JSON; None if it has none."""
+    summary: Any = record.payload.get("evidence")
+    if summary is None:
+        return None
+    refs = record.refs("evidence")
+    stored = store.content(refs[0]) if refs and refs[0] else None
+    rest: dict[str, Any] = {"reasons": [], "counterexample": None} if stored is None else stored.json()
+    return {**summary, **rest}
+
+
+def make_claim_key(surface: str, claim: str) -> str:
+    """Return the index key of something that only one slot may hold."""
+    return format_slot_key((CLAIM + surface, claim))
+
+
+def make_shared_key(slot: Slot) -> str:
+    """Return the index key of the parts of a list that belongs to nobody."""
+    return make_claim_key("shared", format_slot_key(slot))
+
+
+def _pack_contents(
+    writes: Sequence[Write | SlotChange], packer: Packer | None, *, anew: bool = False
+) -> dict[str, list[Content | None]]:
+    """Pack what was in each slot before and after; with `anew`, forgotten values written again are stored again."""
+    pack = Packer() if packer is None else packer
+    after = pack.written if anew else pack.slot
+    return {
+        "before": [pack.slot(write.slot, write.before) for write in writes],
+        "after": [after(write.slot, write.after) for write in writes],
+    }

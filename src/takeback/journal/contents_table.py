@@ -1,0 +1,312 @@
+"""The tables `contents` and `pieces` of a database, encrypted or not.
+
+A row holds the id, the salt, the lookup key of equal contents, and the bytes; large ones are stored in
+pieces. A forgotten content keeps only its id and the number of the record that says so. Encrypted rows hold
+encrypted bytes and nothing else: salt and lookup key are in the key file.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from sys import intern
+from typing import Any, Final, NamedTuple
+
+from takeback.errors import JournalCorruptError, JournalError
+from takeback.journal.content import (
+    BATCH,
+    PIECE,
+    PLAIN,
+    ContentDigest,
+    ContentStore,
+    Ref,
+    Stored,
+    Wanted,
+    compute_content_id,
+    cut_into_pieces,
+    join_pieces,
+    make_salt,
+    unpack_piece,
+)
+from takeback.journal.encryption import (
+    ContentKey,
+    KeyFile,
+    decrypt_pieces,
+    encrypt_pieces,
+    make_first_nonce,
+    make_key,
+)
+from takeback.journal.key_index import Tables
+from takeback.progress import track_progress
+
+COLUMNS: Final = "id, tree, salt, body, forgotten"
+_INSERT = "INSERT INTO contents (id, tree, salt, lookup, body) VALUES (?, ?, ?, ?, ?)"
+_PIECE = "INSERT INTO pieces (id, at, body) VALUES (?, ?, ?)"
+
+
+class _Row(NamedTuple):
+    id: Ref
+    tree: int
+    salt: bytes | None
+    body: bytes | None
+    forgotten: int | None
+
+
+class ContentTable(ContentStore):
+    """The contents of one stored journal. `said_forgotten` tells whether a record says that one was forgotten."""
+
+    def __init__(
+        self, tables: Tables, keys: KeyFile | None, said_forgotten: Callable[[int, Ref], bool], location: str
+    ) -> None:
+        self._tables = tables
+        self._keys = keys
+        self._said_forgotten = said_forgotten
+        self._location = location
+        self._new: dict[bytes, Ref] = {}
+        self._new_rows: list[tuple[Any, ...]] = []
+        self._new_keys: list[ContentKey] = []
+        self.keyless: dict[Ref, str] = {}
+        """Contents that were asked for and whose keys are not here: which key, and where it was looked for."""
+
+    def found(self, lookups: Sequence[bytes]) -> Mapping[bytes, Ref]:
+        """Return the ids of contents that are stored, or about to be, by lookup key."""
+        new = {key: self._new[key] for key in lookups if key in self._new}
+        rest = [key for key in lookups if key not in new]
+        return {**self._stored(rest), **new} if rest else new
+
+    def _stored(self, lookups: Sequence[bytes]) -> Mapping[bytes, Ref]:
+        if self._keys is not None:
+            known = self._keys.found(lookups)
+            there = {row.id for row in self._rows(list(known.values())) if row.forgotten is None}
+            return {key: ref for key, ref in known.items() if ref in there}
+        marks = ",".join("?" * len(lookups))
+        sql = f"SELECT lookup, id FROM contents WHERE lookup IN ({marks})"  # noqa: S608 - marks only
+        return {bytes(key): ref for key, ref in self._tables.run(sql, lookups)}
+
+    def taken(self, wanted: Sequence[Wanted]) -> Sequence[Ref]:
+        """Take in new contents, to be written with `flush`."""
+        refs: list[Ref] = []
+        for item in wanted:
+            if self._keys is None:
+                salt = make_salt()
+                ref = compute_content_id(salt, (item.data,), tree=item.tree)
+                pieces = cut_into_pieces(item.data)
+            else:
+                key, salt = make_key(), b""
+                ref, pieces = _seal_content(key, item)
+                self._new_keys.append(ContentKey(ref, key, item.lookup))
+            refs.append(ref)
+            body = self._take_single_piece(ref, pieces)
+            lookup = item.lookup if self._keys is None else None
+            self._new_rows.append((ref, int(item.tree), salt, lookup, body))
+            self._new[item.lookup] = ref
+        return refs
+
+    def flush(self) -> None:
+        """Write what was taken in, at the end of a transaction; keys are durable before the rows are."""
+        keys, rows = self._new_keys, self._new_rows
+        self.discard()
+        if self._keys is not None and keys:
+            self._keys.add(keys)
+        if rows:
+            self._tables.run_many(_INSERT, rows)
+
+    def discard(self) -> None:
+        """Drop what was taken in and not written."""
+        self._new, self._new_rows, self._new_keys = {}, [], []
+
+    def _take_single_piece(self, ref: Ref, pieces: Iterator[bytes]) -> bytes | None:
+        """Return the only piece; None where there are several, which are stored one by one."""
+        first, second = next(pieces), next(pieces, None)
+        if second is None:
+            return first
+        self._tables.run(_PIECE, (ref, 0, first))
+        self._tables.run(_PIECE, (ref, 1, second))
+        for at, piece in enumerate(pieces, start=2):
+            self._tables.run(_PIECE, (ref, at, piece))
+        return None
+
+    def _rows(self, refs: Sequence[Ref]) -> Iterator[_Row]:
+        for start in range(0, len(refs), BATCH):
+            part = refs[start : start + BATCH]
+            marks = ",".join("?" * len(part))
+            sql = f"SELECT {COLUMNS} FROM contents WHERE id IN ({marks})"  # noqa: S608 - marks only
+            yield from map(_read_content_row, self._tables.run(sql, part))
+
+    def get(self, refs: Iterable[Ref], near: Sequence[bytes] = ()) -> dict[Ref, Stored | None]:
+        """Return contents by id, each checked; None for a forgotten one, or one without a key here."""
+        wanted = list(dict.fromkeys(refs))
+        rows = {row.id: row for row in self._rows(wanted)}
+        keys = {} if self._keys is None else self._keys.get(wanted)
+        return {ref: self._opened(ref, rows.get(ref), keys.get(ref), near) for ref in wanted}
+
+    def _opened(self, ref: Ref, row: _Row | None, key: bytes | None, near: Sequence[bytes]) -> Stored | None:
+        if row is None:
+            raise JournalCorruptError(f"content {ref[:12]} of {self._location} is missing, and was not forgotten")
+        if row.forgotten is not None:
+            if not self._said_forgotten(row.forgotten, ref):
+                raise JournalCorruptError(f"content {ref[:12]} of {self._location} is gone, and was not forgotten")
+            return None
+        if self._keys is not None and key is None:  # sealed by another copy of the harness, whose keys are elsewhere
+            self.keyless[ref] = f"the key of content {ref[:12]} is not in {self._keys.path}"
+            return None
+        if row.body is None:
+            for data in near:
+                if self._reads_as(row, key, data):
+                    return Stored(data, bool(row.tree))
+        if self._keys is None and row.body is not None and row.body[:1] == PLAIN:
+            data = row.body[1:]
+            computed = compute_content_id(row.salt or b"", (data,), tree=bool(row.tree))
+        else:
+            data, computed = self._data(row, key)
+        if computed != ref:
+            raise JournalCorruptError(f"content {ref[:12]} of {self._location} does not match its digest")
+        return Stored(data, bool(row.tree))
+
+    def _reads_as(self, row: _Row, key: bytes | None, data: bytes) -> bool:
+        """Tell whether a content in several pieces is the same as some bytes; holds one piece at a time."""
+        tree = bool(row.tree)
+        if key is None:
+            return compute_content_id(row.salt or b"", (data,), tree=tree) == row.id
+        digest, at, view = ContentDigest(b"", tree=tree), 0, memoryview(data)
+        for piece in map(unpack_piece, decrypt_pieces(key, digest.pass_through(self._pieces(row)), tree=tree)):
+            if view[at : at + len(piece)] != piece:
+                return False
+            at += len(piece)
+        return at == len(data) and digest.of(()) == row.id
+
+    def _data(self, row: _Row, key: bytes | None) -> tuple[bytes, Ref]:
+        tree = bool(row.tree)
+        pieces = self._pieces(row)
+        if self._keys is None:
+            data = join_pieces(pieces)
+            return data, compute_content_id(row.salt or b"", (data,), tree=tree)
+        if key is None:
+            raise JournalError(f"the key of content {row.id[:12]} is not in {self._keys.path}")
+        digest = ContentDigest(b"", tree=tree)
+        data = join_pieces(decrypt_pieces(key, digest.pass_through(pieces), tree=tree))
+        return data, digest.of(())
+
+    def _pieces(self, row: _Row) -> Iterator[bytes]:
+        if row.body is not None:
+            yield row.body
+            return
+        at = 0
+        while found := self._tables.run("SELECT body FROM pieces WHERE id = ? AND at = ?", (row.id, at)):
+            yield _to_bytes(found[0][0])
+            at += 1
+
+    def forget(self, refs: Sequence[Ref], seq: int) -> None:
+        """Delete contents, inside a transaction, on the word of record `seq`."""
+        self._tables.run_many(
+            "UPDATE contents SET salt = NULL, lookup = NULL, body = NULL, forgotten = ? "
+            "WHERE id = ? AND forgotten IS NULL",
+            [(seq, ref) for ref in refs],
+        )
+        self._tables.run_many("DELETE FROM pieces WHERE id = ?", [(ref,) for ref in refs])
+
+    def traces(self, refs: Sequence[Ref]) -> list[bytes]:
+        """Return random bytes that are in every copy of these rows, to search for copies by."""
+        found: list[bytes] = []
+        for start in range(0, len(refs), BATCH):
+            part = refs[start : start + BATCH]
+            marks = ",".join("?" * len(part))
+            sql = f"SELECT salt, lookup FROM contents WHERE id IN ({marks})"  # noqa: S608 - marks only
+            found += [bytes(item) for row in self._tables.run(sql, part) for item in row if item]
+        return found
+
+    def every(self) -> Iterator[_Row]:
+        """Yield all rows, in pages."""
+        last = ""
+        while True:
+            sql = f"SELECT {COLUMNS} FROM contents WHERE id > ? ORDER BY id LIMIT {BATCH}"  # noqa: S608
+            page = [_read_content_row(row) for row in self._tables.run(sql, (last,))]
+            yield from page
+            if len(page) < BATCH:
+                return
+            last = page[-1].id
+
+    def every_content(self) -> Iterator[tuple[Ref, Stored]]:
+        """Yield every stored content."""
+        for row in self.every():
+            found = self.get((row.id,))[row.id] if row.forgotten is None else None
+            if found is not None:
+                yield row.id, found
+
+    @property
+    def key_place(self) -> str:
+        """Where keys are looked for; empty where contents are not sealed."""
+        return "" if self._keys is None else str(self._keys.path)
+
+    def count_keyless(self) -> int:
+        """Return how many contents are stored and sealed with keys that are not here."""
+        if self._keys is None:
+            return 0
+        count, last = 0, ""
+        sql = f"SELECT id FROM contents WHERE id > ? AND forgotten IS NULL ORDER BY id LIMIT {BATCH}"  # noqa: S608
+        while page := [str(row[0]) for row in self._tables.run(sql, (last,))]:
+            count += len(page) - len(self._keys.get(page))
+            last = page[-1]
+        return count
+
+    def compute_digest(self) -> tuple[dict[Ref, Ref | None], dict[Ref, list[Ref] | None]]:
+        """Return the id each content's bytes give (None: deleted), and the parts of trees (None: no key)."""
+        ids: dict[Ref, Ref | None] = {}
+        trees: dict[Ref, list[Ref] | None] = {}
+        of: int = self._tables.run("SELECT count(*) FROM contents")[0][0]
+        for row in track_progress("contents checked", self.every(), of):
+            if row.forgotten is not None:
+                ids[row.id] = None
+                continue
+            try:
+                computed = self._compute_row_digest(row, trees)
+            except JournalCorruptError:
+                computed = "unreadable"
+            ids[row.id] = row.id if computed == row.id else computed  # one text, not two
+        return ids, trees
+
+    def _compute_row_digest(self, row: _Row, trees: dict[Ref, list[Ref] | None]) -> Ref:
+        tree = bool(row.tree)
+        if self._keys is None:
+            if not tree:
+                return compute_content_id(row.salt or b"", map(unpack_piece, self._pieces(row)), tree=False)
+            data, computed = self._data(row, None)
+        else:
+            key = self._keys.get((row.id,)).get(row.id)
+            if key is None or not tree:
+                trees |= {row.id: None} if tree else {}
+                return compute_content_id(b"", self._pieces(row), tree=tree)
+            data, computed = self._data(row, key)
+        if computed == row.id:
+            trees[row.id] = list(map(intern, Stored(data, True).opened()[0]))
+        return computed
+
+
+def _seal_content(key: bytes, item: Wanted) -> tuple[Ref, Iterator[bytes]]:
+    """Return the id of an encrypted content and its pieces; several are encrypted twice, never held together."""
+    first = make_first_nonce()
+
+    def boxes() -> Iterator[bytes]:
+        return encrypt_pieces(key, first, cut_into_pieces(item.data), tree=item.tree)
+
+    if len(item.data) > PIECE:
+        return compute_content_id(b"", boxes(), tree=item.tree), boxes()
+    only = list(boxes())
+    return compute_content_id(b"", only, tree=item.tree), iter(only)
+
+
+def _read_content_row(values: Sequence[Any]) -> _Row:
+    row = _Row(*values)
+    kinds = tuple(map(type, row))
+    if kinds not in _PLAIN_KINDS and not all(map(isinstance, row, _KINDS)):
+        raise JournalCorruptError(f"a row of contents ({row.id!r:.40}) holds what it cannot hold")
+    return row
+
+
+_KINDS = (str, int, bytes | None, bytes | None, int | None)
+_PLAIN_KINDS = ((str, int, bytes, bytes, type(None)),)
+
+
+def _to_bytes(value: Any) -> bytes:
+    if not isinstance(value, bytes):
+        raise JournalCorruptError("a piece of a content holds what it cannot hold")
+    return value

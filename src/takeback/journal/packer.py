@@ -1,0 +1,383 @@
+"""Slot contents and whole states as contents of the journal, and back.
+
+A value is one leaf. What has an inside that other entries write on its own (a mapping of config, a directory, a
+chain) is a tree: names, modes and places stand in it as they are, values are its parts, so that a value in an entry,
+in a checkpoint and in the first state is one content. Where a part was forgotten, a `Forgotten` stands in what is
+read back: it is known that something was there, what kind of thing, and what it claimed, but not its value.
+
+    node = position of a part           a value
+         | ["d", {name: node}]          a mapping or directory, or a surface's keys
+         | ["f", mode, node]            a file
+         | ["l", place, position]       an element of a chain, with its place
+         | ["c", reach, {name: node}]   a chain, and how far its places reach
+         | ["p", {…}]                   a text or list that was edited inside; its segments are positions
+         | ["x", claim, node]           something that claims what no other slot may hold
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, Final
+
+from takeback.journal.content import (
+    FORGOTTEN,
+    Content,
+    Json,
+    Leaf,
+    Ref,
+    Stored,
+    Tree,
+    guard_against_corruption,
+    make_leaf,
+)
+from takeback.state import ABSENT, SURFACES, PMap, State, Surface
+from takeback.state.chain import Chain, Link
+from takeback.state.file import File
+from takeback.state.items import Items
+from takeback.state.keyed_surface import KeyedSurface
+from takeback.state.part_slots import link_from_json
+from takeback.state.parts import END, Parts, is_part, make_part_name
+from takeback.state.slots import Slot, format_slot_key
+from takeback.state.surfaces.listeners import ListenersSurface
+from takeback.state.text import Text
+from takeback.state.tree_surface import TreeSurface
+from takeback.state.values import is_same_value, thaw
+
+
+class Forgotten:
+    """Stands for a captured value that was forgotten; what is still known of it comes with it."""
+
+    __slots__ = ("claim", "form", "mode", "sealed")
+
+    def __init__(
+        self, claim: str | None = None, mode: int | None = None, form: Parts | None = None, sealed: str = ""
+    ) -> None:
+        self.claim = claim
+        self.mode = mode
+        self.form = form
+        """Of a text or list that was edited inside: its parts with their ids and places, but not what is in them."""
+        self.sealed = sealed
+        """Of a value that is only sealed with a key that is not here: which key, and where it was looked for."""
+
+    def __repr__(self) -> str:
+        return "GONE"
+
+
+FORGOTTEN_VALUE: Final = Forgotten()
+
+
+def has_forgotten(content: Any) -> bool:
+    """Tell whether a value, or one inside it, was forgotten."""
+    if isinstance(content, Forgotten):
+        return True
+    if isinstance(content, Link):
+        return isinstance(content.record, Forgotten)
+    if isinstance(content, PMap):
+        return any(has_forgotten(item) for _, item in content.items())
+    parts = content.parts() if isinstance(content, File) and content.edited else content
+    if not isinstance(parts, Parts):
+        return False
+    return has_forgotten(parts.find(END)) or any(isinstance(link.record, Forgotten) for link in parts.written())
+
+
+def find_seal(content: Any) -> str:
+    """Return what is known of the first value in a content whose key is not here; empty if there is none."""
+    if isinstance(content, Forgotten):
+        return content.sealed
+    if isinstance(content, Link):
+        return find_seal(content.record)
+    if isinstance(content, PMap):
+        return next(filter(None, (find_seal(item) for _, item in content.items())), "")
+    return ""
+
+
+def make_blank(form: type[Parts], size: int | None = None) -> Any:
+    """Return the blank for a part whose value is not known, or for a run of `size` such parts."""
+    if form is Text:
+        return "\n" * (1 if size is None else size)
+    return None if size is None else [None] * size
+
+
+KnownRefs = dict[Slot, tuple[Any, Ref]]
+"""Values that are stored already, by where they stand: the value itself, and its id."""
+
+
+class Packer:
+    """Turns contents of slots into contents of the journal.
+
+    Values in `known` are referred to, not stored again; values in `hidden` were forgotten, and are not stored.
+    """
+
+    def __init__(self, known: KnownRefs | None = None, hidden: Mapping[Slot, Any] | None = None) -> None:
+        self._known: KnownRefs = {} if known is None else known
+        self._hidden: Mapping[Slot, Any] = {} if hidden is None else hidden
+        self._new: list[tuple[Slot, Any, Leaf]] = []
+
+    def slot(self, slot: Slot, content: Any) -> Content | None:
+        """Return the content of one slot; None where there is nothing."""
+        if content is ABSENT:
+            return None
+        parts: list[Content] = []
+        node = self._node(SURFACES[slot[0]], slot, content, parts)
+        return parts[0] if node == 0 else Tree(node, parts, format_slot_key(slot))
+
+    def written(self, slot: Slot, content: Any) -> Content | None:
+        """Return the content that a change puts into a slot; stored even where it equals what was forgotten there."""
+        hidden, self._hidden = self._hidden, {}
+        try:
+            return self.slot(slot, content)
+        finally:
+            self._hidden = hidden
+
+    def state(self, state: State) -> Tree:
+        """Return a whole state as a content."""
+        parts: list[Content] = []
+        nodes: dict[str, Json] = {}
+        for name, surface in SURFACES.items():
+            part = state.part(name)
+            if part is not surface.empty and surface.kept(part):
+                nodes[name] = self._surface(surface, part, parts)
+        return Tree(nodes, parts, "state")
+
+    def stored(self) -> None:
+        """Remember what was new, after it was stored."""
+        for slot, value, new in self._new:
+            if new.ref is not None:
+                self._known[slot] = (value, new.ref)
+        self._new.clear()
+
+    def _surface(self, surface: Surface, part: Any, parts: list[Content]) -> Json:
+        name = surface.name
+        if isinstance(part, Chain):
+            return self._node(surface, (name,), part, parts)
+        if isinstance(surface, KeyedSurface | TreeSurface | ListenersSurface):
+            return ["d", {key: self._node(surface, (name, key), item, parts) for key, item in part.items()}]
+        return self._value((name,), part, lambda: make_leaf(surface.dump(part), format_slot_key((name,))), parts)
+
+    def _node(self, surface: Surface, slot: Slot, content: Any, parts: list[Content]) -> Json:
+        if isinstance(content, Forgotten):
+            at = self._part(FORGOTTEN, parts)
+            inner: Json = at if content.form is None else _encode_empty_form(content.form, at)
+            node: Json = inner if content.mode is None else ["f", content.mode, inner]
+            return node if content.claim is None else ["x", content.claim, node]
+        kind = type(content)
+        if surface.has_child_slots(content, slot[1:]):
+            inside = {name: self._node(surface, (*slot, name), item, parts) for name, item in content.items()}
+            return ["d", inside]
+        if isinstance(content, File):
+            text = content.parts() if content.edited else None
+            if text is not None:
+                return ["f", content.mode, self._edited(slot, text, parts)]
+            at = self._value(slot, content, lambda: Leaf(content.content, format_slot_key(slot)), parts)
+            return ["f", content.mode, at]
+        if isinstance(content, Parts):
+            return self._edited(slot, content, parts)
+        if kind is Link:
+            place = [list(step) for step in content.place]
+            if isinstance(content.record, Forgotten):
+                return ["l", place, self._part(FORGOTTEN, parts)]
+            if is_part(slot[-1]):
+                return ["l", place, self._part(self._inside(slot[:-1], thaw(content.record), slot), parts)]
+            at = self._value(
+                slot, content.record, lambda: make_leaf(thaw(content.record), format_slot_key(slot)), parts
+            )
+            return ["l", place, at]
+        if kind is Chain:
+            links = {link.id: self._node(surface, (*slot, link.id), link, parts) for link in content}
+            return ["c", list(content.reach) if content.reach else None, links]
+        at = self._value(
+            slot, content, lambda: make_leaf(surface.slot_to_json(content), format_slot_key(slot)), parts
+        )
+        claim = surface.claim(content) if surface.exclusive else None
+        return at if claim is None else ["x", claim, at]
+
+    def _edited(self, slot: Slot, content: Parts, parts: list[Content]) -> Json:
+        """Pack a text or list that was edited inside: runs nobody touched, and each part that was written."""
+        plain = content.to_json()
+        segments: list[Json] = []
+        for first, second, value in plain["segments"]:
+            place = slot if isinstance(first, int) else (*slot, make_part_name(first))
+            segments.append([first, second, self._part(self._inside(slot, value, place), parts)])
+        return ["p", {**plain, "segments": segments}]
+
+    def _inside(self, slot: Slot, value: Json, place: Slot) -> Content:
+        hidden = self._hidden.get(slot)
+        if hidden is not None and _is_part_of_hidden(hidden, value):
+            return FORGOTTEN
+        return make_leaf(value, format_slot_key(place))
+
+    def _value(self, slot: Slot, value: Any, make: Callable[[], Leaf], parts: list[Content]) -> int:
+        if slot in self._hidden and _is_equal(self._hidden[slot], value):
+            return self._part(FORGOTTEN, parts)
+        known = self._known.get(slot)
+        if known is not None and known[0] is value:
+            return self._part(known[1], parts)
+        new = make()
+        self._new.append((slot, value, new))
+        return self._part(new, parts)
+
+    @staticmethod
+    def _part(content: Content, parts: list[Content]) -> int:
+        parts.append(content)
+        return len(parts) - 1
+
+
+def _encode_empty_form(form: Parts, at: int) -> Json:
+    """Encode a text or list of which only the form is known, with every part at one position."""
+    plain = form.to_json()
+    return ["p", {**plain, "segments": [[first, second, at] for first, second, _ in plain["segments"]]}]
+
+
+def collect_inside_refs(nodes: Mapping[str, Any], parts: list[Ref]) -> dict[Slot, set[Ref]]:
+    """Return the ids of contents inside edited texts and lists of a stored state, by their slot."""
+    found: dict[Slot, set[Ref]] = {}
+
+    def walk(slot: Slot, node: Any) -> None:
+        tag = "" if isinstance(node, int) else node[0]
+        if tag == "p":
+            found[slot] = {parts[at] for _, _, at in node[1]["segments"]} - {FORGOTTEN}
+        elif tag == "d":
+            for name, item in node[1].items():
+                walk((*slot, name), item)
+        elif tag in {"f", "x"}:
+            walk(slot, node[2])
+
+    for name, node in nodes.items():
+        walk((name,), node)
+    return found
+
+
+def _is_equal(one: Any, two: Any) -> bool:
+    return bool(one == two) if isinstance(one, File) else is_same_value(one, two)
+
+
+def _is_part_of_hidden(hidden: Any, value: Any) -> bool:
+    whole = hidden.content.decode(errors="replace") if isinstance(hidden, File) else thaw(hidden)
+    if isinstance(whole, str) and isinstance(value, str):
+        return value.strip() in whole
+    return isinstance(whole, list) and (
+        value in whole or (isinstance(value, list) and all(v in whole for v in value))
+    )
+
+
+SCALARS: Final = (str, int, float, bool, type(None))
+"""JSON that stands for itself."""
+
+FindStored = Callable[[int], tuple[Ref, Stored | None]]
+"""The part at a position: its id, and its bytes unless it was forgotten."""
+
+
+class Unpacker:
+    """Turns contents of the journal back into contents of slots, and notes which value has which id."""
+
+    def __init__(self, known: KnownRefs | None = None, keyless: Mapping[Ref, str] | None = None) -> None:
+        self._known = known
+        self._keyless: Mapping[Ref, str] = {} if keyless is None else keyless
+        """What is known of contents that are stored, and sealed with keys that are not here."""
+        self.holes: dict[Slot, Any] = {}
+        """Where something was forgotten: what stands there instead."""
+
+    def leaf(self, slot: Slot, ref: Ref, stored: Stored | None, claim: str | None = None) -> Any:
+        """Return a slot's content that is one value."""
+        return self._node(SURFACES[slot[0]], slot, 0, lambda _: (ref, stored), claim)
+
+    def tree(self, slot: Slot, node: Any, found: FindStored) -> Any:
+        """Return a slot's content that has an inside."""
+        with guard_against_corruption(f"what is stored for {'/'.join(slot)}"):
+            return self._node(SURFACES[slot[0]], slot, node, found)
+
+    def state(self, nodes: Mapping[str, Any], found: FindStored) -> tuple[State, set[str]]:
+        """Return a whole state, `Forgotten` where values were forgotten, and the names of missing surfaces."""
+        with guard_against_corruption("a stored state"):
+            parts = {
+                name: self._surface(SURFACES[name], node, found) for name, node in nodes.items() if name in SURFACES
+            }
+            return State(parts), nodes.keys() - SURFACES.keys()
+
+    def _surface(self, surface: Surface, node: Any, found: FindStored) -> Any:
+        name = surface.name
+        if isinstance(node, int):
+            ref, stored = found(node)
+            if stored is None:
+                self.holes[name,] = Forgotten(sealed=self._keyless.get(ref, ""))
+                return surface.empty
+            part = surface.load(stored.json())
+            return self._note_ref((name,), part, ref)
+        if node[0] == "d":
+            items = {key: self._node(surface, (name, key), item, found) for key, item in node[1].items()}
+            return PMap(items)
+        return self._node(surface, (name,), node, found)
+
+    def _node(self, surface: Surface, slot: Slot, node: Any, found: FindStored, claim: str | None = None) -> Any:
+        if isinstance(node, int):
+            ref, stored = found(node)
+            if stored is None:
+                return self._note_missing_value(slot, Forgotten(claim, sealed=self._keyless.get(ref, "")))
+            raw = stored.json()
+            plain = surface.nested and type(raw) in SCALARS
+            return self._note_ref(slot, raw if plain else surface.slot_from_json(raw, slot[1:]), ref)
+        tag = node[0]
+        if tag == "d":
+            return PMap({name: self._node(surface, (*slot, name), item, found) for name, item in node[1].items()})
+        if tag == "p":
+            edited, lacking = self._edited(node[1], found)
+            return (
+                edited if lacking is None else self._note_missing_value(slot, Forgotten(form=edited, sealed=lacking))
+            )
+        if tag == "f":
+            return self._file(slot, node, found)
+        if tag == "l":
+            return self._link(slot, node, found)
+        if tag == "c":
+            links = [self._link((*slot, name), item, found) for name, item in node[2].items()]
+            chain = Chain(tuple(sorted(links, key=lambda link: link.place)))
+            return chain if node[1] is None else chain.with_reach(tuple(node[1]))
+        if tag == "x":
+            return self._node(surface, slot, node[2], found, node[1])
+        raise ValueError(f"no such node: {tag!r}")
+
+    def _file(self, slot: Slot, node: Any, found: FindStored) -> Any:
+        _, mode, inner = node
+        if not isinstance(inner, int):
+            edited, lacking = self._edited(inner[1], found)
+            if lacking is None and isinstance(edited, Text):
+                return File(edited, mode)
+            return self._note_missing_value(slot, Forgotten(mode=mode, form=edited, sealed=lacking or ""))
+        ref, stored = found(inner)
+        if stored is None:
+            return self._note_missing_value(slot, Forgotten(mode=mode, sealed=self._keyless.get(ref, "")))
+        return self._note_ref(slot, File(stored.data, mode), ref)
+
+    def _edited(self, raw: Any, found: FindStored) -> tuple[Parts, str | None]:
+        """Return a text or list, and whether none of its parts was forgotten; blanks stand for those that were."""
+        form = Text if "end" in raw else Items
+        segments: list[Any] = []
+        lacking: str | None = None
+        for first, second, at in raw["segments"]:
+            ref, stored = found(at)
+            if stored is None:
+                lacking = lacking or self._keyless.get(ref, "")
+            size = second if isinstance(first, int) else None
+            segments.append([first, second, make_blank(form, size) if stored is None else stored.json()])
+        return form.from_json({**raw, "segments": segments}, "an edited value"), lacking
+
+    def _link(self, slot: Slot, node: Any, found: FindStored) -> Link:
+        _, place, at = node
+        name = slot[-1][1:] if is_part(slot[-1]) else slot[-1]
+        ref, stored = found(at)
+        if stored is None:
+            gone = link_from_json({"place": place, "record": None}, name, "a chain")
+            self.holes[slot] = gone = gone._replace(record=Forgotten(sealed=self._keyless.get(ref, "")))
+            return gone
+        link = link_from_json({"place": place, "record": stored.json()}, name, "a chain")
+        self._note_ref(slot, link.record, ref)
+        return link
+
+    def _note_missing_value(self, slot: Slot, gone: Any) -> Any:
+        self.holes[slot] = gone
+        return gone
+
+    def _note_ref(self, slot: Slot, value: Any, ref: Ref) -> Any:
+        if self._known is not None:
+            self._known[slot] = (value, ref)
+        return value

@@ -1,0 +1,153 @@
+"""The shortest way to tell how one stretch of lines became another, and whether another way is about as short.
+
+To begin a change costs, and so does each line that is written: less where it is like the line that it stands for, or
+has no word in it. Lines that went cost next to nothing more. So a line stands for an unlike one only where that is
+shorter than to say that one went and another came, and equal lines stay only where keeping them is. Of ways that are
+equally short the one counts that changes what comes first.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from typing import Final, NamedTuple
+
+from takeback.state.alignment import Likeness, PairedPositions
+
+BEGIN: Final = 5.0
+"""What it costs to begin a change, or to go on with one of another kind."""
+WORDS: Final = 7.0
+PLAIN: Final = 3.0
+"""What it costs to write a line: with a word in it, and without."""
+ALIKE: Final = 0.5
+"""What it costs to write a line that is like the one it stands for, beside what it does not share with that."""
+UNLIKE: Final = 0.2
+"""What is added where a line stands for an unlike one."""
+GONE: Final = 0.1
+AGAIN: Final = 3.0
+"""What is added where a line with a word in it is written though it was there: it rather stayed."""
+_LITTLE: Final = 1e-6
+"""What two sums of the same costs may differ by."""
+_NEVER: Final = float("inf")
+_WORD: Final = re.compile(r"\w")
+_KEPT, _WRITTEN, _GONE, _COME = range(4)
+_KINDS: Final = (_KEPT, _WRITTEN, _GONE, _COME)
+_TURNS: Final = tuple(tuple(0.0 if kind in (last, _KEPT) else BEGIN for kind in _KINDS) for last in _KINDS)
+"""What a step of each kind costs beside itself, by the kind of the step before it."""
+
+
+class Telling(NamedTuple):
+    """Who stands for whom in a stretch, and whether other ways to tell it need less than one more beginning."""
+
+    pairs: list[PairedPositions]
+    several: bool
+
+
+class _Step(NamedTuple):
+    kind: int
+    cost: float
+    at: int
+    to: int
+    """Where it leads, in both versions."""
+
+
+def tell(old: Sequence[str], new: Sequence[str], likeness: Likeness, *, unlike: bool) -> Telling:
+    """Return the shortest way to tell how `old` became `new`; a line may stand for an `unlike` one, or not."""
+    table = _Table(old, new, likeness, unlike=unlike)
+    pairs = table.pairs()
+    return Telling(pairs, table.has_others(pairs))
+
+
+def has_word(line: str) -> bool:
+    """Tell whether there is a word in a line."""
+    return _WORD.search(line) is not None
+
+
+class _Table:
+    """What it costs at least to tell the rest from any two positions on, by the kind of the step before."""
+
+    def __init__(self, old: Sequence[str], new: Sequence[str], likeness: Likeness, *, unlike: bool) -> None:
+        self.height, self.width = len(old), len(new)
+        there = set(old)
+        come = [(WORDS + (AGAIN if line in there else 0.0)) if has_word(line) else PLAIN for line in new]
+        self._steps = [
+            [
+                [
+                    *_pair_step(old, new, at, to, come, likeness, unlike=unlike),
+                    *([_Step(_GONE, GONE, at + 1, to)] if at < self.height else []),
+                    *([_Step(_COME, come[to], at, to + 1)] if to < self.width else []),
+                ]
+                for to in range(self.width + 1)
+            ]
+            for at in range(self.height + 1)
+        ]
+        self._rest = [[[0.0] * len(_KINDS) for _ in range(self.width + 1)] for _ in range(self.height + 1)]
+        for at in range(self.height, -1, -1):
+            for to in range(self.width, -1, -1):
+                if steps := self._steps[at][to]:
+                    costs = [(step.kind, step.cost + self._rest[step.at][step.to][step.kind]) for step in steps]
+                    self._rest[at][to] = [min(turn[kind] + cost for kind, cost in costs) for turn in _TURNS]
+
+    def pairs(self) -> list[PairedPositions]:
+        """Walk the shortest way; of several, the one that changes something first."""
+        found: list[PairedPositions] = []
+        at = to = 0
+        last = _KEPT
+        while steps := self._steps[at][to]:
+            least = self._rest[at][to][last] + _LITTLE
+            short = [step for step in steps if _TURNS[last][step.kind] + self._from(step) <= least]
+            step = next((one for one in short if one.kind != _KEPT), short[0])
+            if step.kind in (_KEPT, _WRITTEN):
+                found.append((at, to))
+            last, at, to = step.kind, step.at, step.to
+        return found
+
+    def _from(self, step: _Step) -> float:
+        return step.cost + self._rest[step.at][step.to][step.kind]
+
+    def has_others(self, pairs: Sequence[PairedPositions]) -> bool:
+        """Tell whether lines stand for others in some way that needs less than one more beginning."""
+        limit = self._rest[0][0][_KEPT] + BEGIN - _LITTLE
+        stands, stood = dict(pairs), {to for _, to in pairs}
+        reach = [[[_NEVER] * len(_KINDS) for _ in range(self.width + 1)] for _ in range(self.height + 1)]
+        reach[0][0][_KEPT] = 0.0
+        for at, to, step in self._all():
+            so_far = min(cost + turn[step.kind] for cost, turn in zip(reach[at][to], _TURNS, strict=True))
+            there = reach[step.at][step.to]
+            there[step.kind] = min(there[step.kind], so_far + step.cost)
+            if so_far + self._from(step) < limit and _is_other(step, at, to, stands, stood):
+                return True
+        return False
+
+    def _all(self) -> Iterator[tuple[int, int, _Step]]:
+        for at, row in enumerate(self._steps):
+            for to, steps in enumerate(row):
+                for step in steps:
+                    yield at, to, step
+
+
+def _is_other(step: _Step, at: int, to: int, stands: dict[int, int], stood: set[int]) -> bool:
+    """Whether a step from two positions is none of a way that pairs lines like this."""
+    if step.kind == _GONE:
+        return at in stands
+    return to in stood if step.kind == _COME else stands.get(at) != to
+
+
+def _pair_step(
+    old: Sequence[str],
+    new: Sequence[str],
+    at: int,
+    to: int,
+    come: Sequence[float],
+    likeness: Likeness,
+    *,
+    unlike: bool,
+) -> Iterator[_Step]:
+    if at == len(old) or to == len(new):
+        return
+    if old[at] == new[to]:
+        yield _Step(_KEPT, 0.0, at + 1, to + 1)
+    elif ratio := likeness.of(old[at], new[to]):
+        yield _Step(_WRITTEN, ALIKE + come[to] * (1 - ratio), at + 1, to + 1)
+    elif unlike:
+        yield _Step(_WRITTEN, come[to] + UNLIKE, at + 1, to + 1)
