@@ -20,8 +20,7 @@ from takeback.adapters.files_adapter import FilesAdapter
 from takeback.adapters.trust_record import identify_file
 from takeback.errors import TakebackError
 from takeback.journal import Store
-from takeback.journal.sqlite_files import look_at_end
-from takeback.journal.voucher import JournalEnd
+from takeback.journal.voucher import JournalEnd, look_at_end
 
 SQLITE: Final = "sqlite://"
 SECRET_BYTES: Final = 32

@@ -18,14 +18,13 @@ import tempfile
 import threading
 import time
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
-from typing import Any, Final, TypeAlias
+from typing import Final, TypeAlias
 from urllib.parse import quote
 
 from takeback.errors import JournalBusyError, JournalCorruptError, JournalError
-from takeback.journal.voucher import JournalEnd, read_end
 
 FileIdentity: TypeAlias = tuple[int, int]
 """Device and inode."""
@@ -320,33 +319,3 @@ class FileLock:
             return False
         ours = os.fstat(self._fd)
         return (there.st_ino, there.st_dev) == (ours.st_ino, ours.st_dev)
-
-
-def look_at_end(path: Path) -> JournalEnd | None:
-    """Return where the journal in a file ends, its log included; None if that cannot be read."""
-    for left in range(LOOKS - 1, -1, -1):  # looking takes no lock: a page may be on its way from the log to the file
-        mode = "mode=ro" if has_bytes(name_companion(path, "-wal")) else "mode=ro&immutable=1"
-        try:
-            with closing(sqlite3.connect(make_uri(path, mode), uri=True, isolation_level=None)) as connection:
-                connection.execute("PRAGMA trusted_schema=OFF")
-                connection.execute("BEGIN")
-                return read_end(_Reader(connection))
-        except (JournalError, *DRIVER_FAULTS):
-            if left:
-                time.sleep(POLL)
-    return None
-
-
-class _Reader:
-    """A connection as `read_end` wants it."""
-
-    def __init__(self, connection: sqlite3.Connection) -> None:
-        self._connection = connection
-
-    def run(self, sql: str, parameters: Sequence[Any] = ()) -> list[Any]:
-        """Run one statement, and return its rows."""
-        return self._connection.execute(sql, parameters).fetchall()
-
-    def run_many(self, sql: str, rows: Iterable[Sequence[Any]]) -> None:
-        """Run one statement for each row."""
-        self._connection.executemany(sql, rows)

@@ -7,11 +7,18 @@ whoever opens the journal (`adapters/trust_journal.py`).
 
 from __future__ import annotations
 
+import sqlite3
+import time
+from collections.abc import Iterable, Sequence
+from contextlib import closing
 from dataclasses import dataclass
-from typing import Final, Protocol
+from pathlib import Path
+from typing import Any, Final, Protocol
 
+from takeback.errors import JournalError
 from takeback.journal.record import COLUMNS, ROOT, read_row, require_unaltered
 from takeback.journal.sql import Cursor
+from takeback.journal.sqlite_files import DRIVER_FAULTS, LOOKS, POLL, has_bytes, make_uri, name_companion
 
 WORD: Final = "vouched"
 """The name under which a journal keeps the word for its end."""
@@ -57,3 +64,33 @@ def read_end(cursor: Cursor) -> JournalEnd:
     row = read_row(rows[0])
     require_unaltered(row)
     return JournalEnd(journal, row.seq, row.digest, word)
+
+
+def look_at_end(path: Path) -> JournalEnd | None:
+    """Return where the journal in a file ends, its log included; None if that cannot be read."""
+    for left in range(LOOKS - 1, -1, -1):  # looking takes no lock: a page may be on its way from the log to the file
+        mode = "mode=ro" if has_bytes(name_companion(path, "-wal")) else "mode=ro&immutable=1"
+        try:
+            with closing(sqlite3.connect(make_uri(path, mode), uri=True, isolation_level=None)) as connection:
+                connection.execute("PRAGMA trusted_schema=OFF")
+                connection.execute("BEGIN")
+                return read_end(_Reader(connection))
+        except (JournalError, *DRIVER_FAULTS):
+            if left:
+                time.sleep(POLL)
+    return None
+
+
+class _Reader:
+    """A connection as `read_end` wants it."""
+
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        self._connection = connection
+
+    def run(self, sql: str, parameters: Sequence[Any] = ()) -> list[Any]:
+        """Run one statement, and return its rows."""
+        return self._connection.execute(sql, parameters).fetchall()
+
+    def run_many(self, sql: str, rows: Iterable[Sequence[Any]]) -> None:
+        """Run one statement for each row."""
+        self._connection.executemany(sql, rows)

@@ -10,7 +10,6 @@ by characters, long ones by words, within bounds: long stretches are replaced as
 
 from __future__ import annotations
 
-import re
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
@@ -20,9 +19,14 @@ from operator import eq, ne
 from typing import Final, NamedTuple
 
 from takeback.state.edit_script import has_word, tell
-
-PairedPositions = tuple[int, int]
-"""Position in the old and in the new version."""
+from takeback.state.likeness import (
+    MOST_IN_PLACE,
+    MOST_PAIRS,
+    Likeness,
+    PairedPositions,
+    find_alike_in_place,
+    strip_white_space,
+)
 
 
 class Stretch(NamedTuple):
@@ -132,98 +136,6 @@ def _walk_back(trace: list[dict[int, int]], at: int, to: int) -> list[Block]:
             found.append((start, start - line, at - start))
         at, to = one, one - before
     return found[::-1]
-
-
-SIMILAR: Final = 0.6
-MOST_PAIRS: Final = 400
-"""A stretch with more pairs of lines than this is not compared each with each."""
-MOST_IN_PLACE: Final = 2_000
-"""A stretch of more lines than this is not compared line by line in place either."""
-MOST_IN_ALL: Final = 20_000
-"""Comparisons for two versions altogether."""
-LONG: Final = 160
-"""Lines of more characters are compared by which words they have in common, however those are ordered."""
-_WORDS: Final = re.compile(r"\w+|[^\w\s]")
-
-
-def strip_white_space(text: str) -> str:
-    """Return a line without its white space."""
-    return "".join(text.split())
-
-
-class Likeness:
-    """Compares lines, as long as there are not too many."""
-
-    def __init__(self) -> None:
-        self._left = MOST_IN_ALL
-        self._matcher: SequenceMatcher[str] = SequenceMatcher(None, autojunk=False)
-        self._second: str | None = None
-        self._counted: dict[str, Counter[str]] = {}
-
-    def allows(self, comparisons: int, most: int = MOST_PAIRS) -> bool:
-        """Tell whether so many comparisons may be made, and count them."""
-        if comparisons > min(most, self._left):
-            return False
-        self._left -= comparisons
-        return True
-
-    def of(self, old: str, new: str) -> float:
-        """Return how like two lines are, from 0 to 1; 0 where that is not enough to stand for one another."""
-        if strip_white_space(old) == strip_white_space(new):
-            return 1.0
-        if max(len(old), len(new)) > LONG:
-            return _zero_if_too_low(_measure_shared_words(self._words(old), self._words(new)))
-        if self._second != new:
-            self._matcher.set_seq2(new)
-            self._second = new
-        self._matcher.set_seq1(old)
-        for ratio in (self._matcher.real_quick_ratio, self._matcher.quick_ratio):
-            if ratio() < SIMILAR:
-                return 0.0
-        return _zero_if_too_low(self._matcher.ratio())
-
-    def _words(self, text: str) -> Counter[str]:
-        if text not in self._counted:
-            self._counted[text] = Counter(_WORDS.findall(text))
-        return self._counted[text]
-
-    def best(self, old: Sequence[str], new: Sequence[str]) -> list[tuple[int, int, float]]:
-        """Return positions of lines that are alike, without crossing, most alike in all; and how like they are."""
-        table = [[0.0] * (len(new) + 1) for _ in range(len(old) + 1)]
-        found = [[0.0] * len(new) for _ in old]
-        for to, two in enumerate(new):
-            for at, one in enumerate(old):
-                found[at][to] = self.of(one, two)
-        for at in range(len(old) - 1, -1, -1):
-            for to in range(len(new) - 1, -1, -1):
-                ratio = found[at][to]
-                apart = max(table[at + 1][to], table[at][to + 1])
-                table[at][to] = max(apart, ratio + table[at + 1][to + 1]) if ratio else apart
-        pairs: list[tuple[int, int, float]] = []
-        at = to = 0
-        while at < len(old) and to < len(new):
-            ratio = found[at][to]
-            if ratio and table[at][to] == ratio + table[at + 1][to + 1]:
-                pairs.append((at, to, ratio))
-                at, to = at + 1, to + 1
-            elif table[at][to] == table[at + 1][to]:
-                at += 1
-            else:
-                to += 1
-        return pairs
-
-
-def _zero_if_too_low(ratio: float) -> float:
-    return ratio if ratio >= SIMILAR else 0.0
-
-
-def _measure_shared_words(one: Counter[str], two: Counter[str]) -> float:
-    return 2 * (one & two).total() / max(1, one.total() + two.total())
-
-
-def find_alike_in_place(old: Sequence[str], new: Sequence[str], likeness: Likeness) -> list[PairedPositions]:
-    """Return the positions at which lines of two stretches of one length are alike."""
-    return [(at, at) for at, (one, two) in enumerate(zip(old, new, strict=True)) if likeness.of(one, two)]
 
 
 MOST_COMPARED: Final = 250_000
