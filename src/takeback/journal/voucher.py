@@ -13,12 +13,14 @@ from collections.abc import Iterable, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final, Protocol
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from takeback.errors import JournalError
 from takeback.journal.record import COLUMNS, ROOT, read_row, require_unaltered
-from takeback.journal.sql import Cursor
 from takeback.journal.sqlite_files import DRIVER_FAULTS, LOOKS, POLL, has_bytes, make_uri, name_companion
+
+if TYPE_CHECKING:
+    from takeback.journal.sql import Cursor
 
 WORD: Final = "vouched"
 """The name under which a journal keeps the word for its end."""

@@ -161,7 +161,7 @@ def _count_existing(probes: Sequence[Program], state: State) -> int:
 VERSION: Final = "v2"
 MAX_LINES: Final = 12
 MAX_STATE_CHARS: Final = 1500
-_PACKAGES: Final = {VERSION: "takeback.diagnose"}
+_PACKAGES: Final = {VERSION: "takeback.repair"}
 """The package that holds the templates of each version."""
 _TERSE: Final[set[str]] = set()
 """Versions in which a refused attempt learns only why, and any smallest state is shown."""

@@ -92,7 +92,7 @@ def test_status_loads_no_lab_no_models_and_no_rich(tmp_path):
     loaded_by("init", str(tmp_path / "agent"))
     found = loaded_by("status", "-C", str(tmp_path / "agent"))
     assert "takeback.cli.status" in found
-    assert not beneath(found, "takeback.repair", "takeback.diagnose", "takeback.evolve", *OPTIONAL)
+    assert not beneath(found, "takeback.repair", "takeback.evolve", *OPTIONAL)
 
 
 def test_verify_loads_no_harness_no_journal_and_no_lab():

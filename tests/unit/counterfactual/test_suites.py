@@ -110,12 +110,12 @@ def test_another_seed_gives_other_states_and_the_same_seed_the_same():
 
 _SCRIPT = """
 import json
-from takeback.counterfactual import nominal_state, suites
+from takeback.verify.suites import make_suites, make_nominal_state
 from takeback.language import read_program
 from takeback.state import Stage
 found = {}
 for name, mutation in json.loads(input()).items():
-    made = suites(nominal_state(), read_program(mutation, Stage.FORWARD, "m"), seed=3, dev="Q10", iid=12, ood=12)
+    made = make_suites(make_nominal_state(), read_program(mutation, Stage.FORWARD, "m"), seed=3, dev="Q10", iid=12, ood=12)
     found[name] = [state.digest() for _, states in made.splits() for state in states]
 print(json.dumps(found))
 """

@@ -73,7 +73,7 @@ class AuditPlan:
         return parts_of(
             tasks=[case.to_json() for case in self.cases],
             seeds=list(self.seeds),
-            suites={"dev": DEV, "iid": IID, "ood": OOD, "code": sources("takeback.counterfactual", "takeback.state")},
+            suites={"dev": DEV, "iid": IID, "ood": OOD, "code": sources("takeback.verify.suites", "takeback.state")},
             analysis={
                 "rules": list(RULES),
                 "language": self.level.value,
