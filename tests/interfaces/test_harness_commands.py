@@ -185,12 +185,12 @@ def test_recover_finishes_what_a_killed_process_left(workspace, change):
     path = change(config("x", 1), tool("grep"))
     script = (
         "import os, signal, sys\n"
-        "from takeback.journal.failpoint import armed\n"
+        "from takeback.journal.failpoint import arm_failpoints\n"
         "from takeback.cli import app\n"
         "def probe(name):\n"
         "    if name == 'file.renamed':\n"
         "        os.kill(os.getpid(), signal.SIGKILL)\n"
-        "with armed(probe):\n"
+        "with arm_failpoints(probe):\n"
         "    app(sys.argv[1:])\n"
     )
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}

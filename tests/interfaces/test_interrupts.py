@@ -19,14 +19,14 @@ from takeback.cli import app
 AT_A_BOUNDARY = """
 import os, signal, sys
 from takeback.cli import main
-from takeback.journal.failpoint import armed
+from takeback.journal.failpoint import arm_failpoints
 boundary, sys.argv = sys.argv[1], ["takeback", *sys.argv[2:]]
 hit = []
 def probe(reached):
     if reached == boundary and not hit:
         hit.append(reached)
         os.kill(os.getpid(), signal.SIGINT)
-with armed(probe):
+with arm_failpoints(probe):
     main()
 """
 BOUNDARIES = ["change.announced", "file.temp.written", "file.renamed", "change.written", "change.settled"]

@@ -33,12 +33,12 @@ DYING = """
 import os, sys
 from takeback.adapters import open_workspace
 from takeback.adapters.trust_record import use_trust_folder
-from takeback.journal.failpoint import armed
+from takeback.journal.failpoint import arm_failpoints
 from tests.support.changes import candidate, config
 
 root, place, folder = sys.argv[1:]
 use_trust_folder(folder)
-with open_workspace(root, hold=False) as harness, armed(lambda name: os._exit(9) if name == place else None):
+with open_workspace(root, hold=False) as harness, arm_failpoints(lambda name: os._exit(9) if name == place else None):
     harness.apply(candidate(config("killed", place)))
 """
 """Dies at a boundary while it makes a change."""

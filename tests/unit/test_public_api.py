@@ -182,7 +182,18 @@ def test_what_is_shown_in_a_session_fits_on_a_line():
 
 
 def test_every_outcome_and_what_extensions_need_is_exported():
-    for name in ("Applied", "Refused", "Undone", "Blocked", "Gone", "Stale", "Adopted", "Plan", "Status", "Why"):
+    for name in (
+        "Applied",
+        "Refused",
+        "Undone",
+        "Blocked",
+        "Gone",
+        "Stale",
+        "Adopted",
+        "Plan",
+        "Status",
+        "RefusalReason",
+    ):
         assert name in takeback.__all__
     assert {"Surface", "Kind", "evolve", "Record"} <= set(takeback.__all__)
     assert (Adopted.__name__, Blocked.__name__) == ("Adopted", "Blocked")

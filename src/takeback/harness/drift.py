@@ -45,8 +45,9 @@ from takeback.language import Program
 from takeback.progress import track_all_progress
 from takeback.state import ABSENT, SURFACES, PMap, State, diff
 from takeback.state.chain import ChainPlace, Link
+from takeback.state.part_names import PLACE, is_part, make_part_name, parse_original_number
 from takeback.state.part_slots import compare_parts, get_parts, reserve_part_names
-from takeback.state.parts import PLACE, Parts, is_part, make_original_place, make_part_name, parse_original_number
+from takeback.state.parts import Parts, make_original_place
 from takeback.state.slots import Slot, describe_slot, find_containing_slot, get_slot, put_slots
 from takeback.undo import SlotChange, Write
 from takeback.undo.index import Versions

@@ -32,7 +32,7 @@ from takeback.journal.store import get_mutex, keyless_of
 from takeback.journal.upgrade import group_runs
 from takeback.progress import report_progress
 from takeback.state import ABSENT, State
-from takeback.state.parts import is_part
+from takeback.state.part_names import is_part
 from takeback.state.slots import Slot, format_slot_key, get_slot, put_slots
 from takeback.undo import History, Index, Write
 

@@ -18,7 +18,7 @@ from takeback.journal.store import keyless_of
 from takeback.journal.upgrade import divide_evidence, pack_candidate
 from takeback.language import Candidate, read_candidate
 from takeback.state import ABSENT, SURFACES
-from takeback.state.parts import is_part
+from takeback.state.part_names import is_part
 from takeback.state.slots import Slot, format_slot_key, is_slot_key, parse_slot_key
 from takeback.undo import SlotChange, Write
 from takeback.undo.index import find_write_claim

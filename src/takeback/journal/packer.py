@@ -35,8 +35,9 @@ from takeback.state.chain import Chain, Link
 from takeback.state.file import File
 from takeback.state.items import Items
 from takeback.state.keyed_surface import KeyedSurface
+from takeback.state.part_names import END, is_part, make_part_name
 from takeback.state.part_slots import link_from_json
-from takeback.state.parts import END, Parts, is_part, make_part_name
+from takeback.state.parts import Parts
 from takeback.state.slots import Slot, format_slot_key
 from takeback.state.surfaces.listeners import ListenersSurface
 from takeback.state.text import Text

@@ -30,8 +30,8 @@ from takeback.present.secrets import find_secrets
 from takeback.state import ABSENT, SURFACES, State
 from takeback.state.chain import Chain
 from takeback.state.items import Items
+from takeback.state.part_names import END, is_part, is_place
 from takeback.state.part_slots import get_parts
-from takeback.state.parts import END, is_part, is_place
 from takeback.state.slots import Slot, describe_slot, find_containing_slot, get_slot, put_slots
 from takeback.undo import SlotChange, Write
 

@@ -8,7 +8,7 @@ from typing import Any, Final
 from takeback.harness.adapter import Broken
 from takeback.present.titles import count_units, describe_written_part, join_words, make_title, point_at_units
 from takeback.state import ABSENT, State
-from takeback.state.parts import is_part, is_place
+from takeback.state.part_names import is_part, is_place
 from takeback.state.slots import Slot, describe_slot, find_containing_slot, get_slot
 from takeback.undo import Plan, SlotChange
 from takeback.undo.plan_types import Overwritten

@@ -15,7 +15,8 @@ from takeback.errors import OperationFailed
 from takeback.state.alignment import Alignment
 from takeback.state.chain import Chain, ChainPlace, Link
 from takeback.state.items import Items
-from takeback.state.parts import FRAME, Parts, is_part, make_part_name
+from takeback.state.part_names import FRAME, is_part, make_part_name
+from takeback.state.parts import Parts
 from takeback.state.pmap import ABSENT, PMap
 from takeback.state.text import Text
 from takeback.state.values import MARK, check_items, check_length, freeze, is_same_value, thaw

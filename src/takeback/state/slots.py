@@ -14,8 +14,8 @@ from takeback.canonical import decode, encode
 from takeback.state.address import Address
 from takeback.state.harness_state import State
 from takeback.state.operation import Operation
+from takeback.state.part_names import is_part
 from takeback.state.part_slots import put_parts
-from takeback.state.parts import is_part
 from takeback.state.pmap import ABSENT
 from takeback.state.surface import SURFACES, Surface, TreePath
 

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from takeback.errors import InputError, UnknownSurfaceError
 from takeback.state.address import Address
 from takeback.state.operation import Kind, Operation, Stage
-from takeback.state.parts import describe_part, is_part
+from takeback.state.part_names import describe_part, is_part
 from takeback.state.pmap import ABSENT, PMap
 
 if TYPE_CHECKING:

@@ -17,7 +17,8 @@ from takeback.state.alignment import Alignment, align
 from takeback.state.chain import Link
 from takeback.state.common_text import Between, find_differing
 from takeback.state.operation import Operation
-from takeback.state.parts import END, Parts, Run, Segment, make_original_place
+from takeback.state.part_names import END
+from takeback.state.parts import Parts, Run, Segment, make_original_place
 from takeback.state.pmap import PMap
 from takeback.state.text_index import Breaks, Words
 from takeback.state.transfer import carry_over

@@ -15,8 +15,8 @@ from takeback.errors import OperationFailed
 from takeback.state import part_slots, tree
 from takeback.state.address import Address
 from takeback.state.operation import Captured, Operation
+from takeback.state.part_names import is_part
 from takeback.state.part_slots import slot_content_from_json, slot_content_to_json
-from takeback.state.parts import is_part
 from takeback.state.pmap import ABSENT, EMPTY, PMap, fast_tuple
 from takeback.state.surface import Change, Component, Surface, ValueEdit
 from takeback.state.tree import TreePath

@@ -18,7 +18,7 @@ from typing import Any, Final
 
 from takeback.progress import track_progress
 from takeback.state import ABSENT, SURFACES, PMap
-from takeback.state.parts import is_part, is_place
+from takeback.state.part_names import is_part, is_place
 from takeback.state.slots import Slot, list_slots_above
 from takeback.undo.history import END, LAST, START, History, View, When, find_parent_write
 from takeback.undo.index import Version, Write, find_content_claim, find_write_claim, get_write_time

@@ -17,8 +17,8 @@ from takeback.journal.packer import Forgotten, find_seal, has_forgotten
 from takeback.state import ABSENT, SURFACES, PMap, State, tree
 from takeback.state.chain import Link
 from takeback.state.items import Items
+from takeback.state.part_names import APART, is_part, is_place
 from takeback.state.part_slots import get_parts, reserve_part_names
-from takeback.state.parts import APART, is_part, is_place
 from takeback.state.slots import Slot, get_slot, is_same_content, list_slots_above
 from takeback.state.surface import Surface
 from takeback.undo.index import (

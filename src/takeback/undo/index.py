@@ -16,7 +16,7 @@ from typing import Any, Final, NamedTuple, Protocol, overload
 
 from takeback.journal.packer import Forgotten, has_forgotten
 from takeback.state import ABSENT, SURFACES
-from takeback.state.parts import is_part
+from takeback.state.part_names import is_part
 from takeback.state.slots import Slot, describe_slot
 from takeback.state.surface import Surface
 from takeback.undo.plan_types import SlotChange

@@ -18,8 +18,9 @@ from takeback.runtime import TracedWrite as Traced
 from takeback.state import ABSENT, SURFACES, PMap, State, tree
 from takeback.state.chain import is_moved
 from takeback.state.items import Items
+from takeback.state.part_names import FRAME, is_part, is_place, make_part_name
 from takeback.state.part_slots import get_part, get_parts
-from takeback.state.parts import FRAME, Parts, is_part, is_place, make_part_name
+from takeback.state.parts import Parts
 from takeback.state.slots import (
     Slot,
     find_differing_slots,

@@ -86,7 +86,7 @@ def test_only_the_password_is_taken_out_of_a_url(url, bare):
 CHILD = """
 import os, signal, sys
 from takeback.adapters import init_workspace
-from takeback.journal.failpoint import armed
+from takeback.journal.failpoint import arm_failpoints
 from takeback.state import State
 
 root, target, count, start, journal = sys.argv[1:]
@@ -98,7 +98,7 @@ def probe(name):
     if name == target and hits == int(count):
         os.kill(os.getpid(), signal.SIGKILL)
 
-with armed(probe):
+with arm_failpoints(probe):
     init_workspace(
         root, start=State.read({"prompts": {"system": "x", "b": "y"}, "config": {"a": 1}}) if start else None,
         journal=journal or None,

@@ -143,8 +143,8 @@ def test_an_edit_right_after_the_replaced_file_was_looked_at_is_noticed(files, r
     look = FilePlace._image
     with (root / "d/f").open("ab", buffering=0) as editor:
 
-        def look_and_be_late(parent, name):
-            image = look(parent, name)
+        def look_and_be_late(parent, name, *rest):
+            image = look(parent, name, *rest)
             if "takeback-tmp" in name:
                 editor.write(b" and mine")
             return image

@@ -133,8 +133,8 @@ def test_a_stale_writer_notices_after_it_has_looked_at_a_file_and_before_it_chan
         act = Takeover(world, harness, at, take_it_back if at > 1 else go_elsewhere)
         look = FilePlace._image
 
-        def looked(parent, name):
-            found = look(parent, name)
+        def looked(parent, name, *rest):
+            found = look(parent, name, *rest)
             if act.left > 0 and not name.startswith(".takeback-tmp-"):
                 act()
             return found

@@ -17,12 +17,12 @@ from takeback.harness import Applied
 from takeback.adapters import open_workspace
 from takeback.language import read_program
 from takeback.state import Stage
-from takeback.repair import invert
+from takeback.repair import invert_mutation
 kind, place, name, count = sys.argv[1:]
 harness = open_memory(journal=place) if kind == "memory" else open_workspace(place, hold=False)
 for n in range(int(count)):
     op = {"op_type": "set_config", "target": f"{name}.k{n}", "value": n}
-    done = harness.apply(invert(read_program([op], Stage.FORWARD, "m")))
+    done = harness.apply(invert_mutation(read_program([op], Stage.FORWARD, "m")))
     assert isinstance(done, Applied), done
 """
 

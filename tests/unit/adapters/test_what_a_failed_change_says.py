@@ -41,7 +41,9 @@ class Failing:
                     raise OSError(errno.EIO, os.strerror(errno.EIO))
             return real(*args, **options)
 
-        monkeypatch.setattr(files_adapter if name == "swap" else os, "_rename" if name == "swap" else name, call)
+        monkeypatch.setattr(
+            files_adapter if name == "swap" else os, "_rename_with_flags" if name == "swap" else name, call
+        )
 
     @property
     def reached(self):

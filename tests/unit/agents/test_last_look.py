@@ -170,7 +170,8 @@ def test_a_workspace_is_noted_and_watched_too(tmp_path, monkeypatch):
 
 def test_hardly_anything_is_imported_for_an_event_with_nothing_to_record(root):
     script = (
-        "import sys; from takeback.cli.hook_answer import run; code = run('claude-code'); print(code, *sys.modules)"
+        "import sys; from takeback.cli.hook_answer import answer_hook; "
+        "code = answer_hook('claude-code'); print(code, *sys.modules)"
     )
     done = subprocess.run(
         [sys.executable, "-c", script], input=event(root), cwd=root, capture_output=True, check=True

@@ -115,7 +115,8 @@ from takeback.language import read_program
 from takeback.state import Stage
 found = {}
 for name, mutation in json.loads(input()).items():
-    made = make_suites(make_nominal_state(), read_program(mutation, Stage.FORWARD, "m"), seed=3, dev="Q10", iid=12, ood=12)
+    program = read_program(mutation, Stage.FORWARD, "m")
+    made = make_suites(make_nominal_state(), program, seed=3, dev="Q10", iid=12, ood=12)
     found[name] = [state.digest() for _, states in made.splits() for state in states]
 print(json.dumps(found))
 """

@@ -3,7 +3,7 @@
 from takeback.harness.missing_values import update_missing_value
 from takeback.journal.packer import Forgotten
 from takeback.state import ABSENT
-from takeback.state.parts import make_part_name
+from takeback.state.part_names import make_part_name
 from takeback.state.text import Text
 
 

@@ -11,10 +11,10 @@ from takeback.journal import open_journal
 
 WRITER = """
 import sys
-from takeback.journal import Draft, leaf, open_journal
+from takeback.journal import Draft, make_leaf, open_journal
 store = open_journal(sys.argv[1], keys=sys.argv[4])
 for n in range(int(sys.argv[3])):
-    store.append([Draft("apply", {"writer": sys.argv[2], "n": n}, {"after": leaf(n)})])
+    store.append([Draft("apply", {"writer": sys.argv[2], "n": n}, {"after": make_leaf(n)})])
 """
 
 

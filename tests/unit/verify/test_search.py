@@ -201,7 +201,7 @@ def test_generic_contents_are_none_that_a_candidate_names():
 def test_what_lies_above_a_component_is_found_across_a_gap():
     paths = [("a",), ("a", "b", "c"), ("a", "b", "c", "d"), ("b", "c")]
     parts = [SurfaceComponent("files", Component("gap", (), path)) for path in paths]
-    assert classes_module._lines(parts) == [set(), {0}, {0, 1}, set()]
+    assert classes_module._list_ancestors(parts) == [set(), {0}, {0, 1}, set()]
 
 
 def test_a_loan_is_followed_to_what_is_restored_below_its_place_and_nowhere_else():

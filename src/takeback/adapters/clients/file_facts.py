@@ -23,7 +23,7 @@ from takeback.harness.images import FileImage, LinkImage
 from takeback.language.suggestions import suggest_name
 from takeback.state import ABSENT, SURFACES, PMap, State, tree
 from takeback.state.file import File
-from takeback.state.parts import is_part
+from takeback.state.part_names import is_part
 from takeback.state.slots import Slot
 from takeback.state.values import thaw
 

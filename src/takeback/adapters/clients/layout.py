@@ -26,7 +26,7 @@ from takeback.errors import CannotSplice
 from takeback.harness.images import FileImage
 from takeback.state import SURFACES, PMap, State, tree
 from takeback.state.file import File
-from takeback.state.parts import is_part
+from takeback.state.part_names import is_part
 from takeback.state.values import thaw
 
 SKILL = "SKILL.md"

@@ -29,7 +29,7 @@ from takeback.harness.adapter import Broken
 from takeback.harness.images import DirectoryImage, FileChange, FileImage, Image, LinkImage
 from takeback.state import ABSENT, PMap, tree
 from takeback.state.file import File
-from takeback.state.parts import is_part
+from takeback.state.part_names import is_part
 
 READABLE = " -_.()@+,="
 PERMISSIONS = 0o777

@@ -18,8 +18,8 @@ from takeback.state import part_slots, tree, values
 from takeback.state.chain import Link
 from takeback.state.file import DEFAULT_MODE, File
 from takeback.state.operation import Captured, Kind, Level, Operation, Requirement, Stage
+from takeback.state.part_names import is_part
 from takeback.state.part_slots import link_from_json, link_to_json
-from takeback.state.parts import is_part
 from takeback.state.pmap import ABSENT, EMPTY, PMap
 from takeback.state.surface import EXISTENCE, Strategy
 from takeback.state.text import READS, SCHEMA, Text, apply_edit, group_edits_by_path, make_probe_texts, read_edit
