@@ -9,10 +9,11 @@ from contextlib import contextmanager
 
 import pytest
 from tests.support.changes import candidate, config, file, listener, middleware, prompt, routing, socket, tool
+from tests.support.trusted import trust
 
 from takeback.adapters import init_workspace, open_workspace
 from takeback.adapters.doctor import examine_workspace
-from takeback.errors import HarnessError, InputError, JournalCorruptError, JournalError, TakebackError
+from takeback.errors import HarnessError, InputError, JournalCorruptError, JournalError, TakebackError, UntrustedError
 from takeback.harness import Applied, RefusalReason, Undone
 from takeback.journal import open_journal
 from takeback.journal.failpoint import arm_failpoints
@@ -546,11 +547,13 @@ def test_an_emptied_journal_is_not_begun_again(root, tmp_path):
         path.unlink()
     open_journal(tmp_path / "empty.db").close()
     (root / ".takeback/journal.db").write_bytes((tmp_path / "empty.db").read_bytes())
-    with pytest.raises(JournalCorruptError, match="ends at record 0, but record 2"):
+    with pytest.raises(UntrustedError, match="another one than when it was trusted"):
         open_workspace(root)
+    with pytest.raises(JournalCorruptError, match="ends at record 0, but record 2"):
+        trust(root)
     (root / ".takeback/HEAD").unlink()
     with pytest.raises(JournalError, match="missing"):
-        open_workspace(root)
+        trust(root)
 
 
 def test_a_truncated_journal_is_examined_as_far_as_it_goes(root):

@@ -1,0 +1,60 @@
+"""Names say what they do: functions are verbs, modules nouns, docstrings of functions begin with a verb.
+
+A heuristic on the first word: participles and gerunds are counted. What may stay is listed with its reason.
+"""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+SOURCE = Path(__file__).parents[2] / "src" / "takeback"
+MODULES = sorted(SOURCE.rglob("*.py"))
+IRREGULAR = frozenset(
+    "told said held kept shown found made given taken drawn written known left gone brought bound sent met spent split "
+    "chosen hidden broken frozen forgotten begun thrown seen built understood meant stood lost".split()
+)
+VERBS_IN_ED = frozenset("embed feed need seed speed exceed proceed shed".split())
+NOUN_CLAUSE = frozenset("What Whether Where Which Why When How The A An All Every Each Who Those".split())
+ALLOWED: dict[str, str] = {}
+"""Functions whose name begins with a participle all the same, each with the reason."""
+SHARE_OF_NOUN_CLAUSES = 0.10
+
+
+def _first_word(name: str) -> str:
+    return name.strip("_").split("_")[0]
+
+
+def _is_participle(word: str) -> bool:
+    return (word.endswith("ed") and word not in VERBS_IN_ED) or word in IRREGULAR
+
+
+def _is_property(node: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
+    names = {getattr(one, "id", getattr(one, "attr", "")) for one in node.decorator_list}
+    return bool(names & {"property", "cached_property", "setter"})
+
+
+def test_no_function_is_named_by_a_participle():
+    found = {
+        f"{module.relative_to(SOURCE)}:{node.name}"
+        for module in MODULES
+        for node in ast.parse(module.read_text()).body
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and _is_participle(_first_word(node.name))
+    }
+    assert found == set(ALLOWED)
+    assert all(ALLOWED.values())
+
+
+def test_no_module_is_named_by_a_gerund():
+    assert not [one for one in MODULES if one.stem.split("_")[-1].endswith("ing") and len(one.stem) > len("going")]
+
+
+def test_docstrings_of_functions_begin_with_a_verb():
+    texts = [
+        ast.get_docstring(node)
+        for module in MODULES
+        for node in ast.walk(ast.parse(module.read_text()))
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and not _is_property(node)
+    ]
+    first = [text.split()[0].strip(".,:;") for text in texts if text]
+    assert sum(word in NOUN_CLAUSE for word in first) <= SHARE_OF_NOUN_CLAUSES * len(first)
