@@ -6,7 +6,7 @@ JOBS ?= 3
 # How many mutants of each package `make mutants` tries, drawn by a fixed seed; all: every one, which takes hours.
 MUTANTS ?= 25
 
-.PHONY: setup demo test test-long test-slow test-web test-clients test-clients-more test-load test-dspy check bench mutants docs pictures plugin format clean
+.PHONY: setup demo test test-long test-slow test-web test-clients test-clients-more test-load test-dspy check bench mutants docs site pictures plugin format clean
 
 setup: .venv/.ready
 
@@ -81,6 +81,16 @@ docs: setup
 	$(BIN)/python -m tests.support.reference
 	$(BIN)/python -m tests.support.doc_blocks
 	$(BIN)/python -m tests.support.tour
+	$(BIN)/python -m tests.support.worked_examples
+
+# The documentation as a site in build/site, with every link checked. The tools have an environment of their own.
+site: .cache/site/.ready
+	NO_MKDOCS_2_WARNING=1 .cache/site/bin/python -m mkdocs build --strict
+
+.cache/site/.ready: requirements/site.txt
+	test -x .cache/site/bin/python || $(PYTHON) -m venv .cache/site
+	.cache/site/bin/python -m pip install --quiet --disable-pip-version-check -r requirements/site.txt
+	touch $@
 
 # The pictures in the documentation, taken by Chromium.
 pictures: setup

@@ -50,6 +50,14 @@ class InputError(TakebackError):
         self.expected = expected
 
 
+class NameTakenError(InputError):
+    """A name that should be new already exists."""
+
+    def __init__(self, where: str, *, hint: str = "") -> None:
+        super().__init__(where, found="a name that already exists", expected="a new name", hint=hint)
+        self.message = "already exists"
+
+
 class UnknownOperationError(InputError):
     """An `op_type` that no language has, or not at this stage."""
 

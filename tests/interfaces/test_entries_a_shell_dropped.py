@@ -1,4 +1,4 @@
-"""A shell drops an unquoted `#6` and all behind it: nothing is guessed then, and `6` names the same entry."""
+"""A shell drops an unquoted `#6` and everything after it: nothing is guessed then, and `6` names the same entry."""
 
 from __future__ import annotations
 

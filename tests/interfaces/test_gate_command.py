@@ -180,4 +180,4 @@ def test_the_answer_reads_well(before: Path, after: Path) -> None:
     assert "recovery: {" in told
     assert "+Ask before deleting files." in told
     same = CliRunner().invoke(app, ["gate", "--before", str(before), "--after", str(before)])
-    assert (same.exit_code, same.stdout) == (0, "nothing of the harness differs\n")
+    assert (same.exit_code, same.stdout) == (0, "the harness does not differ\n")

@@ -214,7 +214,7 @@ def test_recover_finishes_what_a_killed_process_left(workspace, change):
         (("undo", "--by", "nobody"), "expected at least one; 'takeback log -C "),
         (("undo", "@{soon}"), "ISO 8601"),
         (("undo", "#1"), "beginning of the journal"),
-        (("redo",), "no undo in force"),
+        (("redo",), "no active undo"),
         (("show", "#99"), "#99"),
         (("show", "#99999999999999999999999"), "expected the number of an entry"),
         (("log", "--grade", "good"), "one of proved"),

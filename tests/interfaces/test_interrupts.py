@@ -103,21 +103,21 @@ def test_an_interrupt_before_anything_was_changed_says_so(agent, tmp_path):
     run("set", "config", "limit", "2", "-C", agent)
     run("undo", "--last", "-C", agent)
     script = AT_A_BOUNDARY.replace(
-        "with armed(probe):",
+        "with arm_failpoints(probe):",
         "import takeback.harness.toggle as seam\n"
         "def planned(*_, **__): os.kill(os.getpid(), signal.SIGINT)\n"
-        "seam.plan_toggle = planned\nwith armed(probe):",
+        "seam.plan_toggle = planned\nwith arm_failpoints(probe):",
     )
     command = [sys.executable, "-c", script, "never", "redo", "--last", "-C", str(agent)]
     done = subprocess.run(command, env=environment(), capture_output=True, text=True, timeout=60, check=False)
     assert done.returncode == 130
-    assert "interrupted; nothing was changed; the same command can be given again" in done.stderr
+    assert "interrupted; nothing was changed; you can run the same command again" in done.stderr
     assert files_of(agent) == before
 
 
 def test_an_interrupted_doctor_says_that_looking_changes_nothing(agent):
     script = "import os, signal, sys\nimport takeback.adapters.doctor as seam\n"
-    script += "seam.examine = lambda *_, **__: os.kill(os.getpid(), signal.SIGINT)\n"
+    script += "seam.examine_workspace = lambda *_, **__: os.kill(os.getpid(), signal.SIGINT)\n"
     script += "from takeback.cli import main\nmain()"
     command = [sys.executable, "-c", script, "doctor", "-C", str(agent)]
     done = subprocess.run(command, env=environment(), capture_output=True, text=True, timeout=60, check=False)

@@ -127,7 +127,7 @@ def test_an_error_is_json_only_where_json_was_wished_for(agent, monkeypatch, cap
             main()
         told = capsys.readouterr()
         assert ended.value.code == 2
-        assert told.err.startswith("takeback: add tool mcp:github: found it is there already")
+        assert told.err.startswith("takeback: add tool mcp:github: already exists\n")
         assert ("error" in json.loads(told.out)) if wished else told.out == ""
 
 

@@ -164,7 +164,7 @@ def test_a_dumb_terminal_is_asked_by_number(agent):
 
 
 def test_a_dumb_terminal_asks_before_it_takes_along_what_blocks(agent):
-    steps = [("leave: ", "4\n"), ("what blocks? y or n: ", "y\n"), ("take it back? y or n: ", "y\n")]
+    steps = [("leave: ", "4\n"), ("blocking entries? y or n: ", "y\n"), ("take it back? y or n: ", "y\n")]
     assert undo(agent, *steps, TERM="dumb").code == 0
     assert "q" not in state_of(agent)["prompts"]
 

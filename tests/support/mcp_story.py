@@ -50,7 +50,7 @@ def command(root: Path, *words: str) -> list[str]:
 
 
 def project(root: Path) -> Path:
-    """A Claude Code project under Takeback's care."""
+    """A Claude Code project that Takeback tracks."""
     (root / ".claude").mkdir(parents=True)
     (root / ".claude" / "settings.json").write_text(json.dumps(SETTINGS, indent=2) + "\n")
     (root / "CLAUDE.md").write_text(CLAUDE_MD)

@@ -18,16 +18,17 @@ from takeback.cli.program import all_commands, load_commands
 PAGE = Path(__file__).parents[2] / "docs" / "reference.md"
 HEAD = """# Reference
 
-Made by `make docs` from the program itself; edit the commands' help or the docstrings, not this page.
+`make docs` generates this page from the program; edit the commands' help or the docstrings, not this page.
 
 ## Commands
 
-Every command takes `--json` (one JSON object on stdout, talk on stderr) and `--help`. Exit codes: 0 for yes or done,
+Every command takes `--json` (one JSON object on stdout, messages on stderr) and `--help`. Exit codes: 0 for yes or
+done,
 1 for no (rejected, blocked, falls short), 2 for bad input or a fault, with a message that names the file, the place
-in it, what was found and what was expected; 130 if it was interrupted. Once a change is made the answer is 0,
-whatever becomes of the output.
+in it, what was found and what was expected; 130 if it was interrupted. Once a change is made the exit code is 0,
+even if the output cannot be written.
 
-Nothing that is printed reaches the terminal raw: control and invisible characters are shown as escapes. Output longer
+Control and invisible characters are printed as escapes, so that the terminal never interprets them. Output longer
 than the terminal goes through `TAKEBACK_PAGER`, `PAGER` or `less`; into a pipe nothing is cut. `NO_COLOR` works.
 """
 EXITS = {
@@ -47,7 +48,7 @@ EXITS |= {
 DONE = "0 yes or done, 1 no, 2 bad input or a fault."
 API_HEAD = """## Python
 
-What `from takeback import ...` gives; everything else may change without notice.
+These names are the public API (`from takeback import ...`); everything else may change without notice.
 
 | name | what it is |
 |---|---|

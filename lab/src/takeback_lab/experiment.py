@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 OptionKind = Literal["text", "number", "path", "texts"]
 FEW = 20
-"""Below so many cases no contrast can come out, and tables say so."""
+"""Tables with fewer cases than this say that they are too few for a contrast."""
 
 
 @dataclass(frozen=True, slots=True)

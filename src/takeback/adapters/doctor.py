@@ -38,7 +38,7 @@ from takeback.journal.store import has_record_with_id
 from takeback.journal.url import redact_url, require_path_or_url
 
 MENDING: Final = (
-    "'takeback doctor --mend' builds indexes anew where the records are whole, "
+    "'takeback doctor --mend' rebuilds indexes if the records are whole, "
     "'takeback restore-journal FILE' puts a backup in the journal's place"
 )
 
@@ -101,7 +101,7 @@ def _examine(root: Path, journal: str | None, keys: str | PathLike[str] | None, 
 
 
 SERVED: Final = ("postgresql://", "postgres://")
-GIVEN_UP: Final = "the journal was put back to a time at which this change was under way"
+GIVEN_UP: Final = "the journal was restored to a time when this change was unfinished"
 KeyPath = str | PathLike[str] | None
 
 
@@ -265,7 +265,7 @@ def _require_whole(store: Store) -> None:
     if not report.whole:
         raise JournalCorruptError(
             f"{store.location} is not whole: {report.faults[0].problem}; nothing was changed",
-            hint="'takeback doctor --mend' builds its indexes anew where the records are whole; "
+            hint="'takeback doctor --mend' rebuilds its indexes if the records are whole; "
             "'takeback restore-journal FILE' puts a backup in its place",
         )
 

@@ -173,7 +173,7 @@ def require_own_private_folder(directory: Directory) -> None:
     if strange and not is_trusted(str(root)):
         raise UntrustedError(
             f"{root / PRIVATE} is there already, and you did not make it on this machine; nothing was changed",
-            hint=f"remove it to begin anew: rm -r {shlex.quote(str(root / PRIVATE))}",
+            hint=f"remove it to start again: rm -r {shlex.quote(str(root / PRIVATE))}",
         )
 
 

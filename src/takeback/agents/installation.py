@@ -448,30 +448,29 @@ def _has_only_json(state: State, start: str) -> bool:
 MARKET: Final = "takeback-local"
 PROGRAM: Final = ("takeback",)
 LICENCE: Final = "Apache-2.0"
-ABOUT: Final = "Guards and records changes of an agent's own files, so that each can be taken back."
+ABOUT: Final = "Guards and records changes to an agent's own files, so that each can be undone."
 ONLY_GEMINI: Final = 'if [ -n "$GEMINI_PROJECT_DIR" ]; then {}; fi'
 """Claude Code reads Gemini's file of hooks as well, and has events of the same names."""
 README: Final = """# Takeback as a plugin
 
-This folder adds Takeback to an agent: hooks that guard and record changes of its own instructions, settings, tools
-and hooks, an MCP server through which it has such changes judged, made and taken back, and a skill that tells it how.
-It is what `takeback install --shared` adds to a project, in a form that the clients install themselves.
+This folder adds Takeback to an agent: hooks that guard and record changes to its own instructions, settings, tools
+and hooks, an MCP server that judges, makes and undoes such changes, and a skill that explains how to use it.
+It contains what `takeback install --shared` adds to a project, in a form that the clients install themselves.
 
-`takeback` must be installed where the client finds it (`pip install 'takeback[mcp]'`), and the project must be under
-its care (`takeback init`). In other projects the hooks do nothing; where `takeback` is missing they let every edit
-pass, and say so.
+The client must find `takeback` (`pip install 'takeback[mcp]'`), and the project must be tracked (`takeback init`). In
+other projects the hooks do nothing. If `takeback` is missing they let every edit pass, and say so.
 
 From a checkout of the repository:
 
 - Claude Code: `claude plugin marketplace add ./plugin`, then `claude plugin install takeback@takeback-local`.
   For one session: `claude --plugin-dir ./plugin`.
-- Codex: `codex plugin marketplace add ./plugin`, then `codex plugin add takeback@takeback-local`. Its hooks run once
-  they are trusted in the client.
+- Codex: `codex plugin marketplace add ./plugin`, then `codex plugin add takeback@takeback-local`. Its hooks run after
+  you trust them in the client.
 - Gemini CLI: `gemini extensions link ./plugin`.
 - opencode, which has no such folders: copy `opencode/takeback.js` to `.opencode/plugins/`, and the entry of
   `opencode/opencode.json` into your settings.
 
-Made by `make plugin` from the package itself; a test holds the two the same.
+`make plugin` builds this folder from the package; a test keeps the two identical.
 """
 
 

@@ -228,7 +228,7 @@ class HarnessStep:
     reasons: tuple[str, ...]
     """Why it cannot be taken back; none: it can."""
     candidate: Candidate | None = None
-    """The step with its recovery; None where nothing of the harness differs, or no operation says it."""
+    """The step with its recovery; None where the harness does not differ, or no operation says it."""
     verdict: Verdict | None = None
     outside: tuple[str, ...] = ()
     """Files that differ and belong to no surface."""

@@ -33,7 +33,7 @@ def apply(
         False, "--repair", help="If its recovery falls short, look for another one; the mutation stays as it is."
     ),
     synthesizer: str = typer.Option(
-        "portfolio", "--synthesizer", metavar="NAME", help="Who looks for it, as in 'takeback repair'."
+        "portfolio", "--synthesizer", metavar="NAME", help="How to find it, as in 'takeback repair'."
     ),
     plan: bool = PlanFlag,
     force: bool = typer.Option(
@@ -51,7 +51,7 @@ def apply(
     reveal: bool = RevealFlag,
     as_json: bool = JsonFlag,
 ) -> None:
-    """Make a change, if it can be taken back. It is verified first, and recorded in the journal before it is made.
+    """Make a change, if it can be undone. It is verified first, and recorded in the journal before it is made.
 
     A change of one thing needs no file: 'takeback set', 'add', 'remove', 'edit' and 'move' write the candidate.
 

@@ -34,11 +34,11 @@ def backup(
     journal: str | None = JournalOption,
     as_json: bool = JsonFlag,
 ) -> None:
-    """Copy the journal to a file, also while it is in use, and read the copy back.
+    """Copy the journal to a file, even while it is in use, and read the copy back.
 
-    The file is a SQLite journal, also that of a journal in PostgreSQL. It is readable by its owner only, and holds
-    what entries captured. Of a sealed journal, as those in PostgreSQL are, the keys are not in it: keep a copy of
-    `.takeback/journal.keys` apart. `takeback restore-journal FILE` puts it in place again.
+    The file is a SQLite journal, also for a journal in PostgreSQL. It is readable by its owner only, because it
+    contains what entries captured. It does not contain the keys of a sealed journal, as every journal in PostgreSQL
+    is: keep a copy of `.takeback/journal.keys` elsewhere. `takeback restore-journal FILE` puts it in place again.
 
     Example: `takeback backup ../journal-monday.db --dir agent`
     """
@@ -58,7 +58,7 @@ def restore_journal(
         help="A backup; without one, the journal in place is accepted as it is.",
         show_default=False,
     ),
-    yes: bool = typer.Option(False, "--yes", help="Do it; otherwise it is only said what would be lost."),
+    yes: bool = typer.Option(False, "--yes", help="Do it; otherwise only show what would be lost."),
     directory: Path = DirOption,
     journal: str | None = JournalOption,
     as_json: bool = JsonFlag,

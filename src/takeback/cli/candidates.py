@@ -63,7 +63,7 @@ def verify(
 ) -> None:
     """Decide whether a candidate may be admitted. By proof for every state, or on samples with `--rule`.
 
-    With proof the sample is run as well, beside it: what it says is shown, but does not decide.
+    With proof the sample runs as well; its result is shown, but does not decide.
 
     Example: `takeback verify examples/candidates/unconditional-delete/candidate.json`
     """

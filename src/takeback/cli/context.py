@@ -112,10 +112,10 @@ def open_harness(
     try:
         told = harness.recovered
         if told.fault:
-            err.print(f"a change that a killed process left under way could not be finished: {told.fault}")
+            err.print(f"could not finish the change that a killed process left: {told.fault}")
         elif told.entry is not None:
             done = "gave up" if told.given_up else "finished"
-            err.print(f"{done} entry {told.entry.id[:SHORT]}, which a killed process had left under way")
+            err.print(f"{done} entry {told.entry.id[:SHORT]}, which a killed process had left unfinished")
         if harness.doubt:
             err.print(localize_hints(harness.doubt), style="yellow")
         before = harness.ledger.last
@@ -139,9 +139,9 @@ def _describe_interruption(harness: Harness, before: int) -> str:
     """Return what is true when a command is interrupted that opened a workspace whose journal ended at `before`."""
     ledger = harness.ledger
     if ledger.pending is not None:
-        return f"a change was under way: the next command finishes it, or {make_command_line('recover')}"
+        return f"a change was unfinished: the next command finishes it, or {make_command_line('recover')}"
     if ledger.last == before:
-        return "nothing was changed; the same command can be given again"
+        return "nothing was changed; you can run the same command again"
     entry = next(ledger.entries())
     undo = make_command_line("undo", entry.id[:SHORT])
     return f"entry {entry.id[:SHORT]} was made, and is whole; to take it back: {undo}"

@@ -30,7 +30,7 @@ def diff(
     entry: str | None = typer.Argument(
         None,
         metavar="ENTRY",
-        help="An entry; without one, changes made behind Takeback's back.",
+        help="An entry; without one, changes made outside Takeback.",
         autocompletion=completion.offer_entries,
     ),
     other: str | None = typer.Argument(
@@ -46,7 +46,7 @@ def diff(
     reveal: bool = RevealFlag,
     as_json: bool = JsonFlag,
 ) -> None:
-    """Show what changed. Without an entry: what was changed behind Takeback's back, and which files cannot be read.
+    """Show what changed. Without an entry: what was changed outside Takeback, and which files cannot be read.
 
     Exit code 0, even if nothing changed; `takeback status` answers whether anything did.
 

@@ -45,11 +45,11 @@ def adopt(
     reveal: bool = RevealFlag,
     as_json: bool = JsonFlag,
 ) -> None:
-    """Record changes made behind Takeback's back as an entry. It can be undone like any other.
+    """Record changes made outside Takeback as an entry. It can be undone like any other.
 
-    With `--from-git`, a history kept in git becomes one that can be taken back by parts: each commit of the range
-    that changes something of the harness is an entry, with its author, subject and hash. The files must be as the
-    range's last commit has them. Nothing is recorded unless every commit can be read.
+    `--from-git` turns a git history into entries that can be undone one by one: each commit of the range that changes
+    the harness becomes an entry, with its author, subject and hash. The files must be as in the range's last commit.
+    Nothing is recorded unless every commit can be read.
 
     Example: `takeback adopt --dir agent -m "tuned by hand"`, `takeback adopt --from-git v1.0..HEAD`
     """
@@ -116,7 +116,7 @@ def discard(
     reveal: bool = RevealFlag,
     as_json: bool = JsonFlag,
 ) -> None:
-    """Put files back that were changed behind Takeback's back, also files that cannot be read any more.
+    """Restore files that were changed outside Takeback, including unreadable files.
 
     What was in them is kept with the entry: undoing that brings it back.
 

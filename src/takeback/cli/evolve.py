@@ -79,7 +79,7 @@ def evolve(
     reveal: bool = RevealFlag,
     as_json: bool = JsonFlag,
 ) -> None:
-    """Let an agent change its harness, if the change can be taken back.
+    """Let an agent change its harness, if the change can be undone.
 
     One change, in one go: propose, verify, diagnose, repair, check, admit, record, apply. For a TEXT the model sees
     the harness as it is, with secrets masked; a recovery that falls short is repaired by the oracle, or by the model.

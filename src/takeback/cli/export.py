@@ -34,8 +34,8 @@ def export(
 ) -> None:
     """Print the state as it was right after an entry. It is JSON, with or without `--json`.
 
-    What it prints can be the beginning of another workspace. Secrets are masked, and a state with masked
-    values begins none: use `--reveal` for that.
+    You can begin another workspace with it. Secrets are masked, and a state with masked values cannot begin a
+    workspace: use `--reveal` for that.
 
     Example: `takeback export --at HEAD~2 --reveal > state.json`, `takeback init copy --state state.json`
     """

@@ -53,7 +53,7 @@ ContextOption = typer.Option(
     min=SMALLEST,
     max=1_000_000,
     metavar="N",
-    help="The most characters of the harness that the model is shown.",
+    help="The most characters of the harness that the model sees.",
     show_default=f"{LIMIT}; {LOCAL_LIMIT} for a local model",
 )
 

@@ -28,7 +28,7 @@ def gate(
     before: Path = typer.Option(..., "--before", metavar="DIR", help="The harness before the step."),
     after: Path = typer.Option(..., "--after", metavar="DIR", help="The same harness after it."),
     ignore: list[str] = typer.Option(
-        [], "--ignore", metavar="GLOB", help="Leave these files aside, such as 'logs/*'; may be repeated."
+        [], "--ignore", metavar="GLOB", help="Ignore these files, such as 'logs/*'; may be repeated."
     ),
     record: bool = typer.Option(
         False, "--record", help="If it is admitted, make it an entry that can be undone, in --before."
@@ -42,7 +42,7 @@ def gate(
     reveal: bool = RevealFlag,
     as_json: bool = JsonFlag,
 ) -> None:
-    """Decide whether the step from one directory to another can be taken back, and by which recovery.
+    """Decide whether the step from one directory to another can be undone, and by which recovery.
 
     For evolvers that work on directories: the step is read off the two, in operations, and its recovery is proved. A
     step that touches files of no surface is not admitted. Neither directory is changed without `--record`.
@@ -97,11 +97,11 @@ def _tell(step: HarnessStep, *, as_json: bool) -> None:
 
 def _show(step: HarnessStep) -> None:
     if step.admitted and step.candidate is None:
-        out.print("nothing of the harness differs", style="bold")
+        out.print("the harness does not differ", style="bold")
     for reason in step.reasons if step.verdict is None or step.verdict.admitted else ():
         out.print(f"the step: not admitted: {reason}", style="red")
     if step.outside:
-        out.print("  next: --ignore GLOB leaves files aside that need not be taken back", style="cyan")
+        out.print("  next: --ignore GLOB ignores files that need not be undone", style="cyan")
     if step.verdict is not None:
         show_verdict(step.verdict, "what is the harness's of it" if step.outside else "the step")
     if step.candidate is not None:

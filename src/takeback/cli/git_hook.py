@@ -33,18 +33,18 @@ def register(app: typer.Typer) -> None:
 
 
 def install(
-    block: bool = typer.Option(False, "--block", help="Keep a commit from being made until Takeback can record."),
+    block: bool = typer.Option(False, "--block", help="Prevent commits until Takeback can record."),
     command: str = typer.Option(
         "", "--command", metavar="PATH", help="The program that the hooks start.", show_default="takeback"
     ),
     directory: Path = DirOption,
     as_json: bool = JsonFlag,
 ) -> None:
-    """Put hooks into the git repository of a harness.
+    """Add hooks to the git repository of a harness.
 
     Before a commit, harness files that changed and are not recorded are adopted; the journal's head goes into the
-    message as the trailer Takeback-Head. A hook that is there already runs first. Without `--block`, nothing that
-    fails in Takeback keeps a commit from being made; `git commit --no-verify` skips them.
+    message as the trailer Takeback-Head. An existing hook runs first. Without `--block`, a failure in Takeback never
+    prevents a commit; `git commit --no-verify` skips them.
 
     Example: `takeback git-hook install`
     """
@@ -55,7 +55,7 @@ def install(
 
 
 def uninstall(directory: Path = DirOption, as_json: bool = JsonFlag) -> None:
-    """Take the hooks out again. A hook that was there before is back as it was.
+    """Remove the hooks. A hook that was there before is restored.
 
     Example: `takeback git-hook uninstall`
     """

@@ -17,7 +17,7 @@ def register(app: typer.Typer) -> None:
 
 def hook(
     client: str = typer.Argument(
-        CLIENTS[0], metavar="CLIENT", help=f"Whose hook it is: {', '.join(CLIENTS)}.", show_default=True
+        CLIENTS[0], metavar="CLIENT", help=f"The client: {', '.join(CLIENTS)}.", show_default=True
     ),
     as_json: bool = JsonFlag,
 ) -> None:

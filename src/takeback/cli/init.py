@@ -37,13 +37,13 @@ KINDS = ("workspace", "claude-code", "codex", "opencode", "gemini")
 def init(
     context: typer.Context,
     directory: Path = typer.Argument(
-        Path(), metavar="DIR", help="The directory; made if it is not there.", show_default="here"
+        Path(), metavar="DIR", help="The directory; created if it does not exist.", show_default="here"
     ),
     kind: list[str] | None = typer.Option(
         None,
         "--kind",
         metavar="|".join(KINDS),
-        help="Whose files these are; detected if left out. May be repeated, or name an installed adapter.",
+        help="The client; detected if left out. May be repeated, or name an installed adapter.",
         autocompletion=offer_words(dict.fromkeys(KINDS, "")),
     ),
     user: bool = typer.Option(
@@ -56,7 +56,7 @@ def init(
     ),
     as_json: bool = JsonFlag,
 ) -> None:
-    """Put a directory under Takeback's care: a client's files as they are, or a workspace of its own.
+    """Start tracking a directory: a client's files as they are, or a workspace of its own.
 
     Files of Claude Code, Codex, opencode and Gemini CLI are found and taken as they are: only .takeback/ is added.
     Where there are none, the directory becomes a workspace, with a file or folder for each surface and a manifest.
@@ -111,7 +111,7 @@ def init(
     if found == ("workspace",):
         out.print(f"{root} {was} a workspace with {format_count(size, 'thing')} in it")
     else:
-        out.print(f"{root} {was} under Takeback's care: {', '.join(found)}")
+        out.print(f"{root} {was} tracked: {', '.join(found)}")
         for name, count in counts.items():
             if count:
                 out.print(f"  {name}: {count}")

@@ -36,7 +36,7 @@ from takeback.errors import InputError
 from takeback.harness import Harness, Undone
 
 NO_SERVER = "the server needs more: pip install 'takeback[mcp]'; without it the client cannot start it"
-PRIVATE = "the server and the skill stand in files that others get too: --shared adds them"
+PRIVATE = "the server and the skill belong in files that others share: --shared adds them"
 FOR_YOURSELF = {"claude-code": "; for yourself: claude mcp add --scope local takeback -- takeback serve"}
 ClientArgument = typer.Argument(
     ...,
@@ -46,7 +46,7 @@ ClientArgument = typer.Argument(
     autocompletion=offer_words(dict.fromkeys(CLIENTS, "")),
 )
 SharedFlag = typer.Option(
-    False, "--shared", help="Into files that others get too; where takeback is missing they let every edit pass."
+    False, "--shared", help="Use files that others share; on a machine without takeback they let every edit pass."
 )
 
 
@@ -71,12 +71,11 @@ def install(
     """Add Takeback's hooks to a file that others do not get, as one change.
 
     That is `.claude/settings.local.json` for Claude Code. The other clients have no such file: their hooks go into
-    `.codex/hooks.json`, `.gemini/settings.json` or `.opencode/plugins/takeback.js` where git does not track it, and
-    let every edit pass on a machine without takeback, should it be committed one day. Where git tracks it, others
-    would get them, and `--shared` is needed. With `--shared` the hooks go into the settings that others get too,
-    with the server and the skill, and let every edit pass on a machine without takeback. What is there already is
-    not added again. A directory that is not yet under Takeback's care is put under it first. `takeback uninstall`
-    takes the change back byte for byte.
+    `.codex/hooks.json`, `.gemini/settings.json` or `.opencode/plugins/takeback.js` if git does not track it. If git
+    tracks it, others would get the hooks, and `--shared` is needed. With `--shared` the hooks go into the settings
+    that others get too, with the server and the skill. Hooks that others may get let every edit pass on a machine
+    without takeback. Existing hooks are not added again. A directory that is not tracked yet is tracked first.
+    `takeback uninstall` undoes the change byte for byte.
 
     Example: `takeback install claude-code`, `takeback install gemini --shared`
     """
@@ -138,10 +137,10 @@ def uninstall(
     stat: bool = StatFlag,
     as_json: bool = JsonFlag,
 ) -> None:
-    """Take Takeback's hooks, server and skill out of a client's files, local and shared. Changes made since stay.
+    """Remove Takeback's hooks, server and skill from a client's files, local and shared. Changes made since stay.
 
-    What `takeback install` added here is taken back byte for byte; what came by other ways, such as a clone or an
-    earlier version, is known by what it says and removed as one change, which can be taken back as well.
+    What `takeback install` added here is undone byte for byte. Hooks from elsewhere, such as a clone or an earlier
+    version, are recognised by their content and removed as one change, which can be undone as well.
 
     Example: `takeback uninstall claude-code`
     """

@@ -54,7 +54,7 @@ def register(app: typer.Typer) -> None:
 def leave(
     yes: bool = typer.Option(False, "--yes", "-y", help="Do not ask; the journal goes too unless it is kept."),
     keep_journal: bool = typer.Option(
-        False, "--keep-journal", help="Leave .takeback and its journal where they are: init goes on with it."
+        False, "--keep-journal", help="Leave .takeback and its journal where they are: init continues with it."
     ),
     export: Path | None = typer.Option(
         None, "--export", metavar="DIR", help="Move .takeback with its journal there, out of the project."
@@ -64,9 +64,9 @@ def leave(
     journal: str | None = JournalOption,
     as_json: bool = JsonFlag,
 ) -> None:
-    """Take Takeback out of a project: hooks, server, skill, plugin, git hooks, .takeback and takeback.toml.
+    """Remove Takeback from a project: hooks, server, skill, plugin, git hooks, .takeback and takeback.toml.
 
-    Everything else stays as it is, changes that Takeback recorded included. The journal is your history: without
+    Everything else stays as it is, including changes that Takeback recorded. The journal is your history: without
     `--yes` you are asked, `--keep-journal` leaves it, and `--export` moves it elsewhere; moved back, it goes on.
     A harness that cannot be opened is left too: what is ours goes by what the files say, and what could not be
     checked is said.
@@ -77,9 +77,9 @@ def leave(
         raise InputError("options", found="--keep-journal and --export", expected="one of them")
     root = find_root(directory)
     if find_manifest_path(root) is None:
-        raise InputError(str(root), found="no harness under Takeback's care", expected="one to leave")
+        raise InputError(str(root), found="no tracked harness", expected="one to leave")
     if export is not None and export.exists():
-        raise InputError("--export", found=f"{export}, which is there", expected="a directory that is not there yet")
+        raise InputError("--export", found=f"{export}, which already exists", expected="a new directory")
     manifest, unread = _read_manifest(root)
     git = open_git(root, os.environ)
     placed = find_placed(git)
@@ -178,7 +178,7 @@ def _confirm(told: Sequence[str], entries: int | None, *, keep: bool) -> None:
     if not has_terminal():
         raise InputError(
             "leave",
-            found="nobody to ask",
+            found="no terminal to ask on",
             expected="--yes",
             hint="'takeback leave --plan' shows what goes; --keep-journal or --export DIR keeps the history",
         )

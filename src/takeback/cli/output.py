@@ -120,8 +120,8 @@ INTERRUPTED: Final = 130
 HELP_INSTEAD: Final = "NoArgsIsHelpError"
 """What click raises, and what typer's own copy of click raises, for a command that was given nothing."""
 RESUME: Final = (
-    "a change that was under way is finished or undone by the next command, or by 'takeback recover'; "
-    "the same command can be given again"
+    "the next command, or 'takeback recover', finishes or undoes an unfinished change; "
+    "you can run the same command again"
 )
 
 

@@ -414,7 +414,7 @@ def _browse(harness: Harness, picking: PickerState, *, strict: bool) -> Picked |
             elif now.token:
                 return Picked(*asked[:1], now.token, asked[1])
             else:
-                why = "blocked: press c to take along what blocks" if now.cascade else "this cannot be done now"
+                why = "blocked: press c to include the blocking entries" if now.cascade else "this cannot be done now"
                 picking = replace(picking, said=why)
 
 
@@ -428,7 +428,7 @@ def _ask_by_number(harness: Harness, rows: tuple[PickerRow, ...], *, cascade: bo
     ids = tuple(rows[at - 1].id for at in chosen)
     seen = preview_undo(harness, ids, cascade=cascade, strict=strict)
     _print_preview(seen)
-    if seen.cascade and _read_answer("take along what blocks? y or n: ").casefold() in _YES:
+    if seen.cascade and _read_answer("include the blocking entries? y or n: ").casefold() in _YES:
         cascade, seen = True, preview_undo(harness, ids, cascade=True, strict=strict)
         _print_preview(seen)
     if not seen.token or _read_answer("take it back? y or n: ").casefold() not in _YES:

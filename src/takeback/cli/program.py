@@ -43,22 +43,22 @@ class Offered(NamedTuple):
 SECTIONS: Final[Mapping[str, Mapping[str, ListedCommand]]] = {
     "Every day": {
         "init": Listed(
-            "init", "Put a directory under Takeback's care: a client's files as they are, or a workspace of its own."
+            "init", "Start tracking a directory: a client's files as they are, or a workspace of its own."
         ),
-        "apply": Listed("apply", "Make a change, if it can be taken back."),
-        "status": Listed("status", "Show how a workspace stands."),
+        "apply": Listed("apply", "Make a change, if it can be undone."),
+        "status": Listed("status", "Show the status of a workspace."),
         "log": Listed("log", "List entries, newest first."),
         "show": Listed("show", "Show one entry: what it changed, its candidate and its evidence."),
         "diff": Listed("diff", "Show what changed."),
         "export": Listed("export", "Print the state as it was right after an entry."),
-        "undo": Listed("undo", "Take entries back, whatever came after them."),
-        "redo": Listed("undo", "Bring back entries that were taken back."),
+        "undo": Listed("undo", "Undo entries, whatever came after them."),
+        "redo": Listed("undo", "Bring back entries that were undone."),
         "restore": Listed("undo", "Go back, or forward again, to how things were after an entry or at a time."),
         "discard": Listed(
             "drift",
-            "Put files back that were changed behind Takeback's back, also files that cannot be read any more.",
+            "Restore files that were changed outside Takeback, including unreadable files.",
         ),
-        "adopt": Listed("drift", "Record changes made behind Takeback's back as an entry."),
+        "adopt": Listed("drift", "Record changes made outside Takeback as an entry."),
         "watch": Listed(
             "watch",
             "Follow the harness's files, and record each change that others make as an entry.",
@@ -74,12 +74,12 @@ SECTIONS: Final[Mapping[str, Mapping[str, ListedCommand]]] = {
     },
     "When something is wrong": {
         "doctor": Listed("recover", "Check everything: manifest, journal, files, leftovers."),
-        "backup": Listed("backup", "Copy the journal to a file, also while it is in use, and read the copy back."),
+        "backup": Listed("backup", "Copy the journal to a file, even while it is in use, and read the copy back."),
         "restore-journal": Listed(
             "backup", "Put an older journal in place on purpose, or accept the one that is there."
         ),
         "trust": Listed("trust", "Trust a harness that came from elsewhere: a clone, a copy, a backup."),
-        "recover": Listed("recover", "Finish the change that a killed process left under way."),
+        "recover": Listed("recover", "Finish the change that a killed process left unfinished."),
         "bisect": Listed(
             "bisect", "Find the entry that broke the agent, or the smallest set of entries, by leaving entries out."
         ),
@@ -95,21 +95,21 @@ SECTIONS: Final[Mapping[str, Mapping[str, ListedCommand]]] = {
         "schema": Listed("candidates", "Print the JSON Schema of a candidate."),
     },
     "Agents and models": {
-        "evolve": Listed("evolve", "Let an agent change its harness, if the change can be taken back."),
-        "propose": Listed("propose", "Ask a model for a change, and mend what cannot be taken back."),
+        "evolve": Listed("evolve", "Let an agent change its harness, if the change can be undone."),
+        "propose": Listed("propose", "Ask a model for a change, and repair it if it cannot be undone."),
         "gate": Listed(
-            "gate", "Decide whether the step from one directory to another can be taken back, and by which recovery."
+            "gate", "Decide whether the step from one directory to another can be undone, and by which recovery."
         ),
         "hook": Listed(
             "hook", "Answer a client's hook: guard harness files before an edit, record what changed after it."
         ),
         "install": Listed("install", "Add Takeback's hooks to a file that others do not get, as one change."),
         "uninstall": Listed(
-            "install", "Take Takeback's hooks, server and skill out of a client's files, local and shared."
+            "install", "Remove Takeback's hooks, server and skill from a client's files, local and shared."
         ),
         "leave": Listed(
             "leave",
-            "Take Takeback out of a project: hooks, server, skill, plugin, git hooks, .takeback and takeback.toml.",
+            "Remove Takeback from a project: hooks, server, skill, plugin, git hooks, .takeback and takeback.toml.",
         ),
         "git-hook": Listed(
             "git_hook", "Record harness files before each git commit, and name the journal's head in it."

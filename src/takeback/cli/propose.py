@@ -72,7 +72,7 @@ def propose(
         show_default="proof; split-wald for a task",
         autocompletion=offer_words(RULES),
     ),
-    oracle: bool = typer.Option(True, "--oracle/--no-oracle", help="Mend with the oracle before asking again."),
+    oracle: bool = typer.Option(True, "--oracle/--no-oracle", help="Repair with the oracle before asking again."),
     sampling: str = SamplingOption,
     record: Path | None = RecordOption,
     threads: int = ThreadsOption,
@@ -80,11 +80,11 @@ def propose(
     reveal: bool = RevealFlag,
     as_json: bool = JsonFlag,
 ) -> None:
-    """Ask a model for a change, and mend what cannot be taken back. Nothing is changed.
+    """Ask a model for a change, and repair it if it cannot be undone. Nothing is changed.
 
     For a TEXT the model sees the harness as it is, with secrets masked; shown are its candidate, the verdict, the
-    check and what it would change. For a task of the lab, of several proposals the best that can be taken back is
-    chosen; plain `replay` answers in L1 and with the first prompts, as it was recorded.
+    check and what it would change. For a task of the lab, the best of several proposals that can be undone is chosen;
+    plain `replay` answers in L1 and with the first prompts, as it was recorded.
 
     Example: `takeback propose . "ask before deleting files" --synthesizer openai:MODEL`,
     `takeback propose --task nat_cfg_001 --synthesizer replay`

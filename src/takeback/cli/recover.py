@@ -23,7 +23,9 @@ def register(app: typer.Typer) -> None:
 
 
 def recover(directory: Path = DirOption, journal: str | None = JournalOption, as_json: bool = JsonFlag) -> None:
-    """Finish the change that a killed process left under way. Every command does this first; twice is harmless.
+    """Finish the change that a killed process left unfinished.
+
+    Every command does this first; repeating it is harmless.
 
     Example: `takeback recover --dir agent`
     """
@@ -44,7 +46,7 @@ def recover(directory: Path = DirOption, journal: str | None = JournalOption, as
         )
         return
     if recovered.entry is None:
-        out.print("nothing was under way")
+        out.print("nothing was unfinished")
     else:
         done = "gave up" if recovered.given_up else "finished"
         out.print(f"{done} entry {recovered.entry.id[:SHORT]} ({recovered.entry.kind})")
@@ -58,21 +60,21 @@ def doctor(
     directory: Path = DirOption,
     journal: str | None = JournalOption,
     deep: bool = typer.Option(False, "--deep", help="Run every live entry's recovery and compare with its undo."),
-    mend: bool = typer.Option(False, "--mend", help="First build the journal's indexes anew from its records."),
+    mend: bool = typer.Option(False, "--mend", help="First rebuild the journal's indexes from its records."),
     as_json: bool = JsonFlag,
 ) -> None:
     """Check everything: manifest, journal, files, leftovers. Exit code 1 if anything is bad.
 
-    The journal's file is checked by SQLite too. With --mend, indexes that do not match the records are built anew in
+    SQLite checks the journal's file too. With --mend, indexes that do not match the records are rebuilt in
     a new file, which takes the place of the journal if it is whole; the old file is kept.
 
     Example: `takeback doctor --dir agent`
     """
-    set_interrupt_message("nothing is changed by looking; the same command can be given again")
+    set_interrupt_message("nothing is changed by looking; you can run the same command again")
     remember_directory(directory)
     if mend:
         aside = mend_journal(find_root(directory), journal, find_key_file())
-        err.print(f"the journal's indexes were built anew from its records; the old file is kept as {aside}")
+        err.print(f"the journal's indexes were rebuilt from its records; the old file is kept as {aside}")
     findings = examine_workspace(
         find_root(directory),
         journal,

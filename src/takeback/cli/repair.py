@@ -99,7 +99,7 @@ def repair(
 ) -> None:
     """Repair a candidate's recovery, turn by turn. Its mutation is locked.
 
-    Each turn shows what was wrong, what was asked, what came back, and the verdict.
+    Each turn shows what was wrong, the question, the reply, and the verdict.
 
     Example: `takeback repair examples/candidates/unconditional-delete/candidate.json --synthesizer local`
     """
@@ -144,7 +144,7 @@ def show_turn(turn: Turn) -> None:
     """Print one turn."""
     out.print(f"turn {turn.number}", style="bold")
     out.print("  what was wrong:")
-    for line in (turn.told.text or "(nothing is told in this mode)").splitlines():
+    for line in (turn.told.text or "(this mode gives no feedback)").splitlines():
         out.print(f"    {line}")
     out.print(f"  asked: {turn.request.model}, request {turn.request.digest()[:16]}")
     told = turn.told.text

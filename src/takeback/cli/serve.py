@@ -29,7 +29,7 @@ def serve(
         None,
         "--token-file",
         metavar="FILE",
-        help="Tokens, one per line, alone or behind a client's name; the file's mode must be 0600.",
+        help="Tokens, one per line, alone or after a client's name; the file's mode must be 0600.",
     ),
     session: str = typer.Option(
         "", "--session", metavar="ID", help="What entries are signed with beside the client's name; made if left out."
@@ -39,9 +39,10 @@ def serve(
     journal: str | None = JournalOption,
     as_json: bool = JsonFlag,
 ) -> None:
-    """Serve the harness to agents over MCP. They propose, apply and take back changes; a person decides what loosens.
+    """Serve the harness to agents over MCP.
 
-    Over HTTP the token is shown once, at the start. Needs `pip install 'takeback[mcp]'`.
+    They propose, apply and undo changes; a person approves looser permissions. Over HTTP the token is shown once, at
+    the start. Needs `pip install 'takeback[mcp]'`.
 
     Example: `takeback serve --dir agent`, `takeback serve --http --token-file ~/.takeback-token`
     """

@@ -29,9 +29,9 @@ def status(
     reveal: bool = RevealFlag,
     as_json: bool = JsonFlag,
 ) -> None:
-    """Show how a workspace stands. Exit code 1 if anything needs attention.
+    """Show the status of a workspace. Exit code 1 if anything needs attention.
 
-    That is: changes made behind Takeback's back, temporary files of a killed process, and what is unavailable.
+    That is: changes made outside Takeback, temporary files of a killed process, and what is unavailable.
 
     Example: `takeback status --dir agent`
     """
@@ -68,7 +68,7 @@ def _show(found: Status, state: State, *, stat: bool) -> None:
     aborted = f", {found.aborted} given up" if found.aborted else ""
     out.print(f"{found.entries} live, {found.undone} undone{aborted}, head {found.head[:SHORT]}")
     if found.drift:
-        out.print(localize_hints("changed behind Takeback's back ('takeback adopt' records it as an entry):"))
+        out.print(localize_hints("changed outside Takeback ('takeback adopt' records it as an entry):"))
         show_changes(found.drift, lambda: state, stat=stat)
     for path in found.layout:
         out.print(

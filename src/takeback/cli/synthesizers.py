@@ -32,13 +32,13 @@ __all__ = ["SamplingOption", "read_sampling"]
 
 
 SYNTHESIZERS = "oracle, portfolio[:MODEL], replay[:DIR], openai:MODEL or local[:FILE.gguf]"
-_WHO = f"Who looks for a recovery: {SYNTHESIZERS}."
+_WHO = f"How to find a recovery: {SYNTHESIZERS}."
 SynthesizerOption = typer.Option("portfolio", "--synthesizer", metavar="NAME", help=_WHO)
 FeedbackOption = typer.Option(
     "D1",
     "--feedback",
     metavar="MODE",
-    help=f"What a failed turn is told: {', '.join(Mode)}.",
+    help=f"The feedback after a failed turn: {', '.join(Mode)}.",
     autocompletion=offer_words(MODES),
 )
 BudgetOption = typer.Option(4, "--budget", min=1, max=64, metavar="N", help="The most turns.")

@@ -32,15 +32,15 @@ def trust(
         None,
         "--journal",
         metavar="PATH|URL",
-        help="Begin this new journal: for a copy whose original goes on with the old one.",
+        help="Begin this new journal: for a copy whose original keeps the old one.",
     ),
     as_json: bool = JsonFlag,
 ) -> None:
     """Trust a harness that came from elsewhere: a clone, a copy, a backup. What `takeback init` makes is trusted.
 
     Until then a harness is only read: nothing is recovered or written, no database is connected to, no client is
-    started. Trust holds for this directory, this .takeback and this journal; once a pull replaces them, it is asked
-    for again. The records are in ~/.local/state/takeback/trusted, or where TAKEBACK_TRUST says.
+    started. Trust applies to this directory, this .takeback and this journal; if a pull replaces them, Takeback asks
+    again. The records are in ~/.local/state/takeback/trusted, or where TAKEBACK_TRUST says.
 
     Example: `takeback trust`, `takeback trust --list`, `takeback trust copy --journal .takeback/journal.db`
     """
@@ -68,7 +68,7 @@ def _tell(result: str, root: Path, manifest: Manifest, under_way: tuple[str, ...
         return
     out.print(f"{root} is {result}; its journal is {journal}")
     if under_way:
-        out.print(f"a change is under way in it: the next command finishes it, in {', '.join(under_way)}")
+        out.print(f"a change in it is unfinished: the next command finishes it, in {', '.join(under_way)}")
 
 
 def _remove(root: Path, *, as_json: bool) -> None:

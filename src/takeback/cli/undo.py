@@ -40,9 +40,11 @@ from takeback.present.warnings import read_actual, weigh_states
 TokenOption = typer.Option(
     None, "--token", metavar="TOKEN", help="Do it only if the plan is still the one with this token."
 )
-BindingPlanFlag = typer.Option(False, "--plan", help="Only show what it would do, with a token that binds.")
-StrictFlag = typer.Option(False, "--strict", help="Refuse if something is kept because a later entry wrote it.")
-CascadeFlag = typer.Option(False, "--cascade", help="Take along the entries that block.")
+BindingPlanFlag = typer.Option(
+    False, "--plan", help="Only show what it would do, with a token for exactly this plan."
+)
+StrictFlag = typer.Option(False, "--strict", help="Refuse if something stays because a later entry wrote it.")
+CascadeFlag = typer.Option(False, "--cascade", help="Include the blocking entries.")
 
 
 def register(app: typer.Typer) -> None:
@@ -58,7 +60,7 @@ def undo(
     token: str | None = TokenOption,
     cascade: bool = CascadeFlag,
     strict: bool = StrictFlag,
-    salvage: bool = typer.Option(False, "--salvage", help="If the witness is gone, put back what is left of it."),
+    salvage: bool = typer.Option(False, "--salvage", help="If the witness is gone, restore what is left of it."),
     last: bool = typer.Option(False, "--last", help="The newest live change, without a list to pick from."),
     surface: str = typer.Option(
         "",
@@ -82,7 +84,7 @@ def undo(
         "--as",
         envvar=["TAKEBACK_BY", "USER"],
         metavar="WHO",
-        help="Say who takes it back, for the log.",
+        help="Say who undoes it, for the log.",
         autocompletion=completion.offer_people,
     ),
     directory: Path = DirOption,
@@ -92,12 +94,12 @@ def undo(
     reveal: bool = RevealFlag,
     as_json: bool = JsonFlag,
 ) -> None:
-    """Take entries back, whatever came after them. The result is the history without them.
+    """Undo entries, whatever came after them. The result is the history without them.
 
-    Without a name, a terminal shows a list to pick from with what each would change beside it; elsewhere a name or
-    `--last` is required, because a shell drops an unquoted `#6` and all behind it. `--last` takes back the newest
-    live change; repeated, it goes further back. With `--surface`, `--by` and `--since` everything that passes all of
-    them is taken back, as one plan.
+    Without a name, a terminal shows a list to pick from, with what each undo would change; elsewhere a name or
+    `--last` is required, because a shell drops an unquoted `#6` and everything after it. `--last` undoes the newest
+    live change; repeated, it goes further back. `--surface`, `--by` and `--since` undo everything that matches all of
+    them, as one plan.
 
     What a later entry wrote again stays as that entry wrote it, and is said; `--strict` refuses instead.
 
@@ -143,7 +145,7 @@ def redo(
     token: str | None = TokenOption,
     cascade: bool = CascadeFlag,
     strict: bool = StrictFlag,
-    last: bool = typer.Option(False, "--last", help="Those of the last undo in force, without a question."),
+    last: bool = typer.Option(False, "--last", help="Those from the latest active undo, without asking."),
     by: str = AuthorOption,
     directory: Path = DirOption,
     journal: str | None = JournalOption,
@@ -152,10 +154,10 @@ def redo(
     reveal: bool = RevealFlag,
     as_json: bool = JsonFlag,
 ) -> None:
-    """Bring back entries that were taken back. Without names: those of the last undo in force.
+    """Bring back entries that were undone. Without names: those from the latest active undo.
 
     Without a name, a terminal shows what would come back and asks; elsewhere a name or `--last` is required, because
-    a shell drops an unquoted `#6` and all behind it.
+    a shell drops an unquoted `#6` and everything after it.
 
     Example: `takeback redo 6 --dir agent`, `takeback redo --last`
     """
@@ -227,7 +229,7 @@ def _make_name_error(command: str, meant: Record) -> InputError:
     return InputError(
         command,
         found="no entry",
-        expected="the name of one, or --last; a shell drops an unquoted #6 and all behind it",
+        expected="the name of one, or --last; a shell drops an unquoted #6 and everything after it",
         hint=f"the newest is meant by 'takeback {command} {name}', and by 'takeback {command} --last'",
     )
 

@@ -35,7 +35,7 @@ def watch(
         False, "--verify", help="Warn of what a client would not load, and of looser permissions."
     ),
     command: str = typer.Option("", "--exec", metavar="CMD", help="Run this after each change: a health check."),
-    auto: bool = typer.Option(False, "--auto", help="Take a change back after which the command fails."),
+    auto: bool = typer.Option(False, "--auto", help="Undo a change after which the command fails."),
     seconds: float = typer.Option(300.0, "--seconds", min=0.1, help="How long one run of the command may take."),
     until: float = typer.Option(0.0, "--for", min=0.0, help="End after this many seconds.", show_default="never"),
     polling: bool = typer.Option(False, "--polling", help="Poll the files, for network drives."),
@@ -43,9 +43,9 @@ def watch(
     journal: str | None = JournalOption,
     as_json: bool = JsonFlag,
 ) -> None:
-    """Follow the harness's files, and record each change that others make as an entry. Each is told in one line.
+    """Follow the harness's files, and record each change that others make as an entry. Each is reported on one line.
 
-    Writes that come close together, such as a switch of branches, are one entry. What changed while nobody watched is
+    Writes in quick succession, such as a switch of branches, form one entry. What changed while nobody watched is
     recorded at the start. Needs `pip install 'takeback[watch]'`. With `--json` each change is one line of JSON.
 
     Example: `takeback watch --verify`, `takeback watch --exec 'make check' --auto`

@@ -41,7 +41,7 @@ def examine_harness(harness: Harness, *, deep: bool = False) -> Iterator[Finding
     for fault in status.broken:
         yield Finding("files", good=False, detail=f"{fault} ('takeback discard {fault.path}' puts it back)")
     for change in status.drift:
-        yield Finding("drift", good=False, detail=f"{describe_slot(change.slot)} was changed behind Takeback's back")
+        yield Finding("drift", good=False, detail=f"{describe_slot(change.slot)} was changed outside Takeback")
     if not status.drift and not status.broken:
         yield Finding("drift", good=True, detail="the files are what the journal says")
     for path in status.leftovers:
@@ -74,7 +74,7 @@ def _check_recovery(harness: Harness) -> Finding:
     if told.fault:
         return Finding("recovery", good=False, detail=told.fault)
     if told.entry is None:
-        return Finding("recovery", good=True, detail="nothing was under way")
+        return Finding("recovery", good=True, detail="nothing was unfinished")
     done = "gave up" if told.given_up else "finished"
     return Finding("recovery", good=True, detail=f"{done} entry {told.entry.id[:12]}")
 

@@ -51,12 +51,12 @@ from takeback.undo import SlotChange, Write
 from takeback.undo.record import list_writes_between, merge_forward
 
 LOCK_SECONDS = 60.0
-FINISHED_LATER = "the change is announced in the journal: 'takeback recover' finishes it once that is mended"
+FINISHED_LATER = "the change is announced in the journal: 'takeback recover' finishes it once that is fixed"
 NO_NOTE = (
-    "the note of how far the journal has come (.takeback/HEAD) is missing or spoilt: whether the journal, which ends "
-    "at record {last}, was cut short or is an old copy cannot be told. 'takeback log' shows its entries; if the "
-    "newest is there, 'takeback recover' notes it anew, otherwise 'takeback restore-journal FILE' puts a backup in "
-    "its place"
+    "the note of how far the journal has come (.takeback/HEAD) is missing or damaged, so it is unknown whether "
+    "the journal, which ends at record {last}, was cut short or is an old copy. 'takeback log' shows its entries; if "
+    "the newest is there, 'takeback recover' writes the note again, otherwise 'takeback restore-journal FILE' puts a "
+    "backup in its place"
 )
 """What is said where nothing tells how far a journal had come."""
 

@@ -189,7 +189,7 @@ def _invert_last_undo(ledger: Ledger) -> ToggleRequest:
             off, on = invert_toggle(ledger, record)
             return _build_request(off - decided, on - decided, (record.id,))
         decided.update(taken, back)
-    raise InputError("redo", found="no undo in force", expected="something that was taken back")
+    raise InputError("redo", found="no active undo", expected="something that was taken back")
 
 
 def build_restore_request(ledger: Ledger, name: str) -> ToggleRequest:
@@ -251,8 +251,8 @@ def invert_toggle(ledger: Ledger, record: Record) -> tuple[set[int], set[int]]:
     if not off and not on:
         raise InputError(
             "entry",
-            found=f"{record.id[:12]}, of which nothing is in force any more",
-            expected=f"a {record.kind} in force",
+            found=f"{record.id[:12]}, which no longer has any effect",
+            expected=f"an active {record.kind}",
         )
     return off, on
 

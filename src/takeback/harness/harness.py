@@ -241,7 +241,7 @@ class Harness:
     def redo(
         self, *entries: EntryRef, token: str | None = None, cascade: bool = False, strict: bool = False, by: str = ""
     ) -> UndoOutcome:
-        """Bring back entries that were taken back; without names, those of the last undo in force."""
+        """Bring back entries that were undone; without names, those from the latest active undo."""
         request = partial(build_redo_request, names=name_entries(entries))
         return self._toggle("redo", request, token, cascade=cascade, strict=strict, by=by)
 

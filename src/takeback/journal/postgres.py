@@ -207,7 +207,7 @@ class PostgresStore(SqlStore):
         return type(error).__name__ if hidden else text
 
     def _retry_if_lost(self, attempt: Callable[[], T]) -> T:
-        """Try again on a new connection where the old one was lost and nothing was under way on it."""
+        """Try again on a new connection where the old one was lost and nothing was unfinished on it."""
         try:
             with self._faults():
                 return attempt()

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Final, NamedTuple
 
 from takeback.canonical import encode, parse, parse_strict
-from takeback.errors import InputError
+from takeback.errors import InputError, NameTakenError
 from takeback.language.program import Program, read_operation
 from takeback.language.suggestions import (
     describe_expected_names,
@@ -108,7 +108,7 @@ def _read_words(words: Sequence[str]) -> OneLine:
         name, given, inline = word[2:].partition("=")
         value = inline if given else next(left, None)
         if value is None:
-            raise InputError(f"--{name}", found="nothing behind it", expected="a value")
+            raise InputError(f"--{name}", found="nothing after it", expected="a value")
         field, item = _read_field(name, value)
         if field in fields:
             raise InputError(f"--{name}", found="a second time", expected="one")
@@ -148,7 +148,7 @@ def guess_value(text: str, where: str) -> Any:
     except (ValueError, RecursionError):
         if plain[:1] not in {"{", "[", '"'}:
             return text
-        expected = "JSON, or the text behind --text"
+        expected = "JSON, or text after --text"
         try:
             parse(plain, where)
         except InputError as fault:
@@ -245,7 +245,7 @@ class _LineTarget:
             return ABSENT
         if kind.value is Requirement.NO:
             found = given.text if isinstance(given, Typed) else given
-            raise InputError(where, found=found, expected="nothing behind the name")
+            raise InputError(where, found=found, expected="nothing after the name")
         if isinstance(given, Typed):
             given = given.text if _can_take_text(kind) else guess_value(given.text, where)
         if self._translate is not None and isinstance(given, dict):
@@ -298,7 +298,7 @@ def _build_add(at: _LineTarget) -> Operation:
         listed = isinstance(at.surface.describe(at.content(key)), list) and "append" in at.kinds
         line = at.line.as_set(f"{key}+" if listed else key)
         hint = f"`{line}` {'adds an item to its list' if listed else 'replaces what is there'}"
-        raise InputError(at.line.where, found="it is there already", expected="a name that is free", hint=hint)
+        raise NameTakenError(at.line.where, hint=hint)
     return op
 
 

@@ -51,7 +51,7 @@ def read_actual(harness: Harness) -> State:
 
 
 def weigh_drift(harness: Harness) -> tuple[list[str], list[str]]:
-    """Return what adopting loosens that was done behind Takeback's back, and what discarding it would loosen."""
+    """Return what adopting loosens that was done outside Takeback, and what discarding it would loosen."""
     known, actual = harness.state, read_actual(harness)
     if actual is known:
         return [], []

@@ -1,4 +1,4 @@
-"""Drift: what was changed behind Takeback's back, by file and by hunk, to adopt as an entry or to discard."""
+"""Drift: what was changed outside Takeback, by file and by hunk, to adopt as an entry or to discard."""
 
 from __future__ import annotations
 

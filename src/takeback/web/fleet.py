@@ -1,7 +1,7 @@
 """A fleet: every journal of one PostgreSQL database, each a row, also where its directory is on another machine.
 
 Of a journal whose directory was not given, what its records say is shown: head, unadmitted entries, last change.
-Whether anything was changed behind Takeback's back is not known from here, and nothing can be changed.
+Whether anything was changed outside Takeback is not known from here, and nothing can be changed.
 """
 
 from __future__ import annotations

@@ -214,9 +214,7 @@ class JournalTally:
         return "undone" if record.entry in self._undone else "live"
 
 
-PENDING: Final = (
-    "a change is under way: it is being made just now, or its process died and the next command finishes it"
-)
+PENDING: Final = "a change is in progress, or its process died and the next command finishes it"
 
 
 @dataclass(frozen=True, slots=True)
@@ -242,7 +240,7 @@ class HarnessRow:
     head: str = ""
     entries: int | None = None
     drift: int | None = None
-    """How many things were changed behind Takeback's back; None if that is not known."""
+    """How many things were changed outside Takeback; None if that is not known."""
     unadmitted: int | None = None
     last: LastChange | None = None
     problems: tuple[str, ...] = ()

@@ -59,7 +59,7 @@ class Shown:
             del self.told[next(iter(self.told))]
 
     def drifted(self) -> int:
-        """How many things were changed behind Takeback's back, files that cannot be read among them."""
+        """How many things were changed outside Takeback, files that cannot be read among them."""
         with self.harness.held(clean=True) as found:
             return len(found.drift) + len(found.broken) if isinstance(found, Refused) else 0
 

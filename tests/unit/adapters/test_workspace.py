@@ -310,11 +310,11 @@ def test_a_change_that_was_given_up_is_neither_live_nor_undone(root, harness, fa
     with failing_disk():
         harness.undo(one)
     given_up = next(harness.ledger.entries()).id
-    with pytest.raises(InputError, match="no undo in force"):
+    with pytest.raises(InputError, match="no active undo"):
         harness.redo()
     harness.restore("#1")
     assert harness.status().undone == 1
-    with pytest.raises(InputError, match="no undo in force"):
+    with pytest.raises(InputError, match="no active undo"):
         harness.redo()
     with pytest.raises(InputError, match="given up while it was made"):
         harness.undo(given_up)

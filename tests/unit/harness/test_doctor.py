@@ -22,4 +22,4 @@ def test_what_was_changed_by_hand_is_a_fault_and_what_was_not_is_none(tmp_path):
         (root / "files" / "f").write_text("two")
         (drift,) = [finding for finding in examine_harness(harness) if finding.check == "drift"]
         assert not drift.good
-        assert "was changed behind Takeback's back" in drift.detail
+        assert "was changed outside Takeback" in drift.detail

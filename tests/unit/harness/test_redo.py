@@ -54,7 +54,7 @@ def test_a_bare_redo_brings_back_what_is_left_of_an_undo(harness):
     harness.redo(one)
     assert isinstance(harness.redo(), Undone)
     assert harness.state.write() == {"config": {"a": 1, "b": 2}}
-    with pytest.raises(InputError, match="no undo in force"):
+    with pytest.raises(InputError, match="no active undo"):
         harness.redo()
 
 
@@ -63,7 +63,7 @@ def test_a_bare_redo_never_takes_anything_back(harness):
     taken = harness.undo(one)
     harness.undo(taken)
     assert harness.state.write() == {"config": {"a": 1}}
-    with pytest.raises(InputError, match="no undo in force"):
+    with pytest.raises(InputError, match="no active undo"):
         harness.redo()
     assert harness.state.write() == {"config": {"a": 1}}
 
@@ -73,7 +73,7 @@ def test_a_bare_redo_leaves_alone_what_a_later_restore_took_back(harness):
     harness.undo(two)
     harness.redo()
     harness.restore("#1")
-    with pytest.raises(InputError, match="no undo in force"):
+    with pytest.raises(InputError, match="no active undo"):
         harness.redo()
     harness.redo(one, two)
     assert harness.state.write() == {"config": {"a": 1, "b": 2}}

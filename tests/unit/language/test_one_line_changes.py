@@ -150,12 +150,12 @@ def test_an_edit_says_where_the_old_text_is_if_that_is_not_one_place():
         ("sets prompt x y", "sets", "did you mean set?"),
         (
             "add tool mcp:github --json '{}'",
-            "it is there already",
+            "a name that already exists",
             "`takeback set tool mcp:github '{}'` replaces what is there",
         ),
         (
             "add config permissions.allow x",
-            "it is there already",
+            "a name that already exists",
             "`takeback set config permissions.allow+ x` adds an item to its list",
         ),
         ("set config permissions.allow- read", 'no item "read"', "did you mean Read?"),

@@ -195,7 +195,7 @@ def test_drift_is_shown_by_file_and_stops_an_undo_with_the_way_out(workspace):
     told = words(browser.get("/1/drift"))
     assert 'config.toml - config["timeout"] = 60 + config["timeout"] = 61' in told
     assert "notes.txt" in told
-    assert "changed behind Takeback's back" in words(browser.get("/1/"))
+    assert "changed outside Takeback" in words(browser.get("/1/"))
     refused = browser.get("/1/undo?entry=%232")
     assert "Refused" in words(refused)
     assert 'href="/1/drift"' in refused.text

@@ -76,7 +76,7 @@ class ControlledPlan:
 
 
 class Controlled:
-    """Repair candidates with one injected defect each; how many each feedback mode brings through.
+    """Repair candidates with one injected defect each; count how many each feedback mode repairs.
 
     With `replay` and no choice of candidates or modes, they are those of the recording.
 

@@ -153,7 +153,7 @@ class Factorial:
             yield Table(self.name, "", ("cell", "all", "S0", "S1"), rows)
         for name, found in summary["contrasts"].items():
             difference, p, adjusted = found["difference"], found["p"], found["p_holm"]
-            few = f" (n = {found['n']}: no contrast can come out)" if found["few"] else f" (n = {found['n']})"
+            few = f" (n = {found['n']}: too few cases for a contrast)" if found["few"] else f" (n = {found['n']})"
             yield f"{name}: {difference * 100:+.2f} pp, p = {p:.4g}, Holm p = {adjusted:.4g}{few}"
         yield options.spent_line(summary["account"])
 

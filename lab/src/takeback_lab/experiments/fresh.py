@@ -90,7 +90,7 @@ class Fresh:
     options = (
         Option("tasks", "number", "How many tasks, taken from each family in turn.", least=1),
         Option("suites", "text", f"Some of {', '.join(SUITES)}, separated by commas; all if left out."),
-        Option("feedback", "text", "What a failed turn is told; D0, or as recorded."),
+        Option("feedback", "text", "The feedback after a failed turn; D0, or as recorded."),
         options.BUDGET,
         options.PROMPT,
         options.SAMPLING,

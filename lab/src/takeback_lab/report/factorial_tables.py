@@ -83,7 +83,7 @@ def _mixed(data: FactorialData) -> str:
     """Says so where cases were drawn by stratum."""
     if not is_draw(data):
         return ""
-    return "A draw mixes strata otherwise than the cohort does: compare stratum by stratum."
+    return "A draw has different stratum proportions from the cohort: compare stratum by stratum."
 
 
 def _printed(experiment: str, cell: str, part: str) -> Share | None:

@@ -55,7 +55,7 @@ def factorial_summary(raw: Mapping[str, Any], experiment: str) -> dict[str, Any]
 
 
 def said(contrast: Contrast) -> dict[str, Any]:
-    """A contrast as JSON; `few` where no contrast can come out of so many cases."""
+    """Return a contrast as JSON; `few` is set if there are too few cases for one."""
     counts = contrast.counts
     return {
         "n": counts.pairs,

@@ -52,13 +52,13 @@ def unfinished(ran: int, data: RunData) -> str:
 
 def few(n: int, of: str = "") -> str:
     """Says so where there are too few cases (of what, where that is not all of them) for any contrast."""
-    return f"n = {n}{f' {of}' if of else ''}: no contrast can come out of so few." if n < FEW else ""
+    return f"n = {n}{f' {of}' if of else ''}: too few cases for a contrast." if n < FEW else ""
 
 
 def few_parts(parts: Mapping[str, int]) -> str:
     """The same for parts by name; one that has no case at all is not there."""
     small = [f"{name} has n = {n}" for name, n in parts.items() if 0 < n < FEW]
-    return f"{', '.join(small)}: no contrast can come out of so few." if small else ""
+    return f"{', '.join(small)}: too few cases for a contrast." if small else ""
 
 
 def note(*parts: str) -> str:

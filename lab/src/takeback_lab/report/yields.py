@@ -1,7 +1,7 @@
 """The end-to-end yield: what was admissible at turn 0 and what repair adds, of all tasks.
 
 Where only some failures were repaired, the others count as not rescued; what all of them would give is projected
-stratum by stratum, because a draw mixes strata otherwise than the bank it comes from.
+stratum by stratum, because a draw has different stratum proportions from its bank.
 """
 
 from __future__ import annotations

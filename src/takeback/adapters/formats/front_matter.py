@@ -54,7 +54,7 @@ def parse_front_matter(text: str | bytes, where: str) -> FrontMatter:
     closed = _CLOSE.search(text, opened.end())
     if closed is None:
         raise InputError(
-            f"{where}, line 1, column 1", found="front matter without an end", expected="a line '---' behind it"
+            f"{where}, line 1, column 1", found="front matter without an end", expected="a line '---' after it"
         )
     span = (opened.end(), closed.start())
     return FrontMatter(_read_block(text[slice(*span)], where), span, text[closed.end() :])

@@ -87,7 +87,7 @@ class Scanner:
         node = self.one(0)
         self.space()
         if self.at < len(self.data):
-            self.fail("something behind the value")
+            self.fail("something after the value")
         return node
 
     def space(self) -> None:

@@ -148,7 +148,7 @@ class StatusAnswer(BaseModel):
     live: int
     undone: int
     head: str
-    drift: list[str] = Field(description="What was changed behind Takeback's back; a person or a hook adopts it.")
+    drift: list[str] = Field(description="What was changed outside Takeback; a person or a hook adopts it.")
     problems: list[str]
     notes: list[str] = Field(
         description="What is to be known and needs nothing done, such as folders with a harness of their own."

@@ -6,8 +6,7 @@ Over HTTP, requests without the bearer token, to another host name or from anoth
 client says its own name, which is `declared`; a name that belongs to the bearer token is `verified`.
 """
 
-from __future__ import annotations
-
+# no `from __future__ import annotations`: the SDK reads annotations that name what is local to a function
 import hmac
 import secrets
 import socket
@@ -180,7 +179,7 @@ def _add_reading_tools(server: MCPServer, desk: ProposalService, who: Who) -> No
 
     @server.tool(annotations=READS)
     def status(context: Context) -> StatusAnswer:
-        """Say how the harness stands: entries, what was changed behind Takeback's back, problems."""
+        """Say how the harness stands: entries, what was changed outside Takeback, problems."""
         with _report_faults():
             return read_status(desk, who(context))
 
@@ -233,7 +232,7 @@ def _add_undo_tools(server: MCPServer, desk: ProposalService, who: Who) -> None:
     def plan_undo(
         context: Context,
         entries: Annotated[list[str], Field(min_length=1, description="Ids, beginnings of ids, numbers, or HEAD.")],
-        cascade: Annotated[bool, Field(description="Take along the entries that block.")] = False,
+        cascade: Annotated[bool, Field(description="Include the blocking entries.")] = False,
     ) -> Planned:
         """Show what taking entries back would do, whatever came after them, with a token for undo."""
         with _report_faults():

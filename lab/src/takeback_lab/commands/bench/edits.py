@@ -18,7 +18,7 @@ def edits(
     seed: int = typer.Option(0, "--seed", help="Seed of the histories."),
     as_json: bool = JsonFlag,
 ) -> None:
-    """Take the third of six edits out of 700 texts and 500 lists, beside git and other peers, and measure growth.
+    """Undo the third of six edits in 700 texts and 500 lists, compare with git and other peers, and measure growth.
 
     Example: `takeback bench edits --json`
     """
