@@ -43,13 +43,13 @@ class ExtraPages:
     """What the pages show."""
 
 
-def missing_package(what: str) -> MissingExtraError:
+def make_missing_package_error(what: str) -> MissingExtraError:
     """Return the error that says which package brings something."""
     return MissingExtraError(f"{what} comes with {LAB}, which is not installed", hint="pip install 'takeback[lab]'")
 
 
 @cache
-def extra_commands() -> Mapping[str, ListedCommand]:
+def find_extra_commands() -> Mapping[str, ListedCommand]:
     """Return the commands of other packages by name."""
     commands: dict[str, ListedCommand] = {}
     for point in sorted(entry_points(group=COMMANDS_GROUP), key=lambda point: point.name):
@@ -71,7 +71,7 @@ def load_tasks(name: str = "lab") -> Any:
 def _load_named(group: str, name: str) -> Any:
     for point in entry_points(group=group, name=name):
         return _load(point)
-    raise missing_package(f"{name!r} of {group}" if name != "lab" else "what belongs to the lab")
+    raise make_missing_package_error(f"{name!r} of {group}" if name != "lab" else "what belongs to the lab")
 
 
 def _load(point: EntryPoint) -> Any:

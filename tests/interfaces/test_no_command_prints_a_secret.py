@@ -11,7 +11,7 @@ from tests.support.fault_server import Act, FaultServer
 from typer.testing import CliRunner, Result
 
 from takeback.cli import app
-from takeback.cli.program import all_commands
+from takeback.cli.program import list_all_commands
 from takeback.errors import TakebackError
 
 NAMED, OTHER, SHAPED = "correct-horse-one", "correct-horse-two", "ghp_" + "a1B2" * 9
@@ -168,7 +168,7 @@ def places(made: Path, tmp_path: Path) -> Places:
 
 
 def test_every_command_of_the_table_is_walked_or_has_a_reason_not_to_be() -> None:
-    assert set(WORDS) | set(NOT_ABOUT_A_HARNESS) == set(all_commands())
+    assert set(WORDS) | set(NOT_ABOUT_A_HARNESS) == set(list_all_commands())
     assert not set(WORDS) & set(NOT_ABOUT_A_HARNESS)
 
 

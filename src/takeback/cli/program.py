@@ -26,7 +26,7 @@ from takeback.cli.hook_answer import choose_trust_folder
 from takeback.cli.output import JSON_VALUE, separate_json_value, tell_masked
 from takeback.cli.secrets import begin_masking
 from takeback.errors import InputError
-from takeback.plugins import LAB_COMMANDS, ListedCommand, extra_commands, missing_package
+from takeback.plugins import LAB_COMMANDS, ListedCommand, find_extra_commands, make_missing_package_error
 
 OFFERED_WIDTH: Final = 75
 Listed = ListedCommand
@@ -213,13 +213,13 @@ class Commands(TyperGroup):
     def list_commands(self, ctx: Any) -> list[str]:
         """Return the names, in the order of the table."""
         del ctx
-        return list(all_commands())
+        return list(list_all_commands())
 
     def shell_complete(self, ctx: Any, incomplete: str) -> Any:
         """Offer the names of commands with what they do; nothing is imported for that."""
         named = [
             Offered(name, _shorten(one.summary))
-            for name, one in all_commands().items()
+            for name, one in list_all_commands().items()
             if name.startswith(incomplete)
         ]
         return named if incomplete[:1].isalnum() or not incomplete else super().shell_complete(ctx, incomplete)
@@ -228,9 +228,9 @@ class Commands(TyperGroup):
         """Return the command with a name, or None."""
         del ctx
         if cmd_name not in self.commands:
-            listed = COMMANDS.get(cmd_name) or extra_commands().get(cmd_name)
+            listed = COMMANDS.get(cmd_name) or find_extra_commands().get(cmd_name)
             if listed is None and cmd_name in LAB_COMMANDS:
-                raise missing_package(f"takeback {cmd_name}")
+                raise make_missing_package_error(f"takeback {cmd_name}")
             if listed is not None:
                 self.commands.update(load_commands(listed.module))
         return self.commands.get(cmd_name)
@@ -242,14 +242,14 @@ class Commands(TyperGroup):
             with formatter.section(title):
                 formatter.write_dl([(name, listed.summary) for name, listed in section.items()])
                 formatter.write(f"  Example: {EXAMPLES[title]}\n")
-        if extra_commands():
+        if find_extra_commands():
             with formatter.section("From other packages"):
-                formatter.write_dl([(name, listed.summary) for name, listed in extra_commands().items()])
+                formatter.write_dl([(name, listed.summary) for name, listed in find_extra_commands().items()])
 
 
-def all_commands() -> dict[str, ListedCommand]:
+def list_all_commands() -> dict[str, ListedCommand]:
     """Return every command by name, those of other packages last."""
-    return {**COMMANDS, **extra_commands()}
+    return {**COMMANDS, **find_extra_commands()}
 
 
 def _shorten(summary: str) -> str:

@@ -14,7 +14,7 @@ import pytest
 
 import takeback
 from takeback import cli
-from takeback.cli.program import COMMANDS, all_commands, load_commands, take_first_sentence
+from takeback.cli.program import COMMANDS, list_all_commands, load_commands, take_first_sentence
 
 CANDIDATE = Path(__file__).parents[3] / "examples/candidates/config/candidate.json"
 PROBE = """
@@ -111,9 +111,9 @@ def test_a_product_command_loads_nothing_of_the_lab(name):
     assert not beneath(loaded_by(name, "--help"), *OPTIONAL)
 
 
-@pytest.mark.parametrize("name", sorted(all_commands()))
+@pytest.mark.parametrize("name", sorted(list_all_commands()))
 def test_a_summary_is_the_first_sentence_of_the_commands_own_help(name):
-    listed = all_commands()[name]
+    listed = list_all_commands()[name]
     own = load_commands(listed.module)[name]
     assert listed.summary == take_first_sentence(own.help)
 

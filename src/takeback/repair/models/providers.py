@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Final
 
 from takeback.errors import InputError
-from takeback.plugins import missing_package
+from takeback.plugins import make_missing_package_error
 from takeback.repair.models.chat import ChatModel
 
 GROUP: Final = "takeback.models"
@@ -88,7 +88,7 @@ def find_provider(name: str) -> Provider | None:
                 f"the entry point {name} of {GROUP}", found=str(fault), expected="a provider that can be loaded"
             ) from fault
     if name == LOCAL:
-        raise missing_package("a model on this machine")
+        raise make_missing_package_error("a model on this machine")
     return None
 
 
