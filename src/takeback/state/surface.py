@@ -14,7 +14,7 @@ from __future__ import annotations
 import random
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import cache
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
@@ -340,6 +340,10 @@ def register(surface: Surface) -> None:
     taken = [kind.name for kind in surface.kinds if kind.name in KINDS]
     if taken:
         raise InputError(f"surface {surface.name}", found=", ".join(taken), expected="new operation names")
+    strange = [f"{kind} of {kind.surface}" for kind in surface.kinds if kind.surface not in {"", surface.name}]
+    if strange:
+        raise InputError(f"surface {surface.name}", found=", ".join(strange), expected="operations of its own")
+    surface.kinds = tuple(replace(kind, surface=surface.name) for kind in surface.kinds)
     SURFACES[surface.name] = surface
     KINDS.update((kind.name, kind) for kind in surface.kinds)
 

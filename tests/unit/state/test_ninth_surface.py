@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from tests.support.ninth import Alarms
 from tests.support.running import op
@@ -11,7 +13,7 @@ from takeback.errors import InputError
 from takeback.language import Candidate, candidate_schema, gate, read_candidate, read_program
 from takeback.repair import invert_mutation, oracle
 from takeback.runtime import capture, recover, run_forward, witness_to_json
-from takeback.state import KINDS, SURFACES, Level, Stage, State, diff, register, unregister
+from takeback.state import KINDS, SURFACES, Kind, Level, Requirement, Stage, State, diff, register, unregister
 from takeback.verify import Grade, prove, round_trip, verify_json, verify_sampled
 from takeback.verify.suites import make_nominal_state, make_suites
 
@@ -91,6 +93,39 @@ def test_a_name_that_is_taken_cannot_be_registered_again():
     with pytest.raises(InputError, match="expected new operation names"):
         register(Clash())
     assert "bells" not in SURFACES
+
+
+def test_registering_makes_the_operations_those_of_the_surface():
+    assert {kind.surface for kind in Alarms.kinds} == {""}
+    assert {kind.surface for kind in SURFACES["alarms"].kinds} == {"alarms"}
+    assert all(KINDS[kind.name] is kind for kind in SURFACES["alarms"].kinds)
+
+
+def test_operations_that_are_those_of_another_surface_cannot_be_registered():
+    class Thief(Alarms):
+        name = "thief"
+        kinds = (replace(KINDS["set_prompt"], name="steal_prompt"),)
+
+    with pytest.raises(InputError, match=r"surface thief: found .*steal_prompt.* of prompts, expected operations of"):
+        register(Thief())
+    assert "thief" not in SURFACES
+    assert "steal_prompt" not in KINDS
+
+
+def test_a_kind_takes_the_fields_of_its_stage():
+    capture = Kind.capture("a", Level.L0, lambda value, op: None)
+    restore = Kind.recovery("b", Level.L0, lambda value, op, captured: value)
+    remove = Kind.recovery("c", Level.L0, lambda value, op, captured: value, removes=True)
+    change = Kind.forward("d", Level.L0, lambda value, op: (value, None))
+    edit = Kind.forward("e", Level.L2, lambda value, op: (value, None), inside=True)
+    assert [(kind.stage, kind.value, kind.witness) for kind in (capture, restore, remove, change, edit)] == [
+        (Stage.CAPTURE, Requirement.FORBIDDEN, Requirement.REQUIRED),
+        (Stage.RECOVERY, Requirement.FORBIDDEN, Requirement.REQUIRED),
+        (Stage.RECOVERY, Requirement.FORBIDDEN, Requirement.OPTIONAL),
+        (Stage.FORWARD, Requirement.REQUIRED, Requirement.FORBIDDEN),
+        (Stage.FORWARD, Requirement.REQUIRED, Requirement.FORBIDDEN),
+    ]
+    assert [kind.recovers for kind in (change, edit)] == [False, True]
 
 
 def test_a_surface_that_is_taken_out_leaves_nothing_behind():

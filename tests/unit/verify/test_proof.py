@@ -325,7 +325,7 @@ def clearing(monkeypatch):
             (f"discard_{surface}", Stage.RECOVERY, discard),
             (f"expect_gone_{surface}", Stage.RECOVERY, expect_gone),
         ):
-            monkeypatch.setitem(KINDS, name, Kind(name, stage, Level.L1, surface, run))
+            monkeypatch.setitem(KINDS, name, Kind(name, stage, Level.L1, run, surface))
 
 
 BESIDE = {

@@ -13,7 +13,7 @@ from typing import Any
 from takeback.errors import InputError, OperationFailed
 from takeback.state.address import Address
 from takeback.state.chain import NO_LINKS, Chain, ChainPlace, Link
-from takeback.state.operation import Captured, Kind, Level, Operation, Requirement, Stage
+from takeback.state.operation import Captured, Kind, Level, Operation, Requirement
 from takeback.state.part_slots import (
     chain_from_json,
     chain_to_json,
@@ -118,6 +118,9 @@ _VALUE_SCHEMA = {
 }
 
 
+_READS = ("order of the callbacks", "the callback is there", "an anchor is there")
+
+
 class ListenersSurface(Surface):
     """Event → callbacks in order."""
 
@@ -125,60 +128,28 @@ class ListenersSurface(Surface):
     empty: PMap = EMPTY
     ordered = True
     kinds = (
-        Kind(
-            "capture_listener",
-            Stage.CAPTURE,
-            Level.L1,
-            "listeners",
-            capture,
-            value=Requirement.MAY,
-            witness=Requirement.MUST,
-            schema=_CALLBACK,
-        ),
-        Kind(
-            "add_listener",
-            Stage.FORWARD,
-            Level.L1,
-            "listeners",
-            add,
-            value=Requirement.MUST,
-            verb="add",
-            reads=("order of the callbacks",),
-            schema=_VALUE_SCHEMA,
-        ),
-        Kind("restore_listener", Stage.RECOVERY, Level.L1, "listeners", restore, witness=Requirement.MUST),
-        Kind(
+        Kind.capture("capture_listener", Level.L1, capture, value=Requirement.OPTIONAL, schema=_CALLBACK),
+        Kind.forward("add_listener", Level.L1, add, verb="add", reads=_READS[:1], schema=_VALUE_SCHEMA),
+        Kind.recovery("restore_listener", Level.L1, restore),
+        Kind.recovery(
             "unregister_listener",
-            Stage.RECOVERY,
             Level.L1,
-            "listeners",
             unregister,
-            value=Requirement.MAY,
-            witness=Requirement.MAY,
+            value=Requirement.OPTIONAL,
             removes=True,
             schema=_CALLBACK,
         ),
-        Kind(
-            "remove_listener",
-            Stage.FORWARD,
-            Level.L2,
-            "listeners",
-            remove,
-            value=Requirement.MAY,
-            verb="remove",
-            schema=_CALLBACK,
+        Kind.forward(
+            "remove_listener", Level.L2, remove, verb="remove", value=Requirement.OPTIONAL, schema=_CALLBACK
         ),
-        Kind(
+        Kind.forward(
             "move_listener",
-            Stage.FORWARD,
             Level.L2,
-            "listeners",
             move,
-            value=Requirement.MUST,
             verb="move",
+            spot=Requirement.REQUIRED,
             needs=True,
-            spot=Requirement.MUST,
-            reads=("order of the callbacks", "the callback is there", "an anchor is there"),
+            reads=_READS,
             schema=_CALLBACK,
         ),
     )

@@ -13,7 +13,7 @@ from typing import Any
 from takeback.errors import InputError, OperationFailed
 from takeback.state.address import Address
 from takeback.state.chain import NO_LINKS, Chain, ChainPlace, Link
-from takeback.state.operation import SPOTS, Captured, Kind, Level, Operation, Requirement, Stage
+from takeback.state.operation import SPOTS, Captured, Kind, Level, Operation, Requirement
 from takeback.state.part_slots import (
     chain_from_json,
     chain_to_json,
@@ -136,6 +136,7 @@ _VALUE_SCHEMA = {
 
 
 _READS = ("order of the chain", "priority of the others", "an anchor is there")
+_THERE = "the element is there"
 
 
 class MiddlewareSurface(Surface):
@@ -145,56 +146,33 @@ class MiddlewareSurface(Surface):
     empty: Chain = NO_LINKS
     ordered = True
     kinds = (
-        Kind(
-            "capture_middleware", Stage.CAPTURE, Level.L1, "middleware", capture, witness=Requirement.MUST, whole=True
-        ),
-        Kind(
+        Kind.capture("capture_middleware", Level.L1, capture, whole=True),
+        Kind.forward(
             "add_middleware",
-            Stage.FORWARD,
             Level.L1,
-            "middleware",
             add,
-            value=Requirement.MUST,
             verb="add",
-            spot=Requirement.MAY,
+            spot=Requirement.OPTIONAL,
             spots=SPOTS,
             reads=_READS,
             schema=_VALUE_SCHEMA,
         ),
-        Kind(
-            "restore_middleware",
-            Stage.RECOVERY,
-            Level.L1,
-            "middleware",
-            restore,
-            witness=Requirement.MUST,
-            whole=True,
-        ),
-        Kind(
+        Kind.recovery("restore_middleware", Level.L1, restore, whole=True),
+        Kind.forward(
             "move_middleware",
-            Stage.FORWARD,
             Level.L2,
-            "middleware",
             move,
             verb="move",
-            needs=True,
-            spot=Requirement.MUST,
+            value=Requirement.FORBIDDEN,
+            spot=Requirement.REQUIRED,
             spots=SPOTS,
-            reads=(*_READS, "the element is there"),
-        ),
-        Kind(
-            "replace_middleware",
-            Stage.FORWARD,
-            Level.L2,
-            "middleware",
-            replace,
-            value=Requirement.MUST,
-            verb="replace",
             needs=True,
-            reads=("the element is there",),
-            schema=_VALUE_SCHEMA,
+            reads=(*_READS, _THERE),
         ),
-        Kind("remove_middleware", Stage.FORWARD, Level.L2, "middleware", remove, verb="remove"),
+        Kind.forward(
+            "replace_middleware", Level.L2, replace, verb="replace", needs=True, reads=(_THERE,), schema=_VALUE_SCHEMA
+        ),
+        Kind.forward("remove_middleware", Level.L2, remove, verb="remove", value=Requirement.FORBIDDEN),
     )
 
     def read(self, raw: Any, where: str) -> Chain:
