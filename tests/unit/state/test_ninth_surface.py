@@ -14,7 +14,7 @@ from takeback.language import Candidate, candidate_schema, gate, read_candidate,
 from takeback.repair import invert_mutation, oracle
 from takeback.runtime import capture, recover, run_forward, witness_to_json
 from takeback.state import KINDS, SURFACES, Kind, Level, Requirement, Stage, State, diff, register, unregister
-from takeback.verify import Grade, prove, round_trip, verify_json, verify_sampled
+from takeback.verify import Grade, VerifyOptions, prove, round_trip, verify_json, verify_sampled
 from takeback.verify.suites import make_nominal_state, make_suites
 
 CAPTURE = op("capture_alarm", "night", witness_key="w")
@@ -49,9 +49,9 @@ def test_its_operations_are_parsed_checked_and_gated():
 
 @pytest.mark.parametrize("rule", ["proof", "split-wald"])
 def test_its_candidates_are_verified(rule):
-    assert verify_json(GOOD, rule=rule).admitted
+    assert verify_json(GOOD, options=VerifyOptions(rule=rule)).admitted
     bad = {"mutation": [SET], "recovery": [op("cancel_alarm", "night")], "contract": ["alarms"]}
-    verdict = verify_json(bad, rule=rule)
+    verdict = verify_json(bad, options=VerifyOptions(rule=rule))
     assert not verdict.admitted
     assert [str(residual.address) for residual in verdict.counterexample.trip.residuals] == ['alarms["night"]']
 
@@ -159,6 +159,6 @@ def test_a_state_from_before_it_was_registered_is_one_without_it(earlier):
 
 
 def test_states_made_around_one_from_before_it_was_registered_vary_it(earlier):
-    assert verify_sampled(read_candidate(GOOD), nominal=earlier).admitted
+    assert verify_sampled(read_candidate(GOOD), VerifyOptions(rule="split-wald", nominal=earlier)).admitted
     made = make_suites(earlier, read_program([SET], Stage.FORWARD, "m"), iid=20, ood=20)
     assert len({state.part("alarms").get("night") for state in (*made.iid, *made.ood)}) > 3
