@@ -190,6 +190,10 @@ class KeyedSurface(Surface):
         """Return the number of keys."""
         return len(value)
 
+    def kept(self, part: PMap) -> bool:
+        """Tell whether there is anything."""
+        return bool(part)
+
     def written(self, op: Operation) -> tuple[TreePath, ...] | None:
         """Return the key as the only slot."""
         return ((op.path,),)
