@@ -173,5 +173,5 @@ def test_the_limits_in_the_docs_are_those_of_the_code():
         "an `index`": program.MAX_INDEX,
         "counterfactual states of a split": import_module("takeback.verify.suites").MAX_STATES,
         "steps of a proof": import_module("takeback.verify.proof").MAX_WORK,
-        "seconds of a verification": import_module("takeback.verify.rules").MAX_SECONDS,
+        "seconds of a verification": import_module("takeback.verify.options").MAX_SECONDS,
     }

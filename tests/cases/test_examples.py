@@ -15,7 +15,7 @@ from typer.testing import CliRunner
 from takeback.cli import app
 from takeback.language import digest_program, read_program
 from takeback.state import Stage, State
-from takeback.verify import verify_json
+from takeback.verify import VerifyOptions, verify_json
 
 EXAMPLES = Path(__file__).parents[2] / "examples" / "candidates"
 FOLDERS = sorted(EXAMPLES.iterdir())
@@ -94,9 +94,9 @@ def test_the_locked_digest_is_that_of_the_original_mutation():
     original = read_program(expected["locked_mutation"], Stage.FORWARD, "original")
     assert digest_program(original) == expected["options"]["locked"]
     raw = _load(EXAMPLES / "repair-changed-mutation" / "candidate.json")
-    assert not verify_json(raw, locked=expected["options"]["locked"]).admitted
+    assert not verify_json(raw, options=VerifyOptions(locked=expected["options"]["locked"])).admitted
     assert verify_json(
-        {**raw, "mutation": expected["locked_mutation"]}, locked=expected["options"]["locked"]
+        {**raw, "mutation": expected["locked_mutation"]}, options=VerifyOptions(locked=expected["options"]["locked"])
     ).admitted
 
 
@@ -104,8 +104,8 @@ def test_the_wrong_order_is_right_again_when_it_is_turned_round():
     folder = EXAMPLES / "wrong-order-across-surfaces"
     raw, nominal = _load(folder / "candidate.json"), State.read(_load(folder / "state.json"))
     turned = {**raw, "recovery": raw["recovery"][::-1]}
-    assert verify_json(raw, rule="exact", nominal=nominal).reasons != ()
-    assert verify_json(turned, rule="exact", nominal=nominal).reasons == ()
+    assert verify_json(raw, options=VerifyOptions(rule="exact", nominal=nominal)).reasons != ()
+    assert verify_json(turned, options=VerifyOptions(rule="exact", nominal=nominal)).reasons == ()
 
 
 @pytest.mark.parametrize(
@@ -117,6 +117,6 @@ def test_the_wrong_order_is_right_again_when_it_is_turned_round():
 )
 def test_what_takes_back_by_naming_what_it_added_fails_where_that_was_there_already(name, state):
     raw = _load(EXAMPLES / name / "candidate.json")
-    assert verify_json(raw, rule="exact", nominal=State.read(state)).reasons != ()
+    assert verify_json(raw, options=VerifyOptions(rule="exact", nominal=State.read(state))).reasons != ()
     without = json.loads(json.dumps(state).replace("\\nAct first.", "").replace('"Bash(git:*)"', ""))
-    assert verify_json(raw, rule="exact", nominal=State.read(without)).reasons == ()
+    assert verify_json(raw, options=VerifyOptions(rule="exact", nominal=State.read(without))).reasons == ()

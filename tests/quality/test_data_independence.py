@@ -130,15 +130,19 @@ def _uses(kind: Kind) -> list[Operation]:
     """The kind on every target, with every sort of value, place and witness it takes."""
     targets = [*TARGETS.get(kind.surface, (PRESENT, "x")), *(["*"] if kind.whole else [])]
     keys: list[dict[str, Any]] = {
-        Requirement.NO: [{}],
-        Requirement.MAY: [{}, {"witness_key": "w"}],
-        Requirement.MUST: [{"witness_key": "w"}],
+        Requirement.FORBIDDEN: [{}],
+        Requirement.OPTIONAL: [{}, {"witness_key": "w"}],
+        Requirement.REQUIRED: [{"witness_key": "w"}],
     }[kind.witness]
-    values = [{"value": value} for value in VALUES.get(kind.name, [])] if kind.value is not Requirement.NO else []
-    if kind.value is not Requirement.MUST:
+    values = (
+        [{"value": value} for value in VALUES.get(kind.name, [])] if kind.value is not Requirement.FORBIDDEN else []
+    )
+    if kind.value is not Requirement.REQUIRED:
         values.append({})
-    places = [place for place in PLACES if set(place) <= set(kind.spots) and (place or kind.spot is Requirement.MAY)]
-    ways = product(targets, values, [{}] if kind.spot is Requirement.NO else places, keys)
+    places = [
+        place for place in PLACES if set(place) <= set(kind.spots) and (place or kind.spot is Requirement.OPTIONAL)
+    ]
+    ways = product(targets, values, [{}] if kind.spot is Requirement.FORBIDDEN else places, keys)
     return [
         read_operation(op(kind.name, target, **value, **place, **key), kind.stage, "use")
         for target, value, place, key in ways
@@ -195,14 +199,14 @@ def test_an_operation_looks_at_nothing_it_does_not_declare(name):
     ],
 )
 def test_a_toy_operation_that_peeks_is_found_out(surface, cheat):
-    kind = Kind("peek", Stage.FORWARD, Level.L0, surface, cheat)
+    kind = Kind("peek", Stage.FORWARD, Level.L0, cheat, surface)
     use = Operation(kind, PRESENT, PRESENT, SURFACES["prompts"].address(PRESENT))
     with pytest.raises(PeekedError):
         _run_all(kind, [use])
 
 
 def test_a_declaration_nobody_has_explained_is_found_out():
-    kind = Kind("peek", Stage.FORWARD, Level.L0, "prompts", lambda value, use: (value, None), reads=("the weather",))
+    kind = Kind.forward("peek", Level.L0, lambda value, use: (value, None), reads=("the weather",))
     with pytest.raises(AssertionError, match="the weather"):
         _uncovered(kind)
 

@@ -14,7 +14,6 @@ class Alarms(KeyedSurface):
 
     name = "alarms"
     kinds = make_keyed_kinds(
-        "alarms",
         Level.L0,
         capture_name="capture_alarm",
         forward="set_alarm",

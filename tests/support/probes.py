@@ -13,7 +13,7 @@ from tests.support.running import op, trip
 from takeback.errors import VerifierBroken
 from takeback.language import gate, read_candidate
 from takeback.state import KINDS, Level, State
-from takeback.verify import prove, round_trip, verify_json, verify_on
+from takeback.verify import VerifyOptions, prove, round_trip, verify_json, verify_on
 from takeback.verify.suites import Suites
 from takeback.verify.trip import PASSED, Trial
 
@@ -57,7 +57,7 @@ def _sampled(counts: dict[str, int], rule: str, *, dev_fails: int = 0) -> bool:
         )
 
     made = Suites(split(10, dev_fails), split(20, counts["iid"]), split(20, counts["ood"]))
-    return verify_on(candidate, made, level=Level.L1, rule=rule).admitted
+    return verify_on(candidate, made, VerifyOptions(level=Level.L1, rule=rule)).admitted
 
 
 def _refused_when_broken() -> bool:
@@ -78,7 +78,9 @@ def _explodes() -> bool:
 
 
 def _minimal() -> bool:
-    verdict = verify_json({"mutation": [SET], "recovery": [op("delete_config", "a")]}, rule="split-wald")
+    verdict = verify_json(
+        {"mutation": [SET], "recovery": [op("delete_config", "a")]}, options=VerifyOptions(rule="split-wald")
+    )
     return verdict.counterexample is not None and verdict.counterexample.state.size() == 1
 
 
@@ -87,7 +89,7 @@ def _touched_varied() -> bool:
         "mutation": [op("register_tool", "fresh", value={"id": "x"})],
         "recovery": [op("unregister_tool", "fresh")],
     }
-    return not verify_json(plain, rule="split-wald").admitted
+    return not verify_json(plain, options=VerifyOptions(rule="split-wald")).admitted
 
 
 PROBES: dict[str, Callable[[], bool]] = {
@@ -218,7 +220,7 @@ PROBES: dict[str, Callable[[], bool]] = {
                 "witness": [op("capture_file", "f", **W)],
                 "recovery": [op("restore_file", "f", **W)],
             },
-            level=Level.L0,
+            options=VerifyOptions(level=Level.L0),
         ).admitted
     ),
     "order-dependent composition is out of L0": lambda: bool(
@@ -226,7 +228,10 @@ PROBES: dict[str, Callable[[], bool]] = {
     ),
     "a changed mutation is rejected": lambda: (
         not verify_json(
-            PROMPT, locked=read_candidate({"mutation": [op("set_prompt", "p", value="other")]}).mutation_digest()
+            PROMPT,
+            options=VerifyOptions(
+                locked=read_candidate({"mutation": [op("set_prompt", "p", value="other")]}).mutation_digest()
+            ),
         ).admitted
     ),
     "proof refutes an unconditional delete": lambda: (

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import typer
 
@@ -23,8 +22,7 @@ from takeback.cli.output import JsonFlag, emit, finish
 from takeback.cli.secrets import RevealFlag
 from takeback.errors import InputError, LimitError
 from takeback.language import candidate_schema, read_candidate
-from takeback.state import Level
-from takeback.verify import RULE_NAMES, Code, Grade, Verdict, verify_json
+from takeback.verify import RULE_NAMES, Code, Grade, Verdict, VerifyOptions, verify_json
 from takeback.verify import prove as prove_candidate
 from takeback.verify.sampled import reject_candidate
 from takeback.verify.verdict import Reason
@@ -71,15 +69,25 @@ def verify(
     level = read_level(language)
     if rule not in RULE_NAMES:
         raise InputError("--rule", found=rule, expected=f"one of {', '.join(RULE_NAMES)}")
-    verdict = _decide_verdict(
-        file,
-        level,
-        rule,
-        locked,
-        exact=exact,
-        state=state,
-        sampling={"seed": seed, "dev": dev, "iid": iid, "ood": ood},
-    )
+    if exact and state is None:
+        raise InputError("--exact", found="no --state", expected="the state to run on")
+    beside = None
+    if exact:
+        options = VerifyOptions(rule="exact", level=level, locked=locked, nominal=read_state(state))
+    else:
+        options = VerifyOptions(
+            rule="split-wald" if rule == "proof" else rule,
+            level=level,
+            locked=locked,
+            nominal=read_state(state),
+            seed=seed,
+            dev=dev,
+            iid=iid,
+            ood=ood,
+        )
+        if rule == "proof":
+            options, beside = VerifyOptions(level=level, locked=locked), options
+    verdict = _decide_verdict(file, options, beside)
     if as_json:
         emit(verdict.to_json())
     else:
@@ -89,35 +97,19 @@ def verify(
     raise typer.Exit(2 if unreadable else 0 if yes else 1)
 
 
-def _decide_verdict(
-    file: Path,
-    level: Level,
-    rule: str,
-    locked: str | None,
-    *,
-    exact: bool,
-    state: Path | None,
-    sampling: dict[str, Any],
-) -> Verdict:
+def _decide_verdict(file: Path, options: VerifyOptions, beside: VerifyOptions | None) -> Verdict:
+    """Return the verdict on a file, with what a sample drawn `beside` the proof says."""
     try:
         raw = read_json(file)
     except InputError as fault:
         if not file.is_file():
             raise
         code = Code.LIMIT if isinstance(fault, LimitError) else Code.MALFORMED
-        return reject_candidate([Reason(code, str(fault))], rule, level)
-    if exact:
-        if state is None:
-            raise InputError("--exact", found="no --state", expected="the state to run on")
-        return verify_json(raw, name_input(file), rule="exact", level=level, locked=locked, nominal=read_state(state))
-    sampling["nominal"] = read_state(state)
-    if rule != "proof":
-        return verify_json(raw, name_input(file), rule=rule, level=level, locked=locked, **sampling)
-    proved = verify_json(raw, name_input(file), level=level, locked=locked)
-    if proved.grade is Grade.DECLARED:
-        return proved
-    beside = verify_json(raw, name_input(file), rule="split-wald", level=level, locked=locked, **sampling)
-    return replace(proved, splits=beside.splits)
+        return reject_candidate([Reason(code, str(fault))], options.rule, options.language)
+    verdict = verify_json(raw, name_input(file), options)
+    if beside is None or verdict.grade is Grade.DECLARED:
+        return verdict
+    return replace(verdict, splits=verify_json(raw, name_input(file), beside).splits)
 
 
 def _register_prove(app: typer.Typer) -> None:

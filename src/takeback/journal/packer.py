@@ -30,7 +30,7 @@ from takeback.journal.content import (
     guard_against_corruption,
     make_leaf,
 )
-from takeback.state import ABSENT, SURFACES, PMap, State, Surface
+from takeback.state import ABSENT, SURFACES, PMap, Slotted, State
 from takeback.state.chain import Chain, Link
 from takeback.state.file import File
 from takeback.state.items import Items
@@ -147,7 +147,7 @@ class Packer:
                 self._known[slot] = (value, new.ref)
         self._new.clear()
 
-    def _surface(self, surface: Surface, part: Any, parts: list[Content]) -> Json:
+    def _surface(self, surface: Slotted, part: Any, parts: list[Content]) -> Json:
         name = surface.name
         if isinstance(part, Chain):
             return self._node(surface, (name,), part, parts)
@@ -155,7 +155,7 @@ class Packer:
             return ["d", {key: self._node(surface, (name, key), item, parts) for key, item in part.items()}]
         return self._value((name,), part, lambda: make_leaf(surface.dump(part), format_slot_key((name,))), parts)
 
-    def _node(self, surface: Surface, slot: Slot, content: Any, parts: list[Content]) -> Json:
+    def _node(self, surface: Slotted, slot: Slot, content: Any, parts: list[Content]) -> Json:
         if isinstance(content, Forgotten):
             at = self._part(FORGOTTEN, parts)
             inner: Json = at if content.form is None else _encode_empty_form(content.form, at)
@@ -295,7 +295,7 @@ class Unpacker:
             }
             return State(parts), nodes.keys() - SURFACES.keys()
 
-    def _surface(self, surface: Surface, node: Any, found: FindStored) -> Any:
+    def _surface(self, surface: Slotted, node: Any, found: FindStored) -> Any:
         name = surface.name
         if isinstance(node, int):
             ref, stored = found(node)
@@ -309,7 +309,7 @@ class Unpacker:
             return PMap(items)
         return self._node(surface, (name,), node, found)
 
-    def _node(self, surface: Surface, slot: Slot, node: Any, found: FindStored, claim: str | None = None) -> Any:
+    def _node(self, surface: Slotted, slot: Slot, node: Any, found: FindStored, claim: str | None = None) -> Any:
         if isinstance(node, int):
             ref, stored = found(node)
             if stored is None:

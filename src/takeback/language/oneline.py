@@ -240,10 +240,10 @@ class _LineTarget:
         """Return the given value as an operation takes it, or raise."""
         given, where = self.line.value, self.line.where
         if given is ABSENT:
-            if kind.value is Requirement.MUST:
+            if kind.value is Requirement.REQUIRED:
                 raise InputError(where, found="no value", expected=_describe_wanted_value(kind))
             return ABSENT
-        if kind.value is Requirement.NO:
+        if kind.value is Requirement.FORBIDDEN:
             found = given.text if isinstance(given, Typed) else given
             raise InputError(where, found=found, expected="nothing after the name")
         if isinstance(given, Typed):
@@ -344,7 +344,7 @@ def _build_edit(at: _LineTarget) -> Operation:
 
 def _build_move(at: _LineTarget) -> Operation:
     kind = at.kinds["move"]
-    if kind.spot is Requirement.MUST and not at.line.placed:
+    if kind.spot is Requirement.REQUIRED and not at.line.placed:
         expected = " or ".join(f"--{name}" for name in kind.spots)
         raise InputError(at.line.where, found="no place", expected=expected)
     op = at.operation(kind, at.line.key, at.value(kind))

@@ -206,9 +206,9 @@ def _belongs(kind: Kind, stage: Stage | None) -> bool:
 
 
 def _check_field(takes: Requirement, field: str, raw: dict[str, Any], where: str) -> None:
-    if takes is Requirement.MUST and field not in raw:
+    if takes is Requirement.REQUIRED and field not in raw:
         raise InputError(where, found=f"no {field}", expected=f"{raw['op_type']} with a {field}")
-    if takes is Requirement.NO and field in raw:
+    if takes is Requirement.FORBIDDEN and field in raw:
         raise InputError(f"{where}.{field}", found=raw[field], expected=f"no {field} for {raw['op_type']}")
 
 
@@ -225,10 +225,10 @@ def _read_witness_key(raw: dict[str, Any], where: str) -> str | None:
 def _read_position(raw: dict[str, Any], kind: Kind, target: str, where: str) -> Position | None:
     given = [name for name in SPOTS if name in raw]
     if not given:
-        if kind.spot is Requirement.MUST:
+        if kind.spot is Requirement.REQUIRED:
             raise InputError(where, found="no place", expected=f"{kind.name} with one of {', '.join(kind.spots)}")
         return None
-    if kind.spot is Requirement.NO or given[0] not in kind.spots:
+    if kind.spot is Requirement.FORBIDDEN or given[0] not in kind.spots:
         raise InputError(f"{where}.{given[0]}", found=given[0], expected=f"no such place for {kind.name}")
     if len(given) > 1:
         raise InputError(where, found=" and ".join(given), expected=f"at most one of {', '.join(kind.spots)}")
@@ -308,12 +308,12 @@ def _build_forms(kind: Kind) -> list[dict[str, Any]]:
         (kind.value, "value", kind.schema or _ANY),
         (kind.witness, "witness_key", _KEY),
     ):
-        if takes is not Requirement.NO:
+        if takes is not Requirement.FORBIDDEN:
             properties[field] = schema
-        if takes is Requirement.MUST:
+        if takes is Requirement.REQUIRED:
             required.append(field)
-    forms = [] if kind.spot is Requirement.MUST else [_close_object(properties, required)]
-    if kind.spot is not Requirement.NO:
+    forms = [] if kind.spot is Requirement.REQUIRED else [_close_object(properties, required)]
+    if kind.spot is not Requirement.FORBIDDEN:
         for name in kind.spots:
             schema = _ANY if kind.inside and name != "index" else _SPOTS[name]
             forms.append(_close_object({**properties, name: schema}, [*required, name]))

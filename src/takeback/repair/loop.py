@@ -22,7 +22,7 @@ from takeback.repair.models import PAPER, Account, ChatModel, Reply, Request, Sa
 from takeback.repair.oracle import invert_mutation
 from takeback.repair.prompts import VERSION, diagnosis_version, load_prompt_set, strip_language
 from takeback.state import Contract, Level, State
-from takeback.verify import Code, Reason, Verdict, verify
+from takeback.verify import Code, Reason, Verdict, VerifyOptions, verify_with
 from takeback.verify.sampled import reject_candidate, verify_dev
 from takeback.verify.sampled import reject_candidate as turned_away
 from takeback.verify.suites import make_dev_states, make_nominal_state
@@ -234,7 +234,8 @@ SYNTHESISED = ("witness", "recovery")
 
 def make_judge(rule: str, level: Level, nominal: State) -> Judge:
     """Return a judge by the name of a rule; `proof` looks at every state, the others sample around `nominal`."""
-    return lambda candidate: verify(candidate, rule=rule, level=level, nominal=nominal)
+    options = VerifyOptions(rule=rule, level=level, nominal=nominal)
+    return lambda candidate: verify_with(candidate, options)
 
 
 def make_recovery_judge(rule: str, level: Level, nominal: State, *, mutation: Level = Level.L1) -> Judge:

@@ -6,7 +6,17 @@ from takeback.state.contract import Contract
 from takeback.state.harness_state import State, diff
 from takeback.state.operation import Captured, Kind, Level, Operation, Position, Requirement, Stage
 from takeback.state.pmap import ABSENT, PMap
-from takeback.state.surface import KINDS, SURFACES, Change, Component, Surface, register, unregister
+from takeback.state.surface import (
+    KINDS,
+    SURFACES,
+    Change,
+    Component,
+    Provable,
+    Slotted,
+    Surface,
+    register,
+    unregister,
+)
 
 __all__ = [
     "ABSENT",
@@ -22,7 +32,9 @@ __all__ = [
     "Operation",
     "PMap",
     "Position",
+    "Provable",
     "Requirement",
+    "Slotted",
     "Stage",
     "State",
     "Surface",

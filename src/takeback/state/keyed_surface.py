@@ -14,7 +14,7 @@ from typing import Any
 from takeback.errors import InputError, LimitError
 from takeback.state import part_slots
 from takeback.state.address import Address
-from takeback.state.operation import Captured, Kind, Level, Operation, Requirement, Stage
+from takeback.state.operation import Captured, Kind, Level, Operation, Requirement
 from takeback.state.part_slots import find_differing_parts, get_part, put_part
 from takeback.state.pmap import ABSENT, EMPTY, PMap, fast_tuple
 from takeback.state.surface import EXISTENCE, Change, Component, Strategy, Surface, TreePath, ValueEdit
@@ -46,7 +46,6 @@ def restore(value: PMap, op: Operation, captured: Captured | None) -> PMap:
 
 
 def make_keyed_kinds(
-    surface: str,
     level: Level,
     *,
     capture_name: str,
@@ -61,14 +60,14 @@ def make_keyed_kinds(
     `remove` takes a key away in a recovery, `unset` in a mutation.
     """
     kinds = [
-        Kind(capture_name, Stage.CAPTURE, level, surface, capture, witness=Requirement.MUST),
-        Kind(forward, Stage.FORWARD, level, surface, bind, value=Requirement.MUST, verb="set", schema=schema),
-        Kind(restore_name, Stage.RECOVERY, level, surface, restore, witness=Requirement.MUST),
+        Kind.capture(capture_name, level, capture),
+        Kind.forward(forward, level, bind, verb="set", schema=schema),
+        Kind.recovery(restore_name, level, restore),
     ]
     if remove is not None:
-        kinds.append(Kind(remove, Stage.RECOVERY, level, surface, restore, witness=Requirement.MAY, removes=True))
+        kinds.append(Kind.recovery(remove, level, restore, removes=True))
     if unset is not None:
-        kinds.append(Kind(unset, Stage.FORWARD, Level.L2, surface, unbind, verb="remove"))
+        kinds.append(Kind.forward(unset, Level.L2, unbind, verb="remove", value=Requirement.FORBIDDEN))
     return tuple(kinds)
 
 
@@ -190,6 +189,10 @@ class KeyedSurface(Surface):
     def size(self, value: PMap) -> int:
         """Return the number of keys."""
         return len(value)
+
+    def kept(self, part: PMap) -> bool:
+        """Tell whether there is anything."""
+        return bool(part)
 
     def written(self, op: Operation) -> tuple[TreePath, ...] | None:
         """Return the key as the only slot."""

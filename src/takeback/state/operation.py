@@ -8,7 +8,7 @@ JSON Schema, interpreter, oracle and proof read this declaration and nothing els
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Any, Final, NamedTuple, final
 
@@ -16,7 +16,8 @@ from takeback.errors import InputError
 from takeback.state.address import Address
 from takeback.state.pmap import ABSENT, PMap
 
-SPOTS: Final = ("index", "before", "after", "priority")
+NEIGHBOURS: Final = ("index", "before", "after")
+SPOTS: Final = (*NEIGHBOURS, "priority")
 """The fields that say where an element is to go."""
 
 
@@ -31,9 +32,9 @@ class Stage(StrEnum):
 class Requirement(StrEnum):
     """Whether an operation takes a field."""
 
-    NO = "no"
-    MAY = "may"
-    MUST = "must"
+    FORBIDDEN = "forbidden"
+    OPTIONAL = "optional"
+    REQUIRED = "required"
 
 
 class Level(StrEnum):
@@ -96,9 +97,10 @@ class Position:
 class Kind:
     """The declaration of an operation.
 
-    `run` is, by stage: capture `(surface_value, op) -> Captured`; forward `(surface_value, op) ->
-    (surface_value, resolved)` where `resolved` is what the receipt keeps (a place, a handle, or None);
-    recovery `(surface_value, op, captured | None) -> surface_value`.
+    `Kind.capture`, `Kind.forward` and `Kind.recovery` make one.
+    `surface` is filled in when that is registered. `run` is, by stage: capture `(surface_value, op) -> Captured`;
+    forward `(surface_value, op) -> (surface_value, resolved)` where `resolved` is what the receipt keeps (a place, a
+    handle, or None); recovery `(surface_value, op, captured | None) -> surface_value`.
     `reads` names what it looks at besides its own slot's presence; `whole` allows the target `*`;
     `removes` marks a recovery that removes unconditionally when it has no witness; `spot` tells whether it takes
     a place, `spots` which fields may name it; `inside` marks an operation that writes parts of a value; `recovers` a
@@ -110,12 +112,12 @@ class Kind:
     name: str
     stage: Stage
     level: Level
-    surface: str
     run: Callable[..., Any]
-    value: Requirement = Requirement.NO
-    witness: Requirement = Requirement.NO
-    spot: Requirement = Requirement.NO
-    spots: tuple[str, ...] = ("index", "before", "after")
+    surface: str = ""
+    value: Requirement = Requirement.FORBIDDEN
+    witness: Requirement = Requirement.FORBIDDEN
+    spot: Requirement = Requirement.FORBIDDEN
+    spots: tuple[str, ...] = NEIGHBOURS
     whole: bool = False
     removes: bool = False
     inside: bool = False
@@ -124,6 +126,59 @@ class Kind:
     verb: str = ""
     reads: tuple[str, ...] = ()
     schema: dict[str, Any] = field(default_factory=dict, compare=False)
+
+    @classmethod
+    def capture(
+        cls,
+        name: str,
+        level: Level,
+        run: Callable[..., Captured],
+        *,
+        value: Requirement = Requirement.FORBIDDEN,
+        whole: bool = False,
+        schema: dict[str, Any] | None = None,
+    ) -> Kind:
+        """Return an operation that takes down what stands at its target, under a witness key."""
+        witness = Requirement.REQUIRED
+        return cls(name, Stage.CAPTURE, level, run, value=value, witness=witness, whole=whole, schema=schema or {})
+
+    @classmethod
+    def forward(
+        cls,
+        name: str,
+        level: Level,
+        run: Callable[..., tuple[Any, Any]],
+        *,
+        verb: str = "",
+        value: Requirement = Requirement.REQUIRED,
+        spot: Requirement = Requirement.FORBIDDEN,
+        spots: tuple[str, ...] = NEIGHBOURS,
+        inside: bool = False,
+        needs: bool = False,
+        reads: tuple[str, ...] = (),
+        schema: dict[str, Any] | None = None,
+    ) -> Kind:
+        """Return an operation of a mutation; one that writes parts (`inside`) may stand in a recovery too."""
+        made = cls(name, Stage.FORWARD, level, run, value=value, spot=spot, spots=spots, schema=schema or {})
+        return replace(made, verb=verb, inside=inside, recovers=inside, needs=needs, reads=reads)
+
+    @classmethod
+    def recovery(
+        cls,
+        name: str,
+        level: Level,
+        run: Callable[..., Any],
+        *,
+        value: Requirement = Requirement.FORBIDDEN,
+        removes: bool = False,
+        whole: bool = False,
+        reads: tuple[str, ...] = (),
+        schema: dict[str, Any] | None = None,
+    ) -> Kind:
+        """Return an operation that uses a witness; one that `removes` can do without."""
+        witness = Requirement.OPTIONAL if removes else Requirement.REQUIRED
+        made = cls(name, Stage.RECOVERY, level, run, value=value, witness=witness, schema=schema or {})
+        return replace(made, removes=removes, whole=whole, reads=reads)
 
     def __repr__(self) -> str:
         return f"Kind({self.name})"

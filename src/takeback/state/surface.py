@@ -1,9 +1,9 @@
 """Surfaces: what a surface is, the register of surfaces, and the ways a counterfactual state perturbs one.
 
-A surface owns everything about one part of the harness: its contents, addresses, operations (capture,
-forward, restore), equality, diff, slots (what a journal records and an undo takes back), perturbation for
-counterfactuals, and components for proof. A new surface is one object passed to `register`; nothing else in
-the package names surfaces one by one. A surface that defines no slots is one slot. Other packages bring
+A surface owns everything about one part of the harness, asked in three ways: `Surface` (values, operations, diff),
+`Slotted` (slots: what a journal records and an undo takes back) and `Provable` (components for proof, perturbation
+for counterfactuals). `KeyedSurface`, `TreeSurface` and `ChainSurface` answer most of it. A new surface is one object
+passed to `register`; nothing else in the package names surfaces one by one. Other packages bring
 surfaces through the entry point group `takeback.surfaces`: a `Surface` object, or a class or function without
 parameters that makes one. They are registered once per process, before the first harness is opened or at the
 first unknown name. The ten strategies are the paper's taxonomy.
@@ -14,7 +14,7 @@ from __future__ import annotations
 import random
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import cache
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
@@ -95,12 +95,14 @@ class Component:
     """Which operations can see or change it, where that is fewer than all of its surface and it lies in no tree."""
 
 
-class Surface(ABC):
-    """One surface. `empty` is its value in an empty state, `kinds` its operations."""
+class Slotted(ABC):
+    """What journals and undo ask of a surface: its value as slots, with places, and as JSON.
+
+    One that says nothing of slots is one slot. `empty` is the value in an empty state.
+    """
 
     name: str
     empty: Any
-    kinds: tuple[Kind, ...]
     nested = False
     """Whether slots can lie below one another."""
     strict = False
@@ -116,11 +118,6 @@ class Surface(ABC):
     part_word = "line"
     """What a part of a content is called, where contents have parts."""
 
-    @property
-    def word(self) -> str:
-        """What one thing of this surface is called in a one-line change."""
-        return self.name.removesuffix("s")
-
     @abstractmethod
     def read(self, raw: Any, where: str) -> Any:
         """Return the surface's value from its JSON form, or raise naming the place."""
@@ -130,88 +127,12 @@ class Surface(ABC):
         """Return the JSON form, the inverse of `read`."""
 
     @abstractmethod
-    def canonical(self, value: Any) -> Any:
-        """Return the JSON form with volatile parts replaced and file contents hashed."""
-
-    @abstractmethod
     def diff(self, before: Any, after: Any) -> Iterator[Change]:
         """Yield what differs, at the deepest addresses; cost follows what changed."""
-
-    @abstractmethod
-    def equivalent(self, before: Any, after: Any) -> bool:
-        """Tell whether the contents of one address mean the same (either may be ABSENT)."""
-
-    @abstractmethod
-    def describe(self, content: Any) -> Any:
-        """Return a plain JSON picture of one address's content, for people."""
-
-    @abstractmethod
-    def target(self, raw: str, where: str, kind: Kind | None) -> Any:
-        """Return a target in this surface's own form, or raise. `kind` is None for a contract's address."""
-
-    @abstractmethod
-    def value(self, kind: Kind, target: str, raw: Any, where: str) -> Any:
-        """Return an operation's value checked and frozen, or raise."""
-
-    def named(self, op: Operation) -> tuple[Any, ...]:
-        """Return everything that `op` writes, in the surface's own form of targets."""
-        return (op.path,)
-
-    def addresses(self, op: Operation) -> tuple[Address, ...]:
-        """Return everything that `op` writes, as a contract must cover it."""
-        return tuple(self.address(path) for path in self.named(op))
-
-    def invert(self, op: Operation) -> tuple[Inverse, ...]:
-        """Return what takes `op` (a forward operation) back: a capture and its restore for each thing it writes."""
-        capture, restore = self.kind(Stage.CAPTURE)[0], self.kind(Stage.RECOVERY)[0]
-        return tuple(
-            ({"op_type": capture.name, "target": address.key}, {"op_type": restore.name, "target": address.key})
-            for address in self.addresses(op)
-        )
-
-    def clear(self, ops: Sequence[Operation]) -> list[dict[str, Any]]:
-        """Return recovery operations to run before the restores of `ops`, where those could collide."""
-        del ops
-        return []
-
-    @abstractmethod
-    def perturb(self, strategy: str, value: Any, aims: Sequence[Operation], rng: random.Random) -> Any:
-        """Return the value perturbed by a counterfactual strategy, aimed at what `aims` touch."""
-
-    @abstractmethod
-    def components(self, ops: Sequence[Operation], salt: str) -> tuple[Component, ...]:
-        """Return the components that programs with `ops` can tell apart on this surface.
-
-        Contents carry `salt`, a text that occurs in no program, so that they equal none of its literals.
-        """
-
-    @abstractmethod
-    def bystander(self, value: Any, salt: str) -> Any:
-        """Return the value with an entry added that no program names."""
-
-    @abstractmethod
-    def entries(self, value: Any) -> Iterator[tuple[Address, ValueEdit]]:
-        """Yield each entry with the edit that removes it, for making counterexamples small."""
-
-    @abstractmethod
-    def size(self, value: Any) -> int:
-        """Return the number of entries."""
 
     def address(self, path: Any) -> Address:
         """Return the address of a target in the surface's own form."""
         return Address(self.name, path)
-
-    def find(self, value: Any, path: Any) -> Any:
-        """Return what stands at a target in the surface's own form, ABSENT if nothing does."""
-        return self.get_slot(value, path if isinstance(path, tuple) else (path,))
-
-    def covers(self, outer: str, inner: str) -> bool:
-        """Tell whether the address key `outer` contains `inner`."""
-        return outer == inner
-
-    def overlaps(self, one: Operation, two: Operation) -> bool:
-        """Tell whether two operations on this surface can see each other's effect."""
-        return "*" in (one.target, two.target) or one.path == two.path
 
     def written(self, op: Operation) -> tuple[TreePath, ...] | None:
         """Return the slots `op` writes, or None where only a comparison shows them."""
@@ -281,12 +202,17 @@ class Surface(ABC):
 
     def kept(self, part: Any) -> bool:
         """Tell whether a value holds anything worth storing: entries, or places that were used."""
-        return self.size(part) > 0
+        return next(self.diff(self.empty, part), None) is not None
 
     def claim(self, content: Any) -> str | None:
         """Return what no other slot may hold at the same time, if anything."""
         del content
         return None
+
+    def placed(self, fresh: Any, known: Any) -> Any:
+        """Return a freshly read value with the places that `known` has, where the surface has places."""
+        del known
+        return fresh
 
     def slot_title(self, path: TreePath) -> str:
         """Return a slot as people write it."""
@@ -297,6 +223,60 @@ class Surface(ABC):
         rest = "".join(f" {name}" for name in path[1:])
         return f"{self.address(path[0])}{rest}"
 
+
+class Provable(ABC):
+    """What proof and sampling ask of a surface: states that programs can tell apart."""
+
+    @abstractmethod
+    def perturb(self, strategy: str, value: Any, aims: Sequence[Operation], rng: random.Random) -> Any:
+        """Return the value perturbed by a counterfactual strategy, aimed at what `aims` touch."""
+
+    @abstractmethod
+    def components(self, ops: Sequence[Operation], salt: str) -> tuple[Component, ...]:
+        """Return the components that programs with `ops` can tell apart on this surface.
+
+        Contents carry `salt`, a text that occurs in no program, so that they equal none of its literals.
+        """
+
+    @abstractmethod
+    def bystander(self, value: Any, salt: str) -> Any:
+        """Return the value with an entry added that no program names."""
+
+    @abstractmethod
+    def entries(self, value: Any) -> Iterator[tuple[Address, ValueEdit]]:
+        """Yield each entry with the edit that removes it, for making counterexamples small."""
+
+
+class Surface(Slotted, Provable):
+    """One surface: its values, how they differ, and `kinds`, its operations."""
+
+    kinds: tuple[Kind, ...]
+
+    @property
+    def word(self) -> str:
+        """What one thing of this surface is called in a one-line change."""
+        return self.name.removesuffix("s")
+
+    @abstractmethod
+    def canonical(self, value: Any) -> Any:
+        """Return the JSON form with volatile parts replaced and file contents hashed."""
+
+    @abstractmethod
+    def equivalent(self, before: Any, after: Any) -> bool:
+        """Tell whether the contents of one address mean the same (either may be ABSENT)."""
+
+    @abstractmethod
+    def describe(self, content: Any) -> Any:
+        """Return a plain JSON picture of one address's content, for people."""
+
+    @abstractmethod
+    def size(self, value: Any) -> int:
+        """Return the number of entries."""
+
+    def find(self, value: Any, path: Any) -> Any:
+        """Return what stands at a target in the surface's own form, ABSENT if nothing does."""
+        return self.get_slot(value, path if isinstance(path, tuple) else (path,))
+
     def parts_shown(self, path: TreePath, content: Any) -> Iterator[tuple[TreePath, Any]]:
         """Yield the slots and contents that a content is shown by: itself, or for a directory its files."""
         yield path, content
@@ -306,14 +286,46 @@ class Surface(ABC):
         del content
         return None
 
-    def placed(self, fresh: Any, known: Any) -> Any:
-        """Return a freshly read value with the places that `known` has, where the surface has places."""
-        del known
-        return fresh
-
     def kind(self, stage: Stage) -> tuple[Kind, ...]:
         """Return this surface's operations of one stage."""
         return tuple(kind for kind in self.kinds if kind.stage is stage)
+
+    @abstractmethod
+    def target(self, raw: str, where: str, kind: Kind | None) -> Any:
+        """Return a target in this surface's own form, or raise. `kind` is None for a contract's address."""
+
+    @abstractmethod
+    def value(self, kind: Kind, target: str, raw: Any, where: str) -> Any:
+        """Return an operation's value checked and frozen, or raise."""
+
+    def named(self, op: Operation) -> tuple[Any, ...]:
+        """Return everything that `op` writes, in the surface's own form of targets."""
+        return (op.path,)
+
+    def addresses(self, op: Operation) -> tuple[Address, ...]:
+        """Return everything that `op` writes, as a contract must cover it."""
+        return tuple(self.address(path) for path in self.named(op))
+
+    def covers(self, outer: str, inner: str) -> bool:
+        """Tell whether the address key `outer` contains `inner`."""
+        return outer == inner
+
+    def overlaps(self, one: Operation, two: Operation) -> bool:
+        """Tell whether two operations on this surface can see each other's effect."""
+        return "*" in (one.target, two.target) or one.path == two.path
+
+    def invert(self, op: Operation) -> tuple[Inverse, ...]:
+        """Return what takes `op` (a forward operation) back: a capture and its restore for each thing it writes."""
+        capture, restore = self.kind(Stage.CAPTURE)[0], self.kind(Stage.RECOVERY)[0]
+        return tuple(
+            ({"op_type": capture.name, "target": address.key}, {"op_type": restore.name, "target": address.key})
+            for address in self.addresses(op)
+        )
+
+    def clear(self, ops: Sequence[Operation]) -> list[dict[str, Any]]:
+        """Return recovery operations to run before the restores of `ops`, where those could collide."""
+        del ops
+        return []
 
 
 class _Surfaces(dict[str, Surface]):
@@ -340,6 +352,10 @@ def register(surface: Surface) -> None:
     taken = [kind.name for kind in surface.kinds if kind.name in KINDS]
     if taken:
         raise InputError(f"surface {surface.name}", found=", ".join(taken), expected="new operation names")
+    strange = [f"{kind} of {kind.surface}" for kind in surface.kinds if kind.surface not in {"", surface.name}]
+    if strange:
+        raise InputError(f"surface {surface.name}", found=", ".join(strange), expected="operations of its own")
+    surface.kinds = tuple(replace(kind, surface=surface.name) for kind in surface.kinds)
     SURFACES[surface.name] = surface
     KINDS.update((kind.name, kind) for kind in surface.kinds)
 

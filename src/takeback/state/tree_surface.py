@@ -150,6 +150,10 @@ class TreeSurface(Surface):
         """Return the number of leaves and empty containers."""
         return sum(1 for _ in tree.iter_leaves(value))
 
+    def kept(self, part: PMap) -> bool:
+        """Tell whether there is anything."""
+        return bool(part)
+
     def written(self, op: Operation) -> tuple[TreePath, ...] | None:
         """Return the paths that the operation writes; each is a slot."""
         return self.named(op)

@@ -20,7 +20,7 @@ from takeback.state.items import Items
 from takeback.state.part_names import APART, is_part, is_place
 from takeback.state.part_slots import get_parts, reserve_part_names
 from takeback.state.slots import Slot, get_slot, is_same_content, list_slots_above
-from takeback.state.surface import Surface
+from takeback.state.surface import Slotted
 from takeback.undo.index import (
     OWN,
     START,
@@ -381,7 +381,7 @@ def _is_shared_list(write: Write, slot: Slot) -> bool:
     return write.shared and (type(content) is tuple or isinstance(content, Items | Forgotten))
 
 
-def _is_edit(surface: Surface, write: Write) -> bool:
+def _is_edit(surface: Slotted, write: Write) -> bool:
     """Tell whether a write changed a content in places; what it found may have been forgotten."""
     return surface.can_merge_in_place(write.before) or (write.needs and has_forgotten(write.before))
 

@@ -18,7 +18,7 @@ from takeback.journal.packer import Forgotten, has_forgotten
 from takeback.state import ABSENT, SURFACES
 from takeback.state.part_names import is_part
 from takeback.state.slots import Slot, describe_slot
-from takeback.state.surface import Surface
+from takeback.state.surface import Slotted
 from takeback.undo.plan_types import SlotChange
 
 When = tuple[int, int]
@@ -180,7 +180,7 @@ class Node:
         self.deep = len(slot) > 2  # noqa: PLR2004 - a surface and one name: nothing is above that
         """Whether slots can lie above it."""
         self.part = bool(slot) and is_part(slot[-1])
-        self.surface: Surface = SURFACES[slot[0]] if slot else _NONE
+        self.surface: Slotted = SURFACES[slot[0]] if slot else _NONE
         self.contained = self.deep and self.surface.nested
         """Whether containers can lie above it."""
         self.versions: Versions = []

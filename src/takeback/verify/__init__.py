@@ -1,7 +1,8 @@
 """Verification: round trips, contract audit, verdicts, admission rules, self-check, proof."""
 
-from takeback.verify.decision import verify, verify_json
+from takeback.verify.decision import verify, verify_json, verify_with
 from takeback.verify.evidence import Admitted, why_not_evidence
+from takeback.verify.options import VerifyOptions
 from takeback.verify.proof import prove
 from takeback.verify.rules import RULE_NAMES, RULES, THRESHOLD, compute_wald_lower, compute_wilson_lower
 from takeback.verify.sampled import verify_on, verify_sampled
@@ -23,6 +24,7 @@ __all__ = [
     "Trial",
     "Trip",
     "Verdict",
+    "VerifyOptions",
     "compute_wald_lower",
     "compute_wilson_lower",
     "prove",
@@ -33,5 +35,6 @@ __all__ = [
     "verify_json",
     "verify_on",
     "verify_sampled",
+    "verify_with",
     "why_not_evidence",
 ]

@@ -28,7 +28,8 @@ from takeback.verify.opaque_edits import (
     with_opaque_edits,
     without_mutation,
 )
-from takeback.verify.rules import MAX_SECONDS, PROOF, check_seconds, choose_level, freeze_candidate
+from takeback.verify.options import MAX_SECONDS, VerifyOptions, check_options
+from takeback.verify.rules import PROOF, freeze_candidate
 from takeback.verify.sampled import list_refusals, list_trip_reasons, make_counterexample, reject_candidate
 from takeback.verify.trip import Trial, Trip, self_check
 from takeback.verify.verdict import Code, Counterexample, Grade, Reason, Verdict
@@ -198,20 +199,24 @@ def prove(
     `level` is the widest language installed if left out, `locked` the digest the mutation must have. A candidate that
     is too large to prove, or takes too long, is rejected with that reason.
     """
-    level = choose_level(level)
-    check_seconds(max_seconds)
-    candidate = freeze_candidate(candidate, locked=locked)
-    refused = list_refusals(candidate, level, locked)
+    return prove_with(candidate, VerifyOptions(level=level, locked=locked, max_seconds=max_seconds))
+
+
+def prove_with(candidate: Candidate, options: VerifyOptions) -> Verdict:
+    """Return the verdict that `prove` returns, by options that are checked already."""
+    options = check_options(options, PROOF)
+    level, candidate = options.language, freeze_candidate(candidate)
+    refused = list_refusals(candidate, level, options.locked)
     if refused:
         return reject_candidate(refused, PROOF, level, candidate)
     self_check()
-    deadline = monotonic() + max_seconds
+    deadline = monotonic() + options.max_seconds
     try:
         looked, broken, unsure = _decide(candidate, deadline)
     except ProgramTooLarge as fault:
         return reject_candidate([Reason(Code.LIMIT, str(fault))], PROOF, level, candidate)
     except TimeoutError:
-        late = Reason(Code.TIMEOUT, f"the proof took more than {max_seconds} seconds")
+        late = Reason(Code.TIMEOUT, f"the proof took more than {options.max_seconds} seconds")
         return reject_candidate([late], PROOF, level, candidate)
     if unsure:
         return reject_candidate([Reason(Code.UNDECIDED, unsure)], PROOF, level, candidate)

@@ -1,25 +1,25 @@
-"""Admission rules by name, and the options of a verification, checked before anything runs.
+"""Admission rules by name.
 
 A rule goes from split counts to yes or no, with the bounds it rests on. `split-wald` is the paper's primary
 rule, `pooled-wilson` its post-hoc check, `hidden-wilson` the rule of its fresh holdout. All of them require
-that every dev state passes. `proof` needs no counts and lives in `takeback.verify.proof`. A wrong option is
-an error, never ignored.
+that every dev state passes. `proof` needs no counts and lives in `takeback.verify.proof`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from math import isfinite, sqrt
+from math import sqrt
 from typing import Final
 
 from takeback.errors import InputError
-from takeback.language import Candidate, find_widest_level, reread_candidate
-from takeback.state import Level, State
+from takeback.language import Candidate, reread_candidate
 
 Z: Final = 1.96
 THRESHOLD: Final = 0.85
 PROOF: Final = "proof"
+EXACT: Final = "exact"
+"""Not a rule of admission: run on one given state only, to replay a counterexample."""
 
 Counts = Mapping[str, tuple[int, int]]
 
@@ -105,71 +105,9 @@ RULE_NAMES: Final = (PROOF, *RULES)
 """The rules that admit into a harness."""
 
 
-MAX_SECONDS: Final = 30.0
-"""How long a verification may take unless said otherwise."""
-
-
-def choose_level(level: Level | None) -> Level:
-    """Return the language to verify in: the widest installed one where none is given."""
-    if level is None:
-        return find_widest_level()
-    if not isinstance(level, Level):
-        raise InputError("level", found=level, expected=f"one of {', '.join(f'Level.{one}' for one in Level)}")
-    return level
-
-
-def find_rule(name: str) -> Rule:
-    """Return the sampling rule called `name`."""
-    rule = RULES.get(name) if type(name) is str else None
-    if rule is None:
-        raise InputError("rule", found=name, expected=f"one of {', '.join(RULES)}")
-    return rule
-
-
-def freeze_candidate(candidate: Candidate, nominal: object = None, locked: object = None) -> Candidate:
+def freeze_candidate(candidate: Candidate) -> Candidate:
     """Return the candidate that is verified: as its JSON has it, unchangeable."""
-    check_inputs(candidate, nominal, locked)
-    return reread_candidate(candidate)
-
-
-def freeze_nominal(nominal: State | None) -> State | None:
-    """Return a copy of the state that its owner cannot change while it is used."""
-    return None if nominal is None else State(nominal.parts)
-
-
-def check_inputs(candidate: object, nominal: object = None, locked: object = None) -> None:
-    """Refuse what is no candidate, no state and no digest."""
     if type(candidate) is not Candidate:
         found = type(candidate).__name__
         raise InputError("candidate", found=found, expected="a Candidate", hint="read_candidate reads one from JSON")
-    check_nominal(nominal)
-    if locked is not None and type(locked) is not str:
-        raise InputError("locked", found=locked, expected="the digest of a mutation")
-
-
-def check_nominal(nominal: object) -> None:
-    """Refuse what is no state."""
-    if nominal is not None and type(nominal) is not State:
-        raise InputError("nominal", found=type(nominal).__name__, expected="a State")
-
-
-def check_seconds(max_seconds: float) -> None:
-    """Refuse a time limit that is none."""
-    if not _is_number(max_seconds) or not isfinite(max_seconds) or max_seconds <= 0:
-        raise InputError("max_seconds", found=max_seconds, expected="a number of seconds above 0")
-
-
-def check_threshold(threshold: float) -> None:
-    """Refuse a threshold that every bound reaches, or none."""
-    if not _is_number(threshold) or not 0 < threshold <= 1:
-        raise InputError("threshold", found=threshold, expected="a number above 0 and at most 1")
-
-
-def check_seed(seed: int) -> None:
-    """Refuse a seed that is not a whole number."""
-    if type(seed) is not int:
-        raise InputError("seed", found=seed, expected="a whole number")
-
-
-def _is_number(found: object) -> bool:
-    return type(found) in {int, float}
+    return reread_candidate(candidate)

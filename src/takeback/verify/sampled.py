@@ -14,67 +14,37 @@ from takeback.language import Candidate, gate
 from takeback.state import Level, State
 from takeback.verify.evidence import register_verdict
 from takeback.verify.opaque_edits import has_recovery_edits
-from takeback.verify.rules import (
-    DEV,
-    MAX_SECONDS,
-    THRESHOLD,
-    Rule,
-    check_seconds,
-    check_seed,
-    check_threshold,
-    choose_level,
-    find_rule,
-    freeze_candidate,
-    freeze_nominal,
-)
+from takeback.verify.options import MAX_SECONDS, VerifyOptions, check_options
+from takeback.verify.rules import DEV, RULES, THRESHOLD, Rule, freeze_candidate
 from takeback.verify.shrink import Fails, shrink_state, shrink_texts
 from takeback.verify.suites import Suites, make_nominal_state, make_suites
 from takeback.verify.trip import Trial, Trip, self_check
 from takeback.verify.verdict import Code, Counterexample, Grade, Reason, Split, Verdict
 
 
-def verify_sampled(
-    candidate: Candidate,
-    *,
-    nominal: State | None = None,
-    level: Level | None = None,
-    rule: str = "split-wald",
-    seed: int = 0,
-    dev: str = "Q10",
-    iid: int | None = None,
-    ood: int | None = None,
-    locked: str | None = None,
-    threshold: float = THRESHOLD,
-    max_seconds: float = MAX_SECONDS,
-) -> Verdict:
-    """Return the verdict on a candidate, on states made around `nominal` (a built-in agent's if left out).
-
-    `locked` is the digest its mutation must have; `iid` and `ood` are the rule's own numbers if left out, `level` is
-    the widest language installed.
-    """
-    chosen, level = find_rule(rule), choose_level(level)
-    candidate = freeze_candidate(candidate, nominal, locked)
-    check_seed(seed)
-    check_threshold(threshold)
-    check_seconds(max_seconds)
-    nominal = freeze_nominal(nominal)
-    refused = list_refusals(candidate, level, locked)
+def verify_sampled(candidate: Candidate, options: VerifyOptions | None = None) -> Verdict:
+    """Return the verdict on a candidate by a sampling rule, `split-wald` if no options are given."""
+    options = check_options(options, *RULES)
+    chosen, candidate = RULES[options.rule], freeze_candidate(candidate)
+    refused = list_refusals(candidate, options.language, options.locked)
     if refused:
-        return reject_candidate(refused, rule, level, candidate)
-    deadline = monotonic() + max_seconds
+        return reject_candidate(refused, options.rule, options.language, candidate)
+    deadline = monotonic() + options.max_seconds
     try:
         made = make_suites(
-            nominal or make_nominal_state(),
+            options.nominal or make_nominal_state(),
             candidate.mutation,
-            seed=seed,
-            dev=dev,
-            iid=chosen.iid if iid is None else iid,
-            ood=chosen.ood if ood is None else ood,
+            seed=options.seed or 0,
+            dev=options.dev or "Q10",
+            iid=chosen.iid if options.iid is None else options.iid,
+            ood=chosen.ood if options.ood is None else options.ood,
             deadline=deadline,
         )
-        return register_verdict(_verify_states(candidate, made, chosen, level, threshold, deadline), candidate)
+        threshold = options.threshold or THRESHOLD
+        verdict = _verify_states(candidate, made, chosen, options.language, threshold, deadline)
     except TimeoutError:
-        return _reject_late(candidate, rule, level, max_seconds)
+        return _reject_late(candidate, options.rule, options.language, options.max_seconds)
+    return register_verdict(verdict, candidate)
 
 
 def verify_dev(candidate: Candidate, suite: str, *, level: Level, nominal: State) -> Verdict:
@@ -90,26 +60,18 @@ def verify_dev(candidate: Candidate, suite: str, *, level: Level, nominal: State
         return _reject_late(candidate, DEV.name, level, MAX_SECONDS)
 
 
-def verify_on(
-    candidate: Candidate,
-    made: Suites,
-    *,
-    level: Level,
-    rule: str = "split-wald",
-    threshold: float = THRESHOLD,
-    max_seconds: float = MAX_SECONDS,
-) -> Verdict:
+def verify_on(candidate: Candidate, made: Suites, options: VerifyOptions | None = None) -> Verdict:
     """Return the verdict on given states, for a candidate that has passed the gate.
 
     Whoever picks the states picks the answer, so this verdict is no evidence for a harness.
     """
-    check_threshold(threshold)
-    check_seconds(max_seconds)
-    candidate = freeze_candidate(candidate)
+    options = check_options(options, *RULES)
+    candidate, deadline = freeze_candidate(candidate), monotonic() + options.max_seconds
+    threshold = options.threshold or THRESHOLD
     try:
-        return _verify_states(candidate, made, find_rule(rule), level, threshold, monotonic() + max_seconds)
+        return _verify_states(candidate, made, RULES[options.rule], options.language, threshold, deadline)
     except TimeoutError:
-        return _reject_late(candidate, rule, level, max_seconds)
+        return _reject_late(candidate, options.rule, options.language, options.max_seconds)
 
 
 def _reject_late(candidate: Candidate, rule: str, level: Level, max_seconds: float) -> Verdict:

@@ -113,7 +113,7 @@ def _make_hidden_pools(
 ) -> tuple[tuple[State, ...], tuple[State, ...]]:
     """Make the two pools in turns (iid 0, ood 0, iid 1, …), so that the size of one cannot change the other."""
     for split, count in (("iid", iid), ("ood", ood)):
-        _check_count(split, count)
+        check_count(split, count)
     pools = [_yield_distinct(nominal, mutation, split, seed, seen) for split in ("iid", "ood")]
     pairs = []
     for _ in range(max(iid, ood)):
@@ -143,8 +143,7 @@ def make_hidden_states(
 
 
 def _make_dev_suite(nominal: State, mutation: Program, seed: int, suite: str, seen: set[str]) -> Sequence[State]:
-    if type(suite) is not str or suite not in SUITES:
-        raise InputError("dev suite", found=suite, expected=f"one of {', '.join(SUITES)}")
+    check_dev_suite(suite)
     if suite == NARROW:
         made = list(_take_states(nominal, mutation, seed, "narrow", SUITES[suite], seen))
         seen.update(
@@ -158,11 +157,18 @@ def _make_dev_suite(nominal: State, mutation: Program, seed: int, suite: str, se
 def _take_states(
     nominal: State, mutation: Program, seed: int, split: str, count: int, seen: set[str]
 ) -> Iterator[State]:
-    _check_count(split, count)
+    check_count(split, count)
     yield from islice(_yield_distinct(nominal, mutation, split, seed, seen), count)
 
 
-def _check_count(split: str, count: int) -> None:
+def check_dev_suite(suite: str) -> None:
+    """Refuse what is not the name of a dev suite."""
+    if type(suite) is not str or suite not in SUITES:
+        raise InputError("dev suite", found=suite, expected=f"one of {', '.join(SUITES)}")
+
+
+def check_count(split: str, count: int) -> None:
+    """Refuse what is not a number of states that can be made."""
     if type(count) is not int or not 0 <= count <= MAX_STATES:
         raise InputError(f"{split} states", found=count, expected=f"a number from 0 to {MAX_STATES}")
 

@@ -11,7 +11,7 @@ from takeback.language import Candidate, read_candidate
 from takeback.repair.diagnosis import DefectKind, FeedbackBasis, Mode, find_defects, make_feedback
 from takeback.repair.visible import select_visible
 from takeback.state import Level, State
-from takeback.verify import Code, prove, verify_json, verify_on, verify_sampled
+from takeback.verify import Code, VerifyOptions, prove, verify_json, verify_on, verify_sampled
 from takeback.verify.suites import Suites, make_dev_states, make_suites
 
 NOMINAL: dict[str, Any] = {
@@ -35,7 +35,7 @@ DELETES = candidate([SET], [], [DELETE])
 
 
 def told(mode: Mode, tried: Candidate = DELETES, **options: Any) -> str:
-    verdict = verify_sampled(tried, nominal=State.read(NOMINAL, "nominal"))
+    verdict = verify_sampled(tried, VerifyOptions(rule="split-wald", nominal=State.read(NOMINAL, "nominal")))
     return make_feedback(mode, tried.mutation, tried, verdict, **options).text
 
 
@@ -111,7 +111,7 @@ def test_after_a_proof_nothing_is_said_of_dev_states_that_never_ran(mode: Mode) 
 
 @pytest.mark.parametrize("mode", [Mode.RAW, Mode.TYPED, Mode.D0, Mode.D1, Mode.COUNTEREXAMPLE])
 def test_a_verification_that_took_too_long_is_told_as_that(mode: Mode) -> None:
-    verdict = verify_sampled(DELETES, max_seconds=1e-9)
+    verdict = verify_sampled(DELETES, VerifyOptions(rule="split-wald", max_seconds=1e-9))
     assert [reason.code for reason in verdict.reasons] == [Code.TIMEOUT]
     told = make_feedback(mode, DELETES.mutation, DELETES, verdict).text
     assert "took more than 1e-09 seconds" in told
@@ -149,7 +149,7 @@ def test_a_refusal_before_running_is_told_with_its_reason(mode: Mode) -> None:
     ],
 )
 def test_each_mistake_has_its_class(tried: Candidate, kind: DefectKind) -> None:
-    verdict = verify_sampled(tried, nominal=State.read(NOMINAL, "nominal"))
+    verdict = verify_sampled(tried, VerifyOptions(rule="split-wald", nominal=State.read(NOMINAL, "nominal")))
     assert kind in {defect.kind for defect in find_defects(tried, select_visible(verdict))}
 
 
@@ -197,7 +197,9 @@ def planted(hidden_only: bool) -> tuple[Candidate, Any]:
     )
     absent = State.read({"config": {"agent": {"other": 1}}}, "dev")
     dev = tuple(absent for _ in range(10)) if hidden_only else made.dev
-    verdict = verify_on(DELETES, Suites(dev, (poisoned,) * 20, (poisoned,) * 20), level=Level.L1)
+    verdict = verify_on(
+        DELETES, Suites(dev, (poisoned,) * 20, (poisoned,) * 20), VerifyOptions(rule="split-wald", level=Level.L1)
+    )
     assert any(CANARY in str(residual) for trip in verdict.splits["iid"].trips for residual in trip.residuals)
     return DELETES, verdict
 
@@ -219,7 +221,9 @@ def test_hidden_states_are_not_told_apart_one_by_one(mode: Mode) -> None:
     absent = State.read({"config": {"agent": {"other": 1}}}, "absent")
     texts = set()
     for hidden in (((there,) * 3 + (absent,) * 17), ((absent,) * 17 + (there,) * 3)):
-        verdict = verify_on(DELETES, Suites((absent,) * 10, hidden, hidden), level=Level.L1)
+        verdict = verify_on(
+            DELETES, Suites((absent,) * 10, hidden, hidden), VerifyOptions(rule="split-wald", level=Level.L1)
+        )
         texts.add(make_feedback(mode, DELETES.mutation, DELETES, verdict).text)
     assert len(texts) == 1
 
@@ -233,7 +237,9 @@ def test_isolation_withholds_the_hidden_bounds_as_well() -> None:
 def refused() -> tuple[Candidate, Any]:
     """A candidate whose recovery the language does not have, and the verdict that it was never run."""
     tried = candidate([SET], [], [{"op_type": "restore_file", "target": "a", "witness_key": "w0"}])
-    return tried, verify_sampled(tried, nominal=State.read(NOMINAL, "nominal"), level=Level.L0)
+    return tried, verify_sampled(
+        tried, VerifyOptions(rule="split-wald", nominal=State.read(NOMINAL, "nominal"), level=Level.L0)
+    )
 
 
 def test_d1_is_grounded_after_a_refusal_too() -> None:
@@ -264,7 +270,7 @@ def test_d1_is_grounded_where_the_reply_was_no_candidate_at_all() -> None:
 def test_d1_is_grounded_where_the_recovery_breaks_off() -> None:
     nominal = State.read(NOMINAL, "nominal")
     tried = candidate([SET], [CAPTURE], [{**RESTORE, "witness_key": "w9"}])
-    verdict = verify_sampled(tried, nominal=nominal)
+    verdict = verify_sampled(tried, VerifyOptions(rule="split-wald", nominal=nominal))
     fine = make_feedback(Mode.D1, tried.mutation, tried, verdict, ground=FeedbackBasis(nominal)).text
     for label in (
         'Observed State Residuals: config["agent.timeout_sec"]: expected 30, found 60',
@@ -288,7 +294,7 @@ def test_the_first_version_tells_a_refusal_and_no_more() -> None:
 def test_a_counterexample_shows_a_smallest_state_in_which_what_is_overwritten_exists() -> None:
     nominal = State.read(NOMINAL, "nominal")
     tried = candidate([SET], [], [])
-    verdict = verify_sampled(tried, nominal=nominal)
+    verdict = verify_sampled(tried, VerifyOptions(rule="split-wald", nominal=nominal))
     ground = FeedbackBasis(nominal, make_dev_states(nominal, tried.mutation, "Q10"))
     shown = make_feedback(Mode.COUNTEREXAMPLE, tried.mutation, tried, verdict, ground=ground).text
     state = json.loads(shown.splitlines()[1])
@@ -309,7 +315,7 @@ def test_where_only_an_absent_address_breaks_the_candidate_that_is_what_is_shown
         [{"op_type": "restore_tool", "target": "t", "witness_key": "w"}],
     )
     states = [state for state in make_dev_states(nominal, tried.mutation, "Q10") if "t" not in state.part("tools")]
-    verdict = verify_sampled(tried, nominal=nominal)
+    verdict = verify_sampled(tried, VerifyOptions(rule="split-wald", nominal=nominal))
     shown = make_feedback(
         Mode.COUNTEREXAMPLE, tried.mutation, tried, verdict, ground=FeedbackBasis(nominal, tuple(states))
     ).text

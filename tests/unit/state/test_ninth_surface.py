@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from tests.support.ninth import Alarms
 from tests.support.running import op
@@ -11,8 +13,8 @@ from takeback.errors import InputError
 from takeback.language import Candidate, candidate_schema, gate, read_candidate, read_program
 from takeback.repair import invert_mutation, oracle
 from takeback.runtime import capture, recover, run_forward, witness_to_json
-from takeback.state import KINDS, SURFACES, Level, Stage, State, diff, register, unregister
-from takeback.verify import Grade, prove, round_trip, verify_json, verify_sampled
+from takeback.state import KINDS, SURFACES, Kind, Level, Requirement, Stage, State, diff, register, unregister
+from takeback.verify import Grade, VerifyOptions, prove, round_trip, verify_json, verify_sampled
 from takeback.verify.suites import make_nominal_state, make_suites
 
 CAPTURE = op("capture_alarm", "night", witness_key="w")
@@ -47,9 +49,9 @@ def test_its_operations_are_parsed_checked_and_gated():
 
 @pytest.mark.parametrize("rule", ["proof", "split-wald"])
 def test_its_candidates_are_verified(rule):
-    assert verify_json(GOOD, rule=rule).admitted
+    assert verify_json(GOOD, options=VerifyOptions(rule=rule)).admitted
     bad = {"mutation": [SET], "recovery": [op("cancel_alarm", "night")], "contract": ["alarms"]}
-    verdict = verify_json(bad, rule=rule)
+    verdict = verify_json(bad, options=VerifyOptions(rule=rule))
     assert not verdict.admitted
     assert [str(residual.address) for residual in verdict.counterexample.trip.residuals] == ['alarms["night"]']
 
@@ -93,6 +95,39 @@ def test_a_name_that_is_taken_cannot_be_registered_again():
     assert "bells" not in SURFACES
 
 
+def test_registering_makes_the_operations_those_of_the_surface():
+    assert {kind.surface for kind in Alarms.kinds} == {""}
+    assert {kind.surface for kind in SURFACES["alarms"].kinds} == {"alarms"}
+    assert all(KINDS[kind.name] is kind for kind in SURFACES["alarms"].kinds)
+
+
+def test_operations_that_are_those_of_another_surface_cannot_be_registered():
+    class Thief(Alarms):
+        name = "thief"
+        kinds = (replace(KINDS["set_prompt"], name="steal_prompt"),)
+
+    with pytest.raises(InputError, match=r"surface thief: found .*steal_prompt.* of prompts, expected operations of"):
+        register(Thief())
+    assert "thief" not in SURFACES
+    assert "steal_prompt" not in KINDS
+
+
+def test_a_kind_takes_the_fields_of_its_stage():
+    capture = Kind.capture("a", Level.L0, lambda value, op: None)
+    restore = Kind.recovery("b", Level.L0, lambda value, op, captured: value)
+    remove = Kind.recovery("c", Level.L0, lambda value, op, captured: value, removes=True)
+    change = Kind.forward("d", Level.L0, lambda value, op: (value, None))
+    edit = Kind.forward("e", Level.L2, lambda value, op: (value, None), inside=True)
+    assert [(kind.stage, kind.value, kind.witness) for kind in (capture, restore, remove, change, edit)] == [
+        (Stage.CAPTURE, Requirement.FORBIDDEN, Requirement.REQUIRED),
+        (Stage.RECOVERY, Requirement.FORBIDDEN, Requirement.REQUIRED),
+        (Stage.RECOVERY, Requirement.FORBIDDEN, Requirement.OPTIONAL),
+        (Stage.FORWARD, Requirement.REQUIRED, Requirement.FORBIDDEN),
+        (Stage.FORWARD, Requirement.REQUIRED, Requirement.FORBIDDEN),
+    ]
+    assert [kind.recovers for kind in (change, edit)] == [False, True]
+
+
 def test_a_surface_that_is_taken_out_leaves_nothing_behind():
     unregister("alarms")
     try:
@@ -124,6 +159,6 @@ def test_a_state_from_before_it_was_registered_is_one_without_it(earlier):
 
 
 def test_states_made_around_one_from_before_it_was_registered_vary_it(earlier):
-    assert verify_sampled(read_candidate(GOOD), nominal=earlier).admitted
+    assert verify_sampled(read_candidate(GOOD), VerifyOptions(rule="split-wald", nominal=earlier)).admitted
     made = make_suites(earlier, read_program([SET], Stage.FORWARD, "m"), iid=20, ood=20)
     assert len({state.part("alarms").get("night") for state in (*made.iid, *made.ood)}) > 3

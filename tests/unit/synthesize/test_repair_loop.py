@@ -26,7 +26,7 @@ from takeback.repair.loop import (
 )
 from takeback.repair.models import Endpoint, OpenAIModel, RecordingModel, ReplayModel
 from takeback.state import Level, State
-from takeback.verify import Code, Reason, Verdict, prove, verify_on, verify_sampled
+from takeback.verify import Code, Reason, Verdict, VerifyOptions, prove, verify_on, verify_sampled
 from takeback.verify.suites import Suites, make_nominal_state
 
 MUTATION = [{"op_type": "set_config", "target": "agent.timeout_sec", "value": 60}]
@@ -44,7 +44,7 @@ def judge(candidate: Candidate) -> Verdict:
 
 
 def judge_l0(candidate: Candidate) -> Verdict:
-    return verify_sampled(candidate, level=Level.L0)
+    return verify_sampled(candidate, VerifyOptions(rule="split-wald", level=Level.L0))
 
 
 def run(
@@ -224,7 +224,12 @@ def test_nothing_of_a_hidden_state_reaches_a_prompt(mode: Mode) -> None:
     with FaultServer([Act(text=json.dumps(deletes))]) as server:
         model = OpenAIModel(Endpoint(base_url=server.base_url, model="m"))
         start = build_attempt({"mutation": MUTATION, **deletes})
-        found = repair_attempt(start, model, lambda c: verify_on(c, made, level=Level.L1), Settings(mode=mode))
+        found = repair_attempt(
+            start,
+            model,
+            lambda c: verify_on(c, made, VerifyOptions(rule="split-wald", level=Level.L1)),
+            Settings(mode=mode),
+        )
     assert found.admitted is None
     left = [residual.to_json() for trip in found.verdict.splits["iid"].trips for residual in trip.residuals]
     assert canary in json.dumps(left)

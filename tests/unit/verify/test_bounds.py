@@ -14,7 +14,7 @@ from takeback.errors import ProgramTooLarge
 from takeback.language import Candidate, read_candidate, read_program
 from takeback.repair import invert_mutation
 from takeback.state import Stage, State
-from takeback.verify import Code, Grade, Trial, prove, verify, verify_sampled
+from takeback.verify import Code, Grade, Trial, VerifyOptions, prove, verify, verify_sampled
 from takeback.verify.classes import Classes, Slice
 
 proof_module = import_module("takeback.verify.proof")
@@ -195,7 +195,7 @@ def test_a_base_that_was_not_settled_on_is_found_later(monkeypatch):
 def test_samples_that_take_too_long_to_make_are_a_rejection_too():
     candidate = _inverted([op("add_middleware", "m", value={"handler": "h"})])
     nominal = State.read({"middleware": [{"id": f"m{at}", "handler": "h"} for at in range(5000)]})
-    verdict = verify_sampled(candidate, nominal=nominal, max_seconds=1e-3)
+    verdict = verify_sampled(candidate, VerifyOptions(rule="split-wald", nominal=nominal, max_seconds=1e-3))
     assert [reason.code for reason in verdict.reasons] == [Code.TIMEOUT]
 
 

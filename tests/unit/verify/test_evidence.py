@@ -21,6 +21,7 @@ from takeback.verify import (
     Admitted,
     Grade,
     Verdict,
+    VerifyOptions,
     prove,
     verify,
     verify_on,
@@ -126,7 +127,7 @@ def test_evidence_can_be_demanded_by_rule_and_by_language():
 def test_verdicts_on_states_the_caller_picked_are_no_evidence():
     bad = read_candidate({**PLAIN, "witness": [], "recovery": [op("delete_config", "verbose")]})
     states = tuple(State.read({"config": {f"k{at}": at}}) for at in range(20))
-    picked = verify_on(bad, Suites((), states, states), level=Level.L1)
+    picked = verify_on(bad, Suites((), states, states), VerifyOptions(rule="split-wald", level=Level.L1))
     assert picked.admitted
     assert "not issued by a verifier" in why_not_evidence(picked, bad)
 

@@ -18,6 +18,7 @@ from takeback.verify import (
     Admitted,
     Grade,
     Verdict,
+    VerifyOptions,
     prove,
     verify,
     verify_json,
@@ -180,9 +181,9 @@ def test_a_contract_of_texts_of_another_class_is_refused():
 def test_a_rule_must_be_plain_text(rule):
     for ask in (
         lambda: verify(good(), rule=rule),
-        lambda: verify_json(PLAIN, rule=rule),
-        lambda: verify_sampled(good(), rule=rule),
-        lambda: verify_on(good(), Suites((), (), ()), level=Level.L1, rule=rule),
+        lambda: verify_json(PLAIN, options=VerifyOptions(rule=rule)),
+        lambda: verify_sampled(good(), VerifyOptions(rule=rule)),
+        lambda: verify_on(good(), Suites((), (), ()), VerifyOptions(level=Level.L1, rule=rule)),
     ):
         with pytest.raises(InputError, match="rule"):
             ask()

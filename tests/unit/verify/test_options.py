@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import inspect
+from dataclasses import FrozenInstanceError, fields
 from importlib import import_module
+from types import SimpleNamespace
 
 import pytest
 from tests.support.running import op
@@ -11,8 +13,9 @@ from tests.support.running import op
 from takeback.errors import InputError
 from takeback.language import find_widest_level, read_candidate
 from takeback.state import KINDS, Level, State
-from takeback.verify import prove, verify, verify_json, verify_on, verify_sampled
-from takeback.verify.suites import make_nominal_state
+from takeback.verify import VerifyOptions, prove, verify, verify_json, verify_on, verify_sampled, verify_with
+from takeback.verify.proof import prove_with
+from takeback.verify.suites import Suites, make_nominal_state
 
 PLAIN = {
     "mutation": [op("set_config", "verbose", value=True)],
@@ -20,7 +23,8 @@ PLAIN = {
     "recovery": [op("restore_config", "verbose", witness_key="w")],
 }
 GOOD = read_candidate(PLAIN)
-PUBLIC = (verify, verify_json, verify_sampled, verify_on, prove)
+PUBLIC = (verify, verify_with, verify_json, verify_sampled, verify_on, prove)
+RULES = ("split-wald", "exact")
 
 
 def test_no_public_call_takes_whatever_it_is_given():
@@ -34,7 +38,7 @@ def test_a_misspelt_option_is_an_error(rule):
     with pytest.raises(TypeError, match="sede"):
         verify(GOOD, rule=rule, sede=3)
     with pytest.raises(TypeError, match="sede"):
-        verify_json(PLAIN, rule=rule, sede=3)
+        verify_json(PLAIN, options=VerifyOptions(rule=rule, sede=3))
 
 
 WRONG = {
@@ -53,9 +57,9 @@ def test_a_wrong_value_is_an_error(name, value):
     with pytest.raises(InputError):
         verify(GOOD, rule="split-wald", **{name: value})
     with pytest.raises(InputError):
-        verify_json(PLAIN, rule="split-wald", **{name: value})
+        verify_json(PLAIN, options=VerifyOptions(rule="split-wald", **{name: value}))
     with pytest.raises(InputError):
-        verify_sampled(GOOD, **{name: value})
+        verify_sampled(GOOD, VerifyOptions(rule="split-wald", **{name: value}))
 
 
 @pytest.mark.parametrize(("name", "value"), [("max_seconds", -1), ("max_seconds", 0), ("level", "L1")])
@@ -73,7 +77,7 @@ def test_what_only_a_sample_uses_is_refused_where_none_is_drawn(rule, name, valu
     with pytest.raises(InputError, match=f"^{name}: found it with the rule {rule}, expected one of split-wald"):
         verify(GOOD, rule=rule, nominal=State(), **{name: value})
     with pytest.raises(InputError):
-        verify_json({"mutation": None}, rule=rule, nominal=State(), **{name: value})
+        verify_json({"mutation": None}, options=VerifyOptions(rule=rule, nominal=State(), **{name: value}))
 
 
 def test_a_replay_needs_a_state():
@@ -83,7 +87,7 @@ def test_a_replay_needs_a_state():
 
 @pytest.mark.parametrize("rule", ["luck", None, 3, ["proof"]])
 def test_an_unknown_rule_is_an_error_even_of_a_candidate_that_cannot_be_read(rule):
-    for call in (lambda: verify(GOOD, rule=rule), lambda: verify_json({}, rule=rule)):
+    for call in (lambda: verify(GOOD, rule=rule), lambda: verify_json({}, options=VerifyOptions(rule=rule))):
         with pytest.raises(InputError, match="expected one of split-wald"):
             call()
 
@@ -104,7 +108,12 @@ def test_the_widest_installed_language_is_used_where_none_is_named(monkeypatch):
 
 
 @pytest.mark.parametrize(
-    "call", [verify, prove, verify_sampled, lambda one, **more: verify(one, rule="exact", **more)]
+    "call",
+    [
+        verify,
+        prove,
+        *(lambda one, rule=rule, **more: verify(one, rule=rule, nominal=State(), **more) for rule in RULES),
+    ],
 )
 def test_what_is_no_candidate_and_no_digest_is_an_error(call):
     for given in (PLAIN, None, "{}", GOOD.mutation):
@@ -119,3 +128,45 @@ def test_what_is_no_state_is_an_error_also_where_a_proof_needs_none(rule):
     for given in ({}, {"config": {}}, 0, "{}"):
         with pytest.raises(InputError, match=r"^nominal: found .*, expected a State"):
             verify(GOOD, rule=rule, nominal=given)
+
+
+def test_options_are_checked_once_and_cannot_be_changed():
+    options = VerifyOptions(rule="split-wald", seed=3)
+    assert options.language is find_widest_level()
+    with pytest.raises(FrozenInstanceError):
+        options.rule = "proof"
+    with pytest.raises(TypeError, match="final"):
+        type("Other", (VerifyOptions,), {})
+
+
+def test_options_keep_a_state_that_its_owner_cannot_change():
+    state = State.read({"prompts": {"p": "x"}})
+    options = VerifyOptions(nominal=state)
+    assert options.nominal == state
+    assert options.nominal is not state
+    assert options.nominal.parts is not state.parts
+
+
+@pytest.mark.parametrize("given", [{"rule": "split-wald"}, "split-wald", SimpleNamespace(rule="split-wald")], ids=str)
+def test_options_of_another_class_are_an_error(given):
+    for call in (
+        lambda: verify_with(GOOD, given),
+        lambda: verify_json(PLAIN, options=given),
+        lambda: verify_json({}, options=given),
+        lambda: verify_sampled(GOOD, given),
+        lambda: verify_on(GOOD, Suites((), (), ()), given),
+    ):
+        with pytest.raises(InputError, match=r"^options: found .*, expected VerifyOptions"):
+            call()
+
+
+def test_a_sample_is_not_drawn_by_a_rule_that_draws_none():
+    with pytest.raises(InputError, match=r"^rule: found proof, expected one of split-wald"):
+        verify_sampled(GOOD, VerifyOptions())
+    with pytest.raises(InputError, match=r"^rule: found split-wald, expected one of proof"):
+        prove_with(GOOD, VerifyOptions(rule="split-wald"))
+
+
+def test_the_keywords_of_verify_are_the_options():
+    asked = {name: one.default for name, one in inspect.signature(verify).parameters.items() if name != "candidate"}
+    assert asked == {one.name: one.default for one in fields(VerifyOptions) if one.init}

@@ -9,7 +9,7 @@ from takeback.errors import OperationFailed
 from takeback.language import Candidate, read_candidate, read_program
 from takeback.repair import invert_mutation
 from takeback.state import ABSENT, KINDS, Kind, Level, Stage, State, tree
-from takeback.verify import Grade, prove, round_trip, verify_sampled
+from takeback.verify import Grade, VerifyOptions, prove, round_trip, verify_sampled
 from takeback.verify.shrink import list_smaller_states
 
 FORMS = [
@@ -101,7 +101,7 @@ def test_a_recovery_that_passes_every_sample_is_refuted_by_proof():
     witness = [{"op_type": "capture_socket", "target": key, "witness_key": key} for key in ("metrics", "debug")]
     recovery = [{"op_type": "release_socket", "target": key, "witness_key": key} for key in ("metrics", "debug")]
     candidate = read_candidate({"mutation": mutation, "witness": witness, "recovery": recovery})
-    assert all(verify_sampled(candidate, seed=seed).admitted for seed in range(3))
+    assert all(verify_sampled(candidate, VerifyOptions(rule="split-wald", seed=seed)).admitted for seed in range(3))
     verdict = prove(candidate)
     assert verdict.grade is Grade.REFUTED
     held = verdict.counterexample.state.write()["resources"]
@@ -325,7 +325,7 @@ def clearing(monkeypatch):
             (f"discard_{surface}", Stage.RECOVERY, discard),
             (f"expect_gone_{surface}", Stage.RECOVERY, expect_gone),
         ):
-            monkeypatch.setitem(KINDS, name, Kind(name, stage, Level.L1, surface, run))
+            monkeypatch.setitem(KINDS, name, Kind(name, stage, Level.L1, run, surface))
 
 
 BESIDE = {

@@ -6,7 +6,7 @@ from tests.support.running import op
 from takeback.errors import InputError
 from takeback.language import read_candidate
 from takeback.state import State
-from takeback.verify import Trial, prove, verify_json
+from takeback.verify import Trial, VerifyOptions, prove, verify_json
 from takeback.verify.shrink import MANY, shrink_state
 from takeback_lab.soundness import brute
 
@@ -29,7 +29,7 @@ def test_what_halving_leaves_is_taken_entry_by_entry_not_from_the_start_each_tim
 @pytest.mark.parametrize("raw", [{}, [], "nothing"])
 def test_seconds_that_cannot_be_are_named_also_where_the_candidate_cannot_be_read(raw):
     with pytest.raises(InputError, match="max_seconds"):
-        verify_json(raw, max_seconds=-1)
+        verify_json(raw, options=VerifyOptions(max_seconds=-1))
 
 
 MOVED = {

@@ -12,7 +12,18 @@ from takeback.errors import FaultKind, InputError, VerifierBroken
 from takeback.language import read_candidate
 from takeback.repair import invert_mutation
 from takeback.state import KINDS, Level, State
-from takeback.verify import Code, Grade, prove, round_trip, self_check, verify, verify_json, verify_on, verify_sampled
+from takeback.verify import (
+    Code,
+    Grade,
+    VerifyOptions,
+    prove,
+    round_trip,
+    self_check,
+    verify,
+    verify_json,
+    verify_on,
+    verify_sampled,
+)
 from takeback.verify import sampled as sampled_module
 from takeback.verify import trip as selfcheck_module
 from takeback.verify.suites import Suites
@@ -32,7 +43,7 @@ RULES = ("proof", "split-wald", "pooled-wilson", "hidden-wilson")
 @pytest.mark.parametrize("rule", RULES)
 def test_a_verdict_has_the_fields_a_program_needs(rule):
     for plain, admitted in ((GOOD, True), (DELETES, False)):
-        verdict = json.loads(json.dumps(verify_json(plain, rule=rule).to_json()))
+        verdict = json.loads(json.dumps(verify_json(plain, options=VerifyOptions(rule=rule)).to_json()))
         assert set(verdict) == {
             "admitted",
             "grade",
@@ -68,9 +79,9 @@ def test_a_counterexample_in_json_shows_state_split_residuals_and_failures():
     ("rule", "good", "bad"), [("proof", "proved", "refuted"), ("split-wald", "sampled", "refuted")]
 )
 def test_grades_say_what_the_evidence_is(rule, good, bad):
-    assert verify_json(GOOD, rule=rule).grade.value == good
-    assert verify_json(DELETES, rule=rule).grade.value == bad
-    assert verify_json({}, rule=rule).grade is Grade.DECLARED
+    assert verify_json(GOOD, options=VerifyOptions(rule=rule)).grade.value == good
+    assert verify_json(DELETES, options=VerifyOptions(rule=rule)).grade.value == bad
+    assert verify_json({}, options=VerifyOptions(rule=rule)).grade is Grade.DECLARED
 
 
 @pytest.mark.parametrize("rule", RULES)
@@ -85,7 +96,7 @@ def test_grades_say_what_the_evidence_is(rule, good, bad):
     ],
 )
 def test_what_cannot_be_run_is_rejected_with_its_reason(plain, code, rule):
-    verdict = verify_json(plain, rule=rule, level=Level.L0)
+    verdict = verify_json(plain, options=VerifyOptions(rule=rule, level=Level.L0))
     assert not verdict.admitted
     assert verdict.grade is Grade.DECLARED
     assert {reason.code for reason in verdict.reasons} == {code}
@@ -96,10 +107,10 @@ def test_what_cannot_be_run_is_rejected_with_its_reason(plain, code, rule):
 def test_a_changed_mutation_is_rejected_before_anything_runs(rule):
     locked = read_candidate(GOOD).mutation_digest()
     changed = {**GOOD, "mutation": [{**SET, "value": 1}]}
-    verdict = verify_json(changed, rule=rule, locked=locked)
+    verdict = verify_json(changed, options=VerifyOptions(rule=rule, locked=locked))
     assert [reason.code for reason in verdict.reasons] == [Code.MUTATION_CHANGED]
     assert locked in verdict.reasons[0].message
-    assert verify_json(GOOD, rule=rule, locked=locked).admitted
+    assert verify_json(GOOD, options=VerifyOptions(rule=rule, locked=locked)).admitted
 
 
 def test_an_unknown_rule_is_an_error_not_a_verdict():
@@ -162,14 +173,14 @@ def test_an_effect_that_no_trace_names_must_be_covered_too(monkeypatch):
 
 
 def test_time_that_runs_out_is_a_rejection():
-    verdict = verify_sampled(read_candidate(GOOD), max_seconds=1e-9)
+    verdict = verify_sampled(read_candidate(GOOD), VerifyOptions(rule="split-wald", max_seconds=1e-9))
     assert not verdict.admitted
     assert [reason.code for reason in verdict.reasons] == [Code.TIMEOUT]
 
 
 def test_a_candidate_with_no_operations_at_all_is_admitted_as_doing_nothing():
     assert verify_json({"mutation": []}).admitted
-    assert verify_json({"mutation": []}, rule="split-wald").admitted
+    assert verify_json({"mutation": []}, options=VerifyOptions(rule="split-wald")).admitted
 
 
 def test_one_failure_of_twenty_is_admitted_by_split_wald_but_stays_refuted():
@@ -177,27 +188,27 @@ def test_one_failure_of_twenty_is_admitted_by_split_wald_but_stays_refuted():
     there = State.read({"config": {"verbose": 1}})
     absent = tuple(State.read({"config": {f"k{at}": at}}) for at in range(41))
     made = Suites(absent[:2], (*absent[2:21], there), absent[21:41])
-    verdict = verify_on(candidate, made, level=Level.L0)
+    verdict = verify_on(candidate, made, VerifyOptions(rule="split-wald", level=Level.L0))
     assert verdict.admitted
     assert verdict.grade is Grade.REFUTED
     assert verdict.counterexample.state == there
     assert (verdict.splits["iid"].passed, verdict.splits["iid"].of) == (19, 20)
     worse = Suites(made.dev, (*absent[2:20], there, State.read({"config": {"verbose": 2}})), made.ood)
-    rejected = verify_on(candidate, worse, level=Level.L0)
+    rejected = verify_on(candidate, worse, VerifyOptions(rule="split-wald", level=Level.L0))
     assert not rejected.admitted
     assert Code.BOUND_TOO_LOW in {reason.code for reason in rejected.reasons}
 
 
 def test_a_replay_on_one_state_admits_nothing():
-    verdict = verify_json(GOOD, rule="exact", nominal=State())
+    verdict = verify_json(GOOD, options=VerifyOptions(rule="exact", nominal=State()))
     assert not verdict.admitted
     assert verdict.reasons == ()
     assert verdict.splits["given"].passed == 1
 
 
 def test_the_rules_own_numbers_of_states_are_used_unless_others_are_given():
-    assert verify_json(GOOD, rule="hidden-wilson").splits["iid"].of == 50
-    verdict = verify_json(GOOD, rule="split-wald", iid=30, ood=7, dev="Q5")
+    assert verify_json(GOOD, options=VerifyOptions(rule="hidden-wilson")).splits["iid"].of == 50
+    verdict = verify_json(GOOD, options=VerifyOptions(rule="split-wald", iid=30, ood=7, dev="Q5"))
     assert [verdict.splits[name].of for name in ("dev", "iid", "ood")] == [5, 30, 7]
 
 
@@ -230,14 +241,14 @@ def test_letting_one_plant_through_aborts_the_run(plant):
 def test_every_verification_aborts_when_the_verifier_is_broken(rule, monkeypatch):
     monkeypatch.setattr(Trial, "_run", lambda self, state: PASSED)
     with pytest.raises(VerifierBroken):
-        verify_json(GOOD, rule=rule)
+        verify_json(GOOD, options=VerifyOptions(rule=rule))
 
 
 def test_every_run_checks_itself(monkeypatch):
     calls = []
     monkeypatch.setattr(sampled_module, "self_check", lambda: calls.append("sampled"))
     monkeypatch.setattr(import_module("takeback.verify.proof"), "self_check", lambda: calls.append("proof"))
-    verify_json(GOOD, rule="split-wald")
+    verify_json(GOOD, options=VerifyOptions(rule="split-wald"))
     prove(read_candidate(GOOD))
     assert calls == ["sampled", "proof"]
 

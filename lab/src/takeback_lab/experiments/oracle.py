@@ -17,7 +17,7 @@ from takeback.errors import InputError, ProgramTooLarge
 from takeback.language import Candidate, gate
 from takeback.repair import invert_mutation
 from takeback.state import Level
-from takeback.verify import prove, verify_on
+from takeback.verify import VerifyOptions, prove, verify_on
 from takeback.verify.suites import make_suites
 from takeback_lab.experiment import Asked, Option
 from takeback_lab.experiments import options
@@ -131,7 +131,7 @@ def audit(case: Case, rule: str, seed: int = 0, level: Level = Level.L1) -> Orac
         admitted = _proved(candidate, level)
     else:
         made = make_suites(nominal, candidate.mutation, seed=seed, dev=DEV, iid=IID, ood=OOD)
-        verdict = verify_on(candidate, made, level=level, rule=SAMPLED)
+        verdict = verify_on(candidate, made, VerifyOptions(rule=SAMPLED, level=level))
         admitted = verdict.admitted
         passes = "".join("1" if trip.passed else "0" for split in verdict.splits.values() for trip in split.trips)
     l0, l1 = (admitted and not gate(candidate, narrow) for narrow in (Level.L0, Level.L1))

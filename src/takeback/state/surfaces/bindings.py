@@ -17,7 +17,7 @@ from typing import Any
 from takeback.errors import InputError, OperationFailed
 from takeback.state import part_slots, tree
 from takeback.state.keyed_surface import KeyedSurface, make_bind_edit, make_keyed_kinds
-from takeback.state.operation import Kind, Level, Operation, Requirement, Stage
+from takeback.state.operation import Kind, Level, Operation
 from takeback.state.part_slots import get_parts, slot_content_from_json, slot_content_to_json
 from takeback.state.pmap import ABSENT, EMPTY, PMap
 from takeback.state.surface import EXISTENCE, Component, Strategy, TreePath
@@ -49,7 +49,6 @@ class PromptsSurface(KeyedSurface):
     nested = True
     kinds = (
         *make_keyed_kinds(
-            "prompts",
             Level.L0,
             capture_name="capture_prompt",
             forward="set_prompt",
@@ -57,19 +56,7 @@ class PromptsSurface(KeyedSurface):
             unset="remove_prompt",
             schema={"type": "string", "maxLength": 2000},
         ),
-        Kind(
-            "edit_prompt",
-            Stage.FORWARD,
-            Level.L2,
-            "prompts",
-            edit_prompt,
-            value=Requirement.MUST,
-            inside=True,
-            recovers=True,
-            verb="edit",
-            reads=READS,
-            schema=SCHEMA,
-        ),
+        Kind.forward("edit_prompt", Level.L2, edit_prompt, verb="edit", inside=True, reads=READS, schema=SCHEMA),
     )
 
     def value(self, kind: Kind, target: str, raw: Any, where: str) -> Any:
@@ -129,7 +116,6 @@ class RoutingSurface(KeyedSurface):
 
     name = "routing"
     kinds = make_keyed_kinds(
-        "routing",
         Level.L0,
         capture_name="capture_routing",
         forward="set_routing",
@@ -188,7 +174,6 @@ class ToolsSurface(KeyedSurface):
     nested = True
     rooted = True
     kinds = make_keyed_kinds(
-        "tools",
         Level.L0,
         capture_name="capture_tool",
         forward="register_tool",

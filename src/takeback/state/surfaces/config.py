@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import random
 from collections.abc import Sequence
-from typing import Any, Final, TypedDict
+from typing import Any, Final
 
 from takeback.canonical import MAX_DEPTH
 from takeback.errors import InputError, LimitError, OperationFailed
 from takeback.state import part_slots, tree
 from takeback.state.address import format_dotted_path, parse_dotted_path
 from takeback.state.items import Items
-from takeback.state.operation import Anchor, Kind, Level, Operation, Requirement, Stage
+from takeback.state.operation import Anchor, Kind, Level, Operation, Requirement
 from takeback.state.part_slots import get_parts
 from takeback.state.pmap import ABSENT, EMPTY, PMap
 from takeback.state.surface import EXISTENCE, Strategy
@@ -58,15 +58,8 @@ def _get_list(value: PMap, op: Operation) -> Items:
     return parts
 
 
-class _Item(TypedDict):
-    """What the operations on items of a list have in common."""
-
-    inside: bool
-    recovers: bool
-    reads: tuple[str, ...]
-
-
-_ITEM: Final[_Item] = {"inside": True, "recovers": True, "reads": ("the list, to find the item",)}
+_ABOVE: Final = ("ancestors are mappings",)
+_ITEM: Final = ("the list, to find the item",)
 
 
 class ConfigSurface(TreeSurface):
@@ -76,68 +69,23 @@ class ConfigSurface(TreeSurface):
     listed = True
     part_word = "item"
     kinds = (
-        Kind("capture_config", Stage.CAPTURE, Level.L0, "config", capture, witness=Requirement.MUST),
-        Kind(
-            "set_config",
-            Stage.FORWARD,
-            Level.L0,
-            "config",
-            bind,
-            value=Requirement.MUST,
-            verb="set",
-            reads=("ancestors are mappings",),
-        ),
-        Kind(
-            "restore_config",
-            Stage.RECOVERY,
-            Level.L0,
-            "config",
-            restore,
-            witness=Requirement.MUST,
-            reads=("ancestors are mappings",),
-        ),
-        Kind(
-            "delete_config",
-            Stage.RECOVERY,
-            Level.L0,
-            "config",
-            restore,
-            witness=Requirement.MAY,
-            removes=True,
-            reads=("ancestors are mappings",),
-        ),
-        Kind("unset_config", Stage.FORWARD, Level.L2, "config", unset_path, verb="remove"),
-        Kind(
-            "append_config",
-            Stage.FORWARD,
-            Level.L2,
-            "config",
-            append_item,
-            value=Requirement.MUST,
-            verb="append",
-            **_ITEM,
-        ),
-        Kind(
+        Kind.capture("capture_config", Level.L0, capture),
+        Kind.forward("set_config", Level.L0, bind, verb="set", reads=_ABOVE),
+        Kind.recovery("restore_config", Level.L0, restore, reads=_ABOVE),
+        Kind.recovery("delete_config", Level.L0, restore, removes=True, reads=_ABOVE),
+        Kind.forward("unset_config", Level.L2, unset_path, verb="remove", value=Requirement.FORBIDDEN),
+        Kind.forward("append_config", Level.L2, append_item, verb="append", inside=True, reads=_ITEM),
+        Kind.forward(
             "insert_config",
-            Stage.FORWARD,
             Level.L2,
-            "config",
             insert_item,
-            value=Requirement.MUST,
-            spot=Requirement.MUST,
             verb="insert",
-            **_ITEM,
+            spot=Requirement.REQUIRED,
+            inside=True,
+            reads=_ITEM,
         ),
-        Kind(
-            "remove_config_item",
-            Stage.FORWARD,
-            Level.L2,
-            "config",
-            remove_item,
-            value=Requirement.MUST,
-            needs=True,
-            verb="remove item",
-            **_ITEM,
+        Kind.forward(
+            "remove_config_item", Level.L2, remove_item, verb="remove item", inside=True, needs=True, reads=_ITEM
         ),
     )
 

@@ -17,7 +17,7 @@ from takeback.errors import InputError, LimitError, OperationFailed
 from takeback.state import part_slots, tree, values
 from takeback.state.chain import Link
 from takeback.state.file import DEFAULT_MODE, File
-from takeback.state.operation import Captured, Kind, Level, Operation, Requirement, Stage
+from takeback.state.operation import Captured, Kind, Level, Operation, Requirement
 from takeback.state.part_names import is_part
 from takeback.state.part_slots import link_from_json, link_to_json
 from takeback.state.pmap import ABSENT, EMPTY, PMap
@@ -80,6 +80,14 @@ def move_file(value: PMap, op: Operation) -> tuple[PMap, None]:
 
 
 _READS = ("ancestors are directories", "the path is a directory", "mode, to keep it")
+_TEXT_SCHEMA = {"type": "string", "maxLength": 2000}
+_FILE_SCHEMA = {
+    "type": "object",
+    "properties": {"content": _TEXT_SCHEMA, "mode": {"type": "string", "pattern": "^0[0-7]{3}$"}},
+    "required": ["content"],
+    "additionalProperties": False,
+}
+_PATH_SCHEMA = {"type": "string", "minLength": 1, "maxLength": 200}
 
 
 class FilesSurface(TreeSurface):
@@ -88,67 +96,27 @@ class FilesSurface(TreeSurface):
     name = "files"
     strict = True
     kinds = (
-        Kind("capture_file", Stage.CAPTURE, Level.L1, "files", capture, witness=Requirement.MUST),
-        Kind(
+        Kind.capture("capture_file", Level.L1, capture),
+        Kind.forward(
             "write_file",
-            Stage.FORWARD,
             Level.L1,
-            "files",
             write_file,
-            value=Requirement.MUST,
             verb="set",
             reads=_READS,
-            schema={
-                "anyOf": [
-                    {"type": "string", "maxLength": 2000},
-                    {
-                        "type": "object",
-                        "properties": {
-                            "content": {"type": "string", "maxLength": 2000},
-                            "mode": {"type": "string", "pattern": "^0[0-7]{3}$"},
-                        },
-                        "required": ["content"],
-                        "additionalProperties": False,
-                    },
-                ]
-            },
+            schema={"anyOf": [_TEXT_SCHEMA, _FILE_SCHEMA]},
         ),
-        Kind("restore_file", Stage.RECOVERY, Level.L1, "files", restore_file, witness=Requirement.MUST, reads=_READS),
-        Kind(
-            "delete_file",
-            Stage.RECOVERY,
-            Level.L1,
-            "files",
-            restore_file,
-            witness=Requirement.MAY,
-            removes=True,
-            reads=_READS,
-        ),
-        Kind(
-            "edit_file",
-            Stage.FORWARD,
-            Level.L2,
-            "files",
-            edit_file,
-            value=Requirement.MUST,
-            inside=True,
-            recovers=True,
-            verb="edit",
-            reads=READS,
-            schema=SCHEMA,
-        ),
-        Kind("remove_file", Stage.FORWARD, Level.L2, "files", remove_file, verb="remove", reads=_READS),
-        Kind(
+        Kind.recovery("restore_file", Level.L1, restore_file, reads=_READS),
+        Kind.recovery("delete_file", Level.L1, restore_file, removes=True, reads=_READS),
+        Kind.forward("edit_file", Level.L2, edit_file, verb="edit", inside=True, reads=READS, schema=SCHEMA),
+        Kind.forward("remove_file", Level.L2, remove_file, verb="remove", value=Requirement.FORBIDDEN, reads=_READS),
+        Kind.forward(
             "move_file",
-            Stage.FORWARD,
             Level.L2,
-            "files",
             move_file,
-            value=Requirement.MUST,
             verb="move",
             needs=True,
             reads=(*_READS, "the file is there"),
-            schema={"type": "string", "minLength": 1, "maxLength": 200},
+            schema=_PATH_SCHEMA,
         ),
     )
 

@@ -13,19 +13,12 @@ from typing import Any
 from takeback.errors import InputError, OperationFailed
 from takeback.state.address import Address
 from takeback.state.chain import NO_LINKS, Chain, ChainPlace, Link
-from takeback.state.operation import Captured, Kind, Level, Operation, Requirement, Stage
-from takeback.state.part_slots import (
-    chain_from_json,
-    chain_to_json,
-    find_differing_links,
-    is_same_link,
-    keep_places,
-    link_from_json,
-    link_to_json,
-)
+from takeback.state.chain_surface import ChainSurface
+from takeback.state.operation import Captured, Kind, Level, Operation, Requirement
+from takeback.state.part_slots import chain_from_json, chain_to_json, keep_places
 from takeback.state.pmap import ABSENT, EMPTY, PMap, fast_tuple
 from takeback.state.record_merge import is_hook_group, merge_hook_group
-from takeback.state.surface import EXISTENCE, Change, Component, Inverse, Strategy, Surface, TreePath, ValueEdit
+from takeback.state.surface import EXISTENCE, Change, Component, Inverse, Strategy, TreePath
 from takeback.state.values import (
     is_same_record,
     make_canonical_record,
@@ -35,8 +28,6 @@ from takeback.state.values import (
     read_storable_text,
     thaw,
 )
-
-MAX_LENGTH = 1_000_000
 
 
 def capture(value: PMap, op: Operation) -> Captured:
@@ -118,70 +109,53 @@ _VALUE_SCHEMA = {
 }
 
 
-class ListenersSurface(Surface):
+_READS = ("order of the callbacks", "the callback is there", "an anchor is there")
+
+
+class ListenersSurface(ChainSurface):
     """Event → callbacks in order."""
 
     name = "listeners"
     empty: PMap = EMPTY
-    ordered = True
     kinds = (
-        Kind(
-            "capture_listener",
-            Stage.CAPTURE,
-            Level.L1,
-            "listeners",
-            capture,
-            value=Requirement.MAY,
-            witness=Requirement.MUST,
-            schema=_CALLBACK,
-        ),
-        Kind(
-            "add_listener",
-            Stage.FORWARD,
-            Level.L1,
-            "listeners",
-            add,
-            value=Requirement.MUST,
-            verb="add",
-            reads=("order of the callbacks",),
-            schema=_VALUE_SCHEMA,
-        ),
-        Kind("restore_listener", Stage.RECOVERY, Level.L1, "listeners", restore, witness=Requirement.MUST),
-        Kind(
+        Kind.capture("capture_listener", Level.L1, capture, value=Requirement.OPTIONAL, schema=_CALLBACK),
+        Kind.forward("add_listener", Level.L1, add, verb="add", reads=_READS[:1], schema=_VALUE_SCHEMA),
+        Kind.recovery("restore_listener", Level.L1, restore),
+        Kind.recovery(
             "unregister_listener",
-            Stage.RECOVERY,
             Level.L1,
-            "listeners",
             unregister,
-            value=Requirement.MAY,
-            witness=Requirement.MAY,
+            value=Requirement.OPTIONAL,
             removes=True,
             schema=_CALLBACK,
         ),
-        Kind(
-            "remove_listener",
-            Stage.FORWARD,
-            Level.L2,
-            "listeners",
-            remove,
-            value=Requirement.MAY,
-            verb="remove",
-            schema=_CALLBACK,
+        Kind.forward(
+            "remove_listener", Level.L2, remove, verb="remove", value=Requirement.OPTIONAL, schema=_CALLBACK
         ),
-        Kind(
+        Kind.forward(
             "move_listener",
-            Stage.FORWARD,
             Level.L2,
-            "listeners",
             move,
-            value=Requirement.MUST,
             verb="move",
+            spot=Requirement.REQUIRED,
             needs=True,
-            spot=Requirement.MUST,
-            reads=("order of the callbacks", "the callback is there", "an anchor is there"),
+            reads=_READS,
             schema=_CALLBACK,
         ),
     )
+
+    def paths(self, before: PMap, after: PMap) -> list[TreePath]:
+        """Return the events whose callbacks may differ."""
+        return [(event,) for event, _, _ in before.candidates(after)]
+
+    def chain(self, value: PMap, path: TreePath) -> Chain:
+        """Return the callbacks of an event."""
+        found: Chain = value.get(path[0], NO_LINKS)
+        return found
+
+    def with_chain(self, value: PMap, path: TreePath, chain: Chain) -> PMap:
+        """Bind other callbacks to an event."""
+        return value.put(path[0], chain)
 
     def read(self, raw: Any, where: str) -> PMap:
         """Read a mapping of events to lists of callbacks."""
@@ -273,14 +247,8 @@ class ListenersSurface(Surface):
             names.setdefault(f"bystander_{salt}")
             for name in names:
                 record = _read_record({"id": name, "handler": f"{salt}-{event}-{name}"}, "generic")
-                title = f"{Address(self.name, event)} {name}"
                 moved = any(op.kind.name == "move_listener" and op.value == name for op in mine)
-                ends = (
-                    (_make_bind_edit(event, record, 0), _make_bind_edit(event, record, MAX_LENGTH)) if moved else ()
-                )
-                found.append(
-                    Component(title, (_make_bind_edit(event, record), *ends, _make_unbind_edit(event, name)))
-                )
+                found.append(self.element_component((event,), record, moved=moved))
         return tuple(found)
 
     def bystander(self, value: PMap, salt: str) -> PMap:
@@ -288,40 +256,9 @@ class ListenersSurface(Surface):
         record = _read_record({"id": "watcher", "handler": salt}, "generic")
         return value.put(f"on_bystander_{salt}", Chain.of([("watcher", record)]))
 
-    def entries(self, value: PMap) -> Iterator[tuple[Address, ValueEdit]]:
-        """Yield each callback of each event."""
-        for event in sorted(value):
-            for name in value[event].ids():
-                yield Address(self.name, event), _make_unbind_edit(event, name)
-
-    def size(self, value: PMap) -> int:
-        """Return the number of callbacks."""
-        return sum(len(value[event]) for event in value)
-
     def written(self, op: Operation) -> tuple[TreePath, ...] | None:
         """Return the callback's slot; None where the whole event is meant."""
         return None if op.value is ABSENT else ((op.path, _get_callback_id(op)),)
-
-    def get_slot(self, part: PMap, path: TreePath) -> Any:
-        """Return the callback with its place."""
-        return part.get(path[0], NO_LINKS).find(path[1]) or ABSENT
-
-    def put_slot(self, part: PMap, path: TreePath, content: Any) -> PMap:
-        """Bind or unbind the callback."""
-        event, name = path
-        chain: Chain = part.get(event, NO_LINKS)
-        after = chain.drop(name) if content is ABSENT else chain.put(content)
-        return part if after is chain else part.put(event, after)
-
-    def differing(self, before: PMap, after: PMap) -> Iterator[TreePath]:
-        """Yield callbacks that came, went, changed or stand elsewhere."""
-        for event, one, two in before.candidates(after):
-            old, new = (NO_LINKS if chain is ABSENT else chain for chain in (one, two))
-            yield from ((event, name) for name in find_differing_links(old, new))
-
-    def is_identical(self, one: Any, two: Any) -> bool:
-        """Compare record and place."""
-        return is_same_link(one, two)
 
     def can_merge_in_place(self, content: Any) -> bool:
         """Tell whether a callback is a client's group, whose matcher and hooks are edited one by one."""
@@ -331,14 +268,6 @@ class ListenersSurface(Surface):
         """Return a group with what one write changed in it; any other callback as it was written."""
         return merge_hook_group(here, before, after)
 
-    def slot_to_json(self, content: Link) -> Any:
-        """Return place and record."""
-        return link_to_json(content)
-
-    def slot_from_json(self, raw: Any, path: TreePath) -> Link:
-        """Return the callback; its id ends the path."""
-        return link_from_json(raw, path[-1], self.slot_title(path))
-
     def dump(self, part: PMap) -> Any:
         """Return callbacks by event and id, each with its place."""
         return {event: chain_to_json(chain) for event, chain in part.items()}
@@ -346,10 +275,6 @@ class ListenersSurface(Surface):
     def load(self, raw: Any) -> PMap:
         """Return chains by event."""
         return PMap({event: chain_from_json(chain, self.name) for event, chain in raw.items()})
-
-    def kept(self, part: PMap) -> bool:
-        """Tell whether anything is worth storing; emptied events still know which places were used."""
-        return bool(part)
 
     def placed(self, fresh: PMap, known: PMap) -> PMap:
         """Keep the places of callbacks that have not moved, and what emptied events know."""
@@ -396,15 +321,3 @@ def _vary_event(value: PMap, event: str, name: str, rng: random.Random) -> PMap:
     else:
         chain = chain.drop(name)
     return _bind_chain(value, event, chain)
-
-
-def _make_bind_edit(event: str, record: PMap, at: int | None = None) -> ValueEdit:
-    def edit(value: PMap) -> PMap:
-        chain: Chain = value.get(event, NO_LINKS)
-        return value.put(event, chain.insert(len(chain) // 2 if at is None else at, record["id"], record)[0])
-
-    return edit
-
-
-def _make_unbind_edit(event: str, name: str) -> ValueEdit:
-    return lambda value: _bind_chain(value, event, value.get(event, NO_LINKS).drop(name))

@@ -13,18 +13,11 @@ from typing import Any
 from takeback.errors import InputError, OperationFailed
 from takeback.state.address import Address
 from takeback.state.chain import NO_LINKS, Chain, ChainPlace, Link
-from takeback.state.operation import SPOTS, Captured, Kind, Level, Operation, Requirement, Stage
-from takeback.state.part_slots import (
-    chain_from_json,
-    chain_to_json,
-    find_differing_links,
-    is_same_link,
-    keep_places,
-    link_from_json,
-    link_to_json,
-)
+from takeback.state.chain_surface import ChainSurface
+from takeback.state.operation import SPOTS, Captured, Kind, Level, Operation, Requirement
+from takeback.state.part_slots import chain_from_json, chain_to_json, keep_places
 from takeback.state.pmap import ABSENT, EMPTY, PMap, fast_tuple
-from takeback.state.surface import EXISTENCE, Change, Component, Strategy, Surface, TreePath, ValueEdit
+from takeback.state.surface import EXISTENCE, Change, Component, Strategy, TreePath
 from takeback.state.values import (
     is_same_record,
     make_canonical_record,
@@ -37,7 +30,6 @@ from takeback.state.values import (
 )
 
 DEFAULT_PRIORITY = 100
-MAX_LENGTH = 1_000_000
 WHOLE = "*"
 
 
@@ -136,66 +128,57 @@ _VALUE_SCHEMA = {
 
 
 _READS = ("order of the chain", "priority of the others", "an anchor is there")
+_THERE = "the element is there"
 
 
-class MiddlewareSurface(Surface):
+class MiddlewareSurface(ChainSurface):
     """The chain."""
 
     name = "middleware"
     empty: Chain = NO_LINKS
-    ordered = True
     kinds = (
-        Kind(
-            "capture_middleware", Stage.CAPTURE, Level.L1, "middleware", capture, witness=Requirement.MUST, whole=True
-        ),
-        Kind(
+        Kind.capture("capture_middleware", Level.L1, capture, whole=True),
+        Kind.forward(
             "add_middleware",
-            Stage.FORWARD,
             Level.L1,
-            "middleware",
             add,
-            value=Requirement.MUST,
             verb="add",
-            spot=Requirement.MAY,
+            spot=Requirement.OPTIONAL,
             spots=SPOTS,
             reads=_READS,
             schema=_VALUE_SCHEMA,
         ),
-        Kind(
-            "restore_middleware",
-            Stage.RECOVERY,
-            Level.L1,
-            "middleware",
-            restore,
-            witness=Requirement.MUST,
-            whole=True,
-        ),
-        Kind(
+        Kind.recovery("restore_middleware", Level.L1, restore, whole=True),
+        Kind.forward(
             "move_middleware",
-            Stage.FORWARD,
             Level.L2,
-            "middleware",
             move,
             verb="move",
-            needs=True,
-            spot=Requirement.MUST,
+            value=Requirement.FORBIDDEN,
+            spot=Requirement.REQUIRED,
             spots=SPOTS,
-            reads=(*_READS, "the element is there"),
-        ),
-        Kind(
-            "replace_middleware",
-            Stage.FORWARD,
-            Level.L2,
-            "middleware",
-            replace,
-            value=Requirement.MUST,
-            verb="replace",
             needs=True,
-            reads=("the element is there",),
-            schema=_VALUE_SCHEMA,
+            reads=(*_READS, _THERE),
         ),
-        Kind("remove_middleware", Stage.FORWARD, Level.L2, "middleware", remove, verb="remove"),
+        Kind.forward(
+            "replace_middleware", Level.L2, replace, verb="replace", needs=True, reads=(_THERE,), schema=_VALUE_SCHEMA
+        ),
+        Kind.forward("remove_middleware", Level.L2, remove, verb="remove", value=Requirement.FORBIDDEN),
     )
+
+    def paths(self, before: Chain, after: Chain) -> tuple[TreePath, ...]:
+        """Return the path of the only chain."""
+        return ((),) if before is not after else ()
+
+    def chain(self, value: Chain, path: TreePath) -> Chain:
+        """Return the chain itself."""
+        del path
+        return value
+
+    def with_chain(self, value: Chain, path: TreePath, chain: Chain) -> Chain:
+        """Return the other chain."""
+        del value, path
+        return chain
 
     def read(self, raw: Any, where: str) -> Chain:
         """Read a list of records."""
@@ -291,14 +274,8 @@ class MiddlewareSurface(Surface):
             anchor = op.spot and op.spot.anchor
             if isinstance(anchor, str):
                 names[anchor] = None
-        ends = {name: (_make_add_edit(name, salt, 0), _make_add_edit(name, salt, MAX_LENGTH)) for name in moved}
-        return tuple(
-            Component(
-                str(Address(self.name, name)),
-                (_make_add_edit(name, salt), *ends.get(name, ()), _make_drop_edit(name)),
-            )
-            for name in names
-        )
+        records = (_make_record(name, f"{salt}-{name}", DEFAULT_PRIORITY) for name in names)
+        return tuple(self.element_component((), record, moved=record["id"] in moved) for record in records)
 
     def bystander(self, value: Chain, salt: str) -> Chain:
         """Add an element nobody names at each end."""
@@ -306,42 +283,13 @@ class MiddlewareSurface(Surface):
             value, _link = value.insert(at, name, _make_sample(name, DEFAULT_PRIORITY))
         return value
 
-    def entries(self, value: Chain) -> Iterator[tuple[Address, ValueEdit]]:
-        """Yield each element."""
-        for name in value.ids():
-            yield Address(self.name, name), _make_drop_edit(name)
-
-    def size(self, value: Chain) -> int:
-        """Return the length of the chain."""
-        return len(value)
-
     def written(self, op: Operation) -> tuple[TreePath, ...] | None:
         """Return the id as the only slot; None where the whole chain is meant."""
         return None if op.target == WHOLE else ((op.target,),)
 
-    def get_slot(self, part: Chain, path: TreePath) -> Any:
-        """Return the element with its place."""
-        return part.find(path[0]) or ABSENT
-
-    def put_slot(self, part: Chain, path: TreePath, content: Any) -> Chain:
-        """Put the element at its own place, or take it out."""
-        return part.drop(path[0]) if content is ABSENT else part.put(content)
-
-    def differing(self, before: Chain, after: Chain) -> Iterator[TreePath]:
-        """Yield elements that came, went, changed or stand elsewhere."""
-        return ((name,) for name in find_differing_links(before, after))
-
-    def is_identical(self, one: Any, two: Any) -> bool:
-        """Compare record and place."""
-        return is_same_link(one, two)
-
     def slot_to_json(self, content: Link) -> Any:
         """Return place and record."""
-        return link_to_json(_with_own_id(content))
-
-    def slot_from_json(self, raw: Any, path: TreePath) -> Link:
-        """Return the element; its id ends the path."""
-        return link_from_json(raw, path[-1], self.slot_title(path))
+        return super().slot_to_json(_with_own_id(content))
 
     def dump(self, part: Chain) -> Any:
         """Return elements by id, each with its place, and how far places reach."""
@@ -351,10 +299,6 @@ class MiddlewareSurface(Surface):
     def load(self, raw: Any) -> Chain:
         """Return the elements in the order of their places."""
         return chain_from_json(raw, self.name)
-
-    def kept(self, part: Chain) -> bool:
-        """Tell whether anything is worth storing; an empty chain still knows which places were used."""
-        return part.reach is not None
 
     def placed(self, fresh: Chain, known: Chain) -> Chain:
         """Keep the places of elements that have not moved."""
@@ -381,8 +325,12 @@ def _read_record(raw: Any, name: str | None, where: str) -> PMap:
     return record
 
 
+def _make_record(name: str, handler: str, priority: int) -> PMap:
+    return PMap({"id": name, "handler": handler, "priority": priority, "options": EMPTY})
+
+
 def _make_sample(name: str, priority: int) -> PMap:
-    return PMap({"id": name, "handler": f"prior.{name}:Handler", "priority": priority, "options": EMPTY})
+    return _make_record(name, f"prior.{name}:Handler", priority)
 
 
 def _vary_element(value: Chain, name: str, rng: random.Random) -> Chain:
@@ -393,12 +341,3 @@ def _vary_element(value: Chain, name: str, rng: random.Random) -> Chain:
         record = _make_sample(name, rng.choice((1, 50, DEFAULT_PRIORITY, 500)))
         return value.insert(rng.randrange(len(value) + 1), name, record)[0]
     return value
-
-
-def _make_add_edit(name: str, salt: str, at: int | None = None) -> ValueEdit:
-    record = PMap({"id": name, "handler": f"{salt}-{name}", "priority": DEFAULT_PRIORITY, "options": EMPTY})
-    return lambda value: value.insert(len(value) // 2 if at is None else at, name, record)[0]
-
-
-def _make_drop_edit(name: str) -> ValueEdit:
-    return lambda value: value.drop(name)

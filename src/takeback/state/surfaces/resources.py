@@ -14,7 +14,7 @@ from typing import Any
 
 from takeback.errors import InputError, OperationFailed
 from takeback.state.keyed_surface import KeyedSurface, capture
-from takeback.state.operation import Captured, Kind, Level, Operation, Requirement, Stage
+from takeback.state.operation import Captured, Kind, Level, Operation, Requirement
 from takeback.state.pmap import ABSENT, PMap
 from takeback.state.surface import EXISTENCE, Component, Strategy, ValueEdit
 from takeback.state.values import is_same_record, make_canonical_record, read_name, read_record, read_storable_text
@@ -51,42 +51,25 @@ def _require_free(value: PMap, key: str, record: PMap) -> None:
             raise OperationFailed(f"{address} is held by resource {other!r}")
 
 
+_OTHERS = ("address of the others",)
+_SCHEMA = {
+    "type": "object",
+    "properties": {"address": {"type": "string", "maxLength": 40, "pattern": "^tcp://127\\.0\\.0\\.1:[0-9]{1,5}$"}},
+    "required": ["address"],
+    "additionalProperties": False,
+}
+
+
 class ResourcesSurface(KeyedSurface):
     """Key → {kind, address, lifecycle}."""
 
     name = "resources"
     exclusive = True
     kinds = (
-        Kind("capture_socket", Stage.CAPTURE, Level.L1, "resources", capture, witness=Requirement.MUST),
-        Kind(
-            "allocate_socket",
-            Stage.FORWARD,
-            Level.L1,
-            "resources",
-            allocate,
-            value=Requirement.MUST,
-            verb="set",
-            reads=("address of the others",),
-            schema={
-                "type": "object",
-                "properties": {
-                    "address": {"type": "string", "maxLength": 40, "pattern": "^tcp://127\\.0\\.0\\.1:[0-9]{1,5}$"}
-                },
-                "required": ["address"],
-                "additionalProperties": False,
-            },
-        ),
-        Kind(
-            "release_socket",
-            Stage.RECOVERY,
-            Level.L1,
-            "resources",
-            release,
-            witness=Requirement.MAY,
-            removes=True,
-            reads=("address of the others",),
-        ),
-        Kind("free_socket", Stage.FORWARD, Level.L2, "resources", free, verb="remove"),
+        Kind.capture("capture_socket", Level.L1, capture),
+        Kind.forward("allocate_socket", Level.L1, allocate, verb="set", reads=_OTHERS, schema=_SCHEMA),
+        Kind.recovery("release_socket", Level.L1, release, removes=True, reads=_OTHERS),
+        Kind.forward("free_socket", Level.L2, free, verb="remove", value=Requirement.FORBIDDEN),
     )
 
     def read(self, raw: Any, where: str) -> PMap:

@@ -15,7 +15,7 @@ from takeback.language import Candidate, Program, read_candidate
 from takeback.repair import oracle
 from takeback.runtime import run_forward
 from takeback.state import Level, State
-from takeback.verify import Code, Grade, Trial, verify_sampled
+from takeback.verify import Code, Grade, Trial, VerifyOptions, verify_sampled
 from takeback.verify import verify as decide
 from takeback_lab.tasks import DEFECTS, SETS, Task, capability, load
 
@@ -81,14 +81,18 @@ def test_the_oracle_takes_every_reference_back_on_every_state(set_name: str) -> 
 @pytest.mark.parametrize("set_name", SETS)
 def test_the_oracle_is_admitted_on_sampled_states_too(set_name: str) -> None:
     for task in load(set_name)[:: len(load(set_name)) // 20]:
-        assert verify_sampled(by_oracle(task), nominal=nominal(task)).admitted, task.id
+        assert verify_sampled(by_oracle(task), VerifyOptions(rule="split-wald", nominal=nominal(task))).admitted, (
+            task.id
+        )
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("set_name", SETS)
 def test_the_oracle_is_admitted_on_sampled_states_for_every_task(set_name: str) -> None:
     for task in load(set_name):
-        assert verify_sampled(by_oracle(task), nominal=nominal(task)).admitted, task.id
+        assert verify_sampled(by_oracle(task), VerifyOptions(rule="split-wald", nominal=nominal(task))).admitted, (
+            task.id
+        )
 
 
 def test_each_defect_is_injected_into_the_same_number_of_candidates() -> None:
@@ -141,7 +145,10 @@ def test_every_good_counterpart_is_proved_and_every_defect_breaks_a_concrete_sta
             continue
         good = decide(read_candidate(task.controlled.good, task.id), nominal=nominal(task), rule="proof")
         assert good.admitted, (task.id, good.reasons)
-        bad = verify_sampled(read_candidate(task.controlled.candidate, task.id), nominal=nominal(task))
+        bad = verify_sampled(
+            read_candidate(task.controlled.candidate, task.id),
+            VerifyOptions(rule="split-wald", nominal=nominal(task)),
+        )
         assert not bad.admitted, task.id
         assert bad.grade is Grade.REFUTED, task.id
         assert bad.counterexample is not None, task.id
