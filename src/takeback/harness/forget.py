@@ -92,13 +92,6 @@ def forget_file_copies(ledger: Ledger, touched: Callable[[State, State], tuple[s
         ledger.refresh()
 
 
-def add_former_ids(store: Store, refs: set[Ref]) -> set[Ref]:
-    """Add the digests from before a migration, by which a forgotten value could be guessed."""
-    layout = store.latest("layout")
-    former = set() if layout is None else collect_leaf_refs(store, layout.all_refs())
-    return refs | former if refs else refs
-
-
 def find_value(ledger: Ledger, value: str | bytes) -> tuple[tuple[ValuePlace, ...], set[Ref]]:
     """Find where a value occurs, and the contents to forget for it."""
     raw = value.encode() if isinstance(value, str) else value
@@ -122,7 +115,7 @@ def forget_contents(
     live, state = find_live_values(ledger, refs), ledger.state
     actual = read(put_slots(state, [(slot, ABSENT) for slot in live])) if live else state
     kept = tuple(slot for slot in live if not is_same_known_value(get_slot(actual, slot), get_slot(state, slot)))
-    refs = add_former_ids(ledger.store, refs - {ref for slot in kept for ref in live[slot]})
+    refs -= {ref for slot in kept for ref in live[slot]}
     found = Forgetting(None, len(refs), places, kept, tuple(slot for slot in live if slot not in kept))
     if dry or not refs:
         return found

@@ -111,9 +111,9 @@ def attach_images(draft: Draft, images: Sequence[FileChange | KeptImage]) -> Dra
 
 
 def load_images(store: Store, record: Record) -> tuple[KeptImage, ...] | None:
-    """Return the images a record keeps; None if it has none, or any of them was forgotten."""
+    """Return the images a record keeps; None if any of them was forgotten."""
     found = tuple(_iter_images(store, record))
-    return None if not found or None in found else tuple(image for image in found if image is not None)
+    return None if None in found else tuple(image for image in found if image is not None)
 
 
 def _iter_images(

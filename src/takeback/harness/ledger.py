@@ -24,12 +24,11 @@ from takeback.harness.missing_values import (
     update_missing_value,
 )
 from takeback.harness.outcomes import require_installed, skip_uninstalled
-from takeback.harness.records import load_record_writes, load_writes, make_claim_key, make_shared_key
+from takeback.harness.records import group_runs, load_record_writes, load_writes, make_claim_key, make_shared_key
 from takeback.journal import ENTRY_KINDS, ROOT, Draft, Record, Ref, Store, Stored, make_leaf
 from takeback.journal.content import guard_against_corruption
 from takeback.journal.packer import KnownRefs, Packer, Unpacker, collect_inside_refs
 from takeback.journal.store import get_mutex, keyless_of
-from takeback.journal.upgrade import group_runs
 from takeback.progress import report_progress
 from takeback.state import ABSENT, State
 from takeback.state.parts import is_part
@@ -388,10 +387,6 @@ class Ledger:
         if self.pending is None:
             raise JournalError(f"nothing is under way in {self.store.location}")
         return self.pending
-
-    def after(self, record: Record) -> State:
-        """Return the state that a pending record leads to."""
-        return put_slots(self.state, [(write.slot, write.after) for write in load_record_writes(self.store, record)])
 
     def fate(self, record: Record, following: Record | None = None) -> EntryStatus:
         """Return what became of an entry: the next record says whether it was made, later ones whether it is live."""

@@ -9,13 +9,12 @@ indexed: it is no version.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, Final
 
-from takeback.journal import Content, Draft, Record, Ref, Store, Stored
-from takeback.journal.content import FORGOTTEN, guard_against_corruption
+from takeback.journal import Content, Draft, Leaf, Record, Ref, Store, Stored, Tree, make_leaf
+from takeback.journal.content import FORGOTTEN, Json, guard_against_corruption
 from takeback.journal.packer import FORGOTTEN_VALUE, Packer, Unpacker, find_seal
 from takeback.journal.store import keyless_of
-from takeback.journal.upgrade import divide_evidence, pack_candidate
 from takeback.language import Candidate, read_candidate
 from takeback.state import ABSENT, SURFACES
 from takeback.state.parts import is_part
@@ -29,6 +28,10 @@ SEALED_WORD = "(sealed: {seal})"
 UNREADABLE_WORD = "(its surface is not installed)"
 MENDS = "mends"
 """In a payload: what was there before is needed for planning, because contents were edited in places."""
+PLAIN_FIELDS: Final = frozenset({"op_type", "target", "witness_key", "index", "priority"})
+"""What of an operation is no value: it names things, and stays."""
+SUMMARY: Final = ("admitted", "grade", "rule", "language", "splits", "classes")
+"""What of a verdict holds no value."""
 
 
 def draft_change(
@@ -206,6 +209,46 @@ def load_evidence(store: Store, record: Record) -> dict[str, Any] | None:
     stored = store.content(refs[0]) if refs and refs[0] else None
     rest: dict[str, Any] = {"reasons": [], "counterexample": None} if stored is None else stored.json()
     return {**summary, **rest}
+
+
+def pack_candidate(candidate: Mapping[str, Any]) -> Tree:
+    """Return a candidate as a tree: operations and names stand in it, values are its parts."""
+    parts: list[Content] = []
+
+    def operation(op: Mapping[str, Any]) -> Json:
+        plain: dict[str, Json] = {}
+        for field, value in op.items():
+            if field in PLAIN_FIELDS:
+                plain[field] = value
+            else:
+                plain[field] = {"$": len(parts)}
+                parts.append(make_leaf(value, f"{op.get('op_type')} {op.get('target')} {field}"))
+        return plain
+
+    skeleton = {
+        name: [operation(op) if isinstance(op, Mapping) else op for op in part] if isinstance(part, list) else part
+        for name, part in candidate.items()
+    }
+    return Tree(skeleton, parts, "candidate")
+
+
+def divide_evidence(evidence: Mapping[str, Any]) -> tuple[dict[str, Json], Leaf | None]:
+    """Return what of a verdict can stand in a record for good, and the rest, if it has any, as a content."""
+    summary = {name: evidence[name] for name in SUMMARY if name in evidence}
+    rest = {name: value for name, value in evidence.items() if name not in SUMMARY}
+    rest.pop("mutation_digest", None)  # a digest without salt, over what the candidate holds
+    return summary, make_leaf(rest, "evidence") if any(rest.values()) else None
+
+
+def group_runs(numbers: Sequence[int]) -> list[list[int]]:
+    """Return ascending numbers as runs, each with its first and last."""
+    found: list[list[int]] = []
+    for number in numbers:
+        if found and found[-1][1] == number - 1:
+            found[-1][1] = number
+        else:
+            found.append([number, number])
+    return found
 
 
 def make_claim_key(surface: str, claim: str) -> str:

@@ -24,7 +24,7 @@ ROOT: Final = "0" * 64
 ENTRY_KINDS: Final = frozenset({"genesis", "apply", "adopt", "salvage", "undo", "redo", "restore", "discard"})
 """Records that announce a change of the harness; each is settled by a later `commit` or `abort`."""
 
-KINDS: Final = ENTRY_KINDS | {"commit", "abort", "forget", "checkpoint", "layout"}
+KINDS: Final = ENTRY_KINDS | {"commit", "abort", "forget", "checkpoint"}
 
 Refs: TypeAlias = "Ref | tuple[Ref | None, ...] | None"
 """What a record refers to under one name: a content, nothing, or several of these."""
