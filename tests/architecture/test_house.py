@@ -175,3 +175,8 @@ def test_the_limits_in_the_docs_are_those_of_the_code():
         "steps of a proof": import_module("takeback.verify.proof").MAX_WORK,
         "seconds of a verification": import_module("takeback.verify.rules").MAX_SECONDS,
     }
+
+
+@pytest.mark.parametrize("module", sorted((SOURCE / "journal").glob("*.py")), ids=lambda module: module.stem)
+def test_the_journal_knows_records_and_contents_but_no_surface_and_no_slot(module):
+    assert "state" not in _imports(module)

@@ -12,9 +12,9 @@ from takeback.harness.ledger import EntryStatus
 from takeback.harness.outcomes import skip_uninstalled
 from takeback.harness.records import describe_unknown_content, load_candidate_json, load_record_writes
 from takeback.journal import ENTRY_KINDS, Record
-from takeback.journal.packer import has_forgotten
 from takeback.state import ABSENT, SURFACES, State
 from takeback.state.chain import Link
+from takeback.state.forgotten import has_forgotten
 from takeback.state.slots import (
     Slot,
     describe_slot,

@@ -24,10 +24,10 @@ from takeback.harness.missing_values import (
     update_missing_value,
 )
 from takeback.harness.outcomes import require_installed, skip_uninstalled
+from takeback.harness.pack import KnownRefs, Packer, Unpacker, collect_inside_refs
 from takeback.harness.records import group_runs, load_record_writes, load_writes, make_claim_key, make_shared_key
 from takeback.journal import ENTRY_KINDS, ROOT, Draft, Record, Ref, Store, Stored, make_leaf
 from takeback.journal.content import guard_against_corruption
-from takeback.journal.packer import KnownRefs, Packer, Unpacker, collect_inside_refs
 from takeback.journal.store import get_mutex, keyless_of
 from takeback.progress import report_progress
 from takeback.state import ABSENT, State

@@ -11,12 +11,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
+from takeback.harness.pack import Packer, Unpacker
 from takeback.journal import Content, Draft, Leaf, Record, Ref, Store, Stored, Tree, make_leaf
 from takeback.journal.content import FORGOTTEN, Json, guard_against_corruption
-from takeback.journal.packer import FORGOTTEN_VALUE, Packer, Unpacker, find_seal
 from takeback.journal.store import keyless_of
 from takeback.language import Candidate, read_candidate
 from takeback.state import ABSENT, SURFACES
+from takeback.state.forgotten import FORGOTTEN_VALUE, find_seal
 from takeback.state.parts import is_part
 from takeback.state.slots import Slot, format_slot_key, is_slot_key, parse_slot_key
 from takeback.undo import SlotChange, Write

@@ -6,9 +6,9 @@ import pytest
 from tests.support.changes import config, file, mutation, prompt, socket
 from tests.support.undo_world import World
 
-from takeback.journal.packer import FORGOTTEN_VALUE
 from takeback.runtime import run_forward
 from takeback.state import ABSENT, PMap, State
+from takeback.state.forgotten import FORGOTTEN_VALUE
 from takeback.state.parts import is_part
 from takeback.undo import Blocked, Plan, Write, consequences, plan_redo, plan_undo
 from takeback.undo.consequences import find_consequences, find_smallest_unblocking_set, why_impossible
