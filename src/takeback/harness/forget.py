@@ -9,10 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
-from typing import Any
 
 from takeback.errors import InputError
-from takeback.harness.images import IMAGES, iter_image_refs, make_file_key
+from takeback.harness.images import iter_image_refs, make_file_key, paths_of
 from takeback.harness.ledger import Ledger
 from takeback.harness.missing_values import is_same_known_value
 from takeback.journal import Record, Ref, Store
@@ -50,7 +49,7 @@ def collect_forgettable_refs(store: Store, entries: Iterable[Record]) -> set[Ref
     paths: set[str] = set()
     for entry in entries:
         refs.update(entry.all_refs())
-        paths.update(list_file_paths(entry))
+        paths.update(paths_of(entry))
         following = next(iter(store.records(entry.seq + 1)), None)
         if following is not None and following.kind == "abort":
             refs.update(following.all_refs())
@@ -63,12 +62,6 @@ def collect_leaf_refs(store: Store, refs: Iterable[Ref]) -> set[Ref]:
     inside = {part for found in held.values() if found and found.tree for part in found.opened()[0] if part}
     own = {ref for ref, found in held.items() if found and not found.tree}
     return own | {ref for ref, found in store.contents(inside).items() if found is not None}
-
-
-def list_file_paths(record: Record) -> list[str]:
-    """Return the files whose bytes a record kept."""
-    rows: Any = record.payload.get(IMAGES, ())
-    return [str(row[0]) for row in rows]
 
 
 def collect_file_refs(store: Store, paths: Iterable[str], since: int = 0) -> set[Ref]:
@@ -100,9 +93,7 @@ def find_value(ledger: Ledger, value: str | bytes) -> tuple[tuple[ValuePlace, ..
     store = ledger.store
     places = tuple(find_value_places(store, raw))
     refs = {place.ref for place in places if place.ref is not None}
-    paths = {
-        path for seq in {place.seq for place in places if place.ref} for path in list_file_paths(store.record(seq))
-    }
+    paths = {path for seq in {place.seq for place in places if place.ref} for path in paths_of(store.record(seq))}
     return places, refs | collect_file_refs(store, paths)
 
 

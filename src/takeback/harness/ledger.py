@@ -53,7 +53,7 @@ class EntryStatus(StrEnum):
 
 def has_admitted_recovery(record: Record) -> bool:
     """Return whether an entry was made with a recovery that was admitted."""
-    return record.kind == "apply" and not record.payload.get("forced") and "candidate" in record.contents
+    return record.kind == "apply" and not record.is_forced and "candidate" in record.contents
 
 
 AHEAD = 256
@@ -254,7 +254,7 @@ class Ledger:
             entry, self.pending = self.pending, None
             if entry.kind == "genesis":
                 self._take_state(entry)
-                self.identity = str(entry.payload.get("identity", ""))
+                self.identity = entry.identity
             else:
                 self._fold(entry, writes.get(entry.seq) or self._writes(entry))
         elif record.kind == "abort" and self.pending is not None:
@@ -319,8 +319,7 @@ class Ledger:
 
     def _forgotten(self, record: Record) -> None:
         """Stop recording and planning with values that were forgotten, also where they are still in use."""
-        listed: Any = record.payload.get("contents", ())
-        gone = set(listed)
+        gone = set(record.forgotten)
         for slot, (value, ref) in tuple(self._known.items()):
             if ref in gone:
                 self._hidden[slot] = value

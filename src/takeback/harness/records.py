@@ -19,7 +19,14 @@ from takeback.language import Candidate, read_candidate
 from takeback.state import ABSENT, SURFACES
 from takeback.state.forgotten import FORGOTTEN_VALUE, find_seal
 from takeback.state.parts import is_part
-from takeback.state.slots import Slot, format_slot_key, is_slot_key, parse_slot_key
+from takeback.state.slots import (
+    Slot,
+    describe_slot,
+    find_containing_slot,
+    format_slot_key,
+    is_slot_key,
+    parse_slot_key,
+)
 from takeback.undo import SlotChange, Write
 from takeback.undo.index import find_write_claim
 
@@ -27,8 +34,6 @@ CLAIM = "@"
 FORGOTTEN_WORD = "(forgotten)"
 SEALED_WORD = "(sealed: {seal})"
 UNREADABLE_WORD = "(its surface is not installed)"
-MENDS = "mends"
-"""In a payload: what was there before is needed for planning, because contents were edited in places."""
 PLAIN_FIELDS: Final = frozenset({"op_type", "target", "witness_key", "index", "priority"})
 """What of an operation is no value: it names things, and stays."""
 SUMMARY: Final = ("admitted", "grade", "rule", "language", "splits", "classes")
@@ -65,7 +70,7 @@ def draft_change(
     }
     payload |= {name: what for name, what in said.items() if what}
     if any(SURFACES[write.slot[0]].can_merge_in_place(write.before) for write in writes):
-        payload[MENDS] = True
+        payload["mends"] = True
     return Draft(kind, payload, {**contents, **_pack_contents(writes, packer, anew=kind == "apply")})
 
 
@@ -90,9 +95,13 @@ def draft_toggle(
 
 def read_slots(record: Record) -> list[Slot]:
     """Return the slots a record writes, in order."""
-    keys: Any = record.payload.get("slots", record.payload.get("touches", ()))
     with guard_against_corruption(f"record {record.seq}", seq=record.seq):
-        return [parse_slot_key(key) for key in keys if is_slot_key(key)]
+        return [parse_slot_key(key) for key in record.written_keys if is_slot_key(key)]
+
+
+def list_addresses(record: Record) -> tuple[str, ...]:
+    """Return what a record wrote, as people name it, each once."""
+    return tuple(dict.fromkeys(describe_slot(find_containing_slot(slot)) for slot in read_slots(record)))
 
 
 def load_record_writes(store: Store, record: Record) -> tuple[Write, ...]:
@@ -105,7 +114,7 @@ def load_writes(store: Store, records: Iterable[Record], *, planning: bool = Fal
 
     For `planning`, what was there before is read only of parts, whose history needs it; `Forgotten` elsewhere.
     """
-    chosen = [(record, not planning or "on" in record.payload or MENDS in record.payload) for record in records]
+    chosen = [(record, not planning or record.edits_inside) for record in records]
     names = {True: ("before", "after"), False: ("after",)}
     refs = [ref for record, before in chosen for name in names[before] for ref in record.refs(name) if ref]
     held = _fetch_contents(store, refs)
@@ -124,18 +133,15 @@ def _build_writes(
 ) -> tuple[Write, ...]:
     slots = read_slots(record)
     with guard_against_corruption(f"record {record.seq}", seq=record.seq):
-        marks = [set[Any](record.payload.get(name, ())) for name in ("strict", "needs", "shared")]  # type: ignore[arg-type]
-        raw: Any = {} if "slots" in record.payload else record.payload.get("on", {})
-        grounds = {int(at): (on[0], on[1]) for at, on in raw.items()}
         after = [
             _unpack_content(slot, ref, held, keyless) for slot, ref in zip(slots, record.refs("after"), strict=True)
         ]
         olds = record.refs("before") if before else [FORGOTTEN] * len(slots)
         old = [_unpack_content(slot, ref, held, keyless) for slot, ref in zip(slots, olds, strict=True)]
     rows = enumerate(zip(slots, old, after, strict=True))
-    strict, needs, shared = marks
+    strict, parents, needs, shared = record.strict, record.parents, record.needs, record.shared
     return tuple(
-        Write(slot, one, two, at in strict, grounds.get(at), at in needs, at in shared)
+        Write(slot, one, two, at in strict, parents.get(at), at in needs, at in shared)
         for at, (slot, one, two) in rows
     )
 
@@ -203,13 +209,12 @@ def _load_candidate_tree(store: Store, record: Record) -> tuple[dict[str, Any] |
 
 def load_evidence(store: Store, record: Record) -> dict[str, Any] | None:
     """Return the verdict an entry was made on, as JSON; None if it has none."""
-    summary: Any = record.payload.get("evidence")
-    if summary is None:
+    if record.evidence is None:
         return None
     refs = record.refs("evidence")
     stored = store.content(refs[0]) if refs and refs[0] else None
     rest: dict[str, Any] = {"reasons": [], "counterexample": None} if stored is None else stored.json()
-    return {**summary, **rest}
+    return {**record.evidence, **rest}
 
 
 def pack_candidate(candidate: Mapping[str, Any]) -> Tree:

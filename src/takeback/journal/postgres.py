@@ -303,9 +303,8 @@ class PostgresStore(SqlStore):
         """Delete the keys that a process killed while forgetting may have left."""
         last, about = self.latest("forget"), read_about(self, self.location)
         if last is not None and last.seq > about.erased:
-            listed: Any = last.payload.get("contents")
             with suppress(JournalBusyError), self.lock(SOON):  # whoever holds the lock may be about to do it
-                self._erase_traces(listed if isinstance(listed, list) else [], (), last.seq)
+                self._erase_traces(last.forgotten, (), last.seq)
 
     def close(self) -> None:
         """Close the connection and the key file."""

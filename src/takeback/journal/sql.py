@@ -33,6 +33,7 @@ from takeback.journal.record import (
     decode_row,
     open_row,
     read_row,
+    read_touches,
     require_known_kind,
     require_unaltered,
 )
@@ -273,7 +274,7 @@ class SqlStore(ABC):
     def _insert(self, draft: Draft, seq: int, entry: int | None, touched: str, created_at: str, prev: str) -> Record:
         """Write one record at its place, with its contents and what it touches; inside a transaction."""
         refs = self._contents.put(draft.contents)
-        keys: Any = draft.payload.get("touches", ())
+        keys = read_touches(draft.payload)
         after = self._index.add(entry, keys, touched) if entry is not None and keys else touched
         row = chain_draft(draft, refs, seq=seq, number=entry, touched=after, created_at=created_at, prev=prev)
         self.run(_INSERT, row)
@@ -409,8 +410,7 @@ class SqlStore(ABC):
             record = self.record(seq)
         except UnknownEntryError:
             return False
-        listed = record.payload.get("contents")
-        return record.kind == "forget" and isinstance(listed, list) and ref in listed
+        return record.kind == "forget" and ref in record.forgotten
 
     def forget(self, refs: Sequence[Ref]) -> Erased:
         """Delete contents permanently, with a record that says so, in one transaction."""

@@ -259,9 +259,8 @@ class SqliteStore(SqlStore):
         last = self.latest("forget")
         if last is not None and last.seq > about.erased:
             with suppress(JournalBusyError), self.lock(0):  # whoever holds the lock may be about to do it
-                listed: Any = last.payload.get("contents")
-                if self._keys is not None and isinstance(listed, list):
-                    self._keys.drop(listed)
+                if self._keys is not None:
+                    self._keys.drop(last.forgotten)
                 self.run("VACUUM")
                 if not self._truncate_wal():
                     with self.transaction():
