@@ -175,3 +175,18 @@ def test_the_limits_in_the_docs_are_those_of_the_code():
         "steps of a proof": import_module("takeback.verify.proof").MAX_WORK,
         "seconds of a verification": import_module("takeback.verify.options").MAX_SECONDS,
     }
+
+
+@pytest.mark.parametrize("module", sorted((SOURCE / "journal").glob("*.py")), ids=lambda module: module.stem)
+def test_the_journal_knows_records_and_contents_but_no_surface_and_no_slot(module):
+    assert "state" not in _imports(module)
+
+
+@pytest.mark.parametrize("module", MODULES, ids=lambda module: str(module.relative_to(SOURCE)))
+def test_what_a_record_says_is_read_through_its_properties(module):
+    if _layer(module) == "journal":
+        return
+    for node in ast.walk(ast.parse(module.read_text())):
+        if isinstance(node, ast.Attribute) and node.attr == "payload":
+            assert isinstance(node.value, ast.Name), f"{module}:{node.lineno}"
+            assert node.value.id == "draft", f"{module}:{node.lineno}: {node.value.id}.payload"

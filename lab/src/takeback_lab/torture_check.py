@@ -47,9 +47,8 @@ def naive_history(harness: Harness) -> tuple[set[str], list[NaiveEntry]]:
             pending = record
     undone: set[int] = set()
     for record in committed:
-        payload: Any = record.payload
-        undone |= set(payload.get("off", ()))
-        undone -= set(payload.get("on", ()))
+        undone.update(record.off)
+        undone.difference_update(record.on)
     live = [_entry(harness, r) for r in committed if r.kind == "apply" and r.entry not in undone]
     return {record.id for record in committed}, live
 

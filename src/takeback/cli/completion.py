@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 import typer
 
@@ -113,8 +113,7 @@ def offer_people(ctx: typer.Context, incomplete: str) -> list[Offer]:
         records = [] if ledger is None else list(islice(ledger.entries(), MOST))
         counts: dict[str, int] = {}
         for record in records:
-            who = str(record.payload.get("by", ""))
-            counts[who] = counts.get(who, 0) + 1
+            counts[record.by] = counts.get(record.by, 0) + 1
         found = [(who, f"{count} of the last {len(records)} entries") for who, count in counts.items() if who]
     return [offer for offer in found if offer[0].startswith(incomplete)]
 
@@ -156,14 +155,11 @@ def _list_entry_names(record: Record, back: int, incomplete: str) -> tuple[str, 
 
 
 def _describe_record(record: Record) -> str:
+    from takeback.harness.records import list_addresses  # noqa: PLC0415 - start-up
     from takeback.present.visible import escape_invisible  # noqa: PLC0415 - start-up
-    from takeback.state.slots import describe_slot, find_containing_slot, is_slot_key, parse_slot_key  # noqa: PLC0415
 
-    payload: Any = record.payload
-    keys = [key for key in payload.get("slots", payload.get("touches", ())) if is_slot_key(key)]
-    where = ", ".join(dict.fromkeys(describe_slot(find_containing_slot(parse_slot_key(key))) for key in keys))
-    taken = ", ".join(f"#{number}" for number in payload.get("off", ()))
-    told = payload.get("note") or (f"took back {taken}" if taken else f"{record.kind} {where}".strip())
+    taken, where = ", ".join(f"#{number}" for number in record.off), ", ".join(list_addresses(record))
+    told = record.note or (f"took back {taken}" if taken else f"{record.kind} {where}".strip())
     line = escape_invisible(" ".join(f"#{record.entry} {told}".split()))
     return _TAG.sub(r"\\[", line if len(line) <= WIDTH else f"{line[: WIDTH - 1]}…")
 

@@ -74,8 +74,7 @@ def why_unadmitted(record: Record) -> str:
 def find_ambiguous(plan: Plan, harness: Harness) -> Iterator[tuple[int, str]]:
     """Yield entries of a plan that were adopted from versions which allow several readings, and where."""
     for number in (*plan.off, *plan.on):
-        found: Any = harness.journal.get(number).payload.get("ambiguous", ())
-        yield from ((number, str(address)) for address in found)
+        yield from ((number, address) for address in harness.journal.get(number).ambiguous)
 
 
 def describe_toggle(plan: Plan, harness: Harness, off: str, on: str) -> str:
@@ -168,7 +167,7 @@ def outcome_to_json(outcome: CommandOutcome, harness: Harness) -> dict[str, Any]
                 "ties": _ties_to_json(outcome.ties),
                 "changes": changes_to_json(outcome.writes),
                 "looser": weigh_entry(harness, outcome),
-                "effect": _read_effect(outcome.entry),
+                "effect": list(outcome.entry.effect),
                 "unheeded": list_unheeded(outcome, harness),
             }
         case Preview():
@@ -194,7 +193,7 @@ def outcome_to_json(outcome: CommandOutcome, harness: Harness) -> dict[str, Any]
                 "changes": changes,
                 "layout": list(outcome.layout),
                 "looser": weigh_entry(harness, outcome),
-                "effect": _read_effect(outcome.entry),
+                "effect": list(outcome.entry.effect),
                 "unheeded": list_unheeded(outcome, harness),
             }
         case Undone():
@@ -319,7 +318,7 @@ def _show_adopted(adopted: Adopted, harness: Harness, *, stat: bool) -> None:
     for path in adopted.layout:
         out.print(f"{path}: comments, formatting or permission bits")
     show_looser(weigh_entry(harness, adopted))
-    _show_effect(_read_effect(adopted.entry))
+    _show_effect(adopted.entry.effect)
     for address in adopted.ambiguous:
         out.print(f"note: what was done to {address} {SEVERAL}", style="yellow")
     for address in adopted.coarse:
@@ -347,7 +346,7 @@ def _show_applied(applied: Applied, harness: Harness, *, stat: bool) -> None:
     out.print(f"applied: entry {applied.entry.id[:SHORT]} ({applied.verdict.grade.value}{forced})")
     show_changes(applied.writes, lambda: applied.before, stat=stat)
     show_looser(weigh_entry(harness, applied))
-    _show_effect(_read_effect(applied.entry))
+    _show_effect(applied.entry.effect)
     for number, why in sorted(applied.ties.items()):
         tied = describe_entry(number, harness)
         out.print(f"note: {tied} can now be taken back only together with this ({why} without it)")
@@ -403,11 +402,6 @@ def _show_effect(effect: Iterable[str]) -> None:
     told = ", ".join(effect)
     if told:
         out.print(f"takes effect: {told}")
-
-
-def _read_effect(record: Record) -> list[str]:
-    found: Any = record.payload.get("effect", ())
-    return [str(one) for one in found]
 
 
 def _plan_to_json(plan: Plan, harness: Harness, *, done: bool = False) -> dict[str, Any]:

@@ -14,10 +14,10 @@ from takeback.errors import HarnessError, OperationFailed
 from takeback.harness.ledger import TOGGLES, Ledger, has_admitted_recovery
 from takeback.harness.records import load_candidate, load_record_writes
 from takeback.journal import Record, Store
-from takeback.journal.packer import has_forgotten
 from takeback.language import Candidate
 from takeback.runtime import capture, recover
 from takeback.state import ABSENT, SURFACES, State, diff
+from takeback.state.forgotten import has_forgotten
 from takeback.state.pmap import EMPTY
 from takeback.state.slots import Slot, get_slot, put_slots
 from takeback.undo import Plan, Version, Write

@@ -13,7 +13,7 @@ from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass, replace
 from typing import Any
 
-from takeback.errors import ChangedMeanwhile, HarnessError, JournalError, LostLock, TakebackError
+from takeback.errors import KEYS_HINT, ChangedMeanwhile, HarnessError, JournalError, LostLock, TakebackError
 from takeback.harness.adapter import (
     Adapter,
     Broken,
@@ -48,7 +48,7 @@ from takeback.journal.store import MISSING_HINT, describe_missing_journal, expla
 from takeback.state import ABSENT, State
 from takeback.state.slots import Slot
 from takeback.undo import SlotChange, Write
-from takeback.undo.record import list_writes_between, merge_forward
+from takeback.undo.record import list_writes_between
 
 LOCK_SECONDS = 60.0
 FINISHED_LATER = "the change is announced in the journal: 'takeback recover' finishes it once that is fixed"
@@ -366,7 +366,11 @@ class Engine:
         if self.files is not None:
             changes = load_file_changes(self.journal, record)
             if changes is None:
-                changes = self._changes_from_states(self.files, record)
+                raise HarnessError(
+                    f"entry #{record.entry} was announced and is not finished, and the files it kept cannot be read: "
+                    "they were forgotten, or their key is not here; nothing was changed",
+                    hint=f"{KEYS_HINT}; 'takeback restore-journal FILE' puts a backup of the journal in its place",
+                )
             if changes and not has_begun(self.files.place, changes):
                 self.ledger.abort("the process that announced it died before it changed anything")
                 self.note()
@@ -376,15 +380,6 @@ class Engine:
         self.ledger.commit(writes)
         self.note()
         return Recovered(record, kept)
-
-    def _changes_from_states(self, adapter: FileAdapter, record: Record) -> tuple[FileChange, ...]:
-        """Return what a record without images still has to change: older journals have such records."""
-        actual = adapter.read(self.ledger.state).state
-        target, _ = merge_forward(actual, self.ledger.state, self.ledger.after(record))
-        changes = adapter.render(actual, target)
-        if isinstance(changes, NotExpressible):
-            raise HarnessError(changes.reason)
-        return changes
 
     def note(self) -> None:
         """Remember, apart from the journal, how far it has come; not while a person has to decide about that."""

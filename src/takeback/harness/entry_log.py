@@ -7,22 +7,25 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from takeback.errors import InputError
-from takeback.harness.images import IMAGES
+from takeback.harness.images import paths_of
 from takeback.harness.ledger import EntryStatus
 from takeback.harness.outcomes import skip_uninstalled
-from takeback.harness.records import describe_unknown_content, load_candidate_json, load_record_writes
+from takeback.harness.records import (
+    describe_unknown_content,
+    list_addresses,
+    load_candidate_json,
+    load_record_writes,
+)
 from takeback.journal import ENTRY_KINDS, Record
-from takeback.journal.packer import has_forgotten
 from takeback.state import ABSENT, SURFACES, State
 from takeback.state.chain import Link
+from takeback.state.forgotten import has_forgotten
 from takeback.state.slots import (
     Slot,
     describe_slot,
     find_containing_slot,
     find_differing_slots,
     get_slot,
-    is_slot_key,
-    parse_slot_key,
     put_slots,
 )
 from takeback.state.values import thaw
@@ -126,28 +129,26 @@ def view_entry(harness: Harness, record: Record, fate: EntryStatus | None = None
 
 def view_record(record: Record, status: str, mutation: tuple[Mapping[str, Any], ...] = ()) -> EntryView:
     """Return the view of an entry from its record; its operations are contents, and must be given."""
-    payload: Any = record.payload
-    keys = [key for key in payload.get("slots", payload.get("touches", ())) if is_slot_key(key)]
     return EntryView(
         seq=record.entry,
         id=record.id,
         kind=record.kind,
         at=record.created_at,
         status=status,
-        grade=payload.get("evidence", {}).get("grade", ""),
-        forced=bool(payload.get("forced", False)),
-        addresses=tuple(dict.fromkeys(describe_slot(find_containing_slot(parse_slot_key(key))) for key in keys)),
-        note=payload.get("note", ""),
-        by=payload.get("by", ""),
+        grade=(record.evidence or {}).get("grade", ""),
+        forced=record.is_forced,
+        addresses=list_addresses(record),
+        note=record.note,
+        by=record.by,
         off=record.off,
         on=record.on,
-        ambiguous=tuple(payload.get("ambiguous", ())),
-        files=tuple(dict.fromkeys(path for path, *_ in payload.get(IMAGES, ()))),
+        ambiguous=record.ambiguous,
+        files=tuple(dict.fromkeys(paths_of(record))),
         mutation=mutation,
-        effect=tuple(payload.get("effect", ())),
-        layout=tuple(payload.get("layout", ())),
-        check=payload.get("check"),
-        origin=payload.get("origin", {}),
+        effect=record.effect,
+        layout=record.reformatted,
+        check=record.check,
+        origin=record.origin,
     )
 
 

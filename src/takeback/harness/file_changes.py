@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from pathlib import PurePosixPath
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from takeback.errors import CannotSplice, NoPlaceError
 from takeback.harness.adapter import FileAdapter, Linked, NotExpressible, SideWrites, TracksFormatting
@@ -364,8 +364,7 @@ def find_formatting_only_files(ledger: Ledger, entries: Iterable[int]) -> tuple[
     """Return the files that some entries changed in formatting only."""
     found: dict[str, None] = {}
     for record in ledger.store.many(tuple(entries)):
-        paths: Any = record.payload.get(LAYOUT, ())
-        found |= dict.fromkeys(paths)
+        found |= dict.fromkeys(record.reformatted)
     return tuple(found)
 
 

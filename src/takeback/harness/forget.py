@@ -9,10 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
-from typing import Any
 
 from takeback.errors import InputError
-from takeback.harness.images import IMAGES, iter_image_refs, make_file_key
+from takeback.harness.images import iter_image_refs, make_file_key, paths_of
 from takeback.harness.ledger import Ledger
 from takeback.harness.missing_values import is_same_known_value
 from takeback.journal import Record, Ref, Store
@@ -50,7 +49,7 @@ def collect_forgettable_refs(store: Store, entries: Iterable[Record]) -> set[Ref
     paths: set[str] = set()
     for entry in entries:
         refs.update(entry.all_refs())
-        paths.update(list_file_paths(entry))
+        paths.update(paths_of(entry))
         following = next(iter(store.records(entry.seq + 1)), None)
         if following is not None and following.kind == "abort":
             refs.update(following.all_refs())
@@ -63,12 +62,6 @@ def collect_leaf_refs(store: Store, refs: Iterable[Ref]) -> set[Ref]:
     inside = {part for found in held.values() if found and found.tree for part in found.opened()[0] if part}
     own = {ref for ref, found in held.items() if found and not found.tree}
     return own | {ref for ref, found in store.contents(inside).items() if found is not None}
-
-
-def list_file_paths(record: Record) -> list[str]:
-    """Return the files whose bytes a record kept."""
-    rows: Any = record.payload.get(IMAGES, ())
-    return [str(row[0]) for row in rows]
 
 
 def collect_file_refs(store: Store, paths: Iterable[str], since: int = 0) -> set[Ref]:
@@ -92,13 +85,6 @@ def forget_file_copies(ledger: Ledger, touched: Callable[[State, State], tuple[s
         ledger.refresh()
 
 
-def add_former_ids(store: Store, refs: set[Ref]) -> set[Ref]:
-    """Add the digests from before a migration, by which a forgotten value could be guessed."""
-    layout = store.latest("layout")
-    former = set() if layout is None else collect_leaf_refs(store, layout.all_refs())
-    return refs | former if refs else refs
-
-
 def find_value(ledger: Ledger, value: str | bytes) -> tuple[tuple[ValuePlace, ...], set[Ref]]:
     """Find where a value occurs, and the contents to forget for it."""
     raw = value.encode() if isinstance(value, str) else value
@@ -107,9 +93,7 @@ def find_value(ledger: Ledger, value: str | bytes) -> tuple[tuple[ValuePlace, ..
     store = ledger.store
     places = tuple(find_value_places(store, raw))
     refs = {place.ref for place in places if place.ref is not None}
-    paths = {
-        path for seq in {place.seq for place in places if place.ref} for path in list_file_paths(store.record(seq))
-    }
+    paths = {path for seq in {place.seq for place in places if place.ref} for path in paths_of(store.record(seq))}
     return places, refs | collect_file_refs(store, paths)
 
 
@@ -122,7 +106,7 @@ def forget_contents(
     live, state = find_live_values(ledger, refs), ledger.state
     actual = read(put_slots(state, [(slot, ABSENT) for slot in live])) if live else state
     kept = tuple(slot for slot in live if not is_same_known_value(get_slot(actual, slot), get_slot(state, slot)))
-    refs = add_former_ids(ledger.store, refs - {ref for slot in kept for ref in live[slot]})
+    refs -= {ref for slot in kept for ref in live[slot]}
     found = Forgetting(None, len(refs), places, kept, tuple(slot for slot in live if slot not in kept))
     if dry or not refs:
         return found

@@ -14,6 +14,7 @@ from typing import Any, Final
 
 from takeback.journal import Draft, Leaf, Record, Ref, Store, Stored
 from takeback.journal.content import FORGOTTEN, guard_against_corruption
+from takeback.journal.record import read_touches
 from takeback.journal.store import contents_near
 from takeback.state.slots import format_slot_key
 
@@ -96,13 +97,12 @@ def attach_images(draft: Draft, images: Sequence[FileChange | KeptImage]) -> Dra
     """Return a draft that also keeps images and is indexed by their files."""
     if not images:
         return draft
-    touches: Any = draft.payload.get("touches", [])
     keys = [make_file_key(image.path) for image in images]
     keys += (
         [LINKS_KEY] if any(isinstance(side, LinkImage) for one in images for side in (one.before, one.after)) else []
     )
     rows = [[image.path, _encode_form(image.before), _encode_form(image.after)] for image in images]
-    payload = {**draft.payload, "touches": [*touches, *keys], IMAGES: rows}
+    payload = {**draft.payload, "touches": [*read_touches(draft.payload), *keys], IMAGES: rows}
     sides = {
         BEFORE: [_image_to_leaf(one.path, one.before) for one in images],
         AFTER: [_image_to_leaf(i.path, i.after) for i in images],
@@ -111,16 +111,16 @@ def attach_images(draft: Draft, images: Sequence[FileChange | KeptImage]) -> Dra
 
 
 def load_images(store: Store, record: Record) -> tuple[KeptImage, ...] | None:
-    """Return the images a record keeps; None if it has none, or any of them was forgotten."""
+    """Return the images a record keeps; None if any of them was forgotten."""
     found = tuple(_iter_images(store, record))
-    return None if not found or None in found else tuple(image for image in found if image is not None)
+    return None if None in found else tuple(image for image in found if image is not None)
 
 
 def _iter_images(
     store: Store, record: Record, only: str | None = None, near: Sequence[bytes] = ()
 ) -> Iterator[KeptImage | None]:
     """Yield every image of a record or those of one file, None for one that was forgotten."""
-    rows: Any = record.payload.get(IMAGES, ())
+    rows = record.images
     with guard_against_corruption(f"record {record.seq}", seq=record.seq):
         befores, afters = record.refs(BEFORE), record.refs(AFTER)
         if not len(rows) == len(befores) == len(afters):
@@ -139,18 +139,21 @@ def _iter_images(
 
 def paths_of(record: Record) -> Iterator[str]:
     """Yield the paths of the images that a record keeps; reads no bytes."""
-    rows: Any = record.payload.get(IMAGES, ())
     with guard_against_corruption(f"record {record.seq}", seq=record.seq):
-        yield from (str(row[0]) for row in rows)
+        yield from (str(row[0]) for row in record.images)
 
 
 def images_with_links(store: Store, record: Record) -> Iterator[KeptImage]:
     """Yield the images of a record's files that were links before or after it; other files are not read."""
-    rows: Any = record.payload.get(IMAGES, ())
-    with guard_against_corruption(f"record {record.seq}", seq=record.seq):
-        linked = [path for path, *forms in rows if any(form is not None and form[0] == "l" for form in forms)]
-    for path in dict.fromkeys(linked):
+    for path in _list_links(record):
         yield from (image for image in _iter_images(store, record, path) if image is not None)
+
+
+def _list_links(record: Record) -> tuple[str, ...]:
+    """Return the files that were links before or after a record, each once."""
+    with guard_against_corruption(f"record {record.seq}", seq=record.seq):
+        linked = (path for path, *forms in record.images if any(form and form[0] == "l" for form in forms))
+        return tuple(dict.fromkeys(linked))
 
 
 class _ImagePlaces:
@@ -178,9 +181,9 @@ _PLACES: Final = _ImagePlaces()
 
 def iter_image_refs(record: Record, paths: Container[str]) -> Iterator[Ref]:
     """Yield the contents in which a record keeps the bytes of some files."""
-    rows: Any = record.payload.get(IMAGES, ())
     for name in (BEFORE, AFTER):
-        yield from (ref for row, ref in zip(rows, record.refs(name), strict=False) if ref and row[0] in paths)
+        pairs = zip(record.images, record.refs(name), strict=False)
+        yield from (ref for row, ref in pairs if ref and row[0] in paths)
 
 
 def load_file_changes(store: Store, record: Record) -> tuple[FileChange, ...] | None:
@@ -206,7 +209,7 @@ def iter_modes_at(store: Store, path: str) -> Iterator[tuple[Record, int | None]
     """Yield the permission bits that records left one file with, newest first, None where no file; reads no bytes."""
     for number in dict.fromkeys(reversed(store.touching(make_file_key(path)))):
         record = store.get(number)
-        rows: Any = record.payload.get(IMAGES, ())
+        rows = record.images
         with guard_against_corruption(f"record {record.seq}", seq=record.seq):
             forms = [rows[at][2] for at in _PLACES.of(record, rows).get(path, ())]
             modes = [form[1] if form is not None and form[0] == "f" else None for form in forms]
@@ -215,14 +218,8 @@ def iter_modes_at(store: Store, path: str) -> Iterator[tuple[Record, int | None]
 
 def list_recorded_links(store: Store) -> Iterator[str]:
     """Yield the paths of which any record says that a link stood there; reads no bytes."""
-    seen: set[str] = set()
-    for number in dict.fromkeys(store.touching(LINKS_KEY)):
-        record = store.get(number)
-        rows: Any = record.payload.get(IMAGES, ())
-        with guard_against_corruption(f"record {record.seq}", seq=record.seq):
-            paths = [path for path, *forms in rows if any(form and form[0] == "l" for form in forms)]
-        yield from (path for path in paths if path not in seen)
-        seen.update(paths)
+    records = (store.get(number) for number in dict.fromkeys(store.touching(LINKS_KEY)))
+    yield from dict.fromkeys(path for record in records for path in _list_links(record))
 
 
 def load_image(
@@ -235,8 +232,8 @@ def load_image(
 
 def index_files(draft: Draft, paths: Iterable[str]) -> Draft:
     """Return a draft that is also indexed by some files, whether it changes them or not."""
-    touches: Any = draft.payload.get("touches", [])
-    return replace(draft, payload={**draft.payload, "touches": [*touches, *(make_file_key(path) for path in paths)]})
+    touches = [*read_touches(draft.payload), *(make_file_key(path) for path in paths)]
+    return replace(draft, payload={**draft.payload, "touches": touches})
 
 
 def make_file_key(path: str) -> str:

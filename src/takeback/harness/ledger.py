@@ -24,12 +24,11 @@ from takeback.harness.missing_values import (
     update_missing_value,
 )
 from takeback.harness.outcomes import require_installed, skip_uninstalled
-from takeback.harness.records import load_record_writes, load_writes, make_claim_key, make_shared_key
+from takeback.harness.pack import KnownRefs, Packer, Unpacker, collect_inside_refs
+from takeback.harness.records import group_runs, load_record_writes, load_writes, make_claim_key, make_shared_key
 from takeback.journal import ENTRY_KINDS, ROOT, Draft, Record, Ref, Store, Stored, make_leaf
 from takeback.journal.content import guard_against_corruption
-from takeback.journal.packer import KnownRefs, Packer, Unpacker, collect_inside_refs
 from takeback.journal.store import get_mutex, keyless_of
-from takeback.journal.upgrade import group_runs
 from takeback.progress import report_progress
 from takeback.state import ABSENT, State
 from takeback.state.part_names import is_part
@@ -54,7 +53,7 @@ class EntryStatus(StrEnum):
 
 def has_admitted_recovery(record: Record) -> bool:
     """Return whether an entry was made with a recovery that was admitted."""
-    return record.kind == "apply" and not record.payload.get("forced") and "candidate" in record.contents
+    return record.kind == "apply" and not record.is_forced and "candidate" in record.contents
 
 
 AHEAD = 256
@@ -255,7 +254,7 @@ class Ledger:
             entry, self.pending = self.pending, None
             if entry.kind == "genesis":
                 self._take_state(entry)
-                self.identity = str(entry.payload.get("identity", ""))
+                self.identity = entry.identity
             else:
                 self._fold(entry, writes.get(entry.seq) or self._writes(entry))
         elif record.kind == "abort" and self.pending is not None:
@@ -320,8 +319,7 @@ class Ledger:
 
     def _forgotten(self, record: Record) -> None:
         """Stop recording and planning with values that were forgotten, also where they are still in use."""
-        listed: Any = record.payload.get("contents", ())
-        gone = set(listed)
+        gone = set(record.forgotten)
         for slot, (value, ref) in tuple(self._known.items()):
             if ref in gone:
                 self._hidden[slot] = value
@@ -388,10 +386,6 @@ class Ledger:
         if self.pending is None:
             raise JournalError(f"nothing is under way in {self.store.location}")
         return self.pending
-
-    def after(self, record: Record) -> State:
-        """Return the state that a pending record leads to."""
-        return put_slots(self.state, [(write.slot, write.after) for write in load_record_writes(self.store, record)])
 
     def fate(self, record: Record, following: Record | None = None) -> EntryStatus:
         """Return what became of an entry: the next record says whether it was made, later ones whether it is live."""

@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from takeback.journal.packer import Forgotten, has_forgotten, make_blank
 from takeback.state import ABSENT, SURFACES, PMap, State
 from takeback.state.chain import Link
 from takeback.state.file import File
+from takeback.state.forgotten import Forgotten, has_forgotten, make_blank
 from takeback.state.items import Items
 from takeback.state.part_slots import get_parts
 from takeback.state.parts import Parts

@@ -9,17 +9,24 @@ indexed: it is no version.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, Final
 
-from takeback.journal import Content, Draft, Record, Ref, Store, Stored
-from takeback.journal.content import FORGOTTEN, guard_against_corruption
-from takeback.journal.packer import FORGOTTEN_VALUE, Packer, Unpacker, find_seal
+from takeback.harness.pack import Packer, Unpacker
+from takeback.journal import Content, Draft, Leaf, Record, Ref, Store, Stored, Tree, make_leaf
+from takeback.journal.content import FORGOTTEN, Json, guard_against_corruption
 from takeback.journal.store import keyless_of
-from takeback.journal.upgrade import divide_evidence, pack_candidate
 from takeback.language import Candidate, read_candidate
 from takeback.state import ABSENT, SURFACES
+from takeback.state.forgotten import FORGOTTEN_VALUE, find_seal
 from takeback.state.part_names import is_part
-from takeback.state.slots import Slot, format_slot_key, is_slot_key, parse_slot_key
+from takeback.state.slots import (
+    Slot,
+    describe_slot,
+    find_containing_slot,
+    format_slot_key,
+    is_slot_key,
+    parse_slot_key,
+)
 from takeback.undo import SlotChange, Write
 from takeback.undo.index import find_write_claim
 
@@ -27,8 +34,10 @@ CLAIM = "@"
 FORGOTTEN_WORD = "(forgotten)"
 SEALED_WORD = "(sealed: {seal})"
 UNREADABLE_WORD = "(its surface is not installed)"
-MENDS = "mends"
-"""In a payload: what was there before is needed for planning, because contents were edited in places."""
+PLAIN_FIELDS: Final = frozenset({"op_type", "target", "witness_key", "index", "priority"})
+"""What of an operation is no value: it names things, and stays."""
+SUMMARY: Final = ("admitted", "grade", "rule", "language", "splits", "classes")
+"""What of a verdict holds no value."""
 
 
 def draft_change(
@@ -61,7 +70,7 @@ def draft_change(
     }
     payload |= {name: what for name, what in said.items() if what}
     if any(SURFACES[write.slot[0]].can_merge_in_place(write.before) for write in writes):
-        payload[MENDS] = True
+        payload["mends"] = True
     return Draft(kind, payload, {**contents, **_pack_contents(writes, packer, anew=kind == "apply")})
 
 
@@ -86,9 +95,13 @@ def draft_toggle(
 
 def read_slots(record: Record) -> list[Slot]:
     """Return the slots a record writes, in order."""
-    keys: Any = record.payload.get("slots", record.payload.get("touches", ()))
     with guard_against_corruption(f"record {record.seq}", seq=record.seq):
-        return [parse_slot_key(key) for key in keys if is_slot_key(key)]
+        return [parse_slot_key(key) for key in record.written_keys if is_slot_key(key)]
+
+
+def list_addresses(record: Record) -> tuple[str, ...]:
+    """Return what a record wrote, as people name it, each once."""
+    return tuple(dict.fromkeys(describe_slot(find_containing_slot(slot)) for slot in read_slots(record)))
 
 
 def load_record_writes(store: Store, record: Record) -> tuple[Write, ...]:
@@ -101,7 +114,7 @@ def load_writes(store: Store, records: Iterable[Record], *, planning: bool = Fal
 
     For `planning`, what was there before is read only of parts, whose history needs it; `Forgotten` elsewhere.
     """
-    chosen = [(record, not planning or "on" in record.payload or MENDS in record.payload) for record in records]
+    chosen = [(record, not planning or record.edits_inside) for record in records]
     names = {True: ("before", "after"), False: ("after",)}
     refs = [ref for record, before in chosen for name in names[before] for ref in record.refs(name) if ref]
     held = _fetch_contents(store, refs)
@@ -120,18 +133,15 @@ def _build_writes(
 ) -> tuple[Write, ...]:
     slots = read_slots(record)
     with guard_against_corruption(f"record {record.seq}", seq=record.seq):
-        marks = [set[Any](record.payload.get(name, ())) for name in ("strict", "needs", "shared")]  # type: ignore[arg-type]
-        raw: Any = {} if "slots" in record.payload else record.payload.get("on", {})
-        grounds = {int(at): (on[0], on[1]) for at, on in raw.items()}
         after = [
             _unpack_content(slot, ref, held, keyless) for slot, ref in zip(slots, record.refs("after"), strict=True)
         ]
         olds = record.refs("before") if before else [FORGOTTEN] * len(slots)
         old = [_unpack_content(slot, ref, held, keyless) for slot, ref in zip(slots, olds, strict=True)]
     rows = enumerate(zip(slots, old, after, strict=True))
-    strict, needs, shared = marks
+    strict, parents, needs, shared = record.strict, record.parents, record.needs, record.shared
     return tuple(
-        Write(slot, one, two, at in strict, grounds.get(at), at in needs, at in shared)
+        Write(slot, one, two, at in strict, parents.get(at), at in needs, at in shared)
         for at, (slot, one, two) in rows
     )
 
@@ -199,13 +209,52 @@ def _load_candidate_tree(store: Store, record: Record) -> tuple[dict[str, Any] |
 
 def load_evidence(store: Store, record: Record) -> dict[str, Any] | None:
     """Return the verdict an entry was made on, as JSON; None if it has none."""
-    summary: Any = record.payload.get("evidence")
-    if summary is None:
+    if record.evidence is None:
         return None
     refs = record.refs("evidence")
     stored = store.content(refs[0]) if refs and refs[0] else None
     rest: dict[str, Any] = {"reasons": [], "counterexample": None} if stored is None else stored.json()
-    return {**summary, **rest}
+    return {**record.evidence, **rest}
+
+
+def pack_candidate(candidate: Mapping[str, Any]) -> Tree:
+    """Return a candidate as a tree: operations and names stand in it, values are its parts."""
+    parts: list[Content] = []
+
+    def operation(op: Mapping[str, Any]) -> Json:
+        plain: dict[str, Json] = {}
+        for field, value in op.items():
+            if field in PLAIN_FIELDS:
+                plain[field] = value
+            else:
+                plain[field] = {"$": len(parts)}
+                parts.append(make_leaf(value, f"{op.get('op_type')} {op.get('target')} {field}"))
+        return plain
+
+    skeleton = {
+        name: [operation(op) if isinstance(op, Mapping) else op for op in part] if isinstance(part, list) else part
+        for name, part in candidate.items()
+    }
+    return Tree(skeleton, parts, "candidate")
+
+
+def divide_evidence(evidence: Mapping[str, Any]) -> tuple[dict[str, Json], Leaf | None]:
+    """Return what of a verdict can stand in a record for good, and the rest, if it has any, as a content."""
+    summary = {name: evidence[name] for name in SUMMARY if name in evidence}
+    rest = {name: value for name, value in evidence.items() if name not in SUMMARY}
+    rest.pop("mutation_digest", None)  # a digest without salt, over what the candidate holds
+    return summary, make_leaf(rest, "evidence") if any(rest.values()) else None
+
+
+def group_runs(numbers: Sequence[int]) -> list[list[int]]:
+    """Return ascending numbers as runs, each with its first and last."""
+    found: list[list[int]] = []
+    for number in numbers:
+        if found and found[-1][1] == number - 1:
+            found[-1][1] = number
+        else:
+            found.append([number, number])
+    return found
 
 
 def make_claim_key(surface: str, claim: str) -> str:

@@ -111,10 +111,9 @@ class Examination:
                 if ref:
                     self.refs.setdefault(intern(ref), place)
         if record.kind == "forget":
-            listed = record.payload.get("contents")
-            if not isinstance(listed, list):
+            if "contents" not in record.payload:
                 raise JournalCorruptError(f"record {record.seq} does not say what was forgotten", seq=record.seq)
-            self.forgotten.update(map(str, listed))
+            self.forgotten.update(record.forgotten)
         if record.number is not None:
             self.entries.add(record.number)
             for key in record.touches:

@@ -25,16 +25,15 @@ from takeback.journal.content import Ref
 from takeback.journal.contents_table import ContentTable
 from takeback.journal.encryption import KeyFile, locate_default_keys, open_key_file
 from takeback.journal.key_index import KeyIndex
-from takeback.journal.layout import set_old_tables_aside, write_anew
 from takeback.journal.record import COLUMNS, RecentRecords, Record, open_row, read_row
 from takeback.journal.sql import (
-    CURRENT,
+    READ_VERSIONS,
     SqlDialect,
     SqlStore,
     create_tables,
     note_erased,
     read_about,
-    read_schema_version,
+    require_current_schema,
 )
 from takeback.journal.store import MISSING_HINT, Options, describe_missing_journal, format_now
 from takeback.journal.url import BARE, ENCODE_HINT, read_url, require_path_or_url
@@ -147,8 +146,7 @@ class PostgresStore(SqlStore):
             self.readonly = bool(may) and not may[0][0]
         if not self.readonly:
             self._prepare()
-        if read_schema_version(self, self.location) < CURRENT:
-            raise JournalError(f"the journal {self.location} has an older layout and cannot be written here")
+        require_current_schema(self.run(READ_VERSIONS), self.location)
         self._use()
         if not self.readonly:
             self._finish_erasing()
@@ -166,12 +164,6 @@ class PostgresStore(SqlStore):
                 self._guard()
             elif not tables >= {"records", "schema_version"}:
                 raise JournalError(f"the schema of {self.location} is no Takeback journal")
-            elif (version := read_schema_version(self, self.location)) < CURRENT:
-                self.run("DROP TRIGGER IF EXISTS records_guard ON records")
-                set_old_tables_aside(self, DIALECT, version=version, stamp=format_now(), seal=True)
-                self._use()
-                write_anew(self, version=version)
-                self._guard()
 
     def _guard(self) -> None:
         self.run(GUARD)
@@ -311,9 +303,8 @@ class PostgresStore(SqlStore):
         """Delete the keys that a process killed while forgetting may have left."""
         last, about = self.latest("forget"), read_about(self, self.location)
         if last is not None and last.seq > about.erased:
-            listed: Any = last.payload.get("contents")
             with suppress(JournalBusyError), self.lock(SOON):  # whoever holds the lock may be about to do it
-                self._erase_traces(listed if isinstance(listed, list) else [], (), last.seq)
+                self._erase_traces(last.forgotten, (), last.seq)
 
     def close(self) -> None:
         """Close the connection and the key file."""
@@ -398,13 +389,7 @@ class JournalFleet:
 
     def require_known_schema(self, schema: str) -> None:
         """Refuse a journal whose tables have another schema version than this Takeback writes."""
-        found = [row[0] for row in self._from(schema, "SELECT version FROM {}.schema_version")]
-        version = max((one for one in found if type(one) is int), default=0)
-        if version != CURRENT:
-            older = "older: it is brought to the present one when its workspace is opened"
-            raise JournalError(
-                f"its layout, {version}, is {older if version < CURRENT else 'newer than this Takeback knows'}"
-            )
+        require_current_schema(self._from(schema, "SELECT version FROM {}.schema_version"), schema)
 
     def close(self) -> None:
         """Close the connection."""

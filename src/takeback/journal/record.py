@@ -13,10 +13,12 @@ import hashlib
 import threading
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final, NamedTuple, TypeAlias, cast
+from typing import Any, Final, NamedTuple, NoReturn, TypeAlias, TypeVar, cast
 
 from takeback.errors import JournalCorruptError
 from takeback.journal.content import Content, Json, Ref, decode, encode, guard_against_corruption
+
+T = TypeVar("T")
 
 ROOT: Final = "0" * 64
 """What the first record names as its predecessor, and the index digest of a journal that touches nothing."""
@@ -24,7 +26,7 @@ ROOT: Final = "0" * 64
 ENTRY_KINDS: Final = frozenset({"genesis", "apply", "adopt", "salvage", "undo", "redo", "restore", "discard"})
 """Records that announce a change of the harness; each is settled by a later `commit` or `abort`."""
 
-KINDS: Final = ENTRY_KINDS | {"commit", "abort", "forget", "checkpoint", "layout"}
+KINDS: Final = ENTRY_KINDS | {"commit", "abort", "forget", "checkpoint"}
 
 Refs: TypeAlias = "Ref | tuple[Ref | None, ...] | None"
 """What a record refers to under one name: a content, nothing, or several of these."""
@@ -118,18 +120,134 @@ class Record:
         return read_touches(self.payload)
 
     @property
+    def written_keys(self) -> tuple[str, ...]:
+        """The keys of what it wrote, in order: `slots` of an undo, redo or restore, `touches` of any other entry."""
+        return self._list("slots", str) if "slots" in self.payload else self.touches
+
+    @property
     def off(self) -> tuple[int, ...]:
         """Entries that it took back, if it is an undo, redo or restore."""
-        return self._numbers("off")
+        return self._list("off", int)
 
     @property
     def on(self) -> tuple[int, ...]:
         """Entries that it brought back, if it is an undo, redo or restore."""
-        return self._numbers("on")
+        return () if isinstance(self.payload.get("on"), dict) else self._list("on", int)
 
-    def _numbers(self, name: str) -> tuple[int, ...]:
-        found: Any = self.payload.get(name)
-        return tuple(found) if isinstance(found, list) else ()
+    @property
+    def parents(self) -> Mapping[int, tuple[int, int]]:
+        """Of writes inside a text or list, by position: the entry and the write in it that put the whole there."""
+        found = self.payload.get("on")
+        if not isinstance(found, dict):
+            return {}
+        with guard_against_corruption(f"record {self.seq}", seq=self.seq):
+            return {int(at): (entry, position) for at, (entry, position) in cast("dict[str, Any]", found).items()}
+
+    @property
+    def strict(self) -> frozenset[int]:
+        """Positions of writes that fail where a container stands."""
+        return frozenset(self._list("strict", int))
+
+    @property
+    def needs(self) -> frozenset[int]:
+        """Positions of writes that fail where nothing is."""
+        return frozenset(self._list("needs", int))
+
+    @property
+    def shared(self) -> frozenset[int]:
+        """Positions of writes whose list belongs to nobody."""
+        return frozenset(self._list("shared", int))
+
+    @property
+    def edits_inside(self) -> bool:
+        """Whether planning needs what was there before, because contents were edited inside."""
+        return "on" in self.payload or "mends" in self.payload
+
+    @property
+    def note(self) -> str:
+        """Why it was made, as whoever made it says; empty if nothing was said."""
+        return self._text("note")
+
+    @property
+    def by(self) -> str:
+        """Who made it; empty if that was not said."""
+        return self._text("by")
+
+    @property
+    def identity(self) -> str:
+        """Of a first record: which harness the journal is of."""
+        return self._text("identity")
+
+    @property
+    def is_forced(self) -> bool:
+        """Whether it was made without being admitted."""
+        return bool(self.payload.get("forced"))
+
+    @property
+    def evidence(self) -> Mapping[str, Any] | None:
+        """What it was admitted on, without what may be forgotten; None if on nothing."""
+        return self._mapping("evidence")
+
+    @property
+    def check(self) -> Mapping[str, Any] | None:
+        """How the user's own check went; None if there was none."""
+        return self._mapping("check")
+
+    @property
+    def origin(self) -> Mapping[str, Any]:
+        """Where it came from, such as a client's session or a commit."""
+        return self._mapping("origin") or {}
+
+    @property
+    def effect(self) -> tuple[str, ...]:
+        """When it is noticed by whatever loads the harness; empty if that is not known."""
+        return self._list("effect", str)
+
+    @property
+    def unheeded(self) -> tuple[str, ...]:
+        """Why the client ignores some of it, one sentence each."""
+        return self._list("unheeded", str)
+
+    @property
+    def ambiguous(self) -> tuple[str, ...]:
+        """Addresses at which what others changed allows several readings."""
+        return self._list("ambiguous", str)
+
+    @property
+    def reformatted(self) -> tuple[str, ...]:
+        """Files that it changed in nothing that the state says."""
+        return self._list("layout", str)
+
+    @property
+    def images(self) -> tuple[list[Any], ...]:
+        """Of each file that it keeps images of: the path, and the forms before and after."""
+        return self._list("images", list)
+
+    @property
+    def forgotten(self) -> tuple[Ref, ...]:
+        """The contents that a `forget` record says are gone."""
+        return self._list("contents", str)
+
+    def _text(self, name: str) -> str:
+        found = self.payload.get(name, "")
+        return found if isinstance(found, str) else self._refuse(name, "a text")
+
+    def _mapping(self, name: str) -> Mapping[str, Any] | None:
+        found = self.payload.get(name)
+        return found if found is None or isinstance(found, dict) else self._refuse(name, "a mapping")
+
+    def _list(self, name: str, kind: type[T]) -> tuple[T, ...]:
+        found = self.payload.get(name, [])
+        if isinstance(found, list) and all(isinstance(item, kind) for item in found):
+            return tuple(cast("list[T]", found))
+        return self._refuse(name, f"a list of {kind.__name__}")
+
+    def _refuse(self, name: str, expected: str) -> NoReturn:
+        found = encode(self.payload[name])
+        raise JournalCorruptError(
+            f"journal record {self.seq} ({self.kind}) says {name!r}: found {found:.60}, expected {expected}",
+            seq=self.seq,
+        )
 
     def __repr__(self) -> str:
         name = f"#{self.number}" if self.number is not None else f"at {self.seq}"

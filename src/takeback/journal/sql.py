@@ -1,9 +1,8 @@
 """The tables of a stored journal, and the statements that SQLite and PostgreSQL stores share.
 
-`schema_version` has a row for each version the tables have had; a journal written by a newer Takeback is
-refused. A subclass of `SqlStore` supplies `run`, `run_many`, `transaction` (which serialises writers) and
-`snapshot` (in which all reads see one moment) and translates its driver's errors. Statements are written with
-`?` for parameters.
+`schema_version` says which version of the tables a journal has; any other than the present one is refused. A
+subclass of `SqlStore` supplies `run`, `run_many`, `transaction` (which serialises writers) and `snapshot` (in
+which all reads see one moment) and translates its driver's errors. Statements are written with `?` for parameters.
 """
 
 from __future__ import annotations
@@ -34,6 +33,7 @@ from takeback.journal.record import (
     decode_row,
     open_row,
     read_row,
+    read_touches,
     require_known_kind,
     require_unaltered,
 )
@@ -42,7 +42,7 @@ from takeback.journal.voucher import Voucher, write_word
 from takeback.progress import report_progress
 
 CURRENT: Final = 3
-OLDEST: Final = 1
+"""The version of the tables that is written and read; earlier ones were never released."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,8 +66,8 @@ class Cursor(Protocol):
         """Run one statement for each row."""
 
 
-RARE_KINDS: Final = ("checkpoint", "forget", "layout")
-RARE: Final = "kind IN ('checkpoint', 'forget', 'layout')"
+RARE_KINDS: Final = ("checkpoint", "forget")
+RARE: Final = "kind IN ('checkpoint', 'forget')"
 """Records that are looked for among many others; a statement must say exactly this to be given their index."""
 
 TABLES: Final = (
@@ -89,6 +89,8 @@ TABLES: Final = (
 )
 VERSIONS: Final = "CREATE TABLE IF NOT EXISTS schema_version (version INTEGER PRIMARY KEY, migrated_at TEXT NOT NULL)"
 
+READ_VERSIONS: Final = "SELECT version FROM schema_version"
+
 
 def create_tables(cursor: Cursor, dialect: SqlDialect, *, stamp: str, seal: bool) -> None:
     """Make the tables."""
@@ -102,18 +104,21 @@ def create_tables(cursor: Cursor, dialect: SqlDialect, *, stamp: str, seal: bool
     cursor.run_many("INSERT INTO about (name, value) VALUES (?, ?)", about.items())
 
 
-def read_schema_version(cursor: Cursor, location: str) -> int:
-    """Return the schema version of a journal; raise if it is none of those known."""
-    found = cursor.run("SELECT version FROM schema_version")
-    versions: list[int] = [row[0] for row in found]
-    if not versions or not all(type(version) is int and version >= OLDEST for version in versions):
+def require_current_schema(rows: Sequence[Sequence[Any]], location: str) -> None:
+    """Refuse a journal whose `schema_version` rows name another layout than the one this Takeback writes."""
+    versions = [row[0] for row in rows]
+    if not versions or not all(type(version) is int and version > 0 for version in versions):
         raise JournalCorruptError(f"the journal {location} does not say which layout it has")
-    if max(versions) > CURRENT:
-        raise JournalError(
-            f"the journal at {location} has layout version {max(versions)}; this Takeback knows up to {CURRENT}. "
-            "Use the newer Takeback that wrote it."
+    found = max(versions)
+    if found != CURRENT:
+        older = (
+            "it was never released: 'takeback leave --export DIR' moves the journal away, 'takeback init' begins one"
         )
-    return max(versions)
+        raise JournalError(
+            f"the journal {location} has layout {found}, and this Takeback reads layout {CURRENT} only; nothing was "
+            "changed",
+            hint=older if found < CURRENT else "use the newer Takeback that wrote it",
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -243,7 +248,7 @@ class SqlStore(ABC):
             for draft in drafts:
                 seq += 1
                 entry = number if draft.kind in ENTRY_KINDS else None
-                record = self.insert(draft, seq, entry, touched, format_now(), prev)
+                record = self._insert(draft, seq, entry, touched, format_now(), prev)
                 number += entry is not None
                 touched, prev = record.touched, record.digest
                 added.append(record)
@@ -266,18 +271,14 @@ class SqlStore(ABC):
             int(row.touched, 16)
             return row.seq, row.digest, row.touched, (number or 0) + 1
 
-    def insert(self, draft: Draft, seq: int, entry: int | None, touched: str, created_at: str, prev: str) -> Record:
+    def _insert(self, draft: Draft, seq: int, entry: int | None, touched: str, created_at: str, prev: str) -> Record:
         """Write one record at its place, with its contents and what it touches; inside a transaction."""
         refs = self._contents.put(draft.contents)
-        keys: Any = draft.payload.get("touches", ())
+        keys = read_touches(draft.payload)
         after = self._index.add(entry, keys, touched) if entry is not None and keys else touched
         row = chain_draft(draft, refs, seq=seq, number=entry, touched=after, created_at=created_at, prev=prev)
         self.run(_INSERT, row)
         return decode_row(row)
-
-    def finish(self) -> None:
-        """Write the contents of records that were inserted one by one."""
-        self._contents.flush()
 
     def _select(self, rest: str, parameters: Sequence[Any] = ()) -> list[Row]:
         return [read_row(row) for row in self.run(f"SELECT {COLUMNS} FROM records {rest}", parameters)]  # noqa: S608
@@ -409,8 +410,7 @@ class SqlStore(ABC):
             record = self.record(seq)
         except UnknownEntryError:
             return False
-        listed = record.payload.get("contents")
-        return record.kind == "forget" and isinstance(listed, list) and ref in listed
+        return record.kind == "forget" and ref in record.forgotten
 
     def forget(self, refs: Sequence[Ref]) -> Erased:
         """Delete contents permanently, with a record that says so, in one transaction."""

@@ -20,17 +20,16 @@ from takeback.journal.content import Ref
 from takeback.journal.contents_table import ContentTable
 from takeback.journal.encryption import KeyFile, open_key_file
 from takeback.journal.key_index import KeyIndex
-from takeback.journal.layout import set_old_tables_aside, write_anew
 from takeback.journal.record import RecentRecords
 from takeback.journal.sql import (
-    CURRENT,
+    READ_VERSIONS,
     About,
     SqlDialect,
     SqlStore,
     create_tables,
     note_erased,
     read_about,
-    read_schema_version,
+    require_current_schema,
 )
 from takeback.journal.sqlite_files import (
     DRIVER_FAULTS,
@@ -50,7 +49,7 @@ from takeback.journal.sqlite_files import (
     translate_error,
 )
 from takeback.journal.store import MISSING_HINT, Options, describe_missing_journal, format_now
-from takeback.journal.voucher import JournalEnd, read_end, write_word
+from takeback.journal.voucher import read_end
 
 DIALECT: Final = SqlDialect(number="INTEGER", text="TEXT", blob="BLOB", compact=" WITHOUT ROWID")
 WAL_KEPT: Final = 4 << 20
@@ -132,21 +131,15 @@ class SqliteStore(SqlStore):
         if self.readonly:
             self.run("PRAGMA query_only=ON")
             self.run("PRAGMA trusted_schema=OFF")
-            if read_schema_version(self, self.location) < CURRENT:
-                raise JournalError(
-                    f"the journal {self.location} has an older layout and cannot be written here",
-                    hint="open it once where it can be written: it is brought to the present layout then",
-                )
+            require_current_schema(self.run(READ_VERSIONS), self.location)
             self._use(read_about(self, self.location))
             return
-        version = read_schema_version(self, self.location)
+        require_current_schema(self.run(READ_VERSIONS), self.location)
         if self._voucher is not None:  # before anything of a journal that may be a stranger's is acted on
             with self.snapshot():
-                end = read_end(self) if version == CURRENT else JournalEnd()
+                end = read_end(self)
             self._voucher.demand_vouched(end)
         self._prepare()
-        if version < CURRENT:
-            self._upgrade(version)
         about = read_about(self, self.location)
         self._use(about)
         self._finish_erasing(about)
@@ -173,20 +166,6 @@ class SqliteStore(SqlStore):
         self._contents = ContentTable(self, self._keys, self._said_forgotten, self.location)
         self._index = KeyIndex(self, self.location)
         self._ready = True
-
-    def _upgrade(self, version: int) -> None:
-        with self.lock(self._options.timeout):
-            with self.transaction():
-                if read_schema_version(self, self.location) < CURRENT:
-                    for verb in ("update", "delete"):
-                        self.run(f"DROP TRIGGER IF EXISTS records_no_{verb}")
-                    set_old_tables_aside(self, DIALECT, version=version, stamp=format_now(), seal=self._options.seal)
-                    self._use(read_about(self, self.location))
-                    write_anew(self, version=version)
-                    self._guard()
-                    write_word(self, self._voucher, self.journal_id, *self._end()[:2])
-            self.run("VACUUM")
-            self._truncate_wal()
 
     @contextmanager
     def _faults(self) -> Iterator[None]:
@@ -280,9 +259,8 @@ class SqliteStore(SqlStore):
         last = self.latest("forget")
         if last is not None and last.seq > about.erased:
             with suppress(JournalBusyError), self.lock(0):  # whoever holds the lock may be about to do it
-                listed: Any = last.payload.get("contents")
-                if self._keys is not None and isinstance(listed, list):
-                    self._keys.drop(listed)
+                if self._keys is not None:
+                    self._keys.drop(last.forgotten)
                 self.run("VACUUM")
                 if not self._truncate_wal():
                     with self.transaction():

@@ -21,7 +21,7 @@ from typing import Any, Final, Protocol, runtime_checkable
 
 from takeback.errors import JournalCorruptError, JournalError, MissingExtraError, UnknownEntryError
 from takeback.journal.chain import ChainReport
-from takeback.journal.content import Ref, Stored, guard_against_corruption
+from takeback.journal.content import Ref, Stored
 from takeback.journal.record import Draft, Record
 from takeback.journal.url import require_path_or_url
 from takeback.journal.voucher import Voucher
@@ -218,7 +218,7 @@ def resolve_record(store: Store, name: str) -> Record:
         if numbered is not None:
             return numbered
         raise UnknownEntryError(_why_unnamed(name, digits))
-    found = [*(store.find(wanted) or _find_by_former_id(store, wanted))]
+    found = list(store.find(wanted))
     candidates = [f"{record.digest[:12]} (record {record.seq})" for record in found]
     if numbered is not None and numbered not in found:
         found.append(numbered)
@@ -252,26 +252,12 @@ def _why_unnamed(name: str, digits: str) -> str:
     )
 
 
-def _find_by_former_id(store: Store, prefix: str) -> tuple[Record, ...]:
-    found = [at for at, former in enumerate(_load_former_ids(store), start=1) if former.startswith(prefix)]
-    return tuple(store.record(at) for at in found[:FIND_LIMIT])
-
-
-def _load_former_ids(store: Store) -> list[str]:
-    layout = store.latest("layout")
-    refs = () if layout is None else layout.refs("former")
-    held = store.content(refs[0]) if refs and refs[0] else None
-    with guard_against_corruption("the record of the former layout"):
-        return [] if held is None else [str(former) for former in held.json()["ids"]]
-
-
 def has_record_with_id(store: Store, seq: int, digest: str) -> bool:
-    """Return whether the record with this number has this id, or had it before a migration."""
+    """Return whether the record with this number has this id."""
     try:
-        found = store.record(seq)
+        return store.record(seq).digest == digest
     except UnknownEntryError:
         return False
-    return found.digest == digest or _load_former_ids(store)[seq - 1 : seq] == [digest]
 
 
 def format_now() -> str:

@@ -29,7 +29,7 @@ _PUT = "INSERT INTO about (name, value) VALUES (?, ?) ON CONFLICT (name) DO UPDA
 
 @dataclass(frozen=True, slots=True)
 class JournalEnd:
-    """Where a journal ends; all empty for one whose layout does not say."""
+    """Where a journal ends."""
 
     journal: str = ""
     """The journal's random name."""
@@ -57,7 +57,7 @@ def write_word(cursor: Cursor, voucher: Voucher | None, journal: str, seq: int, 
 
 
 def read_end(cursor: Cursor) -> JournalEnd:
-    """Return where a journal of the present layout ends, inside a snapshot; an altered last record is an error."""
+    """Return where a journal ends, inside a snapshot; an altered last record is an error."""
     about = dict(cursor.run("SELECT name, value FROM about"))
     rows = cursor.run(f"SELECT {COLUMNS} FROM records ORDER BY seq DESC LIMIT 1")  # noqa: S608 - a constant
     journal, word = str(about.get("journal", "")), str(about.get(WORD, ""))

@@ -15,7 +15,6 @@ from takeback.errors import TakebackError
 from takeback.harness.entry_log import content_to_json, is_moved
 from takeback.harness.images import DirectoryImage, FileChange, FileImage, Image, KeptImage, LinkImage, Unknown
 from takeback.harness.records import describe_unknown_content
-from takeback.journal.packer import has_forgotten
 from takeback.present.diffs import (
     Difference,
     DiffHunk,
@@ -29,6 +28,7 @@ from takeback.present.diffs import (
 from takeback.present.secrets import find_secrets
 from takeback.state import ABSENT, SURFACES, State
 from takeback.state.chain import Chain
+from takeback.state.forgotten import has_forgotten
 from takeback.state.items import Items
 from takeback.state.part_names import END, is_part, is_place
 from takeback.state.part_slots import get_parts

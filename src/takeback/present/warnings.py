@@ -20,8 +20,8 @@ def list_unheeded(outcome: Any, harness: Harness) -> list[str]:
     if not isinstance(adapter, Heeding) or not isinstance(outcome, Applied | Adopted | Preview):
         return []
     changes = outcome.writes if isinstance(outcome, Applied) else outcome.changes
-    known: Any = outcome.entry.payload.get("unheeded", ()) if isinstance(outcome, Adopted) else ()
-    told = [*(str(one) for one in known), *(adapter.why_unknown(change.slot) for change in changes)]
+    known = outcome.entry.unheeded if isinstance(outcome, Adopted) else ()
+    told = [*known, *(adapter.why_unknown(change.slot) for change in changes)]
     return list(dict.fromkeys(reason for reason in told if reason))
 
 

@@ -1,6 +1,6 @@
 """Undo of any entry in any order: slots, the index of their versions, plans."""
 
-from takeback.journal.packer import FORGOTTEN_VALUE
+from takeback.state.forgotten import FORGOTTEN_VALUE
 from takeback.undo.consequences import find_dependencies
 from takeback.undo.history import History
 from takeback.undo.index import Index, Version, Write

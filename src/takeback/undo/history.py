@@ -13,9 +13,9 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Final
 
 from takeback.errors import TakebackError
-from takeback.journal.packer import Forgotten, find_seal, has_forgotten
 from takeback.state import ABSENT, SURFACES, PMap, State, tree
 from takeback.state.chain import Link
+from takeback.state.forgotten import Forgotten, find_seal, has_forgotten
 from takeback.state.items import Items
 from takeback.state.part_names import APART, is_part, is_place
 from takeback.state.part_slots import get_parts, reserve_part_names

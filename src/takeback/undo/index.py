@@ -14,8 +14,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, Final, NamedTuple, Protocol, overload
 
-from takeback.journal.packer import Forgotten, has_forgotten
 from takeback.state import ABSENT, SURFACES
+from takeback.state.forgotten import Forgotten, has_forgotten
 from takeback.state.part_names import is_part
 from takeback.state.slots import Slot, describe_slot
 from takeback.state.surface import Slotted

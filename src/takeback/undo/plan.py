@@ -12,9 +12,9 @@ from itertools import chain
 from typing import Any, Final
 
 from takeback.errors import JournalCorruptError
-from takeback.journal.packer import has_forgotten
 from takeback.progress import track_all_progress
 from takeback.state import ABSENT, SURFACES, PMap, State
+from takeback.state.forgotten import has_forgotten
 from takeback.state.part_names import is_part
 from takeback.state.part_slots import get_parts
 from takeback.state.pmap import EMPTY, fast_tuple

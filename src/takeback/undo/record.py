@@ -1,9 +1,7 @@
-"""Runs of mutations recorded slot by slot, and merges of recorded changes into real things.
+"""Runs of mutations, and changes made by others, recorded slot by slot.
 
 What an operation resolved when it ran (a place in a chain, the mode of a file it kept) is part of the
-recorded content, so later plans need not run it again. `merge_forward` brings real things from an old state
-to a new one, leaf by leaf: what is as it was, or already as it should be, becomes new; anything else belongs
-to others and is left alone. Doing it twice changes nothing more, which recovery after a crash relies on.
+recorded content, so later plans need not run it again.
 """
 
 from __future__ import annotations
@@ -15,7 +13,7 @@ from typing import Any, Final
 from takeback.language import Program
 from takeback.runtime import Receipt, run_forward
 from takeback.runtime import TracedWrite as Traced
-from takeback.state import ABSENT, SURFACES, PMap, State, tree
+from takeback.state import ABSENT, SURFACES, PMap, State
 from takeback.state.chain import is_moved
 from takeback.state.items import Items
 from takeback.state.part_names import FRAME, is_part, is_place, make_part_name
@@ -26,9 +24,6 @@ from takeback.state.slots import (
     find_differing_slots,
     find_written_slots,
     get_slot,
-    is_same_content,
-    list_slots_above,
-    put_slots,
 )
 from takeback.undo.index import Write
 
@@ -120,61 +115,3 @@ def _is_needed(contents: _Contents, slot: Slot, before: Any, after: Any) -> bool
     if after is not ABSENT:
         return is_moved(before, after)
     return isinstance(contents.parts(slot[:-1]), Items)
-
-
-def merge_forward(actual: State, old: State, new: State) -> tuple[State, tuple[Slot, ...]]:
-    """Return `actual` with all that differs between `old` and `new` made new, and the slots left alone."""
-    removed: list[tuple[Slot, Any]] = []
-    written: list[tuple[Slot, Any]] = []
-    foreign: list[Slot] = []
-    vanishing: list[Slot] = []
-    for slot, before, after in _list_changes(old, new):
-        now = _get_leaf(actual, slot)
-        if after is ABSENT:
-            vanishing.append(slot)
-        if not is_same_content(slot, now, before) and not is_same_content(slot, now, after):
-            foreign.append(slot)
-        elif not is_same_content(slot, now, after):
-            (removed if after is ABSENT else written).append((slot, after))
-    state = put_slots(actual, [*reversed(removed), *written])
-    return _drop_emptied(state, new, vanishing), tuple(foreign)
-
-
-def _list_changes(old: State, new: State) -> Iterator[tuple[Slot, Any, Any]]:
-    for name in SURFACES:
-        one, two = old.part(name), new.part(name)
-        if one is two:
-            continue
-        surface = SURFACES[name]
-        if not surface.nested:
-            for path in surface.differing(one, two):
-                yield (name, *path), surface.get_slot(one, path), surface.get_slot(two, path)
-            continue
-        for path in surface.differing(one, two):
-            before, after = (dict(_list_leaves(tree.get(part, path), path)) for part in (one, two))
-            for leaf in sorted(before.keys() | after.keys()):
-                yield (name, *leaf), before.get(leaf, ABSENT), after.get(leaf, ABSENT)
-
-
-def _list_leaves(node: Any, path: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], Any]]:
-    if type(node) is PMap and node:
-        for name, below in node.items():
-            yield from _list_leaves(below, (*path, name))
-    elif node is not ABSENT:
-        yield path, node
-
-
-def _get_leaf(state: State, slot: Slot) -> Any:
-    content = get_slot(state, slot)
-    if SURFACES[slot[0]].nested and type(content) is PMap and content:
-        return ABSENT
-    return content
-
-
-def _drop_emptied(state: State, new: State, slots: list[Slot]) -> State:
-    above = {place for slot in slots if SURFACES[slot[0]].nested for place in list_slots_above(slot)}
-    for slot in sorted(above, key=len, reverse=True):
-        node = get_slot(state, slot)
-        if type(node) is PMap and not node and get_slot(new, slot) is ABSENT:
-            state = put_slots(state, [(slot, ABSENT)])
-    return state

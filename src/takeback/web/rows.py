@@ -193,7 +193,7 @@ class JournalTally:
         if not made:
             self._aborted.add(entry.entry)
         elif entry.kind == "genesis":
-            self.identity = str(entry.payload.get("identity", ""))
+            self.identity = entry.identity
         elif entry.kind in CHANGES and not has_admitted_recovery(entry):
             self._doubtful.add(entry.entry)
         elif entry.kind in TOGGLES:

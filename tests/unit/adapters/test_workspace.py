@@ -638,6 +638,28 @@ def test_a_state_to_begin_with_never_replaces_files_that_are_there(tmp_path):
     assert [path.name for path in root.iterdir()] == ["config.toml"]
 
 
+def test_a_state_to_begin_with_may_hold_what_is_there_already(tmp_path):
+    root = tmp_path / "agent"
+    (root / "files/d/empty").mkdir(parents=True)
+    (root / "config.toml").write_text("# mine\n[a]\nmine = 1\n")
+    start = {
+        "config": {"a": {"mine": 1, "more": 2}},
+        "files": {"d/empty": {"directory": True}, "d/x": {"content": "1", "mode": "0644"}},
+    }
+    init_workspace(root, start=State.read(start))
+    assert (root / "config.toml").read_text() == "# mine\n[a]\nmine = 1\nmore = 2\n"
+    assert (root / "files/d/x").read_text() == "1"
+
+
+def test_a_state_to_begin_with_puts_no_directory_where_a_file_is(tmp_path):
+    root = tmp_path / "agent"
+    (root / "files").mkdir(parents=True)
+    (root / "files/d").write_text("mine")
+    with pytest.raises(InputError, match="1 things already there"):
+        init_workspace(root, start=State.read({"files": {"d/x": {"content": "theirs"}}}))
+    assert (root / "files/d").read_text() == "mine"
+
+
 @pytest.mark.parametrize("forgotten", [False, True])
 def test_restoring_puts_a_directory_where_a_file_is_and_back(root, forgotten):
     with open_workspace(root) as harness:

@@ -1,8 +1,8 @@
 """What a forgotten text is known to be made of, as its parts are written since."""
 
 from takeback.harness.missing_values import update_missing_value
-from takeback.journal.packer import Forgotten
 from takeback.state import ABSENT
+from takeback.state.forgotten import Forgotten
 from takeback.state.part_names import make_part_name
 from takeback.state.text import Text
 

@@ -7,10 +7,11 @@ from contextlib import closing
 import pytest
 from tests.support.changes import candidate, config, file, routing
 
-from takeback.adapters import open_memory
+from takeback.adapters import init_workspace, open_memory, open_workspace
 from takeback.errors import HarnessError
 from takeback.harness import Adopted, Applied, Undone
 from takeback.harness.engine import Engine
+from takeback.harness.images import FileChange, FileImage, attach_images
 from takeback.harness.records import draft_change
 from takeback.state import State
 from takeback.undo import Blocked, Write
@@ -103,3 +104,34 @@ def test_a_change_that_cannot_be_finished_is_told_though_everything_is_as_known(
         assert status.pending is not None
         monkeypatch.undo()
         assert harness.status().problems == ()
+
+
+@pytest.mark.parametrize("forgotten", [False, True])
+def test_an_announced_change_whose_files_cannot_be_read_any_more_is_not_finished(tmp_path, forgotten):
+    root = init_workspace(tmp_path / "agent", start=State.read({"prompts": {"p": "old"}}))
+    prompt = root / "prompts/p.md"
+    with closing(open_workspace(root)) as harness:
+        writes = (Write(("prompts", "p"), "old", "new"),)
+        changes = (FileChange("prompts/p.md", FileImage(b"old"), FileImage(b"new")),)
+        draft = draft_change("apply", writes, {}, packer=harness.ledger.packer)
+        entry = harness.ledger.announce(attach_images(draft, changes))
+        prompt.write_text("new")
+        if forgotten:
+            harness.journal.forget([ref for ref in entry.refs("image_after") if ref])
+        status = harness.status()
+        assert prompt.read_text() == "new"
+        assert (status.pending is not None) is forgotten
+        if forgotten:
+            assert "entry #2 was announced and is not finished" in status.problems[0]
+            assert "restore-journal FILE" in status.problems[0]
+            with pytest.raises(HarnessError, match="cannot be read"):
+                harness.apply(candidate(config("a", 1)))
+
+
+def test_an_announced_change_of_no_file_is_finished(tmp_path):
+    root = init_workspace(tmp_path / "agent")
+    with closing(open_workspace(root)) as harness:
+        entry = harness.ledger.announce(draft_change("apply", (), {}))
+    with closing(open_workspace(root)) as harness:
+        assert harness.status().pending is None
+        assert harness.ledger.fate(entry) == "live"

@@ -23,7 +23,7 @@ from takeback.harness.entry_log import change_to_json, load_entry_writes
 from takeback.harness.entry_names import resolve_entry
 from takeback.harness.records import load_candidate_json, load_evidence, load_record_writes
 from takeback.journal import Draft, make_leaf, open_journal, resolve_record
-from takeback.journal.packer import has_forgotten
+from takeback.state.forgotten import has_forgotten
 from takeback.undo import Gone
 
 SECRET = "hunter2-XYZZY-☃"

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from takeback.journal.packer import FORGOTTEN_VALUE
 from takeback.state.chain import Link
+from takeback.state.forgotten import FORGOTTEN_VALUE
 from takeback.state.pmap import PMap
 from takeback.state.record_merge import is_hook_group, merge3_json, merge_hook_group
 

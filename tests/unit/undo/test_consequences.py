@@ -6,14 +6,14 @@ import pytest
 from tests.support.changes import config, file, mutation, prompt, socket
 from tests.support.undo_world import World
 
-from takeback.journal.packer import FORGOTTEN_VALUE
 from takeback.runtime import run_forward
 from takeback.state import ABSENT, PMap, State
+from takeback.state.forgotten import FORGOTTEN_VALUE
 from takeback.state.part_names import is_part
 from takeback.undo import Blocked, Plan, Write, consequences, plan_redo, plan_undo
 from takeback.undo.consequences import find_consequences, find_smallest_unblocking_set, why_impossible
 from takeback.undo.index import OWN, START, Node, build_slot_change
-from takeback.undo.record import _drop_emptied, run_and_record
+from takeback.undo.record import run_and_record
 
 
 def edit(target, old, new, kind="prompt"):
@@ -258,13 +258,6 @@ def test_the_way_back_is_plain_where_nothing_else_has_to_be_looked_at(slot, befo
     """What was written and removed again may have left the containers above it; others may hold an address by now."""
     change = build_slot_change(Node(slot), before, after)
     assert (change is not None) is plain
-
-
-def test_containers_are_taken_away_where_they_were_emptied_and_the_new_state_has_none():
-    state = State.read({"config": {"empty": {}, "kept": {}, "full": {"x": 1}, "leaf": 2}})
-    new = State.read({"config": {"kept": {}}})
-    slots = [("config", name, "below") for name in ("empty", "kept", "full", "leaf")]
-    assert _drop_emptied(state, new, slots).write() == {"config": {"kept": {}, "full": {"x": 1}, "leaf": 2}}
 
 
 def test_an_entry_brought_back_is_blocked_by_a_later_one_that_holds_what_it_claims():

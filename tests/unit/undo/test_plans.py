@@ -6,8 +6,8 @@ import pytest
 from tests.support.changes import config, file, listener, middleware, mutation, prompt, socket, tool
 from tests.support.undo_world import World
 
-from takeback.journal.packer import FORGOTTEN_VALUE
 from takeback.state import ABSENT, PMap, State
+from takeback.state.forgotten import FORGOTTEN_VALUE
 from takeback.state.slots import put_slots
 from takeback.undo import (
     Blocked,

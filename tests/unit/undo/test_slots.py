@@ -19,7 +19,7 @@ from takeback.state.slots import (
     put_slots,
 )
 from takeback.state.surface import SURFACES, Surface
-from takeback.undo.record import list_writes_between, merge_forward, run_and_record
+from takeback.undo.record import list_writes_between, run_and_record
 
 FULL = {
     "config": {"a": {"b": [1, 1.0, True, None, {"x": {}}]}, "empty": {}, "dotted.key": 1},
@@ -115,39 +115,3 @@ def test_a_keyed_surface_added_from_outside_has_slots_without_more_ado():
         assert load_state(dump_state(two)) == two
     finally:
         unregister("flags")
-
-
-def bring(actual, old, new):
-    state, foreign = merge_forward(State.read(actual), State.read(old), State.read(new))
-    return state.write(), foreign
-
-
-def test_bringing_forward_from_any_mixture_of_old_and_new_ends_in_the_new():
-    old = {"config": {"a": 1, "b": 1}, "files": {"d/x": {"content": "old"}}}
-    new = {"config": {"a": 2, "c": 1}, "files": {"n/y": {"content": "new"}}}
-    for actual in (old, new, {**old, "files": new["files"]}, {**new, "files": old["files"]}, {**old, "files": {}}):
-        state, foreign = bring(actual, old, new)
-        assert State.read(state) == State.read(new)
-        assert foreign == ()
-        assert bring(state, old, new) == (state, ())
-
-
-def test_what_someone_else_changed_meanwhile_is_left_alone_and_named():
-    old, new = {"config": {"a": 1, "b": 1}}, {"config": {"a": 2, "b": 2}}
-    state, foreign = bring({"config": {"a": 1, "b": 99}}, old, new)
-    assert state == {"config": {"a": 2, "b": 99}}
-    assert foreign == (("config", "b"),)
-
-
-def test_directories_half_removed_are_removed_and_half_made_are_filled():
-    old, new = {"files": {"d/e/x": {"content": "1"}}}, {"files": {"k": {"content": "2"}}}
-    half = {"files": {"d/e": {"directory": True}, "k": {"content": "2"}}}
-    assert State.read(bring(half, old, new)[0]) == State.read(new)
-    assert State.read(bring({"files": {"d/e": {"directory": True}}}, new, old)[0]) == State.read(old)
-
-
-def test_bringing_forward_takes_away_what_stands_where_something_is_to_lie():
-    leaf = {"files": {"d": {"content": "old", "mode": "0644"}}}
-    nested = {"files": {"d/x": {"content": "new", "mode": "0644"}}}
-    assert bring(leaf, leaf, nested) == (nested, ())
-    assert bring(nested, nested, leaf) == (leaf, ())

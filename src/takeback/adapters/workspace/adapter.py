@@ -51,9 +51,9 @@ from takeback.harness.adapter import NotExpressible, Reading
 from takeback.harness.harness import Harness
 from takeback.harness.images import FileChange, FileImage, Image
 from takeback.journal.url import redact_url
-from takeback.state import SURFACES, State
+from takeback.state import ABSENT, SURFACES, State
 from takeback.state.surface import install_surfaces
-from takeback.undo.record import merge_forward
+from takeback.undo.record import list_writes_between
 
 HELD: Final = frozenset({"resources"})
 """Surfaces of which a workspace has no file."""
@@ -312,8 +312,7 @@ def _fill_directory(adapter: WorkspaceAdapter, start: State | None, kept: list[K
         raise HarnessError(fault.message, where=fault.where, hint="mend the file, then run init again")
     if start is None:
         return present.state
-    target, foreign = merge_forward(present.state, State(), start)
-    if foreign or target != start:
+    if any(change.before is not ABSENT for change in list_writes_between(present.state, start)):
         raise InputError(
             str(adapter.place.root),
             found=f"{present.state.size()} things already there",

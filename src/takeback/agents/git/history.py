@@ -445,9 +445,8 @@ def _describe_origin(commit: Commit) -> dict[str, str]:
 def _list_recorded_commits(harness: Harness) -> set[str]:
     found = set()
     for record in harness.ledger.entries():
-        origin: Any = record.payload.get("origin", {})
-        if record.kind == "adopt" and record.payload.get("by") != BY and origin.get("client") == "git":
-            found.add(str(origin.get("commit", "")))
+        if record.kind == "adopt" and record.by != BY and record.origin.get("client") == "git":
+            found.add(str(record.origin.get("commit", "")))
     return found
 
 

@@ -184,7 +184,7 @@ def list_others_entries(harness: Harness, plan: Plan, names: Iterable[str], who:
     asked = {resolve_entry(harness.ledger, name).entry for name in names}
     found = []
     for number in sorted({*asked, *plan.off, *plan.on}):
-        maker = harness.journal.get(number).payload.get("by", "")
+        maker = harness.journal.get(number).by
         if maker != who:
             found.append(f"#{number} was made by {maker or 'someone who is not said, such as a person'}")
     return found

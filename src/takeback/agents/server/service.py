@@ -352,7 +352,7 @@ def _list_changes(changes: Sequence[SlotChange | Write]) -> list[AddressChange]:
 
 
 def _report_made(outcome: str, entry: Record, message: str) -> Done:
-    effect = entry.payload.get("effect") or []
+    effect = list(entry.effect)
     plain = {"outcome": outcome, "message": message, "entry": entry.id, "number": entry.entry, "effect": effect}
     return Done.model_validate(plain)
 
@@ -413,7 +413,7 @@ def read_entry(desk: ProposalService, name: str, who: str) -> dict[str, Any]:
         told = {
             "candidate": mask_secrets(load_candidate_json(harness.journal, record)),
             "evidence": mask_secrets(load_evidence(harness.journal, record)),
-            "check": mask_secrets(record.payload.get("check")),
+            "check": mask_secrets(record.check),
             "changes": [mask_secrets(change_to_json(change)) for change in changes],
         }
     return {**seen.model_dump(), **told}

@@ -1,0 +1,120 @@
+"""What a record says, as typed properties: what was left out is empty, what is of another kind is refused."""
+
+from __future__ import annotations
+
+import pytest
+
+from takeback.errors import JournalCorruptError
+from takeback.journal import Draft, Record
+from takeback.journal.memory import MemoryStore
+
+EMPTY = {
+    "note": "",
+    "by": "",
+    "identity": "",
+    "is_forced": False,
+    "edits_inside": False,
+    "evidence": None,
+    "check": None,
+    "origin": {},
+    "parents": {},
+    "strict": frozenset(),
+    "needs": frozenset(),
+    "shared": frozenset(),
+    **dict.fromkeys(
+        (
+            "touches",
+            "written_keys",
+            "off",
+            "on",
+            "effect",
+            "unheeded",
+            "ambiguous",
+            "reformatted",
+            "images",
+            "forgotten",
+        ),
+        (),
+    ),
+}
+SAID = {
+    "note": ("note", "why", "why"),
+    "by": ("by", "me", "me"),
+    "identity": ("identity", "abc", "abc"),
+    "is_forced": ("forced", True, True),
+    "edits_inside": ("mends", True, True),
+    "evidence": ("evidence", {"grade": "proved"}, {"grade": "proved"}),
+    "check": ("check", {"passed": True}, {"passed": True}),
+    "origin": ("origin", {"client": "git"}, {"client": "git"}),
+    "parents": ("on", {"1": [4, 0]}, {1: (4, 0)}),
+    "strict": ("strict", [0, 2], {0, 2}),
+    "needs": ("needs", [1], {1}),
+    "shared": ("shared", [1], {1}),
+    "touches": ("touches", ["k", "k"], ("k", "k")),
+    "written_keys": ("slots", ["s"], ("s",)),
+    "off": ("off", [3], (3,)),
+    "on": ("on", [4], (4,)),
+    "effect": ("effect", ["now"], ("now",)),
+    "unheeded": ("unheeded", ["it is not loaded"], ("it is not loaded",)),
+    "ambiguous": ("ambiguous", ["x"], ("x",)),
+    "reformatted": ("layout", ["a.json"], ("a.json",)),
+    "images": ("images", [["a.json", None, ["f", 420]]], (["a.json", None, ["f", 420]],)),
+    "forgotten": ("contents", ["ab"], ("ab",)),
+}
+
+
+def record_of(payload):
+    return MemoryStore().append([Draft("genesis", payload)])[0]
+
+
+def test_every_property_is_tried_here():
+    told = {name for name, value in vars(Record).items() if isinstance(value, property)}
+    assert set(SAID) == set(EMPTY) == told - {"id", "entry"}
+
+
+@pytest.mark.parametrize("name", EMPTY)
+def test_what_a_record_does_not_say_is_empty(name):
+    assert getattr(record_of({}), name) == EMPTY[name]
+
+
+@pytest.mark.parametrize("name", SAID)
+def test_what_a_record_says_is_told(name):
+    key, value, told = SAID[name]
+    assert getattr(record_of({key: value}), name) == told
+
+
+def test_what_an_undo_wrote_is_not_what_it_is_found_under():
+    record = record_of({"slots": ["s"], "touches": ["file"]})
+    assert (record.written_keys, record.touches) == (("s",), ("file",))
+    assert record_of({"touches": ["t"]}).written_keys == ("t",)
+
+
+WRONG = {
+    **dict.fromkeys(("note", "by", "identity"), (5, [], {})),
+    **dict.fromkeys(("evidence", "check", "origin"), (5, [], "text")),
+    **dict.fromkeys(("strict", "needs", "shared", "off", "on"), (5, ["text"], "text")),
+    **dict.fromkeys(("written_keys", "effect", "unheeded", "ambiguous", "reformatted"), (5, [5], {}, "text")),
+    **dict.fromkeys(("images", "forgotten"), (5, [5], {}, "text")),
+}
+
+
+@pytest.mark.parametrize(
+    ("name", "wrong"), [(name, wrong) for name, all_wrong in WRONG.items() for wrong in all_wrong]
+)
+def test_what_is_of_another_kind_is_refused_with_its_record_and_name(name, wrong):
+    key = SAID[name][0]
+    record = record_of({key: wrong})
+    with pytest.raises(JournalCorruptError, match=f"record 1 .*{key!r}: found .*, expected a ") as caught:
+        getattr(record, name)
+    assert caught.value.seq == 1
+
+
+def test_parents_that_name_no_write_are_refused():
+    record = record_of({"on": {"0": []}})
+    with pytest.raises(JournalCorruptError, match="record 1"):
+        _ = record.parents
+
+
+def test_one_name_says_two_things_each_by_its_kind():
+    assert record_of({"on": {"1": [4, 0]}}).on == ()
+    assert record_of({"on": [4]}).parents == {}
