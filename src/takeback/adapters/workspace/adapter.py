@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from contextlib import ExitStack, suppress
+from dataclasses import replace
 from os import PathLike
 from pathlib import Path, PurePosixPath
 from typing import Any, Final
@@ -279,7 +280,7 @@ def make_workspace(
         present = _fill_directory(adapter, start, kept)
         failing.callback(unlink_if_present, root / HEAD)
         Harness(adapter, store, start=present, about={"identity": identity})
-        whole = manifest.model_copy(update={"surfaces": adapter.places})
+        whole = replace(manifest, surfaces=adapter.places)
         record_trust(root, whole, store)
         own.write(MANIFEST, FileImage(write_manifest(whole)))
         failing.pop_all()
