@@ -29,7 +29,6 @@ from takeback.journal import ENTRY_KINDS, ROOT, Draft, Record, Ref, Store, Store
 from takeback.journal.content import guard_against_corruption
 from takeback.journal.packer import KnownRefs, Packer, Unpacker, collect_inside_refs
 from takeback.journal.store import get_mutex, keyless_of
-from takeback.journal.upgrade import group_runs
 from takeback.progress import report_progress
 from takeback.state import ABSENT, State
 from takeback.state.parts import is_part
@@ -415,6 +414,8 @@ class Ledger:
 
     def checkpoint(self) -> Record:
         """Write the state down, so that opening does not follow the journal from further back."""
+        from takeback.journal.upgrade import group_runs  # noqa: PLC0415 - start-up
+
         require_installed(self.missing)
         state = self.state if not self.holes else put_slots(self.state, self.holes.items())
         tree = self.packer.state(state)

@@ -9,19 +9,20 @@ indexed: it is no version.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from takeback.journal import Content, Draft, Record, Ref, Store, Stored
 from takeback.journal.content import FORGOTTEN, guard_against_corruption
 from takeback.journal.packer import FORGOTTEN_VALUE, Packer, Unpacker, find_seal
 from takeback.journal.store import keyless_of
-from takeback.journal.upgrade import divide_evidence, pack_candidate
-from takeback.language import Candidate, read_candidate
 from takeback.state import ABSENT, SURFACES
 from takeback.state.parts import is_part
 from takeback.state.slots import Slot, format_slot_key, is_slot_key, parse_slot_key
-from takeback.undo import SlotChange, Write
 from takeback.undo.index import find_write_claim
+
+if TYPE_CHECKING:
+    from takeback.language import Candidate
+    from takeback.undo import SlotChange, Write
 
 CLAIM = "@"
 FORGOTTEN_WORD = "(forgotten)"
@@ -39,6 +40,8 @@ def draft_change(
     packer: Packer | None = None,
 ) -> Draft:
     """Build the record of a change (`apply`, `adopt`). `about` may hold a `candidate` and `evidence`, as JSON."""
+    from takeback.journal.upgrade import divide_evidence, pack_candidate  # noqa: PLC0415 - start-up
+
     payload = dict(about)
     contents: dict[str, Any] = {}
     if "candidate" in payload:
@@ -118,6 +121,8 @@ def _fetch_contents(store: Store, refs: Sequence[Ref]) -> dict[Ref, Stored | Non
 def _build_writes(
     record: Record, held: Mapping[Ref, Stored | None], keyless: Mapping[Ref, str], *, before: bool
 ) -> tuple[Write, ...]:
+    from takeback.undo import Write  # noqa: PLC0415 - start-up
+
     slots = read_slots(record)
     with guard_against_corruption(f"record {record.seq}", seq=record.seq):
         marks = [set[Any](record.payload.get(name, ())) for name in ("strict", "needs", "shared")]  # type: ignore[arg-type]
@@ -165,6 +170,8 @@ def load_candidate_json(store: Store, record: Record) -> dict[str, Any] | None:
 
 def load_candidate(store: Store, record: Record) -> Candidate | None:
     """Return the candidate of an entry; None if it has none, or part of it was forgotten."""
+    from takeback.language import read_candidate  # noqa: PLC0415 - start-up
+
     raw, whole = _load_candidate_tree(store, record)
     if raw is None or not whole:
         return None

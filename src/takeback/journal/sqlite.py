@@ -12,15 +12,12 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from takeback.errors import JournalBusyError, JournalError, NotHeldError
-from takeback.journal.chain import ChainReport, find_integrity_faults
 from takeback.journal.content import Ref
 from takeback.journal.contents_table import ContentTable
-from takeback.journal.encryption import KeyFile, open_key_file
 from takeback.journal.key_index import KeyIndex
-from takeback.journal.layout import set_old_tables_aside, write_anew
 from takeback.journal.record import RecentRecords
 from takeback.journal.sql import (
     CURRENT,
@@ -51,6 +48,10 @@ from takeback.journal.sqlite_files import (
 )
 from takeback.journal.store import MISSING_HINT, Options, describe_missing_journal, format_now
 from takeback.journal.voucher import JournalEnd, read_end, write_word
+
+if TYPE_CHECKING:
+    from takeback.journal.chain import ChainReport
+    from takeback.journal.encryption import KeyFile
 
 DIALECT: Final = SqlDialect(number="INTEGER", text="TEXT", blob="BLOB", compact=" WITHOUT ROWID")
 WAL_KEPT: Final = 4 << 20
@@ -166,6 +167,8 @@ class SqliteStore(SqlStore):
     def _use(self, about: About) -> None:
         self.journal_id = about.journal
         if about.sealed:
+            from takeback.journal.encryption import open_key_file  # noqa: PLC0415 - start-up
+
             path = self._options.keys or name_companion(self._path, ".keys")
             self._keys = open_key_file(
                 self, path, about.journal, self._options.timeout, untouched=self._options.readonly
@@ -175,6 +178,8 @@ class SqliteStore(SqlStore):
         self._ready = True
 
     def _upgrade(self, version: int) -> None:
+        from takeback.journal.layout import set_old_tables_aside, write_anew  # noqa: PLC0415 - start-up
+
         with self.lock(self._options.timeout):
             with self.transaction():
                 if read_schema_version(self, self.location) < CURRENT:
@@ -313,6 +318,8 @@ class SqliteStore(SqlStore):
 
     def check(self, progress: Callable[[int], None] = lambda _: None) -> ChainReport:
         """Examine everything stored, and let SQLite check the file itself."""
+        from takeback.journal.chain import find_integrity_faults  # noqa: PLC0415 - start-up
+
         return super().check(progress).with_faults(find_integrity_faults(self))
 
     def close(self) -> None:

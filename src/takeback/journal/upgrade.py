@@ -26,7 +26,6 @@ from takeback.journal.content import (
     make_leaf,
     sha256,
 )
-from takeback.journal.packer import Packer
 from takeback.journal.record import ENTRY_KINDS, KINDS, ROOT, Draft
 from takeback.state import SURFACES, State
 from takeback.state.slots import is_slot_key
@@ -221,6 +220,8 @@ def _writes(keys: Sequence[str], text: str | None) -> list[Content | None]:
 
 
 def _slot(slot: list[str], raw: Any) -> Content | None:
+    from takeback.journal.packer import Packer  # noqa: PLC0415 - start-up
+
     surface = SURFACES.get(slot[0])
     if surface is None:
         return make_leaf(raw, encode(slot))
@@ -229,6 +230,8 @@ def _slot(slot: list[str], raw: Any) -> Content | None:
 
 def _state(raw: Mapping[str, Any]) -> Tree:
     """A whole state; surfaces that are not installed stand in it as they were written down."""
+    from takeback.journal.packer import Packer  # noqa: PLC0415 - start-up
+
     known = State({name: SURFACES[name].load(part) for name, part in raw.items() if name in SURFACES})
     packed = Packer().state(known)
     parts: list[Content] = list(packed.parts)

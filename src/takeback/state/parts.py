@@ -14,12 +14,14 @@ from abc import abstractmethod
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
-from typing import Any, Final, Generic, NamedTuple, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Generic, NamedTuple, Self, TypeVar
 
-from takeback.state.alignment import Alignment
 from takeback.state.chain import STEP, ChainPlace, Link, make_place_between
 from takeback.state.pmap import EMPTY, PMap
 from takeback.state.values import MARK, Whole, freeze, is_same_value, thaw
+
+if TYPE_CHECKING:
+    from takeback.state.alignment import Alignment
 
 END: Final = "end"
 """The part of a text that says what is missing at the end of its last line."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 from time import monotonic
+from typing import TYPE_CHECKING
 
 from takeback.language import Candidate, gate
 from takeback.state import Level, State
@@ -27,10 +28,12 @@ from takeback.verify.rules import (
     freeze_candidate,
     freeze_nominal,
 )
-from takeback.verify.shrink import Fails, shrink_state, shrink_texts
-from takeback.verify.suites import Suites, make_nominal_state, make_suites
 from takeback.verify.trip import Trial, Trip, self_check
 from takeback.verify.verdict import Code, Counterexample, Grade, Reason, Split, Verdict
+
+if TYPE_CHECKING:
+    from takeback.verify.shrink import Fails
+    from takeback.verify.suites import Suites
 
 
 def verify_sampled(
@@ -52,6 +55,8 @@ def verify_sampled(
     `locked` is the digest its mutation must have; `iid` and `ood` are the rule's own numbers if left out, `level` is
     the widest language installed.
     """
+    from takeback.verify.suites import make_nominal_state, make_suites  # noqa: PLC0415 - start-up
+
     chosen, level = find_rule(rule), choose_level(level)
     candidate = freeze_candidate(candidate, nominal, locked)
     check_seed(seed)
@@ -79,6 +84,8 @@ def verify_sampled(
 
 def verify_dev(candidate: Candidate, suite: str, *, level: Level, nominal: State) -> Verdict:
     """Return the verdict on one dev suite alone, with nothing hidden; it admits nothing into a harness."""
+    from takeback.verify.suites import make_suites  # noqa: PLC0415 - start-up
+
     candidate = freeze_candidate(candidate)
     refused = list_refusals(candidate, level, None)
     if refused:
@@ -197,6 +204,8 @@ def make_counterexample(candidate: Candidate, state: State, split: str, deadline
 
 
 def _make_small(state: State, candidate: Candidate, fails: Fails, deadline: float) -> State:
+    from takeback.verify.shrink import shrink_state, shrink_texts  # noqa: PLC0415 - start-up
+
     small = shrink_state(state, fails, deadline=deadline)
     while (less := shrink_texts(small, candidate, fails, deadline=deadline)) is not small:
         small = shrink_state(less, fails, deadline=deadline)

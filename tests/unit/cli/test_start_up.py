@@ -75,6 +75,7 @@ def test_help_loads_no_command_and_none_of_what_commands_need():
         "takeback.cli.hints",
         "takeback.cli.program",
         "takeback.cli.output",
+        "takeback.cli.plain_values",
         "takeback.cli.pulse",
         "takeback.cli.secrets",
         "takeback.cli.hook_answer",

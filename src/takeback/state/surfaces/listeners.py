@@ -24,7 +24,6 @@ from takeback.state.part_slots import (
     link_to_json,
 )
 from takeback.state.pmap import ABSENT, EMPTY, PMap, fast_tuple
-from takeback.state.record_merge import is_hook_group, merge_hook_group
 from takeback.state.surface import EXISTENCE, Change, Component, Inverse, Strategy, Surface, TreePath, ValueEdit
 from takeback.state.values import (
     is_same_record,
@@ -325,10 +324,14 @@ class ListenersSurface(Surface):
 
     def can_merge_in_place(self, content: Any) -> bool:
         """Tell whether a callback is a client's group, whose matcher and hooks are edited one by one."""
+        from takeback.state.record_merge import is_hook_group  # noqa: PLC0415 - start-up
+
         return is_hook_group(content)
 
     def mended(self, here: Any, before: Any, after: Any) -> Any:
         """Return a group with what one write changed in it; any other callback as it was written."""
+        from takeback.state.record_merge import merge_hook_group  # noqa: PLC0415 - start-up
+
         return merge_hook_group(here, before, after)
 
     def slot_to_json(self, content: Link) -> Any:
