@@ -73,6 +73,7 @@ bench: setup
 	$(BIN)/takeback bench undo
 	$(BIN)/takeback bench edits
 	$(BIN)/takeback bench hook
+	$(BIN)/takeback bench start
 
 mutants: setup
 	nice -n 10 $(BIN)/python -m tests.mutants $(MUTANTS)

@@ -6,14 +6,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import os
+import sys
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
-from importlib.metadata import EntryPoint, entry_points
+from importlib.machinery import PathFinder
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from takeback.errors import InputError, MissingExtraError
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
 
 COMMANDS_GROUP: Final = "takeback.commands"
 PAGES_GROUP: Final = "takeback.pages"
@@ -43,6 +48,40 @@ class ExtraPages:
     """What the pages show."""
 
 
+def find_entry_points(group: str, name: str | None = None) -> Iterable[EntryPoint]:
+    """Return the entry points of a group, or those of it with a name."""
+    if not _is_group_named(group):
+        return ()
+    from importlib.metadata import entry_points  # noqa: PLC0415 - slow to import, and seldom needed
+
+    return entry_points(group=group) if name is None else entry_points(group=group, name=name)
+
+
+def _is_group_named(group: str) -> bool:
+    """Return whether an installed package may name a group; yes where files alone do not tell."""
+    if any(hasattr(finder, "find_distributions") for finder in sys.meta_path if finder is not PathFinder):
+        return True
+    return any(_is_named_in(folder or os.curdir, group.encode()) for folder in sys.path)
+
+
+def _is_named_in(folder: str, group: bytes) -> bool:
+    try:
+        names = os.listdir(folder)
+    except OSError:
+        return os.path.isfile(folder)
+    for name in names:
+        if name.lower().endswith("-info"):
+            try:
+                with open(f"{folder}/{name}/entry_points.txt", "rb") as file:
+                    if group in file.read():
+                        return True
+            except OSError:
+                continue
+        elif name.lower().endswith(".egg"):
+            return True
+    return False
+
+
 def make_missing_package_error(what: str) -> MissingExtraError:
     """Return the error that says which package brings something."""
     return MissingExtraError(f"{what} comes with {LAB}, which is not installed", hint="pip install 'takeback[lab]'")
@@ -52,7 +91,7 @@ def make_missing_package_error(what: str) -> MissingExtraError:
 def find_extra_commands() -> Mapping[str, ListedCommand]:
     """Return the commands of other packages by name."""
     commands: dict[str, ListedCommand] = {}
-    for point in sorted(entry_points(group=COMMANDS_GROUP), key=lambda point: point.name):
+    for point in sorted(find_entry_points(COMMANDS_GROUP), key=lambda point: point.name):
         commands |= {name: ListedCommand(*listed) for name, listed in _load(point).items()}
     return commands
 
@@ -69,7 +108,7 @@ def load_tasks(name: str = "lab") -> Any:
 
 
 def _load_named(group: str, name: str) -> Any:
-    for point in entry_points(group=group, name=name):
+    for point in find_entry_points(group, name):
         return _load(point)
     raise make_missing_package_error(f"{name!r} of {group}" if name != "lab" else "what belongs to the lab")
 

@@ -6,12 +6,14 @@ takes the state and the witness. Each operation is handed its own surface's valu
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from takeback.errors import FaultKind, OperationFailed, RecoveryFailed
-from takeback.language import Program
 from takeback.state import SURFACES, Address, Captured, Operation, Stage, State, diff
 from takeback.state.pmap import fast_tuple
+
+if TYPE_CHECKING:
+    from takeback.language import Program
 
 Witness = dict[str, Captured]
 SurfaceValues = dict[str, Any]

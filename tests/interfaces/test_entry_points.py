@@ -6,7 +6,9 @@ import json
 import os
 import subprocess
 import sys
+from importlib.metadata import Distribution
 from pathlib import Path
+from zipfile import ZipFile
 
 import pytest
 from tests.support.running import op
@@ -14,6 +16,7 @@ from tests.support.running import op
 from takeback.adapters.registry import find_adapter
 from takeback.errors import InputError, JournalError
 from takeback.journal import open_journal
+from takeback.plugins import find_entry_points
 
 CANDIDATE = {
     "mutation": [op("set_alarm", "night", value=7)],
@@ -78,3 +81,47 @@ def test_what_cannot_be_loaded_is_named(package, monkeypatch):
         find_adapter("broken", "a manifest")
     with pytest.raises(JournalError, match=r"the entry point broken of takeback\.stores cannot be loaded: .*nowhere"):
         open_journal("broken://here")
+
+
+def names_of(group: str) -> list[str]:
+    return [point.name for point in find_entry_points(group)]
+
+
+def test_packages_that_only_a_finder_of_their_own_knows_are_found(package, monkeypatch):
+    class Finder:
+        @staticmethod
+        def find_spec(name, path=None, target=None):
+            return None
+
+        @staticmethod
+        def find_distributions(context):
+            return [Distribution.at(package / "alarms-1.0.dist-info")] if context.name is None else []
+
+    assert "alarms" not in names_of("takeback.surfaces")
+    monkeypatch.setattr(sys, "meta_path", [*sys.meta_path, Finder])
+    assert "alarms" in names_of("takeback.surfaces")
+
+
+@pytest.mark.parametrize("place", ["site/alarms-1.0.dist-info", "site/alarms.egg-info", "site/alarms.egg/EGG-INFO"])
+def test_packages_are_found_however_they_are_installed(tmp_path, monkeypatch, place):
+    (tmp_path / place).mkdir(parents=True)
+    (tmp_path / place / "METADATA").write_text("Metadata-Version: 2.1\nName: alarms\nVersion: 1.0\n")
+    (tmp_path / place / "entry_points.txt").write_text(POINTS)
+    monkeypatch.setattr(sys, "path", [*sys.path, str(tmp_path / "site"), str(tmp_path / place.rpartition("/")[0])])
+    assert "alarms" in names_of("takeback.surfaces")
+
+
+def test_packages_in_an_archive_are_found(tmp_path, monkeypatch):
+    with ZipFile(tmp_path / "alarms.zip", "w") as archive:
+        archive.writestr("alarms-1.0.dist-info/METADATA", "Metadata-Version: 2.1\nName: alarms\nVersion: 1.0\n")
+        archive.writestr("alarms-1.0.dist-info/entry_points.txt", POINTS)
+    monkeypatch.setattr(sys, "path", [*sys.path, str(tmp_path / "alarms.zip")])
+    assert "alarms" in names_of("takeback.surfaces")
+
+
+def test_no_package_takes_the_name_of_an_adapter_of_ours(package, monkeypatch):
+    (package / "alarms-1.0.dist-info/entry_points.txt").write_text(
+        "[takeback.adapters]\nworkspace = tests.support.ninth:Alarms\n"
+    )
+    monkeypatch.syspath_prepend(str(package))
+    assert find_adapter("workspace", "here").__module__ == "takeback.adapters.workspace"

@@ -32,7 +32,6 @@ from takeback.adapters.directory import (
     read_reusing,
 )
 from takeback.adapters.harness_places import require_own_place
-from takeback.adapters.last_look import NOTE, build_look_note
 from takeback.adapters.manifest import PRIVATE
 from takeback.errors import ChangedMeanwhile, HarnessError, TakebackError, UnsafePathError
 from takeback.harness.images import DirectoryImage, FileChange, FileImage, Image, LinkImage, is_same_file
@@ -452,6 +451,8 @@ class FilesAdapter:
 
         What is uncertain, because something is too fresh or has changed meanwhile, is not noted.
         """
+        from takeback.adapters.last_look import NOTE, build_look_note  # noqa: PLC0415 - start-up
+
         trail, root = self._directory.trail, self._directory.root
         files: dict[str, tuple[int, ...]] = {}
         for path in trail.asked:

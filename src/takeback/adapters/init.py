@@ -13,6 +13,7 @@ import re
 import time
 import uuid
 from contextlib import ExitStack, suppress
+from dataclasses import replace
 from os import PathLike
 from pathlib import Path
 
@@ -240,8 +241,8 @@ def begin_new_journal(
         )
     require_no_links(root, PRIVATE)
     identity = uuid.uuid4().hex
-    about = former.workspace.model_copy(update={"id": identity, "journal": noted})
-    manifest = former.model_copy(update={"workspace": about})
+    about = replace(former.workspace, id=identity, journal=noted)
+    manifest = replace(former, workspace=about)
     opener = find_adapter(about.adapter, f"{root / MANIFEST}: workspace.adapter")
     with ExitStack() as leaving, ExitStack() as failing:
         lock_directory(root, leaving, failing)

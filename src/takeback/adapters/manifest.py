@@ -6,9 +6,8 @@ for a surface that is not installed is kept and told, not refused.
 
 from __future__ import annotations
 
-from typing import Final, Literal
-
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from dataclasses import asdict, dataclass, field
+from typing import Any, Final, Literal
 
 from takeback.adapters.directory import parse_path
 from takeback.adapters.formats.toml_values import format_key, format_value, load_toml
@@ -19,20 +18,26 @@ from takeback.errors import InputError, UnsafePathError
 KEYS: Final = f"{PRIVATE}/journal.keys"
 """Keys of a sealed journal, apart from it: a copy of the journal is worth nothing without them."""
 VERSION: Final = 1
-_EXPECTED: Final = {"extra_forbidden": "no such key", "string_type": "a text", "missing": "a value for it"}
-"""What was expected where pydantic found a mistake of some type."""
+_TYPES: Final = {
+    "version": int,
+    "id": str,
+    "adapter": str,
+    "journal": str,
+    "kinds": list,
+    "user": bool,
+    "ask_client": str,
+}
 
 
-class Workspace(BaseModel):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Workspace:
     """Identity, adapter and journal of a workspace."""
-
-    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
 
     version: int = VERSION
     id: str
     adapter: str = "workspace"
     journal: str = f"{PRIVATE}/journal.db"
-    kinds: list[str] = Field(default_factory=list)
+    kinds: list[str] = field(default_factory=list)
     """The clients whose files these are, in the order in which they were found."""
     user: bool = False
     """Whether it is a user's own folder, not a project."""
@@ -40,38 +45,50 @@ class Workspace(BaseModel):
     """When a client that is installed is asked about its documents: always, never, or where a change is refused."""
 
 
-class Manifest(BaseModel):
+@dataclass(frozen=True, slots=True)
+class Manifest:
     """A whole manifest; `surfaces` says where each lives, relative to the workspace."""
 
-    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
-
     workspace: Workspace
-    surfaces: dict[str, str] = Field(default_factory=dict)
+    surfaces: dict[str, str] = field(default_factory=dict)
 
 
 def read_manifest(data: bytes, where: str) -> Manifest:
     """Return the manifest in a file's bytes; raise `InputError` that names the mistake."""
     try:
         raw = load_toml(data.decode().removeprefix("\ufeff"), where)
-        manifest = Manifest.model_validate(raw)
     except UnicodeDecodeError:
         raise InputError(where, found="bytes that are not UTF-8", expected="UTF-8 text") from None
-    except ValidationError as fault:
-        first = fault.errors()[0]
-        place = ".".join(str(part) for part in first["loc"])
-        found = f"{first['input']!r}" if first["type"] != "missing" else "nothing"
-        expected = _EXPECTED.get(first["type"], f"{place} ({first['msg']})")
-        raise InputError(f"{where}: {place}", found=found, expected=expected) from None
+    if not _is_well_formed(raw):
+        from takeback.adapters.manifest_model import require_valid  # noqa: PLC0415 - only for an error
+
+        require_valid(raw, where)
+    manifest = Manifest(Workspace(**raw["workspace"]), raw.get("surfaces", {}))
     if manifest.workspace.version != VERSION:
         raise InputError(f"{where}: workspace.version", found=manifest.workspace.version, expected=f"{VERSION}")
     check_places(manifest.surfaces, where)
     return manifest
 
 
+def _is_well_formed(raw: dict[str, Any]) -> bool:
+    """Return whether every key and value is one that a manifest may have; `manifest_model` says what is not."""
+    about, surfaces = raw.get("workspace"), raw.get("surfaces", {})
+    if not raw.keys() <= {"workspace", "surfaces"} or type(about) is not dict or type(surfaces) is not dict:
+        return False
+    return (
+        "id" in about
+        and about.keys() <= _TYPES.keys()
+        and all(type(value) is _TYPES[key] for key, value in about.items())
+        and all(type(kind) is str for kind in about.get("kinds", ()))
+        and about.get("ask_client", "") in {"", "always", "never"}
+        and all(type(place) is str for place in surfaces.values())
+    )
+
+
 def write_manifest(manifest: Manifest) -> bytes:
     """Return a fresh manifest, with an explanation in it, as bytes."""
     lines = ["# A Takeback workspace. Paths are relative to this file."]
-    workspace = {key: value for key, value in manifest.workspace.model_dump().items() if value not in ([], False, "")}
+    workspace = {key: value for key, value in asdict(manifest.workspace).items() if value not in ([], False, "")}
     for name, part in (("workspace", workspace), ("surfaces", manifest.surfaces)):
         if part:
             lines += [f"[{name}]", *(f"{format_key(key)} = {format_value(value)}" for key, value in part.items()), ""]

@@ -32,7 +32,6 @@ from takeback.harness.ledger import Ledger
 from takeback.journal import open_journal
 from takeback.journal.url import redact_url, require_path_or_url
 from takeback.state.surface import install_surfaces
-from takeback.verify import verify
 
 
 def explain_untracked(root: Path) -> InputError:
@@ -87,7 +86,7 @@ def open_workspace(
     journal: str | None = None,
     keys: str | PathLike[str] | None = None,
     hold: bool = True,
-    verifier: Verifier = verify,
+    verifier: Verifier | None = None,
     readonly: bool = False,
 ) -> Harness:
     """Open a workspace. `journal` overrides the manifest's; `hold` keeps its sockets listening in this process.
@@ -117,7 +116,7 @@ def open_own_copy(path: Path, *, keys: str | PathLike[str] | None = None) -> Har
     place = require_workspace(path)
     directory = Directory(path)
     try:
-        return _open_harness(directory, _manifest_in(directory, place), Opening(None, keys, hold=False), verify)
+        return _open_harness(directory, _manifest_in(directory, place), Opening(None, keys, hold=False), None)
     except BaseException:
         directory.close()
         raise
@@ -160,7 +159,7 @@ def require_no_links(root: Path, *paths: str) -> None:
         directory.close()
 
 
-def _open_harness(directory: Directory, manifest: Manifest, how: Opening, verifier: Verifier) -> Harness:
+def _open_harness(directory: Directory, manifest: Manifest, how: Opening, verifier: Verifier | None) -> Harness:
     root = directory.root
     install_surfaces()
     opener = find_adapter(manifest.workspace.adapter, f"{root / MANIFEST}: workspace.adapter")

@@ -7,13 +7,13 @@ An adapter is found by name through the entry point group `takeback.adapters`; t
 from __future__ import annotations
 
 from importlib import import_module
-from importlib.metadata import entry_points
 from typing import Any, Final, Protocol, cast
 
 from takeback.adapters.directory import Directory
 from takeback.adapters.manifest import Manifest
 from takeback.errors import InputError
 from takeback.harness.adapter import Adapter
+from takeback.plugins import find_entry_points as entry_points
 
 GROUP: Final = "takeback.adapters"
 BUILT_IN: Final = {
@@ -21,7 +21,7 @@ BUILT_IN: Final = {
     "memory": "takeback.adapters.memory:open_adapter",
     "workspace": "takeback.adapters.workspace:open_adapter",
 }
-"""As in this package's own metadata, for a source tree that is not installed."""
+"""As in this package's own metadata, which is not asked for these: no other package can take their names."""
 
 
 class OpenAdapter(Protocol):
@@ -38,6 +38,10 @@ def list_adapter_names() -> tuple[str, ...]:
 
 def find_adapter(name: str, where: str) -> OpenAdapter:
     """Return the function that opens the adapter with a name; raise `InputError` that lists the names."""
+    if name in BUILT_IN:
+        module, _, attribute = BUILT_IN[name].partition(":")
+        found: Any = getattr(import_module(module), attribute)
+        return cast("OpenAdapter", found)
     for point in entry_points(group=GROUP, name=name):
         try:
             return cast("OpenAdapter", point.load())
@@ -45,13 +49,9 @@ def find_adapter(name: str, where: str) -> OpenAdapter:
             raise InputError(
                 f"the entry point {name} of {GROUP}", found=str(fault), expected="an adapter that can be loaded"
             ) from fault
-    if name not in BUILT_IN:
-        raise InputError(
-            where,
-            found=f"the adapter {name!r}",
-            expected=f"one of {', '.join(list_adapter_names())}",
-            hint="install the package that provides it; nothing was changed",
-        )
-    module, _, attribute = BUILT_IN[name].partition(":")
-    found: Any = getattr(import_module(module), attribute)
-    return cast("OpenAdapter", found)
+    raise InputError(
+        where,
+        found=f"the adapter {name!r}",
+        expected=f"one of {', '.join(list_adapter_names())}",
+        hint="install the package that provides it; nothing was changed",
+    )

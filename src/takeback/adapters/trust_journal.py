@@ -16,7 +16,6 @@ from pathlib import Path
 from typing import Any, Final
 
 from takeback.adapters.directory import Directory
-from takeback.adapters.files_adapter import FilesAdapter
 from takeback.adapters.trust_record import identify_file
 from takeback.errors import TakebackError
 from takeback.journal import Store
@@ -94,6 +93,8 @@ def _why_strange_end(record: dict[str, Any], place: Path, end: JournalEnd) -> st
 
 def find_noted_beyond(root: Path, seq: int) -> tuple[int, str] | None:
     """Return how far it was noted that a journal had come, if that is further than it has now."""
+    from takeback.adapters.files_adapter import FilesAdapter  # noqa: PLC0415 - start-up
+
     try:
         adapter = FilesAdapter(Directory(root))
         try:

@@ -9,10 +9,10 @@ from typing import Any, NamedTuple
 import typer
 
 from takeback.cli.context import AuthorOption, DirOption, JournalOption, NoteOption, PlanFlag, StatFlag, open_harness
+from takeback.cli.doubts import list_doubts, print_doubts
 from takeback.cli.inputs import STDIN, CandidateFile, LanguageOption, name_input, read_json, read_level
 from takeback.cli.outcomes import print_and_exit
 from takeback.cli.output import JsonFlag, err
-from takeback.cli.picker import list_doubts, print_doubts
 from takeback.cli.secrets import RevealFlag, require_no_placeholder
 from takeback.errors import InputError
 from takeback.harness import Applied, Harness, Preview, RefusalReason, Refused, Unchanged

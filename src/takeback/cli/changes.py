@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
-from takeback.cli.display import show_difference
 from takeback.cli.output import measure_cells, out
-from takeback.harness.entry_log import change_to_json
-from takeback.present.changes import find_differences
-from takeback.present.diffs import Stat, count_changes
 from takeback.state import State
-from takeback.undo import SlotChange, Write
+
+if TYPE_CHECKING:
+    from takeback.present.diffs import Stat
+    from takeback.undo import SlotChange, Write
 
 BAR: Final = 40
 Before = Callable[[], State] | None
@@ -19,6 +18,10 @@ Before = Callable[[], State] | None
 
 def show_changes(changes: Iterable[SlotChange | Write], before: Before = None, *, stat: bool = False) -> None:
     """Print changes; `before` works out the state ahead of them."""
+    from takeback.cli.display import show_difference  # noqa: PLC0415 - start-up
+    from takeback.present.changes import find_differences  # noqa: PLC0415 - start-up
+    from takeback.present.diffs import count_changes  # noqa: PLC0415 - start-up
+
     found = find_differences(changes, before)
     if stat:
         show_stat(count_changes(found))
@@ -50,9 +53,14 @@ def _measure_bar(stat: Stat, most: int) -> tuple[int, int]:
 
 def changes_to_json(changes: Iterable[SlotChange | Write]) -> list[dict[str, Any]]:
     """Return changes as JSON."""
+    from takeback.harness.entry_log import change_to_json  # noqa: PLC0415 - start-up
+
     return [change_to_json(change) for change in changes]
 
 
 def stats_to_json(changes: Iterable[SlotChange | Write], before: Before = None) -> list[dict[str, Any]]:
     """Return how many lines came and went at each address."""
+    from takeback.present.changes import find_differences  # noqa: PLC0415 - start-up
+    from takeback.present.diffs import count_changes  # noqa: PLC0415 - start-up
+
     return [stat._asdict() for stat in count_changes(find_differences(changes, before))]

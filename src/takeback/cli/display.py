@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import shlex
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from takeback.canonical import write_pretty
 from takeback.cli.output import out
 from takeback.cli.secrets import learn_secrets, mask_value
-from takeback.present.diffs import Difference, LineRole, compare_sheets, iter_unified_lines, make_sheet
-from takeback.present.titles import format_count
 from takeback.state import State
 from takeback.verify import Code, Counterexample, Grade, Verdict
-from takeback.verify.trip import Residual
+
+if TYPE_CHECKING:
+    from takeback.present.diffs import Difference, LineRole
+    from takeback.verify.trip import Residual
 
 STYLES: Final[dict[LineRole, str]] = {
     "address": "bold",
@@ -26,6 +27,8 @@ STYLES: Final[dict[LineRole, str]] = {
 
 def show_difference(found: Difference, indent: str = "") -> None:
     """Print what happened at one address."""
+    from takeback.present.diffs import iter_unified_lines  # noqa: PLC0415 - start-up
+
     for role, text in iter_unified_lines(found):
         out.print(f"{indent}{text}", style=STYLES[role])
 
@@ -54,6 +57,8 @@ def show_verdict(verdict: Verdict, name: str, file: str = "") -> None:
 
     `file` is where the candidate is, where a command can be given that works when copied.
     """
+    from takeback.present.titles import format_count  # noqa: PLC0415 - start-up
+
     word = "admitted" if verdict.admitted else "not admitted"
     told = f"({verdict.grade.value}, rule {verdict.rule}, language {verdict.language})"
     out.print((f"{name}: {word} ", "bold"), (told, _COLOURS[verdict.grade]))
@@ -106,6 +111,8 @@ def show_counterexample(example: Counterexample) -> None:
 
 def _show_residual(residual: Residual) -> None:
     """Print what recovery did not bring back; long contents as what differs between the expected and the found."""
+    from takeback.present.diffs import compare_sheets, make_sheet  # noqa: PLC0415 - start-up
+
     both = residual.expected_there and residual.found_there
     if not both or max(len(repr(residual.expected)), len(repr(residual.found))) <= ONE_LINE:
         out.print(f"  {residual}")

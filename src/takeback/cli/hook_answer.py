@@ -12,7 +12,6 @@ import os
 import sys
 
 from takeback.adapters.trust_record import use_trust_folder
-from takeback.agents.fast_hook import CLIENTS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -32,6 +31,8 @@ BLOCKED = 2
 
 def find_client(words: Sequence[str]) -> str | None:
     """Return the client whose hook it is, where the words say no more than that; None for anything else."""
+    from takeback.agents.fast_hook import CLIENTS  # noqa: PLC0415 - start-up
+
     match list(words):
         case []:
             return CLIENTS[0]

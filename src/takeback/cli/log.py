@@ -19,10 +19,8 @@ from takeback.cli.output import JsonFlag, cut_text, emit, err, measure_cells, ou
 from takeback.cli.secrets import RevealFlag
 from takeback.errors import InputError
 from takeback.harness import Harness
-from takeback.harness.dependencies import find_all_dependencies
 from takeback.harness.entry_log import EntryView, Rewind, iter_entries, load_entry_writes
 from takeback.present.entries import EntryNamer, Filter, make_entry_namer, read_filter, summarize_entry
-from takeback.present.graph import DRAWN, PLAIN, draw_lanes, reduce_to_direct
 from takeback.present.visible import escape_invisible
 
 COLUMNS: Final = {"entry": SHORT, "#": 5, "when": 11, "kind": 7, "evidence": 15, "status": 7}
@@ -210,10 +208,14 @@ def _tell_of_more(entries: Iterator[EntryView], *, given: int | None) -> None:
 
 
 def _find_needs(harness: Harness, entries: list[EntryView]) -> dict[int, set[int]]:
+    from takeback.harness.dependencies import find_all_dependencies  # noqa: PLC0415 - start-up
+
     return find_all_dependencies(harness.ledger, (entry.seq for entry in entries if entry.status == "live"))
 
 
 def _draw_graph(harness: Harness, entries: list[EntryView]) -> list[tuple[EntryView, str, str]]:
+    from takeback.present.graph import DRAWN, PLAIN, draw_lanes, reduce_to_direct  # noqa: PLC0415 - start-up
+
     needs = _find_needs(harness, entries)
     undone = {entry.seq for entry in entries if entry.status in {"undone", "aborted"}}
     drawn = draw_lanes([entry.seq for entry in entries], needs, off=undone, art=DRAWN if out.draws else PLAIN)

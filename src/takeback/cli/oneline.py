@@ -12,10 +12,9 @@ import typer
 from takeback.canonical import parse
 from takeback.cli import completion
 from takeback.cli.context import AuthorOption, DirOption, JournalOption, NoteOption, PlanFlag, StatFlag, open_harness
-from takeback.cli.inputs import read_bytes
+from takeback.cli.doubts import ask_if_wanted, list_doubts, print_doubts
 from takeback.cli.outcomes import CommandOutcome, print_and_exit
 from takeback.cli.output import JSON_VALUE, JsonFlag, out
-from takeback.cli.picker import ask_if_wanted, list_doubts, print_doubts
 from takeback.errors import InputError, TakebackError
 from takeback.harness import Harness, Refused, Unchanged
 from takeback.harness.adapter import ValueTranslator
@@ -314,6 +313,8 @@ def _choose_value(value: str | None, text: str | None, json_value: str | None, s
         return parse(json_value, "--json")
     if source is None:
         return ABSENT if text is None else text
+    from takeback.cli.inputs import read_bytes  # noqa: PLC0415 - start-up
+
     content = read_bytes(source)
     try:
         return Typed(content.decode())

@@ -6,25 +6,23 @@ The union is closed: an outcome that is missing here does not pass mypy.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, Final, NoReturn, assert_never
+from typing import TYPE_CHECKING, Any, Final, NoReturn, assert_never
 
 import typer
 
-from takeback.cli.changes import changes_to_json, show_changes
 from takeback.cli.context import SHORT
-from takeback.cli.display import show_verdict
 from takeback.cli.hints import localize_hints
 from takeback.cli.output import commit_exit_code, emit, err, out
 from takeback.errors import KEYS_HINT
 from takeback.harness import Adopted, Applied, Harness, Preview, RefusalReason, Refused, Stale, Undone
 from takeback.harness.adapter import Broken
-from takeback.harness.drift import Footing, refuse_drift
 from takeback.harness.outcomes import Discarded, Unchanged
 from takeback.journal import Record
-from takeback.present.plans import describe_elsewhere, describe_kept, list_kept_json, make_headline
-from takeback.present.warnings import describe_gone, list_unheeded, weigh_entry, weigh_plan, weigh_preview
 from takeback.state.slots import describe_slot
 from takeback.undo import Blocked, Gone, Plan, SlotChange
+
+if TYPE_CHECKING:
+    from takeback.harness.drift import Footing
 
 SEVERAL = "can be read in several ways from the versions alone; it was recorded as shown"
 Styled = tuple[str, str]
@@ -33,6 +31,9 @@ Styled = tuple[str, str]
 
 def list_plan_notes(plan: Plan, harness: Harness, *, done: bool = False) -> Iterator[Styled]:
     """Yield what there is to say of a plan beside its changes."""
+    from takeback.present.plans import describe_kept  # noqa: PLC0415 - start-up
+    from takeback.present.warnings import weigh_plan  # noqa: PLC0415 - start-up
+
     for path in plan.layout:
         yield f"{path}: comments, formatting or permission bits", ""
     effect = ", ".join(harness.effect_of(plan))
@@ -53,6 +54,9 @@ def list_plan_notes(plan: Plan, harness: Harness, *, done: bool = False) -> Iter
 
 def list_drift_notes(footing: Footing) -> Iterator[Styled]:
     """Yield the drift beside a change: where it writes, and elsewhere."""
+    from takeback.harness.drift import refuse_drift  # noqa: PLC0415 - start-up
+    from takeback.present.plans import describe_elsewhere  # noqa: PLC0415 - start-up
+
     refused = refuse_drift(footing)
     if refused is not None:
         yield localize_hints(f"it would be refused now: {refused.message}"), "red"
@@ -130,6 +134,8 @@ def print_and_exit(
     `name` is what a verdict is about, `steps` what to try next, `looser` what files that were put back loosen,
     `warnings` what else there is to know, `doubts` what was reported before the change was made.
     """
+    from takeback.present.warnings import list_unheeded  # noqa: PLC0415 - start-up
+
     code = choose_exit_code(outcome)
     if isinstance(outcome, Applied | Adopted | Undone | Discarded):
         commit_exit_code(code)
@@ -154,6 +160,10 @@ def print_and_exit(
 
 def outcome_to_json(outcome: CommandOutcome, harness: Harness) -> dict[str, Any]:
     """Return any outcome as JSON."""
+    from takeback.cli.changes import changes_to_json  # noqa: PLC0415 - start-up
+    from takeback.present.plans import list_kept_json  # noqa: PLC0415 - start-up
+    from takeback.present.warnings import list_unheeded, weigh_entry, weigh_preview  # noqa: PLC0415 - start-up
+
     match outcome:
         case Unchanged():
             drift = {"drift": changes_to_json(outcome.drift)} if outcome.drift else {}
@@ -237,6 +247,8 @@ def outcome_to_json(outcome: CommandOutcome, harness: Harness) -> dict[str, Any]
 
 
 def _drift_to_json(touched: Iterable[SlotChange], elsewhere: Iterable[SlotChange]) -> dict[str, Any]:
+    from takeback.cli.changes import changes_to_json  # noqa: PLC0415 - start-up
+
     return {"in_the_way": changes_to_json(touched), "elsewhere": changes_to_json(elsewhere)}
 
 
@@ -295,6 +307,10 @@ def show_outcome(outcome: CommandOutcome, harness: Harness, *, stat: bool = Fals
 
 
 def _show_refused(refused: Refused, harness: Harness, name: str, *, stat: bool) -> None:
+    from takeback.cli.changes import show_changes  # noqa: PLC0415 - start-up
+    from takeback.cli.display import show_verdict  # noqa: PLC0415 - start-up
+    from takeback.present.plans import describe_kept  # noqa: PLC0415 - start-up
+
     if refused.why is RefusalReason.VERDICT and refused.verdict is not None:
         show_verdict(refused.verdict, name)
         return
@@ -312,6 +328,9 @@ def _show_refused(refused: Refused, harness: Harness, name: str, *, stat: bool) 
 
 
 def _show_adopted(adopted: Adopted, harness: Harness, *, stat: bool) -> None:
+    from takeback.cli.changes import show_changes  # noqa: PLC0415 - start-up
+    from takeback.present.warnings import weigh_entry  # noqa: PLC0415 - start-up
+
     verb = "put back what was left" if adopted.entry.kind == "salvage" else "adopted"
     out.print(f"{verb}: entry {adopted.entry.id[:SHORT]}")
     show_changes(adopted.changes, lambda: adopted.before, stat=stat)
@@ -332,6 +351,9 @@ def _show_discarded(discarded: Discarded) -> None:
 
 
 def _show_gone(gone: Gone, harness: Harness, *, stat: bool) -> None:
+    from takeback.cli.changes import show_changes  # noqa: PLC0415 - start-up
+    from takeback.present.warnings import describe_gone  # noqa: PLC0415 - start-up
+
     for sentence in describe_gone(gone):
         out.print(f"the witness is gone: {sentence}" if sentence != KEYS_HINT else f"  {sentence}")
     if gone.left:
@@ -340,6 +362,9 @@ def _show_gone(gone: Gone, harness: Harness, *, stat: bool) -> None:
 
 
 def _show_applied(applied: Applied, harness: Harness, *, stat: bool) -> None:
+    from takeback.cli.changes import show_changes  # noqa: PLC0415 - start-up
+    from takeback.present.warnings import weigh_entry  # noqa: PLC0415 - start-up
+
     forced = ", FORCED" if applied.forced else ""
     if applied.forced:
         err.print("forced: this change is not admitted, and its entry says so permanently", style="red")
@@ -353,6 +378,10 @@ def _show_applied(applied: Applied, harness: Harness, *, stat: bool) -> None:
 
 
 def _show_preview(preview: Preview, harness: Harness, *, stat: bool) -> None:
+    from takeback.cli.changes import show_changes  # noqa: PLC0415 - start-up
+    from takeback.harness.drift import Footing  # noqa: PLC0415 - start-up
+    from takeback.present.warnings import weigh_preview  # noqa: PLC0415 - start-up
+
     forced = "" if preview.verdict.admitted else ", NOT ADMITTED"
     files = f" in {', '.join(preview.paths)}" if preview.paths else ""
     out.print(f"would change this{files} ({preview.verdict.grade.value}{forced}):")
@@ -386,6 +415,8 @@ def show_looser(reasons: Iterable[str]) -> None:
 
 def show_headline(plan: Plan, *, done: bool) -> None:
     """Print what must be read first: that nothing visible changes, or that only some of it does."""
+    from takeback.present.plans import make_headline  # noqa: PLC0415 - start-up
+
     first = make_headline(plan, done=done)
     if first is not None:
         out.print(first, style="yellow")
@@ -393,6 +424,8 @@ def show_headline(plan: Plan, *, done: bool) -> None:
 
 def show_plan(plan: Plan, harness: Harness, *, stat: bool, done: bool = False) -> None:
     """Print what a plan changes and keeps, and which of its entries are not like others."""
+    from takeback.cli.changes import show_changes  # noqa: PLC0415 - start-up
+
     show_changes(plan.changes, lambda: plan.before, stat=stat)
     for text, style in list_plan_notes(plan, harness, done=done):
         out.print(text, style=style)
@@ -405,6 +438,10 @@ def _show_effect(effect: Iterable[str]) -> None:
 
 
 def _plan_to_json(plan: Plan, harness: Harness, *, done: bool = False) -> dict[str, Any]:
+    from takeback.cli.changes import changes_to_json  # noqa: PLC0415 - start-up
+    from takeback.present.plans import list_kept_json  # noqa: PLC0415 - start-up
+    from takeback.present.warnings import weigh_plan  # noqa: PLC0415 - start-up
+
     return {
         "token": plan.token,
         "off": list(plan.off),

@@ -20,29 +20,25 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import islice
-from typing import Final, NamedTuple, NoReturn
+from typing import TYPE_CHECKING, Final, NamedTuple, NoReturn
 
-from takeback.adapters.clients.setting_names import find_doubts
 from takeback.cli.display import STYLES
 from takeback.cli.hints import localize_hints
 from takeback.cli.outcomes import Styled, describe_entry, describe_toggle, list_entry_names, list_plan_notes
-from takeback.cli.output import Screen, cut_text, err, measure_cells, out
+from takeback.cli.output import Screen, cut_text, measure_cells, out
 from takeback.cli.pulse import pulse
 from takeback.errors import TakebackError
 from takeback.harness import Harness, Refused
 from takeback.harness.entry_log import iter_entries
-from takeback.harness.entry_names import build_redo_request, build_undo_request, find_last_live
 from takeback.harness.ledger import CHANGES, TOGGLES
 from takeback.harness.outcomes import PlanOutcome
-from takeback.harness.toggle import ToggleAsk
-from takeback.present.changes import find_differences, find_file_differences
-from takeback.present.diffs import Difference, iter_unified_lines
-from takeback.present.entries import make_entry_namer, summarize_entry
-from takeback.present.plans import make_headline
 from takeback.present.visible import escape_invisible
 from takeback.present.warnings import describe_gone
-from takeback.state import Operation, State
 from takeback.undo import Blocked, Gone, Plan
+
+if TYPE_CHECKING:
+    from takeback.harness.toggle import ToggleAsk
+    from takeback.present.diffs import Difference
 
 NAMES: Final = {
     "\r": "enter",
@@ -149,6 +145,8 @@ class PlanPreview:
 
 def preview_undo(harness: Harness, ids: Sequence[str], *, cascade: bool, strict: bool) -> PlanPreview:
     """Return what taking these entries back would do now."""
+    from takeback.harness.entry_names import build_undo_request  # noqa: PLC0415 - start-up
+
     return preview_request(harness, partial(build_undo_request, entries=ids), cascade=cascade, strict=strict)
 
 
@@ -181,6 +179,8 @@ def _render_outcome(outcome: PlanOutcome, harness: Harness) -> PlanPreview:
 
 
 def _render_refusal(refused: Refused) -> Iterator[Styled]:
+    from takeback.present.changes import find_differences  # noqa: PLC0415 - start-up
+
     yield localize_hints(f"refused: {refused.message}"), "red"
     if refused.drift or refused.broken:
         yield (
@@ -191,6 +191,9 @@ def _render_refusal(refused: Refused) -> Iterator[Styled]:
 
 
 def _render_plan(plan: Plan, harness: Harness) -> PlanPreview:
+    from takeback.present.changes import find_differences, find_file_differences  # noqa: PLC0415 - start-up
+    from takeback.present.plans import make_headline  # noqa: PLC0415 - start-up
+
     first = make_headline(plan, done=False)
     lines: list[Styled] = [(f"would {describe_toggle(plan, harness, 'take back', 'bring back')}", "bold")]
     lines += [(first, "yellow")] if first is not None else []
@@ -203,6 +206,8 @@ def _render_plan(plan: Plan, harness: Harness) -> PlanPreview:
 
 
 def _render_differences(found: Iterable[Difference]) -> Iterator[Styled]:
+    from takeback.present.diffs import iter_unified_lines  # noqa: PLC0415 - start-up
+
     for one in found:
         for role, text in iter_unified_lines(one):
             yield text, STYLES[role]
@@ -368,6 +373,8 @@ def can_ask() -> bool:
 
 def pick_entries(harness: Harness, *, cascade: bool, strict: bool) -> Picked | None:
     """Let a person pick; None if nothing is to be done. An error where there is nothing to take back."""
+    from takeback.harness.entry_names import find_last_live  # noqa: PLC0415 - start-up
+
     pulse.end()
     newest = find_last_live(harness.ledger).id
     simple = os.environ.get("TERM", "dumb") in {"dumb", ""} or not out.draws
@@ -382,6 +389,8 @@ def pick_entries(harness: Harness, *, cascade: bool, strict: bool) -> Picked | N
 
 def _iter_rows(harness: Harness) -> Iterator[PickerRow]:
     """Yield entries that can be taken back, newest first: live changes, and undos still partly in force."""
+    from takeback.present.entries import make_entry_namer, summarize_entry  # noqa: PLC0415 - start-up
+
     named, undone = make_entry_namer(harness), harness.ledger.history.undone
     for entry in iter_entries(harness):
         live = entry.kind in CHANGES and entry.status == "live"
@@ -438,6 +447,8 @@ def _ask_by_number(harness: Harness, rows: tuple[PickerRow, ...], *, cascade: bo
 
 def confirm_redo(harness: Harness, *, cascade: bool, strict: bool) -> str | None:
     """Show what bringing back the last undo would do, and ask; return the token of what was shown, None for no."""
+    from takeback.harness.entry_names import build_redo_request  # noqa: PLC0415 - start-up
+
     pulse.end()
     seen = preview_request(harness, partial(build_redo_request, names=()), cascade=cascade, strict=strict)
     _print_preview(seen)
@@ -464,25 +475,3 @@ def _parse_numbers(answer: str, most: int) -> list[int]:
     if not good:
         out.print(f"found {answer}, expected numbers from 1 to {most}")
     return list(dict.fromkeys(numbers)) if good else []
-
-
-def list_doubts(harness: Harness, mutation: Iterable[Operation], state: State) -> tuple[str, ...]:
-    """Return what is doubtful about a mutation, by what the clients of a project know."""
-    kinds: Sequence[str] = getattr(harness.adapter, "kinds", ())
-    return find_doubts(kinds, mutation, state) if kinds else ()
-
-
-def print_doubts(doubts: Sequence[str], *, as_json: bool) -> None:
-    """Print what is doubtful, unless the JSON says it."""
-    if not as_json:
-        for doubt in doubts:
-            err.print(f"warning: {doubt}", style="yellow")
-
-
-def ask_if_wanted(doubts: Sequence[str], *, as_json: bool) -> bool:
-    """Ask whether a doubtful change is wanted, where a person can be asked; elsewhere it is."""
-    if not doubts or as_json or not can_ask():
-        return True
-    out.write("make it all the same? y or n: ")
-    out.flush()
-    return sys.stdin.readline().strip().casefold() in {"y", "yes"}

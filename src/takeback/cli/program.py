@@ -24,6 +24,7 @@ from takeback.cli import output
 from takeback.cli.hints import begin_command, find_examples
 from takeback.cli.hook_answer import choose_trust_folder
 from takeback.cli.output import JSON_VALUE, separate_json_value, tell_masked
+from takeback.cli.plain_values import use_plain_values
 from takeback.cli.secrets import begin_masking
 from takeback.errors import InputError
 from takeback.plugins import LAB_COMMANDS, ListedCommand, find_extra_commands, make_missing_package_error
@@ -132,6 +133,16 @@ EXAMPLES: Final[Mapping[str, str]] = {
 COMMANDS: Final = {name: listed for section in SECTIONS.values() for name, listed in section.items()}
 
 
+class _Quick:
+    """A command whose plain values need no conversion."""
+
+    def get_params(self, ctx: Any) -> list[Any]:
+        """Return the parameters; called whenever words are read."""
+        parameters: list[Any] = super().get_params(ctx)  # type: ignore[misc]
+        use_plain_values(parameters)
+        return parameters
+
+
 class _Helpful:
     """Help that ends with examples, on lines that can be copied."""
 
@@ -160,7 +171,7 @@ class _Helpful:
                     formatter.write(f"{'':>{formatter.current_indent}}{line}\n")
 
 
-class Command(_Helpful, TyperCommand):
+class Command(_Quick, _Helpful, TyperCommand):
     """One command."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
@@ -192,7 +203,7 @@ class Command(_Helpful, TyperCommand):
                     formatter.write_dl(found)
 
 
-class Group(_Helpful, TyperGroup):
+class Group(_Quick, _Helpful, TyperGroup):
     """Commands below a name."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
@@ -207,7 +218,7 @@ class Group(_Helpful, TyperGroup):
             formatter.write_dl([(name, take_first_sentence(found.help)) for name, found in self.commands.items()])
 
 
-class Commands(TyperGroup):
+class Commands(_Quick, TyperGroup):
     """The commands of the table, each imported when it is asked for."""
 
     def list_commands(self, ctx: Any) -> list[str]:

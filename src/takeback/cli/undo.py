@@ -18,24 +18,13 @@ from takeback.cli.context import (
     name_for_shell,
     open_harness,
 )
-from takeback.cli.log import list_live_entries
 from takeback.cli.outcomes import CommandOutcome, print_and_exit
 from takeback.cli.output import JsonFlag, out
-from takeback.cli.picker import can_ask, confirm_redo, pick_entries
 from takeback.cli.secrets import RevealFlag
 from takeback.errors import InputError
 from takeback.harness import Harness
-from takeback.harness.entry_names import (
-    build_redo_request,
-    build_restore_request,
-    build_undo_request,
-    find_last_live,
-    resolve_entry_ref,
-)
 from takeback.harness.outcomes import Discarded
 from takeback.journal import Record
-from takeback.present.entries import Filter, read_filter
-from takeback.present.warnings import read_actual, weigh_states
 
 TokenOption = typer.Option(
     None, "--token", metavar="TOKEN", help="Do it only if the plan is still the one with this token."
@@ -108,6 +97,9 @@ def undo(
     Example: `takeback undo 6 --plan`, then `takeback undo 6 --token TOKEN`,
     `takeback undo 3f2a91 HEAD~2`, `takeback undo --by reviewer --since 1h --plan`
     """
+    from takeback.harness.entry_names import build_undo_request, find_last_live  # noqa: PLC0415 - start-up
+    from takeback.present.entries import Filter, read_filter  # noqa: PLC0415 - start-up
+
     del reveal  # read by its callback
     wanted = read_filter(surface=surface, by=by, since=since)
     given = {"entries": bool(entries), "a filter": wanted != Filter(), "--last": last}
@@ -119,17 +111,23 @@ def undo(
     _require_one_option(strict=strict, salvage=salvage)
 
     named = bool(entries) or wanted != Filter() or last or plan or token is not None
-    asked = not (named or salvage or as_json) and can_ask()
+    asked = not (named or salvage or as_json) and _can_ask()
 
     def answer(harness: Harness) -> CommandOutcome | None:
         if asked:
+            from takeback.cli.picker import pick_entries  # noqa: PLC0415 - start-up
+
             picked = pick_entries(harness, cascade=cascade, strict=strict)
             if picked is None:
                 return None
             return harness.undo(*picked.ids, token=picked.token, cascade=picked.cascade, strict=strict, by=author)
         if not named:
             raise _make_name_error("undo", find_last_live(harness.ledger))
-        names = tuple(entries or ()) if wanted == Filter() else list_live_entries(harness, wanted)
+        names = tuple(entries or ())
+        if wanted != Filter():
+            from takeback.cli.log import list_live_entries  # noqa: PLC0415 - start-up
+
+            names = list_live_entries(harness, wanted)
         if plan:
             return harness.plan(lambda ledger: build_undo_request(ledger, names), cascade=cascade, strict=strict)
         if salvage:
@@ -161,6 +159,9 @@ def redo(
 
     Example: `takeback redo 6 --dir agent`, `takeback redo --last`
     """
+    from takeback.cli.picker import can_ask, confirm_redo  # noqa: PLC0415 - start-up
+    from takeback.harness.entry_names import build_redo_request, resolve_entry_ref  # noqa: PLC0415 - start-up
+
     del reveal  # read by its callback
     names = tuple(entries or ())
     if names and last:
@@ -206,6 +207,8 @@ def restore(
 
     Example: `takeback restore --to 6 --dir agent`, or `takeback restore --to 2031-05-27T14:30:00Z`
     """
+    from takeback.harness.entry_names import build_restore_request  # noqa: PLC0415 - start-up
+
     del reveal  # read by its callback
     _require_one_option(plan=plan, token=token is not None)
 
@@ -243,6 +246,8 @@ def _run(
     stat: bool,
     paged: bool,
 ) -> None:
+    from takeback.present.warnings import read_actual, weigh_states  # noqa: PLC0415 - start-up
+
     with open_harness(directory, journal) as harness:
         outcome = answer(harness)
         if outcome is None:
@@ -251,3 +256,9 @@ def _run(
         looser = weigh_states(harness, harness.state, read_actual(harness)) if isinstance(outcome, Discarded) else ()
         with out.page_output(allowed=paged):
             print_and_exit(outcome, harness, as_json=as_json, stat=stat, looser=looser)
+
+
+def _can_ask() -> bool:
+    from takeback.cli.picker import can_ask  # noqa: PLC0415 - start-up
+
+    return can_ask()

@@ -1,20 +1,25 @@
 """Live harnesses: a state bound to real things, changed atomically, with changes made elsewhere noticed."""
 
-from takeback.harness.adapter import Adapter, NotExpressible
-from takeback.harness.harness import Harness
-from takeback.harness.outcomes import (
-    Adopted,
-    Applied,
-    Discarded,
-    Preview,
-    Recovered,
-    RefusalReason,
-    Refused,
-    Stale,
-    Status,
-    Unchanged,
-    Undone,
-)
+from typing import TYPE_CHECKING
+
+from takeback.lazy_names import load_on_demand
+
+if TYPE_CHECKING:
+    from takeback.harness.adapter import Adapter, NotExpressible
+    from takeback.harness.harness import Harness
+    from takeback.harness.outcomes import (
+        Adopted,
+        Applied,
+        Discarded,
+        Preview,
+        Recovered,
+        RefusalReason,
+        Refused,
+        Stale,
+        Status,
+        Unchanged,
+        Undone,
+    )
 
 __all__ = [
     "Adapter",
@@ -32,3 +37,13 @@ __all__ = [
     "Unchanged",
     "Undone",
 ]
+
+__getattr__ = load_on_demand(
+    __name__,
+    {
+        "takeback.harness.adapter": "Adapter NotExpressible",
+        "takeback.harness.harness": "Harness",
+        "takeback.harness.outcomes": "Adopted Applied Discarded Preview Recovered RefusalReason Refused Stale "
+        "Status Unchanged Undone",
+    },
+)

@@ -11,7 +11,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
-from typing import Any, Final, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias, TypeVar
 
 from takeback.errors import ChangedMeanwhile, HarnessError, InputError
 from takeback.harness.adapter import Adapter, NotExpressible
@@ -29,14 +29,12 @@ from takeback.harness.file_changes import plan_file_changes
 from takeback.harness.outcomes import Applied, Preview, RefusalReason, Refused
 from takeback.harness.records import draft_change
 from takeback.language import Candidate, NoInverse, Program, read_candidate, reread_candidate
-from takeback.runtime import run_forward
 from takeback.state import ABSENT, SURFACES, State
 from takeback.state.slots import Slot, find_containing_slot
-from takeback.undo import SlotChange, Write, find_dependencies
-from takeback.undo.record import run_and_record
-from takeback.verify import Admitted, Verdict, verify
-from takeback.verify.evidence import get_verified_candidate, why_not_admitting, why_unbound
-from takeback.verify.rules import PROOF
+from takeback.undo import SlotChange, Write
+
+if TYPE_CHECKING:
+    from takeback.verify import Admitted, Verdict
 
 SomeResult = TypeVar("SomeResult")
 ATTEMPTS: Final = 5
@@ -60,6 +58,8 @@ def retry_on_conflict(make: Callable[[], SomeResult], look_anew: Callable[[], No
 
 def is_idle(mutation: Program, state: State) -> bool:
     """Tell whether a mutation runs on a state and leaves it as it is."""
+    from takeback.runtime import run_forward  # noqa: PLC0415 - start-up
+
     after, receipt = run_forward(mutation, state)
     return bool(receipt.succeeded) and after == state
 
@@ -106,7 +106,7 @@ def _why_unreadable(state: State, slot: Slot, names: Iterable[str]) -> InputErro
     return None
 
 
-Given = Candidate | Admitted | NoInverse | Mapping[str, Any]
+Given: TypeAlias = "Candidate | Admitted | NoInverse | Mapping[str, Any]"
 """How a caller gives a candidate: as it is, as JSON, as an `Admitted`, or as what the oracle answered."""
 
 
@@ -130,7 +130,7 @@ class Prepared(NamedTuple):
 def judge_candidate(
     given: Given,
     adapter: Adapter,
-    verifier: Callable[[Candidate], Verdict],
+    verifier: Callable[[Candidate], Verdict] | None,
     evidence: Verdict | None,
     *,
     force: bool,
@@ -139,6 +139,10 @@ def judge_candidate(
 
     Without a verifier of its own a harness admits by proof, and takes no evidence by another rule for that.
     """
+    from takeback.verify import Admitted, Verdict, verify  # noqa: PLC0415 - start-up
+    from takeback.verify.evidence import get_verified_candidate, why_not_admitting, why_unbound  # noqa: PLC0415 - start-up
+    from takeback.verify.rules import PROOF  # noqa: PLC0415 - start-up
+
     if isinstance(given, NoInverse):
         return Refused(RefusalReason.VERDICT, str(given))
     if isinstance(given, Admitted):
@@ -153,6 +157,7 @@ def judge_candidate(
     if unstored:
         names = ", ".join(sorted(unstored))
         return Refused(RefusalReason.UNSTORED, f"this harness ({adapter.name}) does not store {names}")
+    verifier = verifier or verify
     verdict = verifier(candidate) if evidence is None else evidence
     if not verdict.admitted and not force:
         return Refused(RefusalReason.VERDICT, "the candidate is not admitted", verdict)
@@ -178,6 +183,9 @@ def _read_given(given: Candidate | Mapping[str, Any]) -> Candidate:
 
 def dry_run_candidate(engine: Engine, found: Judged, look: Inspection, *, allow_ties: bool) -> Prepared | Refused:
     """Run a candidate's mutation on the present state, in mind only."""
+    from takeback.undo import find_dependencies  # noqa: PLC0415 - start-up
+    from takeback.undo.record import run_and_record  # noqa: PLC0415 - start-up
+
     history, state = engine.ledger.history, engine.ledger.state
     mutation = found.candidate.mutation
     recorded = run_and_record(mutation, reserve_drift_ids(look, state, mutation))

@@ -13,18 +13,11 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from types import MappingProxyType
-from typing import Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from takeback.errors import CannotSplice, HarnessError, InputError, OperationFailed, UnsafePathError
 from takeback.harness.adapter import Broken, FileAdapter, Heeding, NotExpressible, TracksFormatting
 from takeback.harness.engine import Engine, Inspection
-from takeback.harness.file_changes import LAYOUT, find_link_targets, is_link_change
-from takeback.harness.file_history import (
-    find_formatting_drift,
-    find_known_image,
-    isolate_formatting_change,
-    list_changed_files,
-)
 from takeback.harness.images import (
     UNKNOWN,
     FileChange,
@@ -41,8 +34,6 @@ from takeback.harness.images import (
 from takeback.harness.outcomes import Adopted, Discarded, RefusalReason, Refused
 from takeback.harness.records import draft_change
 from takeback.journal import Draft, Record
-from takeback.language import Program
-from takeback.progress import track_all_progress
 from takeback.state import ABSENT, SURFACES, PMap, State, diff
 from takeback.state.chain import ChainPlace, Link
 from takeback.state.part_names import PLACE, is_part, make_part_name, parse_original_number
@@ -51,7 +42,9 @@ from takeback.state.parts import Parts, make_original_place
 from takeback.state.slots import Slot, describe_slot, find_containing_slot, get_slot, put_slots
 from takeback.undo import SlotChange, Write
 from takeback.undo.index import Versions
-from takeback.undo.record import list_writes_between, run_and_record
+
+if TYPE_CHECKING:
+    from takeback.language import Program
 
 FindVersions = Callable[[Slot], Versions]
 """Every version of a slot, oldest first."""
@@ -207,6 +200,8 @@ def _is_container(change: SlotChange | Write) -> bool:
 def _find_broken(
     engine: Engine, broken: Sequence[Broken], before: State, after: State, entries: Collection[int]
 ) -> tuple[Broken, ...]:
+    from takeback.harness.file_history import list_changed_files  # noqa: PLC0415 - start-up
+
     adapter = engine.files
     if not broken or adapter is None:
         return tuple(broken)
@@ -261,6 +256,8 @@ def reserve_drift_ids(look: Inspection, known: State, mutation: Program) -> Stat
 
 def has_same_effect(mutation: Program, footing: Footing) -> bool:
     """Tell whether a mutation does to things as they are just what it does to the journal's state."""
+    from takeback.undo.record import run_and_record  # noqa: PLC0415 - start-up
+
     there = run_and_record(mutation, footing.before)
     return there.receipt.succeeded and next(diff(there.state, footing.after), None) is None
 
@@ -298,6 +295,9 @@ def adopt_drift(
 
     Files are recorded as they are, but for those in `images_of`; of files with another formatting, those in `paths`.
     """
+    from takeback.harness.file_changes import LAYOUT  # noqa: PLC0415 - start-up
+    from takeback.undo.record import list_writes_between  # noqa: PLC0415 - start-up
+
     ledger, before = engine.ledger, engine.ledger.state
     layout = find_formatting_changes(engine, look)
     images = _collect_images(engine, look.actual, images_of, layout) if look.drift else []
@@ -361,6 +361,8 @@ def find_formatting_changes(engine: Engine, look: Inspection) -> list[KeptImage]
     """Return files in which only formatting was changed; those that cannot be read are left out."""
     if engine.formatted is None or engine.files is None:
         return []
+    from takeback.harness.file_history import find_formatting_drift, isolate_formatting_change  # noqa: PLC0415 - start-up
+
     adapter, ledger = engine.files, engine.ledger
     unread = {one.path for one in look.broken}
     there = dict(engine.formatted.formatted())
@@ -410,6 +412,10 @@ def _build_notice(engine: Engine, writes: Iterable[Write]) -> dict[str, Any]:
 def _collect_images(
     engine: Engine, actual: State, given: Mapping[str, Image | None], layout: Sequence[KeptImage]
 ) -> list[KeptImage]:
+    from takeback.harness.file_changes import find_link_targets, is_link_change  # noqa: PLC0415 - start-up
+    from takeback.harness.file_history import find_known_image  # noqa: PLC0415 - start-up
+    from takeback.progress import track_all_progress  # noqa: PLC0415 - start-up
+
     adapter, ledger = engine.files, engine.ledger
     if adapter is None:
         return []
@@ -439,6 +445,8 @@ def discard_drift(
     engine: Engine, paths: Sequence[str], about: dict[str, Any], slots: Collection[Slot] = ()
 ) -> Discarded | Refused | None:
     """Put back files that are not what the journal says, or only what was done to some slots; None if nothing was."""
+    from takeback.harness.file_changes import find_link_targets, is_link_change  # noqa: PLC0415 - start-up
+
     adapter = engine.files
     if adapter is None:
         return Refused(RefusalReason.UNSTORED, f"this harness ({engine.adapter.name}) has no files")
@@ -508,6 +516,8 @@ def _plan_discard(
     adapter: FileAdapter, engine: Engine, look: Inspection, paths: Sequence[str]
 ) -> list[FileChange] | Refused:
     """Return how each file is put back: by the bytes the journal has of it, or by an edit where it has none."""
+    from takeback.harness.file_history import find_known_image  # noqa: PLC0415 - start-up
+
     state = engine.ledger.state
     spliced = adapter.render(look.actual, state) if look.drift else ()
     edits = {} if isinstance(spliced, NotExpressible) else {change.path: change for change in spliced}

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from takeback.errors import KEYS_HINT, ChangedMeanwhile, HarnessError, JournalError, LostLock, TakebackError
 from takeback.harness.adapter import (
@@ -28,27 +28,19 @@ from takeback.harness.adapter import (
     SelfWriting,
     TracksFormatting,
 )
-from takeback.harness.file_transaction import (
-    FileTransaction,
-    complete_changes,
-    defer_sigint,
-    has_begun,
-    require_lock_held,
-    require_unchanged,
-)
-from takeback.harness.forget import forget_file_copies
 from takeback.harness.images import FileChange, KeptImage, LinkImage, attach_images, load_file_changes
 from takeback.harness.ledger import Ledger
 from takeback.harness.outcomes import Recovered
 from takeback.harness.records import load_record_writes
 from takeback.journal import Draft, Record, Store
 from takeback.journal.failpoint import failpoint
-from takeback.journal.memory import MemoryStore
 from takeback.journal.store import MISSING_HINT, describe_missing_journal, explain_cut, has_record_with_id
 from takeback.state import ABSENT, State
 from takeback.state.slots import Slot
 from takeback.undo import SlotChange, Write
-from takeback.undo.record import list_writes_between
+
+if TYPE_CHECKING:
+    from takeback.harness.file_transaction import FileTransaction
 
 LOCK_SECONDS = 60.0
 FINISHED_LATER = "the change is announced in the journal: 'takeback recover' finishes it once that is fixed"
@@ -95,7 +87,7 @@ class Engine:
         self._inspection: tuple[str, Inspection] | None = None
         """What the session found, and where the journal ended then."""
         self.files = adapter if isinstance(adapter, FileAdapter) else None
-        self.durable = self.files is not None or not isinstance(journal, MemoryStore)
+        self.durable = self.files is not None or not _is_in_memory(journal)
         """Whether what is done here outlives the process; then an undo has the time to be checked by its recovery."""
         self.live = adapter if isinstance(adapter, LiveAdapter) else None
         self.notes = adapter if isinstance(adapter, Notes) else None
@@ -176,6 +168,8 @@ class Engine:
 
     def _forget_copies(self) -> None:
         """Keep no bytes of files that hold a forgotten value, beyond the change that needs them."""
+        from takeback.harness.forget import forget_file_copies  # noqa: PLC0415 - start-up
+
         if self.files is not None:
             forget_file_copies(self.ledger, self.files.touched)
 
@@ -188,6 +182,8 @@ class Engine:
 
     def _sweep_leftovers(self, leftovers: Leftovers) -> tuple[str, ...]:
         """Remove leftovers, if this process still holds the lock: otherwise they may be another's, in mid-write."""
+        from takeback.harness.file_transaction import require_lock_held  # noqa: PLC0415 - start-up
+
         if not leftovers.leftovers():
             return ()
         require_lock_held(self.journal)
@@ -248,6 +244,8 @@ class Engine:
         if state is known and not broken and not strange and not unfinished and not ledger.holes:
             self._calm, self._calm_reading = Inspection((), (), known, notes=notes), found
             return self._calm
+        from takeback.undo.record import list_writes_between  # noqa: PLC0415 - start-up
+
         writes = () if found.state is known else list_writes_between(known, found.state)
         gone = (SlotChange(slot, held, ABSENT) for slot, held in ledger.holes.items())
         drift = (*(SlotChange(write.slot, write.before, write.after) for write in writes), *gone)
@@ -273,6 +271,8 @@ class Engine:
 
         `real` is what is there and what is to be there: the journal's states, except where others changed something.
         """
+        from takeback.harness.file_transaction import defer_sigint, require_unchanged  # noqa: PLC0415 - start-up
+
         before, after = real
         if self.live is not None:
             drifted = before is not self.ledger.state
@@ -300,6 +300,8 @@ class Engine:
     def _change_files(
         self, adapter: FileAdapter, entry: Record, writes: Sequence[Write], changes: Sequence[FileChange]
     ) -> None:
+        from takeback.harness.file_transaction import FileTransaction  # noqa: PLC0415 - start-up
+
         writing = FileTransaction(adapter.place, self.journal)
         try:
             writing.run(changes)
@@ -332,6 +334,8 @@ class Engine:
 
     def _give_up(self, writing: FileTransaction, fault: TakebackError) -> None:
         """Put back what was already changed and say so; if that fails too, recovery will finish the change."""
+        from takeback.harness.file_transaction import require_lock_held  # noqa: PLC0415 - start-up
+
         require_lock_held(self.journal)
         try:
             writing.roll_back()
@@ -360,6 +364,8 @@ class Engine:
         record = self.ledger.pending
         if record is None:
             return Recovered(None)
+        from takeback.harness.file_transaction import complete_changes, has_begun  # noqa: PLC0415 - start-up
+
         failpoint("recovery.begun")
         writes = load_record_writes(self.journal, record)
         kept: tuple[str, ...] = ()
@@ -390,3 +396,9 @@ class Engine:
         """Take the end of the journal for what was written, and note it."""
         self.doubt = ""
         self.note()
+
+
+def _is_in_memory(journal: Store) -> bool:
+    from takeback.journal.memory import MemoryStore  # noqa: PLC0415 - start-up
+
+    return isinstance(journal, MemoryStore)

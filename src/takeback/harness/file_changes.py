@@ -14,14 +14,7 @@ from typing import NamedTuple
 
 from takeback.errors import CannotSplice, NoPlaceError
 from takeback.harness.adapter import FileAdapter, Linked, NotExpressible, SideWrites, TracksFormatting
-from takeback.harness.cross_check import list_unadmitted
 from takeback.harness.engine import Engine
-from takeback.harness.file_history import (
-    is_made_by_entry,
-    list_changed_files,
-    restore_bytes,
-    restore_bytes_by_history,
-)
 from takeback.harness.images import (
     UNKNOWN,
     DirectoryImage,
@@ -215,6 +208,8 @@ def _render_changes(
     on: Collection[int],
     relinking: Relinking,
 ) -> Sequence[FileChange] | Refused:
+    from takeback.harness.file_history import restore_bytes  # noqa: PLC0415 - start-up
+
     adapter, ledger = engine.files, engine.ledger
     if adapter is not None and engine.formatted is not None and (off or on) and not relinking.changes:
         known = _changes_by_history(engine, adapter, engine.formatted, (before, after), off, on)
@@ -250,6 +245,8 @@ def _changes_by_history(
 
     That is so where a file comes or goes, or is no plain file, and where rendering would do more than write files.
     """
+    from takeback.harness.file_history import list_changed_files, restore_bytes_by_history  # noqa: PLC0415 - start-up
+
     (before, after), entries, ledger = real, (*off, *on), engine.ledger
     if not isinstance(adapter, SideWrites) or adapter.writes_aside(before, after):
         return None
@@ -284,6 +281,8 @@ def _decide_bytes(
     relinking: Relinking,
 ) -> Sequence[FileChange] | Refused:
     """Return the changes of files that change the state, and those that only restore formatting."""
+    from takeback.harness.file_history import list_changed_files, restore_bytes_by_history  # noqa: PLC0415 - start-up
+
     entries, (before, after) = (*off, *on), real
     spliced = {} if isinstance(rendered, NotExpressible) else {change.path: change for change in rendered}
     wanted = dict.fromkeys((*spliced, *list_changed_files(engine.ledger, entries)))
@@ -332,6 +331,8 @@ def _remove_empty_folders(
     ledger: Ledger, adapter: FileAdapter, changes: Sequence[FileChange]
 ) -> Iterator[FileChange]:
     """Yield removals of directories that an entry made, above files that go, if nothing else is in them."""
+    from takeback.harness.file_history import is_made_by_entry  # noqa: PLC0415 - start-up
+
     known = {change.path for change in changes}
     gone = [change.path for change in changes if isinstance(change.before, FileImage) and change.after is None]
     for above in dict.fromkeys(above for path in gone for above in _iter_folders(path)):
@@ -347,11 +348,15 @@ def _iter_folders(path: str) -> Iterator[str]:
 
 def index_by_files(engine: Engine, draft: Draft, entries: Iterable[int]) -> Draft:
     """Return a draft of toggled entries that is also indexed by the files those changed."""
+    from takeback.harness.file_history import list_changed_files  # noqa: PLC0415 - start-up
+
     return draft if engine.formatted is None else index_files(draft, list_changed_files(engine.ledger, entries))
 
 
 def annotate_plan(engine: Engine, plan: Plan) -> Plan:
     """Return a plan with its entries that have no admitted recovery, and files whose formatting alone changes."""
+    from takeback.harness.cross_check import list_unadmitted  # noqa: PLC0415 - start-up
+
     ledger = engine.ledger
     if plan.on or not ledger.admitted.issuperset(plan.off):
         plan = plan._replace(unadmitted=list_unadmitted(ledger, plan))

@@ -32,7 +32,6 @@ from takeback.harness.images import (
     make_file_key,
 )
 from takeback.harness.ledger import CHANGES, TOGGLES, Ledger
-from takeback.harness.merge import iter_merge_results
 from takeback.journal import Record
 from takeback.state import State
 
@@ -278,6 +277,8 @@ def merge_step(here: Image | None, one: Image | None, two: Image | None) -> Iter
         else:
             yield two
     elif isinstance(here, FileImage) and isinstance(one, FileImage) and isinstance(two, FileImage):
+        from takeback.harness.merge import iter_merge_results  # noqa: PLC0415 - start-up
+
         for content in iter_merge_results(one.content, here.content, two.content):
             yield FileImage(content, _choose_mode(here, one, two))
     elif is_same_file(two, here):

@@ -9,15 +9,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 from takeback.errors import InputError
 from takeback.harness.images import iter_image_refs, make_file_key, paths_of
 from takeback.harness.ledger import Ledger
 from takeback.harness.missing_values import is_same_known_value
 from takeback.journal import Record, Ref, Store
-from takeback.journal.search import ValuePlace, find_value_places
 from takeback.state import ABSENT, State
 from takeback.state.slots import Slot, get_slot, put_slots
+
+if TYPE_CHECKING:
+    from takeback.journal.search import ValuePlace
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,6 +90,8 @@ def forget_file_copies(ledger: Ledger, touched: Callable[[State, State], tuple[s
 
 def find_value(ledger: Ledger, value: str | bytes) -> tuple[tuple[ValuePlace, ...], set[Ref]]:
     """Find where a value occurs, and the contents to forget for it."""
+    from takeback.journal.search import find_value_places  # noqa: PLC0415 - start-up
+
     raw = value.encode() if isinstance(value, str) else value
     if not raw:
         raise InputError("value", found="nothing", expected="a text to look for")

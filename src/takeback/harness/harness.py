@@ -11,42 +11,10 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from takeback.harness.adapter import Adapter, Reading
-from takeback.harness.apply import (
-    Given,
-    Judged,
-    apply_judged,
-    judge_candidate,
-    preview_change,
-    refuse_unless_clean,
-    retry_on_conflict,
-)
-from takeback.harness.drift import (
-    Footing,
-    adopt_drift,
-    adopt_selected_drift,
-    discard_drift,
-    find_formatting_changes,
-    read_and_absorb_client_writes,
-    refuse_drift,
-    undo_discard,
-)
 from takeback.harness.engine import LOCK_SECONDS, Engine, Inspection
-from takeback.harness.entry_log import EntryView, iter_entries
-from takeback.harness.entry_names import (
-    EntryRef,
-    ToggleRequest,
-    build_redo_request,
-    build_undo_request,
-    name_entries,
-    name_entry,
-    resolve_entry,
-    resolve_entry_ref,
-)
-from takeback.harness.file_changes import render_file_changes
-from takeback.harness.forget import Forgetting, collect_forgettable_refs, find_value, forget_contents
 from takeback.harness.images import FileChange
 from takeback.harness.ledger import Ledger
 from takeback.harness.outcomes import (
@@ -62,24 +30,24 @@ from takeback.harness.outcomes import (
     UndoOutcome,
     describe_missing_surfaces,
 )
-from takeback.harness.toggle import (
-    ToggleAsk,
-    find_plan_footing,
-    plan_request,
-    restore,
-    restore_remaining,
-    toggle_entries,
-)
 from takeback.journal import Ref, Store
-from takeback.journal.search import ValuePlace
-from takeback.language import Candidate
 from takeback.state import State
 from takeback.state.slots import Slot
-from takeback.undo import Gone, Plan
-from takeback.verify import Verdict, verify
 
-Verifier = Callable[[Candidate], Verdict]
-ToggleReader = Callable[[Ledger, Sequence[EntryRef]], ToggleRequest]
+if TYPE_CHECKING:
+    from takeback.harness.apply import Given, Judged
+    from takeback.harness.drift import Footing
+    from takeback.harness.entry_log import EntryView
+    from takeback.harness.entry_names import EntryRef, ToggleRequest
+    from takeback.harness.forget import Forgetting
+    from takeback.harness.toggle import ToggleAsk
+    from takeback.journal.search import ValuePlace
+    from takeback.language import Candidate
+    from takeback.undo import Plan
+    from takeback.verify import Verdict
+
+Verifier = Callable[["Candidate"], "Verdict"]
+ToggleReader = Callable[[Ledger, Sequence["EntryRef"]], "ToggleRequest"]
 
 
 class Harness:
@@ -95,7 +63,7 @@ class Harness:
         adapter: Adapter,
         journal: Store,
         *,
-        verifier: Verifier = verify,
+        verifier: Verifier | None = None,
         start: State | Reading | None = None,
         about: dict[str, Any] | None = None,
         begin: bool = True,
@@ -138,6 +106,8 @@ class Harness:
 
     def log(self) -> Iterator[EntryView]:
         """Yield entries, newest first: what was done, on what evidence, and what became of it."""
+        from takeback.harness.entry_log import iter_entries  # noqa: PLC0415 - start-up
+
         return iter_entries(self)
 
     @contextmanager
@@ -148,6 +118,9 @@ class Harness:
         that, until the journal goes on. A file is written only if it still is what was read. With `clean`, yields a
         refusal instead of the state where anything is not as the journal says.
         """
+        from takeback.harness.apply import refuse_unless_clean  # noqa: PLC0415 - start-up
+        from takeback.harness.drift import read_and_absorb_client_writes  # noqa: PLC0415 - start-up
+
         with self._engine.session():
             look = read_and_absorb_client_writes(self._engine)
             yield (refuse_unless_clean(look) if clean else None) or self.state
@@ -177,6 +150,8 @@ class Harness:
         or the change is refused. A candidate may be given as the JSON it is written in, as an `Admitted`, or as what
         the oracle answered. `check` is what else was asked before it is made, for the record.
         """
+        from takeback.harness.apply import judge_candidate, retry_on_conflict  # noqa: PLC0415 - start-up
+
         found = judge_candidate(candidate, self.adapter, self._verifier, evidence, force=force)
         if isinstance(found, Refused):
             return found
@@ -184,6 +159,8 @@ class Harness:
         return retry_on_conflict(lambda: self._apply(found, about, allow_ties=allow_ties), self._engine.look_anew)
 
     def _apply(self, found: Judged, said: dict[str, Any], *, allow_ties: bool) -> Applied | Refused:
+        from takeback.harness.apply import apply_judged  # noqa: PLC0415 - start-up
+
         with self._engine.locked():
             return apply_judged(self._engine, found, said, allow_ties=allow_ties)
 
@@ -191,6 +168,8 @@ class Harness:
         self, candidate: Given, *, force: bool = False, allow_ties: bool = True, evidence: Verdict | None = None
     ) -> Preview | Refused:
         """Return what `apply` would do, without doing it; also where drift would make it refuse."""
+        from takeback.harness.apply import judge_candidate, preview_change  # noqa: PLC0415 - start-up
+
         found = judge_candidate(candidate, self.adapter, self._verifier, evidence, force=force)
         if isinstance(found, Refused):
             return found
@@ -202,6 +181,9 @@ class Harness:
         return self._plan(lambda ledger, _: request(ledger), (), cascade, strict)
 
     def _plan(self, ask: ToggleReader, entries: tuple[EntryRef, ...], cascade: bool, strict: bool) -> PlanOutcome:
+        from takeback.harness.drift import read_and_absorb_client_writes  # noqa: PLC0415 - start-up
+        from takeback.harness.toggle import plan_request  # noqa: PLC0415 - start-up
+
         engine = self._engine
         with engine.locked():
             read_and_absorb_client_writes(engine)
@@ -210,6 +192,8 @@ class Harness:
 
     def plan_undo(self, *entries: EntryRef, cascade: bool = False, strict: bool = False) -> PlanOutcome:
         """Return what taking entries back would do; the plan's token binds a later `undo` to it."""
+        from takeback.harness.entry_names import build_undo_request  # noqa: PLC0415 - start-up
+
         return self._plan(build_undo_request, entries, cascade, strict)
 
     def undo(
@@ -220,6 +204,11 @@ class Harness:
         Without names, the newest change that is live. What later entries have written since is kept, and reported;
         with `strict` that is refused.
         """
+        from takeback.harness.apply import retry_on_conflict  # noqa: PLC0415 - start-up
+        from takeback.harness.drift import undo_discard  # noqa: PLC0415 - start-up
+        from takeback.harness.entry_names import build_undo_request, name_entries, resolve_entry_ref  # noqa: PLC0415 - start-up
+        from takeback.harness.toggle import toggle_entries  # noqa: PLC0415 - start-up
+
         engine, names = self._engine, name_entries(entries)
 
         def make() -> UndoOutcome:
@@ -242,6 +231,8 @@ class Harness:
         self, *entries: EntryRef, token: str | None = None, cascade: bool = False, strict: bool = False, by: str = ""
     ) -> UndoOutcome:
         """Bring back entries that were undone; without names, those from the latest active undo."""
+        from takeback.harness.entry_names import build_redo_request, name_entries  # noqa: PLC0415 - start-up
+
         request = partial(build_redo_request, names=name_entries(entries))
         return self._toggle("redo", request, token, cascade=cascade, strict=strict, by=by)
 
@@ -252,6 +243,9 @@ class Harness:
 
         Where no entry has to be taken back or brought back for that, none is made.
         """
+        from takeback.harness.apply import retry_on_conflict  # noqa: PLC0415 - start-up
+        from takeback.harness.entry_names import name_entry  # noqa: PLC0415 - start-up
+        from takeback.harness.toggle import restore  # noqa: PLC0415 - start-up
 
         def make() -> UndoOutcome | Unchanged:
             with self._engine.locked():
@@ -273,6 +267,9 @@ class Harness:
         `origin` says more of where they come from, for the record: session, tool, prompt. With `paths` or `slots`,
         only those in these files or at these slots are taken in.
         """
+        from takeback.harness.apply import refuse_unless_clean  # noqa: PLC0415 - start-up
+        from takeback.harness.drift import adopt_drift, adopt_selected_drift  # noqa: PLC0415 - start-up
+
         about = {"note": note, **_describe_author(by), **({"origin": dict(origin)} if origin else {})}
         with self._engine.locked():
             look = self._engine.look()
@@ -287,6 +284,10 @@ class Harness:
 
     def files_of(self, plan: Plan) -> Sequence[FileChange] | Refused:
         """Return what a plan would do to each file, byte for byte; or why it cannot be written."""
+        from takeback.harness.drift import refuse_drift  # noqa: PLC0415 - start-up
+        from takeback.harness.file_changes import render_file_changes  # noqa: PLC0415 - start-up
+        from takeback.harness.toggle import find_plan_footing  # noqa: PLC0415 - start-up
+
         with self._engine.locked():
             footing = find_plan_footing(self._engine, plan)
             refused = refuse_drift(footing)
@@ -294,6 +295,8 @@ class Harness:
 
     def drift_beside(self, plan: Plan) -> Footing:
         """Return the drift where a plan writes, which blocks it, and the drift elsewhere."""
+        from takeback.harness.toggle import find_plan_footing  # noqa: PLC0415 - start-up
+
         with self._engine.locked():
             return find_plan_footing(self._engine, plan)
 
@@ -305,6 +308,9 @@ class Harness:
         With `slots` only what was changed there is put back. What was in the files is kept with the entry, and comes
         back when that is undone; also where it cannot be read.
         """
+        from takeback.harness.apply import retry_on_conflict  # noqa: PLC0415 - start-up
+        from takeback.harness.drift import discard_drift  # noqa: PLC0415 - start-up
+
         about = {"note": note, **_describe_author(by)}
         return retry_on_conflict(lambda: discard_drift(self._engine, paths, about, slots), self._engine.look_anew)
 
@@ -313,6 +319,10 @@ class Harness:
 
         Where nothing is gone this is an undo.
         """
+        from takeback.harness.entry_names import name_entries  # noqa: PLC0415 - start-up
+        from takeback.harness.toggle import restore_remaining  # noqa: PLC0415 - start-up
+        from takeback.undo import Gone  # noqa: PLC0415 - start-up
+
         with self._engine.session():
             self._engine.look()
             outcome = self.undo(*entries, by=by)
@@ -324,6 +334,9 @@ class Harness:
 
     def forget(self, *entries: EntryRef, dry: bool = False) -> Forgetting:
         """Delete what entries captured, permanently; with `dry`, only say how much. They stay in the log."""
+        from takeback.harness.entry_names import name_entries, resolve_entry  # noqa: PLC0415 - start-up
+        from takeback.harness.forget import collect_forgettable_refs  # noqa: PLC0415 - start-up
+
         with self._engine.locked():
             self._engine.look()
             records = [resolve_entry(self.ledger, name) for name in name_entries(entries)]
@@ -331,11 +344,15 @@ class Harness:
 
     def forget_value(self, value: str | bytes, *, dry: bool = False) -> Forgetting:
         """Delete every content that holds a value, permanently; with `dry`, only report where it occurs."""
+        from takeback.harness.forget import find_value  # noqa: PLC0415 - start-up
+
         with self._engine.locked():
             self._engine.look()
             return self._forget(*find_value(self.ledger, value), dry=dry)
 
     def _forget(self, places: tuple[ValuePlace, ...], refs: set[Ref], *, dry: bool) -> Forgetting:
+        from takeback.harness.forget import forget_contents  # noqa: PLC0415 - start-up
+
         found = forget_contents(self.ledger, lambda known: self.adapter.read(known).state, places, refs, dry=dry)
         self._engine.note()
         return found
@@ -350,6 +367,8 @@ class Harness:
 
     def status(self) -> Status:
         """Return the status; changes nothing but what recovery must finish."""
+        from takeback.harness.drift import find_formatting_changes  # noqa: PLC0415 - start-up
+
         with self._engine.locked():
             look = self._engine.look(reading=True)
             live, undone, aborted = self.ledger.tally()
@@ -373,6 +392,9 @@ class Harness:
     def _toggle(
         self, kind: str, ask: ToggleAsk, token: str | None, *, cascade: bool, strict: bool, by: str = ""
     ) -> UndoOutcome:
+        from takeback.harness.apply import retry_on_conflict  # noqa: PLC0415 - start-up
+        from takeback.harness.toggle import toggle_entries  # noqa: PLC0415 - start-up
+
         def make() -> UndoOutcome:
             with self._engine.locked():
                 return toggle_entries(

@@ -25,7 +25,7 @@ from takeback.harness.missing_values import (
 )
 from takeback.harness.outcomes import require_installed, skip_uninstalled
 from takeback.harness.pack import KnownRefs, Packer, Unpacker, collect_inside_refs
-from takeback.harness.records import group_runs, load_record_writes, load_writes, make_claim_key, make_shared_key
+from takeback.harness.records import load_record_writes, load_writes, make_claim_key, make_shared_key
 from takeback.journal import ENTRY_KINDS, ROOT, Draft, Record, Ref, Store, Stored, make_leaf
 from takeback.journal.content import guard_against_corruption
 from takeback.journal.store import get_mutex, keyless_of
@@ -409,6 +409,8 @@ class Ledger:
 
     def checkpoint(self) -> Record:
         """Write the state down, so that opening does not follow the journal from further back."""
+        from takeback.harness.records import group_runs  # noqa: PLC0415 - start-up
+
         require_installed(self.missing)
         state = self.state if not self.holes else put_slots(self.state, self.holes.items())
         tree = self.packer.state(state)

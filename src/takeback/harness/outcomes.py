@@ -9,14 +9,18 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
+from typing import TYPE_CHECKING
 
 from takeback.errors import HarnessError, UnknownSurfaceError
 from takeback.harness.adapter import Broken
-from takeback.journal import Record
-from takeback.language import Candidate
 from takeback.state import SURFACES, State
-from takeback.undo import Blocked, Gone, Plan, SlotChange, Write
-from takeback.verify import Verdict
+from takeback.undo import Blocked, Gone, Plan
+
+if TYPE_CHECKING:
+    from takeback.journal import Record
+    from takeback.language import Candidate
+    from takeback.undo import SlotChange, Write
+    from takeback.verify import Verdict
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,6 +116,8 @@ class Undone:
     @property
     def writes(self) -> tuple[Write, ...]:
         """What it did to each slot."""
+        from takeback.undo import Write  # noqa: PLC0415 - start-up
+
         return tuple(Write(change.slot, change.before, change.after) for change in self.plan.changes)
 
     @property

@@ -9,13 +9,12 @@ indexed: it is no version.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from takeback.harness.pack import Packer, Unpacker
 from takeback.journal import Content, Draft, Leaf, Record, Ref, Store, Stored, Tree, make_leaf
 from takeback.journal.content import FORGOTTEN, Json, guard_against_corruption
 from takeback.journal.store import keyless_of
-from takeback.language import Candidate, read_candidate
 from takeback.state import ABSENT, SURFACES
 from takeback.state.forgotten import FORGOTTEN_VALUE, find_seal
 from takeback.state.part_names import is_part
@@ -27,8 +26,11 @@ from takeback.state.slots import (
     is_slot_key,
     parse_slot_key,
 )
-from takeback.undo import SlotChange, Write
 from takeback.undo.index import find_write_claim
+
+if TYPE_CHECKING:
+    from takeback.language import Candidate
+    from takeback.undo import SlotChange, Write
 
 CLAIM = "@"
 FORGOTTEN_WORD = "(forgotten)"
@@ -131,6 +133,8 @@ def _fetch_contents(store: Store, refs: Sequence[Ref]) -> dict[Ref, Stored | Non
 def _build_writes(
     record: Record, held: Mapping[Ref, Stored | None], keyless: Mapping[Ref, str], *, before: bool
 ) -> tuple[Write, ...]:
+    from takeback.undo import Write  # noqa: PLC0415 - start-up
+
     slots = read_slots(record)
     with guard_against_corruption(f"record {record.seq}", seq=record.seq):
         after = [
@@ -175,6 +179,8 @@ def load_candidate_json(store: Store, record: Record) -> dict[str, Any] | None:
 
 def load_candidate(store: Store, record: Record) -> Candidate | None:
     """Return the candidate of an entry; None if it has none, or part of it was forgotten."""
+    from takeback.language import read_candidate  # noqa: PLC0415 - start-up
+
     raw, whole = _load_candidate_tree(store, record)
     if raw is None or not whole:
         return None

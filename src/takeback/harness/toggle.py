@@ -9,7 +9,6 @@ from typing import Any
 
 from takeback.errors import UnknownSurfaceError
 from takeback.harness.apply import can_grow, refuse_unreadable
-from takeback.harness.cross_check import cross_check_recovery
 from takeback.harness.drift import (
     Footing,
     build_effect_payload,
@@ -79,6 +78,8 @@ def toggle_entries(
     strict: bool,
 ) -> UndoOutcome:
     """Take entries back or bring them back, on things as they are; the lock is held."""
+    from takeback.harness.cross_check import cross_check_recovery  # noqa: PLC0415 - start-up
+
     look = read_and_absorb_client_writes(engine)
     off, on, entries = ask(engine.ledger)
     plan = plan_request(engine, off, on, cascade=cascade, strict=strict)

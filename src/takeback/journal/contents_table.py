@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from sys import intern
-from typing import Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from takeback.errors import JournalCorruptError, JournalError
 from takeback.journal.content import (
@@ -27,16 +27,11 @@ from takeback.journal.content import (
     make_salt,
     unpack_piece,
 )
-from takeback.journal.encryption import (
-    ContentKey,
-    KeyFile,
-    decrypt_pieces,
-    encrypt_pieces,
-    make_first_nonce,
-    make_key,
-)
 from takeback.journal.key_index import Tables
 from takeback.progress import track_progress
+
+if TYPE_CHECKING:
+    from takeback.journal.encryption import ContentKey, KeyFile
 
 COLUMNS: Final = "id, tree, salt, body, forgotten"
 _INSERT = "INSERT INTO contents (id, tree, salt, lookup, body) VALUES (?, ?, ?, ?, ?)"
@@ -91,6 +86,8 @@ class ContentTable(ContentStore):
                 ref = compute_content_id(salt, (item.data,), tree=item.tree)
                 pieces = cut_into_pieces(item.data)
             else:
+                from takeback.journal.encryption import ContentKey, make_key  # noqa: PLC0415 - only for a sealed journal
+
                 key, salt = make_key(), b""
                 ref, pieces = _seal_content(key, item)
                 self._new_keys.append(ContentKey(ref, key, item.lookup))
@@ -167,6 +164,8 @@ class ContentTable(ContentStore):
         tree = bool(row.tree)
         if key is None:
             return compute_content_id(row.salt or b"", (data,), tree=tree) == row.id
+        from takeback.journal.encryption import decrypt_pieces  # noqa: PLC0415 - only for a sealed journal
+
         digest, at, view = ContentDigest(b"", tree=tree), 0, memoryview(data)
         for piece in map(unpack_piece, decrypt_pieces(key, digest.pass_through(self._pieces(row)), tree=tree)):
             if view[at : at + len(piece)] != piece:
@@ -182,6 +181,8 @@ class ContentTable(ContentStore):
             return data, compute_content_id(row.salt or b"", (data,), tree=tree)
         if key is None:
             raise JournalError(f"the key of content {row.id[:12]} is not in {self._keys.path}")
+        from takeback.journal.encryption import decrypt_pieces  # noqa: PLC0415 - only for a sealed journal
+
         digest = ContentDigest(b"", tree=tree)
         data = join_pieces(decrypt_pieces(key, digest.pass_through(pieces), tree=tree))
         return data, digest.of(())
@@ -283,6 +284,8 @@ class ContentTable(ContentStore):
 
 def _seal_content(key: bytes, item: Wanted) -> tuple[Ref, Iterator[bytes]]:
     """Return the id of an encrypted content and its pieces; several are encrypted twice, never held together."""
+    from takeback.journal.encryption import encrypt_pieces, make_first_nonce  # noqa: PLC0415 - only for a sealed journal
+
     first = make_first_nonce()
 
     def boxes() -> Iterator[bytes]:

@@ -13,10 +13,9 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass
-from typing import Any, Final, Protocol
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from takeback.errors import JournalCorruptError, JournalError, NotHeldError, StaleHeadError, UnknownEntryError
-from takeback.journal.chain import ChainReport, Examination, Fault
 from takeback.journal.content import Ref, Stored, guard_against_corruption
 from takeback.journal.contents_table import ContentTable
 from takeback.journal.failpoint import failpoint
@@ -40,6 +39,9 @@ from takeback.journal.record import (
 from takeback.journal.store import FIND_LIMIT, Erased, format_now
 from takeback.journal.voucher import Voucher, write_word
 from takeback.progress import report_progress
+
+if TYPE_CHECKING:
+    from takeback.journal.chain import ChainReport, Examination, Fault
 
 CURRENT: Final = 3
 """The version of the tables that is written and read; earlier ones were never released."""
@@ -432,6 +434,8 @@ class SqlStore(ABC):
 
     def check(self, progress: Callable[[int], None] = lambda _: None) -> ChainReport:
         """Examine everything that can be read; damage to the file is a fault in the report, not an error."""
+        from takeback.journal.chain import Examination, Fault  # noqa: PLC0415 - start-up
+
         found = Examination(progress)
         faults: list[Fault] = []
         try:
@@ -453,6 +457,8 @@ class SqlStore(ABC):
 
     def check_chain(self, progress: Callable[[int], None] = lambda _: None) -> Examination:
         """Follow the hash chain through all records, and nothing else."""
+        from takeback.journal.chain import Examination  # noqa: PLC0415 - start-up
+
         found = Examination(progress)
         last = self.run("SELECT max(seq) FROM records")[0][0]
         for page in self._pages():
@@ -476,6 +482,8 @@ class SqlStore(ABC):
         return rows[0][0] if rows else None
 
     def _salvage_examination(self, progress: Callable[[int], None]) -> Examination:
+        from takeback.journal.chain import Examination  # noqa: PLC0415 - start-up
+
         found = Examination(progress)
         found.complete = False
         seq = 0

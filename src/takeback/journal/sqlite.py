@@ -12,13 +12,11 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from takeback.errors import JournalBusyError, JournalError, NotHeldError
-from takeback.journal.chain import ChainReport, find_integrity_faults
 from takeback.journal.content import Ref
 from takeback.journal.contents_table import ContentTable
-from takeback.journal.encryption import KeyFile, open_key_file
 from takeback.journal.key_index import KeyIndex
 from takeback.journal.record import RecentRecords
 from takeback.journal.sql import (
@@ -50,6 +48,10 @@ from takeback.journal.sqlite_files import (
 )
 from takeback.journal.store import MISSING_HINT, Options, describe_missing_journal, format_now
 from takeback.journal.voucher import read_end
+
+if TYPE_CHECKING:
+    from takeback.journal.chain import ChainReport
+    from takeback.journal.encryption import KeyFile
 
 DIALECT: Final = SqlDialect(number="INTEGER", text="TEXT", blob="BLOB", compact=" WITHOUT ROWID")
 WAL_KEPT: Final = 4 << 20
@@ -159,6 +161,8 @@ class SqliteStore(SqlStore):
     def _use(self, about: About) -> None:
         self.journal_id = about.journal
         if about.sealed:
+            from takeback.journal.encryption import open_key_file  # noqa: PLC0415 - start-up
+
             path = self._options.keys or name_companion(self._path, ".keys")
             self._keys = open_key_file(
                 self, path, about.journal, self._options.timeout, untouched=self._options.readonly
@@ -291,6 +295,8 @@ class SqliteStore(SqlStore):
 
     def check(self, progress: Callable[[int], None] = lambda _: None) -> ChainReport:
         """Examine everything stored, and let SQLite check the file itself."""
+        from takeback.journal.chain import find_integrity_faults  # noqa: PLC0415 - start-up
+
         return super().check(progress).with_faults(find_integrity_faults(self))
 
     def close(self) -> None:

@@ -14,17 +14,19 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from importlib import import_module
-from importlib.metadata import entry_points
 from os import PathLike, fspath
 from pathlib import Path
-from typing import Any, Final, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, Final, Protocol, runtime_checkable
 
 from takeback.errors import JournalCorruptError, JournalError, MissingExtraError, UnknownEntryError
-from takeback.journal.chain import ChainReport
 from takeback.journal.content import Ref, Stored
 from takeback.journal.record import Draft, Record
 from takeback.journal.url import require_path_or_url
 from takeback.journal.voucher import Voucher
+from takeback.plugins import find_entry_points as entry_points
+
+if TYPE_CHECKING:
+    from takeback.journal.chain import ChainReport
 
 MIN_PREFIX = 4
 """Shortest beginning of an id that is taken for a name."""

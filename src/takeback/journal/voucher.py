@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from takeback.errors import JournalError
 from takeback.journal.record import COLUMNS, ROOT, read_row, require_unaltered
-from takeback.journal.sqlite_files import DRIVER_FAULTS, LOOKS, POLL, has_bytes, make_uri, name_companion
 
 if TYPE_CHECKING:
     from takeback.journal.sql import Cursor
@@ -70,6 +69,8 @@ def read_end(cursor: Cursor) -> JournalEnd:
 
 def look_at_end(path: Path) -> JournalEnd | None:
     """Return where the journal in a file ends, its log included; None if that cannot be read."""
+    from takeback.journal.sqlite_files import DRIVER_FAULTS, LOOKS, POLL, has_bytes, make_uri, name_companion  # noqa: PLC0415 - start-up
+
     for left in range(LOOKS - 1, -1, -1):  # looking takes no lock: a page may be on its way from the log to the file
         mode = "mode=ro" if has_bytes(name_companion(path, "-wal")) else "mode=ro&immutable=1"
         try:

@@ -13,8 +13,6 @@ from takeback.canonical import encode
 from takeback.errors import InputError
 from takeback.harness import Harness
 from takeback.harness.entry_log import EntryView, view_entry
-from takeback.harness.entry_names import read_time
-from takeback.language.suggestions import suggest_name
 from takeback.present.secrets import is_revealing, mask_secrets, mask_text_secrets, reveal_secrets
 from takeback.state import KINDS, SURFACES
 from takeback.verify import Grade
@@ -120,6 +118,9 @@ class Filter:
 
 def read_filter(text: str = "", *, surface: str = "", by: str = "", grade: str = "", since: str = "") -> Filter:
     """Return the filter that options name; raise an error that lists the valid values."""
+    from takeback.harness.entry_names import read_time  # noqa: PLC0415 - start-up
+    from takeback.language.suggestions import suggest_name  # noqa: PLC0415 - start-up
+
     if surface and surface not in SURFACES:
         hint = suggest_name(surface, SURFACES)
         raise InputError("--surface", found=surface, expected=f"one of {', '.join(SURFACES)}", hint=hint)

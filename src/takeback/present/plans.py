@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from takeback.harness.adapter import Broken
 from takeback.present.titles import count_units, describe_written_part, join_words, make_title, point_at_units
 from takeback.state import ABSENT, State
 from takeback.state.part_names import is_part, is_place
 from takeback.state.slots import Slot, describe_slot, find_containing_slot, get_slot
-from takeback.undo import Plan, SlotChange
 from takeback.undo.plan_types import Overwritten
+
+if TYPE_CHECKING:
+    from takeback.undo import Plan, SlotChange
 
 SHOWN: Final = 3
 """How many things a note names."""

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from takeback.adapters.clients.permissions import clients_of, find_loosened_permissions
 from takeback.errors import KEYS_HINT
 from takeback.harness import Adopted, Applied, Harness, Preview
 from takeback.harness.adapter import Heeding
 from takeback.state import State
 from takeback.state.slots import describe_slot
-from takeback.undo import Gone, Plan
-from takeback.undo.record import run_and_record
+
+if TYPE_CHECKING:
+    from takeback.undo import Gone, Plan
 
 
 def list_unheeded(outcome: Any, harness: Harness) -> list[str]:
@@ -27,6 +27,8 @@ def list_unheeded(outcome: Any, harness: Harness) -> list[str]:
 
 def weigh_states(harness: Harness, before: State, after: State) -> list[str]:
     """Return what one state of a harness allows or runs that another did not."""
+    from takeback.adapters.clients.permissions import clients_of, find_loosened_permissions  # noqa: PLC0415 - start-up
+
     return find_loosened_permissions(before, after, clients_of(harness.adapter))
 
 
@@ -37,6 +39,8 @@ def weigh_plan(harness: Harness, plan: Plan) -> list[str]:
 
 def weigh_preview(harness: Harness, preview: Preview) -> list[str]:
     """Return what a change loosens that is not yet made."""
+    from takeback.undo.record import run_and_record  # noqa: PLC0415 - start-up
+
     return weigh_states(harness, preview.before, run_and_record(preview.candidate.mutation, preview.before).state)
 
 

@@ -5,16 +5,17 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Iterator
 from itertools import chain, islice
-from typing import Any, Final, Self
+from typing import TYPE_CHECKING, Any, Final, Self
 
 from takeback.canonical import encode
 from takeback.errors import OperationFailed
-from takeback.state.alignment import Alignment, align
 from takeback.state.chain import Link
 from takeback.state.parts import Parts, Run, Segment, make_original_place
 from takeback.state.pmap import EMPTY, PMap
-from takeback.state.transfer import carry_over
 from takeback.state.values import freeze, is_same_value, thaw
+
+if TYPE_CHECKING:
+    from takeback.state.alignment import Alignment
 
 MANY: Final = 256
 """A list at least this long is searched by an index from the second search on."""
@@ -176,6 +177,8 @@ class Items(Parts):
 
     def revise(self, whole: Any, *, anew: bool = False) -> Self | None:
         """Return this list turned into another, paired items keeping their identity; None if no item is kept."""
+        from takeback.state.transfer import carry_over  # noqa: PLC0415 - start-up
+
         new: tuple[Any, ...] = whole
         old = list(self.links())
         if not anew and not {encode(thaw(link.record)) for link in old} & {encode(thaw(item)) for item in new}:
@@ -184,6 +187,8 @@ class Items(Parts):
 
     def compare(self, whole: Any) -> Alignment:
         """Return which item of another list continues which item of this one."""
+        from takeback.state.alignment import align  # noqa: PLC0415 - start-up
+
         old = [encode(thaw(link.record)) for link in self.links()]
         return align(old, [encode(thaw(item)) for item in whole], lines=False)
 

@@ -9,10 +9,9 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from takeback.errors import OperationFailed
-from takeback.state.alignment import Alignment
 from takeback.state.chain import Chain, ChainPlace, Link
 from takeback.state.items import Items
 from takeback.state.part_names import FRAME, is_part, make_part_name
@@ -20,6 +19,9 @@ from takeback.state.parts import Parts
 from takeback.state.pmap import ABSENT, PMap
 from takeback.state.text import Text
 from takeback.state.values import MARK, check_items, check_length, freeze, is_same_value, thaw
+
+if TYPE_CHECKING:
+    from takeback.state.alignment import Alignment
 
 REACH: Final = ""
 """Under this name, which no element can have, a dumped chain says how far its places reach."""

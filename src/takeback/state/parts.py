@@ -14,9 +14,8 @@ from abc import abstractmethod
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
-from typing import Any, Final, Generic, NamedTuple, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Generic, NamedTuple, Self, TypeVar
 
-from takeback.state.alignment import Alignment
 from takeback.state.chain import STEP, ChainPlace, Link, make_place_between
 from takeback.state.part_names import (
     APART,
@@ -31,6 +30,10 @@ from takeback.state.part_names import (
 )
 from takeback.state.pmap import EMPTY, PMap
 from takeback.state.values import Whole, freeze, is_same_value, thaw
+
+if TYPE_CHECKING:
+    from takeback.state.alignment import Alignment
+
 
 SPREAD: Final = 2**24
 """More than any edit adds at once: how far apart the places of parts lie that edits put next to the same one."""

@@ -20,6 +20,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from takeback.errors import InputError, UnknownSurfaceError
+from takeback.plugins import find_entry_points
 from takeback.state.address import Address
 from takeback.state.operation import Kind, Operation, Stage
 from takeback.state.part_names import describe_part, is_part
@@ -372,9 +373,7 @@ GROUP: Final = "takeback.surfaces"
 
 def entry_points(group: str) -> Iterable[EntryPoint]:
     """Return the entry points of a group."""
-    from importlib.metadata import entry_points as found  # noqa: PLC0415 - start-up
-
-    return found(group=group)
+    return find_entry_points(group)
 
 
 @cache

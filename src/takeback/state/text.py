@@ -10,19 +10,20 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from io import BytesIO
 from itertools import islice
-from typing import Any, Final, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, Self
 
 from takeback.errors import InputError, OperationFailed
-from takeback.state.alignment import Alignment, align
 from takeback.state.chain import Link
-from takeback.state.common_text import Between, find_differing
 from takeback.state.operation import Operation
 from takeback.state.part_names import END
 from takeback.state.parts import Parts, Run, Segment, make_original_place
 from takeback.state.pmap import PMap
-from takeback.state.text_index import Breaks, Words
-from takeback.state.transfer import carry_over
 from takeback.state.values import read_storable_text
+
+if TYPE_CHECKING:
+    from takeback.state.alignment import Alignment
+    from takeback.state.common_text import Between
+    from takeback.state.text_index import Breaks, Words
 
 _END_PLACE: Final = ((2**62, END),)
 _NEAR: Final = 32
@@ -47,6 +48,8 @@ class Text(Parts):
     @classmethod
     def of(cls, text: str) -> Text:
         """Return a text that was never edited inside."""
+        from takeback.state.text_index import Breaks, Words  # noqa: PLC0415 - start-up
+
         new = cls.__new__(cls)
         missing = find_missing_end(text)
         base = text + missing if missing else text
@@ -190,6 +193,8 @@ class Text(Parts):
     @classmethod
     def from_json(cls, raw: Any, where: str) -> Text:
         """Return what `to_json` wrote down."""
+        from takeback.state.text_index import Breaks, Words  # noqa: PLC0415 - start-up
+
         new = cls.__new__(cls)
         new._end, new._whole = raw["end"], None
         new._load(raw, where)
@@ -199,6 +204,9 @@ class Text(Parts):
 
     def revise(self, whole: str, *, anew: bool = False) -> Self | None:
         """Return this text turned into another, paired lines keeping their identity; None if no line is kept."""
+        from takeback.state.alignment import align  # noqa: PLC0415 - start-up
+        from takeback.state.transfer import carry_over  # noqa: PLC0415 - start-up
+
         between = self._between(whole)
         old, new = between.old, between.new
         if not anew and not between.shared and not {link.record for link in old} & set(new):
@@ -208,11 +216,15 @@ class Text(Parts):
 
     def compare(self, whole: str) -> Alignment:
         """Return which line of another text continues which line of this one."""
+        from takeback.state.alignment import align  # noqa: PLC0415 - start-up
+
         between = self._between(whole)
         return align([link.record for link in between.old], between.new)
 
     def _between(self, whole: str) -> Between:
         """What is to be compared of this text and another one."""
+        from takeback.state.common_text import Between, find_differing  # noqa: PLC0415 - start-up
+
         missing = self._missing(whole, next(self.links(), None))
         text = whole + missing
         start, stop = 0, len(text)
@@ -311,6 +323,9 @@ class Text(Parts):
 
     def align_lines(self, old: Sequence[Link], new: Sequence[str], low: Link | None, high: Link | None) -> Self:
         """Return the text with neighbouring lines replaced; paired lines keep their identity."""
+        from takeback.state.alignment import align  # noqa: PLC0415 - start-up
+        from takeback.state.transfer import carry_over  # noqa: PLC0415 - start-up
+
         return carry_over(self, old, new, align([link.record for link in old], new, span=True), low, high)
 
     def _at(self, position: int) -> tuple[int, int]:

@@ -8,14 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
-from takeback.language import Program
-from takeback.runtime import Receipt, run_forward
-from takeback.runtime import TracedWrite as Traced
 from takeback.state import ABSENT, SURFACES, PMap, State
 from takeback.state.chain import is_moved
-from takeback.state.items import Items
 from takeback.state.part_names import FRAME, is_part, is_place, make_part_name
 from takeback.state.part_slots import get_part, get_parts
 from takeback.state.parts import Parts
@@ -26,6 +22,11 @@ from takeback.state.slots import (
     get_slot,
 )
 from takeback.undo.index import Write
+
+if TYPE_CHECKING:
+    from takeback.language import Program
+    from takeback.runtime import Receipt
+    from takeback.runtime import TracedWrite as Traced
 
 _FRAME: Final = make_part_name(FRAME)
 
@@ -41,6 +42,8 @@ class Recorded:
 
 def run_and_record(mutation: Program, state: State) -> Recorded:
     """Run a mutation on a state; on failure the state is as before."""
+    from takeback.runtime import Receipt, run_forward  # noqa: PLC0415 - start-up
+
     writes: list[Write] = []
     traced: list[Traced] = []
     now = state
@@ -94,6 +97,8 @@ class _Contents:
 
 def _list_lengths(content: Any) -> Iterator[int]:
     """Yield how long each list in a content is that others could add items to."""
+    from takeback.state.items import Items  # noqa: PLC0415 - start-up
+
     if type(content) is PMap:
         for name in content:
             yield from _list_lengths(content[name])
@@ -108,6 +113,8 @@ def _is_needed(contents: _Contents, slot: Slot, before: Any, after: Any) -> bool
     was rewritten or taken out was not needed: whoever wrote it last decides about it. Where a line or item was moved
     to says nothing about whether it is there.
     """
+    from takeback.state.items import Items  # noqa: PLC0415 - start-up
+
     if before is ABSENT or is_place(slot[-1]):
         return False
     if not is_part(slot[-1]):

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 from time import monotonic
+from typing import TYPE_CHECKING
 
 from takeback.language import Candidate, gate
 from takeback.state import Level, State
@@ -16,14 +17,18 @@ from takeback.verify.evidence import register_verdict
 from takeback.verify.opaque_edits import has_recovery_edits
 from takeback.verify.options import MAX_SECONDS, VerifyOptions, check_options
 from takeback.verify.rules import DEV, RULES, THRESHOLD, Rule, freeze_candidate
-from takeback.verify.shrink import Fails, shrink_state, shrink_texts
-from takeback.verify.suites import Suites, make_nominal_state, make_suites
 from takeback.verify.trip import Trial, Trip, self_check
 from takeback.verify.verdict import Code, Counterexample, Grade, Reason, Split, Verdict
+
+if TYPE_CHECKING:
+    from takeback.verify.shrink import Fails
+    from takeback.verify.suites import Suites
 
 
 def verify_sampled(candidate: Candidate, options: VerifyOptions | None = None) -> Verdict:
     """Return the verdict on a candidate by a sampling rule, `split-wald` if no options are given."""
+    from takeback.verify.suites import make_nominal_state, make_suites  # noqa: PLC0415 - start-up
+
     options = check_options(options, *RULES)
     chosen, candidate = RULES[options.rule], freeze_candidate(candidate)
     refused = list_refusals(candidate, options.language, options.locked)
@@ -49,6 +54,8 @@ def verify_sampled(candidate: Candidate, options: VerifyOptions | None = None) -
 
 def verify_dev(candidate: Candidate, suite: str, *, level: Level, nominal: State) -> Verdict:
     """Return the verdict on one dev suite alone, with nothing hidden; it admits nothing into a harness."""
+    from takeback.verify.suites import make_suites  # noqa: PLC0415 - start-up
+
     candidate = freeze_candidate(candidate)
     refused = list_refusals(candidate, level, None)
     if refused:
@@ -159,6 +166,8 @@ def make_counterexample(candidate: Candidate, state: State, split: str, deadline
 
 
 def _make_small(state: State, candidate: Candidate, fails: Fails, deadline: float) -> State:
+    from takeback.verify.shrink import shrink_state, shrink_texts  # noqa: PLC0415 - start-up
+
     small = shrink_state(state, fails, deadline=deadline)
     while (less := shrink_texts(small, candidate, fails, deadline=deadline)) is not small:
         small = shrink_state(less, fails, deadline=deadline)

@@ -78,6 +78,7 @@ def test_help_loads_no_command_and_none_of_what_commands_need():
         "takeback.cli.hints",
         "takeback.cli.program",
         "takeback.cli.output",
+        "takeback.cli.plain_values",
         "takeback.cli.pulse",
         "takeback.cli.secrets",
         "takeback.cli.hook_answer",
@@ -104,6 +105,82 @@ def test_verify_loads_no_harness_no_journal_and_no_lab():
     assert not beneath(
         found, "takeback.harness", "takeback.journal", "takeback.undo", "takeback.repair", "sqlite3", *OPTIONAL
     )
+
+
+SLOW = (
+    "pydantic",
+    "pydantic_core",
+    "rich",
+    "importlib.metadata",
+    "email",
+    "yaml",
+    "zstandard",
+    "asyncio",
+    "takeback_lab",
+    "takeback.cli.picker",
+    "takeback.adapters.init",
+    "takeback.adapters.manifest_model",
+    "takeback.harness.doctor",
+    "takeback.harness.merge",
+    "takeback.journal.encryption",
+    "takeback.journal.memory",
+    "takeback.journal.salvage",
+    "takeback.journal.search",
+    "takeback.repair.loop",
+    "takeback.repair.models",
+    "takeback.state.alignment",
+    "takeback.verify.shrink",
+    "takeback.verify.suites",
+)
+"""What no everyday command imports in a small project."""
+CHANGING = (
+    "takeback.harness.apply",
+    "takeback.harness.toggle",
+    "takeback.verify.proof",
+    "takeback.undo.plan",
+    "tree_sitter",
+)
+"""What is imported only where something is changed."""
+
+
+def write_small_project(root: Path) -> Path:
+    (root / ".claude").mkdir(parents=True)
+    (root / ".claude/settings.json").write_text('{"model": "opus"}\n')
+    (root / "CLAUDE.md").write_text("# Rules\n")
+    return root
+
+
+@pytest.mark.parametrize("kind", ["client", "workspace"])
+def test_everyday_commands_import_nothing_slow_that_they_do_not_use(kind, tmp_path):
+    root = write_small_project(tmp_path / "agent") if kind == "client" else tmp_path / "agent"
+    loaded_by("init", str(root))
+    here = ("-C", str(root))
+    made = loaded_by("set", "config", "env.A", "b", *here)
+    assert "takeback.verify.proof" in made
+    assert not beneath(made, *SLOW, "takeback.undo.plan", "takeback.harness.toggle")
+    for command in ("status", "log"):
+        assert not beneath(
+            loaded_by(command, *here), *SLOW, *CHANGING, "takeback.repair", "takeback.adapters.clients.permissions"
+        )
+    undone = loaded_by("undo", "HEAD", *here)
+    assert "takeback.undo.plan" in undone
+    assert not beneath(undone, *SLOW, "takeback.verify.proof", "takeback.repair")
+    assert "undo" in _python(PROBE, "log", *here).stdout
+
+
+@pytest.mark.parametrize("number", ["three", "-1", "0.5"])
+def test_a_value_that_is_not_plain_is_refused_by_typer_as_ever(number, tmp_path):
+    loaded_by("init", str(tmp_path / "agent"))
+    done = _python(PROBE, "log", "-C", str(tmp_path / "agent"), "--number", number)
+    assert "Invalid value for '--number'" in done.stderr
+    assert "the beginning" not in done.stdout
+
+
+def test_plain_and_converted_values_reach_a_command_alike(tmp_path):
+    loaded_by("init", str(tmp_path / "agent"))
+    plain = _python(PROBE, "log", "-C", str(tmp_path / "agent")).stdout
+    assert "the beginning" in plain
+    assert _python(PROBE, "log", "-C", str(tmp_path / "agent"), "--number", "3").stdout == plain
 
 
 @pytest.mark.parametrize("name", ["apply", "undo", "log", "show", "diff", "adopt", "doctor", "evolve", "repair"])

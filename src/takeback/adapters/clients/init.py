@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import ExitStack, closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from os import PathLike
 from pathlib import Path
 
@@ -126,7 +126,7 @@ def _extend_harness(
         raise InputError(str(root), found="a harness of another scope", expected="the scope it was made with")
     added = tuple(kind for kind in wanted if kind not in about.kinds)
     if added:
-        whole = manifest.model_copy(update={"workspace": about.model_copy(update={"kinds": [*about.kinds, *added]})})
+        whole = replace(manifest, workspace=replace(about, kinds=[*about.kinds, *added]))
         with closing(open_workspace(root, journal=journal, keys=keys, hold=False)) as harness:
             status = harness.status()
             if status.drift or status.broken:

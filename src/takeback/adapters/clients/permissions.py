@@ -9,6 +9,7 @@ file all the same.
 from __future__ import annotations
 
 import re
+import sys
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
@@ -189,9 +190,10 @@ LOADED: Final = re.compile(r"(?:^|/)\.opencode/plugins?/|^plugins?/[^/]+\.[cm]?[
 
 def clients_of(adapter: Adapter) -> tuple[str, ...]:
     """Return the clients of a harness, the first with bare names; none where it is not of clients' files."""
-    from takeback.adapters.clients.adapter import ClientAdapter  # noqa: PLC0415 - the guard needs no adapter
-
-    return tuple(one.client.name for one in adapter.members) if isinstance(adapter, ClientAdapter) else ()
+    module = sys.modules.get("takeback.adapters.clients.adapter")  # where it is not loaded there are no such adapters
+    if module is None or not isinstance(adapter, module.ClientAdapter):
+        return ()
+    return tuple(one.client.name for one in adapter.members)
 
 
 def find_loosened_permissions(before: StateLike, after: StateLike, clients: Sequence[str] = ()) -> list[str]:

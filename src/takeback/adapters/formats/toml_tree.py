@@ -15,13 +15,13 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import cache, cached_property
-from typing import Any
-
-import tree_sitter
-import tree_sitter_toml
+from typing import TYPE_CHECKING, Any
 
 from takeback.adapters.formats.brackets import BLANKS, Listing, Span, pair_commas
 from takeback.adapters.formats.document import BOM, Splice
+
+if TYPE_CHECKING:
+    import tree_sitter
 
 KEYS = frozenset({"bare_key", "quoted_key", "dotted_key"})
 
@@ -128,6 +128,9 @@ def read_tree(data: bytes) -> TomlTree | None:
 
 @cache
 def _load_parser() -> tree_sitter.Parser:
+    import tree_sitter  # noqa: PLC0415 - not to read values
+    import tree_sitter_toml  # noqa: PLC0415
+
     return tree_sitter.Parser(tree_sitter.Language(tree_sitter_toml.language()))
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from contextlib import ExitStack, suppress
+from dataclasses import replace
 from os import PathLike
 from pathlib import Path, PurePosixPath
 from typing import Any, Final
@@ -23,15 +24,6 @@ from takeback.adapters.harness_places import (
     describe_owner,
     why_no_place,
 )
-from takeback.adapters.init import (
-    choose_identity,
-    lock_directory,
-    make_private,
-    name_journal_safely,
-    open_journal_for_init,
-    require_unused_journal,
-    unlink_if_present,
-)
 from takeback.adapters.manifest import (
     KEYS,
     MANIFEST,
@@ -42,7 +34,6 @@ from takeback.adapters.manifest import (
     read_manifest,
     write_manifest,
 )
-from takeback.adapters.sockets import Sockets
 from takeback.adapters.trust import record_trust
 from takeback.adapters.workspace.folder_storage import JsonFolderStorage, TextStorage, TreeStorage
 from takeback.adapters.workspace.storage import DocumentStorage, JsonStorage, RoutingStorage, Storage, TablesStorage
@@ -53,7 +44,6 @@ from takeback.harness.images import FileChange, FileImage, Image
 from takeback.journal.url import redact_url
 from takeback.state import ABSENT, SURFACES, State
 from takeback.state.surface import install_surfaces
-from takeback.undo.record import list_writes_between
 
 HELD: Final = frozenset({"resources"})
 """Surfaces of which a workspace has no file."""
@@ -98,6 +88,8 @@ class WorkspaceAdapter(FilesAdapter):
     name = "workspace"
 
     def __init__(self, directory: Directory, manifest: Manifest, *, hold: bool) -> None:
+        from takeback.adapters.sockets import Sockets  # noqa: PLC0415 - start-up
+
         super().__init__(directory)
         self._storages = {storage.name: storage for storage in list_storages()}
         self.places = {name: manifest.surfaces.get(name, storage.default) for name, storage in self._storages.items()}
@@ -251,6 +243,16 @@ def make_workspace(
     keys: str | PathLike[str] | None = None,
 ) -> tuple[Path, bool]:
     """Make a workspace as `init_workspace` does; return also whether the directory was not one before."""
+    from takeback.adapters.init import (  # noqa: PLC0415 - start-up
+        choose_identity,
+        lock_directory,
+        make_private,
+        name_journal_safely,
+        open_journal_for_init,
+        require_unused_journal,
+        unlink_if_present,
+    )
+
     install_surfaces()
     root = Path(path)
     noted = name_journal_safely(journal, secret=secret)
@@ -279,7 +281,7 @@ def make_workspace(
         present = _fill_directory(adapter, start, kept)
         failing.callback(unlink_if_present, root / HEAD)
         Harness(adapter, store, start=present, about={"identity": identity})
-        whole = manifest.model_copy(update={"surfaces": adapter.places})
+        whole = replace(manifest, surfaces=adapter.places)
         record_trust(root, whole, store)
         own.write(MANIFEST, FileImage(write_manifest(whole)))
         failing.pop_all()
@@ -306,6 +308,8 @@ def _require_agreement(root: Path, journal: str | None, start: State | None) -> 
 
 def _fill_directory(adapter: WorkspaceAdapter, start: State | None, kept: list[KeptFile]) -> State:
     """Return the directory's state, with missing files made, filled with a state if one is given."""
+    from takeback.undo.record import list_writes_between  # noqa: PLC0415 - start-up
+
     kept += [adapter.place.put(one) for one in adapter.beginnings() if adapter.image(one.path) is None]
     present = adapter.read(State())
     for fault in present.broken:

@@ -14,7 +14,6 @@ from urllib.parse import quote, unquote
 
 from takeback.adapters.directory import MAX_NAME, Directory, Found
 from takeback.adapters.formats.document import patch_document
-from takeback.adapters.formats.json_document import UnambiguousJsonDocument
 from takeback.adapters.harness_places import describe_left_alone
 from takeback.adapters.workspace.storage import (
     Storage,
@@ -170,6 +169,8 @@ class JsonFolderStorage(NamedStorage):
 
     def encode(self, name: str, before: Any, after: Any, image: FileImage | None, where: str) -> bytes:
         """Return the record as bytes: indented in a new file, spliced into an existing one."""
+        from takeback.adapters.formats.json_document import UnambiguousJsonDocument  # noqa: PLC0415 - start-up
+
         new = self.surface.write(PMap({name: after}))[name]
         if image is None:
             return (write_pretty(new) + "\n").encode()
@@ -179,6 +180,8 @@ class JsonFolderStorage(NamedStorage):
 
     def decode(self, raw: bytes, where: str) -> Any:
         """Return the record."""
+        from takeback.adapters.formats.json_document import UnambiguousJsonDocument  # noqa: PLC0415 - start-up
+
         return UnambiguousJsonDocument(raw, where).value
 
 

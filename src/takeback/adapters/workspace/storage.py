@@ -15,7 +15,6 @@ from typing import Any
 
 from takeback.adapters.directory import Directory
 from takeback.adapters.formats.document import Document, DocumentPath, patch_document, reorder_items
-from takeback.adapters.formats.json_document import UnambiguousJsonDocument
 from takeback.adapters.formats.toml_document import TomlDocument
 from takeback.canonical import encode
 from takeback.errors import CannotSplice, HarnessError, InputError, UnsafePathError
@@ -278,6 +277,8 @@ class JsonStorage(DocumentStorage):
     """Any surface, as the JSON it reads and writes."""
 
     def __init__(self, surface: str, default: str = "") -> None:
+        from takeback.adapters.formats.json_document import UnambiguousJsonDocument  # noqa: PLC0415 - start-up
+
         super().__init__(surface, default or f"{surface}.json", "", UnambiguousJsonDocument)
         self.heading = encode(self.surface.write(self.surface.empty)) + "\n"
 

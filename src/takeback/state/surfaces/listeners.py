@@ -17,7 +17,6 @@ from takeback.state.chain_surface import ChainSurface
 from takeback.state.operation import Captured, Kind, Level, Operation, Requirement
 from takeback.state.part_slots import chain_from_json, chain_to_json, keep_places
 from takeback.state.pmap import ABSENT, EMPTY, PMap, fast_tuple
-from takeback.state.record_merge import is_hook_group, merge_hook_group
 from takeback.state.surface import EXISTENCE, Change, Component, Inverse, Strategy, TreePath
 from takeback.state.values import (
     is_same_record,
@@ -262,10 +261,14 @@ class ListenersSurface(ChainSurface):
 
     def can_merge_in_place(self, content: Any) -> bool:
         """Tell whether a callback is a client's group, whose matcher and hooks are edited one by one."""
+        from takeback.state.record_merge import is_hook_group  # noqa: PLC0415 - start-up
+
         return is_hook_group(content)
 
     def mended(self, here: Any, before: Any, after: Any) -> Any:
         """Return a group with what one write changed in it; any other callback as it was written."""
+        from takeback.state.record_merge import merge_hook_group  # noqa: PLC0415 - start-up
+
         return merge_hook_group(here, before, after)
 
     def dump(self, part: PMap) -> Any:

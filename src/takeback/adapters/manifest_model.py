@@ -1,0 +1,39 @@
+"""The manifest as a pydantic model, made from its classes: it says exactly what is wrong with one.
+
+Imported only for a manifest with a mistake in it; the others are read without.
+"""
+
+from __future__ import annotations
+
+from dataclasses import MISSING, fields
+from typing import Any, Final, get_type_hints
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model
+
+from takeback.adapters.manifest import Manifest, Workspace
+from takeback.errors import InputError
+
+_EXPECTED: Final = {"extra_forbidden": "no such key", "string_type": "a text", "missing": "a value for it"}
+"""What was expected where pydantic found a mistake of some type."""
+
+
+def require_valid(raw: dict[str, Any], where: str) -> None:
+    """Refuse what is no manifest, with the first mistake in it."""
+    workspace = _make_model(Workspace)
+    try:
+        _make_model(Manifest, workspace=workspace).model_validate(raw)
+    except ValidationError as fault:
+        first = fault.errors()[0]
+        place = ".".join(str(part) for part in first["loc"])
+        found = f"{first['input']!r}" if first["type"] != "missing" else "nothing"
+        expected = _EXPECTED.get(first["type"], f"{place} ({first['msg']})")
+        raise InputError(f"{where}: {place}", found=found, expected=expected) from None
+
+
+def _make_model(kind: type, **inner: type[BaseModel]) -> type[BaseModel]:
+    types = get_type_hints(kind) | inner
+    members: dict[str, Any] = {}
+    for one in fields(kind):
+        default = Field(default_factory=one.default_factory) if one.default_factory is not MISSING else one.default
+        members[one.name] = (types[one.name], ... if default is MISSING else default)
+    return create_model(kind.__name__, __config__=ConfigDict(extra="forbid", strict=True), **members)

@@ -1,0 +1,26 @@
+"""Names of a package that are imported when they are first asked for, so that a command loads only what it uses."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Mapping
+from importlib import import_module
+
+TYPE_CHECKING = False  # as in `typing`, which is not imported for a hook
+if TYPE_CHECKING:
+    from typing import Any
+
+
+def load_on_demand(package: str, homes: Mapping[str, str]) -> Callable[[str], Any]:
+    """Return the `__getattr__` of a package whose names are in the modules of it that `homes` says, by spaces."""
+    home_of = {name: home for home, names in homes.items() for name in names.split()}
+
+    def load(name: str) -> Any:
+        home = home_of.get(name)
+        if home is None:
+            raise AttributeError(f"module {package!r} has no attribute {name!r}")
+        found = getattr(import_module(home), name)
+        setattr(sys.modules[package], name, found)
+        return found
+
+    return load
