@@ -91,6 +91,9 @@ class Evolution:
         """Whether the harness has changed."""
         return isinstance(self.result, Applied)
 
+    def __bool__(self) -> bool:
+        return self.applied
+
     @property
     def recoverable(self) -> Recoverable | None:
         """The change with a recovery that is admitted, as proposed or repaired; None if there is none."""

@@ -209,7 +209,8 @@ def apply_judged(engine: Engine, found: Judged, said: Mapping[str, Any], *, allo
         return change
     known = engine.ledger.state
     before, after = change.footing[:2]
-    changes = refuse_drift(change.footing) or plan_file_changes(engine, before, after)
+    refused = refuse_drift(change.footing)
+    changes = plan_file_changes(engine, before, after) if refused is None else refused
     if isinstance(changes, Refused):
         return replace(changes, verdict=verdict)
     forced = not verdict.admitted

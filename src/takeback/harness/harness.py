@@ -150,7 +150,8 @@ class Harness:
         """
         with self._engine.session():
             look = read_and_absorb_client_writes(self._engine)
-            yield (refuse_unless_clean(look) if clean else None) or self.state
+            refused = refuse_unless_clean(look) if clean else None
+            yield self.state if refused is None else refused
 
     held = session
 
@@ -290,7 +291,9 @@ class Harness:
         with self._engine.locked():
             footing = find_plan_footing(self._engine, plan)
             refused = refuse_drift(footing)
-            return refused or render_file_changes(self._engine, footing.before, footing.after, plan.off, plan.on)
+            if refused is not None:
+                return refused
+            return render_file_changes(self._engine, footing.before, footing.after, plan.off, plan.on)
 
     def drift_beside(self, plan: Plan) -> Footing:
         """Return the drift where a plan writes, which blocks it, and the drift elsewhere."""

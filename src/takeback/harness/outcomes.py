@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
+from typing import Literal
 
 from takeback.errors import HarnessError, UnknownSurfaceError
 from takeback.harness.adapter import Broken
@@ -98,6 +99,9 @@ class Refused:
     plan: Plan | None = None
     """The plan that would have kept what later entries wrote."""
 
+    def __bool__(self) -> Literal[False]:
+        return False
+
     def __repr__(self) -> str:
         return f"Refused({self.why.value}: {self.message})"
 
@@ -129,6 +133,9 @@ class Stale:
 
     given: str
     plan: Plan
+
+    def __bool__(self) -> Literal[False]:
+        return False
 
     def __repr__(self) -> str:
         return f"Stale(given={self.given!r}, now={self.plan.token!r})"
@@ -188,6 +195,9 @@ class Unchanged:
 
     drift: tuple[SlotChange, ...] = ()
     """What was changed outside Takeback; that stays as it is."""
+
+    def __bool__(self) -> Literal[False]:
+        return False
 
 
 @dataclass(frozen=True, slots=True)
