@@ -9,11 +9,11 @@ files meanwhile.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final, NamedTuple, TypeVar
 
-from takeback.errors import ChangedMeanwhile, HarnessError, InputError
+from takeback.errors import ChangedMeanwhile, HarnessError, InputError, WrongTypeError
 from takeback.harness.adapter import Adapter, NotExpressible
 from takeback.harness.drift import (
     Footing,
@@ -30,7 +30,7 @@ from takeback.harness.outcomes import Applied, Preview, RefusalReason, Refused
 from takeback.harness.records import draft_change
 from takeback.language import Candidate, NoInverse, Program, read_candidate, reread_candidate
 from takeback.runtime import run_forward
-from takeback.state import ABSENT, SURFACES, State
+from takeback.state import ABSENT, SURFACES, Operation, State
 from takeback.state.slots import Slot, find_containing_slot
 from takeback.undo import SlotChange, Write, find_dependencies
 from takeback.undo.record import run_and_record
@@ -106,8 +106,8 @@ def _why_unreadable(state: State, slot: Slot, names: Iterable[str]) -> InputErro
     return None
 
 
-Given = Candidate | Admitted | NoInverse | Mapping[str, Any]
-"""How a caller gives a candidate: as it is, as JSON, as an `Admitted`, or as what the oracle answered."""
+Given = Candidate | Admitted | NoInverse | Mapping[str, Any] | Sequence[Operation | Mapping[str, Any]]
+"""How a caller gives a change: as candidate, its JSON, `Admitted`, what the oracle answered, or operations alone."""
 
 
 class Judged(NamedTuple):
@@ -168,12 +168,24 @@ def judge_candidate(
     return Judged(get_verified_candidate(verdict), verdict)
 
 
-def _read_given(given: Candidate | Mapping[str, Any]) -> Candidate:
+def complete_given(given: Given, state: State) -> Given:
+    """Return a change with the oracle's recovery, where it was given as operations alone; otherwise as it is."""
+    if not isinstance(given, list | tuple):
+        return given
+    if not given:
+        raise InputError("candidate", found="no operation", expected="a Candidate, or at least one operation")
+    from takeback.repair.oracle import oracle  # noqa: PLC0415 - start-up
+
+    return oracle(given, nominal=state)
+
+
+def _read_given(given: object) -> Candidate:
     if isinstance(given, Candidate):
         return reread_candidate(given)
     if isinstance(given, Mapping):
         return read_candidate(dict(given))
-    raise InputError("candidate", found=type(given).__name__, expected="a Candidate, an Admitted, or its JSON object")
+    expected = "a Candidate, an Admitted, a candidate's JSON object, or a list of operations"
+    raise WrongTypeError("candidate", given, expected=expected)
 
 
 def dry_run_candidate(engine: Engine, found: Judged, look: Inspection, *, allow_ties: bool) -> Prepared | Refused:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, Final
 
 from takeback.errors import InputError, LimitError
@@ -28,7 +29,7 @@ EXACT: Final = "exact"
 
 
 def verify(
-    candidate: Candidate,
+    candidate: Candidate | Mapping[str, Any],
     *,
     rule: str = PROOF,
     level: Level | None = None,
@@ -41,7 +42,7 @@ def verify(
     threshold: float | None = None,
     max_seconds: float = MAX_SECONDS,
 ) -> Verdict:
-    """Return the verdict on a candidate, by `proof` or by a sampling rule (`split-wald`, …).
+    """Return the verdict on a candidate, or on its JSON object, by `proof` or by a sampling rule (`split-wald`, …).
 
     `level` is the widest language installed if left out, `locked` the digest its mutation must have. Samples are
     drawn around `nominal` (a proof covers it, like every state); the options from `seed` to `threshold` are those of
@@ -79,7 +80,11 @@ def _check_options(rule: str, **sampling: object) -> None:
 
 
 def verify_exact(
-    candidate: Candidate, *, nominal: State | None, level: Level | None = None, locked: str | None = None
+    candidate: Candidate | Mapping[str, Any],
+    *,
+    nominal: State | None,
+    level: Level | None = None,
+    locked: str | None = None,
 ) -> Verdict:
     """Return what happens on one given state; passing there admits nothing."""
     level = choose_level(level)

@@ -9,9 +9,9 @@ edits do look inside, also undecided, which admits nothing.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from time import monotonic
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from takeback.errors import ProgramTooLarge
 from takeback.language import Candidate
@@ -187,7 +187,7 @@ class _Search:
 
 
 def prove(
-    candidate: Candidate,
+    candidate: Candidate | Mapping[str, Any],
     *,
     level: Level | None = None,
     locked: str | None = None,

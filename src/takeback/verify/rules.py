@@ -11,10 +11,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from math import isfinite, sqrt
-from typing import Final
+from typing import Any, Final
 
-from takeback.errors import InputError
-from takeback.language import Candidate, find_widest_level, reread_candidate
+from takeback.errors import InputError, WrongTypeError
+from takeback.language import Candidate, find_widest_level, read_candidate, reread_candidate
 from takeback.state import Level, State
 
 Z: Final = 1.96
@@ -126,8 +126,12 @@ def find_rule(name: str) -> Rule:
     return rule
 
 
-def freeze_candidate(candidate: Candidate, nominal: object = None, locked: object = None) -> Candidate:
+def freeze_candidate(
+    candidate: Candidate | Mapping[str, Any], nominal: object = None, locked: object = None
+) -> Candidate:
     """Return the candidate that is verified: as its JSON has it, unchangeable."""
+    if isinstance(candidate, Mapping):
+        candidate = read_candidate(dict(candidate))
     check_inputs(candidate, nominal, locked)
     return reread_candidate(candidate)
 
@@ -140,8 +144,9 @@ def freeze_nominal(nominal: State | None) -> State | None:
 def check_inputs(candidate: object, nominal: object = None, locked: object = None) -> None:
     """Refuse what is no candidate, no state and no digest."""
     if type(candidate) is not Candidate:
-        found = type(candidate).__name__
-        raise InputError("candidate", found=found, expected="a Candidate", hint="read_candidate reads one from JSON")
+        many = isinstance(candidate, list | tuple)
+        hint = "oracle(operations) writes the recovery of a list of operations" if many else ""
+        raise WrongTypeError("candidate", candidate, expected="a Candidate, or its JSON object", hint=hint)
     check_nominal(nominal)
     if locked is not None and type(locked) is not str:
         raise InputError("locked", found=locked, expected="the digest of a mutation")
@@ -150,7 +155,7 @@ def check_inputs(candidate: object, nominal: object = None, locked: object = Non
 def check_nominal(nominal: object) -> None:
     """Refuse what is no state."""
     if nominal is not None and type(nominal) is not State:
-        raise InputError("nominal", found=type(nominal).__name__, expected="a State")
+        raise WrongTypeError("nominal", nominal, expected="a State", hint="State.read reads one from JSON")
 
 
 def check_seconds(max_seconds: float) -> None:

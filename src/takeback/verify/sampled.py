@@ -6,9 +6,10 @@ reason. The smallest breaking state found goes into the verdict.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from time import monotonic
+from typing import Any
 
 from takeback.language import Candidate, gate
 from takeback.state import Level, State
@@ -34,7 +35,7 @@ from takeback.verify.verdict import Code, Counterexample, Grade, Reason, Split, 
 
 
 def verify_sampled(
-    candidate: Candidate,
+    candidate: Candidate | Mapping[str, Any],
     *,
     nominal: State | None = None,
     level: Level | None = None,
