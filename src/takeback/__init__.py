@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from takeback.evolve import Checked, Evolution, evolve
     from takeback.harness import Adopted, Applied, Harness, Recovered, RefusalReason, Refused, Stale, Status, Undone
     from takeback.harness.adapter import Adapter
+    from takeback.harness.async_harness import AsyncHarness
     from takeback.harness.entry_log import EntryView
     from takeback.harness.outcomes import Discarded, Unchanged
     from takeback.integrations import AgentHarness, open_langchain, open_openai_agents, open_pydantic_ai
@@ -43,6 +44,7 @@ __all__ = [
     "Adopted",
     "AgentHarness",
     "Applied",
+    "AsyncHarness",
     "Blocked",
     "Candidate",
     "Checked",
@@ -116,6 +118,7 @@ _HOMES = {
         "open_pydantic_ai",
     ),
     "takeback.harness.adapter": ("Adapter",),
+    "takeback.harness.async_harness": ("AsyncHarness",),
     "takeback.harness.entry_log": ("EntryView",),
     "takeback.harness.outcomes": ("Discarded", "Unchanged"),
     "takeback.journal": ("Record",),

@@ -58,6 +58,13 @@ class NameTakenError(InputError):
         self.message = "already exists"
 
 
+class WrongTypeError(InputError, TypeError):
+    """An argument of a type that cannot be taken: names the type that was passed and what to pass."""
+
+    def __init__(self, where: str, given: object, *, expected: str, hint: str = "") -> None:
+        super().__init__(where, found=f"an object of type {type(given).__name__}", expected=expected, hint=hint)
+
+
 class UnknownOperationError(InputError):
     """An `op_type` that no language has, or not at this stage."""
 

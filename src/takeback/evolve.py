@@ -8,13 +8,15 @@ answers. Nothing here is forced.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
+from takeback.errors import WrongTypeError
 from takeback.harness import Applied, Harness, RefusalReason, Refused
 from takeback.harness.apply import is_idle
-from takeback.language import Candidate, Program
+from takeback.language import Candidate, Program, read_candidate
+from takeback.language.program import PROGRAMS, MutationLike, read_mutation
 from takeback.present.entries import describe_check
 from takeback.repair.attempt import Attempt
 from takeback.repair.loop import Judge, Repair, Settings, repair_with_oracle
@@ -91,6 +93,9 @@ class Evolution:
         """Whether the harness has changed."""
         return isinstance(self.result, Applied)
 
+    def __bool__(self) -> bool:
+        return self.applied
+
     @property
     def recoverable(self) -> Recoverable | None:
         """The change with a recovery that is admitted, as proposed or repaired; None if there is none."""
@@ -148,7 +153,7 @@ def consider_change(
 
 def evolve(
     harness: Harness,
-    propose: Propose,
+    propose: Propose | MutationLike,
     method: Method = repair_with_oracle,
     *,
     judge: Judge = verify,
@@ -159,10 +164,14 @@ def evolve(
 ) -> Evolution:
     """Let an agent change its harness once, if the change can be taken back and no `check` is against it.
 
-    `propose` may be `propose_mutation(program)`, or `propose_text(harness, text, model)` for a wish in plain words;
-    `check` may be `check_on_copy(directory, command)`.
+    `propose` may be a change (a list of operations, a candidate or its JSON object), a function that makes one for a
+    state, or `propose_text(harness, text, model)` for a wish in plain words; `check` may be
+    `check_on_copy(directory, command)`.
     """
+    if not isinstance(harness, Harness):
+        raise WrongTypeError("harness", harness, expected="a Harness", hint="open_workspace(path) opens one")
     head = harness.ledger.head
+    propose = propose if callable(propose) else propose_change(propose)
     found = consider_change(harness, propose, method, judge=judge, settings=settings, check=check)
     return carry_out(harness, found, head=head, note=note, by=by)
 
@@ -187,6 +196,20 @@ def carry_out(harness: Harness, found: Evolution, *, head: str, note: str = "", 
         checked = found.check.to_entry_payload()
         made = harness.apply(admitted.candidate, evidence=admitted.verdict, note=note, by=by, check=checked)
         return replace(found, result=made)
+
+
+def propose_change(change: MutationLike) -> Propose:
+    """Return a proposer that always proposes this change, with the recovery it comes with."""
+    if isinstance(change, str):
+        hint = "propose_text(harness, text, model) proposes a wish in plain words"
+        raise WrongTypeError("propose", change, expected="a change, or a function that proposes one", hint=hint)
+    if isinstance(change, Candidate):
+        attempt = Attempt(change.to_json(), change.mutation, change)
+        return lambda _: attempt
+    if isinstance(change, Mapping) and not PROGRAMS.keys().isdisjoint(change.keys() - {"mutation"}):
+        candidate = read_candidate(dict(change), "propose")
+        return propose_change(candidate)
+    return propose_mutation(read_mutation(change, "propose"))
 
 
 def propose_mutation(mutation: Program) -> Propose:

@@ -12,6 +12,7 @@ from takeback import (
     Adopted,
     AgentHarness,
     Applied,
+    AsyncHarness,
     Blocked,
     Candidate,
     Checked,
@@ -87,6 +88,44 @@ def applying(harness: Harness, candidate: Candidate) -> None:
             assert_type(result.why, RefusalReason)
         case _:
             assert_never(result)
+
+
+def lines(harness: Harness) -> None:
+    assert_type(harness.set("config", "a.b", 1, note="why", by="ann"), Applied | Refused | Unchanged)
+    assert_type(harness.append("config", "permissions.allow", "X"), Applied | Refused | Unchanged)
+    assert_type(harness.remove("tools", "search"), Applied | Refused | Unchanged)
+    assert_type(harness.add("middleware", "trace", {"handler": "t"}, before="auth"), Applied | Refused | Unchanged)
+    assert_type(harness.move("files", "a.md", "b.md"), Applied | Refused | Unchanged)
+    if edited := harness.edit("prompts", "system", "tabs", "spaces"):
+        assert_type(edited, Applied)
+    if undone := harness.undo("#3"):
+        assert_type(undone, Undone | Discarded)
+    unsubscribe = harness.subscribe(print)
+    unsubscribe()
+
+
+def given(harness: Harness, candidate: Candidate) -> None:
+    plain = [{"op_type": "set_config", "target": "a", "value": 1}]
+    oracle(plain)
+    oracle(candidate)
+    oracle({"mutation": plain})
+    harness.apply(plain)
+    harness.apply(candidate.mutation)
+    verify({"mutation": plain})
+    evolve(harness, plain)
+    evolve(harness, candidate)
+    open_memory({"config": {"a": 1}})
+
+
+async def awaiting() -> None:
+    async with open_workspace("agent") as harness:
+        assert_type(harness, AsyncHarness)
+        applied = await harness.set("config", "a.b", 1, note="why")
+        assert_type(applied, Applied | Refused | Unchanged)
+        if isinstance(applied, Applied):
+            assert_type(await harness.undo(applied), Undone | Discarded | Blocked | Gone | Stale | Refused)
+        assert_type(await harness.status(), Status)
+        assert_type([entry.number async for entry in harness.log()], list[int])
 
 
 def undoing(harness: Harness, applied: Applied) -> str:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from os import PathLike
+from typing import Any
 
 from takeback.adapters.directory import Directory
 from takeback.adapters.manifest import Manifest
+from takeback.errors import WrongTypeError
 from takeback.harness.adapter import Reading
 from takeback.harness.harness import Harness, Verifier
 from takeback.journal import open_journal
@@ -61,13 +64,21 @@ def open_adapter(directory: Directory, manifest: Manifest, *, hold: bool) -> Mem
 
 
 def open_memory(
-    state: State | None = None,
+    state: State | Mapping[str, Any] | None = None,
     *,
     journal: str | PathLike[str] = ":memory:",
     keys: str | PathLike[str] | None = None,
     verifier: Verifier | None = None,
 ) -> Harness:
-    """Open a harness over `state`, or over what an existing journal holds; `keys` are a sealed journal's."""
+    """Open a harness over `state`, or over what an existing journal holds; `keys` are a sealed journal's.
+
+    A state may be given as JSON: `open_memory({"config": {"timeout": 30}})`.
+    """
     install_surfaces()
+    if isinstance(state, Mapping):
+        state = State.read(dict(state))
+    if not isinstance(state, State | None):
+        hint = "open_workspace(path) opens a directory; journal=path names a journal"
+        raise WrongTypeError("state", state, expected="a State, its JSON object, or None", hint=hint)
     store = open_journal(journal, keys=keys)
     return Harness(MemoryAdapter(), store, verifier=verifier, start=State() if state is None else state)

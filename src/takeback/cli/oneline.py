@@ -15,14 +15,12 @@ from takeback.cli.context import AuthorOption, DirOption, JournalOption, NoteOpt
 from takeback.cli.doubts import ask_if_wanted, list_doubts, print_doubts
 from takeback.cli.outcomes import CommandOutcome, print_and_exit
 from takeback.cli.output import JSON_VALUE, JsonFlag, out
-from takeback.errors import InputError, TakebackError
-from takeback.harness import Harness, Refused, Unchanged
-from takeback.harness.adapter import ValueTranslator
-from takeback.harness.apply import is_idle
-from takeback.harness.drift import Footing, put_changes, refuse_drift
-from takeback.language.oneline import OneLine, Translate, Typed, build_program, list_things
-from takeback.repair import oracle
-from takeback.state import ABSENT, State
+from takeback.errors import InputError
+from takeback.harness import Harness, Refused
+from takeback.harness.line_changes import prepare_line
+from takeback.language import Candidate
+from takeback.language.oneline import OneLine, Typed, list_things
+from takeback.state import ABSENT
 
 _SAID = {verb: ", ".join(list_things(verb)) for verb in ("set", "add", "remove", "edit", "move")}
 KeyArgument = typer.Argument(
@@ -259,43 +257,16 @@ def _work_out(line: OneLine, harness: Harness, how: _How) -> tuple[CommandOutcom
     with harness.held() as state:
         if isinstance(state, Refused):
             return state, ()
-        try:
-            program = build_program(line, state, _translating(harness, state))
-        except InputError:
-            refused = _refuse_drift(line, harness, state)
-            if refused is None:
-                raise
-            return refused, ()
-        candidate = oracle(program, nominal=state)
-        if is_idle(program, state):
-            preview = harness.preview(candidate)
-            return preview if isinstance(preview, Refused) else Unchanged(), ()
-        warnings = list_doubts(harness, program, state)
+        candidate = prepare_line(harness, line, state)
+        if not isinstance(candidate, Candidate):
+            return candidate, ()
+        warnings = list_doubts(harness, candidate.mutation, state)
         print_doubts(warnings, as_json=how.as_json)
         if how.plan:
             return harness.preview(candidate), warnings
         if not ask_if_wanted(warnings, as_json=how.as_json):
             return None, warnings
         return harness.apply(candidate, note=how.note, by=how.by), warnings
-
-
-def _refuse_drift(line: OneLine, harness: Harness, state: State) -> Refused | None:
-    """Return a refusal where a line makes sense for things as they are, but not for what is recorded."""
-    drift = harness.status().drift
-    try:
-        actual = put_changes(state, drift)
-        build_program(line, actual, _translating(harness, actual))
-    except TakebackError:
-        return None
-    return refuse_drift(Footing(state, state, drift))
-
-
-def _translating(harness: Harness, state: State) -> Translate | None:
-    """What makes a value as the surface has it of one as the client's own file would say it."""
-    adapter = harness.adapter
-    if not isinstance(adapter, ValueTranslator):
-        return None
-    return lambda surface, key, value: adapter.from_client_value(surface, key, value, state)
 
 
 def _parse_typed(text: str | None) -> Any:

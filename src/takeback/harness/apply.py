@@ -9,11 +9,11 @@ files meanwhile.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias, TypeVar
 
-from takeback.errors import ChangedMeanwhile, HarnessError, InputError
+from takeback.errors import ChangedMeanwhile, HarnessError, InputError, WrongTypeError
 from takeback.harness.adapter import Adapter, NotExpressible
 from takeback.harness.drift import (
     Footing,
@@ -29,7 +29,8 @@ from takeback.harness.file_changes import plan_file_changes
 from takeback.harness.outcomes import Applied, Preview, RefusalReason, Refused
 from takeback.harness.records import draft_change
 from takeback.language import Candidate, NoInverse, Program, read_candidate, reread_candidate
-from takeback.state import ABSENT, SURFACES, State
+from takeback.runtime import run_forward
+from takeback.state import ABSENT, SURFACES, Operation, State
 from takeback.state.slots import Slot, find_containing_slot
 from takeback.undo import SlotChange, Write
 
@@ -58,7 +59,6 @@ def retry_on_conflict(make: Callable[[], SomeResult], look_anew: Callable[[], No
 
 def is_idle(mutation: Program, state: State) -> bool:
     """Tell whether a mutation runs on a state and leaves it as it is."""
-    from takeback.runtime import run_forward  # noqa: PLC0415 - start-up
 
     after, receipt = run_forward(mutation, state)
     return bool(receipt.succeeded) and after == state
@@ -106,8 +106,8 @@ def _why_unreadable(state: State, slot: Slot, names: Iterable[str]) -> InputErro
     return None
 
 
-Given: TypeAlias = "Candidate | Admitted | NoInverse | Mapping[str, Any]"
-"""How a caller gives a candidate: as it is, as JSON, as an `Admitted`, or as what the oracle answered."""
+Given: TypeAlias = "Candidate | Admitted | NoInverse | Mapping[str, Any] | Sequence[Operation | Mapping[str, Any]]"
+"""How a caller gives a change: as candidate, its JSON, `Admitted`, what the oracle answered, or operations alone."""
 
 
 class Judged(NamedTuple):
@@ -173,12 +173,24 @@ def judge_candidate(
     return Judged(get_verified_candidate(verdict), verdict)
 
 
-def _read_given(given: Candidate | Mapping[str, Any]) -> Candidate:
+def complete_given(given: Given, state: State) -> Given:
+    """Return a change with the oracle's recovery, where it was given as operations alone; otherwise as it is."""
+    if not isinstance(given, list | tuple):
+        return given
+    if not given:
+        raise InputError("candidate", found="no operation", expected="a Candidate, or at least one operation")
+    from takeback.repair.oracle import oracle  # noqa: PLC0415 - start-up
+
+    return oracle(given, nominal=state)
+
+
+def _read_given(given: object) -> Candidate:
     if isinstance(given, Candidate):
         return reread_candidate(given)
     if isinstance(given, Mapping):
         return read_candidate(dict(given))
-    raise InputError("candidate", found=type(given).__name__, expected="a Candidate, an Admitted, or its JSON object")
+    expected = "a Candidate, an Admitted, a candidate's JSON object, or a list of operations"
+    raise WrongTypeError("candidate", given, expected=expected)
 
 
 def dry_run_candidate(engine: Engine, found: Judged, look: Inspection, *, allow_ties: bool) -> Prepared | Refused:
@@ -217,7 +229,8 @@ def apply_judged(engine: Engine, found: Judged, said: Mapping[str, Any], *, allo
         return change
     known = engine.ledger.state
     before, after = change.footing[:2]
-    changes = refuse_drift(change.footing) or plan_file_changes(engine, before, after)
+    refused = refuse_drift(change.footing)
+    changes = plan_file_changes(engine, before, after) if refused is None else refused
     if isinstance(changes, Refused):
         return replace(changes, verdict=verdict)
     forced = not verdict.admitted

@@ -278,10 +278,14 @@ def read_and_absorb_client_writes(engine: Engine) -> Inspection:
         return look
     about = {"note": "written by the client itself", "by": ", ".join(sorted(set(own.values())))}
     if len(own) == len(look.drift):
-        adopt_drift(engine, look, about)
-        return engine.carry(replace(look, drift=()))
-    adopt_selected_drift(engine, look, about, (), own)
-    return engine.look()
+        adopted: Adopted | Refused | None = adopt_drift(engine, look, about)
+        rest = engine.carry(replace(look, drift=()))
+    else:
+        adopted = adopt_selected_drift(engine, look, about, (), own)
+        rest = engine.look()
+    if isinstance(adopted, Adopted):
+        engine.tell(adopted)
+    return rest
 
 
 def adopt_drift(

@@ -8,7 +8,7 @@ rolled back.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
@@ -30,7 +30,7 @@ from takeback.harness.adapter import (
 )
 from takeback.harness.images import FileChange, KeptImage, LinkImage, attach_images, load_file_changes
 from takeback.harness.ledger import Ledger
-from takeback.harness.outcomes import Recovered
+from takeback.harness.outcomes import Adopted, Recovered
 from takeback.harness.records import load_record_writes
 from takeback.journal import Draft, Record, Store
 from takeback.journal.failpoint import failpoint
@@ -86,6 +86,8 @@ class Engine:
         """How many sessions are entered, one in the other; the lock is held while it is counted."""
         self._inspection: tuple[str, Inspection] | None = None
         """What the session found, and where the journal ended then."""
+        self.tell: Callable[[Adopted], object] = lambda _: None
+        """Is told what was taken in that a client wrote itself."""
         self.files = adapter if isinstance(adapter, FileAdapter) else None
         self.durable = self.files is not None or not _is_in_memory(journal)
         """Whether what is done here outlives the process; then an undo has the time to be checked by its recovery."""

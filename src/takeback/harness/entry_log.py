@@ -71,6 +71,11 @@ class EntryView:
     origin: Mapping[str, str] = field(default_factory=dict)
     """Where a recorded change comes from: client, session, prompt, tool."""
 
+    @property
+    def number(self) -> int:
+        """Its number, as people see it: `#14`."""
+        return self.seq
+
     def __repr__(self) -> str:
         more = f" and {len(self.addresses) - 1} more" if len(self.addresses) > 1 else ""
         what = f", {self.addresses[0][:60]}{more}" if self.addresses else ""

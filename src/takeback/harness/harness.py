@@ -7,12 +7,14 @@ too.
 
 from __future__ import annotations
 
+import builtins
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Self, TypeVar
 
+from takeback.errors import WrongTypeError
 from takeback.harness.adapter import Adapter, Reading
 from takeback.harness.engine import LOCK_SECONDS, Engine, Inspection
 from takeback.harness.images import FileChange
@@ -21,6 +23,8 @@ from takeback.harness.outcomes import (
     Adopted,
     Applied,
     Discarded,
+    LineOutcome,
+    Outcome,
     PlanOutcome,
     Preview,
     Recovered,
@@ -31,11 +35,12 @@ from takeback.harness.outcomes import (
     describe_missing_surfaces,
 )
 from takeback.journal import Ref, Store
-from takeback.state import State
+from takeback.state import ABSENT, State
 from takeback.state.slots import Slot
 
 if TYPE_CHECKING:
     from takeback.harness.apply import Given, Judged
+    from takeback.harness.async_harness import AsyncHarness
     from takeback.harness.drift import Footing
     from takeback.harness.entry_log import EntryView
     from takeback.harness.entry_names import EntryRef, ToggleRequest
@@ -48,6 +53,8 @@ if TYPE_CHECKING:
 
 Verifier = Callable[["Candidate"], "Verdict"]
 ToggleReader = Callable[[Ledger, Sequence["EntryRef"]], "ToggleRequest"]
+Subscriber = Callable[["Outcome"], object]
+SomeOutcome = TypeVar("SomeOutcome", bound="Outcome | None")
 
 
 class Harness:
@@ -71,8 +78,10 @@ class Harness:
         self.adapter = adapter
         self.journal = journal
         self._verifier = verifier
+        self._subscribers: dict[object, Subscriber] = {}
         with journal.lock(LOCK_SECONDS):
             self._engine = Engine(adapter, journal)
+            self._engine.tell = self._tell
             self.recovered = self._engine.open(start, about or {}, begin=begin)
 
     @property
@@ -101,6 +110,15 @@ class Harness:
     def __exit__(self, *exception: object) -> None:
         self.close()
 
+    async def __aenter__(self) -> AsyncHarness:
+        from takeback.harness.async_harness import AsyncHarness  # noqa: PLC0415 - only programs with asyncio load it
+
+        self._awaited = AsyncHarness(self)
+        return self._awaited
+
+    async def __aexit__(self, *exception: object) -> None:
+        await self._awaited.close()
+
     def __repr__(self) -> str:
         return f"Harness({self.journal.location}, head {self.ledger.head[:10]})"
 
@@ -123,7 +141,8 @@ class Harness:
 
         with self._engine.session():
             look = read_and_absorb_client_writes(self._engine)
-            yield (refuse_unless_clean(look) if clean else None) or self.state
+            refused = refuse_unless_clean(look) if clean else None
+            yield self.state if refused is None else refused
 
     held = session
 
@@ -132,6 +151,113 @@ class Harness:
         """Hold the journal's lock and what is there, read once; nothing is taken in, not even what a client wrote."""
         with self._engine.session():
             yield self._engine.look(reading=True)
+
+    def subscribe(self, callback: Subscriber) -> Callable[[], None]:
+        """Have a function told every outcome: what was made, taken back or adopted, and what was not, and why.
+
+        It is called with the outcome, in the thread that asked for the change, once that is made or given up; in a
+        session, or for what a client wrote itself, while the journal is still held. An exception it raises is logged
+        (logger `takeback`) and changes nothing. Looking (`preview`, `plan_undo`, `status`) and errors that are raised
+        are not told. Returns the function that ends the subscription.
+        """
+        if not callable(callback):
+            raise WrongTypeError("subscribe", callback, expected="a function of one outcome")
+        key = object()
+        self._subscribers[key] = callback
+
+        def unsubscribe() -> None:
+            self._subscribers.pop(key, None)
+
+        return unsubscribe
+
+    def _tell(self, outcome: SomeOutcome) -> SomeOutcome:
+        """Tell the subscribers an outcome, and return it."""
+        if outcome is None:
+            return outcome
+        for callback in tuple(self._subscribers.values()):
+            try:
+                callback(outcome)
+            except Exception:  # the change is made, whatever becomes of who listens
+                import logging  # noqa: PLC0415 - hardly ever
+
+                logging.getLogger("takeback").exception("a subscriber failed on %s", type(outcome).__name__)
+        return outcome
+
+    def set(
+        self,
+        thing: str,
+        name: str,
+        value: Any,
+        *,
+        mode: str | None = None,
+        note: str = "",
+        by: str = "",
+    ) -> LineOutcome:
+        """Set one thing to a value, or make it: `set("config", "limits.timeout", 30)`.
+
+        As with `takeback set`, the recovery is written for it, proved and recorded. `thing` is a surface or what one
+        thing of it is called, `name` is taken as it is. A file's value is its text or bytes, `mode` such as "0755".
+        """
+        return self._change_line("set", thing, name, note, by, value=value, mode=mode)
+
+    def add(
+        self,
+        thing: str,
+        name: str,
+        value: Any,
+        *,
+        index: int | None = None,
+        before: Any = ABSENT,
+        after: Any = ABSENT,
+        priority: int | None = None,
+        mode: str | None = None,
+        note: str = "",
+        by: str = "",
+    ) -> LineOutcome:
+        """Add one thing that is not there yet: `add("middleware", "trace", {"handler": "t:run"}, before="auth")`."""
+        spot = {"index": index, "before": before, "after": after, "priority": priority}
+        return self._change_line("add", thing, name, note, by, value=value, mode=mode, **spot)
+
+    def edit(self, thing: str, name: str, old: str, new: str, *, note: str = "", by: str = "") -> LineOutcome:
+        """Replace a text that is there once: `edit("prompts", "system", "Use tabs.", "Use spaces.")`."""
+        return self._change_line("edit", thing, name, note, by, old=old, new=new)
+
+    def append(self, thing: str, name: str, value: Any, *, note: str = "", by: str = "") -> LineOutcome:
+        """Add an item to a list, `append("config", "permissions.allow", "X")`, or lines of their own to a text."""
+        return self._change_line("append", thing, name, note, by, value=value)
+
+    def remove(self, thing: str, name: str, item: Any = ABSENT, *, note: str = "", by: str = "") -> LineOutcome:
+        """Remove one thing, `remove("tools", "search")`, or an item of a list: `remove("config", "allow", "X")`."""
+        return self._change_line("remove", thing, name, note, by, value=item)
+
+    def move(
+        self,
+        thing: str,
+        name: str,
+        to: Any = ABSENT,
+        *,
+        index: int | None = None,
+        before: Any = ABSENT,
+        after: Any = ABSENT,
+        priority: int | None = None,
+        note: str = "",
+        by: str = "",
+    ) -> LineOutcome:
+        """Move one thing, as it is: `move("files", "a.md", "b.md")`, `move("middleware", "trace", before="auth")`."""
+        spot = {"index": index, "before": before, "after": after, "priority": priority}
+        return self._change_line("move", thing, name, note, by, value=to, **spot)
+
+    def _change_line(self, verb: str, thing: str, name: str, note: str, by: str, **fields: Any) -> LineOutcome:
+        from takeback.harness.line_changes import make_append_line, make_line, prepare_line  # noqa: PLC0415 - start-up
+
+        line = make_append_line(thing, name, **fields) if verb == "append" else make_line(verb, thing, name, **fields)
+        with self.session() as state:
+            change = state if isinstance(state, Refused) else prepare_line(self, line, state)
+            return (
+                self.apply(change, note=note, by=by)
+                if not isinstance(change, Refused | Unchanged)
+                else self._tell(change)
+            )
 
     def apply(
         self,
@@ -147,16 +273,20 @@ class Harness:
         """Make a change, if it is admitted; with `force` also if not.
 
         `evidence` is a verdict already at hand: one that a verifier of this process issued about this very candidate,
-        or the change is refused. A candidate may be given as the JSON it is written in, as an `Admitted`, or as what
-        the oracle answered. `check` is what else was asked before it is made, for the record.
+        or the change is refused. A candidate may be given as the JSON it is written in, as an `Admitted`, as what
+        the oracle answered, or as a list of operations, for which the oracle writes the recovery. `check` is what
+        else was asked before it is made, for the record.
         """
-        from takeback.harness.apply import judge_candidate, retry_on_conflict  # noqa: PLC0415 - start-up
+        from takeback.harness.apply import complete_given, judge_candidate, retry_on_conflict  # noqa: PLC0415 - start-up
 
+        candidate = complete_given(candidate, self.state)
         found = judge_candidate(candidate, self.adapter, self._verifier, evidence, force=force)
         if isinstance(found, Refused):
-            return found
+            return self._tell(found)
         about = {"note": note, **_describe_author(by), **({"check": dict(check)} if check else {})}
-        return retry_on_conflict(lambda: self._apply(found, about, allow_ties=allow_ties), self._engine.look_anew)
+        return self._tell(
+            retry_on_conflict(lambda: self._apply(found, about, allow_ties=allow_ties), self._engine.look_anew)
+        )
 
     def _apply(self, found: Judged, said: dict[str, Any], *, allow_ties: bool) -> Applied | Refused:
         from takeback.harness.apply import apply_judged  # noqa: PLC0415 - start-up
@@ -168,8 +298,9 @@ class Harness:
         self, candidate: Given, *, force: bool = False, allow_ties: bool = True, evidence: Verdict | None = None
     ) -> Preview | Refused:
         """Return what `apply` would do, without doing it; also where drift would make it refuse."""
-        from takeback.harness.apply import judge_candidate, preview_change  # noqa: PLC0415 - start-up
+        from takeback.harness.apply import complete_given, judge_candidate, preview_change  # noqa: PLC0415 - start-up
 
+        candidate = complete_given(candidate, self.state)
         found = judge_candidate(candidate, self.adapter, self._verifier, evidence, force=force)
         if isinstance(found, Refused):
             return found
@@ -225,7 +356,7 @@ class Harness:
                     engine, "undo", request, token, _describe_author(by), cascade=cascade, strict=strict
                 )
 
-        return retry_on_conflict(make, engine.look_anew)
+        return self._tell(retry_on_conflict(make, engine.look_anew))
 
     def redo(
         self, *entries: EntryRef, token: str | None = None, cascade: bool = False, strict: bool = False, by: str = ""
@@ -251,7 +382,7 @@ class Harness:
             with self._engine.locked():
                 return restore(self._engine, name_entry(to), token, _describe_author(by), strict=strict)
 
-        return retry_on_conflict(make, self._engine.look_anew)
+        return self._tell(retry_on_conflict(make, self._engine.look_anew))
 
     def adopt(
         self,
@@ -267,10 +398,16 @@ class Harness:
         `origin` says more of where they come from, for the record: session, tool, prompt. With `paths` or `slots`,
         only those in these files or at these slots are taken in.
         """
+
+        about = {"note": note, **_describe_author(by), **({"origin": dict(origin)} if origin else {})}
+        return self._tell(self._adopt(about, paths, slots))
+
+    def _adopt(
+        self, about: dict[str, Any], paths: Collection[str], slots: Collection[Slot]
+    ) -> Adopted | Refused | None:
         from takeback.harness.apply import refuse_unless_clean  # noqa: PLC0415 - start-up
         from takeback.harness.drift import adopt_drift, adopt_selected_drift  # noqa: PLC0415 - start-up
 
-        about = {"note": note, **_describe_author(by), **({"origin": dict(origin)} if origin else {})}
         with self._engine.locked():
             look = self._engine.look()
             if paths or slots:
@@ -291,7 +428,9 @@ class Harness:
         with self._engine.locked():
             footing = find_plan_footing(self._engine, plan)
             refused = refuse_drift(footing)
-            return refused or render_file_changes(self._engine, footing.before, footing.after, plan.off, plan.on)
+            if refused is not None:
+                return refused
+            return render_file_changes(self._engine, footing.before, footing.after, plan.off, plan.on)
 
     def drift_beside(self, plan: Plan) -> Footing:
         """Return the drift where a plan writes, which blocks it, and the drift elsewhere."""
@@ -312,7 +451,9 @@ class Harness:
         from takeback.harness.drift import discard_drift  # noqa: PLC0415 - start-up
 
         about = {"note": note, **_describe_author(by)}
-        return retry_on_conflict(lambda: discard_drift(self._engine, paths, about, slots), self._engine.look_anew)
+        return self._tell(
+            retry_on_conflict(lambda: discard_drift(self._engine, paths, about, slots), self._engine.look_anew)
+        )
 
     def salvage(self, *entries: EntryRef, by: str = "") -> Adopted | UndoOutcome:
         """Put back what is left of an undo whose witness is gone, as a change of its own.
@@ -330,7 +471,7 @@ class Harness:
             if not isinstance(outcome, Gone) or not outcome.left:
                 return outcome
             about = {"note": f"what was left of undoing {', '.join(names)}", **_describe_author(by)}
-            return restore_remaining(self._engine, outcome, about)
+            return self._tell(restore_remaining(self._engine, outcome, about))
 
     def forget(self, *entries: EntryRef, dry: bool = False) -> Forgetting:
         """Delete what entries captured, permanently; with `dry`, only say how much. They stay in the log."""
@@ -350,7 +491,7 @@ class Harness:
             self._engine.look()
             return self._forget(*find_value(self.ledger, value), dry=dry)
 
-    def _forget(self, places: tuple[ValuePlace, ...], refs: set[Ref], *, dry: bool) -> Forgetting:
+    def _forget(self, places: tuple[ValuePlace, ...], refs: builtins.set[Ref], *, dry: bool) -> Forgetting:
         from takeback.harness.forget import forget_contents  # noqa: PLC0415 - start-up
 
         found = forget_contents(self.ledger, lambda known: self.adapter.read(known).state, places, refs, dry=dry)
@@ -401,7 +542,7 @@ class Harness:
                     self._engine, kind, ask, token, _describe_author(by), cascade=cascade, strict=strict
                 )
 
-        return retry_on_conflict(make, self._engine.look_anew)
+        return self._tell(retry_on_conflict(make, self._engine.look_anew))
 
 
 def _describe_author(who: str) -> dict[str, Any]:

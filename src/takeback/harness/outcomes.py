@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from takeback.errors import HarnessError, UnknownSurfaceError
 from takeback.harness.adapter import Broken
@@ -102,6 +102,9 @@ class Refused:
     plan: Plan | None = None
     """The plan that would have kept what later entries wrote."""
 
+    def __bool__(self) -> Literal[False]:
+        return False
+
     def __repr__(self) -> str:
         return f"Refused({self.why.value}: {self.message})"
 
@@ -135,6 +138,9 @@ class Stale:
 
     given: str
     plan: Plan
+
+    def __bool__(self) -> Literal[False]:
+        return False
 
     def __repr__(self) -> str:
         return f"Stale(given={self.given!r}, now={self.plan.token!r})"
@@ -195,6 +201,9 @@ class Unchanged:
     drift: tuple[SlotChange, ...] = ()
     """What was changed outside Takeback; that stays as it is."""
 
+    def __bool__(self) -> Literal[False]:
+        return False
+
 
 @dataclass(frozen=True, slots=True)
 class Status:
@@ -238,6 +247,9 @@ class Status:
 
 UndoOutcome = Undone | Discarded | Blocked | Gone | Stale | Refused
 PlanOutcome = Plan | Blocked | Gone | Refused
+LineOutcome = Applied | Refused | Unchanged
+Outcome = Applied | Adopted | UndoOutcome | Unchanged
+"""What a change came to, as subscribers are told it."""
 
 
 def refuse_kept_writes(plan: Plan) -> Plan | Refused:

@@ -57,7 +57,9 @@ def plan_request(
         return plan
     grown = [change.slot for change in plan.changes if can_grow(change)]
     beyond = refuse_unreadable(engine, plan.before, plan.state, grown, back=True) if grown else None
-    return beyond or (refuse_kept_writes(plan) if strict else plan)
+    if beyond is not None:
+        return beyond
+    return refuse_kept_writes(plan) if strict else plan
 
 
 def find_plan_footing(engine: Engine, plan: Plan) -> Footing:
@@ -125,8 +127,10 @@ def restore_remaining(engine: Engine, gone: Gone, said: Mapping[str, Any]) -> Ad
     writes = engine.ledger.history.with_parents(left)
     after = put_slots(state, [(write.slot, write.after) for write in writes])
     footing = find_footing(engine, read_and_absorb_client_writes(engine), after, writes)
-    beyond = refuse_unreadable(engine, state, after, (write.slot for write in writes), back=True)
-    changes = beyond or refuse_drift(footing) or plan_file_changes(engine, footing.before, footing.after)
+    refused = refuse_unreadable(engine, state, after, (write.slot for write in writes), back=True)
+    if refused is None:
+        refused = refuse_drift(footing)
+    changes = plan_file_changes(engine, footing.before, footing.after) if refused is None else refused
     if isinstance(changes, Refused):
         return changes
     draft = draft_change("salvage", writes, said, packer=engine.ledger.packer)

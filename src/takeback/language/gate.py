@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Literal
 
 from takeback.canonical import encode
 from takeback.language.program import PROGRAMS, Candidate, Program
@@ -40,6 +41,9 @@ class NoInverse:
 
     level: Level
     lacking: tuple[OutOfLanguage, ...]
+
+    def __bool__(self) -> Literal[False]:
+        return False
 
     def __str__(self) -> str:
         return f"no recovery in {self.level.value}: {'; '.join(map(str, self.lacking))}"

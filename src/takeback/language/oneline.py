@@ -51,6 +51,8 @@ class OneLine:
     after: Any = ABSENT
     priority: int | None = None
     mode: str | None = None
+    sign: str | None = None
+    """`+` or `-` for an item of a list, empty for the whole; None where the name says it, as on the command line."""
 
     @property
     def where(self) -> str:
@@ -365,6 +367,8 @@ _BUILD: Final[Mapping[str, Callable[[_LineTarget], Operation]]] = {
 def _read_sign(at: _LineTarget) -> tuple[str, str]:
     r"""Return a name and the sign behind it, `+` or `-`, if it has one; `\+` and `\-` are part of the name."""
     key = at.line.key
+    if at.line.sign is not None:
+        return key, at.line.sign
     if "append" not in at.kinds or key[-1:] not in SIGNS or len(key) < 2:  # noqa: PLR2004
         return key, ""
     name = key[:-1]

@@ -9,14 +9,14 @@ only write what the parser takes.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path as FilePath
 from stat import S_ISREG
 from typing import Any, Final, final
 
 from takeback.canonical import check_text, digest, parse
-from takeback.errors import InputError, LimitError, UnknownOperationError
+from takeback.errors import InputError, LimitError, UnknownOperationError, WrongTypeError
 from takeback.state import ABSENT, KINDS, SURFACES, Contract, Kind, Level, Operation, Position, Requirement, Stage
 from takeback.state.operation import SPOTS, Anchor, copy_plain_json, freeze_plain_json, vouch
 from takeback.state.surface import find_kind, install_surfaces
@@ -117,6 +117,26 @@ def read_candidate(raw: Any, where: str = "candidate") -> Candidate:
     inferred = "contract" not in raw
     contract = infer_contract(mutation) if inferred else Contract.read(raw["contract"], f"{where}.contract")
     return Candidate(mutation, witness, recovery, contract)
+
+
+MutationLike = Candidate | Mapping[str, Any] | Sequence[Operation | Mapping[str, Any]]
+"""How a caller gives a mutation: operations, as they are or as JSON, one of them, or a candidate that has it."""
+
+
+def read_mutation(given: MutationLike, where: str = "mutation") -> Program:
+    """Return the mutation that a caller gives; its recovery, if it comes with one, is left out."""
+    if type(given) is tuple and all(type(op) is Operation for op in given):
+        return given
+    if isinstance(given, Candidate):
+        return given.mutation
+    if isinstance(given, Mapping) and "op_type" not in given:
+        return read_candidate(dict(given), where).mutation
+    if not isinstance(given, Mapping | list | tuple):
+        expected = "a list of operations such as {'op_type': …, 'target': …}, a Candidate, or its JSON object"
+        raise WrongTypeError(where, given, expected=expected)
+    given = [given] if isinstance(given, Mapping) else given
+    raw = [op.to_json() if isinstance(op, Operation) else dict(op) if isinstance(op, Mapping) else op for op in given]
+    return read_program(raw, Stage.FORWARD, where)
 
 
 def reread_candidate(candidate: Candidate) -> Candidate:

@@ -11,19 +11,20 @@ from collections.abc import Iterator
 
 from takeback.canonical import encode
 from takeback.language import Candidate, NoInverse, Program, find_widest_level, gate
-from takeback.language.program import infer_contract, read_operation
+from takeback.language.program import MutationLike, infer_contract, read_mutation, read_operation
 from takeback.runtime import find_effects, run_forward
 from takeback.state import SURFACES, Address, Contract, Level, Operation, Stage, State
 from takeback.state.tree_surface import TreeSurface
 
 
-def oracle(mutation: Program, level: Level | None = None, nominal: State | None = None) -> Candidate | NoInverse:
+def oracle(mutation: MutationLike, level: Level | None = None, nominal: State | None = None) -> Candidate | NoInverse:
     """Return the mutation with a recovery in the language, or what the language lacks for one.
 
-    `level` is the widest language installed if left out.
+    The mutation is a program, a list of operations as JSON, or a candidate, whose recovery is not looked at. `level`
+    is the widest language installed if left out.
     """
     level = find_widest_level() if level is None else level
-    candidate = invert_mutation(mutation, nominal)
+    candidate = invert_mutation(read_mutation(mutation), nominal)
     lacking = gate(candidate, level)
     return NoInverse(level, lacking) if lacking else candidate
 

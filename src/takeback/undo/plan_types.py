@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from takeback.canonical import encode, sha256
 from takeback.state import ABSENT, SURFACES, State, diff
@@ -82,6 +82,9 @@ class Blocked:
         """All entries that block."""
         return tuple(sorted((*self.off, *self.on)))
 
+    def __bool__(self) -> Literal[False]:
+        return False
+
     def __repr__(self) -> str:
         return f"Blocked(off: {len(self.off)}, on: {len(self.on)}, together: {type(self.together).__name__})"
 
@@ -95,6 +98,9 @@ class Gone:
     sealed: tuple[tuple[Slot, str], ...] = ()
     """Of `slots`, those whose content is not forgotten but sealed with a key that is not here: which key, and where
     it was looked for."""
+
+    def __bool__(self) -> Literal[False]:
+        return False
 
     def __repr__(self) -> str:
         return f"Gone(slots: {len(self.slots)}, left: {len(self.left)})"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from takeback.errors import InputError, LimitError
@@ -17,7 +18,7 @@ from takeback.verify.verdict import Code, Counterexample, Grade, Reason, Split, 
 
 
 def verify(
-    candidate: Candidate,
+    candidate: Candidate | Mapping[str, Any],
     *,
     rule: str = PROOF,
     level: Level | None = None,
@@ -30,7 +31,7 @@ def verify(
     threshold: float | None = None,
     max_seconds: float = MAX_SECONDS,
 ) -> Verdict:
-    """Return the verdict on a candidate, by `proof` or by a sampling rule (`split-wald`, …).
+    """Return the verdict on a candidate, or on its JSON object, by `proof` or by a sampling rule (`split-wald`, …).
 
     `level` is the widest language installed if left out, `locked` the digest its mutation must have. Samples are
     drawn around `nominal` (a proof covers it, like every state); the options from `seed` to `threshold` are for rules
@@ -51,7 +52,7 @@ def verify(
     return verify_with(candidate, options)
 
 
-def verify_with(candidate: Candidate, options: VerifyOptions) -> Verdict:
+def verify_with(candidate: Candidate | Mapping[str, Any], options: VerifyOptions) -> Verdict:
     """Return the verdict that `verify` returns, by options that are checked already."""
     options = check_options(options, PROOF, *RULES, EXACT)
     if options.rule == PROOF:
@@ -59,7 +60,7 @@ def verify_with(candidate: Candidate, options: VerifyOptions) -> Verdict:
     return _verify_exact(candidate, options) if options.rule == EXACT else verify_sampled(candidate, options)
 
 
-def _verify_exact(candidate: Candidate, options: VerifyOptions) -> Verdict:
+def _verify_exact(candidate: Candidate | Mapping[str, Any], options: VerifyOptions) -> Verdict:
     """Return what happens on one given state; passing there admits nothing."""
     level, nominal, candidate = options.language, options.nominal or State(), freeze_candidate(candidate)
     refused = list_refusals(candidate, level, options.locked)

@@ -9,9 +9,9 @@ edits do look inside, also undecided, which admits nothing.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from time import monotonic
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from takeback.errors import ProgramTooLarge
 from takeback.language import Candidate
@@ -188,7 +188,7 @@ class _Search:
 
 
 def prove(
-    candidate: Candidate,
+    candidate: Candidate | Mapping[str, Any],
     *,
     level: Level | None = None,
     locked: str | None = None,
@@ -202,7 +202,7 @@ def prove(
     return prove_with(candidate, VerifyOptions(level=level, locked=locked, max_seconds=max_seconds))
 
 
-def prove_with(candidate: Candidate, options: VerifyOptions) -> Verdict:
+def prove_with(candidate: Candidate | Mapping[str, Any], options: VerifyOptions) -> Verdict:
     """Return the verdict that `prove` returns, by options that are checked already."""
     options = check_options(options, PROOF)
     level, candidate = options.language, freeze_candidate(candidate)

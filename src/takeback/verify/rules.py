@@ -10,10 +10,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from math import sqrt
-from typing import Final
+from typing import Any, Final
 
-from takeback.errors import InputError
-from takeback.language import Candidate, reread_candidate
+from takeback.errors import WrongTypeError
+from takeback.language import Candidate, read_candidate, reread_candidate
 
 Z: Final = 1.96
 THRESHOLD: Final = 0.85
@@ -105,9 +105,12 @@ RULE_NAMES: Final = (PROOF, *RULES)
 """The rules that admit into a harness."""
 
 
-def freeze_candidate(candidate: Candidate) -> Candidate:
+def freeze_candidate(candidate: Candidate | Mapping[str, Any]) -> Candidate:
     """Return the candidate that is verified: as its JSON has it, unchangeable."""
+    if isinstance(candidate, Mapping):
+        candidate = read_candidate(dict(candidate))
     if type(candidate) is not Candidate:
-        found = type(candidate).__name__
-        raise InputError("candidate", found=found, expected="a Candidate", hint="read_candidate reads one from JSON")
+        many = isinstance(candidate, list | tuple)
+        hint = "oracle(operations) writes the recovery of a list of operations" if many else ""
+        raise WrongTypeError("candidate", candidate, expected="a Candidate, or its JSON object", hint=hint)
     return reread_candidate(candidate)

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from takeback.verify.suites import Suites
 
 
-def verify_sampled(candidate: Candidate, options: VerifyOptions | None = None) -> Verdict:
+def verify_sampled(candidate: Candidate | Mapping[str, Any], options: VerifyOptions | None = None) -> Verdict:
     """Return the verdict on a candidate by a sampling rule, `split-wald` if no options are given."""
     from takeback.verify.suites import make_nominal_state, make_suites  # noqa: PLC0415 - start-up
 
