@@ -6,10 +6,10 @@ reason. The smallest breaking state found goes into the verdict.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from time import monotonic
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from takeback.language import Candidate, gate
 from takeback.state import Level, State
