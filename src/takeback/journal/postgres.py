@@ -35,7 +35,7 @@ from takeback.journal.sql import (
     require_current_schema,
 )
 from takeback.journal.store import MISSING_HINT, Options, describe_missing_journal
-from takeback.journal.url import BARE, ENCODE_HINT, JournalUrl, read_url
+from takeback.journal.url import BARE, ENCODE_HINT, read_url
 
 T = TypeVar("T")
 
@@ -75,12 +75,9 @@ REASONS: Final = (
 """What the driver says of a failed connection and may be repeated word for word."""
 
 
-def _why_unreachable(place: JournalUrl, error: Exception) -> str:
+def _why_unreachable(error: Exception) -> str:
     """Return a reason that repeats nothing of the URL."""
-    text = str(error)
-    if place.clear and place.bare:
-        return text.strip()
-    found = [reason for reason in REASONS if reason in text]
+    found = [reason for reason in REASONS if reason in str(error)]
     return "; ".join(found) or "the URL is malformed, or the server cannot be reached"
 
 
@@ -119,7 +116,7 @@ class PostgresStore(SqlStore):
         try:
             connection = psycopg.connect(self._place.connect, autocommit=True, connect_timeout=timeout)
         except (psycopg.Error, OSError, UnicodeError) as error:
-            problem = _why_unreachable(self._place, error)
+            problem = str(error).strip() if self._place.bare and self._place.clear else _why_unreachable(error)
         if problem is not None:
             hint = "" if self._place.clear else ENCODE_HINT
             raise JournalError(f"the journal {self.location} could not be reached: {problem}", hint=hint)
@@ -408,7 +405,7 @@ class JournalFleet:
             connection.execute("SET default_transaction_read_only = on")
             connection.execute("SET statement_timeout = '60s'")
         except (psycopg.Error, OSError, UnicodeError) as error:
-            problem = _why_unreachable(self._place, error)
+            problem = _why_unreachable(error)
         else:
             return connection
         hint = "" if self._place.clear else ENCODE_HINT
