@@ -189,12 +189,6 @@ _WAYS: Final = [
 ]
 
 
-def merge_texts(base: bytes, ours: bytes, theirs: bytes) -> bytes | None:
-    """Return `ours` with the change from `base` to `theirs`; None for a conflict or several possible results."""
-    found = list(islice(_iter_results(base, ours, theirs), 2))
-    return found[0] if len(found) == 1 else None
-
-
 def iter_merge_results(base: bytes, ours: bytes, theirs: bytes) -> Iterator[bytes]:
     """Yield texts that could be `ours` with the change from `base` to `theirs`: the best first, a handful at most."""
     return islice(_iter_results(base, ours, theirs), MOST_READINGS)

@@ -10,7 +10,6 @@ password, so no message of the driver is passed on that might repeat it.
 from __future__ import annotations
 
 import hashlib
-import secrets
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -30,13 +29,13 @@ from takeback.journal.sql import (
     READ_VERSIONS,
     SqlDialect,
     SqlStore,
-    create_tables,
+    begin_journal,
     note_erased,
     read_about,
     require_current_schema,
 )
-from takeback.journal.store import MISSING_HINT, Options, describe_missing_journal, format_now
-from takeback.journal.url import BARE, ENCODE_HINT, read_url, require_path_or_url
+from takeback.journal.store import MISSING_HINT, Options, describe_missing_journal
+from takeback.journal.url import BARE, ENCODE_HINT, read_url
 
 T = TypeVar("T")
 
@@ -76,6 +75,12 @@ REASONS: Final = (
 """What the driver says of a failed connection and may be repeated word for word."""
 
 
+def _why_unreachable(error: Exception) -> str:
+    """Return a reason that repeats nothing of the URL."""
+    found = [reason for reason in REASONS if reason in str(error)]
+    return "; ".join(found) or "the URL is malformed, or the server cannot be reached"
+
+
 class PostgresStore(SqlStore):
     """A journal in a PostgreSQL schema; safe for threads, processes and machines."""
 
@@ -111,7 +116,7 @@ class PostgresStore(SqlStore):
         try:
             connection = psycopg.connect(self._place.connect, autocommit=True, connect_timeout=timeout)
         except (psycopg.Error, OSError, UnicodeError) as error:
-            problem = self._why_not(str(error))
+            problem = str(error).strip() if self._place.bare and self._place.clear else _why_unreachable(error)
         if problem is not None:
             hint = "" if self._place.clear else ENCODE_HINT
             raise JournalError(f"the journal {self.location} could not be reached: {problem}", hint=hint)
@@ -123,13 +128,6 @@ class PostgresStore(SqlStore):
                 "SELECT set_config('lock_timeout', %s, false)", (_milliseconds(self._options.timeout),)
             )
         return connection
-
-    def _why_not(self, text: str) -> str:
-        """Return a reason that repeats nothing of the URL."""
-        if self._place.clear and self._place.bare:
-            return text.strip()
-        found = [reason for reason in REASONS if reason in text]
-        return "; ".join(found) or "the URL is malformed, or the server cannot be reached"
 
     def _open(self) -> None:
         there = self.run("SELECT 1 FROM pg_namespace WHERE nspname = ?", (self._schema,))
@@ -160,7 +158,7 @@ class PostgresStore(SqlStore):
                 with self._faults():
                     schema = sql.Identifier(self._schema)
                     self._connection.execute(sql.SQL("CREATE SCHEMA IF NOT EXISTS {}").format(schema))
-                create_tables(self, DIALECT, stamp=format_now(), seal=True)
+                begin_journal(self, DIALECT, seal=True)
                 self._guard()
             elif not tables >= {"records", "schema_version"}:
                 raise JournalError(f"the schema of {self.location} is no Takeback journal")
@@ -313,30 +311,6 @@ class PostgresStore(SqlStore):
             self._keys.close()
 
 
-@contextmanager
-def open_scratch_journal(url: str) -> Iterator[str]:
-    """Yield the URL of a new journal in the same database, dropped at the end: for benchmarks and torture."""
-    require_path_or_url(url)
-    bare, name = read_url(url).connect, f"scratch_{secrets.token_hex(6)}"
-    try:
-        yield f"{bare}#{name}"
-    finally:
-        with suppress(psycopg.Error, OSError, UnicodeError):  # what cannot be reached was not written to either
-            _drop(bare, f"takeback_{name}")
-
-
-def _drop(url: str, name: str) -> None:
-    with psycopg.connect(url, autocommit=True) as connection:
-        schema = sql.Identifier(name)
-        try:
-            about = sql.SQL("SELECT value FROM {}.about WHERE name = 'journal'").format(schema)
-            for (journal,) in connection.execute(about).fetchall():
-                locate_default_keys(journal).unlink(missing_ok=True)
-        except errors.UndefinedTable:
-            pass
-        connection.execute(sql.SQL("DROP SCHEMA IF EXISTS {} CASCADE").format(schema))
-
-
 def _milliseconds(seconds: float) -> str:
     return f"{max(1, int(seconds * 1000))}ms"
 
@@ -431,16 +405,11 @@ class JournalFleet:
             connection.execute("SET default_transaction_read_only = on")
             connection.execute("SET statement_timeout = '60s'")
         except (psycopg.Error, OSError, UnicodeError) as error:
-            problem = self._why_not(str(error))
+            problem = _why_unreachable(error)
         else:
             return connection
         hint = "" if self._place.clear else ENCODE_HINT
         raise JournalError(f"the journals at {self.location} could not be reached: {problem}", hint=hint)
-
-    def _why_not(self, text: str) -> str:
-        """Return a reason that repeats nothing of the URL."""
-        found = [reason for reason in REASONS if reason in text]
-        return "; ".join(found) or "the URL is malformed, or the server cannot be reached"
 
     def _clean_message(self, text: str) -> str:
         for secret in self._place.secrets:

@@ -24,19 +24,9 @@ from takeback.journal.record import COLUMNS
 from takeback.journal.sql import create_tables
 from takeback.journal.sqlite import DIALECT as SQLITE
 from takeback.journal.sqlite import GUARDS
-from takeback.journal.sqlite_copy import (
-    BATCH,
-    COPIED,
-    SECONDS,
-    CheckedCopy,
-    ConnectedFile,
-    check_copy,
-    discard_copy,
-    put_copy,
-    require_free_target,
-)
-from takeback.journal.sqlite_files import DRIVER_FAULTS, make_private_file, translate_error
-from takeback.journal.store import Options, format_now
+from takeback.journal.sqlite_copy import BATCH, COPIED, SECONDS, CheckedCopy, make_checked_copy
+from takeback.journal.sqlite_files import DRIVER_FAULTS, ConnectedFile, translate_error
+from takeback.journal.store import Options
 from takeback.journal.url import read_url
 
 TABLES: Final[Mapping[str, Sequence[str]]] = {
@@ -56,27 +46,20 @@ DUMP: Final = "the server's own way is 'pg_dump --schema=NAME --format=custom' a
 
 def copy_from_server(url: str, target: Path, keys: Path | None = None) -> CheckedCopy:
     """Copy a journal, also one that is being written to, into a file, and read that back before it gets its name."""
-    require_free_target(target)
-    made = make_private_file(target)
-    try:
-        with closing(PostgresStore(url, Options(create=False, readonly=True, keys=keys))) as store:
-            _fill_file(store, made)
-        checked = check_copy(made, keys)
-        put_copy(made, target)
-    except BaseException:
-        discard_copy(made)
-        raise
-    return CheckedCopy(target, checked.records, checked.head)
+    options = Options(create=False, readonly=True, keys=keys)
+    return make_checked_copy(target, keys, lambda made: _fill_file(url, options, made))
 
 
-def _fill_file(store: PostgresStore, made: Path) -> None:
+def _fill_file(url: str, options: Options, made: Path) -> None:
     """Write what a journal holds at one moment into an empty file."""
     try:
-        with closing(sqlite3.connect(made, isolation_level=None)) as file, store.snapshot():
+        with (
+            closing(PostgresStore(url, options)) as store,
+            closing(sqlite3.connect(made, isolation_level=None)) as file,
+            store.snapshot(),
+        ):
             file.execute("BEGIN")
-            create_tables(ConnectedFile(file), SQLITE, stamp=format_now(), seal=False)
-            for table in ("about", "schema_version"):
-                file.execute(f"DELETE FROM {table}")  # noqa: S608 - constants
+            create_tables(ConnectedFile(file), SQLITE)
             for table, columns in TABLES.items():
                 marks = ", ".join("?" * len(columns))
                 for rows in _pages(store, table, columns):
@@ -148,9 +131,7 @@ def _fill_schema(connection: psycopg.Connection[Any], schema: str, source: Path)
     connection.execute("SET client_min_messages = warning")
     connection.execute(_format_names("CREATE SCHEMA {}", schema))
     connection.execute(_format_names("SET search_path = {}", schema))
-    create_tables(target, DIALECT, stamp=format_now(), seal=True)
-    for table in ("about", "schema_version"):
-        target.run(f"DELETE FROM {table}")  # noqa: S608 - constants
+    create_tables(target, DIALECT)
     try:
         with closing(sqlite3.connect(f"{source.resolve().as_uri()}?mode=ro", uri=True)) as file:
             for table, columns in TABLES.items():

@@ -94,14 +94,19 @@ VERSIONS: Final = "CREATE TABLE IF NOT EXISTS schema_version (version INTEGER PR
 READ_VERSIONS: Final = "SELECT version FROM schema_version"
 
 
-def create_tables(cursor: Cursor, dialect: SqlDialect, *, stamp: str, seal: bool) -> None:
-    """Make the tables."""
+def create_tables(cursor: Cursor, dialect: SqlDialect) -> None:
+    """Make the tables, without a row."""
     cursor.run(VERSIONS)
     for statement in TABLES:
         cursor.run(
             statement.format(number=dialect.number, text=dialect.text, blob=dialect.blob, compact=dialect.compact)
         )
-    cursor.run("INSERT INTO schema_version (version, migrated_at) VALUES (?, ?)", (CURRENT, stamp))
+
+
+def begin_journal(cursor: Cursor, dialect: SqlDialect, *, seal: bool) -> None:
+    """Make the tables, and say what a new journal is."""
+    create_tables(cursor, dialect)
+    cursor.run("INSERT INTO schema_version (version, migrated_at) VALUES (?, ?)", (CURRENT, format_now()))
     about = {"journal": uuid.uuid4().hex, "sealed": "1" if seal else "0", "erased": "0"}
     cursor.run_many("INSERT INTO about (name, value) VALUES (?, ?)", about.items())
 

@@ -24,7 +24,7 @@ from takeback.journal.sql import (
     About,
     SqlDialect,
     SqlStore,
-    create_tables,
+    begin_journal,
     note_erased,
     read_about,
     require_current_schema,
@@ -46,7 +46,7 @@ from takeback.journal.sqlite_files import (
     require_plain_file,
     translate_error,
 )
-from takeback.journal.store import MISSING_HINT, Options, describe_missing_journal, format_now
+from takeback.journal.store import MISSING_HINT, Options, describe_missing_journal
 from takeback.journal.voucher import read_end
 
 if TYPE_CHECKING:
@@ -118,7 +118,7 @@ class SqliteStore(SqlStore):
             if not self._path.exists():
                 made = make_private_file(self._path)
                 with closing(sqlite3.connect(made, isolation_level=None)) as self._connection, self.transaction():
-                    create_tables(self, DIALECT, stamp=format_now(), seal=self._options.seal)
+                    begin_journal(self, DIALECT, seal=self._options.seal)
                     self._guard()
                 put_in_place(made, self._path)
 

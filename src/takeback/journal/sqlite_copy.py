@@ -10,12 +10,12 @@ from __future__ import annotations
 import os
 import sqlite3
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 from takeback.errors import InputError, JournalCorruptError, JournalError
 from takeback.journal.key_index import KeyIndex
@@ -24,6 +24,7 @@ from takeback.journal.sql import create_tables
 from takeback.journal.sqlite import DIALECT, GUARDS, SqliteStore
 from takeback.journal.sqlite_files import (
     DRIVER_FAULTS,
+    ConnectedFile,
     FileLock,
     ReadingCopy,
     make_private_file,
@@ -31,7 +32,7 @@ from takeback.journal.sqlite_files import (
     put_in_place,
     translate_error,
 )
-from takeback.journal.store import Options, format_now
+from takeback.journal.store import Options
 
 SECONDS: Final = 60.0
 BATCH: Final = 200
@@ -54,27 +55,17 @@ class CheckedCopy:
     """Digest of its last record."""
 
 
-class ConnectedFile:
-    """A database as the tables and the index want it."""
-
-    def __init__(self, connection: sqlite3.Connection) -> None:
-        self._connection = connection
-
-    def run(self, sql: str, parameters: Sequence[Any] = ()) -> list[Any]:
-        """Run one statement, and return its rows."""
-        return self._connection.execute(sql, parameters).fetchall()
-
-    def run_many(self, sql: str, rows: Iterable[Sequence[Any]]) -> None:
-        """Run one statement for each row."""
-        self._connection.executemany(sql, rows)
-
-
 def copy_journal(source: Path, target: Path, keys: Path | None = None) -> CheckedCopy:
     """Copy a journal, also one that is being written to, and read the copy back before it gets its name."""
-    require_free_target(target)
+    return make_checked_copy(target, keys, lambda made: copy_database(source, made))
+
+
+def make_checked_copy(target: Path, keys: Path | None, fill: Callable[[Path], None]) -> CheckedCopy:
+    """Let `fill` write a journal into an empty file, and read that back before it gets its name."""
+    _require_free_target(target)
     made = make_private_file(target)
     try:
-        copy_database(source, made)
+        fill(made)
         checked = check_copy(made, keys)
         put_copy(made, target)
     except BaseException:
@@ -83,7 +74,7 @@ def copy_journal(source: Path, target: Path, keys: Path | None = None) -> Checke
     return CheckedCopy(target, checked.records, checked.head)
 
 
-def require_free_target(target: Path) -> None:
+def _require_free_target(target: Path) -> None:
     """Refuse a target that is there already, or whose folder is not."""
     if not target.parent.is_dir():
         raise InputError(str(target), found="no such folder", expected="a file in a folder that is there")
@@ -123,9 +114,7 @@ def rebuild_journal(source: Path, made: Path) -> None:
             closing(sqlite3.connect(made, isolation_level=None)) as two,
         ):
             two.execute("BEGIN")
-            create_tables(ConnectedFile(two), DIALECT, stamp=format_now(), seal=False)
-            two.execute("DELETE FROM about")
-            two.execute("DELETE FROM schema_version")
+            create_tables(ConnectedFile(two), DIALECT)
             for table, columns in COPIED.items():
                 _copy_rows(one, two, table, columns)
             _copy_records(one, two, source)

@@ -18,10 +18,10 @@ import tempfile
 import threading
 import time
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
-from typing import Final, TypeAlias
+from typing import Any, Final, TypeAlias
 from urllib.parse import quote
 
 from takeback.errors import JournalBusyError, JournalCorruptError, JournalError
@@ -319,3 +319,18 @@ class FileLock:
             return False
         ours = os.fstat(self._fd)
         return (there.st_ino, there.st_dev) == (ours.st_ino, ours.st_dev)
+
+
+class ConnectedFile:
+    """A SQLite connection as the tables, the index and the word for an end want it."""
+
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        self._connection = connection
+
+    def run(self, sql: str, parameters: Sequence[Any] = ()) -> list[Any]:
+        """Run one statement, and return its rows."""
+        return self._connection.execute(sql, parameters).fetchall()
+
+    def run_many(self, sql: str, rows: Iterable[Sequence[Any]]) -> None:
+        """Run one statement for each row."""
+        self._connection.executemany(sql, rows)

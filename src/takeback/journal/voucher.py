@@ -9,11 +9,10 @@ from __future__ import annotations
 
 import sqlite3
 import time
-from collections.abc import Iterable, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Protocol
+from typing import TYPE_CHECKING, Final, Protocol
 
 from takeback.errors import JournalError
 from takeback.journal.record import COLUMNS, ROOT, read_row, require_unaltered
@@ -69,7 +68,15 @@ def read_end(cursor: Cursor) -> JournalEnd:
 
 def look_at_end(path: Path) -> JournalEnd | None:
     """Return where the journal in a file ends, its log included; None if that cannot be read."""
-    from takeback.journal.sqlite_files import DRIVER_FAULTS, LOOKS, POLL, has_bytes, make_uri, name_companion  # noqa: PLC0415 - start-up
+    from takeback.journal.sqlite_files import (  # noqa: PLC0415 - start-up
+        DRIVER_FAULTS,
+        LOOKS,
+        POLL,
+        ConnectedFile,
+        has_bytes,
+        make_uri,
+        name_companion,
+    )
 
     for left in range(LOOKS - 1, -1, -1):  # looking takes no lock: a page may be on its way from the log to the file
         mode = "mode=ro" if has_bytes(name_companion(path, "-wal")) else "mode=ro&immutable=1"
@@ -77,23 +84,8 @@ def look_at_end(path: Path) -> JournalEnd | None:
             with closing(sqlite3.connect(make_uri(path, mode), uri=True, isolation_level=None)) as connection:
                 connection.execute("PRAGMA trusted_schema=OFF")
                 connection.execute("BEGIN")
-                return read_end(_Reader(connection))
+                return read_end(ConnectedFile(connection))
         except (JournalError, *DRIVER_FAULTS):
             if left:
                 time.sleep(POLL)
     return None
-
-
-class _Reader:
-    """A connection as `read_end` wants it."""
-
-    def __init__(self, connection: sqlite3.Connection) -> None:
-        self._connection = connection
-
-    def run(self, sql: str, parameters: Sequence[Any] = ()) -> list[Any]:
-        """Run one statement, and return its rows."""
-        return self._connection.execute(sql, parameters).fetchall()
-
-    def run_many(self, sql: str, rows: Iterable[Sequence[Any]]) -> None:
-        """Run one statement for each row."""
-        self._connection.executemany(sql, rows)

@@ -177,7 +177,7 @@ def _durable(postgres: str | None) -> dict[str, Any]:
     with _server(postgres) as url:
         if url is None:
             return {**found, "postgresql": None}
-        from takeback.journal.postgres import open_scratch_journal  # noqa: PLC0415 - needs the extra
+        from takeback_lab.scratch_journal import open_scratch_journal  # noqa: PLC0415 - needs the extra
 
         with open_scratch_journal(url) as place:
             return {**found, "postgresql": _throughput(place)}

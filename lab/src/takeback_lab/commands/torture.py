@@ -68,6 +68,6 @@ def _place(journal: str | None) -> AbstractContextManager[str | None]:
     """A journal of the run's own, gone with it."""
     if journal is None:
         return nullcontext()
-    from takeback.journal.postgres import open_scratch_journal  # noqa: PLC0415 - needs the extra
+    from takeback_lab.scratch_journal import open_scratch_journal  # noqa: PLC0415 - needs the extra
 
     return open_scratch_journal(journal)
