@@ -172,7 +172,7 @@ class KeyedSurface(Surface):
     def components(self, ops: Sequence[Operation], salt: str) -> tuple[Component, ...]:
         """Return one component for each named key: there with content of its own, or absent."""
         return tuple(
-            Component(str(self.address(key)), (make_bind_edit(key, self.generic(key, salt)), _make_drop_edit(key)))
+            Component(str(self.address(key)), (make_bind_edit(key, self.generic(key, salt)), make_drop_edit(key)))
             for key in dict.fromkeys(op.path for op in ops)
         )
 
@@ -184,7 +184,7 @@ class KeyedSurface(Surface):
     def entries(self, value: PMap) -> Iterator[tuple[Address, ValueEdit]]:
         """Yield each key."""
         for key in sorted(value):
-            yield Address(self.name, key), _make_drop_edit(key)
+            yield Address(self.name, key), make_drop_edit(key)
 
     def size(self, value: PMap) -> int:
         """Return the number of keys."""
@@ -265,5 +265,6 @@ def make_bind_edit(key: str, content: Any) -> ValueEdit:
     return lambda value: value.put(key, content)
 
 
-def _make_drop_edit(key: str) -> ValueEdit:
+def make_drop_edit(key: str) -> ValueEdit:
+    """Return the edit that removes a key."""
     return lambda value: value.drop(key)

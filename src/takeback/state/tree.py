@@ -52,6 +52,14 @@ def put(node: PMap, path: TreePath, value: Any, at: int = 0) -> PMap:
     return node.put(name, put(child, path, value, at + 1))
 
 
+def put_unless_blocked(node: PMap, path: TreePath, value: Any) -> PMap:
+    """Return the tree with `value` at `path`; the tree itself where something is in the way."""
+    try:
+        return put(node, path, value)
+    except OperationFailed:
+        return node
+
+
 def drop(node: PMap, path: TreePath, at: int = 0) -> PMap:
     """Return the tree without the node at `path`; the tree itself if there is none."""
     name = path[at]

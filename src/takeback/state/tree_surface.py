@@ -11,7 +11,6 @@ from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from typing import Any
 
-from takeback.errors import OperationFailed
 from takeback.state import part_slots, tree
 from takeback.state.address import Address
 from takeback.state.operation import Captured, Operation
@@ -205,12 +204,6 @@ def _make_address(surface: TreeSurface, path: TreePath) -> Address:
 
 
 def _make_put_edit(path: TreePath, content: Any) -> ValueEdit:
-    def edit(value: PMap) -> PMap:
-        if content is ABSENT:
-            return tree.drop(value, path)
-        try:
-            return tree.put(value, path, content)
-        except OperationFailed:
-            return value
-
-    return edit
+    if content is ABSENT:
+        return lambda value: tree.drop(value, path)
+    return lambda value: tree.put_unless_blocked(value, path, content)

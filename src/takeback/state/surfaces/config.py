@@ -163,7 +163,7 @@ class ConfigSurface(TreeSurface):
             for op in aims:
                 value = self._vary(strategy, value, op.path, rng)
                 if op.kind.inside:
-                    value = _try_put(
+                    value = tree.put_unless_blocked(
                         value, op.path, rng.choice(_make_probe_lists([op], f"prior {rng.randrange(10_000)}"))
                     )
             if strategy != Strategy.PRIOR_EXISTENCE:
@@ -184,10 +184,10 @@ class ConfigSurface(TreeSurface):
         if choice == 2:  # noqa: PLR2004  (one of six cases)
             return tree.drop(value, above)
         if choice == 3:  # noqa: PLR2004
-            return _try_put(tree.drop(value, above), above, EMPTY if len(path) > 1 else content)
+            return tree.put_unless_blocked(tree.drop(value, above), above, EMPTY if len(path) > 1 else content)
         if choice == 4 and len(path) > 1 and rng.random() < 0.3:  # noqa: PLR2004
-            return _try_put(value, above, "a scalar in the way")
-        return _try_put(value, path, content)
+            return tree.put_unless_blocked(value, above, "a scalar in the way")
+        return tree.put_unless_blocked(value, path, content)
 
     def _vary_untouched(self, strategy: str, value: PMap, aims: Sequence[Operation], rng: random.Random) -> PMap:
         touched = {op.path for op in aims}
@@ -195,7 +195,7 @@ class ConfigSurface(TreeSurface):
         if others:
             path = others[rng.randrange(len(others))]
             pool = _EXTREMES if strategy == Strategy.BOUNDARY else (*_SAMPLES, rng.randrange(10_000))
-            value = _try_put(value, path, rng.choice(pool))
+            value = tree.put_unless_blocked(value, path, rng.choice(pool))
         return value
 
 
@@ -214,10 +214,3 @@ def _make_probe_lists(ops: Sequence[Operation], salt: str) -> tuple[tuple[Any, .
 
 def _read_name(raw: Any, where: str) -> str:
     return read_name(raw, f"{where} key")
-
-
-def _try_put(value: PMap, path: TreePath, content: Any) -> PMap:
-    try:
-        return value if content is ABSENT else tree.put(value, path, content)
-    except OperationFailed:
-        return value

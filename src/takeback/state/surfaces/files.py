@@ -275,13 +275,13 @@ class FilesSurface(TreeSurface):
                 value = _vary_path(strategy, value, path, rng)
             for path, edits in group_edits_by_path(aims).items():
                 chosen = rng.choice(make_probe_texts(edits, f"prior {rng.randrange(10_000)}"))
-                value = _try_put(value, path, File(chosen.encode()))
+                value = tree.put_unless_blocked(value, path, File(chosen.encode()))
         elif strategy == Strategy.NOISE:
             mode = rng.choice((0o600, 0o644, 0o755))
             value = value.put(f"unrelated_{rng.randrange(10_000)}.txt", File(b"unrelated\n", mode))
         elif strategy == Strategy.DEEP_DIRECTORIES:
             path = ("external", "cache", f"partition_{rng.randrange(10_000)}", "meta.json")
-            value = _try_put(value, path, File(b"{}\n"))
+            value = tree.put_unless_blocked(value, path, File(b"{}\n"))
         return value
 
 
@@ -317,16 +317,9 @@ def _vary_path(strategy: str, value: PMap, path: TreePath, rng: random.Random) -
     if choice == 3 and len(path) > 1:  # noqa: PLR2004
         above = path[: rng.randrange(1, len(path))]
         filler = File(b"in the way\n") if rng.random() < 0.2 else EMPTY  # noqa: PLR2004
-        return _try_put(tree.drop(value, above), above, filler)
+        return tree.put_unless_blocked(tree.drop(value, above), above, filler)
     size = rng.choice((0, 4096)) if strategy == Strategy.BOUNDARY else rng.randrange(1, 40)
-    return _try_put(value, path, File(b"x" * size, rng.choice((0o600, 0o644, 0o755))))
-
-
-def _try_put(value: PMap, path: TreePath, content: Any) -> PMap:
-    try:
-        return tree.put(value, path, content)
-    except OperationFailed:
-        return value
+    return tree.put_unless_blocked(value, path, File(b"x" * size, rng.choice((0o600, 0o644, 0o755))))
 
 
 def _freeze_tree(node: dict[str, Any]) -> PMap:

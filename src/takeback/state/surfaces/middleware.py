@@ -43,20 +43,12 @@ def capture(value: Chain, op: Operation) -> Captured:
 
 def add(value: Chain, op: Operation) -> tuple[Chain, ChainPlace]:
     """Put the element where the operation says, moving it if it is there already; a priority is also set."""
-    record = op.value
-    if op.spot is not None and op.spot.priority is not None:
-        record = record.put("priority", op.spot.priority)
-    chain, link = _insert_element(value, op, record)
-    return chain, link.place
+    return _place_element(value, op, op.value)
 
 
 def move(value: Chain, op: Operation) -> tuple[Chain, ChainPlace]:
     """Put the element elsewhere, as it is; a priority is also set."""
-    record = _require_element(value, op).record
-    if op.spot is not None and op.spot.priority is not None:
-        record = record.put("priority", op.spot.priority)
-    chain, link = _insert_element(value, op, record)
-    return chain, link.place
+    return _place_element(value, op, _require_element(value, op).record)
 
 
 def replace(value: Chain, op: Operation) -> tuple[Chain, ChainPlace]:
@@ -77,20 +69,22 @@ def _require_element(value: Chain, op: Operation) -> Link:
     return found
 
 
-def _insert_element(value: Chain, op: Operation, record: PMap) -> tuple[Chain, Link]:
+def _place_element(value: Chain, op: Operation, record: PMap) -> tuple[Chain, ChainPlace]:
     spot = op.spot
     if spot is None:
-        return value.insert(len(value), op.target, record)
-    if spot.index is not None:
-        return value.insert(spot.index, op.target, record)
-    if spot.priority is not None:
+        chain, link = value.insert(len(value), op.target, record)
+    elif spot.index is not None:
+        chain, link = value.insert(spot.index, op.target, record)
+    elif spot.priority is not None:
         wanted = spot.priority
         at = value.position(lambda link: link.record["priority"] > wanted, without=op.target)
-        return value.insert(at, op.target, record)
-    found = value.insert_beside(str(spot.anchor), op.target, record, after=spot.before is None)
-    if found is None:
-        raise OperationFailed(f"there is no middleware {spot.anchor!r} to stand next to")
-    return found
+        chain, link = value.insert(at, op.target, record.put("priority", wanted))
+    else:
+        found = value.insert_beside(str(spot.anchor), op.target, record, after=spot.before is None)
+        if found is None:
+            raise OperationFailed(f"there is no middleware {spot.anchor!r} to stand next to")
+        chain, link = found
+    return chain, link.place
 
 
 def restore(value: Chain, op: Operation, captured: Captured) -> Chain:

@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from takeback.errors import InputError, OperationFailed
-from takeback.state.keyed_surface import KeyedSurface, capture
+from takeback.state.keyed_surface import KeyedSurface, capture, make_drop_edit
 from takeback.state.operation import Captured, Kind, Level, Operation, Requirement
 from takeback.state.pmap import ABSENT, PMap
 from takeback.state.surface import EXISTENCE, Component, Strategy, ValueEdit
@@ -181,9 +181,7 @@ class ResourcesSurface(KeyedSurface):
         ]
         for key, address in own:
             held = _make_hold_edit(key, _make_socket(address, lifecycle=f"{salt}-{key}"))
-            found.append(
-                Component(f"{self.name}[{key!r}]", (held, _make_drop_edit(key)), concerns=_match_keys({key}))
-            )
+            found.append(Component(f"{self.name}[{key!r}]", (held, make_drop_edit(key)), concerns=_match_keys({key})))
         found += [
             Component(
                 f"{self.name}[{key!r}] on {address}",
@@ -202,10 +200,6 @@ def _match_keys(keys: set[str]) -> Callable[[Operation], bool]:
 
 def _keep_value(value: PMap) -> PMap:
     return value
-
-
-def _make_drop_edit(key: str) -> ValueEdit:
-    return lambda value: value.drop(key)
 
 
 def _make_hold_edit(key: str, record: PMap) -> ValueEdit:
