@@ -23,6 +23,7 @@ LAB_MODULES = sorted(LAB.rglob("*.py"))
 ORDER = (
     "errors",
     "canonical",
+    "lazy_names",
     "plugins",
     "progress",
     "state",

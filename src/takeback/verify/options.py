@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from math import isfinite
 from typing import Final, final
 
-from takeback.errors import InputError
+from takeback.errors import InputError, WrongTypeError
 from takeback.language import find_widest_level
 from takeback.state import Level, State
 from takeback.verify.rules import EXACT, PROOF, RULES
@@ -71,7 +71,7 @@ class VerifyOptions:
             if self.rule == EXACT:
                 raise InputError("nominal", found="no state", expected="the state to run on")
         elif type(self.nominal) is not State:
-            raise InputError("nominal", found=type(self.nominal).__name__, expected="a State")
+            raise WrongTypeError("nominal", self.nominal, expected="a State", hint="State.read reads one from JSON")
         else:
             object.__setattr__(self, "nominal", State(self.nominal.parts))
 

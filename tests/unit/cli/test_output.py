@@ -181,7 +181,7 @@ def test_an_internal_fault_after_the_change_does_not_take_the_answer_back(worksp
     def explode(*_: object) -> None:
         raise ZeroDivisionError("boom")
 
-    monkeypatch.setattr(outcomes, "weigh_entry", explode)
+    monkeypatch.setattr(outcomes, "_show_applied", explode)
     monkeypatch.setattr(sys, "argv", ["takeback", "apply", str(change(tool("grep"))), "-C", str(workspace)])
     with pytest.raises(SystemExit) as ended, streams(terminal=False) as (_, told):
         main()
@@ -200,7 +200,7 @@ def test_an_interrupt_says_what_is_safe(monkeypatch, capsys):
     with pytest.raises(SystemExit) as ended:
         main()
     assert ended.value.code == 130
-    assert "finished or undone" in capsys.readouterr().err
+    assert "finishes or undoes" in capsys.readouterr().err
 
 
 def test_styles_show_on_a_terminal_only_and_no_colour_is_heard(monkeypatch):

@@ -14,7 +14,7 @@ from takeback.errors import MissingExtraError
 @pytest.fixture
 def alone(monkeypatch):
     """The product with nothing plugged in."""
-    monkeypatch.setattr(plugins, "entry_points", lambda **_: ())
+    monkeypatch.setattr(plugins, "find_entry_points", lambda *_: ())
     plugins.find_extra_commands.cache_clear()
     yield
     plugins.find_extra_commands.cache_clear()

@@ -156,7 +156,7 @@ def test_a_line_that_makes_no_sense_raises_and_changes_nothing(harness):
         harness.edit("prompts", "sytem", "tabs", "spaces")
     with pytest.raises(InputError, match="old is not there"):
         harness.edit("prompts", "system", "tab stops", "spaces")
-    with pytest.raises(InputError, match="there already"):
+    with pytest.raises(InputError, match="already exists"):
         harness.add("config", "allow", [])
     assert harness.state is before
 
