@@ -10,7 +10,6 @@ from takeback.errors import InputError, WrongTypeError
 from takeback.language import find_widest_level
 from takeback.state import Level, State
 from takeback.verify.rules import EXACT, PROOF, RULES
-from takeback.verify.suites import check_count, check_dev_suite
 
 MAX_SECONDS: Final = 30.0
 """How long a verification may take unless said otherwise."""
@@ -78,13 +77,19 @@ class VerifyOptions:
     def _check_sampling(self) -> None:
         if self.seed is not None and type(self.seed) is not int:
             raise InputError("seed", found=self.seed, expected="a whole number")
+        if (self.dev, self.iid, self.ood) != (None, None, None):
+            self._check_suites()
+        if self.threshold is not None and (not _is_number(self.threshold) or not 0 < self.threshold <= 1):
+            raise InputError("threshold", found=self.threshold, expected="a number above 0 and at most 1")
+
+    def _check_suites(self) -> None:
+        from takeback.verify.suites import check_count, check_dev_suite  # noqa: PLC0415 - start-up
+
         if self.dev is not None:
             check_dev_suite(self.dev)
         for split, count in (("iid", self.iid), ("ood", self.ood)):
             if count is not None:
                 check_count(split, count)
-        if self.threshold is not None and (not _is_number(self.threshold) or not 0 < self.threshold <= 1):
-            raise InputError("threshold", found=self.threshold, expected="a number above 0 and at most 1")
 
 
 def _is_number(found: object) -> bool:
