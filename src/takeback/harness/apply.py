@@ -9,7 +9,7 @@ files meanwhile.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias, TypeVar
 
@@ -30,7 +30,7 @@ from takeback.harness.outcomes import Applied, Preview, RefusalReason, Refused
 from takeback.harness.records import draft_change
 from takeback.language import Candidate, NoInverse, Program, read_candidate, reread_candidate
 from takeback.runtime import run_forward
-from takeback.state import ABSENT, SURFACES, Operation, State
+from takeback.state import ABSENT, SURFACES, State
 from takeback.state.slots import Slot, find_containing_slot
 from takeback.undo import SlotChange, Write
 
@@ -106,7 +106,7 @@ def _why_unreadable(state: State, slot: Slot, names: Iterable[str]) -> InputErro
     return None
 
 
-Given: TypeAlias = "Candidate | Admitted | NoInverse | Mapping[str, Any] | Sequence[Operation | Mapping[str, Any]]"
+Given: TypeAlias = "Candidate | Admitted | NoInverse | Mapping[str, Any] | list[Any] | tuple[Any, ...]"
 """How a caller gives a change: as candidate, its JSON, `Admitted`, what the oracle answered, or operations alone."""
 
 

@@ -9,7 +9,7 @@ only write what the parser takes.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path as FilePath
 from stat import S_ISREG
@@ -119,7 +119,7 @@ def read_candidate(raw: Any, where: str = "candidate") -> Candidate:
     return Candidate(mutation, witness, recovery, contract)
 
 
-MutationLike = Candidate | Mapping[str, Any] | Sequence[Operation | Mapping[str, Any]]
+MutationLike = Candidate | Mapping[str, Any] | list[Any] | tuple[Any, ...]
 """How a caller gives a mutation: operations, as they are or as JSON, one of them, or a candidate that has it."""
 
 

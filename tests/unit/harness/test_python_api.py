@@ -382,9 +382,11 @@ def test_a_call_that_is_cancelled_before_its_turn_is_never_made():
             second = asyncio.create_task(harness.set("config", "a", 1))
             await asyncio.sleep(0)
             second.cancel()
-            with pytest.raises(asyncio.CancelledError):
-                await second
-            gate.set()
+            try:
+                with pytest.raises(asyncio.CancelledError):
+                    await second
+            finally:
+                gate.set()
             await first
             assert (await harness.status()).entries == 0
 
@@ -434,10 +436,12 @@ def test_a_harness_is_closed_although_closing_is_cancelled():
         for _ in range(5):
             await asyncio.sleep(0)
         task.cancel()
-        with pytest.raises(asyncio.CancelledError):
-            await task
-        assert not closed.is_set()
-        gate.set()
-        assert await asyncio.to_thread(closed.wait, 60)
+        try:
+            with pytest.raises(asyncio.CancelledError):
+                await task
+            assert not closed.is_set()
+        finally:
+            gate.set()
+        assert await asyncio.to_thread(closed.wait, 20)
 
     asyncio.run(work())
