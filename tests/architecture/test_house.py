@@ -24,6 +24,7 @@ ORDER = (
     "errors",
     "canonical",
     "plugins",
+    "lazy_names",
     "state",
     "language",
     "runtime",
