@@ -226,11 +226,11 @@ def _render_changes(
 def _restore_all_bytes(
     ledger: Ledger,
     adapter: FileAdapter,
-    changes: Sequence[FileChange] | NotExpressible,
+    changes: tuple[FileChange, ...] | NotExpressible,
     real: tuple[State, State],
     off: Collection[int],
     on: Collection[int],
-) -> Sequence[FileChange] | NotExpressible:
+) -> tuple[FileChange, ...] | NotExpressible:
     from takeback.harness.file_history import restore_bytes  # noqa: PLC0415 - start-up
 
     before, after = real
