@@ -55,11 +55,11 @@ class _PlainValue(NamedTuple):
         return self.get_converter().coerce(value, param=param, ctx=ctx) if plain is _UNKNOWN else plain
 
     def _convert_all(self, values: Any) -> Any:
-        for kind, listed in ((str, list[str]), (Path, list[Path])):
-            if self.annotation == listed and isinstance(values, (list, tuple)):
-                found = [self._convert(kind, value) for value in values]
-                return _UNKNOWN if any(value is _UNKNOWN for value in found) else found
-        return _UNKNOWN
+        kind = {list[str]: str, list[Path]: Path}.get(self.annotation)
+        if kind is None or not isinstance(values, (list, tuple)):
+            return _UNKNOWN
+        found = [self._convert(kind, value) for value in values]
+        return _UNKNOWN if any(value is _UNKNOWN for value in found) else found
 
     def _convert(self, kind: Any, value: Any) -> Any:
         info = self.info

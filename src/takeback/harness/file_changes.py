@@ -208,29 +208,42 @@ def _render_changes(
     on: Collection[int],
     relinking: Relinking,
 ) -> Sequence[FileChange] | Refused:
-    from takeback.harness.file_history import restore_bytes  # noqa: PLC0415 - start-up
-
-    adapter, ledger = engine.files, engine.ledger
+    adapter = engine.files
     if adapter is not None and engine.formatted is not None and (off or on) and not relinking.changes:
         known = _changes_by_history(engine, adapter, engine.formatted, (before, after), off, on)
         if known is not None:
             return known
     changes = engine.render_changes(before, after)
-    if adapter is not None and engine.formatted is not None and (off or on):
-        return _decide_bytes(engine, adapter, changes, (before, after), off, on, relinking)
-    if isinstance(changes, NotExpressible) and adapter is not None and (off or on):
+    if adapter is not None and (off or on):
+        if engine.formatted is not None:
+            return _decide_bytes(engine, adapter, changes, (before, after), off, on, relinking)
+        changes = _restore_all_bytes(engine.ledger, adapter, changes, (before, after), off, on)
+    if isinstance(changes, NotExpressible):
+        return Refused(RefusalReason.UNSAYABLE, f"{changes.reason}; nothing was changed")
+    return changes
+
+
+def _restore_all_bytes(
+    ledger: Ledger,
+    adapter: FileAdapter,
+    changes: tuple[FileChange, ...] | NotExpressible,
+    real: tuple[State, State],
+    off: Collection[int],
+    on: Collection[int],
+) -> tuple[FileChange, ...] | NotExpressible:
+    from takeback.harness.file_history import restore_bytes  # noqa: PLC0415 - start-up
+
+    before, after = real
+    if isinstance(changes, NotExpressible):
         found = [
             restore_bytes(adapter, ledger, FileChange(path, adapter.image(path), None), after, off, on)
             for path in adapter.touched(before, after)
         ]
-        if all(adapter.means(change.path, change.after, after) for change in found):
-            changes = tuple(found)
-    if isinstance(changes, NotExpressible):
-        return Refused(RefusalReason.UNSAYABLE, f"{changes.reason}; nothing was changed")
-    if adapter is not None and (off or on):
-        worked_out = track_all_progress("files worked out", changes)
-        changes = tuple(restore_bytes(adapter, ledger, change, after, off, on) for change in worked_out)
-    return changes
+        if not all(adapter.means(change.path, change.after, after) for change in found):
+            return changes
+        changes = tuple(found)
+    worked_out = track_all_progress("files worked out", changes)
+    return tuple(restore_bytes(adapter, ledger, change, after, off, on) for change in worked_out)
 
 
 def _changes_by_history(

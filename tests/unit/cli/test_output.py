@@ -176,12 +176,12 @@ def test_json_is_one_ascii_object_also_for_errors(workspace, change):
 
 
 def test_an_internal_fault_after_the_change_does_not_take_the_answer_back(workspace, change, monkeypatch):
-    from takeback.cli import outcomes
+    from takeback.present import warnings
 
     def explode(*_: object) -> None:
         raise ZeroDivisionError("boom")
 
-    monkeypatch.setattr(outcomes, "_show_applied", explode)
+    monkeypatch.setattr(warnings, "weigh_entry", explode)
     monkeypatch.setattr(sys, "argv", ["takeback", "apply", str(change(tool("grep"))), "-C", str(workspace)])
     with pytest.raises(SystemExit) as ended, streams(terminal=False) as (_, told):
         main()
