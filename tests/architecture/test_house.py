@@ -24,6 +24,7 @@ ORDER = (
     "errors",
     "canonical",
     "lazy_names",
+    "sequences",
     "plugins",
     "progress",
     "state",

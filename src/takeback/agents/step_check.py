@@ -11,7 +11,6 @@ import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing
 from dataclasses import dataclass
-from difflib import SequenceMatcher
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any, Final
@@ -33,7 +32,9 @@ from takeback.harness.outcomes import Adopted, Applied, Refused
 from takeback.language import Candidate, NoInverse, Program
 from takeback.language.program import read_program
 from takeback.repair.oracle import oracle
+from takeback.sequences import find_differing
 from takeback.state import Stage, State, diff
+from takeback.state.edit_script import has_word
 from takeback.state.surface import install_surfaces
 from takeback.undo import SlotChange
 from takeback.undo.record import run_and_record
@@ -64,13 +65,11 @@ def find_edits(old: str, new: str) -> list[dict[str, str]] | None:
     if not old or not new:
         return None
     lines, wanted = old.splitlines(keepends=True), new.splitlines(keepends=True)
-    hunks = [
-        code for code in SequenceMatcher(None, lines, wanted, autojunk=False).get_opcodes() if code[0] != "equal"
-    ]
+    hunks = list(find_differing(lines, wanted, has_word))
     if not 0 < len(hunks) <= MOST_EDITS or len(hunks) * 2 > len(lines):
         return None
     found = []
-    for _, start, end, first, last in reversed(hunks):
+    for start, end, first, last in reversed(hunks):
         low, high = _widen_until_unique(lines, start, end)
         middle = [*lines[low:start], *wanted[first:last], *lines[end:high]]
         found.append({"old": "".join(lines[low:high]), "new": "".join(middle)})

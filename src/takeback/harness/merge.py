@@ -11,18 +11,15 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left, bisect_right
-from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from enum import Enum, auto
 from itertools import islice, pairwise
 from typing import Final, NamedTuple
 
-from takeback.state.alignment import Block, find_shortest_script
+from takeback.sequences import find_differing
 
 MOST_SLIDES: Final = 256
-STRIDE: Final = 512
-"""Pieces compared at once where nothing differs."""
 _WORD = re.compile(rb"[0-9A-Za-z\x80-\xff]")
 
 
@@ -71,88 +68,8 @@ class Hunk(NamedTuple):
 
 def find_hunks(base: Sequence[bytes], new: Sequence[bytes]) -> list[Hunk]:
     """Return what turns `base` into `new`, in order."""
-    found: list[Hunk] = []
-    at = to = 0
-    for one, two, size in (*_find_blocks(base, new), (len(base), len(new), 0)):
-        if one > at or two > to:
-            found.append(Hunk(at, one, tuple(new[to:two])))
-        at, to = one + size, two + size
-    return found
-
-
-def _find_blocks(base: Sequence[bytes], new: Sequence[bytes]) -> Iterator[Block]:
-    waiting: list[tuple[int, int, int, int] | Block] = [(0, len(base), 0, len(new))]
-    last: Block | None = None
-    while waiting:
-        item = waiting.pop()
-        if len(item) == 3:  # noqa: PLR2004 - a block
-            if last is not None and last[0] + last[2] == item[0] and last[1] + last[2] == item[1]:
-                last = (last[0], last[1], last[2] + item[2])
-                continue
-            if last is not None:
-                yield last
-            last = item
-            continue
-        waiting += reversed(_divide_stretch(base, new, *item))
-    if last is not None:
-        yield last
-
-
-def _divide_stretch(
-    base: Sequence[bytes], new: Sequence[bytes], low: int, high: int, first: int, end: int
-) -> list[tuple[int, int, int, int] | Block]:
-    """Return the blocks of one stretch, and the stretches between them that are still to be compared."""
-    size = _count_common(base, new, low, first, min(high - low, end - first), forward=True)
-    tail = _count_common(base, new, high, end, min(high - low, end - first) - size, forward=False)
-    found: list[tuple[int, int, int, int] | Block] = [(low, first, size)] if size else []
-    low, high, first, end = low + size, high - tail, first + size, end - tail
-    if low < high and first < end:
-        anchors = _find_anchors(base[low:high], new[first:end])
-        if not anchors:
-            exact = find_shortest_script(base[low:high], new[first:end])
-            found += [(low + one, first + two, length) for one, two, length in exact]
-        at, to = low, first
-        for one, two in anchors:
-            found += [(at, low + one, to, first + two), (low + one, first + two, 1)]
-            at, to = low + one + 1, first + two + 1
-        if anchors:
-            found.append((at, high, to, end))
-    return [*found, (high, end, tail)] if tail else found
-
-
-def _count_common(base: Sequence[bytes], new: Sequence[bytes], at: int, to: int, most: int, *, forward: bool) -> int:
-    size = 0
-    for step in (STRIDE, 1):
-        while size + step <= most:
-            one, two = (at + size, to + size) if forward else (at - size - step, to - size - step)
-            if base[one : one + step] != new[two : two + step]:
-                break
-            size += step
-    return size
-
-
-def _find_anchors(one: Sequence[bytes], two: Sequence[bytes]) -> list[tuple[int, int]]:
-    """Find pieces that occur once on both sides, as many as keep their order; marks only where there are no words."""
-    counted, others = Counter(one), Counter(two)
-    single = {piece: at for at, piece in enumerate(two) if others[piece] == 1 and counted.get(piece) == 1}
-    places = {piece: at for piece, at in single.items() if _WORD.search(piece)} or single
-    tails: list[int] = []
-    links: list[tuple[int, int, int]] = []
-    ends: list[int] = []
-    for at, piece in enumerate(one):
-        to = places.get(piece)
-        if to is None:
-            continue
-        rank = bisect_left(tails, to)
-        links.append((at, to, ends[rank - 1] if rank else -1))
-        tails[rank : rank + 1] = [to]
-        ends[rank : rank + 1] = [len(links) - 1]
-    found: list[tuple[int, int]] = []
-    link = ends[-1] if ends else -1
-    while link >= 0:
-        at, to, link = links[link]
-        found.append((at, to))
-    return found[::-1]
+    differing = find_differing(base, new, lambda piece: _WORD.search(piece) is not None)
+    return [Hunk(low, high, tuple(new[first:last])) for low, high, first, last in differing]
 
 
 MOST_READINGS: Final = 8

@@ -3,121 +3,21 @@
 Pure: from two sheets of lines to values that a terminal or a page can draw. A sheet is the content of one
 slot: lines of a text or file, pretty lines of a value, one line about bytes. Lines keep their endings, so
 that a missing last one shows. No line is cut off; two lines that look the same on a screen, but are not, are
-written with escapes. Small texts are compared in full; in large ones, lines that occur once on each side
-split the rest, and what is still too large after that counts as replaced, so that the cost stays bounded.
+written with escapes. What differs is found by `takeback.sequences`, at a bounded cost.
 """
 
 from __future__ import annotations
 
 import hashlib
-from bisect import bisect_left
-from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from difflib import SequenceMatcher
 from typing import Any, Final, Literal, NamedTuple
 
 from takeback.canonical import write_pretty
-from takeback.canonical import write_pretty as written
 from takeback.present.secrets import Mask, find_blocks, is_revealing
 from takeback.present.visible import escape_invisible, reduce_to_appearance
-
-MAX_PAIRS: Final = 1_000_000
-"""Largest product of two lengths that is compared in full."""
-
-
-class Match(NamedTuple):
-    """`size` equal lines from `old` on one side and from `new` on the other."""
-
-    old: int
-    new: int
-    size: int
-
-
-def find_matches(old: Sequence[str], new: Sequence[str]) -> tuple[Match, ...]:
-    """Return runs of equal lines, in order."""
-    return tuple(_join_matches(_match_range(old, new, 0, len(old), 0, len(new))))
-
-
-def _match_range(
-    old: Sequence[str], new: Sequence[str], old_at: int, old_end: int, new_at: int, new_end: int
-) -> Iterator[Match]:
-    head = 0
-    while old_at + head < old_end and new_at + head < new_end and old[old_at + head] == new[new_at + head]:
-        head += 1
-    tail = 0
-    while (
-        old_at + head < old_end - tail
-        and new_at + head < new_end - tail
-        and old[old_end - tail - 1] == new[new_end - tail - 1]
-    ):
-        tail += 1
-    if head:
-        yield Match(old_at, new_at, head)
-    yield from _match_middle(old, new, old_at + head, old_end - tail, new_at + head, new_end - tail)
-    if tail:
-        yield Match(old_end - tail, new_end - tail, tail)
-
-
-def _match_middle(
-    old: Sequence[str], new: Sequence[str], old_at: int, old_end: int, new_at: int, new_end: int
-) -> Iterator[Match]:
-    if old_at == old_end or new_at == new_end:
-        return
-    if (old_end - old_at) * (new_end - new_at) <= MAX_PAIRS:
-        compared = SequenceMatcher(None, old[old_at:old_end], new[new_at:new_end], autojunk=False)
-        for one, two, size in compared.get_matching_blocks():
-            if size:
-                yield Match(old_at + one, new_at + two, size)
-        return
-    anchors = _find_anchors(old, new, old_at, old_end, new_at, new_end)
-    if not anchors:
-        return
-    for one, two in [*anchors, (old_end, new_end)]:
-        yield from _match_range(old, new, old_at, one, new_at, two)
-        if one < old_end:
-            yield Match(one, two, 1)
-        old_at, new_at = one + 1, two + 1
-
-
-def _find_anchors(
-    old: Sequence[str], new: Sequence[str], old_at: int, old_end: int, new_at: int, new_end: int
-) -> list[tuple[int, int]]:
-    """Find lines that occur once on each side, the longest run of them that is in order on both."""
-    counts, others = Counter(old[old_at:old_end]), Counter(new[new_at:new_end])
-    places = {new[at]: at for at in range(new_at, new_end) if others[new[at]] == 1}
-    pairs = [(at, places[old[at]]) for at in range(old_at, old_end) if counts[old[at]] == 1 and old[at] in places]
-    ends: list[int] = []
-    best: list[int] = []
-    before: list[int] = []
-    for number, (_, place) in enumerate(pairs):
-        at = bisect_left(ends, place)
-        before.append(best[at - 1] if at else -1)
-        if at == len(ends):
-            ends.append(place)
-            best.append(number)
-        else:
-            ends[at], best[at] = place, number
-    chosen: list[tuple[int, int]] = []
-    number = best[-1] if best else -1
-    while number >= 0:
-        chosen.append(pairs[number])
-        number = before[number]
-    return chosen[::-1]
-
-
-def _join_matches(found: Iterator[Match]) -> Iterator[Match]:
-    last: Match | None = None
-    for match in found:
-        if last is not None and last.old + last.size == match.old and last.new + last.size == match.new:
-            last = Match(last.old, last.new, last.size + match.size)
-            continue
-        if last is not None:
-            yield last
-        last = match
-    if last is not None:
-        yield last
-
+from takeback.sequences import Stretch, find_differing
+from takeback.state.edit_script import has_word
 
 DEFAULT_MODE: Final = "0644"
 WIDTH: Final = 76
@@ -200,7 +100,7 @@ def format_json_lines(value: Any, indent: str = "") -> list[str]:
 
 
 def _format_line(value: Any) -> str:
-    return written(value, indent=None, sort_keys=True)
+    return write_pretty(value, indent=None, sort_keys=True)
 
 
 def _format_items(items: list[tuple[str | None, Any]], indent: str) -> list[str]:
@@ -356,20 +256,11 @@ def _make_look_key(text: str) -> tuple[str, bool]:
     return reduce_to_appearance(text.removesuffix("\n")), text.endswith("\n")
 
 
-class _Stretch(NamedTuple):
-    """Lines from `old_at` up to `old_end` that became those from `new_at` up to `new_end`."""
-
-    old_at: int
-    old_end: int
-    new_at: int
-    new_end: int
-
-
 def _build_hunks(old: tuple[str, ...], new: tuple[str, ...]) -> Iterator[DiffHunk]:
     """Yield changed stretches with their context; those whose contexts touch share a hunk."""
-    together: list[_Stretch] = []
-    for stretch in _iter_stretches(old, new):
-        if together and stretch.old_at - together[-1].old_end > 2 * CONTEXT:
+    together: list[Stretch] = []
+    for stretch in find_differing(old, new, has_word):
+        if together and stretch.low - together[-1].high > 2 * CONTEXT:
             yield _build_hunk(together, old, new)
             together = []
         together.append(stretch)
@@ -377,33 +268,25 @@ def _build_hunks(old: tuple[str, ...], new: tuple[str, ...]) -> Iterator[DiffHun
         yield _build_hunk(together, old, new)
 
 
-def _iter_stretches(old: tuple[str, ...], new: tuple[str, ...]) -> Iterator[_Stretch]:
-    at, to = 0, 0
-    for match in (*find_matches(old, new), Match(len(old), len(new), 0)):
-        if at < match.old or to < match.new:
-            yield _Stretch(at, match.old, to, match.new)
-        at, to = match.old + match.size, match.new + match.size
-
-
-def _build_hunk(stretches: list[_Stretch], old: tuple[str, ...], new: tuple[str, ...]) -> DiffHunk:
+def _build_hunk(stretches: list[Stretch], old: tuple[str, ...], new: tuple[str, ...]) -> DiffHunk:
     first, last = stretches[0], stretches[-1]
-    start = max(first.old_at - CONTEXT, 0)
-    end = min(last.old_end + CONTEXT, len(old))
-    shift = first.new_at - first.old_at
+    start = max(first.low - CONTEXT, 0)
+    end = min(last.high + CONTEXT, len(old))
+    shift = first.first - first.low
     lines: list[DiffLine] = []
     at = start
-    for stretch in (*stretches, _Stretch(end, end, 0, 0)):
-        lines += [DiffLine(" ", old[n], n + 1, n + 1 + shift) for n in range(at, stretch.old_at)]
-        lines += [DiffLine("-", old[n], n + 1, None) for n in range(stretch.old_at, stretch.old_end)]
-        lines += [DiffLine("+", new[n], None, n + 1) for n in range(stretch.new_at, stretch.new_end)]
-        at, shift = stretch.old_end, stretch.new_end - stretch.old_end
+    for stretch in (*stretches, Stretch(end, end, 0, 0)):
+        lines += [DiffLine(" ", old[n], n + 1, n + 1 + shift) for n in range(at, stretch.low)]
+        lines += [DiffLine("-", old[n], n + 1, None) for n in range(stretch.low, stretch.high)]
+        lines += [DiffLine("+", new[n], None, n + 1) for n in range(stretch.first, stretch.last)]
+        at, shift = stretch.high, stretch.last - stretch.high
     olds = [line.old for line in lines if line.old is not None]
     news = [line.new for line in lines if line.new is not None]
     return DiffHunk(
         tuple(lines),
         olds[0] if olds else start,
         len(olds),
-        news[0] if news else first.new_at,
+        news[0] if news else first.first,
         len(news),
     )
 

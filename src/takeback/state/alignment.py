@@ -12,30 +12,29 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from difflib import SequenceMatcher
 from itertools import pairwise
 from operator import eq, ne
 from typing import Final, NamedTuple
 
+from takeback.sequences import (
+    PairedPositions,
+    Stretch,
+    count_common_ends,
+    find_shortest_script,
+    find_stretches_between,
+    pair_unique,
+    rank_rising,
+)
 from takeback.state.edit_script import has_word, tell
 from takeback.state.likeness import (
     MOST_IN_PLACE,
     MOST_PAIRS,
     Likeness,
-    PairedPositions,
     find_alike_in_place,
     strip_white_space,
 )
-
-
-class Stretch(NamedTuple):
-    """Neighbouring parts of the old version, and of the new one, that lie between the same two matches."""
-
-    low: int
-    high: int
-    first: int
-    last: int
 
 
 class Singles(NamedTuple):
@@ -48,9 +47,7 @@ class Singles(NamedTuple):
 
 def pair_singles(old: Sequence[str], new: Sequence[str], counts: Callable[[str], bool]) -> Singles:
     """Return what occurs once in both versions, of what counts; the longest run that kept its order is kept."""
-    once, also = Counter(old), Counter(new)
-    places = {part: at for at, part in enumerate(new) if also[part] == 1 and once.get(part) == 1 and counts(part)}
-    pairs = [(at, places[part]) for at, part in enumerate(old) if part in places]
+    pairs = pair_unique(old, new, counts)
     if all(one < two for (_, one), (_, two) in pairwise(pairs)):
         return Singles(pairs, [], tied=False)
     kept, tied = _find_longest_rising(pairs)
@@ -60,8 +57,8 @@ def pair_singles(old: Sequence[str], new: Sequence[str], counts: Callable[[str],
 
 def _find_longest_rising(pairs: Sequence[PairedPositions]) -> tuple[list[PairedPositions], bool]:
     """Return the longest run of pairs that rises on both sides, and whether there is more than one."""
-    ends = _rank_rising([to for _, to in pairs])
-    starts = _rank_rising([-to for _, to in reversed(pairs)])[::-1]
+    ends = rank_rising([to for _, to in pairs])
+    starts = rank_rising([-to for _, to in reversed(pairs)])[::-1]
     size = max(ends, default=0)
     at_rank: dict[int, list[int]] = {}
     for at, (end, start) in enumerate(zip(ends, starts, strict=True)):
@@ -72,70 +69,6 @@ def _find_longest_rising(pairs: Sequence[PairedPositions]) -> tuple[list[PairedP
         before = kept[-1] if kept else (len(pairs) + pairs[-1][0], max(to for _, to in pairs) + 1)
         kept.append(next(pairs[at] for at in at_rank[rank] if pairs[at][0] < before[0] and pairs[at][1] < before[1]))
     return kept[::-1], any(len(found) > 1 for found in at_rank.values())
-
-
-def _rank_rising(numbers: Sequence[int]) -> list[int]:
-    """Return, for each number, the length of the longest rising run that ends there."""
-    tails: list[int] = []
-    found: list[int] = []
-    for number in numbers:
-        rank = bisect_left(tails, number)
-        tails[rank : rank + 1] = [number]
-        found.append(rank + 1)
-    return found
-
-
-def find_stretches_between(matches: Sequence[PairedPositions], middle: Stretch) -> Iterator[Stretch]:
-    """Yield what lies between neighbouring matches in a stretch, also where nothing does."""
-    low, _, first, _ = middle
-    for at, to in (*matches, (middle.high, middle.last)):
-        yield Stretch(low, at, first, to)
-        low, first = at + 1, to + 1
-
-
-def count_common_ends(old: Sequence[str], new: Sequence[str]) -> tuple[int, int]:
-    """Return how many parts both versions begin with, and how many more they end with."""
-    shorter = min(len(old), len(new))
-    begin = next((at for at in range(shorter) if old[at] != new[at]), shorter)
-    rest = shorter - begin
-    return begin, next((at for at in range(rest) if old[-1 - at] != new[-1 - at]), rest)
-
-
-MOST_STEPS: Final = 256
-"""A stretch that differs in more parts than this is not compared one by one."""
-Block = tuple[int, int, int]
-"""Where equal parts begin on both sides, and how many they are."""
-
-
-def find_shortest_script(one: Sequence[Hashable], two: Sequence[Hashable]) -> list[Block]:
-    """Return equal stretches by a shortest edit script (Myers); none where that would take too many steps."""
-    reach: dict[int, int] = {1: 0}
-    trace: list[dict[int, int]] = []
-    for steps in range(min(len(one) + len(two), MOST_STEPS) + 1):
-        trace.append(dict(reach))
-        for line in range(-steps, steps + 1, 2):
-            down = line == -steps or (line != steps and reach[line - 1] < reach[line + 1])
-            at = reach[line + 1] if down else reach[line - 1] + 1
-            while at < len(one) and 0 <= at - line < len(two) and one[at] == two[at - line]:
-                at += 1
-            reach[line] = at
-            if at >= len(one) and at - line >= len(two):
-                return _walk_back(trace, len(one), len(two))
-    return []
-
-
-def _walk_back(trace: list[dict[int, int]], at: int, to: int) -> list[Block]:
-    found: list[Block] = []
-    for steps in range(len(trace) - 1, -1, -1):
-        reach, line = trace[steps], at - to
-        down = line == -steps or (line != steps and reach[line - 1] < reach[line + 1])
-        before = line + 1 if down else line - 1
-        one = reach[before] if steps else 0
-        start = max(one if down else one + 1, 0) if steps else 0
-        if at > start:
-            found.append((start, start - line, at - start))
-        at, to = one, one - before
-    return found[::-1]
 
 
 MOST_COMPARED: Final = 250_000

@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import accumulate
 from typing import Any, Final, NamedTuple
 
+from takeback.sequences import find_longest_rising
 from takeback.state.pmap import PMap, fast_tuple
 from takeback.state.values import is_same_value
 
@@ -273,8 +274,8 @@ class Chain:
             return shifted
         after = [link for link in other if link.id in shifted]
         rank = {link.id: at for at, link in enumerate(link for link in self if link.id in shifted)}
-        kept = _find_longest_increasing([rank[link.id] for link in after])
-        return {link.id for link in after if rank[link.id] not in kept}
+        kept = find_longest_rising([rank[link.id] for link in after])
+        return {link.id for link in after} - {after[at].id for at in kept}
 
     def _order(self, shifted: set[str], gone: set[str]) -> list[tuple[str, str | None]]:
         """Return the elements in `shifted` in order, each with the nearest one before it that is in neither set."""
@@ -353,21 +354,6 @@ def _find_beside(chunks: Chunks, at: int, within: int, *, after: bool) -> Link |
     if 0 <= at < len(chunks):
         return chunks[at][0 if after else -1]
     return None
-
-
-def _find_longest_increasing(ranks: list[int]) -> set[int]:
-    tails: list[int] = []
-    back: dict[int, int | None] = {}
-    for rank in ranks:
-        at = bisect_left(tails, rank)
-        back[rank] = tails[at - 1] if at else None
-        tails[at : at + 1] = [rank]
-    kept: set[int] = set()
-    step = tails[-1] if tails else None
-    while step is not None:
-        kept.add(step)
-        step = back[step]
-    return kept
 
 
 NO_LINKS = Chain()

@@ -12,7 +12,8 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Final, NamedTuple
 
-from takeback.state.likeness import Likeness, PairedPositions
+from takeback.sequences import PairedPositions
+from takeback.state.likeness import Likeness
 
 BEGIN: Final = 5.0
 """What it costs to begin a change, or to go on with one of another kind."""

@@ -12,8 +12,8 @@ from collections.abc import Sequence
 from difflib import SequenceMatcher
 from typing import Final
 
-PairedPositions = tuple[int, int]
-"""Position in the old and in the new version."""
+from takeback.sequences import PairedPositions
+
 SIMILAR: Final = 0.6
 MOST_PAIRS: Final = 400
 """A stretch with more pairs of lines than this is not compared each with each."""

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, TypeVar
 
-from takeback.state.alignment import Alignment, Stretch, find_stretches_between
+from takeback.sequences import Stretch, find_stretches_between
+from takeback.state.alignment import Alignment
 from takeback.state.chain import Link
 from takeback.state.parts import Parts
 from takeback.state.values import is_same_value

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from takeback.errors import InputError
 from takeback.harness.entry_log import diff_states
 from takeback.present.changes import find_differences
-from takeback.present.diffs import MAX_PAIRS, count_changes, find_matches, iter_unified_lines
+from takeback.present.diffs import compare_sheets, count_changes, iter_unified_lines, make_sheet
 from takeback.state import ABSENT, SURFACES, State
 from takeback.state.slots import get_slot
 from takeback.undo import FORGOTTEN_VALUE, SlotChange
@@ -190,15 +190,15 @@ def test_hunks_turn_the_old_text_into_the_new_one(before, after):
     assert "".join(new + old[at:]) == after
 
 
-def test_large_texts_are_compared_in_bounded_time_by_lines_that_occur_once():
+def test_large_texts_are_compared_by_lines_that_occur_once_and_then_by_a_shortest_script():
     size = 20_000
-    old = [f"{number}" for number in range(size)]
+    old = [f"{number}\n" for number in range(size)]
     new = list(old)
     rng = random.Random(0)
     for at in rng.sample(range(size), 50):
-        new[at] = f"changed {at}"
-    new[0] = new[-1] = "both ends differ"
-    assert size * size > MAX_PAIRS
-    kept = sum(match.size for match in find_matches(old, new))
-    assert kept == sum(one == two for one, two in zip(old, new, strict=True))
-    assert sum(match.size for match in find_matches(["a"] * 3000, ["b", *["a"] * 2999, "c"])) == 0
+        new[at] = f"changed {at}\n"
+    new[0] = new[-1] = "both ends differ\n"
+    found = compare_sheets("files/a", make_sheet("".join(old)), make_sheet("".join(new)))
+    assert found.added == found.removed == sum(one != two for one, two in zip(old, new, strict=True))
+    same = compare_sheets("files/a", make_sheet("a\n" * 3000), make_sheet("b\n" + "a\n" * 2999 + "c\n"))
+    assert (same.added, same.removed) == (2, 1)

@@ -7,12 +7,12 @@ never writes one anew: what cannot be spliced is refused with `CannotSplice`. Ev
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from bisect import bisect_left
 from collections.abc import Sequence
 from typing import Any, NamedTuple, Self
 
 from takeback.canonical import encode, make_comparable
 from takeback.errors import CannotSplice, InputError
+from takeback.sequences import find_longest_rising
 
 PathStep = str | int
 DocumentPath = tuple[PathStep, ...]
@@ -226,7 +226,7 @@ def _transform_list(document: Document, present: list[Any], value: list[Any], pa
 
 def reorder_items(document: Document, path: DocumentPath, order: Sequence[int]) -> Document:
     """Return the document with the items of a list in another order, moving as few of them as possible."""
-    stay = _find_longest_rising(order)
+    stay = {order[at] for at in find_longest_rising(order)}
     now = list(range(len(order)))
     for movers in ([item for item in order if item not in stay], order):
         for item in movers:
@@ -249,8 +249,8 @@ def transform_in_order(document: Document, value: dict[str, Any], path: Document
             document = transform_document(document, item, (*path, key))
     now = [key for key, _ in document.members(path)]
     wanted = [key for key in value if key in now]
-    stay = _find_longest_rising([now.index(key) for key in wanted])
-    for movers in ([key for key in wanted if now.index(key) not in stay], wanted):
+    stay = {wanted[at] for at in find_longest_rising([now.index(key) for key in wanted])}
+    for movers in ([key for key in wanted if key not in stay], wanted):
         for key in movers:
             there = [name for name, _ in document.members(path)]
             if there.index(key) != wanted.index(key):
@@ -259,22 +259,6 @@ def transform_in_order(document: Document, value: dict[str, Any], path: Document
         if document.get((*path, key)) is MISSING:
             document = document.insert_member((*path, key), item, at)
     return document
-
-
-def _find_longest_rising(order: Sequence[int]) -> set[int]:
-    """Return the largest set of items that can stay in place: a longest rising run of numbers."""
-    tails: list[int] = []
-    before: dict[int, int | None] = {}
-    for item in order:
-        at = bisect_left(tails, item)
-        before[item] = tails[at - 1] if at else None
-        tails[at : at + 1] = [item]
-    found: set[int] = set()
-    last: int | None = tails[-1] if tails else None
-    while last is not None:
-        found.add(last)
-        last = before[last]
-    return found
 
 
 def look_up(value: Any, path: DocumentPath) -> Any:
