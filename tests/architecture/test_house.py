@@ -25,6 +25,7 @@ ORDER = (
     "canonical",
     "lazy_names",
     "sequences",
+    "shrink",
     "plugins",
     "progress",
     "state",

@@ -23,6 +23,7 @@ from takeback.agents.hook_events import Event, FileEdit, list_edits, list_named_
 from takeback.canonical import write_compact
 from takeback.errors import InputError, TakebackError
 from takeback.present.secrets import mask_text_secrets
+from takeback.shrink import limit_tries, list_smaller_json, shrink_by_steps, shrink_pieces
 
 LARGEST: Final = 256 * 1024
 """So many bytes of a settings file are read at most: an agent waits, and reading a megabyte takes seconds."""
@@ -136,59 +137,8 @@ MOST_TEXTS: Final = 300
 """How many texts, which take longer to read."""
 
 
-def shrink_value(value: Any, holds: Callable[[Any], bool]) -> Any:
-    """Return a value for which `holds` is true and no member can be left out."""
-    tried = 0
-    smaller = True
-    while smaller:
-        smaller = False
-        for reduced in _list_reduced(value):
-            tried += 1
-            if tried > MOST_TRIES:
-                return value
-            if holds(reduced):
-                value, smaller = reduced, True
-                break
-    return value
-
-
-def shrink_text(text: str, holds: Callable[[str], bool]) -> str:
-    """Return a text for which `holds` is still true, with ever smaller pieces left out, within the bound."""
-    tried = 0
-    size, before = len(text) // 2, ""
-    while size:
-        at = 0
-        while at < len(text):
-            shorter = text[:at] + text[at + size :]
-            tried += 1
-            if tried > MOST_TEXTS:
-                return text
-            if holds(shorter):
-                text = shorter
-            else:
-                at += size
-        size = min(size, len(text)) // 2
-        if not size and text != before:
-            size, before = len(text) // 2, text  # what was left out may have been what held something else
-    return text
-
-
-def _list_reduced(value: Any) -> Iterator[Any]:
-    if isinstance(value, dict):
-        if len(value) > 1:
-            for key in value:
-                yield {key: value[key]}
-        for key in value:
-            yield {one: below for one, below in value.items() if one != key}
-        for key, item in value.items():
-            for below in _list_reduced(item):
-                yield {**value, key: below}
-    elif isinstance(value, list):
-        for at in range(len(value)):
-            yield [*value[:at], *value[at + 1 :]]
-        for at, item in enumerate(value):
-            for below in _list_reduced(item):
-                yield [*value[:at], below, *value[at + 1 :]]
+def _shrink_text(text: str, holds: Callable[[str], bool]) -> str:
+    return "".join(shrink_pieces(text, lambda less: holds("".join(less)), limit_tries(MOST_TEXTS)))
 
 
 LONGEST: Final = 400
@@ -316,7 +266,7 @@ def _shrink_malformed(declared: Documents, data: bytes, message: str) -> str:
             found = fault.message
         return _strip_positions(found) == _strip_positions(message)
 
-    return shrink_text(text, malformed)[:LONGEST] if text else ""
+    return _shrink_text(text, malformed)[:LONGEST] if text else ""
 
 
 def _strip_positions(message: str) -> str:
@@ -330,8 +280,10 @@ def _check_value(check: ValueCheck, value: Any, size: int) -> tuple[str, str] | 
     if size > REDUCED:
         return wrong, ""
     if isinstance(value, str):
-        return wrong, shrink_text(value, lambda one: check(one) == wrong)[:LONGEST]
-    return wrong, write_compact(shrink_value(value, lambda one: check(one) == wrong))[:LONGEST] if value else ""
+        return wrong, _shrink_text(value, lambda one: check(one) == wrong)[:LONGEST]
+    tries = limit_tries(MOST_TRIES)
+    small = shrink_by_steps(value, list_smaller_json, lambda one: check(one) == wrong, tries)
+    return wrong, write_compact(small)[:LONGEST] if value else ""
 
 
 def _why_unrecordable(home: Home, edit: FileEdit) -> str:

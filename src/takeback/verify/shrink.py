@@ -17,6 +17,7 @@ from typing import Any, Final
 
 from takeback.errors import InputError
 from takeback.language import Candidate
+from takeback.shrink import shrink_by_steps, shrink_pieces
 from takeback.state import SURFACES, State
 from takeback.state.items import Items
 from takeback.state.part_slots import HasParts, get_parts
@@ -66,8 +67,7 @@ class _StateShrinker:
             if surface.size(self.state.part(name)) > MANY:
                 _shrink_plain(surface.write(self.state.part(name)), partial(self._read, name))
                 self._one_by_one(name)
-        while any(map(self._take, list_smaller_states(self.state))):
-            pass
+        shrink_by_steps(self.state, list_smaller_states, self._take)
 
     def _take(self, less: State) -> bool:
         self._check_time()
@@ -103,16 +103,7 @@ class _StateShrinker:
 def _shrink_plain(plain: Any, accepts: Accepts) -> Any:
     """Return a list or mapping without what halving takes away from it, and from large ones below."""
     items = list(plain.items()) if isinstance(plain, dict) else list(enumerate(plain))
-    size = len(items) // 2
-    while size and len(items) > MANY:
-        at = 0
-        while at < len(items):
-            rest = items[:at] + items[at + size :]
-            if accepts(_rebuild_container(plain, rest)):
-                items = rest
-            else:
-                at += size
-        size //= 2
+    items = shrink_pieces(items, lambda rest: accepts(_rebuild_container(plain, rest)), lambda: False, enough=MANY)
     for at, (key, item) in enumerate(items):
         if _count_leaves(item) > MANY:
             items[at] = key, _shrink_plain(item, _accept_within(plain, items, at, accepts))
@@ -167,23 +158,10 @@ def _cut_into_lines(text: str) -> list[str]:
 def _shorten_value(
     state: State, name: str, slot: tuple[str, ...], pieces: Sequence[Any], fails: TextFails, deadline: float
 ) -> State:
-    """Take out halves, quarters and so on down to single pieces, until no single one can go."""
-    size, left = max(1, len(pieces) // 2), list(pieces)
-    while left:
-        at, before = 0, len(left)
-        while at < len(left):
-            if monotonic() > deadline:
-                return state
-            less = _put_pieces(state, name, slot, [*left[:at], *left[at + size :]])
-            if fails(less):
-                state = less
-                del left[at : at + size]
-            else:
-                at += size
-        if size == 1 and len(left) == before:
-            break
-        size = max(1, size // 2)
-    return state
+    left = shrink_pieces(
+        pieces, lambda less: fails(_put_pieces(state, name, slot, less)), lambda: monotonic() > deadline
+    )
+    return state if len(left) == len(pieces) else _put_pieces(state, name, slot, left)
 
 
 def _put_pieces(state: State, name: str, slot: tuple[str, ...], pieces: Sequence[Any]) -> State:
