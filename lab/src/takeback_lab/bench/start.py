@@ -32,10 +32,10 @@ def measure_start(environment: Mapping[str, str], rounds: int = ROUNDS, *, compi
     """Time each command in turns; the ratios are against help, by the medians."""
     with TemporaryDirectory() as scratch:
         root = _write_project(Path(scratch).resolve() / "project")
-        env = {**environment, "PYTHONPYCACHEPREFIX": str(Path(scratch) / "compiled")}
-        env.pop("PYTHONDONTWRITEBYTECODE", None)
-        if not compiled:
-            env["PYTHONDONTWRITEBYTECODE"] = "1"
+        env = {name: value for name, value in environment.items() if name != "PYTHONDONTWRITEBYTECODE"}
+        env |= (
+            {"PYTHONPYCACHEPREFIX": str(Path(scratch) / "compiled")} if compiled else {"PYTHONDONTWRITEBYTECODE": "1"}
+        )
         costs: dict[str, list[ProcessCost]] = {name: [] for name in COMMANDS}
         for at in range(rounds + 1):
             for name, given in COMMANDS.items():

@@ -17,7 +17,7 @@ def register(bench_app: typer.Typer) -> None:
 def start(
     rounds: int = typer.Option(15, "--rounds", min=1, max=1000, metavar="N", help="How many runs of each command."),
     uncompiled: bool = typer.Option(
-        False, "--uncompiled", help="Compile every module at every start, as where no bytecode may be written."
+        False, "--uncompiled", help="Write no bytecode: what is not compiled here yet is compiled at every start."
     ),
     as_json: bool = JsonFlag,
 ) -> None:
