@@ -65,7 +65,7 @@ def test_only_what_can_be_taken_back_or_brought_back_is_offered(agent):
     everything, live, undone = (words(f"takeback {verb} -C agent #") for verb in ("show", "undo", "redo"))
     assert everything == ["#4", "#3", "#2", "#1"]
     assert live == ["#4", "#2"]
-    assert words("takeback show -C agent 2")[0] == "2"
+    assert "2" in words("takeback show -C agent 2")
     assert undone == ["#4", "#3"]
     assert words("takeback undo -C agent HE") == ["HEAD~0", "HEAD~2"]
 

@@ -51,7 +51,7 @@ class Mutant:
     def key(self) -> str:
         """What names it as long as the code around it stays as it is."""
         inside = "" if self.statement == self.before else f" in `{self.statement}`"
-        number = f" ({self.is_identical + 1})" if self.is_identical else ""
+        number = f" ({self.alike + 1})" if self.alike else ""
         return f"{self.module} {self.function}: `{self.before}` → `{self.after}`{inside}{number}"
 
     def planted(self, source: str) -> str:

@@ -55,10 +55,10 @@ def _passed(expression: Callable[[Trip], bool]) -> Patch:
 
 def _same(new: Callable[[Any, Any], bool]) -> Patch:
     def apply(patch: pytest.MonkeyPatch) -> None:
-        for module in ("values", "keyed_surface", "chain", "record", "surfaces.config"):
+        for module in ("values", "keyed_surface", "chain", "surfaces.config"):
             found = import_module(f"takeback.state.{module}")
-            if hasattr(found, "same"):
-                patch.setattr(found, "same", new)
+            if hasattr(found, "is_same_value"):
+                patch.setattr(found, "is_same_value", new)
 
     return apply
 
@@ -189,7 +189,7 @@ FAULTS: list[tuple[str, Patch, str]] = [
     ),
     (
         "a failed mutation is left half done",
-        _attribute(trip_module, "forward", _half_way),
+        _attribute(trip_module, "run_forward", _half_way),
         "a failed mutation leaves nothing behind",
     ),
     (
@@ -335,7 +335,7 @@ FAULTS: list[tuple[str, Patch, str]] = [
     ),
     (
         "addresses can be held twice",
-        _attribute(import_module("takeback.state.surfaces.resources"), "_free", lambda *_: None),
+        _attribute(import_module("takeback.state.surfaces.resources"), "_require_free", lambda *_: None),
         "two keys cannot hold one address",
     ),
     (
@@ -356,7 +356,7 @@ FAULTS: list[tuple[str, Patch, str]] = [
     ),
     (
         "Wald without its spread",
-        _attribute(rules_module, "wald_lower", lambda passed, of: passed / of if of else 0.0),
+        _attribute(rules_module, "compute_wald_lower", lambda passed, of: passed / of if of else 0.0),
         "eighteen of twenty are too few",
     ),
     ("Wald with one tail", _attribute(rules_module, "Z", 0.5), "eighteen of twenty are too few"),
@@ -383,19 +383,19 @@ FAULTS: list[tuple[str, Patch, str]] = [
     ),
     (
         "dev failures do not count",
-        _attribute(rules_module, "_dev_shortfall", lambda counts: []),
+        _attribute(rules_module, "_find_dev_shortfall", lambda counts: []),
         "one dev failure is too many",
     ),
     (
         "Wilson is Wald",
-        _attribute(rules_module, "wilson_lower", rules_module.compute_wald_lower),
+        _attribute(rules_module, "compute_wilson_lower", rules_module.compute_wald_lower),
         "two failures of forty are too many pooled",
     ),
     (
         "Wilson without its centre",
         _attribute(
             rules_module,
-            "wilson_lower",
+            "compute_wilson_lower",
             lambda passed, of: passed / of - 1.96 * math.sqrt(passed / of * (1 - passed / of) / of),
         ),
         "two failures of forty are too many pooled",
@@ -416,13 +416,15 @@ FAULTS: list[tuple[str, Patch, str]] = [
     ),
     (
         "order does not matter to the gate",
-        _attribute(gate_module, "_order_matters", lambda *_: False),
+        _attribute(gate_module, "_can_order_matter", lambda *_: False),
         "order-dependent composition is out of L0",
     ),
     (
         "the lock is not looked at",
         _attribute(
-            proof_module, "refusals", lambda candidate, level, _: sampled_module.refusals(candidate, level, None)
+            proof_module,
+            "list_refusals",
+            lambda candidate, level, _: sampled_module.list_refusals(candidate, level, None),
         ),
         "a changed mutation is rejected",
     ),
@@ -442,7 +444,7 @@ FAULTS: list[tuple[str, Patch, str]] = [
     ),
     (
         "proof settles on a base without looking at it",
-        _attribute(proof_module, "_search", lambda *_: (1, None)),
+        _attribute(proof_module, "_search_classes", lambda *_: (1, None)),
         "proof refutes an unconditional delete",
     ),
     (
@@ -452,7 +454,7 @@ FAULTS: list[tuple[str, Patch, str]] = [
     ),
     (
         "counterexamples are as they come",
-        _attribute(sampled_module, "smallest", lambda state, fails, *, deadline: state),
+        _attribute(import_module("takeback.verify.shrink"), "shrink_state", lambda state, fails, *, deadline: state),
         "a counterexample is small",
     ),
     (

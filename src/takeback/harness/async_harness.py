@@ -16,22 +16,22 @@ from typing import Any, Concatenate, Final, ParamSpec, TypeVar
 
 from takeback.harness.entry_log import EntryView
 from takeback.harness.harness import Harness
-from takeback.harness.outcomes import Outcome
+from takeback.harness.outcomes import HarnessOutcome
 from takeback.state import State
 
 PAGE: Final = 100
 """How many entries of the log are fetched at a time."""
-Given = ParamSpec("Given")
-Answer = TypeVar("Answer")
+CallArguments = ParamSpec("CallArguments")
+CallResult = TypeVar("CallResult")
 
 
 def _await_in_thread(
-    method: Callable[Concatenate[Harness, Given], Answer],
-) -> Callable[Concatenate[AsyncHarness, Given], Coroutine[Any, Any, Answer]]:
+    method: Callable[Concatenate[Harness, CallArguments], CallResult],
+) -> Callable[Concatenate[AsyncHarness, CallArguments], Coroutine[Any, Any, CallResult]]:
     """Return a method of a harness as one that is awaited."""
 
     @wraps(method)
-    async def call(self: AsyncHarness, /, *args: Given.args, **options: Given.kwargs) -> Answer:
+    async def call(self: AsyncHarness, /, *args: CallArguments.args, **options: CallArguments.kwargs) -> CallResult:
         return await self.run(partial(method, self.harness, *args, **options))
 
     return call
@@ -69,7 +69,7 @@ class AsyncHarness:
         """The state the journal says the harness is in, as of the last call."""
         return self.harness.state
 
-    async def run(self, work: Callable[[], Answer]) -> Answer:
+    async def run(self, work: Callable[[], CallResult]) -> CallResult:
         """Run a function in the harness's thread, such as one that holds a session; nothing else runs meanwhile."""
         return await asyncio.get_running_loop().run_in_executor(self._thread, work)
 
@@ -80,7 +80,7 @@ class AsyncHarness:
             for entry in page:
                 yield entry
 
-    def subscribe(self, callback: Callable[[Outcome], object]) -> Callable[[], None]:
+    def subscribe(self, callback: Callable[[HarnessOutcome], object]) -> Callable[[], None]:
         """Have a function told every outcome, in the event loop; returns the function that ends that."""
         loop = asyncio.get_running_loop()
         return self.harness.subscribe(lambda outcome: loop.call_soon_threadsafe(callback, outcome))

@@ -23,8 +23,8 @@ from takeback.harness.outcomes import (
     Adopted,
     Applied,
     Discarded,
+    HarnessOutcome,
     LineOutcome,
-    Outcome,
     PlanOutcome,
     Preview,
     Recovered,
@@ -53,8 +53,8 @@ if TYPE_CHECKING:
 
 Verifier = Callable[["Candidate"], "Verdict"]
 ToggleReader = Callable[[Ledger, Sequence["EntryRef"]], "ToggleRequest"]
-Subscriber = Callable[["Outcome"], object]
-SomeOutcome = TypeVar("SomeOutcome", bound="Outcome | None")
+Subscriber = Callable[["HarnessOutcome"], object]
+SomeOutcome = TypeVar("SomeOutcome", bound="HarnessOutcome | None")
 
 
 class Harness:

@@ -248,7 +248,7 @@ class Status:
 UndoOutcome = Undone | Discarded | Blocked | Gone | Stale | Refused
 PlanOutcome = Plan | Blocked | Gone | Refused
 LineOutcome = Applied | Refused | Unchanged
-Outcome = Applied | Adopted | UndoOutcome | Unchanged
+HarnessOutcome = Applied | Adopted | UndoOutcome | Unchanged
 """What a change came to, as subscribers are told it."""
 
 

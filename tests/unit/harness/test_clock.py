@@ -27,7 +27,7 @@ def made_at(request, tmp_path, monkeypatch):
         clock = iter([])
         monkeypatch.setattr(memory, "format_now", lambda: next(clock))
         monkeypatch.setattr(sql, "format_now", lambda: next(clock))
-        clock = iter(["2020-01-01T00:00:00+00:00"] * 2)
+        clock = iter(["2020-01-01T00:00:00+00:00"] * 3)
         place = ":memory:" if request.param == "memory" else tmp_path / "journal.db"
         harness = open_memory(State.read({"config": {"k": 0}}), journal=place)
         held.append(harness)
