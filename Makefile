@@ -12,15 +12,18 @@ setup: .venv/.ready
 
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
+# Compiled once, as pip compiles an installed wheel: starts are slow without.
 .venv/.core: requirements/core.txt pyproject.toml
 	test -x $(BIN)/python || $(PYTHON) -m venv .venv
 	$(PIP) -r requirements/core.txt
 	$(PIP) --no-deps --editable .
+	$(BIN)/python -m compileall -q src
 	touch $@
 
 .venv/.ready: .venv/.core requirements/dev.txt lab/pyproject.toml
 	$(PIP) -r requirements/dev.txt
 	$(PIP) --no-deps --editable lab
+	$(BIN)/python -m compileall -q lab/src
 	touch $@
 
 demo: .venv/.core
