@@ -368,10 +368,10 @@ def index_by_files(engine: Engine, draft: Draft, entries: Iterable[int]) -> Draf
 
 def annotate_plan(engine: Engine, plan: Plan) -> Plan:
     """Return a plan with its entries that have no admitted recovery, and files whose formatting alone changes."""
-    from takeback.harness.cross_check import list_unadmitted  # noqa: PLC0415 - start-up
-
     ledger = engine.ledger
     if plan.on or not ledger.admitted.issuperset(plan.off):
+        from takeback.harness.cross_check import list_unadmitted  # noqa: PLC0415 - start-up
+
         plan = plan._replace(unadmitted=list_unadmitted(ledger, plan))
     if engine.formatted is not None:
         plan = plan._replace(layout=find_formatting_only_files(ledger, (*plan.off, *plan.on)))

@@ -11,8 +11,8 @@ import builtins
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from functools import partial
-from typing import TYPE_CHECKING, Any, Self, TypeVar
+from functools import cache, partial
+from typing import TYPE_CHECKING, Any, NamedTuple, Self, TypeVar
 
 from takeback.errors import WrongTypeError
 from takeback.harness.adapter import Adapter, Reading
@@ -55,6 +55,21 @@ Verifier = Callable[["Candidate"], "Verdict"]
 ToggleReader = Callable[[Ledger, Sequence["EntryRef"]], "ToggleRequest"]
 Subscriber = Callable[["HarnessOutcome"], object]
 SomeOutcome = TypeVar("SomeOutcome", bound="HarnessOutcome | None")
+
+
+class _Planning(NamedTuple):
+    """Modules that a plan needs, found once: an import in a function costs a plan as much as planning does."""
+
+    drift: Any
+    toggle: Any
+    entry_names: Any
+
+
+@cache
+def _load_planning() -> _Planning:
+    from takeback.harness import drift, entry_names, toggle  # noqa: PLC0415 - start-up
+
+    return _Planning(drift, toggle, entry_names)
 
 
 class Harness:
@@ -312,20 +327,16 @@ class Harness:
         return self._plan(lambda ledger, _: request(ledger), (), cascade, strict)
 
     def _plan(self, ask: ToggleReader, entries: tuple[EntryRef, ...], cascade: bool, strict: bool) -> PlanOutcome:
-        from takeback.harness.drift import read_and_absorb_client_writes  # noqa: PLC0415 - start-up
-        from takeback.harness.toggle import plan_request  # noqa: PLC0415 - start-up
-
-        engine = self._engine
+        engine, (drift, toggle, _) = self._engine, _load_planning()
         with engine.locked():
-            read_and_absorb_client_writes(engine)
+            drift.read_and_absorb_client_writes(engine)
             off, on, _ = ask(engine.ledger, entries)
-            return plan_request(engine, off, on, cascade=cascade, strict=strict)
+            planned: PlanOutcome = toggle.plan_request(engine, off, on, cascade=cascade, strict=strict)
+            return planned
 
     def plan_undo(self, *entries: EntryRef, cascade: bool = False, strict: bool = False) -> PlanOutcome:
         """Return what taking entries back would do; the plan's token binds a later `undo` to it."""
-        from takeback.harness.entry_names import build_undo_request  # noqa: PLC0415 - start-up
-
-        return self._plan(build_undo_request, entries, cascade, strict)
+        return self._plan(_load_planning().entry_names.build_undo_request, entries, cascade, strict)
 
     def undo(
         self, *entries: EntryRef, token: str | None = None, cascade: bool = False, strict: bool = False, by: str = ""
