@@ -25,7 +25,15 @@ from takeback.harness.missing_values import (
 )
 from takeback.harness.outcomes import require_installed, skip_uninstalled
 from takeback.harness.pack import KnownRefs, Packer, Unpacker, collect_inside_refs
-from takeback.harness.records import load_record_writes, load_writes, make_claim_key, make_shared_key
+from takeback.harness.records import (
+    TAKEN_IN_KEY,
+    load_record_writes,
+    load_taken_in,
+    load_writes,
+    make_claim_key,
+    make_shared_key,
+    make_taken_in_key,
+)
 from takeback.journal import ENTRY_KINDS, ROOT, Draft, Record, Ref, Store, Stored, make_leaf
 from takeback.journal.content import guard_against_corruption
 from takeback.journal.store import get_mutex, keyless_of
@@ -34,6 +42,7 @@ from takeback.state import ABSENT, State
 from takeback.state.part_names import is_part
 from takeback.state.slots import Slot, format_slot_key, get_slot, put_slots
 from takeback.undo import History, Index, Write
+from takeback.undo.index import find_taking_entry, number_taken_in
 
 CHANGES: Final = frozenset({"apply", "adopt", "salvage"})
 TOGGLES: Final = frozenset({"undo", "redo", "restore"})
@@ -64,14 +73,29 @@ class StoredIndex:
 
     def __init__(self, store: Store) -> None:
         self._store = store
+        self._takes_in: bool | None = None
 
     def at(self, slot: Slot) -> tuple[int, ...]:
         """Return the entries that wrote one slot, one for each time they did."""
-        return self._store.touching(format_slot_key(slot))
+        return (*self._find_taken_in(slot), *self._store.touching(format_slot_key(slot)))
 
     def below(self, slot: Slot) -> tuple[int, ...]:
         """Return the entries that wrote a slot beneath one."""
-        return self._store.touching(format_slot_key(slot), below=True)
+        taken_in = self._find_taken_in(slot, below=True)
+        return (*taken_in, *self._store.touching(format_slot_key(slot), below=True))
+
+    def note_taken_in(self) -> None:
+        """Note that an entry took something in."""
+        self._takes_in = True
+
+    def _find_taken_in(self, slot: Slot, *, below: bool = False) -> tuple[int, ...]:
+        """Return the numbers under which a slot, or slots beneath it, were taken in; ascending, as times are."""
+        if self._takes_in is None:
+            self._takes_in = bool(self._store.touching(TAKEN_IN_KEY))
+        if not self._takes_in:
+            return ()
+        entries = dict.fromkeys(self._store.touching(make_taken_in_key(slot), below=below))
+        return tuple(number_taken_in(entry) for entry in entries)
 
     def list_claims(self, surface: str, claim: str) -> tuple[int, ...]:
         """Return the entries that claim something exclusive."""
@@ -87,7 +111,11 @@ class StoredIndex:
 
     def entries(self, numbers: Sequence[int]) -> dict[int, tuple[Write, ...]]:
         """Return the writes of several entries, read together."""
-        found: dict[int, tuple[Write, ...]] = {}
+        taking = {number: find_taking_entry(number) for number in numbers if number < 0}
+        found = {
+            number: load_taken_in(self._store, self._store.get(entry)) for number, entry in taking.items() if entry
+        }
+        numbers = [number for number in numbers if number not in found]
         for start in range(0, len(numbers), AHEAD):
             chosen = numbers[start : start + AHEAD]
             writes = load_writes(self._store, self._store.many(chosen), planning=True)
@@ -151,6 +179,11 @@ class Ledger:
         self.identity = str(about.get("identity", ""))
         self._entries, self._values = 1, len(tree.parts)
         self.last, self.head = settled.seq, settled.digest
+
+    @property
+    def next_entry(self) -> int:
+        """The number that the next entry will have."""
+        return self._entries + 1
 
     @property
     def begun(self) -> bool:
@@ -273,21 +306,27 @@ class Ledger:
             self.history.undone.add(entry.entry)
             self._index(entry, writes)
 
-    def _fold(self, entry: Record, writes: Sequence[Write]) -> None:
+    def _fold(
+        self, entry: Record, writes: Sequence[Write], taken_in: tuple[Write, ...] | None = None
+    ) -> None:
         """Let a committed entry take effect."""
-        self._put(writes)
+        taken_in = load_taken_in(self.store, entry) if taken_in is None else taken_in
+        self._put((*taken_in, *writes))
         self._followed += max(1, len(writes))
         if entry.kind in CHANGES:
             self._changes += 1
-            self._index(entry, writes)
+            self._index(entry, writes, taken_in)
             if has_admitted_recovery(entry):
                 self.admitted.add(entry.entry)
         else:
             self.history.toggle(entry.off, entry.on)
 
-    def _index(self, entry: Record, writes: Sequence[Write]) -> None:
+    def _index(self, entry: Record, writes: Sequence[Write], taken_in: tuple[Write, ...] = ()) -> None:
         if self._until is None:
-            self.history.add(entry.entry, tuple(writes))
+            source = self.history.index.source
+            if taken_in and isinstance(source, StoredIndex):
+                source.note_taken_in()
+            self.history.add(entry.entry, tuple(writes), taken_in)
 
     def _put(self, writes: Sequence[Write]) -> None:
         """Put what was written into the state; forgotten values, and writes inside them, become missing values."""
@@ -373,13 +412,13 @@ class Ledger:
         self.pending, self.last, self.head = None, settled.seq, settled.digest
         self._drop_given_up(record, load_record_writes(self.store, record))
 
-    def record(self, draft: Draft, writes: Sequence[Write]) -> Record:
-        """Announce and commit at once, for a change that is made by saying so."""
+    def record(self, draft: Draft, writes: Sequence[Write], taken_in: tuple[Write, ...] = ()) -> Record:
+        """Announce and commit at once, for a change that is made by saying so; the draft names what it took in."""
         self._entries += 1
         record, settled = self.store.append([draft, Draft("commit", {"entry": self._entries})], expect=self.head)
         self.packer.stored()
         self.last, self.head = settled.seq, settled.digest
-        self._fold(record, writes)
+        self._fold(record, writes, taken_in)
         return record
 
     def _pending(self) -> Record:

@@ -26,13 +26,19 @@ from takeback.state.slots import (
     is_slot_key,
     parse_slot_key,
 )
-from takeback.undo.index import find_write_claim
+from takeback.undo.index import START, find_write_claim
 
 if TYPE_CHECKING:
     from takeback.language import Candidate
     from takeback.undo import SlotChange, Write
 
 CLAIM = "@"
+TAKEN_IN: Final = "taken_in"
+"""In a payload, the slots that an entry took in; under the same name, what was there."""
+TAKEN_IN_KEY: Final = format_slot_key(("@takes in",))
+"""The index key of every entry that took anything in."""
+STORED_START: Final = [-1, 0]
+"""How a record says that a parent write was there from the start."""
 FORGOTTEN_WORD = "(forgotten)"
 SEALED_WORD = "(sealed: {seal})"
 UNREADABLE_WORD = "(its surface is not installed)"
@@ -48,8 +54,12 @@ def draft_change(
     about: Mapping[str, Any],
     *,
     packer: Packer | None = None,
+    taken_in: Sequence[Write] = (),
 ) -> Draft:
-    """Build the record of a change (`apply`, `adopt`). `about` may hold a `candidate` and `evidence`, as JSON."""
+    """Build the record of a change (`apply`, `adopt`). `about` may hold a `candidate` and `evidence`, as JSON.
+
+    `taken_in` is what was there before, in slots of which the journal did not know yet.
+    """
     payload = dict(about)
     contents: dict[str, Any] = {}
     if "candidate" in payload:
@@ -62,8 +72,13 @@ def draft_change(
         make_claim_key(write.slot[0], claim) for write in writes if (claim := find_write_claim(write)) is not None
     )
     lists = (make_shared_key(write.slot[:-1]) for write in writes if write.shared and is_part(write.slot[-1]))
-    grounds = {str(at): list(write.on) for at, write in enumerate(writes) if write.on is not None}
+    grounds = {str(at): _write_parent(write.on) for at, write in enumerate(writes) if write.on is not None}
     payload["touches"] = [*touches, *dict.fromkeys(claims), *dict.fromkeys(lists)]
+    if taken_in:
+        payload[TAKEN_IN] = [format_slot_key(write.slot) for write in taken_in]
+        payload["touches"] += [TAKEN_IN_KEY, *(make_taken_in_key(write.slot) for write in taken_in)]
+        pack = Packer() if packer is None else packer
+        contents[TAKEN_IN] = [pack.slot(write.slot, write.after) for write in taken_in]
     said: dict[str, Any] = {
         "strict": [at for at, write in enumerate(writes) if write.strict],
         "on": grounds,
@@ -93,6 +108,30 @@ def draft_toggle(
         "slots": [format_slot_key(change.slot) for change in changes],
     }
     return Draft(kind, payload, _pack_contents(changes, packer))
+
+
+def load_taken_in(store: Store, record: Record) -> tuple[Write, ...]:
+    """Return what a record took in, as writes: what was there before, in slots that nobody knew of."""
+    from takeback.undo import Write  # noqa: PLC0415 - start-up
+
+    keys = record.taken_in
+    if not keys:
+        return ()
+    refs = record.refs(TAKEN_IN)
+    held = _fetch_contents(store, [ref for ref in refs if ref])
+    keyless = keyless_of(store)
+    with guard_against_corruption(f"record {record.seq}", seq=record.seq):
+        pairs = zip(map(parse_slot_key, keys), refs, strict=True)
+        return tuple(Write(slot, ABSENT, _unpack_content(slot, ref, held, keyless)) for slot, ref in pairs)
+
+
+def _write_parent(when: tuple[int, int]) -> list[int]:
+    """Return the time of a parent write as a record says it."""
+    return STORED_START if when == START else list(when)
+
+
+def _read_parent(when: tuple[int, int] | None) -> tuple[int, int] | None:
+    return START if when == tuple(STORED_START) else when
 
 
 def read_slots(record: Record) -> list[Slot]:
@@ -145,7 +184,7 @@ def _build_writes(
     rows = enumerate(zip(slots, old, after, strict=True))
     strict, parents, needs, shared = record.strict, record.parents, record.needs, record.shared
     return tuple(
-        Write(slot, one, two, at in strict, parents.get(at), at in needs, at in shared)
+        Write(slot, one, two, at in strict, _read_parent(parents.get(at)), at in needs, at in shared)
         for at, (slot, one, two) in rows
     )
 
@@ -261,6 +300,11 @@ def group_runs(numbers: Sequence[int]) -> list[list[int]]:
         else:
             found.append([number, number])
     return found
+
+
+def make_taken_in_key(slot: Slot) -> str:
+    """Return the index key of the entry that took a slot in."""
+    return format_slot_key(("@taken in", *slot))
 
 
 def make_claim_key(surface: str, claim: str) -> str:

@@ -224,6 +224,11 @@ class Record:
         return self._list("images", list)
 
     @property
+    def taken_in(self) -> tuple[str, ...]:
+        """The keys of slots that it found filled and of which the journal did not know yet."""
+        return self._list("taken_in", str)
+
+    @property
     def forgotten(self) -> tuple[Ref, ...]:
         """The contents that a `forget` record says are gone."""
         return self._list("contents", str)

@@ -20,7 +20,7 @@ from takeback.progress import track_progress
 from takeback.state import ABSENT, SURFACES, PMap
 from takeback.state.part_names import is_part, is_place
 from takeback.state.slots import Slot, list_slots_above
-from takeback.undo.history import END, LAST, START, History, View, When, find_parent_write
+from takeback.undo.history import END, LAST, History, View, When, find_parent_write
 from takeback.undo.index import Version, Write, find_content_claim, find_write_claim, get_write_time
 
 
@@ -48,7 +48,7 @@ def _why_ungrounded(history: History, version: Version, view: View) -> str | Non
     if founder is None and when == ground:
         return None
     title = SURFACES[slot[0]].slot_title(slot[1:-1])
-    if ground is None or ground == START:
+    if ground is None or ground[0] < 0:
         return f"it edits the {title} that was there at the beginning"
     return f"it edits the {title} that #{ground[0]} put there"
 

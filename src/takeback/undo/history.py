@@ -34,6 +34,7 @@ from takeback.undo.index import (
     find_index_after,
     get_entry,
     get_write_time,
+    number_taken_in,
 )
 
 LAST: Final = 2**62
@@ -47,7 +48,7 @@ class ContentGone(TakebackError):  # noqa: N818 - says what is gone; a plan turn
     """The content a slot should get was forgotten."""
 
     def __init__(self, slot: Slot, entry: int | None, content: Any = None) -> None:
-        source = "the state at the beginning" if entry is None else f"entry {entry}"
+        source = "the state at the beginning" if entry is None or entry < 0 else f"entry {entry}"
         self.slot = slot
         self.sealed = find_seal(content)
         """Of a content that is only sealed with a key that is not here: which one."""
@@ -96,8 +97,10 @@ class History:
         self.index = Index() if index is None else index
         self.undone = set(undone)
 
-    def add(self, entry: int, writes: tuple[Write, ...]) -> None:
-        """Take in the newest entry, live."""
+    def add(self, entry: int, writes: tuple[Write, ...], taken_in: tuple[Write, ...] = ()) -> None:
+        """Take in the newest entry, live, and before it what was there already and is known only since."""
+        if taken_in:
+            self.index.add(number_taken_in(entry), taken_in)
         self.index.add(entry, self.with_parents(writes))
 
     def toggle(self, off: Iterable[int], on: Iterable[int]) -> None:
@@ -105,20 +108,26 @@ class History:
         self.undone.update(off)
         self.undone.difference_update(on)
 
-    def with_parents(self, writes: tuple[Write, ...]) -> tuple[Write, ...]:
-        """Return the writes of a new entry, each part with its parent write: the one that put its whole there."""
+    def with_parents(
+        self, writes: tuple[Write, ...], taken_in: tuple[Write, ...] = (), entry: int = 0
+    ) -> tuple[Write, ...]:
+        """Return the writes of a new entry, each part with its parent write: the one that put its whole there.
+
+        `taken_in` is what the new entry, which will have the number given, takes in.
+        """
         if not any(is_part(write.slot[-1]) and write.on is None for write in writes):
             return writes
         view = View(self.undone)
         found: list[Write] = []
         last: dict[Slot, int] = {}
         """The last write so far to each slot."""
+        taken = {write.slot: at for at, write in enumerate(taken_in)}
         for position, write in enumerate(writes):
             if is_part(write.slot[-1]) and write.on is None:
                 above = (last.get(write.slot[:depth], -1) for depth in range(1, len(write.slot)))
                 own = max((at for at in above if at >= 0), default=None)
-                ground = self.ground(write.slot, view) if own is None else (OWN, own)
-                base = writes[own] if own is not None else None if ground == START else self._write_at(ground)
+                ground = self._find_new_parent(write.slot, own, taken, entry) or self.ground(write.slot, view)
+                base = writes[own] if own is not None else None if ground[0] < 0 else self._write_at(ground)
                 found.append(
                     write._replace(on=ground, shared=base is not None and _is_shared_list(base, write.slot[:-1]))
                 )
@@ -126,6 +135,15 @@ class History:
                 found.append(write)
             last[write.slot] = position
         return tuple(found)
+
+    @staticmethod
+    def _find_new_parent(slot: Slot, own: int | None, taken: dict[Slot, int], entry: int) -> When | None:
+        """Return the parent write of a part among what its own entry wrote or took in; None where it is older."""
+        if own is not None:
+            return (OWN, own)
+        places = (taken[slot[:depth]] for depth in range(1, len(slot)) if slot[:depth] in taken)
+        new = next(places, None)
+        return None if new is None else (number_taken_in(entry), new)
 
     def ground(self, slot: Slot, view: View, until: When = END) -> When:
         """Return the time of a part's parent write, which put there the whole it lies in."""

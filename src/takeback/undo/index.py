@@ -23,10 +23,25 @@ from takeback.undo.plan_types import SlotChange
 
 When = tuple[int, int]
 """A time in a history: an entry, and the position of a write in it."""
-START: Final[When] = (-1, 0)
-"""Before the first entry."""
+START: Final[When] = (-(2**41), 0)
+"""Before everything that was ever written."""
 OWN: Final = -2
 """In `Write.on`, stands for the entry itself."""
+TAKEN_IN: Final = -(2**40)
+"""Added to an entry's number, stands for what that entry took in, see `number_taken_in`."""
+
+
+def number_taken_in(entry: int) -> int:
+    """Return the number under which the index holds what an entry took in: things that were there, and not known yet.
+
+    They count as written before the first entry, and nobody can take them back.
+    """
+    return TAKEN_IN + entry
+
+
+def find_taking_entry(number: int) -> int | None:
+    """Return the entry that took in what stands under a number; None for the number of an entry itself."""
+    return number - TAKEN_IN if number < OWN else None
 
 
 class Write(NamedTuple):
