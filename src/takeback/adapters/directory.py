@@ -480,7 +480,7 @@ class Directory:
                         made.append("/".join(parts[:depth]))
         return tuple(made)
 
-    def make_in(self, parent: int, name: str, mode: int) -> bool:
+    def make_in(self, parent: int, name: str, mode: int, *, sync: bool = True) -> bool:
         """Make a directory; whether it was missing. A link, or a file, in its place is an error."""
         try:
             os.mkdir(name, 0o700, dir_fd=parent)
@@ -493,7 +493,8 @@ class Directory:
                 os.fchown(fd, above.st_uid, above.st_gid)
             os.fchmod(fd, mode)
         failpoint("directory.created")
-        os.fsync(parent)
+        if sync:
+            os.fsync(parent)
         return True
 
     @contextmanager

@@ -15,7 +15,7 @@ import os
 import re
 import stat
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import cache
@@ -31,7 +31,7 @@ from takeback.adapters.directory import (
     parse_path,
     read_reusing,
 )
-from takeback.adapters.harness_places import require_own_place
+from takeback.adapters.harness_places import InnerHarnesses, require_own_place
 from takeback.adapters.manifest import PRIVATE
 from takeback.errors import ChangedMeanwhile, HarnessError, TakebackError, UnsafePathError
 from takeback.harness.images import DirectoryImage, FileChange, FileImage, Image, LinkImage, is_same_file
@@ -60,6 +60,16 @@ def _rename_with_flags(parent: int, one: str, other: int, two: str, flags: int) 
     if number in UNSUPPORTED:
         return False
     raise OSError(number, os.strerror(number))
+
+
+def sync_file_system(descriptor: int) -> None:
+    """Wait until everything written to the file system of a descriptor is on the disk."""
+    try:
+        done = ctypes.CDLL(None, use_errno=True).syncfs(descriptor) == 0
+    except (OSError, AttributeError):
+        done = False
+    if not done:
+        os.sync()
 
 
 def swap_names(parent: int, one: str, two: str) -> bool:
@@ -104,13 +114,24 @@ class KeptFile:
 class FilePlace:
     """The files of one directory. `may` is asked right before anything is changed, and raises if nothing may be."""
 
-    def __init__(self, directory: Directory, may: Callable[[], None] = lambda: None) -> None:
+    def __init__(
+        self,
+        directory: Directory,
+        may: Callable[[], None] = lambda: None,
+        *,
+        sync: bool = True,
+        inner: InnerHarnesses | None = None,
+    ) -> None:
         self._directory = directory
         self._may = may
+        self._sync = sync
+        """Whether each change is synced by itself."""
+        self._inner = inner
+        """The harnesses inside this one, where many paths are asked about in a row."""
 
     def add_fence(self, may: Callable[[], None]) -> FilePlace:
         """Return the same object, asking `may` before every change."""
-        return FilePlace(self._directory, may)
+        return FilePlace(self._directory, may, sync=self._sync, inner=self._inner)
 
     @property
     def root(self) -> Path:
@@ -134,6 +155,48 @@ class FilePlace:
                     return self._write(parent, name, change, change.after)
                 case _:
                     return self._remove(parent, name, change)
+
+    def put_all(self, changes: Iterable[FileChange], keep: Callable[[KeptFile], None]) -> None:
+        """Make many changes in turn, handing each over as it is made; the disk is synced twice, not once a file.
+
+        New files are written aside and synced together before the first one is put in place.
+        """
+        quick = FilePlace(self._directory, self._may, sync=False, inner=InnerHarnesses(self._directory.root))
+        written: list[tuple[FileChange, str]] = []
+        try:
+            for change in changes:
+                if isinstance(change.after, FileImage):
+                    written.append((change, quick._write_aside(change)))  # noqa: SLF001
+                    continue
+                quick._swap_all(written, keep)  # noqa: SLF001
+                keep(quick.put(change))
+            quick._swap_all(written, keep)  # noqa: SLF001
+        finally:
+            for change, aside in written:
+                with suppress(TakebackError), quick._at(change.path, "write") as (parent, _):  # noqa: SLF001
+                    Directory.discard(parent, aside)
+        sync_file_system(self._directory.descriptor)
+
+    def _write_aside(self, change: FileChange) -> str:
+        """Write the new file of a change beside the old one; return its name."""
+        with self._at(change.path, "write") as (parent, name):
+            status = Directory.status(parent, name)
+            there = None if status is None else self._require_same(parent, name, change)
+            if status is None and change.before is not None:
+                raise self._changed(change.path)
+            if not isinstance(change.after, FileImage):
+                raise TypeError("only a file is written aside")
+            return self._temporary(parent, change, change.after, there, status)
+
+    def _swap_all(self, written: list[tuple[FileChange, str]], keep: Callable[[KeptFile], None]) -> None:
+        """Put files that were written aside in place, once they are on the disk."""
+        if written:
+            sync_file_system(self._directory.descriptor)
+        while written:
+            change, aside = written[0]
+            with self._at(change.path, "write") as (parent, name):
+                keep(self._put_in_place(parent, name, change, aside))
+            written.pop(0)
 
     def take_back(self, kept: KeptFile) -> None:
         """Put back what was there, unless someone has changed the file since."""
@@ -192,8 +255,11 @@ class FilePlace:
         status = Directory.status(parent, name)
         there = self._require_same(parent, name, change)
         aside = self._temporary(parent, change, image, there, status)
-        is_new = there is None
         del there  # a large file is not held while what takes its place is looked at
+        return self._put_in_place(parent, name, change, aside)
+
+    def _put_in_place(self, parent: int, name: str, change: FileChange, aside: str) -> KeptFile:
+        is_new = change.before is None
         try:
             new = _read_traits(parent, aside)
             self._may()
@@ -210,14 +276,14 @@ class FilePlace:
         failpoint("file.renamed")
         if is_new:
             with _undo_on_failure(lambda: os.unlink(name, dir_fd=parent)):
-                os.fsync(parent)
+                self._sync_folder(parent)
             return KeptFile(change, new=new)
         with _undo_on_failure(lambda: _bring_back(parent, aside, name, new)):
             old = _read_traits(
                 parent, aside
             )  # before its content is looked at: who writes after this is noticed later
             self._require_same(parent, aside, change)
-            os.fsync(parent)
+            self._sync_folder(parent)
         return KeptFile(change, aside, far=False, old=old, new=new)
 
     def _temporary(
@@ -237,7 +303,7 @@ class FilePlace:
         if isinstance(there, FileImage) and isinstance(change.before, FileImage) and change.before.mode == mode:
             mode = there.mode
         like = None if isinstance(there, LinkImage) else status
-        return self._directory.temporary(parent, FileImage(image.content, mode), like=like)
+        return self._directory.temporary(parent, FileImage(image.content, mode), like=like, sync=self._sync)
 
     def _remove(self, parent: int, name: str, change: FileChange) -> KeptFile:
         if self._require_same(parent, name, change) is None:
@@ -255,20 +321,24 @@ class FilePlace:
         with _undo_on_failure(lambda: take_name(keeper, aside, parent, name)):
             old = _read_traits(keeper, aside)
             self._require_same(keeper, aside, change)
-            os.fsync(parent)
+            self._sync_folder(parent)
         return KeptFile(change, aside, far=far, old=old)
+
+    def _sync_folder(self, folder: int) -> None:
+        if self._sync:
+            os.fsync(folder)
 
     def _make_directory(self, parent: int, name: str, change: FileChange) -> KeptFile:
         mode = change.after.mode if isinstance(change.after, DirectoryImage) else 0o755
         self._may()
-        made = self._directory.make_in(parent, name, mode)
+        made = self._directory.make_in(parent, name, mode, sync=self._sync)
         return KeptFile(change, new=_read_traits(parent, name) if made else None)
 
     def _remove_directory(self, parent: int, name: str, change: FileChange) -> KeptFile:
         self._may()
         if _remove_empty(parent, name):
             failpoint("directory.removed")
-            os.fsync(parent)
+            self._sync_folder(parent)
         return KeptFile(change)
 
     def _require_same(self, parent: int, name: str, change: FileChange) -> Image | None:
@@ -301,7 +371,7 @@ class FilePlace:
     @contextmanager
     def _at(self, path: str, verb: str) -> Iterator[tuple[int, str]]:
         parts = parse_path(path)
-        require_own_place(self._directory.root, path)
+        require_own_place(self._directory.root, path, self._inner)
         self._directory.drop(path)
         with self._directory.faults(verb, path), self._directory.parent(parts) as parent:
             if parent is None:

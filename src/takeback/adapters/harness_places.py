@@ -95,10 +95,10 @@ def is_inner_harness(root: str, folder: str) -> bool:
     return there and read_former_record(place) is not None
 
 
-def require_own_place(root: str | os.PathLike[str], path: str) -> None:
+def require_own_place(root: str | os.PathLike[str], path: str, inner: InnerHarnesses | None = None) -> None:
     """Refuse a path at which nothing of a harness may be, or that belongs to a harness inside this one."""
     require_harness_place(path)
-    folder = InnerHarnesses(root).find_above(path)
+    folder = (InnerHarnesses(root) if inner is None else inner).find_above(path)
     if folder is not None:
         raise NoPlaceError(f"path {path!r} is refused: {describe_owner(root, folder)}", hint=WAY_OUT)
 

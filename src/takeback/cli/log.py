@@ -13,7 +13,16 @@ import typer
 
 from takeback.cli import completion
 from takeback.cli.changes import changes_to_json, show_changes, stats_to_json
-from takeback.cli.context import SHORT, DirOption, JournalOption, NoPagerFlag, open_harness
+from takeback.cli.context import (
+    SHORT,
+    DirOption,
+    JournalOption,
+    NoPagerFlag,
+    PathOption,
+    PromptOption,
+    SessionOption,
+    open_harness,
+)
 from takeback.cli.hints import localize_hints
 from takeback.cli.output import JsonFlag, cut_text, emit, err, measure_cells, out
 from takeback.cli.secrets import RevealFlag
@@ -152,6 +161,9 @@ def show_entries(
         autocompletion=completion.offer_words(completion.GRADES),
     ),
     since: str = typer.Option("", "--since", metavar="TIME", help="Only entries from this time on, or from 2h ago."),
+    prompt: str = PromptOption,
+    session: str = SessionOption,
+    path: str = PathOption,
     template: str = typer.Option(
         "", "--format", metavar="TEMPLATE", help="A format for each line, such as '{short} {status} {what}'."
     ),
@@ -169,7 +181,9 @@ def show_entries(
     `takeback log --graph`
     """
     del reveal  # read by its callback
-    wanted = read_filter(text, surface=surface, by=by, grade=grade, since=since)
+    wanted = read_filter(
+        text, surface=surface, by=by, grade=grade, since=since, prompt=prompt, session=session, path=path
+    )
     check_format(template)
     with open_harness(directory, journal, looking=True) as harness:
         named = make_entry_namer(harness)

@@ -13,6 +13,9 @@ from takeback.cli.context import (
     DirOption,
     JournalOption,
     NoPagerFlag,
+    PathOption,
+    PromptOption,
+    SessionOption,
     StatFlag,
     make_entries_argument,
     name_for_shell,
@@ -68,6 +71,9 @@ def undo(
     since: str = typer.Option(
         "", "--since", metavar="TIME", help="Every live change from this time on, or from 2h ago."
     ),
+    prompt: str = PromptOption,
+    session: str = SessionOption,
+    path: str = PathOption,
     author: str = typer.Option(
         "",
         "--as",
@@ -87,21 +93,22 @@ def undo(
 
     Without a name, a terminal shows a list to pick from, with what each undo would change; elsewhere a name or
     `--last` is required, because a shell drops an unquoted `#6` and everything after it. `--last` undoes the newest
-    live change; repeated, it goes further back. `--surface`, `--by` and `--since` undo everything that matches all of
-    them, as one plan.
+    live change; repeated, it goes further back. `--prompt`, `--session`, `--path`, `--surface`, `--by` and `--since`
+    undo everything that matches all of them, as one plan.
 
     What a later entry wrote again stays as that entry wrote it, and is said; `--strict` refuses instead.
 
     Exit code 1 if it is blocked by a later entry, or if the plan with the token given is stale.
 
     Example: `takeback undo 6 --plan`, then `takeback undo 6 --token TOKEN`,
-    `takeback undo 3f2a91 HEAD~2`, `takeback undo --by reviewer --since 1h --plan`
+    `takeback undo 3f2a91 HEAD~2`, `takeback undo --by reviewer --since 1h --plan`,
+    `takeback undo --prompt "make the tests pass" --path 'src/**'`
     """
     from takeback.harness.entry_names import build_undo_request, find_last_live  # noqa: PLC0415 - start-up
     from takeback.present.entries import Filter, read_filter  # noqa: PLC0415 - start-up
 
     del reveal  # read by its callback
-    wanted = read_filter(surface=surface, by=by, since=since)
+    wanted = read_filter(surface=surface, by=by, since=since, prompt=prompt, session=session, path=path)
     given = {"entries": bool(entries), "a filter": wanted != Filter(), "--last": last}
     several = [name for name, present in given.items() if present]
     if len(several) > 1:

@@ -8,7 +8,7 @@ whether an adapter has it. `takeback.adapters.conformance` tests all of this.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol, runtime_checkable
 
@@ -230,6 +230,30 @@ class SideWrites(Protocol):
 
     def writes_aside(self, before: State, after: State) -> bool:
         """Whether rendering would write another file as well, or ask a client first."""
+
+
+@runtime_checkable
+class ManyPlaces(Place, Protocol):
+    """A place that makes many changes at once faster than one by one."""
+
+    def put_all(self, changes: Iterable[FileChange], keep: Callable[[Any], None]) -> None:
+        """Make changes in turn as `put` does, handing what that returns over as each is made."""
+
+
+class ProjectFiles(Protocol):
+    """The project's own files, beside what an adapter stores: recorded by others, put back by us."""
+
+    def settle(self, engine: Any) -> None:
+        """Make entries of everything that was captured, so that the journal's state is what is there."""
+
+    def list_changes(self, before: State, after: State) -> Sequence[FileChange]:
+        """Return the changes of files that turn one state into another, in writing order."""
+
+    def note_written(self, changes: Iterable[FileChange]) -> None:
+        """Note what Takeback itself wrote, so that it is nobody's change."""
+
+    def close(self) -> None:
+        """Let go."""
 
 
 @runtime_checkable

@@ -23,12 +23,20 @@ from takeback.harness.adapter import (
     LiveAdapter,
     Notes,
     NotExpressible,
+    ProjectFiles,
     Reading,
     Resources,
     SelfWriting,
     TracksFormatting,
 )
-from takeback.harness.images import FileChange, KeptImage, LinkImage, attach_images, load_file_changes
+from takeback.harness.images import (
+    FileChange,
+    KeptImage,
+    LinkImage,
+    ProjectChange,
+    attach_images,
+    load_file_changes,
+)
 from takeback.harness.ledger import Ledger
 from takeback.harness.outcomes import Adopted, Recovered
 from takeback.harness.records import load_record_writes
@@ -36,7 +44,7 @@ from takeback.journal import Draft, Record, Store
 from takeback.journal.failpoint import failpoint
 from takeback.journal.store import MISSING_HINT, describe_missing_journal, explain_cut, has_record_with_id
 from takeback.state import ABSENT, State
-from takeback.state.slots import Slot
+from takeback.state.slots import Slot, put_slots
 from takeback.undo import SlotChange, Write
 
 if TYPE_CHECKING:
@@ -98,6 +106,7 @@ class Engine:
         self.effects = adapter if isinstance(adapter, Effects) else None
         self.writers = adapter if isinstance(adapter, SelfWriting) else None
         self.formatted = adapter if isinstance(adapter, TracksFormatting) else None
+        self.project: ProjectFiles | None = getattr(adapter, "project", None)
 
     def locked(self) -> AbstractContextManager[None]:
         """Return the lock that keeps every other process and thread out while it is entered."""
@@ -230,6 +239,7 @@ class Engine:
                 if not reading or isinstance(fault, LostLock):
                     raise
                 unfinished = str(fault)
+        self._settle(unfinished)
         found = self._read() if ledger.holes else self.adapter.read(ledger.state)
         known = ledger.state
         if self.leftovers is not None and not unfinished and not self.journal.readonly:
@@ -238,6 +248,11 @@ class Engine:
             compared = self._compare_reading(found, unfinished)
             return compared if unfinished else self.carry(compared)
         return self.carry(self._calm)
+
+    def _settle(self, unfinished: str = "") -> None:
+        """Make entries of what was captured of the project's files, unless a change is still under way."""
+        if self.project is not None and not unfinished and not self.journal.readonly:
+            self.project.settle(self)
 
     def _compare_reading(self, found: Reading, unfinished: str) -> Inspection:
         ledger = self.ledger
@@ -288,6 +303,7 @@ class Engine:
                 entry = self.ledger.announce(attach_images(draft, changes))
                 failpoint("change.announced")
                 self._change_files(self.files, entry, writes, changes)
+                self._note_project(changes)
         else:
             raise TypeError(f"the adapter {self.adapter.name!r} can be read but not changed")
         if self.resources is not None:
@@ -325,6 +341,11 @@ class Engine:
         failpoint("change.settled")
         with suppress(HarnessError):  # what is not let go now is swept later
             writing.settle()
+
+    def _note_project(self, changes: Sequence[FileChange]) -> None:
+        """Note which of the project's files were just written here."""
+        if self.project is not None:
+            self.project.note_written(change for change in changes if isinstance(change, ProjectChange))
 
     def _is_uncommitted(self, entry: Record) -> bool:
         """Return whether the journal can be read and surely does not say that a change is done."""
@@ -371,6 +392,7 @@ class Engine:
         failpoint("recovery.begun")
         writes = load_record_writes(self.journal, record)
         kept: tuple[str, ...] = ()
+        changes: tuple[FileChange, ...] | None = ()
         if self.files is not None:
             changes = load_file_changes(self.journal, record)
             if changes is None:
@@ -379,6 +401,9 @@ class Engine:
                     "they were forgotten, or their key is not here; nothing was changed",
                     hint=f"{KEYS_HINT}; 'takeback restore-journal FILE' puts a backup of the journal in its place",
                 )
+            if self.project is not None:
+                after = put_slots(self.ledger.state, [(write.slot, write.after) for write in writes])
+                changes = (*changes, *self.project.list_changes(self.ledger.state, after))
             if changes and not has_begun(self.files.place, changes):
                 self.ledger.abort("the process that announced it died before it changed anything")
                 self.note()
@@ -386,6 +411,7 @@ class Engine:
             kept = complete_changes(self.files.place, self.journal, changes)
         failpoint("recovery.written")
         self.ledger.commit(writes)
+        self._note_project(changes)
         self.note()
         return Recovered(record, kept)
 

@@ -70,6 +70,12 @@ class EntryView:
     """What a check said of an applied change before it was made, where one was asked for."""
     origin: Mapping[str, str] = field(default_factory=dict)
     """Where a recorded change comes from: client, session, prompt, tool."""
+    stat: Mapping[str, int] = field(default_factory=dict)
+    """Of a change of the project's files: how many files, and how many lines came and went."""
+    unkept: tuple[tuple[str, str], ...] = ()
+    """Files that changed and cannot be taken back, because no content of them was kept, and why."""
+    moved: tuple[tuple[str, str], ...] = ()
+    """Files that were moved: from where, and to where."""
 
     @property
     def number(self) -> int:
@@ -102,6 +108,9 @@ class EntryView:
             "layout": list(self.layout),
             "check": None if self.check is None else dict(self.check),
             "origin": dict(self.origin),
+            "stat": dict(self.stat),
+            "unkept": [{"path": path, "why": why} for path, why in self.unkept],
+            "moved": [{"from": old, "to": new} for old, new in self.moved],
         }
 
 
@@ -148,12 +157,15 @@ def view_record(record: Record, status: str, mutation: tuple[Mapping[str, Any], 
         off=record.off,
         on=record.on,
         ambiguous=record.ambiguous,
-        files=tuple(dict.fromkeys(paths_of(record))),
+        files=tuple(dict.fromkeys((*paths_of(record), *record.paths))),
         mutation=mutation,
         effect=record.effect,
         layout=record.reformatted,
         check=record.check,
         origin=record.origin,
+        stat=record.stat,
+        unkept=record.unkept,
+        moved=record.moved,
     )
 
 

@@ -188,6 +188,16 @@ def render_file_changes(
     engine: Engine, before: State, after: State, off: Collection[int] = (), on: Collection[int] = ()
 ) -> Sequence[FileChange] | Refused:
     """Return the changes of files that turn `before` into `after`, or why it cannot be written."""
+    changes = _render_own_changes(engine, before, after, off, on)
+    if isinstance(changes, Refused) or engine.project is None:
+        return changes
+    return (*changes, *engine.project.list_changes(before, after))
+
+
+def _render_own_changes(
+    engine: Engine, before: State, after: State, off: Collection[int], on: Collection[int]
+) -> Sequence[FileChange] | Refused:
+    """Return the changes of the files that the adapter stores."""
     if engine.files is None:
         return _render_changes(engine, before, after, off, on, NO_LINKS)
     try:

@@ -15,11 +15,15 @@ from functools import partial
 from typing import Any, NamedTuple
 
 from takeback.errors import ChangedMeanwhile, JournalError, LostLock, NoPlaceError
-from takeback.harness.adapter import Fenced, Place
+from takeback.harness.adapter import Fenced, ManyPlaces, Place
 from takeback.harness.images import DirectoryImage, FileChange, FileImage, LinkImage, is_same_file
 from takeback.journal import Store
 from takeback.journal.failpoint import failpoint
 from takeback.progress import track_all_progress
+
+
+MANY = 64
+"""From so many changes on they are made together."""
 
 
 @contextmanager
@@ -53,7 +57,11 @@ class FileTransaction:
     def run(self, changes: Sequence[FileChange]) -> None:
         """Make every change; raises at the first that cannot be made, those before it made."""
         self._changes = tuple(changes)
-        for change in track_all_progress("files written", changes):
+        told = track_all_progress("files written", changes)
+        if len(changes) >= MANY and isinstance(self._place, ManyPlaces):
+            self._place.put_all(told, self._kept.append)
+            return
+        for change in told:
             require_lock_held(self._store)
             self._kept.append(self._place.put(change))
 

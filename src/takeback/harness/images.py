@@ -76,6 +76,11 @@ class FileChange:
 
 
 @dataclass(frozen=True, slots=True)
+class ProjectChange(FileChange):
+    """A change of a tracked file of the project: its images follow from the state, and records keep none of them."""
+
+
+@dataclass(frozen=True, slots=True)
 class KeptImage:
     """What a record says of one file: as `FileChange`, but what was there before may be unknown."""
 
@@ -95,6 +100,7 @@ def is_same_file(one: Image | Unknown | None, two: Image | None) -> bool:
 
 def attach_images(draft: Draft, images: Sequence[FileChange | KeptImage]) -> Draft:
     """Return a draft that also keeps images and is indexed by their files."""
+    images = [image for image in images if not isinstance(image, ProjectChange)]
     if not images:
         return draft
     keys = [make_file_key(image.path) for image in images]

@@ -224,6 +224,28 @@ class Record:
         return self._list("images", list)
 
     @property
+    def paths(self) -> tuple[str, ...]:
+        """Of a recorded change of the project's files: their paths."""
+        return self._list("paths", str)
+
+    @property
+    def stat(self) -> Mapping[str, int]:
+        """Of a recorded change of the project's files: how many files, and lines that came and went."""
+        return {name: number for name, number in (self._mapping("stat") or {}).items() if isinstance(number, int)}
+
+    @property
+    def unkept(self) -> tuple[tuple[str, str], ...]:
+        """Files that changed and of which no content was kept, each with the reason: they cannot be taken back."""
+        with guard_against_corruption(f"record {self.seq}", seq=self.seq):
+            return tuple((str(path), str(why)) for path, why in self._list("unkept", list))
+
+    @property
+    def moved(self) -> tuple[tuple[str, str], ...]:
+        """Files that were moved: from where, and to where."""
+        with guard_against_corruption(f"record {self.seq}", seq=self.seq):
+            return tuple((str(old), str(new)) for old, new in self._list("moved", list))
+
+    @property
     def taken_in(self) -> tuple[str, ...]:
         """The keys of slots that it found filled and of which the journal did not know yet."""
         return self._list("taken_in", str)

@@ -14,6 +14,7 @@ from takeback.errors import InputError
 from takeback.harness import Harness
 from takeback.harness.entry_log import EntryView, view_entry
 from takeback.present.secrets import is_revealing, mask_secrets, mask_text_secrets, reveal_secrets
+from takeback.present.titles import format_count
 from takeback.state import KINDS, SURFACES
 from takeback.verify import Grade
 
@@ -40,6 +41,9 @@ def summarize_entry(entry: EntryView, named: EntryNamer) -> str:
     """Return what an entry did, on one line and whole."""
     if entry.kind == "genesis":
         return entry.note or "the beginning"
+    if entry.stat:
+        line = describe_call(entry)
+        return line if is_revealing() else mask_text_secrets(line)
     told = [f"took back {_list_entries(entry.off, named)}"] if entry.off else []
     told += [f"brought back {_list_entries(entry.on, named)}"] if entry.on else []
     line = "; ".join(told) or describe_change(entry)
@@ -47,6 +51,17 @@ def summarize_entry(entry: EntryView, named: EntryNamer) -> str:
         line += f" ({', '.join(entry.effect)})"
     told_line = " ".join(f"{entry.note}: {line}".split() if entry.note else line.split())
     return told_line if is_revealing() else mask_text_secrets(told_line)
+
+
+def describe_call(entry: EntryView) -> str:
+    """Return what a recorded call did: under which prompt, by which tool, and how much of the project it changed."""
+    stat = entry.stat
+    told = [f'"{entry.origin["prompt"]}"'] if entry.origin.get("prompt") else []
+    told += [entry.note] if entry.note else []
+    size = format_count(stat.get("files", 0), "file")
+    told.append(f"{size} +{stat.get('added', 0)} −{stat.get('removed', 0)}")
+    told += [f"{len(entry.unkept)} not kept: cannot be taken back"] if entry.unkept else []
+    return " ".join(" · ".join(told).split())
 
 
 def describe_check(check: Mapping[str, Any]) -> str:
@@ -95,6 +110,12 @@ class Filter:
     by: str = ""
     grade: str = ""
     since: datetime | None = None
+    prompt: str = ""
+    """Part of the prompt that it was made under, or that prompt's number."""
+    session: str = ""
+    """How the name of the client's session begins."""
+    path: str = ""
+    """A pattern that a file it changed matches."""
 
     def admitted(self, entries: Iterable[EntryView], named: EntryNamer) -> Iterator[EntryView]:
         """Return entries that pass, each judged by its own time: a clock may have been set back."""
@@ -112,11 +133,42 @@ class Filter:
             return False
         if self.grade and self.grade not in {entry.grade, "forced" if entry.forced else ""}:
             return False
+        if not self._is_of_call(entry):
+            return False
+        if self.path and not any(map(_compile_pattern(self.path).fullmatch, entry.files)):
+            return False
         words = f"{entry.id} #{entry.seq} {entry.kind} {entry.by} {what}".casefold()
         return self.text.casefold() in words
 
 
-def read_filter(text: str = "", *, surface: str = "", by: str = "", grade: str = "", since: str = "") -> Filter:
+    def _is_of_call(self, entry: EntryView) -> bool:
+        """Tell whether an entry was made under the prompt and in the session that are asked for."""
+        said, number = entry.origin.get("prompt", ""), entry.origin.get("prompt_number", "")
+        if self.prompt and self.prompt != number and (not said or self.prompt.casefold() not in said.casefold()):
+            return False
+        return entry.origin.get("session", "").startswith(self.session)
+
+
+@lru_cache(maxsize=32)
+def _compile_pattern(pattern: str) -> re.Pattern[str]:
+    """Return a pattern of paths: `*` stands for anything but a slash, `**` for anything, a folder for all in it."""
+    told = pattern.rstrip("/").removeprefix("./")
+    steps = re.split(r"(\*\*/|\*\*|\*|\?)", told)
+    forms = {"**/": "(?:.*/)?", "**": ".*", "*": "[^/]*", "?": "[^/]"}
+    return re.compile("".join(forms.get(step, re.escape(step)) for step in steps) + "(?:/.*)?", re.DOTALL)
+
+
+def read_filter(
+    text: str = "",
+    *,
+    surface: str = "",
+    by: str = "",
+    grade: str = "",
+    since: str = "",
+    prompt: str = "",
+    session: str = "",
+    path: str = "",
+) -> Filter:
     """Return the filter that options name; raise an error that lists the valid values."""
     from takeback.harness.entry_names import read_time  # noqa: PLC0415 - start-up
     from takeback.language.suggestions import suggest_name  # noqa: PLC0415 - start-up
@@ -126,7 +178,8 @@ def read_filter(text: str = "", *, surface: str = "", by: str = "", grade: str =
         raise InputError("--surface", found=surface, expected=f"one of {', '.join(SURFACES)}", hint=hint)
     if grade and grade not in GRADES:
         raise InputError("--grade", found=grade, expected=f"one of {', '.join(GRADES)}")
-    return Filter(text, surface, by, grade, read_time(since, datetime.now(UTC), "--since") if since else None)
+    start = read_time(since, datetime.now(UTC), "--since") if since else None
+    return Filter(text, surface, by, grade, start, prompt, session, path)
 
 
 def make_entry_namer(harness: Harness) -> EntryNamer:

@@ -14,7 +14,7 @@ from takeback.state.parts import Parts
 from takeback.state.slots import Slot, describe_slot, find_containing_slot, get_slot
 
 NEWLINE: Final = "newline at the end"
-WHOLES: Final = {"files": "file", "prompts": "prompt"}
+WHOLES: Final = {"files": "file", "project": "file", "prompts": "prompt"}
 UNITS: Final = ("line", "item", "value", "file", "prompt", "mode", NEWLINE)
 
 

@@ -1,0 +1,70 @@
+"""The tracked files of one project: what was captured becomes entries, what is taken back is put on disk.
+
+Stands beside an adapter, which keeps the client's own files. Whatever happens to a tracked file is in an entry before
+any command looks at the journal, so that tracked files never drift.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
+
+from takeback.adapters.directory import Directory
+from takeback.adapters.project.changes import list_project_changes
+from takeback.errors import HarnessError, UnsafePathError
+from takeback.harness.engine import Engine
+from takeback.harness.images import DirectoryImage, FileChange
+from takeback.state import State
+
+if TYPE_CHECKING:
+    from takeback.track.store import TrackStore
+
+
+class TrackedFiles:
+    """The project's own files, followed by captures."""
+
+    def __init__(self, directory: Directory, store: TrackStore) -> None:
+        self._directory = directory
+        self.store = store
+        self._settling = False
+
+    def settle(self, engine: Engine) -> None:
+        """Look at the project once more, and make an entry of every row that waits."""
+        from takeback.adapters.project.settle import settle_rows  # noqa: PLC0415 - start-up
+        from takeback.track.capture import capture_found  # noqa: PLC0415 - start-up
+
+        if self._settling:
+            return
+        self._settling = True
+        try:
+            with engine.locked():
+                capture_found(str(self._directory.root), "before a command of Takeback")
+                settle_rows(engine, self.store)
+        finally:
+            self._settling = False
+
+    def list_changes(self, before: State, after: State) -> Sequence[FileChange]:
+        """Return the changes of files and folders, without folders that are made or gone already."""
+        found = list_project_changes(before, after)
+        return tuple(change for change in found if not self._is_done(change))
+
+    def _is_done(self, change: FileChange) -> bool:
+        if isinstance(change.after, DirectoryImage):
+            return self._is_folder(change.path)
+        return isinstance(change.before, DirectoryImage) and not self._is_folder(change.path)
+
+    def _is_folder(self, path: str) -> bool:
+        try:
+            return isinstance(self._directory.look(path), DirectoryImage)
+        except (HarnessError, UnsafePathError):
+            return False
+
+    def note_written(self, changes: Iterable[FileChange]) -> None:
+        """Note what was written here, so that the next look takes it for nobody's change."""
+        paths = [change.path for change in changes]
+        if paths:
+            self.store.note_written(paths)
+
+    def close(self) -> None:
+        """Let the store go."""
+        self.store.close()

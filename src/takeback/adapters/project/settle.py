@@ -1,0 +1,254 @@
+"""Rows that hooks captured become entries of the journal: what changed, by which call, under which prompt.
+
+Each row is one entry. What a row says was there before is believed only of files that the journal does not know yet;
+of others the journal knows better. A row whose entry is in the journal already is only dropped, so that being killed
+in between changes nothing. Files whose content was not kept are named in the entry, which cannot take them back.
+"""
+
+from __future__ import annotations
+
+import stat
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Final
+
+from takeback.errors import OperationFailed
+from takeback.harness.engine import Engine
+from takeback.harness.ledger import Ledger
+from takeback.harness.records import draft_change, make_taken_in_key
+from takeback.journal import Record
+from takeback.state import ABSENT, State
+from takeback.state.file import File
+from takeback.state.part_names import APART, is_part, is_place
+from takeback.state.slots import Slot, format_slot_key, get_slot, put_slots
+from takeback.state.surfaces.project import PROJECT
+from takeback.state.text import Text, apply_edit
+from takeback.track.identity import FileVersion, find_slot, take_changes
+from takeback.undo import Write
+from takeback.undo.record import list_writes_between
+
+if TYPE_CHECKING:
+    from takeback.track.rows import FileFacts, IntakeRow
+    from takeback.track.store import TrackStore
+
+SHORT: Final = 8
+"""So much of a session's name is shown."""
+NOT_HAD: Final = "its content could not be had any more"
+NOT_KNOWN: Final = "what was there before is not known"
+NOT_KEPT: Final = "its content is not kept"
+
+
+def settle_rows(engine: Engine, store: TrackStore) -> tuple[Record, ...]:
+    """Make an entry of every row that waits, oldest first; the journal's lock is held."""
+    ledger, entries, done = engine.ledger, [], []
+    for row in store.rows():
+        if not ledger.store.touching(_make_intake_key(store, row)):
+            entry = _RowSettler(ledger, store, row).settle()
+            entries += [] if entry is None else [entry]
+        done.append(row.number)
+    if done:
+        store.drop_rows(done)
+    if entries:
+        if ledger.is_checkpoint_due():
+            ledger.checkpoint()
+        engine.note()
+    return tuple(entries)
+
+
+def _make_intake_key(store: TrackStore, row: IntakeRow) -> str:
+    """Return the index key under which the entry of a row is found."""
+    return format_slot_key(("@intake", store.identity, str(row.number)))
+
+
+@dataclass
+class _Files:
+    """What a row says of files, sorted by what can be done with it."""
+
+    known: list[FileVersion] = field(default_factory=list)
+    fresh: list[tuple[Slot, File]] = field(default_factory=list)
+    """Files that were there and that the journal does not know yet."""
+    unkept: dict[str, str] = field(default_factory=dict)
+    """Files that changed and cannot be taken back, and why."""
+
+
+class _RowSettler:
+    """One row on its way into the journal."""
+
+    def __init__(self, ledger: Ledger, store: TrackStore, row: IntakeRow) -> None:
+        self._ledger = ledger
+        self._store = store
+        self._row = row
+        self._fresh: dict[Slot, bool] = {}
+
+    def settle(self) -> Record | None:
+        """Write the entry; None where nothing changed that the journal does not say already."""
+        ledger, known = self._ledger, self._ledger.state
+        files = self._sort_files()
+        there = put_slots(known, files.fresh)
+        if not files.known and not files.unkept:
+            return None
+        taken = take_changes(_view_project(there), files.known)
+        after = _with_project(there, self._use_spans(taken.state, there))
+        taken_in = list_writes_between(known, there)
+        number = ledger.next_entry
+        writes = ledger.history.with_parents(list_writes_between(there, after), taken_in, number)
+        about = self._describe(files, writes)
+        about |= {"ambiguous": list(taken.ambiguous)} if taken.ambiguous else {}
+        about |= {"coarse": list(taken.coarse)} if taken.coarse else {}
+        about |= {"moved": [list(pair) for pair in taken.moved]} if taken.moved else {}
+        draft = draft_change("adopt", writes, about, packer=ledger.packer, taken_in=taken_in)
+        draft.payload["touches"].append(_make_intake_key(self._store, self._row))  # type: ignore[index, union-attr]
+        return ledger.record(draft, writes, taken_in)
+
+    def _sort_files(self) -> _Files:
+        files = _Files(unkept=dict(self._row.unkept))
+        view = _view_project(self._ledger.state)
+        for delta in self._row.deltas:
+            path = delta.path
+            slot = find_slot(view, path)
+            after = self._load(delta.after, path, files)
+            if delta.after is not None and after is None:
+                continue
+            if slot is not None:
+                before: File | None = get_slot(view, slot)
+            else:
+                place = (PROJECT, *path.split("/"))
+                before = self._load(delta.before, path, files)
+                if not delta.before_known or (delta.before is not None and before is None):
+                    files.unkept.setdefault(path, NOT_KNOWN)
+                    files.fresh += [] if after is None else [(place, after)]
+                    continue
+                if before is not None and self._is_fresh(place):
+                    files.fresh.append((place, before))
+                elif before is not None:
+                    before = None  # the journal says that it went; it came back unseen, and counts as new
+            if before != after:
+                files.known.append(FileVersion(path, before, after))
+        return files
+
+    def _load(self, facts: FileFacts | None, path: str, files: _Files) -> File | None:
+        """Return a file as it stood; None where it was not there, or its content cannot be had, which is noted."""
+        if facts is None:
+            return None
+        if facts.kind == "seen":
+            files.unkept.setdefault(path, NOT_KEPT)
+            return None
+        content = self._store.content(facts.digest)
+        if content is None:
+            files.unkept.setdefault(path, NOT_HAD)
+            return None
+        return File(content, stat.S_IFLNK if facts.kind == "link" else stat.S_IMODE(facts.mode))
+
+    def _is_fresh(self, slot: Slot) -> bool:
+        """Tell whether the journal has never heard of a path; asked folder by folder, so that a new folder is asked once."""
+        for depth in range(2, len(slot)):
+            if self._is_untouched(slot[:depth], below=True) and self._is_untouched(slot[:depth]):
+                return True
+        return self._is_untouched(slot)
+
+    def _is_untouched(self, slot: Slot, *, below: bool = False) -> bool:
+        key = (*slot, "*") if below else slot
+        if key not in self._fresh:
+            touching = self._ledger.store.touching
+            keys = (format_slot_key(slot), make_taken_in_key(slot))
+            self._fresh[key] = not any(touching(one, below=below) for one in keys)
+        return self._fresh[key]
+
+    def _use_spans(self, taken: State, there: State) -> State:
+        """Return the files with the spans that an edit tool announced, where these explain all of the change."""
+        edits: dict[str, list[tuple[str, str]]] = {}
+        for path, old, new in self._row.edits:
+            edits.setdefault(path, []).append((old, new))
+        for path, pairs in edits.items():
+            slot = find_slot(taken, path)
+            known = None if slot is None else get_slot(_view_project(there), slot)
+            if slot is None or not isinstance(known, File):
+                continue
+            now = get_slot(taken, slot)
+            spanned = _apply_spans(known, pairs)
+            if spanned is not None and spanned.content == now.content:
+                taken = put_slots(taken, [(slot, spanned.with_frame(now.frame))])
+        return taken
+
+    def _describe(self, files: _Files, writes: tuple[Write, ...]) -> dict[str, Any]:
+        row = self._row
+        prompt = None if row.prompt is None else self._store.prompt(row.prompt)
+        origin = {
+            "client": row.client,
+            "session": row.session,
+            "call": row.call,
+            "tool": row.tool,
+            "command": row.command,
+            "prompt": "" if prompt is None else prompt.text_first_line_masked,
+            "prompt_number": "" if row.prompt is None else str(row.prompt),
+            "git": row.git,
+            "beside": ", ".join(row.beside),
+            "notes": "; ".join(row.notes),
+            "began": str(row.began),
+            "ended": str(row.ended),
+        }
+        by = f"{row.client} (declared)" + (f", session {row.session[:SHORT]}" if row.session else "")
+        about: dict[str, Any] = {"note": _title_row(row), "origin": {name: text for name, text in origin.items() if text}}
+        about |= {"by": by} if row.kind == "call" and row.client else {}
+        about |= {"unkept": [list(pair) for pair in sorted(files.unkept.items())]} if files.unkept else {}
+        paths = dict.fromkeys((*(version.path for version in files.known), *files.unkept))
+        return about | {"stat": _count_lines(files.known, writes), "paths": list(paths)}
+
+
+def _title_row(row: IntakeRow) -> str:
+    """Return what a row is about, on one line: the tool with its command or file, what git says, or that it was found."""
+    if row.git:
+        return f"git: {row.git}"
+    if row.kind != "call":
+        return "; ".join(row.notes) or "found changed"
+    paths = sorted({path for path, _, _ in row.edits} or {delta.path for delta in row.deltas})
+    what = row.command.strip().partition("\n")[0] if row.command else ", ".join(paths[:2]) + (" …" if len(paths) > 2 else "")
+    return f"{row.tool}: {what}" if what else row.tool
+
+
+def _view_project(state: State) -> State:
+    """Return the project's files as the `files` of a state."""
+    return State({"files": state.part(PROJECT)})
+
+
+def _with_project(state: State, view: State) -> State:
+    return State.of({**state.parts, PROJECT: view.part("files")})
+
+
+def _apply_spans(known: File, pairs: list[tuple[str, str]]) -> File | None:
+    """Return a file after edits, each of a text that stands in it once; None where one does not."""
+    lines = known.parts()
+    try:
+        for pair in pairs:
+            if not isinstance(lines, Text):
+                return None
+            lines = apply_edit(lines, pair)
+    except OperationFailed:
+        return None
+    return None if lines is None else known.replace_parts(lines)
+
+
+def _count_lines(versions: list[FileVersion], writes: tuple[Write, ...]) -> Mapping[str, int]:
+    """Return how many files changed, and how many lines came and went."""
+    added = removed = 0
+    for came, went in _count_each(writes):
+        added, removed = added + came, removed + went
+    return {"files": len(versions), "added": added, "removed": removed}
+
+
+def _count_each(writes: tuple[Write, ...]) -> Iterator[tuple[int, int]]:
+    for write in writes:
+        name = write.slot[-1]
+        if is_part(name):
+            if name[1:] not in APART and not is_place(name):
+                yield int(write.after is not ABSENT), int(write.before is not ABSENT)
+        else:
+            yield _count_in(write.after), _count_in(write.before)
+
+
+def _count_in(content: Any) -> int:
+    """Return the number of lines in a file, or in all files of a folder; 0 of one that is no text."""
+    if isinstance(content, File):
+        lines = content.parts()
+        return 0 if lines is None else len(content.content.splitlines())
+    return 0 if content is ABSENT else sum(map(_count_in, content.values()))
