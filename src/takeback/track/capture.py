@@ -1,0 +1,636 @@
+"""Captures: before a tool runs, after it, at a prompt, and whenever something may have changed.
+
+Each is one look and one synced transaction: the contents that are new, one intake row, the cache. A capture never
+fails a tool call: what goes wrong is said. Rows are made journal entries later, by whoever settles them. Imported by
+hooks, so that it imports little.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sqlite3
+import stat
+import time
+
+from takeback.track.cache import DIGEST, FACTS, NO_DIGEST, OWNED, SECRET, SEEN, BadCacheError, Folder
+from takeback.track.database import (
+    TRACK,
+    BrokenTrackError,
+    Database,
+    TrackError,
+    hold_lock,
+)
+from takeback.track.git import GitFailedError, Repository
+from takeback.track.rules import Rules, read_settings
+from takeback.track.scan import Change, Scan
+from takeback.track.seal import CannotSealError
+
+TYPE_CHECKING = False  # as in `typing`, which is not imported for a hook
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+    from typing import Any
+
+    from takeback.track.scan import Entry
+
+MANIFESTS = ("takeback.toml", ".takeback/manifest.toml")
+FRAME_FILES = 64
+FRAME_BYTES = 4 << 20
+MANY = 500
+"""So many contents are worth packing together."""
+MOST = 256 << 20
+"""Bytes of contents that one capture stores at most; at the beginning everything is stored."""
+SECONDS = 8.0
+"""So long a capture reads at most: a client ends a hook that takes longer, and then nothing is stored."""
+BACK = 1_000_000_000
+"""So much the clock may go back before nothing that the cache says is believed."""
+STALE = 6 * 3600 * 1_000_000_000
+"""A call that began so long ago has ended without anybody's telling."""
+LISTED = 1000
+BATCH = 1000
+FREE_SHARE = 20
+FREE_BYTES = 1 << 30
+"""A disk is almost full with less free than a twentieth of it, or than this, whichever is less."""
+WHY_FULL = "the disk is almost full: content not kept"
+WHY_MUCH = "more than one capture keeps: content not kept"
+NO_FILES = ("commit", "branch: ", "Branch: ")
+"""What git's log says where HEAD moved and no file did."""
+
+
+class Call:
+    """One tool call, as its client tells of it; without a tool, another event."""
+
+    __slots__ = ("call", "client", "command", "edits", "paths", "session", "tool")
+
+    def __init__(
+        self,
+        client: str,
+        session: str = "",
+        call: str = "",
+        tool: str = "",
+        command: str = "",
+        paths: Sequence[str] | None = None,
+        edits: Sequence[tuple[str, str, str]] = (),
+    ) -> None:
+        self.client, self.session, self.call, self.tool = client, session, call, tool
+        self.command = command
+        """The command of a shell call, as it may be shown: without secrets."""
+        self.paths = paths
+        """The files that it names, relative to the project; None where any may change."""
+        self.edits = edits
+
+
+class Captured:
+    """What became of a capture."""
+
+    __slots__ = ("owned_changed", "row", "said")
+
+    def __init__(self) -> None:
+        self.owned_changed = False
+        """Whether a file of a client's adapter changed, which is recorded in its own way."""
+        self.row = 0
+        """The number of the intake row; 0 if nothing changed."""
+        self.said: list[str] = []
+        """What a person has to know at once."""
+
+
+def is_tracked(root: str) -> bool:
+    """Return whether a project's own files are tracked, as its database or its manifest say."""
+    return os.path.isfile(os.path.join(root, TRACK)) or _reads_track(root)
+
+
+def capture_before(root: str, call: Call, environment: Mapping[str, str], *, ending: bool = False) -> Captured:
+    """Store what changed since the last look, before a tool can destroy it, and note that the tool begins."""
+    return _capture(root, call, environment, "before", ending=ending)
+
+
+def capture_after(root: str, call: Call, environment: Mapping[str, str], *, ending: bool = False) -> Captured:
+    """Store what changed while a tool ran."""
+    return _capture(root, call, environment, "after", ending=ending)
+
+
+def capture_found(
+    root: str, call: Call, environment: Mapping[str, str], *, over: bool = False, ending: bool = False
+) -> Captured:
+    """Store what changed by other ways; `over` says that no call of the session is under way any more."""
+    return _capture(root, call, environment, "over" if over else "found", ending=ending)
+
+
+def capture_prompt(
+    root: str, call: Call, line: str, environment: Mapping[str, str], *, ending: bool = False
+) -> Captured:
+    """Store what changed until a person's prompt, and the prompt's first line, as it may be shown."""
+    return _capture(root, call, environment, "prompt", line=line, ending=ending)
+
+
+def begin_tracking(
+    root: str,
+    settings: Mapping[str, Any],
+    environment: Mapping[str, str],
+    *,
+    owned: tuple[Sequence[str], Sequence[str]] = ((), ()),
+    sealed: bool = False,
+    seal: str = "",
+) -> None:
+    """Take a project in as it is: a cache of everything, and the contents that git does not have."""
+    with hold_lock(root, 60.0) as clock:
+        database = Database(root, create=True)
+        try:
+            database.meta |= {"settings": dict(settings), "owned": [list(owned[0]), list(owned[1])]}
+            database.meta |= {"sealed": sealed, "seal": seal}
+            with database.transaction(synced=True):
+                for name in ("settings", "owned", "sealed", "seal"):
+                    database.set(name, database.meta[name])
+            database.set_seal(seal)
+            _Capture(root, database, environment, clock).take_in()
+        finally:
+            database.close()
+
+
+def take_as_written(
+    root: str, database: Database, environment: Mapping[str, str], clock: int, paths: Sequence[str]
+) -> None:
+    """Take files into the cache as they are now, as nobody's change; their contents are stored."""
+    _Capture(root, database, environment, clock).take_written(paths)
+
+
+def read_facts(database: Database, folder: Folder, name: str) -> tuple[Any, ...] | None:
+    """Return kind, mode, size and digest of a file as the cache has it; None if it is not tracked."""
+    if name not in folder.names:
+        return None
+    at = folder.names.index(name)
+    numbers = tuple(column[at] for column in folder.columns)
+    facts = database.load_facts(folder.id)[at * FACTS : (at + 1) * FACTS]
+    if numbers[4] & OWNED:
+        return None
+    return _facts((*numbers, facts[:DIGEST], facts[DIGEST:]))  # type: ignore[arg-type]
+
+
+def _capture(
+    root: str, call: Call, environment: Mapping[str, str], when: str, *, line: str = "", ending: bool = False
+) -> Captured:
+    """Capture once; what fails is said, never raised."""
+    told = Captured()
+    try:
+        with hold_lock(root) as clock:
+            database = _open(root, environment, clock, told)
+            try:
+                _Capture(root, database, environment, clock).run(call, when, line, told)
+            finally:
+                if not ending:  # the last to close writes everything back, which a client need not wait for
+                    database.close()
+    except (TrackError, OSError, sqlite3.Error, GitFailedError, BadCacheError) as fault:
+        told.said.append(f"the project's files could not be captured: {fault}")
+        told.owned_changed = True
+    return told
+
+
+def _open(root: str, environment: Mapping[str, str], clock: int, told: Captured) -> Database:
+    """Open a project's database; begin anew where it is gone or no database any more, and say so."""
+    place = os.path.join(root, TRACK)
+    why = "was not there"
+    try:
+        database = Database(root)
+        database.load_folder("")
+    except BadCacheError:
+        why = "held what is no cache"
+    except BrokenTrackError:
+        why = "was no database any more"
+    except TrackError:
+        if os.path.lexists(place):
+            raise
+    else:
+        return database
+    if os.path.lexists(place):
+        for ending in ("-wal", "-shm", ""):
+            if os.path.lexists(place + ending):
+                os.rename(place + ending, f"{place}.broken{ending}")
+    database = Database(root, create=True)
+    note = f"{TRACK} {why}: tracking begins anew here, and what changed since the last look is not known"
+    capture = _Capture(root, database, environment, clock)
+    capture.take_in(note)
+    told.said.append(note)
+    return database
+
+
+class _Capture:
+    """One capture of one project."""
+
+    def __init__(self, root: str, database: Database, environment: Mapping[str, str], clock: int) -> None:
+        self.root, self.database, self.environment, self.clock = root, database, environment, clock
+        self.repository = Repository(root, environment)
+        self.meta = database.meta
+        self.notes: list[str] = []
+        self.unkept: list[tuple[str, str]] = []
+        self.more_unkept = 0
+        self.count = 0
+        self.row = 0
+        self._deltas: list[Sequence[Any]] = []
+        self._sparse: set[str] | None = None
+        self._new_meta: dict[str, Any] = {}
+        self._frame: list[tuple[bytes, bytes]] = []
+        self._frame_size = 0
+        self._packing = False
+        self._stored = 0
+        self._full = False
+        self._most = MOST
+
+    # what is looked at
+
+    def take_in(self, note: str = "") -> None:
+        """Take everything in as it is now, as nobody's change."""
+        self._read_manifest()
+        scan = self._begin_scan({}, relist=False, reread=False)
+        self._most = 1 << 62
+        try:
+            scan.walk()
+            scan.load_ids()
+            self._packing = True
+            with self.database.transaction(synced=True):
+                for _ in scan.read(self._keep):
+                    pass
+                self._flush()
+                self._save(scan)
+                self._note_look(scan)
+                if note:
+                    self.notes.append(note)
+                    self.row = self.database.next_row()
+                    self._add_row("found", Call(""), self.clock, "")
+        finally:
+            scan.close()
+
+    def take_written(self, paths: Sequence[str]) -> None:
+        """Take some files in as they are now, as nobody's change."""
+        scan = self._begin_scan(self._load_some(paths), relist=False, reread=False)
+        try:
+            scan.look_at(dict.fromkeys(paths))
+            self._packing = len(paths) > MANY
+            self._most = 1 << 62
+            with self.database.transaction(synced=True):
+                for change in scan.read(self._keep):
+                    old, new = change.old, change.new
+                    if old is not None and old[6] != NO_DIGEST and (new is None or new[5] != old[5]):
+                        self.database.put_git_id(old[5], old[3], old[6], self.clock)
+                self._flush()
+                self._save(scan)
+        finally:
+            scan.close()
+
+    def run(self, call: Call, when: str, line: str, told: Captured) -> None:
+        """Look, and write what was found."""
+        whole = call.paths is None
+        relist = self._read_manifest() or bool(self.meta.get("rejudge"))
+        moved = ""
+        if whole:
+            if self.repository.wait_for_lock():
+                self.notes.append("git was at work meanwhile (index.lock)")
+            moved = self.repository.read_movement(self.meta.get("head", ["", 0]))
+            relist = relist or self.repository.sign_rules(self.environment) != self.meta.get("rules")
+        folders = self.database.load_folders() if whole else self._load_some(call.paths or ())
+        scan = self._begin_scan(folders, relist=whole and relist, reread=whole and self._is_doubtful())
+        try:
+            if whole:
+                scan.walk()
+                self._distrust(scan)
+                if not relist and self._rules_changed(scan):
+                    scan.close()
+                    scan = self._begin_scan(self.database.load_folders(), relist=True, reread=False)
+                    scan.walk()
+            else:
+                scan.look_at(call.paths or ())
+            self._full = _is_almost_full(self.root)
+            self._packing = scan.count() > MANY
+            scan.end = time.monotonic() + SECONDS
+            with self.database.transaction(synced=scan.count() > 0 or when == "prompt"):
+                self._write(scan, call, when, moved, line)
+                if whole:
+                    self._note_look(scan)
+            told.owned_changed = scan.owned_changed
+            told.row = self.row if self.count else 0
+            self._tell(told)
+        finally:
+            scan.close()
+
+    def _begin_scan(self, folders: dict[str, Folder], *, relist: bool, reread: bool) -> Scan:
+        owned = self.meta.get("owned", [[], []])
+        rules = Rules(self.meta.get("settings", {}), self.repository, (owned[0], owned[1]))
+        database = self.database
+        return Scan(
+            self.root, rules, self.clock, folders, database.load_facts, database.digest, relist=relist, reread=reread
+        )
+
+    def _load_some(self, paths: Sequence[str]) -> dict[str, Folder]:
+        """Return the folders above some paths, as far as they are known."""
+        found: dict[str, Folder] = {}
+        for path in paths:
+            steps = path.split("/")[:-1]
+            for depth in range(len(steps) + 1):
+                name = "/".join(steps[:depth])
+                folder = None if name in found else self.database.load_folder(name)
+                if folder is not None:
+                    found[name] = folder
+        return found
+
+    def _read_manifest(self) -> bool:
+        """Take over what the manifest says of tracking, where it changed; return whether that may change what is."""
+        signs = [_sign(os.path.join(self.root, place)) for place in MANIFESTS]
+        if signs == self.meta.get("manifest"):
+            return False
+        self._new_meta["manifest"] = signs
+        try:
+            table = _read_track_table(self.root)
+            settings = self.meta.get("settings", {}) if table is None else read_settings(table)
+        except ValueError as fault:
+            self.notes.append(f"[track] of the manifest is not heeded: {fault}")
+            return False
+        changed: bool = settings != self.meta.get("settings")
+        self.meta["settings"] = self._new_meta["settings"] = settings
+        return changed
+
+    def _is_doubtful(self) -> bool:
+        """Return whether nothing that the cache says of times may be believed."""
+        import sys  # noqa: PLC0415 - there already
+
+        status = os.stat(self.root)
+        return (
+            self.meta.get("place") != [status.st_dev, status.st_ino]
+            or self.meta.get("order") != sys.byteorder
+            or int(self.meta.get("looked", 0)) > self.clock + BACK
+            or self.meta.get("settings", {}).get("trust") == "content"
+        )
+
+    @staticmethod
+    def _rules_changed(scan: Scan) -> bool:
+        """Return whether an ignore file inside the project may have changed."""
+        return any(".gitignore" in names for names in scan.suspects.values()) or any(
+            one[1] == ".gitignore" for one in scan.fresh
+        )
+
+    def _distrust(self, scan: Scan) -> None:
+        """Have files read again whose contents git no longer has, while they still stand there."""
+        sign = self.repository.sign_objects()
+        if sign == self.meta.get("objects", ""):
+            return
+        self._new_meta["objects"] = sign
+        held: dict[str, list[tuple[str, int]]] = {}
+        by_number = {folder.id: folder.path for folder in scan.folders.values()}
+        for number, body in self.database.iterate("SELECT id, body FROM facts"):
+            for at in range(0, len(body), FACTS):
+                name = body[at + DIGEST : at + FACTS]
+                if name != NO_DIGEST and number in by_number:
+                    held.setdefault(name.hex(), []).append((by_number[number], at // FACTS))
+        gone = self.repository.list_missing(held) if self.repository.can_give() else set(held)
+        scan.distrusted = gone
+        for name in gone:
+            for path, at in held[name]:
+                names = scan.folders[path].names
+                if at < len(names) and names[at] not in scan.suspects.setdefault(path, []):
+                    scan.suspects[path].append(names[at])
+
+    # what is written
+
+    def _write(self, scan: Scan, call: Call, when: str, moved: str, line: str) -> None:
+        self.row = self.database.next_row()
+        for change in scan.read(self._keep):
+            self._take(change)
+        self._flush()
+        self._flush_deltas()
+        self._save(scan)
+        self.notes += scan.notes
+        is_call = when == "after"
+        began = self._begin_or_end(call, when)
+        if self.count or (moved and is_call):
+            by_git = bool(moved) and not moved.startswith(NO_FILES)
+            kind = "git" if by_git and self.count else "call" if is_call else "found"
+            self._add_row(kind, call if is_call else Call(call.client, call.session), began, moved)
+            self.count = max(self.count, 1)
+        if when == "prompt":
+            self.database.run(
+                "INSERT INTO prompts (client, session, line, at) VALUES (?, ?, ?, ?)",
+                (call.client, call.session, line, self.clock),
+            )
+
+    def _take(self, change: Change) -> None:
+        """Count one change, unless nothing differs or nobody made it."""
+        old, new = change.old, change.new
+        if old is not None and old[6] != NO_DIGEST and (new is None or new[5] != old[5]):
+            self.database.put_git_id(old[5], old[3], old[6], self.clock)
+        if change.why:
+            self._note_unkept(change.path, change.why)
+        if change.entering or (change.known and _facts(old) == _facts(new)):
+            return
+        if new is None and self.repository.sparse and change.path in self._list_sparse():
+            self.notes.append(f"{change.path}: kept out of the working tree by git (sparse checkout)")
+            return
+        before = _facts(old) if change.known else (None,) * 4
+        self.count += 1
+        self._deltas.append((os.fsencode(change.path), int(change.known), *before, *_facts(new)))
+        if len(self._deltas) >= BATCH:
+            self._flush_deltas()
+
+    def _note_unkept(self, path: str, why: str) -> None:
+        if len(self.unkept) < LISTED:
+            self.unkept.append((path, why))
+        else:
+            self.more_unkept += 1
+
+    def _list_sparse(self) -> set[str]:
+        if self._sparse is None:
+            try:
+                self._sparse = self.repository.list_sparse()
+            except GitFailedError:
+                self._sparse = set()
+        return self._sparse
+
+    def _flush_deltas(self) -> None:
+        self.database.add_deltas(self.row, self._deltas)
+        self._deltas = []
+
+    def _keep(self, digest: bytes, data: bytes, bits: int) -> str:
+        """Store one content; return why it is not kept."""
+        if self._full:
+            return WHY_FULL
+        self._stored += len(data)
+        if self._stored > self._most:
+            return WHY_MUCH
+        secret = bool(bits & SECRET)
+        try:
+            if self._packing and not secret:
+                self._pack(digest, data)
+            else:
+                self.database.put_content(digest, data, self.clock, secret=secret)
+        except CannotSealError as fault:
+            return f"it must be sealed, and cannot be ({fault}): content not kept"
+        return ""
+
+    def _pack(self, digest: bytes, data: bytes) -> None:
+        if self.database.has_stored(digest) or any(digest == one for one, _ in self._frame):
+            return
+        self._frame.append((digest, data))
+        self._frame_size += len(data)
+        if len(self._frame) >= FRAME_FILES or self._frame_size >= FRAME_BYTES:
+            self._flush()
+
+    def _flush(self) -> None:
+        if not self._frame:
+            return
+        import zstandard  # noqa: PLC0415 - start-up
+
+        whole = b"".join(data for _, data in self._frame)
+        self.database.put_frame(self._frame, zstandard.ZstdCompressor(level=1).compress(whole), self.clock)
+        self._frame, self._frame_size = [], 0
+
+    def _save(self, scan: Scan) -> None:
+        for path in scan.changed:
+            if path in scan.folders:
+                self.database.save_folder(scan.folders[path])
+        for folder in scan.lost:
+            if folder.id:
+                self.database.drop_folder(folder)
+        for name, value in self._new_meta.items():
+            self.database.set(name, value)
+        if self.meta.get("rejudge"):
+            self.database.set("rejudge", False)  # noqa: FBT003 - a value
+        if scan.nested:
+            known = self.meta.get("nested", [])
+            self.database.set("nested", sorted({*known, *scan.nested})[:LISTED])
+
+    def _note_look(self, scan: Scan) -> None:
+        """Note what this look rested on, as far as it differs from the last one's."""
+        status = os.stat(self.root)
+        now = {
+            "place": [status.st_dev, status.st_ino],
+            "head": self.repository.read_head(),
+            "rules": self.repository.sign_rules(self.environment),
+            "looked": self.clock,
+        }
+        if "objects" not in self.meta:
+            now["objects"] = self.repository.sign_objects()
+        del scan
+        for name, value in now.items():
+            if self.meta.get(name) != value:
+                self.database.set(name, value)
+
+    def _begin_or_end(self, call: Call, when: str) -> int:
+        """Note that a call begins, or take its note off; return when what was found began."""
+        looked = int(self.meta.get("looked", 0))
+        if when == "before":
+            self.database.run(
+                "INSERT OR REPLACE INTO calls VALUES (?, ?, ?, ?, ?)",
+                (call.session, call.call, call.client, call.tool, self.clock),
+            )
+            return looked
+        if when == "after":
+            rows = self.database.run(
+                "SELECT began FROM calls WHERE session = ? AND call = ?", (call.session, call.call)
+            )
+            self.database.run("DELETE FROM calls WHERE session = ? AND call = ?", (call.session, call.call))
+            if not rows:
+                self.notes.append("no look before the call: changes since the last look may be older than it")
+            return int(rows[0][0]) if rows else looked
+        if when in {"over", "prompt"}:
+            self.database.run("DELETE FROM calls WHERE session = ?", (call.session,))
+        return looked
+
+    def _add_row(self, kind: str, call: Call, began: int, moved: str) -> None:
+        prompts = self.database.run(
+            "SELECT max(number) FROM prompts WHERE client = ? AND session = ?", (call.client, call.session)
+        )
+        if self.more_unkept:
+            self.notes.append(f"and {self.more_unkept} more files whose contents are not kept")
+        told = {
+            "beside": self._list_beside(call, began),
+            "git": moved,
+            "unkept": self.unkept,
+            "notes": list(dict.fromkeys(self.notes))[:LISTED],
+        }
+        unkept = {path for path, _ in self.unkept}
+        edits = [edit for edit in call.edits if edit[0] not in unkept]
+        row = {
+            "number": self.row,
+            "kind": kind,
+            "client": call.client,
+            "session": call.session,
+            "call": call.call,
+            "tool": call.tool,
+            "command": call.command,
+            "prompt": prompts[0][0] if kind != "found" else None,
+            "began": began,
+            "ended": self.clock,
+            "told": json.dumps(told),
+            "edits": self._write_edits(edits) if edits else None,
+        }
+        self.database.add_row(row)
+
+    def _write_edits(self, edits: Sequence[tuple[str, str, str]]) -> bytes | None:
+        try:
+            return self.database.write_private(json.dumps(edits))
+        except CannotSealError:
+            return None
+
+    def _list_beside(self, call: Call, began: int) -> list[str]:
+        """Return the calls that were under way between a time and now, without the call itself."""
+        rows = self.database.run(
+            "SELECT tool, session, call FROM calls WHERE began > ? AND NOT (session = ? AND call = ?) UNION "
+            "SELECT tool, session, call FROM intake WHERE kind <> 'found' AND ended > ? AND NOT "
+            "(session = ? AND call = ?)",
+            (self.clock - STALE, call.session, call.call, began, call.session, call.call),
+        )
+        return [f"{tool} {session}/{name}" for tool, session, name in rows][:LISTED]
+
+    def _tell(self, told: Captured) -> None:
+        if self._full and any(why == WHY_FULL for _, why in self.unkept):
+            told.said.append(f"{WHY_FULL} ({len(self.unkept) + self.more_unkept} files)")
+        told.said += [note for note in self.notes if note.startswith("[track]")]
+        told.said += sorted({why for _, why in self.unkept if why == WHY_MUCH or "sealed" in why})
+
+
+def _facts(entry: Entry | None) -> tuple[Any, ...]:
+    """Return kind, mode, size and digest of an entry, as a row has them."""
+    if entry is None:
+        return (None,) * 4
+    mode = entry[4] & 0xFFFFFFFF
+    kind = "seen" if entry[4] & SEEN or entry[5] == NO_DIGEST else "link" if stat.S_ISLNK(mode) else "file"
+    return kind, stat.S_IMODE(mode), entry[3], "" if entry[5] == NO_DIGEST else entry[5].hex()
+
+
+def _is_almost_full(root: str) -> bool:
+    about = os.statvfs(root)
+    free = about.f_bavail * about.f_frsize
+    return free < min(FREE_BYTES, about.f_blocks * about.f_frsize // FREE_SHARE)
+
+
+def _sign(place: str) -> list[int] | None:
+    try:
+        status = os.stat(place, follow_symlinks=False)
+    except OSError:
+        return None
+    return [status.st_ctime_ns, status.st_mtime_ns, status.st_ino, status.st_size]
+
+
+def _reads_track(root: str) -> bool:
+    for place in MANIFESTS:
+        try:
+            with open(os.path.join(root, place), "rb") as file:
+                if b"[track]" in file.read(1 << 20):
+                    return True
+        except OSError:
+            continue
+    return False
+
+
+def _read_track_table(root: str) -> dict[str, Any] | None:
+    """Return the table `track` of the project's manifest; None without a manifest. `ValueError` if it is broken."""
+    import tomllib  # noqa: PLC0415 - only where the manifest changed
+
+    for place in MANIFESTS:
+        try:
+            with open(os.path.join(root, place), "rb") as file:
+                raw = tomllib.loads(file.read(1 << 20).decode())
+        except OSError:
+            continue
+        table = raw.get("track", {})
+        if not isinstance(table, dict):
+            raise ValueError(f"{place}: found {table!r}, expected a table")  # noqa: TRY004 - what a reader gets
+        return table
+    return None

@@ -1,0 +1,81 @@
+"""What the track database keeps no longer: contents that neither the cache nor a row needs, beyond the bounds.
+
+The oldest go first. Where unsettled rows alone hold more than the bound, the contents of the oldest rows go too, and
+the rows say so. Imported by commands, not by hooks.
+"""
+
+from __future__ import annotations
+
+import json
+
+from takeback.track.cache import DIGEST, FACTS
+from takeback.track.database import FRAME, GIT, Database
+from takeback.track.rules import DEFAULT_SETTINGS
+
+DAY = 86_400_000_000_000
+WHY_GONE = "content dropped: unsettled rows held more than keep_bytes"
+
+
+def drop_unneeded(database: Database, now: int) -> int:
+    """Drop contents beyond the bounds of `[track]`; return how many."""
+    settings = {**DEFAULT_SETTINGS, **database.meta.get("settings", {})}
+    current = _list_current(database)
+    held = _list_held(database)
+    kept = 0
+    dropped: list[bytes] = []
+    rows = database.run("SELECT digest, size, at, form FROM contents WHERE form <> ? ORDER BY at DESC", (GIT,))
+    for digest, size, at, _ in rows:
+        kept += size
+        needed = digest in current or digest in held
+        if not needed and (kept > settings["keep_bytes"] or now - at > settings["keep_days"] * DAY):
+            dropped.append(digest)
+            kept -= size
+    over = sum(size for digest, size, _, _ in rows if digest in held and digest not in current)
+    with database.transaction(synced=True):
+        if over > settings["keep_bytes"]:
+            dropped += _drop_oldest_rows(database, over - settings["keep_bytes"], current)
+        database.run_many("DELETE FROM contents WHERE digest = ?", [(digest,) for digest in dropped])
+        database.run(
+            "DELETE FROM frames WHERE number NOT IN (SELECT frame FROM contents WHERE form = ? AND frame IS NOT NULL)",
+            (FRAME,),
+        )
+        database.run(
+            "DELETE FROM prompts WHERE at < ? AND number NOT IN (SELECT prompt FROM intake WHERE prompt IS NOT NULL)",
+            (now - settings["keep_days"] * DAY,),
+        )
+    return len(dropped)
+
+
+def _list_current(database: Database) -> set[bytes]:
+    """Return the digests of what every tracked file holds now."""
+    return {
+        body[at : at + DIGEST]
+        for (body,) in database.iterate("SELECT body FROM facts")
+        for at in range(0, len(body), FACTS)
+    }
+
+
+def _list_held(database: Database) -> set[bytes]:
+    """Return the digests that rows need."""
+    found = database.run("SELECT old_digest, new_digest FROM deltas")
+    return {bytes.fromhex(one) for pair in found for one in pair if one}
+
+
+def _drop_oldest_rows(database: Database, excess: int, current: set[bytes]) -> list[bytes]:
+    """Give up contents of the oldest rows until enough is free; say so in the rows."""
+    dropped: list[bytes] = []
+    for number, told in database.run("SELECT number, told FROM intake ORDER BY number"):
+        if excess <= 0:
+            break
+        said = json.loads(told)
+        for path, old, new in database.run(
+            "SELECT path, old_digest, new_digest FROM deltas WHERE intake = ?", (number,)
+        ):
+            for digest in (bytes.fromhex(one) for one in (old, new) if one):
+                sizes = database.run("SELECT size FROM contents WHERE digest = ? AND form <> ?", (digest, GIT))
+                if sizes and digest not in current and digest not in dropped:
+                    dropped.append(digest)
+                    excess -= sizes[0][0]
+                    said["unkept"].append((bytes(path).decode("utf-8", "surrogateescape"), WHY_GONE))
+        database.run("UPDATE intake SET told = ? WHERE number = ?", (json.dumps(said), number))
+    return dropped

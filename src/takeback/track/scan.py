@@ -1,0 +1,598 @@
+"""The look at a project: which files changed since the last one, by their times, and what they hold now.
+
+`walk` compares every known name with the cache and lists the folders whose times moved; `read` then reads what may
+have changed, folder by folder, and hands each content on at once. Nothing is opened through a link, on another
+device, or below a repository inside the project. A time that lies too close to the look counts for nothing.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+import time
+from array import array
+
+from takeback.track.cache import COLUMNS, DIGEST, FACTS, NO_DIGEST, OWNED, SECRET, SEEN, Folder
+from takeback.track.git import GitFailedError
+
+TYPE_CHECKING = False  # as in `typing`, which is not imported for a hook
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+
+    from takeback.track.rules import Rules
+
+    Entry = tuple[int, int, int, int, int, bytes, bytes]
+    """ctime (negative where the file is read again next time), mtime, inode, size, mode with bits, digest, git's id."""
+
+SETTLED = 2_000_000_000
+"""Nanoseconds after which a change would show in a file's times."""
+FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+GONE = frozenset({errno.ENOENT, errno.ENOTDIR, errno.ELOOP})
+DEEPEST = 200
+MANY = 64
+"""So many files to read make it worth asking git for the ids in its index."""
+BITS = SEEN | OWNED | SECRET
+WHY_SECRET = "a secret by its name: seen, not kept"
+WHY_LARGE = "larger than max_bytes: seen, not kept"
+WHY_OTHER = "neither a file nor a link"
+WHY_UNREAD = "not read: there was too much to read at once"
+
+
+class Change:
+    """One file that may differ from the cache."""
+
+    __slots__ = ("entering", "known", "new", "old", "path", "why")
+
+    def __init__(self, path: str, old: Entry | None, new: Entry | None, why: str, *, entering: bool) -> None:
+        self.path, self.old, self.new, self.why = path, old, new, why
+        self.entering = entering
+        """Whether it only begins or ends to be tracked, which is nobody's change."""
+        self.known = True
+        """Whether it is known what was there before."""
+
+
+class Scan:
+    """One look at one project."""
+
+    def __init__(
+        self,
+        root: str,
+        rules: Rules,
+        clock: int,
+        folders: dict[str, Folder],
+        load_facts: Callable[[int], bytes],
+        digest: Callable[[bytes], bytes],
+        *,
+        relist: bool = False,
+        reread: bool = False,
+    ) -> None:
+        self.rules, self.clock, self.folders = rules, clock, folders
+        self._load_facts, self._digest = load_facts, digest
+        self._relist, self._reread = relist, reread
+        self._top = os.open(root, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        self._device = os.fstat(self._top).st_dev
+        self.suspects: dict[str, list[str]] = {}
+        """Names that may have changed, by folder."""
+        self.fresh: list[tuple[str, str, bool, bool]] = []
+        """Names that are not tracked yet: folder, name, whether it is a folder, whether it was there before."""
+        self.listed: dict[str, tuple[tuple[int, int, int], set[str]]] = {}
+        """Folders that were listed: their own times, and what is left out in them."""
+        self.lost: list[Folder] = []
+        self.notes: list[str] = []
+        self.nested: list[str] = []
+        self.others: list[str] = []
+        self.owned_changed = False
+        self.changed: set[str] = set()
+        """Folders whose rows have to be written."""
+        self.ids: dict[str, str] | None = None
+        self.distrusted: set[str] = set()
+        """Ids of git's whose objects are gone."""
+        self.end = float("inf")
+        """When nothing more is read, by the monotonic clock."""
+
+    def close(self) -> None:
+        """Close the project's folder."""
+        os.close(self._top)
+
+    # what may have changed
+
+    def walk(self) -> None:
+        """Find what may have changed everywhere."""
+        if "" not in self.folders:
+            self.folders[""] = Folder("")
+        stack: list[tuple[str, int]] = []
+        blocked: set[str] = set()
+        lost: set[str] = set()
+        try:
+            for path in sorted(self.folders, key=_split):
+                folder = self.folders[path]
+                parent, _, name = path.rpartition("/")
+                if path and parent in blocked:
+                    blocked.add(path)
+                    continue
+                if path and (parent in lost or parent not in self.folders):
+                    lost.add(path)
+                    self.lost.append(folder)
+                    continue
+                while path and stack[-1][0] != parent:
+                    os.close(stack.pop()[1])
+                try:
+                    fd = os.open(name, FOLDER, dir_fd=stack[-1][1]) if path else os.dup(self._top)
+                except OSError as fault:
+                    if fault.errno in GONE:
+                        lost.add(path)
+                        self.lost.append(folder)
+                    else:
+                        blocked.add(path)
+                        self.notes.append(f"{path}: cannot be read ({fault.strerror}); left as it was")
+                    continue
+                stack.append((path, fd))
+                if not self._compare(folder, fd):
+                    blocked.add(path)
+        finally:
+            for _, fd in stack:
+                os.close(fd)
+
+    def _compare(self, folder: Folder, fd: int) -> bool:
+        """Compare one folder; return whether it is one to look into."""
+        status = os.fstat(fd)
+        if status.st_dev != self._device:
+            self.notes.append(f"{folder.path}: on another device; left as it was")
+            return False
+        sign = (status.st_ctime_ns, status.st_mtime_ns, status.st_ino)
+        if sign != folder.sign or self._relist:
+            self._list(folder, fd, sign)
+        elif self._reread:
+            if folder.names:
+                self.suspects[folder.path] = list(folder.names)
+        else:
+            self._stat(folder, fd)
+        return True
+
+    def _stat(self, folder: Folder, fd: int) -> None:
+        changed: list[str] = []
+        found = os.stat
+        ctimes, mtimes, inodes, sizes, _ = folder.columns
+        for name, ctime, mtime, inode, size in zip(folder.names, ctimes, mtimes, inodes, sizes, strict=True):
+            try:
+                status = found(name, dir_fd=fd, follow_symlinks=False)
+            except OSError:
+                changed.append(name)
+                continue
+            if (
+                status.st_ctime_ns != ctime
+                or status.st_mtime_ns != mtime
+                or status.st_ino != inode
+                or status.st_size != size
+            ):
+                changed.append(name)
+        if changed:
+            self.suspects[folder.path] = changed
+
+    def _list(self, folder: Folder, fd: int, sign: tuple[int, int, int]) -> None:
+        start = f"{folder.path}/" if folder.path else ""
+        tracked = set(folder.names)
+        left: set[str] = set()
+        there: set[str] = set()
+        with os.scandir(fd) as entries:
+            for entry in entries:
+                name = entry.name
+                is_folder = entry.is_dir(follow_symlinks=False)
+                if not is_folder and name in tracked:
+                    there.add(name)
+                    if self._relist:
+                        self.fresh.append((folder.path, name, False, True))
+                    continue
+                marked = f"{name}/" if is_folder else name
+                if is_folder and start + name in self.folders:
+                    if self._relist:
+                        self.fresh.append((folder.path, name, True, True))
+                elif marked in folder.left and not self._relist:
+                    left.add(marked)
+                else:
+                    self.fresh.append((folder.path, name, is_folder, marked in folder.left))
+        self.listed[folder.path] = (sign if sign[0] <= self.clock - SETTLED else (0, 0, 0), left)
+        self._stat(folder, fd)
+        missing = [name for name in folder.names if name not in there]
+        if missing:
+            known = self.suspects.setdefault(folder.path, [])
+            known += [name for name in missing if name not in known]
+        if self._reread and folder.names:
+            self.suspects[folder.path] = list(folder.names)
+
+    def look_at(self, paths: Iterable[str]) -> None:
+        """Find what may have changed at some paths only; the folders above them are known, or made known."""
+        for path in paths:
+            folder, _, name = path.rpartition("/")
+            known = self.folders.get(folder)
+            if known is not None and name in known.names:
+                self.suspects.setdefault(folder, []).append(name)
+                continue
+            if known is not None and name in known.left:
+                continue
+            steps = path.split("/")
+            for depth in range(1, len(steps)):
+                above = "/".join(steps[: depth - 1])
+                here = "/".join(steps[:depth])
+                if here in self.folders:
+                    continue
+                if above in self.folders and f"{steps[depth - 1]}/" in self.folders[above].left:
+                    break
+                wanted, _, why = self.rules.choose([(here, True)])
+                if why or here not in wanted or self._why_not_entered(here):
+                    break
+                self.folders[here] = Folder(here)
+                self.listed[here] = ((0, 0, 0), set())
+            else:
+                self.fresh.append((folder, name, False, False))
+
+    # what they hold
+
+    def count(self) -> int:
+        """Return how many names have to be looked at more closely."""
+        return len(self.fresh) + len(self.lost) + sum(map(len, self.suspects.values()))
+
+    def read(self, keep: Callable[[bytes, bytes, int], str]) -> Iterator[Change]:
+        """Yield what changed, folder by folder; `keep` stores a content and says why it could not.
+
+        The folders' rows are changed on the way; `listed` and `lost` say which besides.
+        """
+        if self.count() > MANY:
+            self.load_ids()
+        for folder in self.lost:
+            facts = self._read_old(folder)
+            for name, old in facts.items():
+                self.owned_changed |= bool(old[4] & OWNED)
+                yield Change(_join(folder.path, name), old, None, "", entering=bool(old[4] & OWNED))
+        leaving = self._take_relisted() if self._relist else set()
+        for path, names in self.suspects.items():
+            yield from self._read_known(self.folders[path], names, keep, leaving)
+        yield from self._read_fresh(keep)
+        for path, (sign, left) in self.listed.items():
+            row = self.folders[path]
+            if not row.id or row.sign != sign or row.left != left:
+                self.changed.add(path)
+            row.sign, row.left = sign, frozenset(left)
+
+    def load_ids(self) -> None:
+        """Ask git for the ids in its index, so that contents that it has need not be stored."""
+        if self.ids is None and self.rules.repository.can_give():
+            try:
+                self.ids = self.rules.repository.list_ids()
+            except GitFailedError as fault:
+                self.notes.append(str(fault))
+
+    def _take_relisted(self) -> set[str]:
+        """Ask the rules about everything that is known; return the paths that leave, and keep the others out of `fresh`."""
+        fresh = [(_join(folder, name), is_folder) for folder, name, is_folder, _ in self.fresh]
+        wanted, _, why = self.rules.choose(fresh)
+        if why:
+            self.notes.append(why)
+            wanted = {path for path, _ in fresh}
+        leaving: set[str] = set()
+        remaining = []
+        for folder, name, is_folder, before in self.fresh:
+            path = _join(folder, name)
+            known = path in self.folders if is_folder else name in self.folders[folder].names
+            if not known:
+                remaining.append((folder, name, is_folder, before))
+            elif path not in wanted:
+                leaving.add(path)
+                self.listed[folder][1].add(f"{name}/" if is_folder else name)
+        self.fresh = remaining
+        for path in list(self.folders):
+            if path and any(above in leaving for above in _list_with_above(path)):
+                folder_row = self.folders.pop(path)
+                self.lost = [*self.lost, folder_row] if folder_row not in self.lost else self.lost
+                folder_row.names, folder_row.columns = [], tuple(array("q") for _ in range(COLUMNS))
+                self.suspects.pop(path, None)
+                self.listed.pop(path, None)
+                self.fresh = [one for one in self.fresh if one[0] != path]
+        for path in leaving:
+            above, _, name = path.rpartition("/")
+            if above in self.folders and name in self.folders[above].names:
+                self.suspects.setdefault(above, [])
+                if name not in self.suspects[above]:
+                    self.suspects[above].append(name)
+        for folder in self.folders.values():
+            owned = [
+                name
+                for name, mode in zip(folder.names, folder.columns[4], strict=True)
+                if mode & SECRET or bool(mode & OWNED) != self.rules.is_owned(_join(folder.path, name))
+            ]
+            for name in owned:
+                self.suspects.setdefault(folder.path, [])
+                if name not in self.suspects[folder.path]:
+                    self.suspects[folder.path].append(name)
+        return leaving
+
+    def _read_old(self, folder: Folder) -> dict[str, Entry]:
+        """Return the entries of a folder with their facts."""
+        facts = folder.facts if folder.facts is not None else self._load_facts(folder.id) if folder.id else b""
+        if len(facts) != FACTS * len(folder.names):
+            facts = bytes(FACTS * len(folder.names))
+        found: dict[str, Entry] = {}
+        for at, numbers in enumerate(zip(*folder.columns, strict=True)):
+            start = at * FACTS
+            found[folder.names[at]] = (
+                *numbers,
+                facts[start : start + DIGEST],
+                facts[start + DIGEST : start + FACTS],
+            )  # type: ignore[assignment]
+        return found
+
+    def _read_known(
+        self, folder: Folder, names: Sequence[str], keep: Callable[[bytes, bytes, int], str], leaving: set[str]
+    ) -> Iterator[Change]:
+        entries = self._read_old(folder)
+        before = dict(entries)
+        fd = self._open(folder.path)
+        if fd is None:
+            self._look_again(folder.path)
+            return
+        try:
+            for name in names:
+                path, old = _join(folder.path, name), entries[name]
+                if path in leaving:
+                    del entries[name]
+                    yield Change(path, old, None, "", entering=True)
+                    continue
+                bits = (SECRET | (0 if self.rules.keeps_secrets else SEEN)) if old[4] & SECRET else 0
+                owned = OWNED if self.rules.is_owned(path) else 0
+                new, why = self._read_one(fd, name, path, bits | owned, keep)
+                change = Change(path, old, new, why, entering=False)
+                if owned or old[4] & OWNED:
+                    self.owned_changed |= new is None or _sign(new) != _sign(old)
+                    change.entering = True
+                elif old[5] == NO_DIGEST:
+                    change.known = False
+                    change.entering = new is not None and _sign(new) == _sign(old)
+                if new is None:
+                    del entries[name]
+                else:
+                    entries[name] = new
+                yield change
+        finally:
+            os.close(fd)
+            if entries != before:
+                self._fill(folder, entries)
+
+    def _look_again(self, path: str) -> None:
+        """Have a folder listed at the next look, since it moved under this one."""
+        if path in self.listed:
+            self.listed[path] = ((0, 0, 0), self.listed[path][1])
+
+    def _fill(self, folder: Folder, entries: dict[str, Entry]) -> None:
+        """Put entries into a folder's row; their facts go with them."""
+        folder.names = list(entries)
+        folder.columns = tuple(array("q", [entry[at] for entry in entries.values()]) for at in range(COLUMNS))
+        folder.facts = b"".join(entry[5] + entry[6] for entry in entries.values())
+        self.changed.add(folder.path)
+
+    def _read_fresh(self, keep: Callable[[bytes, bytes, int], str]) -> Iterator[Change]:
+        level, depth = self.fresh, 0
+        while level and depth < DEEPEST:
+            depth += 1
+            if len(level) > MANY:
+                self.load_ids()
+            wanted, secrets, why = self.rules.choose([(_join(one[0], one[1]), one[2]) for one in level])
+            if why:
+                self.notes.append(why)
+            below: list[tuple[str, str, bool, bool]] = []
+            files: dict[str, list[tuple[str, int, bool]]] = {}
+            for folder, name, is_folder, before in level:
+                path = _join(folder, name)
+                left = self.listed[folder][1] if folder in self.listed else set()
+                if path not in wanted:
+                    if why:
+                        self._look_again(folder)
+                    else:
+                        left.add(f"{name}/" if is_folder else name)
+                elif is_folder:
+                    reason = self._why_not_entered(path)
+                    if reason:
+                        left.add(f"{name}/")
+                    else:
+                        below += self._list_fresh(path, before)
+                else:
+                    bits = 0
+                    if self.rules.is_owned(path):
+                        bits = OWNED
+                    elif path in secrets:
+                        bits = SECRET | (0 if self.rules.keeps_secrets else SEEN)
+                    files.setdefault(folder, []).append((name, bits, before))
+            for folder, found in files.items():
+                yield from self._read_new(folder, found, keep)
+            level = below
+
+    def _why_not_entered(self, path: str) -> str:
+        """Return why a new folder is not looked into; empty if it is."""
+        fd = self._open(path)
+        if fd is None:
+            return "it cannot be opened"
+        try:
+            if os.fstat(fd).st_dev != self._device:
+                return "it is on another device"
+            if path not in self.rules.nested:
+                for name in (".git", ".takeback"):
+                    try:
+                        os.stat(name, dir_fd=fd, follow_symlinks=False)
+                    except OSError:
+                        continue
+                    self.nested.append(path)
+                    return "it is a project of its own"
+        finally:
+            os.close(fd)
+        return ""
+
+    def _list_fresh(self, path: str, before: bool) -> list[tuple[str, str, bool, bool]]:  # noqa: FBT001 - passed on
+        fd = self._open(path)
+        if fd is None:
+            return []
+        try:
+            status = os.fstat(fd)
+            with os.scandir(fd) as entries:
+                found = [(path, one.name, one.is_dir(follow_symlinks=False), before) for one in entries]
+        finally:
+            os.close(fd)
+        sign = (status.st_ctime_ns, status.st_mtime_ns, status.st_ino)
+        self.folders[path] = Folder(path)
+        self.listed[path] = (sign if sign[0] <= self.clock - SETTLED else (0, 0, 0), set())
+        return found
+
+    def _read_new(
+        self, path: str, found: list[tuple[str, int, bool]], keep: Callable[[bytes, bytes, int], str]
+    ) -> Iterator[Change]:
+        folder = self.folders[path]
+        fd = self._open(path)
+        if fd is None:
+            self._look_again(path)
+            return
+        entries = self._read_old(folder)
+        try:
+            for name, bits, before in found:
+                place = _join(path, name)
+                new, why = self._read_one(fd, name, place, bits, keep)
+                if new is None:
+                    continue
+                if why == WHY_OTHER:
+                    self.others.append(place)
+                    self.listed.get(path, ((), set()))[1].add(name)
+                    continue
+                entries[name] = new
+                self.owned_changed |= bool(bits & OWNED) and not before
+                yield Change(place, None, new, why, entering=before or bool(bits & OWNED))
+        finally:
+            os.close(fd)
+            self._fill(folder, entries)
+
+    def _open(self, path: str) -> int | None:
+        """Open a folder, step by step, through no link; None if that cannot be."""
+        fd = os.dup(self._top)
+        try:
+            for step in path.split("/") if path else ():
+                below = os.open(step, FOLDER, dir_fd=fd)
+                os.close(fd)
+                fd = below
+        except OSError:
+            os.close(fd)
+            return None
+        return fd
+
+    def _read_one(
+        self, fd: int, name: str, path: str, bits: int, keep: Callable[[bytes, bytes, int], str]
+    ) -> tuple[Entry | None, str]:
+        """Return what stands at a name now, and why its content is not kept."""
+        try:
+            status = os.stat(name, dir_fd=fd, follow_symlinks=False)
+        except OSError:
+            return None, ""
+        if stat.S_ISDIR(status.st_mode):
+            return None, ""
+        if bits & OWNED:
+            return self._make_entry(status, bits, NO_DIGEST), ""
+        if not (stat.S_ISREG(status.st_mode) or stat.S_ISLNK(status.st_mode)):
+            return self._make_entry(status, bits | SEEN, self._digest_sign(status)), WHY_OTHER
+        if stat.S_ISREG(status.st_mode) and status.st_size > self.rules.max_bytes:
+            return self._make_entry(status, bits | SEEN, self._digest_sign(status)), WHY_LARGE
+        if time.monotonic() > self.end:
+            return self._make_entry(status, bits, NO_DIGEST, fresh=True), WHY_UNREAD
+        moving = False
+        try:
+            status, data, moving = self._read_content(fd, name, status)
+        except OSError as fault:
+            if fault.errno in GONE:
+                return None, ""
+            entry = self._make_entry(status, bits | SEEN, self._digest_sign(status))
+            return entry, f"cannot be read ({fault.strerror})"
+        if len(data) > self.rules.max_bytes:
+            return self._make_entry(status, bits | SEEN, self._digest_sign(status), fresh=True), WHY_LARGE
+        if moving:
+            self.notes.append(f"{path}: still being written")
+        digest = self._digest(data)
+        if bits & SEEN:
+            return self._make_entry(status, bits, digest, fresh=moving), WHY_SECRET
+        known = self.ids.get(path) if self.ids else None
+        git = NO_DIGEST
+        if (
+            known is not None
+            and known not in self.distrusted
+            and known == _hash_blob(data)
+            and stat.S_ISREG(status.st_mode)
+        ):
+            git, why = bytes.fromhex(known), ""
+        else:
+            why = keep(digest, data, bits)
+        return self._make_entry(status, bits, digest, git, fresh=moving), why
+
+    def _read_content(self, fd: int, name: str, status: os.stat_result) -> tuple[os.stat_result, bytes, bool]:
+        """Return a file's or a link's bytes with its status, and whether it moved under the reading, twice."""
+        if stat.S_ISLNK(status.st_mode):
+            return status, os.fsencode(os.readlink(name, dir_fd=fd)), False
+        file = os.open(name, READ, dir_fd=fd)
+        try:
+            for _ in range(2):
+                before = os.fstat(file)
+                if not stat.S_ISREG(before.st_mode):
+                    raise OSError(errno.ENOENT, "no file any more")
+                data = _read_all(file, before.st_size, self.rules.max_bytes)
+                after = os.fstat(file)
+                if _measure(before) == _measure(after) and len(data) == after.st_size:
+                    return after, data, False
+                os.lseek(file, 0, os.SEEK_SET)
+        finally:
+            os.close(file)
+        return after, data, True
+
+    def _make_entry(
+        self, status: os.stat_result, bits: int, digest: bytes, git: bytes = NO_DIGEST, *, fresh: bool = False
+    ) -> Entry:
+        ctime = status.st_ctime_ns
+        if fresh or ctime > self.clock - SETTLED:
+            ctime = -ctime
+        return (ctime, status.st_mtime_ns, status.st_ino, status.st_size, status.st_mode | bits, digest, git)
+
+    def _digest_sign(self, status: os.stat_result) -> bytes:
+        return self._digest(b"\0not read %d %d %d" % (status.st_mode, status.st_size, status.st_mtime_ns))
+
+
+def _read_all(file: int, size: int, most: int) -> bytes:
+    """Return a file's bytes, up to one more than is wanted."""
+    parts = []
+    wanted = min(size, most) + 1
+    while wanted > 0:
+        part = os.read(file, wanted)
+        if not part:
+            break
+        parts.append(part)
+        wanted -= len(part)
+    return b"".join(parts)
+
+
+def _measure(status: os.stat_result) -> tuple[int, ...]:
+    return (status.st_ctime_ns, status.st_mtime_ns, status.st_ino, status.st_size)
+
+
+def _hash_blob(data: bytes) -> str:
+    import hashlib  # noqa: PLC0415 - there already, by whoever digests
+
+    return hashlib.sha1(b"blob %d\0" % len(data) + data, usedforsecurity=False).hexdigest()
+
+
+def _sign(entry: Entry) -> tuple[int, ...]:
+    return (abs(entry[0]), *entry[1:4])
+
+
+def _split(path: str) -> list[str]:
+    return path.split("/") if path else []
+
+
+def _join(folder: str, name: str) -> str:
+    return f"{folder}/{name}" if folder else name
+
+
+def _list_with_above(path: str) -> list[str]:
+    steps = path.split("/")
+    return ["/".join(steps[:depth]) for depth in range(1, len(steps) + 1)]

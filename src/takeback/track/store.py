@@ -1,0 +1,247 @@
+"""What whoever settles, undoes and shows needs of the track database: rows, prompts, contents, facts.
+
+Contents come from the store, then from git's objects; one whose digest is another's counts as missing. What our own
+undo wrote is taken into the cache as it is, as nobody's change.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any, Self
+
+from takeback.track.cache import DIGEST, FACTS, NO_DIGEST, OWNED, SECRET, SEEN
+from takeback.track.capture import Call, read_facts, take_as_written
+from takeback.track.database import GIT, TRACK, Database, hold_lock
+from takeback.track.git import GitFailedError, Repository
+from takeback.track.retention import drop_unneeded
+from takeback.track.rows import FileDelta, FileFacts, IntakeRow, PromptRow
+from takeback.track.rules import DEFAULT_SETTINGS
+
+__all__ = ["Call", "TrackStats", "TrackStore"]
+
+
+@dataclass(frozen=True, slots=True)
+class TrackStats:
+    """How tracking stands."""
+
+    files: int
+    folders: int
+    kept_by_git: int
+    """Files whose content is only in git's objects."""
+    secrets: tuple[str, ...]
+    """Secrets that are seen, not kept."""
+    unkept: int
+    """Other files that are seen, not kept."""
+    owned: int
+    """Files of a client's adapter, which records them in its own way."""
+    nested: tuple[str, ...]
+    """Repositories and projects inside, which are left out."""
+    contents: int
+    stored_bytes: int
+    """Bytes that the stored contents take up."""
+    database_bytes: int
+    growth_per_day: int
+    """Bytes a day by which the stored contents grew in the last seven days."""
+    rows: int
+    """Rows that are not settled yet."""
+    in_git: bool
+    sealed: bool
+    settings: Mapping[str, Any]
+
+
+class TrackStore:
+    """The track database of one project."""
+
+    def __init__(self, root: str, database: Database, environment: Mapping[str, str]) -> None:
+        self.root = root
+        self._database = database
+        self._environment = environment
+        self._repository = Repository(root, environment)
+
+    @classmethod
+    def open(cls, root: str | os.PathLike[str], environment: Mapping[str, str] | None = None) -> Self:
+        """Open the track database of a project; `TrackError` if it has none."""
+        place = os.path.realpath(root)
+        return cls(place, Database(place), environment or {"PATH": os.defpath})
+
+    def close(self) -> None:
+        """Close the database."""
+        self._database.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *fault: object) -> None:
+        self.close()
+
+    # rows
+
+    def rows(self) -> Iterator[IntakeRow]:
+        """Yield the rows that are not settled yet, in order."""
+        columns = "number, kind, client, session, call, tool, command, prompt, began, ended, told, edits"
+        for number, *about, told, edits in self._database.run(f"SELECT {columns} FROM intake ORDER BY number"):  # noqa: S608
+            said = json.loads(told)
+            yield IntakeRow(
+                number,
+                *about,
+                beside=tuple(said["beside"]),
+                git=said["git"],
+                edits=self._read_edits(edits),
+                deltas=tuple(self._read_deltas(number)),
+                unkept=tuple((path, why) for path, why in said["unkept"]),
+                notes=tuple(said["notes"]),
+            )
+
+    def _read_edits(self, body: bytes | None) -> tuple[tuple[str, str, str], ...]:
+        text = "" if body is None else self._database.read_private(body)
+        return tuple((path, old, new) for path, old, new in json.loads(text)) if text else ()
+
+    def _read_deltas(self, number: int) -> Iterator[FileDelta]:
+        rows = self._database.run("SELECT * FROM deltas WHERE intake = ? ORDER BY path", (number,))
+        for _, path, known, *facts in rows:
+            before, after = (None if one[0] is None else FileFacts(*one) for one in (facts[:4], facts[4:]))
+            yield FileDelta(os.fsdecode(path), before, after, bool(known))
+
+    def drop_rows(self, numbers: Iterable[int]) -> None:
+        """Drop rows that were settled, and what is kept beyond the bounds."""
+        dropped = [(number,) for number in numbers]
+        with self._database.transaction(synced=True):
+            self._database.run_many("DELETE FROM deltas WHERE intake = ?", dropped)
+            self._database.run_many("DELETE FROM intake WHERE number = ?", dropped)
+        self.trim()
+
+    def prompt(self, number: int) -> PromptRow | None:
+        """Return a prompt by its number."""
+        rows = self._database.run("SELECT number, client, session, line, at FROM prompts WHERE number = ?", (number,))
+        return PromptRow(*rows[0]) if rows else None
+
+    # contents
+
+    def content(self, digest: str) -> bytes | None:
+        """Return a content by its digest; None if neither the store nor git has it."""
+        return self.contents([digest]).get(digest)
+
+    def contents(self, digests: Sequence[str]) -> dict[str, bytes]:
+        """Return many contents by their digests, asking git once; those that are not there are left out."""
+        found: dict[str, bytes] = {}
+        by_git: dict[str, list[str]] = {}
+        unknown: set[str] = set()
+        for digest in dict.fromkeys(digests):
+            with suppress(ValueError):
+                here = self._database.get_content(bytes.fromhex(digest))
+                if here is None:
+                    unknown.add(digest)
+                elif here[0] == GIT:
+                    by_git.setdefault(here[1].hex(), []).append(digest)
+                else:
+                    found[digest] = here[1]
+        for digest, name in self._find_ids(unknown):
+            by_git.setdefault(name, []).append(digest)
+        if by_git and self._repository.there:
+            with suppress(GitFailedError):
+                for name, data in self._repository.read_blobs(by_git):
+                    for digest in by_git[name]:
+                        if data is not None and self._database.digest(data).hex() == digest:
+                            found[digest] = data
+        return found
+
+    def _find_ids(self, digests: set[str]) -> Iterator[tuple[str, str]]:
+        """Yield git's ids of contents that only the cache knows."""
+        if not digests:
+            return
+        wanted = {bytes.fromhex(one) for one in digests}
+        for (body,) in self._database.iterate("SELECT body FROM facts"):
+            for at in range(0, len(body), FACTS):
+                name = body[at + DIGEST : at + FACTS]
+                if body[at : at + DIGEST] in wanted and name != NO_DIGEST:
+                    yield body[at : at + DIGEST].hex(), name.hex()
+
+    def facts(self, path: str) -> FileFacts | None:
+        """Return what the cache says of a file; None if it is not tracked, or not there."""
+        folder = self._database.load_folder(path.rpartition("/")[0])
+        entry = None if folder is None else read_facts(self._database, folder, path.rpartition("/")[2])
+        if entry is None or entry[0] is None:
+            return None
+        return FileFacts(*entry)
+
+    def list_paths(self) -> Iterator[str]:
+        """Yield the paths of all tracked files."""
+        for path, folder in self._database.load_folders().items():
+            for name, mode in zip(folder.names, folder.columns[4], strict=True):
+                if not mode & OWNED:
+                    yield f"{path}/{name}" if path else name
+
+    # what others tell
+
+    def note_written(self, paths: Iterable[str]) -> None:
+        """Take files that our own undo wrote or removed into the cache as they are now, as nobody's change."""
+        with hold_lock(self.root) as clock:
+            take_as_written(self.root, self._database, self._environment, clock, list(paths))
+
+    def set_owned(self, paths: Iterable[str], patterns: Iterable[str] = ()) -> None:
+        """Say which files belong to a client's adapter: they are not taken in, and their change is only told."""
+        owned = [sorted(set(paths)), sorted(set(patterns))]
+        if owned == self._database.meta.get("owned"):
+            return
+        with self._database.transaction(synced=True):
+            self._database.set("owned", owned)
+            self._database.set("rejudge", True)  # noqa: FBT003 - a value
+        self._database.meta |= {"owned": owned, "rejudge": True}
+
+    def trim(self) -> int:
+        """Drop contents that nothing needs and that are beyond the bounds; return how many."""
+        with hold_lock(self.root) as clock:
+            return drop_unneeded(self._database, clock)
+
+    def stats(self) -> TrackStats:
+        """Return how tracking stands."""
+        files = owned = unkept = 0
+        secrets: list[str] = []
+        folders = self._database.load_folders()
+        for path, folder in folders.items():
+            for name, mode in zip(folder.names, folder.columns[4], strict=True):
+                files += not mode & OWNED
+                owned += bool(mode & OWNED)
+                if mode & SEEN and mode & SECRET:
+                    secrets.append(f"{path}/{name}" if path else name)
+                elif mode & SEEN:
+                    unkept += 1
+        by_git = sum(
+            body[at + DIGEST : at + FACTS] != NO_DIGEST
+            for (body,) in self._database.iterate("SELECT body FROM facts")
+            for at in range(0, len(body), FACTS)
+        )
+        meta = self._database.meta
+        looked = int(meta.get("looked", 0))
+        week = looked - 7 * 86_400_000_000_000
+        [(contents, stored)] = self._database.run(
+            "SELECT count(*), coalesce(sum(length(body)), 0) + (SELECT coalesce(sum(length(body)), 0) FROM frames) "
+            "FROM contents WHERE form <> ?",
+            (GIT,),
+        )
+        [(grown, first)] = self._database.run(
+            "SELECT coalesce(sum(length(body)), 0), min(at) FROM contents WHERE at > ? AND body IS NOT NULL", (week,)
+        )
+        days = max(1.0, (looked - int(first or looked)) / 86_400_000_000_000)
+        place = os.path.join(self.root, TRACK)
+        return TrackStats(
+            files=files,
+            folders=len(folders),
+            kept_by_git=by_git,
+            secrets=tuple(sorted(secrets)),
+            unkept=unkept,
+            owned=owned,
+            nested=tuple(meta.get("nested", ())),
+            contents=contents,
+            stored_bytes=stored,
+            database_bytes=sum(os.path.getsize(place + end) for end in ("", "-wal") if os.path.exists(place + end)),
+            growth_per_day=int(grown / days),
+            rows=self._database.run("SELECT count(*) FROM intake")[0][0],
+            in_git=self._repository.there,
+            sealed=self._database.is_sealed,
+            settings={**DEFAULT_SETTINGS, **meta.get("settings", {})},
+        )
