@@ -15,6 +15,7 @@ import os
 import re
 import stat
 import time
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -34,6 +35,7 @@ from takeback.adapters.directory import (
 from takeback.adapters.harness_places import InnerHarnesses, require_own_place
 from takeback.adapters.manifest import PRIVATE
 from takeback.errors import ChangedMeanwhile, HarnessError, TakebackError, UnsafePathError
+from takeback.harness.adapter import ProjectFiles
 from takeback.harness.images import DirectoryImage, FileChange, FileImage, Image, LinkImage, is_same_file
 from takeback.journal.failpoint import failpoint
 
@@ -93,6 +95,8 @@ def take_name(source: int, old: str, parent: int, new: str) -> None:
 OLD = ".edited-meanwhile"
 """Ending of the name under which an edit is kept that came too late to be noticed."""
 Traits = tuple[int, int, int]
+ASK_SECONDS = 0.02
+"""How long, among many changes, the answer that this process may make them is taken to hold."""
 PAUSE = 0.005
 PATIENCE = 100
 """How often, at most, someone who has a replaced file open for writing is waited for."""
@@ -161,8 +165,10 @@ class FilePlace:
 
         New files are written aside and synced together before the first one is put in place.
         """
-        quick = FilePlace(self._directory, self._may, sync=False, inner=InnerHarnesses(self._directory.root))
-        written: list[tuple[FileChange, str]] = []
+        quick = FilePlace(
+            self._directory, _ask_now_and_then(self._may), sync=False, inner=InnerHarnesses(self._directory.root)
+        )
+        written: deque[tuple[FileChange, str]] = deque()
         try:
             for change in changes:
                 if isinstance(change.after, FileImage):
@@ -188,7 +194,7 @@ class FilePlace:
                 raise TypeError("only a file is written aside")
             return self._temporary(parent, change, change.after, there, status)
 
-    def _swap_all(self, written: list[tuple[FileChange, str]], keep: Callable[[KeptFile], None]) -> None:
+    def _swap_all(self, written: deque[tuple[FileChange, str]], keep: Callable[[KeptFile], None]) -> None:
         """Put files that were written aside in place, once they are on the disk."""
         if written:
             sync_file_system(self._directory.descriptor)
@@ -196,7 +202,7 @@ class FilePlace:
             change, aside = written[0]
             with self._at(change.path, "write") as (parent, name):
                 keep(self._put_in_place(parent, name, change, aside))
-            written.pop(0)
+            written.popleft()
 
     def take_back(self, kept: KeptFile) -> None:
         """Put back what was there, unless someone has changed the file since."""
@@ -382,6 +388,19 @@ class FilePlace:
                 raise UnsafePathError(f"{self._directory.root / path} is a directory") from None
 
 
+def _ask_now_and_then(may: Callable[[], None]) -> Callable[[], None]:
+    """Return a question that is asked at once, and then again after so long at the earliest."""
+    asked = 0.0
+
+    def ask() -> None:
+        nonlocal asked
+        if time.monotonic() - asked > ASK_SECONDS:
+            may()
+            asked = time.monotonic()
+
+    return ask
+
+
 @contextmanager
 def _undo_on_failure(put_back: Callable[[], None]) -> Iterator[None]:
     """Put back what was just moved if what follows fails: nobody else knows of it yet."""
@@ -476,6 +495,9 @@ NOTED = re.compile(rb"(\d{1,18}) ([0-9a-f]{64})\n")
 class FilesAdapter:
     """The files of one directory."""
 
+    project: ProjectFiles | None = None
+    """The project's own files, where they are tracked."""
+
     def __init__(self, directory: Directory) -> None:
         self._directory = directory
         self._place = FilePlace(directory)
@@ -542,6 +564,8 @@ class FilesAdapter:
 
     def close(self) -> None:
         """Let the directory go."""
+        if self.project is not None:
+            self.project.close()
         self._directory.close()
 
 

@@ -13,6 +13,7 @@ from os import PathLike
 from pathlib import Path
 
 from takeback.adapters.directory import Directory, parse_path
+from takeback.adapters.files_adapter import FilesAdapter
 from takeback.adapters.manifest import KEYS, PRIVATE, Manifest, find_manifest_path, read_manifest
 from takeback.adapters.registry import BUILT_IN, find_adapter
 from takeback.adapters.roots import MANIFEST
@@ -32,6 +33,7 @@ from takeback.harness.ledger import Ledger
 from takeback.journal import open_journal
 from takeback.journal.url import redact_url, require_path_or_url
 from takeback.state.surface import install_surfaces
+from takeback.track.capture import is_tracked
 
 
 def explain_untracked(root: Path) -> InputError:
@@ -177,6 +179,8 @@ def _open_harness(directory: Directory, manifest: Manifest, how: Opening, verifi
         if how.journal is None and how.voucher is not None:
             how.voucher.demand_same(store)
         adapter = opener(directory, manifest, hold=how.hold)
+        if isinstance(adapter, FilesAdapter) and is_tracked(str(root)):
+            _follow_project(adapter, directory)
         harness = Harness(adapter, store, verifier=verifier, about={"identity": manifest.workspace.id}, begin=False)
     except BaseException:
         if adapter is not None:
@@ -186,6 +190,16 @@ def _open_harness(directory: Directory, manifest: Manifest, how: Opening, verifi
     if isinstance(adapter, Resources) and not how.readonly:
         adapter.hold(harness.state)
     return harness
+
+
+def _follow_project(adapter: FilesAdapter, directory: Directory) -> None:
+    """Have the project's own files followed beside what an adapter stores."""
+    from takeback.adapters.project.files import TrackedFiles  # noqa: PLC0415 - start-up
+    from takeback.state.surfaces.project import install_project_surface  # noqa: PLC0415 - start-up
+    from takeback.track.store import TrackStore  # noqa: PLC0415 - start-up
+
+    install_project_surface()
+    adapter.project = TrackedFiles(directory, TrackStore.open(directory.root))
 
 
 def trust_workspace(path: str | PathLike[str], *, keys: str | PathLike[str] | None = None) -> tuple[str, ...]:

@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any, Final
 
 from takeback.cli.output import measure_cells, out
-from takeback.state import State
+from takeback.state import ABSENT, State
+from takeback.state.slots import describe_slot, find_containing_slot
 
 if TYPE_CHECKING:
     from takeback.present.diffs import Stat
     from takeback.undo import SlotChange, Write
 
 BAR: Final = 40
+MOST: Final = 200
+"""So many values, texts and files at most are shown line by line."""
+MOST_JSON: Final = 2_000
+FOLDERS: Final = 20
 Before = Callable[[], State] | None
 
 
@@ -22,12 +28,32 @@ def show_changes(changes: Iterable[SlotChange | Write], before: Before = None, *
     from takeback.present.changes import find_differences  # noqa: PLC0415 - start-up
     from takeback.present.diffs import count_changes  # noqa: PLC0415 - start-up
 
+    changes = tuple(changes)
+    if len({find_containing_slot(change.slot) for change in changes}) > MOST:
+        _show_folders(changes)
+        return
     found = find_differences(changes, before)
     if stat:
         show_stat(count_changes(found))
         return
     for difference in found:
         show_difference(difference)
+
+
+def _show_folders(changes: Iterable[SlotChange | Write]) -> None:
+    """Print a change of very many places folder by folder: how many come, go and change in each."""
+    folders: dict[str, Counter[str]] = {}
+    for change in {find_containing_slot(one.slot): one for one in changes}.values():
+        kind = "come" if change.before is ABSENT else "go" if change.after is ABSENT else "change"
+        title = describe_slot(find_containing_slot(change.slot))
+        folders.setdefault(title.rpartition("/")[0] or title, Counter())[kind] += 1
+    for folder, counts in list(folders.items())[:FOLDERS]:
+        out.print(f" {folder}/…: {', '.join(f'{number} {kind}' for kind, number in counts.items())}")
+    if len(folders) > FOLDERS:
+        out.print(f" and {len(folders) - FOLDERS} more folders")
+    total = sum((counts for counts in folders.values()), Counter[str]())
+    told = ", ".join(f"{number} {kind}" for kind, number in total.items())
+    out.print(f" in all: {told}; too many to show line by line")
 
 
 def show_stat(stats: tuple[Stat, ...]) -> None:
@@ -52,10 +78,21 @@ def _measure_bar(stat: Stat, most: int) -> tuple[int, int]:
 
 
 def changes_to_json(changes: Iterable[SlotChange | Write]) -> list[dict[str, Any]]:
-    """Return changes as JSON."""
-    from takeback.harness.entry_log import change_to_json  # noqa: PLC0415 - start-up
+    """Return changes as JSON; of very many, without what was there and what is."""
+    from takeback.harness.entry_log import change_to_json, slot_to_json  # noqa: PLC0415 - start-up
 
-    return [change_to_json(change) for change in changes]
+    found = tuple(changes)
+    if len(found) <= MOST_JSON:
+        return [change_to_json(change) for change in found]
+    return [
+        {
+            **slot_to_json(change.slot),
+            "existed": change.before is not ABSENT,
+            "exists": change.after is not ABSENT,
+            "contents": "left out",
+        }
+        for change in found
+    ]
 
 
 def stats_to_json(changes: Iterable[SlotChange | Write], before: Before = None) -> list[dict[str, Any]]:

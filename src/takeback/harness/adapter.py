@@ -243,6 +243,10 @@ class ManyPlaces(Place, Protocol):
 class ProjectFiles(Protocol):
     """The project's own files, beside what an adapter stores: recorded by others, put back by us."""
 
+    @property
+    def surface(self) -> str:
+        """The surface that holds them."""
+
     def settle(self, engine: Any) -> None:
         """Make entries of everything that was captured, so that the journal's state is what is there."""
 

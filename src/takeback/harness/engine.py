@@ -157,6 +157,8 @@ class Engine:
             raise
         except TakebackError as fault:
             return Recovered(self.ledger.pending, fault=str(fault))
+        with self.locked():
+            self._settle()
         self._read_at_opening()
         return told if told.entry is None else replace(told, swept=self.sweep())
 
@@ -275,7 +277,8 @@ class Engine:
     def effect_of(self, slots: Iterable[Slot]) -> tuple[str, ...]:
         """Return when a change of some slots is noticed by whatever loads the harness; empty if not known."""
         adapter = self.effects
-        return () if adapter is None else tuple(sorted({adapter.effect(slot) for slot in slots}))
+        own = [slot for slot in slots if self.project is None or slot[0] != self.project.surface]
+        return () if adapter is None else tuple(sorted({adapter.effect(slot) for slot in own}))
 
     def prepare(self, before: State, after: State) -> str | None:
         """Take what a change needs that only a process can hold, or say why not."""

@@ -10,6 +10,7 @@ complete, once it is `below` so are those of all slots beneath it.
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, Final, NamedTuple, Protocol, overload
@@ -79,11 +80,16 @@ class LazyVersions:
     """
 
     def __init__(
-        self, slot: Slot, numbers: Iterable[int], writes: Callable[[int], tuple[Write, ...]], stop: int | None = None
+        self,
+        slot: Slot,
+        numbers: Iterable[int],
+        find: Callable[[int, Slot], Sequence[Version]],
+        stop: int | None = None,
     ) -> None:
         self._slot = slot
         self._numbers = list(numbers)
-        self._writes = writes
+        self._find = find
+        """Returns what an entry wrote in a slot."""
         self._added: list[Version] = []
         self._stored = len(self._numbers) if stop is None else stop
 
@@ -96,16 +102,14 @@ class LazyVersions:
     def __getitem__(self, at: slice) -> LazyVersions: ...
     def __getitem__(self, at: int | slice) -> Version | LazyVersions:
         if isinstance(at, slice):
-            part = LazyVersions(self._slot, self._numbers[at], self._writes)
+            part = LazyVersions(self._slot, self._numbers[at], self._find)
             part._added, part._stored = self._added, min(self._stored, len(part))
             return part
         at += len(self._numbers) if at < 0 else 0
         if at >= self._stored:
             return self._added[at - self._stored]
         number = self._numbers[at]
-        own = (Version(number, place, write) for place, write in enumerate(self._writes(number)))
-        mine = [version for version in own if version.write.slot == self._slot]
-        return mine[at - bisect_left(self._numbers, number)]
+        return self._find(number, self._slot)[at - bisect_left(self._numbers, number)]
 
     def __iter__(self) -> Iterator[Version]:
         return (self[at] for at in range(len(self)))
@@ -144,6 +148,10 @@ def find_index_after(versions: Versions, entry: int) -> int:
     return bisect_right(versions, entry, key=lambda version: version[0])
 
 
+VERY_MANY: Final = 128
+"""From so many slots below one top name on, all that was written there is loaded together."""
+MANY: Final = 32
+"""From so many writes of one entry on, they are looked up in a table."""
 SUPPOSED = 2**61
 """The number of an entry that is only supposed."""
 
@@ -251,6 +259,8 @@ class Index:
         self._written: dict[int, tuple[WrittenNode, ...]] = {}
         self._claims: dict[tuple[str, str], list[Version]] = {}
         self._shared: dict[Slot, list[Version]] = {}
+        self._table: tuple[int, dict[Slot, list[Version]]] = (0, {})
+        """What the entry that was last asked about wrote, by slot, if it wrote much; entries are numbered from 1."""
         self.source = source
         self.supposes = False
         """Whether an entry is supposed at the moment: `Node.sole` knows nothing of it."""
@@ -315,6 +325,18 @@ class Index:
             found = self._entries[entry] = self.source.entry(entry)
         return found
 
+    def _find_versions(self, entry: int, slot: Slot) -> Sequence[Version]:
+        """Return what an entry wrote in a slot; of an entry that wrote much, by a table."""
+        writes = self.writes(entry)
+        if len(writes) < MANY:
+            return [Version(entry, place, write) for place, write in enumerate(writes) if write.slot == slot]
+        if self._table[0] != entry:
+            found: dict[Slot, list[Version]] = {}
+            for place, write in enumerate(writes):
+                found.setdefault(write.slot, []).append(Version(entry, place, write))
+            self._table = (entry, found)
+        return self._table[1].get(slot, ())
+
     def node(self, slot: Slot) -> Node:
         """Return one slot's node, its versions complete."""
         node = self._node(slot)
@@ -336,7 +358,7 @@ class Index:
 
     def _load(self, source: Source, node: Node) -> None:
         kept = [version for version in node.versions if version.entry == SUPPOSED]
-        node.versions = LazyVersions(node.slot, source.at(node.slot), self.writes)
+        node.versions = LazyVersions(node.slot, source.at(node.slot), self._find_versions)
         for version in kept:
             node.versions.append(version)
         node.loaded = True
@@ -395,6 +417,17 @@ class Index:
         missing = [entry for entry in entries if entry not in self._entries]
         if self.source is not None and missing:
             self._entries.update(self.source.entries(missing))
+
+    def load_around(self, entries: Iterable[int]) -> None:
+        """Load everything at and below the tops of nested slots of which entries wrote very many, in one go."""
+        if self.source is None:
+            return
+        slots = {write.slot for entry in entries for write in self.writes(entry) if SURFACES[write.slot[0]].nested}
+        tops = Counter(slot[:2] for slot in slots)
+        for top, number in tops.items():
+            if number >= VERY_MANY:
+                self.node(top)
+                self.below(top)
 
     def _versions(self, entries: Iterable[int]) -> Iterator[Version]:
         numbers = tuple(dict.fromkeys(entries))

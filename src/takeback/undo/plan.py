@@ -47,6 +47,7 @@ def plan_redo(history: History, state: State, entries: Collection[int]) -> Outco
 
 def plan_toggle(history: History, state: State, off: Collection[int], on: Collection[int]) -> Outcome:
     """Take some entries back and bring others back, at once."""
+    history.index.load_around((*off, *on))
     try:
         if len(off) == 1 and not on:
             (entry,) = off

@@ -6,6 +6,7 @@ any command looks at the journal, so that tracked files never drift.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
@@ -15,6 +16,7 @@ from takeback.errors import HarnessError, UnsafePathError
 from takeback.harness.engine import Engine
 from takeback.harness.images import DirectoryImage, FileChange
 from takeback.state import State
+from takeback.state.surfaces.project import PROJECT
 
 if TYPE_CHECKING:
     from takeback.track.store import TrackStore
@@ -22,6 +24,8 @@ if TYPE_CHECKING:
 
 class TrackedFiles:
     """The project's own files, followed by captures."""
+
+    surface = PROJECT
 
     def __init__(self, directory: Directory, store: TrackStore) -> None:
         self._directory = directory
@@ -31,14 +35,14 @@ class TrackedFiles:
     def settle(self, engine: Engine) -> None:
         """Look at the project once more, and make an entry of every row that waits."""
         from takeback.adapters.project.settle import settle_rows  # noqa: PLC0415 - start-up
-        from takeback.track.capture import capture_found  # noqa: PLC0415 - start-up
+        from takeback.track.capture import Call, capture_found  # noqa: PLC0415 - start-up
 
         if self._settling:
             return
         self._settling = True
         try:
             with engine.locked():
-                capture_found(str(self._directory.root), "before a command of Takeback")
+                capture_found(self.store.root, Call(""), {"PATH": os.defpath})
                 settle_rows(engine, self.store)
         finally:
             self._settling = False

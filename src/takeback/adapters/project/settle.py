@@ -8,7 +8,7 @@ in between changes nothing. Files whose content was not kept are named in the en
 from __future__ import annotations
 
 import stat
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
@@ -17,7 +17,7 @@ from takeback.harness.engine import Engine
 from takeback.harness.ledger import Ledger
 from takeback.harness.records import draft_change, make_taken_in_key
 from takeback.journal import Record
-from takeback.state import ABSENT, State
+from takeback.state import ABSENT, PMap, State, tree
 from takeback.state.file import File
 from takeback.state.part_names import APART, is_part, is_place
 from takeback.state.slots import Slot, format_slot_key, get_slot, put_slots
@@ -79,6 +79,8 @@ class _RowSettler:
         self._store = store
         self._row = row
         self._fresh: dict[Slot, bool] = {}
+        facts = (side for delta in row.deltas for side in (delta.before, delta.after))
+        self._contents = store.contents([side.digest for side in facts if side is not None and side.kind != "seen"])
 
     def settle(self) -> Record | None:
         """Write the entry; None where nothing changed that the journal does not say already."""
@@ -91,7 +93,8 @@ class _RowSettler:
         after = _with_project(there, self._use_spans(taken.state, there))
         taken_in = list_writes_between(known, there)
         number = ledger.next_entry
-        writes = ledger.history.with_parents(list_writes_between(there, after), taken_in, number)
+        found = tuple(_divide_folders(list_writes_between(there, after)))
+        writes = ledger.history.with_parents(found, taken_in, number)
         about = self._describe(files, writes)
         about |= {"ambiguous": list(taken.ambiguous)} if taken.ambiguous else {}
         about |= {"coarse": list(taken.coarse)} if taken.coarse else {}
@@ -133,7 +136,7 @@ class _RowSettler:
         if facts.kind == "seen":
             files.unkept.setdefault(path, NOT_KEPT)
             return None
-        content = self._store.content(facts.digest)
+        content = self._contents.get(facts.digest)
         if content is None:
             files.unkept.setdefault(path, NOT_HAD)
             return None
@@ -193,6 +196,23 @@ class _RowSettler:
         about |= {"unkept": [list(pair) for pair in sorted(files.unkept.items())]} if files.unkept else {}
         paths = dict.fromkeys((*(version.path for version in files.known), *files.unkept))
         return about | {"stat": _count_lines(files.known, writes), "paths": list(paths)}
+
+
+def _divide_folders(writes: Iterable[Write]) -> Iterator[Write]:
+    """Yield writes with those of whole folders divided: what else is in a folder may not be known yet, and stays."""
+    for write in writes:
+        if not isinstance(write.before, PMap) and not isinstance(write.after, PMap):
+            yield write
+            continue
+        old, new = _list_files(write.before), _list_files(write.after)
+        for path in sorted({*old, *new}):
+            yield Write((*write.slot, *path), old.get(path, ABSENT), new.get(path, ABSENT))
+
+
+def _list_files(content: Any) -> dict[tuple[str, ...], Any]:
+    if isinstance(content, PMap):
+        return {path: leaf for path, leaf in tree.iter_leaves(content) if isinstance(leaf, File)}
+    return {} if content is ABSENT else {(): content}
 
 
 def _title_row(row: IntakeRow) -> str:
