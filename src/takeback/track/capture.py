@@ -22,13 +22,13 @@ from takeback.track.database import (
     hold_lock,
 )
 from takeback.track.git import GitFailedError, Repository
-from takeback.track.rules import Rules, read_settings
+from takeback.track.rules import UNKNOWN, Rules, read_settings
 from takeback.track.scan import Change, Scan
 from takeback.track.seal import CannotSealError
 
 TYPE_CHECKING = False  # as in `typing`, which is not imported for a hook
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
     from typing import Any
 
     from takeback.track.scan import Entry
@@ -94,11 +94,6 @@ class Captured:
         """What a person has to know at once."""
 
 
-def is_tracked(root: str) -> bool:
-    """Return whether a project's own files are tracked, as its database or its manifest say."""
-    return os.path.isfile(os.path.join(root, TRACK)) or _reads_track(root)
-
-
 def capture_before(root: str, call: Call, environment: Mapping[str, str], *, ending: bool = False) -> Captured:
     """Store what changed since the last look, before a tool can destroy it, and note that the tool begins."""
     return _capture(root, call, environment, "before", ending=ending)
@@ -132,7 +127,10 @@ def begin_tracking(
     sealed: bool = False,
     seal: str = "",
 ) -> None:
-    """Take a project in as it is: a cache of everything, and the contents that git does not have."""
+    """Take a project in as it is: a cache of everything, and the contents that git does not have.
+
+    Raises `TrackError` where git does not say what it ignores: nothing is guessed at the beginning.
+    """
     with hold_lock(root, 60.0) as clock:
         database = Database(root, create=True)
         try:
@@ -142,7 +140,7 @@ def begin_tracking(
                 for name in ("settings", "owned", "sealed", "seal"):
                     database.set(name, database.meta[name])
             database.set_seal(seal)
-            _Capture(root, database, environment, clock).take_in()
+            _Capture(root, database, environment, clock).take_in(strict=True)
         finally:
             database.close()
 
@@ -192,10 +190,13 @@ def _open(root: str, environment: Mapping[str, str], clock: int, told: Captured)
     try:
         database = Database(root)
         database.load_folder("")
+        if "looked" not in database.meta:
+            database.close()
+            raise BrokenTrackError("was begun and not finished")
     except BadCacheError:
         why = "held what is no cache"
-    except BrokenTrackError:
-        why = "was no database any more"
+    except BrokenTrackError as fault:
+        why = str(fault) if str(fault).startswith("was ") else "was no database any more"
     except TrackError:
         if os.path.lexists(place):
             raise
@@ -237,8 +238,8 @@ class _Capture:
 
     # what is looked at
 
-    def take_in(self, note: str = "") -> None:
-        """Take everything in as it is now, as nobody's change."""
+    def take_in(self, note: str = "", *, strict: bool = False) -> None:
+        """Take everything in as it is now, as nobody's change; `strict` refuses what could not be found out."""
         self._read_manifest()
         scan = self._begin_scan({}, relist=False, reread=False)
         self._most = 1 << 62
@@ -247,8 +248,11 @@ class _Capture:
             scan.load_ids()
             self._packing = True
             with self.database.transaction(synced=True):
-                for _ in scan.read(self._keep):
-                    pass
+                for change in scan.read(self._keep):
+                    if strict and change.why.startswith("it must be sealed"):
+                        raise TrackError(f"{change.path}: {change.why}")
+                if strict and any(note.startswith(UNKNOWN) for note in scan.notes):
+                    raise TrackError(next(note for note in scan.notes if note.startswith(UNKNOWN)))
                 self._flush()
                 self._save(scan)
                 self._note_look(scan)
@@ -490,7 +494,7 @@ class _Capture:
         for name, value in self._new_meta.items():
             self.database.set(name, value)
         if self.meta.get("rejudge"):
-            self.database.set("rejudge", False)  # noqa: FBT003 - a value
+            self.database.set("rejudge", False)
         if scan.nested:
             known = self.meta.get("nested", [])
             self.database.set("nested", sorted({*known, *scan.nested})[:LISTED])
@@ -606,17 +610,6 @@ def _sign(place: str) -> list[int] | None:
     except OSError:
         return None
     return [status.st_ctime_ns, status.st_mtime_ns, status.st_ino, status.st_size]
-
-
-def _reads_track(root: str) -> bool:
-    for place in MANIFESTS:
-        try:
-            with open(os.path.join(root, place), "rb") as file:
-                if b"[track]" in file.read(1 << 20):
-                    return True
-        except OSError:
-            continue
-    return False
 
 
 def _read_track_table(root: str) -> dict[str, Any] | None:

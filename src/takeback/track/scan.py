@@ -228,6 +228,41 @@ class Scan:
             else:
                 self.fresh.append((folder, name, False, False))
 
+    def measure(self) -> tuple[int, int, list[tuple[int, str]]]:
+        """Return how many files would be tracked, how many bytes stored, and the largest folders by files.
+
+        What git has in its index counts as stored there. Nothing is read.
+        """
+        self.load_ids()
+        files = stored = 0
+        by_folder: dict[str, int] = {}
+        self.folders[""] = Folder("")
+        level, depth = self._list_fresh("", False), 0
+        while level and depth < DEEPEST:
+            depth += 1
+            wanted, _, _ = self.rules.choose([(_join(one[0], one[1]), one[2]) for one in level])
+            below: list[tuple[str, str, bool, bool]] = []
+            for folder, name, is_folder, _ in level:
+                path = _join(folder, name)
+                if path not in wanted:
+                    continue
+                if is_folder:
+                    below += [] if self._why_not_entered(path) else self._list_fresh(path, False)
+                    continue
+                files += 1
+                top = path.partition("/")[0]
+                by_folder[top] = by_folder.get(top, 0) + 1
+                if self.ids is None or path not in self.ids:
+                    stored += min(self._find_size(path), self.rules.max_bytes)
+            level = below
+        return files, stored, sorted(((count, name) for name, count in by_folder.items()), reverse=True)[:3]
+
+    def _find_size(self, path: str) -> int:
+        try:
+            return os.stat(path, dir_fd=self._top, follow_symlinks=False).st_size
+        except OSError:
+            return 0
+
     # what they hold
 
     def count(self) -> int:
@@ -293,20 +328,17 @@ class Scan:
         for path in leaving:
             above, _, name = path.rpartition("/")
             if above in self.folders and name in self.folders[above].names:
-                self.suspects.setdefault(above, [])
-                if name not in self.suspects[above]:
-                    self.suspects[above].append(name)
-        for folder in self.folders.values():
-            owned = [
-                name
-                for name, mode in zip(folder.names, folder.columns[4], strict=True)
-                if mode & SECRET or bool(mode & OWNED) != self.rules.is_owned(_join(folder.path, name))
-            ]
-            for name in owned:
-                self.suspects.setdefault(folder.path, [])
-                if name not in self.suspects[folder.path]:
-                    self.suspects[folder.path].append(name)
+                self._suspect(above, name)
+        for row in self.folders.values():
+            for name, mode in zip(row.names, row.columns[4], strict=True):
+                if mode & SECRET or bool(mode & OWNED) != self.rules.is_owned(_join(row.path, name)):
+                    self._suspect(row.path, name)
         return leaving
+
+    def _suspect(self, folder: str, name: str) -> None:
+        names = self.suspects.setdefault(folder, [])
+        if name not in names:
+            names.append(name)
 
     def _read_old(self, folder: Folder) -> dict[str, Entry]:
         """Return the entries of a folder with their facts."""
@@ -427,7 +459,7 @@ class Scan:
             os.close(fd)
         return ""
 
-    def _list_fresh(self, path: str, before: bool) -> list[tuple[str, str, bool, bool]]:  # noqa: FBT001 - passed on
+    def _list_fresh(self, path: str, before: bool) -> list[tuple[str, str, bool, bool]]:
         fd = self._open(path)
         if fd is None:
             return []
