@@ -1,7 +1,7 @@
 """Begins to track a project's own files: what is refused, whose files are whose, and the first look.
 
-Refused are the home folder and what is above it, folders of many projects, and, unless it is wanted, a project of very
-many files. Files that a client's adapter owns stay with it. Only `.takeback/` is added.
+Refused are the home folder and what is above it, folders of many projects, and, unless it is wanted, a project of
+very many files. Files that a client's adapter owns stay with it. Only `.takeback/` is added.
 """
 
 from __future__ import annotations

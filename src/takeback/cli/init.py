@@ -75,7 +75,7 @@ def init(
 
     Files of Claude Code, Codex, opencode and Gemini CLI are found and taken as they are: only .takeback/ is added.
     Where there are none, the directory becomes a workspace, with a file or folder for each surface and a manifest.
-    With `--track` the project's own files are tracked, and only .takeback/ is added. `[track]` in the manifest says more.
+    With `--track` the project's own files are tracked, and only .takeback/ is added; docs/tracking.md has the rules.
     Doing it again is harmless, and takes in clients that were added. A password in a journal's URL is never written
     down: give such a URL in TAKEBACK_JOURNAL. A sealed journal's keys are in .takeback/journal.keys, or where
     TAKEBACK_KEYS says.
@@ -91,9 +91,7 @@ def init(
     place = _choose_directory(context, directory, kinds, user=user)
     if track:
         _require_project(place, user=user, large=large)
-    clients = None if other else _choose_clients(place, kinds, user=user, state=state)
-    if clients is None and track and not other and not kinds and not (place / MANIFEST).exists():
-        clients = ()
+    clients = None if other else _choose_clients(place, kinds, user=user, state=state, track=track)
     if other:
         root, fresh = init_adapter(place, other, journal=journal, secret=secret, seal=seal, keys=find_key_file())
         found: tuple[str, ...] = (other,)
@@ -201,10 +199,12 @@ def _choose_directory(context: typer.Context, directory: Path, kinds: tuple[str,
     return find_user_folder(kinds[0])
 
 
-def _choose_clients(place: Path, kinds: tuple[str, ...], *, user: bool, state: Path | None) -> tuple[str, ...] | None:
+def _choose_clients(
+    place: Path, kinds: tuple[str, ...], *, user: bool, state: Path | None, track: bool
+) -> tuple[str, ...] | None:
     if kinds == ("workspace",) or (place / MANIFEST).exists():
         return None
     if kinds or user or (place / HIDDEN).exists():
         return kinds
     found = detect_clients(place) if state is None else ()
-    return found or None
+    return found or (() if track and state is None else None)

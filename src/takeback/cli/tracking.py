@@ -1,4 +1,4 @@
-"""How the tracking of a project's own files stands, for `status` and `init`: counts, rules, sizes, what is left out."""
+"""How the tracking of a project's own files stands, for `status` and `init`: counts, rules, sizes, gaps."""
 
 from __future__ import annotations
 

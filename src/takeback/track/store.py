@@ -82,14 +82,13 @@ class TrackStore:
 
     def rows(self) -> Iterator[IntakeRow]:
         """Yield the rows that are not settled yet, in order."""
-        columns = "kind, client, session, call, tool, command, prompt, began, ended"
-        for told, edits, number, *about in self._database.run(
-            f"SELECT told, edits, number, {columns} FROM intake ORDER BY number"
-        ):  # noqa: S608
+        columns = ("kind", "client", "session", "call", "tool", "command", "prompt", "began", "ended")
+        sql = f"SELECT told, edits, number, {', '.join(columns)} FROM intake ORDER BY number"  # noqa: S608 - our own
+        for told, edits, number, *about in self._database.run(sql):
             said = json.loads(told)
             yield IntakeRow(
                 number=number,
-                **dict(zip(columns.split(", "), about, strict=True)),
+                **dict(zip(columns, about, strict=True)),
                 beside=tuple(said["beside"]),
                 git=said["git"],
                 edits=self._read_edits(edits),
