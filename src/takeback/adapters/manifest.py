@@ -14,6 +14,7 @@ from takeback.adapters.formats.toml_values import format_key, format_value, load
 from takeback.adapters.harness_places import require_harness_place
 from takeback.adapters.roots import HIDDEN, MANIFEST, PRIVATE, find_manifest_path, find_root
 from takeback.errors import InputError, UnsafePathError
+from takeback.track.rules import read_settings
 
 KEYS: Final = f"{PRIVATE}/journal.keys"
 """Keys of a sealed journal, apart from it: a copy of the journal is worth nothing without them."""
@@ -51,6 +52,8 @@ class Manifest:
 
     workspace: Workspace
     surfaces: dict[str, str] = field(default_factory=dict)
+    track: dict[str, Any] | None = None
+    """What `[track]` says of the project's own files; None where they are not tracked."""
 
 
 def read_manifest(data: bytes, where: str) -> Manifest:
@@ -63,17 +66,25 @@ def read_manifest(data: bytes, where: str) -> Manifest:
         from takeback.adapters.manifest_model import require_valid  # noqa: PLC0415 - only for an error
 
         require_valid(raw, where)
-    manifest = Manifest(Workspace(**raw["workspace"]), raw.get("surfaces", {}))
+    manifest = Manifest(Workspace(**raw["workspace"]), raw.get("surfaces", {}), raw.get("track"))
     if manifest.workspace.version != VERSION:
         raise InputError(f"{where}: workspace.version", found=manifest.workspace.version, expected=f"{VERSION}")
     check_places(manifest.surfaces, where)
+    try:
+        read_settings(manifest.track or {})
+    except ValueError as fault:
+        spot, _, said = str(fault).partition(": found ")
+        found, _, expected = said.partition(", expected ")
+        raise InputError(f"{where}: {spot}", found=found, expected=expected) from None
     return manifest
 
 
 def _is_well_formed(raw: dict[str, Any]) -> bool:
     """Return whether every key and value is one that a manifest may have; `manifest_model` says what is not."""
     about, surfaces = raw.get("workspace"), raw.get("surfaces", {})
-    if not raw.keys() <= {"workspace", "surfaces"} or type(about) is not dict or type(surfaces) is not dict:
+    if not raw.keys() <= {"workspace", "surfaces", "track"} or type(about) is not dict or type(surfaces) is not dict:
+        return False
+    if type(raw.get("track", {})) is not dict:
         return False
     return (
         "id" in about
@@ -89,8 +100,8 @@ def write_manifest(manifest: Manifest) -> bytes:
     """Return a fresh manifest, with an explanation in it, as bytes."""
     lines = ["# A Takeback workspace. Paths are relative to this file."]
     workspace = {key: value for key, value in asdict(manifest.workspace).items() if value not in ([], False, "")}
-    for name, part in (("workspace", workspace), ("surfaces", manifest.surfaces)):
-        if part:
+    for name, part in (("workspace", workspace), ("surfaces", manifest.surfaces), ("track", manifest.track)):
+        if part or (name == "track" and part is not None):
             lines += [f"[{name}]", *(f"{format_key(key)} = {format_value(value)}" for key, value in part.items()), ""]
     return "\n".join(lines).encode()
 

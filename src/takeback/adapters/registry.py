@@ -19,7 +19,7 @@ GROUP: Final = "takeback.adapters"
 BUILT_IN: Final = {
     "clients": "takeback.adapters.clients:open_adapter",
     "memory": "takeback.adapters.memory:open_adapter",
-    "project": "takeback.adapters.project.adapter:open_adapter",
+    "project": "takeback.adapters.clients:open_adapter",
     "workspace": "takeback.adapters.workspace:open_adapter",
 }
 """As in this package's own metadata, which is not asked for these: no other package can take their names."""

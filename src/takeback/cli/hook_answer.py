@@ -44,20 +44,22 @@ def find_client(words: Sequence[str]) -> str | None:
 def answer_and_end(client: str) -> NoReturn:
     """Answer one hook and end the process at once: a client waits, and the system takes back what it holds."""
     gc.disable()
-    code = answer_hook(client)
+    code = answer_hook(client, ending=True)
     sys.stdout.flush()
     sys.stderr.flush()
     os._exit(code)
 
 
-def answer_hook(client: str) -> int:
-    """Answer one hook; returns the exit code."""
+def answer_hook(client: str, *, ending: bool = False) -> int:
+    """Answer one hook; returns the exit code. `ending` says that the process ends with it."""
     blocking = True
     try:
         choose_trust_folder()
         from takeback.agents.fast_hook import can_pass_unchecked, has_nothing_to_record  # noqa: PLC0415 - a failing import must be answered too
 
         data = sys.stdin.buffer.read()
+        if _capture_project(data, client, ending=ending):
+            return 0
         if can_pass_unchecked(data, client, os.getcwd()) or has_nothing_to_record(data, os.getcwd()):
             return 0
         from takeback.agents.hook_events import read_event  # noqa: PLC0415
@@ -80,3 +82,16 @@ def answer_hook(client: str) -> int:
     sys.stdout.write(reply.out)
     sys.stderr.write(reply.err)
     return reply.code
+
+
+def _capture_project(data: bytes, client: str, *, ending: bool) -> bool:
+    """Capture the files of a tracked project; return whether nothing is left to record. What fails is said."""
+    try:
+        from takeback.agents.fast_capture import capture_hook  # noqa: PLC0415 - a failing import must be answered too
+
+        outcome = capture_hook(data, client, os.getcwd(), os.environ, ending=ending)
+    except Exception as fault:  # noqa: BLE001 - a capture never fails a tool call
+        sys.stderr.write(f"takeback: the project's files could not be captured: {type(fault).__name__}: {fault}\n")
+        return False
+    sys.stderr.write(outcome.said)
+    return outcome.done

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import typer
 
+from takeback.adapters.clients.adapter import ClientAdapter
 from takeback.adapters.clients.init import detect_clients, find_user_folder, init_clients
 from takeback.adapters.harness_places import describe_outer_harness
 from takeback.adapters.init import init_adapter, list_other_adapters
 from takeback.adapters.manifest import HIDDEN, MANIFEST
+from takeback.adapters.tracking import require_bounded, require_one_project, start_tracking
 from takeback.adapters.workspace.adapter import make_workspace
 from takeback.cli.completion import offer_words
 from takeback.cli.context import JournalOption, find_key_file, open_harness
@@ -17,9 +20,13 @@ from takeback.cli.hints import localize_hints, remember_directory
 from takeback.cli.inputs import read_state
 from takeback.cli.output import JsonFlag, commit_exit_code, emit, out
 from takeback.cli.secrets import require_no_placeholder
+from takeback.cli.tracking import show_tracking, stats_to_json
 from takeback.errors import InputError
+from takeback.harness.adapter import FileAdapter
 from takeback.present.titles import format_count
 from takeback.state import SURFACES, State
+from takeback.track.database import TRACK
+from takeback.track.store import TrackStats, TrackStore
 
 
 def register(app: typer.Typer) -> None:
@@ -54,12 +61,21 @@ def init(
     seal: bool = typer.Option(
         False, "--seal", help="Encrypt captured contents, each under a key of its own, as always on PostgreSQL."
     ),
+    track: bool = typer.Option(
+        False,
+        "--track",
+        help="Track the project's own files too: all that git would, beside a client or without one.",
+    ),
+    large: bool = typer.Option(
+        False, "--large", help="Track a project of more than 200,000 files, or 1 GiB to store."
+    ),
     as_json: bool = JsonFlag,
 ) -> None:
     """Start tracking a directory: a client's files as they are, or a workspace of its own.
 
     Files of Claude Code, Codex, opencode and Gemini CLI are found and taken as they are: only .takeback/ is added.
     Where there are none, the directory becomes a workspace, with a file or folder for each surface and a manifest.
+    With `--track` the project's own files are tracked, and only .takeback/ is added; docs/tracking.md has the rules.
     Doing it again is harmless, and takes in clients that were added. A password in a journal's URL is never written
     down: give such a URL in TAKEBACK_JOURNAL. A sealed journal's keys are in .takeback/journal.keys, or where
     TAKEBACK_KEYS says.
@@ -73,7 +89,9 @@ def init(
     if "workspace" in kinds and len(kinds) > 1:
         raise InputError("--kind", found=", ".join(kinds), expected="a workspace alone, or clients")
     place = _choose_directory(context, directory, kinds, user=user)
-    clients = None if other else _choose_clients(place, kinds, user=user, state=state)
+    if track:
+        _require_project(place, user=user, large=large)
+    clients = None if other else _choose_clients(place, kinds, user=user, state=state, track=track)
     if other:
         root, fresh = init_adapter(place, other, journal=journal, secret=secret, seal=seal, keys=find_key_file())
         found: tuple[str, ...] = (other,)
@@ -87,9 +105,10 @@ def init(
         added = found if fresh else ()
     else:
         made = init_clients(
-            place, clients, user=user, journal=journal, secret=secret, seal=seal, keys=find_key_file()
+            place, clients, user=user, journal=journal, secret=secret, seal=seal, keys=find_key_file(), tracked=track
         )
         root, fresh, found, added = made.root, made.fresh, made.kinds, made.added
+    tracking = _track(root, journal) if track else None
     with open_harness(root, journal) as harness:
         counts = {name: SURFACES[name].size(harness.state.part(name)) for name in sorted(harness.adapter.surfaces)}
         size = harness.state.size()
@@ -101,7 +120,8 @@ def init(
             "surfaces": counts,
             "head": harness.ledger.head,
             "entries": size,
-        }
+            "tracked": tracking is not None or (root / TRACK).exists(),
+        } | ({} if tracking is None else {"tracking": stats_to_json(tracking)})
         strange = [*harness.status().problems, *(describe_outer_harness(root) if fresh else ())]
     commit_exit_code(0)
     if as_json:
@@ -111,16 +131,42 @@ def init(
     if found == ("workspace",):
         out.print(f"{root} {was} a workspace with {format_count(size, 'thing')} in it")
     else:
-        out.print(f"{root} {was} tracked: {', '.join(found)}")
+        out.print(f"{root} {was} tracked: {', '.join(found) or 'its own files'}")
         for name, count in counts.items():
             if count:
                 out.print(f"  {name}: {count}")
         if added and not fresh:
             out.print(f"added: {', '.join(added)}")
+    if tracking is not None:
+        show_tracking(tracking)
     for problem in strange:
         out.print(f"! {problem}", style="yellow")
     remember_directory(place)
     out.print(localize_hints(NEXT), style="cyan")
+
+
+def _require_project(place: Path, *, user: bool, large: bool) -> None:
+    """Refuse what is no project to track, before anything is written."""
+    if user:
+        raise InputError("--track", found="it with --user", expected="a project, which is tracked where it lies")
+    if not place.is_dir():
+        raise InputError(str(place), found="no directory", expected="the folder of a project")
+    require_one_project(place, Path.home())
+    require_bounded(place, os.environ, large=large)
+
+
+def _track(root: Path, journal: str | None) -> TrackStats:
+    """Begin to track a project's own files; return how that stands."""
+    with open_harness(root, journal) as harness:
+        adapter = harness.adapter
+        clients = [member.client for member in adapter.members] if isinstance(adapter, ClientAdapter) else []
+        known = adapter.list_remembered_files() if isinstance(adapter, FileAdapter) else ()
+        keys = str(getattr(harness.ledger.store, "key_place", ""))
+        start_tracking(
+            root, clients, os.environ, remembered=[path for path, _ in known], sealed=bool(keys), keys=keys or None
+        )
+    with TrackStore.open(root, os.environ) as store:
+        return store.stats()
 
 
 def _read_start(path: Path) -> State:
@@ -153,10 +199,12 @@ def _choose_directory(context: typer.Context, directory: Path, kinds: tuple[str,
     return find_user_folder(kinds[0])
 
 
-def _choose_clients(place: Path, kinds: tuple[str, ...], *, user: bool, state: Path | None) -> tuple[str, ...] | None:
+def _choose_clients(
+    place: Path, kinds: tuple[str, ...], *, user: bool, state: Path | None, track: bool
+) -> tuple[str, ...] | None:
     if kinds == ("workspace",) or (place / MANIFEST).exists():
         return None
     if kinds or user or (place / HIDDEN).exists():
         return kinds
     found = detect_clients(place) if state is None else ()
-    return found or None
+    return found or (() if track and state is None else None)

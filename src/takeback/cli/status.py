@@ -12,6 +12,7 @@ from takeback.cli.hints import localize_hints
 from takeback.cli.outcomes import fault_to_json, show_broken
 from takeback.cli.output import JsonFlag, emit, finish, out
 from takeback.cli.secrets import RevealFlag
+from takeback.cli.tracking import find_tracking, show_tracking, stats_to_json
 from takeback.harness.outcomes import Status
 from takeback.state import State
 
@@ -39,11 +40,14 @@ def status(
     with open_harness(directory, journal, looking=True) as harness:
         found = harness.status()
         state = harness.state
+    tracking = find_tracking(directory)
     if as_json:
-        emit(_to_json(found))
+        emit(_to_json(found) | ({} if tracking is None else {"tracking": stats_to_json(tracking)}))
     else:
         with out.page_output(allowed=not no_pager):
             _show(found, state, stat=stat)
+            if tracking is not None:
+                show_tracking(tracking)
     finish(yes=found.clean)
 
 

@@ -16,6 +16,7 @@ from contextvars import ContextVar
 from typing import Any, Final
 
 from takeback.canonical import encode
+from takeback.present.secret_words import HINTS, SIGNS
 
 PLACEHOLDER: Final = "[masked by takeback]"
 _ANY_PLACEHOLDER: Final = re.compile(r"\[masked by takeback(?:, value \d+)?\]")
@@ -49,12 +50,6 @@ _SHAPES: Final = re.compile(
     """,
     re.VERBOSE | re.DOTALL,
 )
-_SIGNS: Final = (
-    *("private key", "sk-", "pk-", "rk-", "sk_", "rk_", "ghp_", "gho_", "ghu_", "ghs_", "ghr_", "github_pat_", "gl"),
-    *("xox", "xapp-", "slack", "akia", "asia", "aiza", "ya29.", "hf_", "npm_", "pypi-", "dop_v1_", "shp", "sg."),
-    *("age-secret", "eyj", "bearer ", "basic ", "://"),
-)
-"""Beginnings of the shapes, in small letters: a text without any of them has none."""
 _PAIR: Final = re.compile(
     r"""(?:(?<![\w.\\-])|(?<=\\[nt]))(["']?)([\w.-]{1,80})\1([ \t]{0,4}[:=][ \t]{0,4})"""
     r"""(?:(["'])((?:\\.|(?!\4)[^\\\n]){1,2000})\4|([^\s"'`,;$<{\[(#\\][^\s"'`,;#\\]{0,2000}))"""
@@ -62,8 +57,7 @@ _PAIR: Final = re.compile(
 """A name and a value, as in JSON, TOML, YAML, code and files of environment variables."""
 _FLAGGED: Final = re.compile(r"""(?<![\w-])(--?([\w-]{1,60})[ =])([^\s"'$<{\[(-][^\s"']{5,2000})""")
 """A flag of a command, and the word behind it."""
-_HINTS: Final = re.compile(r"(?i)secret|passw|passphrase|key|credential|auth|bearer|cookie|pat|pwd|token")
-"""What the name of every secret has in it."""
+_HINTS: Final = re.compile("|".join(HINTS), re.IGNORECASE)
 _BLANKS: Final = re.compile(r"(?i)[\[(<{«]*(redacted|masked|hidden|secret removed|forgotten)[\])>}»]*|[*•x…]{3,}")
 """Whole values that stand for something left out, here or elsewhere."""
 _PLACES: Final = frozenset({"op_type", "target", "address", "part", "witness_key"})
@@ -120,7 +114,7 @@ class Mask:
     def mask_text(self, text: str) -> str:
         """Return a text without what looks like a secret in it."""
         lowered = text.lower()
-        if any(sign in lowered for sign in _SIGNS):
+        if any(sign in lowered for sign in SIGNS):
             text = _SHAPES.sub(self._hide_shape, text)
         if _HINTS.search(text) is None:
             return text

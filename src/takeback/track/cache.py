@@ -1,7 +1,7 @@
 """The stat cache: one row a folder, names and columns of numbers, so that nothing in it can run or surprise.
 
 `pack_folder` and `unpack_folder` are the two ways; a row that does not fit its own lengths is refused, because a
-`.takeback` may be a stranger's. A name that is left out of tracking is remembered too, so that it is asked about once.
+`.takeback` may be a stranger's. A name that is left out of tracking is remembered too, and asked about once.
 """
 
 from __future__ import annotations

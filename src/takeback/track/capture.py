@@ -13,7 +13,8 @@ import sqlite3
 import stat
 import time
 
-from takeback.track.cache import DIGEST, FACTS, NO_DIGEST, OWNED, SECRET, SEEN, BadCacheError, Folder
+from takeback.track.cache import DIGEST, FACTS, NO_DIGEST, OWNED, SEEN, BadCacheError, Folder
+from takeback.track.content_sink import MANY, WHY_FULL, WHY_MUCH, ContentSink
 from takeback.track.database import (
     TRACK,
     BrokenTrackError,
@@ -22,24 +23,18 @@ from takeback.track.database import (
     hold_lock,
 )
 from takeback.track.git import GitFailedError, Repository
-from takeback.track.rules import Rules, read_settings
+from takeback.track.rules import UNKNOWN, Rules, read_settings
 from takeback.track.scan import Change, Scan
 from takeback.track.seal import CannotSealError
 
 TYPE_CHECKING = False  # as in `typing`, which is not imported for a hook
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
     from typing import Any
 
-    from takeback.track.scan import Entry
+    from takeback.track.reading import Entry
 
 MANIFESTS = ("takeback.toml", ".takeback/manifest.toml")
-FRAME_FILES = 64
-FRAME_BYTES = 4 << 20
-MANY = 500
-"""So many contents are worth packing together."""
-MOST = 256 << 20
-"""Bytes of contents that one capture stores at most; at the beginning everything is stored."""
 SECONDS = 8.0
 """So long a capture reads at most: a client ends a hook that takes longer, and then nothing is stored."""
 BACK = 1_000_000_000
@@ -48,11 +43,6 @@ STALE = 6 * 3600 * 1_000_000_000
 """A call that began so long ago has ended without anybody's telling."""
 LISTED = 1000
 BATCH = 1000
-FREE_SHARE = 20
-FREE_BYTES = 1 << 30
-"""A disk is almost full with less free than a twentieth of it, or than this, whichever is less."""
-WHY_FULL = "the disk is almost full: content not kept"
-WHY_MUCH = "more than one capture keeps: content not kept"
 NO_FILES = ("commit", "branch: ", "Branch: ")
 """What git's log says where HEAD moved and no file did."""
 
@@ -94,11 +84,6 @@ class Captured:
         """What a person has to know at once."""
 
 
-def is_tracked(root: str) -> bool:
-    """Return whether a project's own files are tracked, as its database or its manifest say."""
-    return os.path.isfile(os.path.join(root, TRACK)) or _reads_track(root)
-
-
 def capture_before(root: str, call: Call, environment: Mapping[str, str], *, ending: bool = False) -> Captured:
     """Store what changed since the last look, before a tool can destroy it, and note that the tool begins."""
     return _capture(root, call, environment, "before", ending=ending)
@@ -132,7 +117,10 @@ def begin_tracking(
     sealed: bool = False,
     seal: str = "",
 ) -> None:
-    """Take a project in as it is: a cache of everything, and the contents that git does not have."""
+    """Take a project in as it is: a cache of everything, and the contents that git does not have.
+
+    Raises `TrackError` where git does not say what it ignores: nothing is guessed at the beginning.
+    """
     with hold_lock(root, 60.0) as clock:
         database = Database(root, create=True)
         try:
@@ -142,7 +130,7 @@ def begin_tracking(
                 for name in ("settings", "owned", "sealed", "seal"):
                     database.set(name, database.meta[name])
             database.set_seal(seal)
-            _Capture(root, database, environment, clock).take_in()
+            _Capture(root, database, environment, clock).take_in(strict=True)
         finally:
             database.close()
 
@@ -192,10 +180,11 @@ def _open(root: str, environment: Mapping[str, str], clock: int, told: Captured)
     try:
         database = Database(root)
         database.load_folder("")
+        _require_finished(database)
     except BadCacheError:
         why = "held what is no cache"
-    except BrokenTrackError:
-        why = "was no database any more"
+    except BrokenTrackError as fault:
+        why = str(fault) if str(fault).startswith("was ") else "was no database any more"
     except TrackError:
         if os.path.lexists(place):
             raise
@@ -213,6 +202,12 @@ def _open(root: str, environment: Mapping[str, str], clock: int, told: Captured)
     return database
 
 
+def _require_finished(database: Database) -> None:
+    if "looked" not in database.meta:
+        database.close()
+        raise BrokenTrackError("was begun and not finished")
+
+
 class _Capture:
     """One capture of one project."""
 
@@ -228,28 +223,25 @@ class _Capture:
         self._deltas: list[Sequence[Any]] = []
         self._sparse: set[str] | None = None
         self._new_meta: dict[str, Any] = {}
-        self._frame: list[tuple[bytes, bytes]] = []
-        self._frame_size = 0
-        self._packing = False
-        self._stored = 0
-        self._full = False
-        self._most = MOST
+        self.contents = ContentSink(database, root, clock)
 
     # what is looked at
 
-    def take_in(self, note: str = "") -> None:
-        """Take everything in as it is now, as nobody's change."""
+    def take_in(self, note: str = "", *, strict: bool = False) -> None:
+        """Take everything in as it is now, as nobody's change; `strict` refuses what could not be found out."""
         self._read_manifest()
         scan = self._begin_scan({}, relist=False, reread=False)
-        self._most = 1 << 62
+        self.contents.take_all(packing=True)
         try:
             scan.walk()
             scan.load_ids()
-            self._packing = True
             with self.database.transaction(synced=True):
-                for _ in scan.read(self._keep):
-                    pass
-                self._flush()
+                for change in scan.read(self.contents.keep):
+                    if strict and change.why.startswith("it must be sealed"):
+                        raise TrackError(f"{change.path}: {change.why}")
+                if strict and any(note.startswith(UNKNOWN) for note in scan.notes):
+                    raise TrackError(next(note for note in scan.notes if note.startswith(UNKNOWN)))
+                self.contents.flush()
                 self._save(scan)
                 self._note_look(scan)
                 if note:
@@ -264,14 +256,13 @@ class _Capture:
         scan = self._begin_scan(self._load_some(paths), relist=False, reread=False)
         try:
             scan.look_at(dict.fromkeys(paths))
-            self._packing = len(paths) > MANY
-            self._most = 1 << 62
+            self.contents.take_all(packing=len(paths) > MANY)
             with self.database.transaction(synced=True):
-                for change in scan.read(self._keep):
+                for change in scan.read(self.contents.keep):
                     old, new = change.old, change.new
                     if old is not None and old[6] != NO_DIGEST and (new is None or new[5] != old[5]):
                         self.database.put_git_id(old[5], old[3], old[6], self.clock)
-                self._flush()
+                self.contents.flush()
                 self._save(scan)
         finally:
             scan.close()
@@ -298,9 +289,8 @@ class _Capture:
                     scan.walk()
             else:
                 scan.look_at(call.paths or ())
-            self._full = _is_almost_full(self.root)
-            self._packing = scan.count() > MANY
-            scan.end = time.monotonic() + SECONDS
+            self.contents.take_some(packing=scan.count() > MANY)
+            scan.reader.end = time.monotonic() + SECONDS
             with self.database.transaction(synced=scan.count() > 0 or when == "prompt"):
                 self._write(scan, call, when, moved, line)
                 if whole:
@@ -380,7 +370,7 @@ class _Capture:
                 if name != NO_DIGEST and number in by_number:
                     held.setdefault(name.hex(), []).append((by_number[number], at // FACTS))
         gone = self.repository.list_missing(held) if self.repository.can_give() else set(held)
-        scan.distrusted = gone
+        scan.reader.distrusted = gone
         for name in gone:
             for path, at in held[name]:
                 names = scan.folders[path].names
@@ -391,9 +381,9 @@ class _Capture:
 
     def _write(self, scan: Scan, call: Call, when: str, moved: str, line: str) -> None:
         self.row = self.database.next_row()
-        for change in scan.read(self._keep):
+        for change in scan.read(self.contents.keep):
             self._take(change)
-        self._flush()
+        self.contents.flush()
         self._flush_deltas()
         self._save(scan)
         self.notes += scan.notes
@@ -446,40 +436,6 @@ class _Capture:
         self.database.add_deltas(self.row, self._deltas)
         self._deltas = []
 
-    def _keep(self, digest: bytes, data: bytes, bits: int) -> str:
-        """Store one content; return why it is not kept."""
-        if self._full:
-            return WHY_FULL
-        self._stored += len(data)
-        if self._stored > self._most:
-            return WHY_MUCH
-        secret = bool(bits & SECRET)
-        try:
-            if self._packing and not secret:
-                self._pack(digest, data)
-            else:
-                self.database.put_content(digest, data, self.clock, secret=secret)
-        except CannotSealError as fault:
-            return f"it must be sealed, and cannot be ({fault}): content not kept"
-        return ""
-
-    def _pack(self, digest: bytes, data: bytes) -> None:
-        if self.database.has_stored(digest) or any(digest == one for one, _ in self._frame):
-            return
-        self._frame.append((digest, data))
-        self._frame_size += len(data)
-        if len(self._frame) >= FRAME_FILES or self._frame_size >= FRAME_BYTES:
-            self._flush()
-
-    def _flush(self) -> None:
-        if not self._frame:
-            return
-        import zstandard  # noqa: PLC0415 - start-up
-
-        whole = b"".join(data for _, data in self._frame)
-        self.database.put_frame(self._frame, zstandard.ZstdCompressor(level=1).compress(whole), self.clock)
-        self._frame, self._frame_size = [], 0
-
     def _save(self, scan: Scan) -> None:
         for path in scan.changed:
             if path in scan.folders:
@@ -490,7 +446,7 @@ class _Capture:
         for name, value in self._new_meta.items():
             self.database.set(name, value)
         if self.meta.get("rejudge"):
-            self.database.set("rejudge", False)  # noqa: FBT003 - a value
+            self.database.set("rejudge", False)
         if scan.nested:
             known = self.meta.get("nested", [])
             self.database.set("nested", sorted({*known, *scan.nested})[:LISTED])
@@ -579,7 +535,7 @@ class _Capture:
         return [f"{tool} {session}/{name}" for tool, session, name in rows][:LISTED]
 
     def _tell(self, told: Captured) -> None:
-        if self._full and any(why == WHY_FULL for _, why in self.unkept):
+        if any(why == WHY_FULL for _, why in self.unkept):
             told.said.append(f"{WHY_FULL} ({len(self.unkept) + self.more_unkept} files)")
         told.said += [note for note in self.notes if note.startswith("[track]")]
         told.said += sorted({why for _, why in self.unkept if why == WHY_MUCH or "sealed" in why})
@@ -594,29 +550,12 @@ def _facts(entry: Entry | None) -> tuple[Any, ...]:
     return kind, stat.S_IMODE(mode), entry[3], "" if entry[5] == NO_DIGEST else entry[5].hex()
 
 
-def _is_almost_full(root: str) -> bool:
-    about = os.statvfs(root)
-    free = about.f_bavail * about.f_frsize
-    return free < min(FREE_BYTES, about.f_blocks * about.f_frsize // FREE_SHARE)
-
-
 def _sign(place: str) -> list[int] | None:
     try:
         status = os.stat(place, follow_symlinks=False)
     except OSError:
         return None
     return [status.st_ctime_ns, status.st_mtime_ns, status.st_ino, status.st_size]
-
-
-def _reads_track(root: str) -> bool:
-    for place in MANIFESTS:
-        try:
-            with open(os.path.join(root, place), "rb") as file:
-                if b"[track]" in file.read(1 << 20):
-                    return True
-        except OSError:
-            continue
-    return False
 
 
 def _read_track_table(root: str) -> dict[str, Any] | None:

@@ -36,7 +36,7 @@ def drop_unneeded(database: Database, now: int) -> int:
             dropped += _drop_oldest_rows(database, over - settings["keep_bytes"], current)
         database.run_many("DELETE FROM contents WHERE digest = ?", [(digest,) for digest in dropped])
         database.run(
-            "DELETE FROM frames WHERE number NOT IN (SELECT frame FROM contents WHERE form = ? AND frame IS NOT NULL)",
+            "DELETE FROM frames WHERE number NOT IN (SELECT frame FROM contents WHERE form = ?)",
             (FRAME,),
         )
         database.run(

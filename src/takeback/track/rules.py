@@ -20,8 +20,24 @@ NEVER = frozenset({".git", ".takeback"})
 TEMPORARY = ".takeback-tmp-"
 """How the names of our own temporaries begin."""
 DEFAULTS = frozenset(
-    ".git .hg .svn .jj node_modules .venv venv __pycache__ .tox .mypy_cache .pytest_cache .ruff_cache .next .nuxt "
-    ".gradle target".split()
+    [
+        ".git",
+        ".hg",
+        ".svn",
+        ".jj",
+        "node_modules",
+        ".venv",
+        "venv",
+        "__pycache__",
+        ".tox",
+        ".mypy_cache",
+        ".pytest_cache",
+        ".ruff_cache",
+        ".next",
+        ".nuxt",
+        ".gradle",
+        "target",
+    ]
 )
 """Folders that are left out where no repository says what is a source."""
 MAX_BYTES = 8 << 20
@@ -174,9 +190,9 @@ class Rules:
             elif self._exclude and self._exclude.has(path):
                 if is_folder and self._must_enter(path):
                     wanted.add(path)
-            elif self._include and self._include.has(path):
-                wanted.add(path)
-            elif not is_folder and (name == ".gitignore" or is_secret_name(name)):
+            elif (self._include and self._include.has(path)) or (
+                not is_folder and (name == ".gitignore" or is_secret_name(name))
+            ):
                 wanted.add(path)
             else:
                 asked.append((path, is_folder))

@@ -7,37 +7,24 @@ device, or below a repository inside the project. A time that lies too close to 
 
 from __future__ import annotations
 
-import errno
 import os
-import stat
-import time
 from array import array
 
 from takeback.track.cache import COLUMNS, DIGEST, FACTS, NO_DIGEST, OWNED, SECRET, SEEN, Folder
 from takeback.track.git import GitFailedError
+from takeback.track.reading import GONE, SETTLED, WHY_OTHER, Reader, UnreadableError
 
 TYPE_CHECKING = False  # as in `typing`, which is not imported for a hook
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
+    from takeback.track.reading import Entry
     from takeback.track.rules import Rules
 
-    Entry = tuple[int, int, int, int, int, bytes, bytes]
-    """ctime (negative where the file is read again next time), mtime, inode, size, mode with bits, digest, git's id."""
-
-SETTLED = 2_000_000_000
-"""Nanoseconds after which a change would show in a file's times."""
 FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
-READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
-GONE = frozenset({errno.ENOENT, errno.ENOTDIR, errno.ELOOP})
 DEEPEST = 200
 MANY = 64
 """So many files to read make it worth asking git for the ids in its index."""
-BITS = SEEN | OWNED | SECRET
-WHY_SECRET = "a secret by its name: seen, not kept"
-WHY_LARGE = "larger than max_bytes: seen, not kept"
-WHY_OTHER = "neither a file nor a link"
-WHY_UNREAD = "not read: there was too much to read at once"
 
 
 class Change:
@@ -69,7 +56,8 @@ class Scan:
         reread: bool = False,
     ) -> None:
         self.rules, self.clock, self.folders = rules, clock, folders
-        self._load_facts, self._digest = load_facts, digest
+        self._load_facts = load_facts
+        self.reader = Reader(clock, rules.max_bytes, digest)
         self._relist, self._reread = relist, reread
         self._top = os.open(root, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
         self._device = os.fstat(self._top).st_dev
@@ -86,11 +74,6 @@ class Scan:
         self.owned_changed = False
         self.changed: set[str] = set()
         """Folders whose rows have to be written."""
-        self.ids: dict[str, str] | None = None
-        self.distrusted: set[str] = set()
-        """Ids of git's whose objects are gone."""
-        self.end = float("inf")
-        """When nothing more is read, by the monotonic clock."""
 
     def close(self) -> None:
         """Close the project's folder."""
@@ -106,7 +89,7 @@ class Scan:
         blocked: set[str] = set()
         lost: set[str] = set()
         try:
-            for path in sorted(self.folders, key=_split):
+            for path in sorted(self.folders, key=_list_steps):
                 folder = self.folders[path]
                 parent, _, name = path.rpartition("/")
                 if path and parent in blocked:
@@ -228,6 +211,41 @@ class Scan:
             else:
                 self.fresh.append((folder, name, False, False))
 
+    def measure(self) -> tuple[int, int, list[tuple[int, str]]]:
+        """Return how many files would be tracked, how many bytes stored, and the largest folders by files.
+
+        What git has in its index counts as stored there. Nothing is read.
+        """
+        self.load_ids()
+        files = stored = 0
+        by_folder: dict[str, int] = {}
+        self.folders[""] = Folder("")
+        level, depth = self._list_fresh("", False), 0
+        while level and depth < DEEPEST:
+            depth += 1
+            wanted, _, _ = self.rules.choose([(_join(one[0], one[1]), one[2]) for one in level])
+            below: list[tuple[str, str, bool, bool]] = []
+            for folder, name, is_folder, _ in level:
+                path = _join(folder, name)
+                if path not in wanted:
+                    continue
+                if is_folder:
+                    below += [] if self._why_not_entered(path) else self._list_fresh(path, False)
+                    continue
+                files += 1
+                top = path.partition("/")[0]
+                by_folder[top] = by_folder.get(top, 0) + 1
+                if self.reader.ids is None or path not in self.reader.ids:
+                    stored += min(self._find_size(path), self.rules.max_bytes)
+            level = below
+        return files, stored, sorted(((count, name) for name, count in by_folder.items()), reverse=True)[:3]
+
+    def _find_size(self, path: str) -> int:
+        try:
+            return os.stat(path, dir_fd=self._top, follow_symlinks=False).st_size
+        except OSError:
+            return 0
+
     # what they hold
 
     def count(self) -> int:
@@ -250,6 +268,7 @@ class Scan:
         for path, names in self.suspects.items():
             yield from self._read_known(self.folders[path], names, keep, leaving)
         yield from self._read_fresh(keep)
+        self.notes += [f"{path}: still being written" for path in self.reader.moving]
         for path, (sign, left) in self.listed.items():
             row = self.folders[path]
             if not row.id or row.sign != sign or row.left != left:
@@ -258,14 +277,14 @@ class Scan:
 
     def load_ids(self) -> None:
         """Ask git for the ids in its index, so that contents that it has need not be stored."""
-        if self.ids is None and self.rules.repository.can_give():
+        if self.reader.ids is None and self.rules.repository.can_give():
             try:
-                self.ids = self.rules.repository.list_ids()
+                self.reader.ids = self.rules.repository.list_ids()
             except GitFailedError as fault:
                 self.notes.append(str(fault))
 
     def _take_relisted(self) -> set[str]:
-        """Ask the rules about everything that is known; return the paths that leave, and keep the others out of `fresh`."""
+        """Ask the rules about everything that is known; return the paths that leave tracking."""
         fresh = [(_join(folder, name), is_folder) for folder, name, is_folder, _ in self.fresh]
         wanted, _, why = self.rules.choose(fresh)
         if why:
@@ -293,20 +312,17 @@ class Scan:
         for path in leaving:
             above, _, name = path.rpartition("/")
             if above in self.folders and name in self.folders[above].names:
-                self.suspects.setdefault(above, [])
-                if name not in self.suspects[above]:
-                    self.suspects[above].append(name)
-        for folder in self.folders.values():
-            owned = [
-                name
-                for name, mode in zip(folder.names, folder.columns[4], strict=True)
-                if mode & SECRET or bool(mode & OWNED) != self.rules.is_owned(_join(folder.path, name))
-            ]
-            for name in owned:
-                self.suspects.setdefault(folder.path, [])
-                if name not in self.suspects[folder.path]:
-                    self.suspects[folder.path].append(name)
+                self._suspect(above, name)
+        for row in self.folders.values():
+            for name, mode in zip(row.names, row.columns[4], strict=True):
+                if mode & SECRET or bool(mode & OWNED) != self.rules.is_owned(_join(row.path, name)):
+                    self._suspect(row.path, name)
         return leaving
+
+    def _suspect(self, folder: str, name: str) -> None:
+        names = self.suspects.setdefault(folder, [])
+        if name not in names:
+            names.append(name)
 
     def _read_old(self, folder: Folder) -> dict[str, Entry]:
         """Return the entries of a folder with their facts."""
@@ -316,11 +332,9 @@ class Scan:
         found: dict[str, Entry] = {}
         for at, numbers in enumerate(zip(*folder.columns, strict=True)):
             start = at * FACTS
-            found[folder.names[at]] = (
-                *numbers,
-                facts[start : start + DIGEST],
-                facts[start + DIGEST : start + FACTS],
-            )  # type: ignore[assignment]
+            ctime, mtime, inode, size, mode = numbers
+            digest, git = facts[start : start + DIGEST], facts[start + DIGEST : start + FACTS]
+            found[folder.names[at]] = (ctime, mtime, inode, size, mode, digest, git)
         return found
 
     def _read_known(
@@ -341,7 +355,11 @@ class Scan:
                     continue
                 bits = (SECRET | (0 if self.rules.keeps_secrets else SEEN)) if old[4] & SECRET else 0
                 owned = OWNED if self.rules.is_owned(path) else 0
-                new, why = self._read_one(fd, name, path, bits | owned, keep)
+                try:
+                    new, why = self.reader.read(fd, name, path, bits | owned, keep)
+                except UnreadableError as fault:
+                    self.notes.append(f"{path}: {fault}; left as it was")
+                    continue
                 change = Change(path, old, new, why, entering=False)
                 if owned or old[4] & OWNED:
                     self.owned_changed |= new is None or _sign(new) != _sign(old)
@@ -367,7 +385,9 @@ class Scan:
     def _fill(self, folder: Folder, entries: dict[str, Entry]) -> None:
         """Put entries into a folder's row; their facts go with them."""
         folder.names = list(entries)
-        folder.columns = tuple(array("q", [entry[at] for entry in entries.values()]) for at in range(COLUMNS))
+        folder.columns = tuple(map(_make_column, zip(*(entry[:COLUMNS] for entry in entries.values()), strict=True)))
+        if not entries:
+            folder.columns = tuple(array("q") for _ in range(COLUMNS))
         folder.facts = b"".join(entry[5] + entry[6] for entry in entries.values())
         self.changed.add(folder.path)
 
@@ -427,7 +447,7 @@ class Scan:
             os.close(fd)
         return ""
 
-    def _list_fresh(self, path: str, before: bool) -> list[tuple[str, str, bool, bool]]:  # noqa: FBT001 - passed on
+    def _list_fresh(self, path: str, before: bool) -> list[tuple[str, str, bool, bool]]:
         fd = self._open(path)
         if fd is None:
             return []
@@ -454,7 +474,12 @@ class Scan:
         try:
             for name, bits, before in found:
                 place = _join(path, name)
-                new, why = self._read_one(fd, name, place, bits, keep)
+                try:
+                    new, why = self.reader.read(fd, name, place, bits, keep)
+                except UnreadableError as fault:
+                    self.notes.append(f"{place}: {fault}")
+                    self._look_again(path)
+                    continue
                 if new is None:
                     continue
                 if why == WHY_OTHER:
@@ -481,111 +506,12 @@ class Scan:
             return None
         return fd
 
-    def _read_one(
-        self, fd: int, name: str, path: str, bits: int, keep: Callable[[bytes, bytes, int], str]
-    ) -> tuple[Entry | None, str]:
-        """Return what stands at a name now, and why its content is not kept."""
-        try:
-            status = os.stat(name, dir_fd=fd, follow_symlinks=False)
-        except OSError:
-            return None, ""
-        if stat.S_ISDIR(status.st_mode):
-            return None, ""
-        if bits & OWNED:
-            return self._make_entry(status, bits, NO_DIGEST), ""
-        if not (stat.S_ISREG(status.st_mode) or stat.S_ISLNK(status.st_mode)):
-            return self._make_entry(status, bits | SEEN, self._digest_sign(status)), WHY_OTHER
-        if stat.S_ISREG(status.st_mode) and status.st_size > self.rules.max_bytes:
-            return self._make_entry(status, bits | SEEN, self._digest_sign(status)), WHY_LARGE
-        if time.monotonic() > self.end:
-            return self._make_entry(status, bits, NO_DIGEST, fresh=True), WHY_UNREAD
-        moving = False
-        try:
-            status, data, moving = self._read_content(fd, name, status)
-        except OSError as fault:
-            if fault.errno in GONE:
-                return None, ""
-            entry = self._make_entry(status, bits | SEEN, self._digest_sign(status))
-            return entry, f"cannot be read ({fault.strerror})"
-        if len(data) > self.rules.max_bytes:
-            return self._make_entry(status, bits | SEEN, self._digest_sign(status), fresh=True), WHY_LARGE
-        if moving:
-            self.notes.append(f"{path}: still being written")
-        digest = self._digest(data)
-        if bits & SEEN:
-            return self._make_entry(status, bits, digest, fresh=moving), WHY_SECRET
-        known = self.ids.get(path) if self.ids else None
-        git = NO_DIGEST
-        if (
-            known is not None
-            and known not in self.distrusted
-            and known == _hash_blob(data)
-            and stat.S_ISREG(status.st_mode)
-        ):
-            git, why = bytes.fromhex(known), ""
-        else:
-            why = keep(digest, data, bits)
-        return self._make_entry(status, bits, digest, git, fresh=moving), why
-
-    def _read_content(self, fd: int, name: str, status: os.stat_result) -> tuple[os.stat_result, bytes, bool]:
-        """Return a file's or a link's bytes with its status, and whether it moved under the reading, twice."""
-        if stat.S_ISLNK(status.st_mode):
-            return status, os.fsencode(os.readlink(name, dir_fd=fd)), False
-        file = os.open(name, READ, dir_fd=fd)
-        try:
-            for _ in range(2):
-                before = os.fstat(file)
-                if not stat.S_ISREG(before.st_mode):
-                    raise OSError(errno.ENOENT, "no file any more")
-                data = _read_all(file, before.st_size, self.rules.max_bytes)
-                after = os.fstat(file)
-                if _measure(before) == _measure(after) and len(data) == after.st_size:
-                    return after, data, False
-                os.lseek(file, 0, os.SEEK_SET)
-        finally:
-            os.close(file)
-        return after, data, True
-
-    def _make_entry(
-        self, status: os.stat_result, bits: int, digest: bytes, git: bytes = NO_DIGEST, *, fresh: bool = False
-    ) -> Entry:
-        ctime = status.st_ctime_ns
-        if fresh or ctime > self.clock - SETTLED:
-            ctime = -ctime
-        return (ctime, status.st_mtime_ns, status.st_ino, status.st_size, status.st_mode | bits, digest, git)
-
-    def _digest_sign(self, status: os.stat_result) -> bytes:
-        return self._digest(b"\0not read %d %d %d" % (status.st_mode, status.st_size, status.st_mtime_ns))
-
-
-def _read_all(file: int, size: int, most: int) -> bytes:
-    """Return a file's bytes, up to one more than is wanted."""
-    parts = []
-    wanted = min(size, most) + 1
-    while wanted > 0:
-        part = os.read(file, wanted)
-        if not part:
-            break
-        parts.append(part)
-        wanted -= len(part)
-    return b"".join(parts)
-
-
-def _measure(status: os.stat_result) -> tuple[int, ...]:
-    return (status.st_ctime_ns, status.st_mtime_ns, status.st_ino, status.st_size)
-
-
-def _hash_blob(data: bytes) -> str:
-    import hashlib  # noqa: PLC0415 - there already, by whoever digests
-
-    return hashlib.sha1(b"blob %d\0" % len(data) + data, usedforsecurity=False).hexdigest()
-
 
 def _sign(entry: Entry) -> tuple[int, ...]:
     return (abs(entry[0]), *entry[1:4])
 
 
-def _split(path: str) -> list[str]:
+def _list_steps(path: str) -> list[str]:
     return path.split("/") if path else []
 
 
@@ -596,3 +522,7 @@ def _join(folder: str, name: str) -> str:
 def _list_with_above(path: str) -> list[str]:
     steps = path.split("/")
     return ["/".join(steps[:depth]) for depth in range(1, len(steps) + 1)]
+
+
+def _make_column(numbers: Iterable[int]) -> array[int]:
+    return array("q", numbers)

@@ -8,6 +8,10 @@ from __future__ import annotations
 
 import os
 
+TYPE_CHECKING = False  # as in `typing`, which is not imported for a hook
+if TYPE_CHECKING:
+    from typing import Any
+
 NONCE = 12
 KEY = 32
 
@@ -39,7 +43,7 @@ class Seal:
             return None
         return opened
 
-    def _load(self):  # type: ignore[no-untyped-def]  # noqa: ANN202 - a type of the extra
+    def _load(self) -> Any:
         try:
             from cryptography.hazmat.primitives.ciphers.aead import AESGCM  # noqa: PLC0415 - needs the extra
         except ImportError:

@@ -87,12 +87,13 @@ class TrackStore:
 
     def rows(self) -> Iterator[IntakeRow]:
         """Yield the rows that are not settled yet, in order."""
-        columns = "number, kind, client, session, call, tool, command, prompt, began, ended, told, edits"
-        for number, *about, told, edits in self._database.run(f"SELECT {columns} FROM intake ORDER BY number"):  # noqa: S608
+        columns = ("kind", "client", "session", "call", "tool", "command", "prompt", "began", "ended")
+        sql = f"SELECT told, edits, number, {', '.join(columns)} FROM intake ORDER BY number"  # noqa: S608 - our own
+        for told, edits, number, *about in self._database.run(sql):
             said = json.loads(told)
             yield IntakeRow(
-                number,
-                *about,
+                number=number,
+                **dict(zip(columns, about, strict=True)),
                 beside=tuple(said["beside"]),
                 git=said["git"],
                 edits=self._read_edits(edits),
@@ -194,7 +195,7 @@ class TrackStore:
             return
         with self._database.transaction(synced=True):
             self._database.set("owned", owned)
-            self._database.set("rejudge", True)  # noqa: FBT003 - a value
+            self._database.set("rejudge", True)
         self._database.meta |= {"owned": owned, "rejudge": True}
 
     def trim(self) -> int:

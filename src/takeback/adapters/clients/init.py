@@ -33,6 +33,9 @@ from takeback.harness.images import FileImage
 from takeback.state import State
 from takeback.state.surface import install_surfaces
 
+PROJECT = "project"
+"""The adapter of a project without a client, whose own files are tracked."""
+
 
 @dataclass(frozen=True, slots=True)
 class ClientInit:
@@ -74,8 +77,12 @@ def init_clients(
     secret: bool = False,
     seal: bool = False,
     keys: str | PathLike[str] | None = None,
+    tracked: bool = False,
 ) -> ClientInit:
-    """Make a directory with clients' files a harness, of the clients that are named or else of those found there."""
+    """Make a directory with clients' files a harness, of the clients that are named or else of those found there.
+
+    With `tracked` there may be none: it is a project whose own files are tracked.
+    """
     install_surfaces()
     root = Path(path)
     if not root.is_dir():
@@ -86,7 +93,7 @@ def init_clients(
     build_members(list(wanted), user=user)
     if (root / HIDDEN).exists():
         return _extend_harness(root, wanted, user=user, journal=journal, keys=keys)
-    if not wanted:
+    if not wanted and not tracked:
         known = ", ".join(CLIENTS)
         raise InputError(str(root), found="no client's files", expected=f"files of one of {known}, or a kind by name")
     noted = name_journal_safely(journal, secret=secret)
@@ -110,7 +117,8 @@ def init_clients(
             raise HarnessError(fault.message, where=fault.where, hint="mend the file, then run init again")
         failing.callback(unlink_if_present, root / HEAD)
         Harness(adapter, store, start=present, about={"identity": identity})
-        about = Workspace(id=identity, adapter=adapter.name, journal=noted, kinds=list(wanted), user=user)
+        name = adapter.name if wanted else PROJECT
+        about = Workspace(id=identity, adapter=name, journal=noted, kinds=list(wanted), user=user)
         record_trust(root, Manifest(workspace=about), store)
         own.write(HIDDEN, FileImage(write_manifest(Manifest(workspace=about)), 0o600))
         failing.pop_all()

@@ -1,0 +1,191 @@
+"""Hands a client's hook call to the capture of a tracked project's files, before anything else is loaded.
+
+Edit tools name their files, and only those are looked at; for a shell command, a prompt and the end of a turn
+everything is. Commands and prompts are masked before they are stored. What a capture cannot do is said, and never
+keeps a tool from running.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+
+from takeback.adapters.roots import PRIVATE, find_root_text
+from takeback.adapters.trust_record import is_trusted
+from takeback.agents import running_tools
+from takeback.agents.fast_hook import BEFORE, CHANGED, EDITORS, LONGEST, PATHS, SHELLS
+from takeback.present.secret_words import may_hold_secret
+
+TYPE_CHECKING = False  # as in `typing`, which is not imported for a hook
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
+
+    from takeback.track.capture import Call, Captured
+
+AFTER = frozenset({"PostToolUse", "PostToolUseFailure", "AfterTool", "tool.execute.after"})
+PROMPTS = frozenset({"UserPromptSubmit", "BeforeAgent", "chat.message"})
+OVER = frozenset({"Stop", "StopFailure", "SessionEnd", "SessionStart", "AfterAgent", "session.idle"})
+"""Events at which no tool call of the session is under way."""
+PATCHES = frozenset({"apply_patch", "patch"})
+NOTEBOOKS = frozenset({"notebookedit"})
+PATCH_LINES = ("*** Add File: ", "*** Delete File: ", "*** Update File: ", "*** Move to: ")
+OLD, NEW = ("old_string", "oldString"), ("new_string", "newString")
+MANIFESTS = ("manifest.toml", "../takeback.toml")
+LONGEST_TEXT = 100_000
+LONGEST_COMMAND = 2_000
+LONGEST_LINE = 200
+
+
+class Outcome:
+    """What became of a hook call in tracked projects."""
+
+    __slots__ = ("done", "said")
+
+    def __init__(self) -> None:
+        self.done = False
+        """Whether nothing is left to record: no file of a client's changed."""
+        self.said = ""
+
+
+def capture_hook(
+    data: bytes, client: str, cwd: str, environment: Mapping[str, str], *, ending: bool = False
+) -> Outcome:
+    """Capture what a hook call tells of in every tracked project that it concerns."""
+    outcome = Outcome()
+    try:
+        raw = json.loads(data)
+    except ValueError:
+        return outcome
+    if not isinstance(raw, dict) or not isinstance(raw.get("hook_event_name"), str):
+        return outcome
+    event = raw["hook_event_name"]
+    here = raw.get("cwd") if isinstance(raw.get("cwd"), str) else cwd
+    if event in CHANGED or not isinstance(here, str):
+        return outcome
+    named = _list_named(raw, here)
+    found = dict.fromkeys(find_root_text(place) for place in (here, *(os.path.dirname(path) for path in named or ())))
+    roots = [root for root in found if root is not None]
+    tracked = [root for root in roots if _is_tracked(root) and is_trusted(root)]
+    if not tracked:
+        return outcome
+    captures = [_capture(os.path.realpath(root), raw, event, client, named, environment, ending) for root in tracked]
+    outcome.said = "".join(f"takeback: {line}\n" for one in captures if one for line in one.said)
+    quiet = not any(one is not None and one.owned_changed for one in captures)
+    outcome.done = quiet and event in AFTER | PROMPTS and tracked == roots
+    if outcome.done and event in AFTER:
+        for root in tracked:
+            running_tools.forget_tool_call(root, _read(raw, "session_id"), _read(raw, "tool_use_id"))
+    return outcome
+
+
+def _capture(
+    root: str,
+    raw: dict[str, Any],
+    event: str,
+    client: str,
+    named: list[str] | None,
+    environment: Mapping[str, str],
+    ending: bool,
+) -> Captured | None:
+    from takeback.track import capture  # noqa: PLC0415 - start-up
+
+    inside = None if named is None else [path for path in (_make_relative(root, one) for one in named) if path]
+    if event in BEFORE | AFTER and inside == []:
+        return None
+    call = capture.Call(client, _read(raw, "session_id"), _read(raw, "tool_use_id"))
+    if event in BEFORE | AFTER:
+        call.tool, call.paths = _read(raw, "tool_name"), inside
+    if event in BEFORE:
+        return capture.capture_before(root, call, environment, ending=ending)
+    if event in AFTER:
+        _describe(call, raw)
+        return capture.capture_after(root, call, environment, ending=ending)
+    if event in PROMPTS:
+        return capture.capture_prompt(root, call, _read_prompt(raw), environment, ending=ending)
+    return capture.capture_found(root, call, environment, over=event in OVER, ending=ending)
+
+
+def _is_tracked(root: str) -> bool:
+    """Return whether a project's files are tracked: it has a track database, or its manifest says that it should."""
+    private = os.path.join(root, PRIVATE)
+    if os.path.isfile(os.path.join(private, "track.db")):
+        return True
+    for name in MANIFESTS:
+        try:
+            with open(os.path.join(private, name), "rb") as file:
+                if b"[track]" in file.read(1 << 20):
+                    return True
+        except OSError:
+            continue
+    return False
+
+
+def _list_named(raw: dict[str, Any], here: str) -> list[str] | None:
+    """Return the files that an edit tool names; None for any other tool or event."""
+    tool, given = str(raw.get("tool_name", "")).lower(), raw.get("tool_input")
+    if not isinstance(given, dict) or tool in SHELLS:
+        return None
+    if tool in EDITORS | NOTEBOOKS:
+        path = next((given[name] for name in (*PATHS, "notebook_path") if isinstance(given.get(name), str)), "")
+        return [os.path.join(here, path)] if path else None
+    if tool in PATCHES:
+        text = next((one for one in given.values() if isinstance(one, str) and "*** Begin Patch" in one), "")
+        lines = [line for line in text.splitlines() if line.startswith(PATCH_LINES)]
+        return [os.path.join(here, line.partition(": ")[2]) for line in lines] or None
+    return None
+
+
+def _make_relative(root: str, path: str) -> str:
+    """Return a path relative to a project; empty if it lies outside."""
+    real = os.path.join(os.path.realpath(os.path.dirname(path)), os.path.basename(path))
+    inside = os.path.relpath(real, root)
+    return "" if inside == "." or inside.startswith("..") else inside
+
+
+def _describe(call: Call, raw: dict[str, Any]) -> None:
+    """Put what a tool was given into the call: its command, or what it announced to replace."""
+    given = raw.get("tool_input")
+    if not isinstance(given, dict):
+        return
+    command = given.get("command")
+    words = " ".join(one for one in command if isinstance(one, str)) if isinstance(command, list) else command
+    if isinstance(words, str) and call.paths is None:
+        call.command = mask_text(words)[:LONGEST_COMMAND]
+    if not call.paths or len(call.paths) != 1:
+        return
+    listed = given.get("edits")
+    steps = listed if isinstance(listed, list) else [given]
+    call.edits = [
+        (call.paths[0], old, new)
+        for step in steps
+        if isinstance(step, dict)
+        for old, new in [(_find(step, OLD), _find(step, NEW))]
+        if isinstance(old, str) and isinstance(new, str)
+    ]
+
+
+def _find(given: dict[str, Any], names: tuple[str, ...]) -> object:
+    return next((given[name] for name in names if name in given), None)
+
+
+def _read_prompt(raw: dict[str, Any]) -> str:
+    """Return the first line of a prompt that says anything, without secrets."""
+    text = raw.get("prompt")
+    masked = mask_text(text) if isinstance(text, str) else ""
+    return next((line.strip() for line in masked.splitlines() if line.strip()), "")[:LONGEST_LINE]
+
+
+def mask_text(text: str) -> str:
+    """Return a text without what looks like a secret in it; the means for that are loaded only where one may be."""
+    shown = text[:LONGEST_TEXT].encode("utf-8", "replace").decode()
+    if not may_hold_secret(shown):
+        return shown
+    from takeback.present.secrets import mask_text_secrets  # noqa: PLC0415 - start-up
+
+    return mask_text_secrets(shown)
+
+
+def _read(raw: dict[str, Any], name: str) -> str:
+    found = raw.get(name)
+    return found[:LONGEST].encode("utf-8", "replace").decode() if isinstance(found, str) else ""
