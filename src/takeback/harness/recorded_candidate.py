@@ -9,10 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
+from itertools import accumulate
 from typing import Any, Final
 
 from takeback.canonical import encode
-from takeback.sequences import find_differing
+from takeback.sequences import count_common_ends, find_differing
 from takeback.state import ABSENT, SURFACES, PMap, State
 from takeback.state.chain import Chain, Link
 from takeback.state.chain_surface import ChainSurface
@@ -29,6 +31,8 @@ from takeback.state.values import is_same_record, thaw
 from takeback.undo import Write
 
 PlainOperation = dict[str, Any]
+Way = Callable[[], tuple[PlainOperation, ...]]
+"""Says what was done by operations; by none, where it cannot. Called when the ways before it have failed."""
 MOST_EDITS: Final = 16
 """A text or list in which more stretches differ is written whole."""
 MOST_MOVES: Final = 8
@@ -44,7 +48,7 @@ class Unit:
     """One thing that was written, and the ways to say so, the finest first; `is_made` tells it is as it should be."""
 
     title: str
-    ways: tuple[tuple[PlainOperation, ...], ...]
+    ways: tuple[Way, ...]
     is_made: Callable[[State], bool]
     order: int = _WRITE
 
@@ -70,9 +74,6 @@ def list_units(before: State, after: State, writes: Sequence[Write]) -> list[Uni
             units += _list_chain_units(surface, slots, before, after)
         else:
             return f"{name} has no operations by which a change of it could be said"
-    dumb = next((unit.title for unit in units if not any(unit.ways)), None)
-    if dumb is not None:
-        return f"no operation says what was done to {dumb}"
     return sorted(units, key=lambda unit: (unit.order, -len(unit.ways)))
 
 
@@ -98,21 +99,27 @@ def _build_keyed_unit(surface: KeyedSurface, slot: Slot, before: State, after: S
     def is_made(state: State) -> bool:
         return surface.equivalent(get_slot(state, slot), new)
 
+    remove: Way = partial(_say, surface, "remove", key)
     if new is ABSENT:
-        return Unit(describe_slot(slot), (_say(surface, "remove", key),), is_made, _REMOVAL)
-    whole = _say(surface, "set", key, value=surface.describe(new))
-    ways = [_edit_text(surface, key, old, new), whole]
-    if surface.exclusive and old is not ABSENT:
-        ways.append((*_say(surface, "remove", key), *whole))
-    return Unit(describe_slot(slot), tuple(filter(None, ways)), is_made)
+        return Unit(describe_slot(slot), (remove,), is_made, _REMOVAL)
+    put: Way = partial(_set_whole, surface, key, new)
+    if surface.exclusive:
+        return Unit(describe_slot(slot), (put, lambda: (*remove(), *put())), is_made)
+    return Unit(describe_slot(slot), (partial(_edit_text, surface, key, old, new), put), is_made)
+
+
+def _set_whole(surface: Surface, target: str, content: Any) -> tuple[PlainOperation, ...]:
+    return _say(surface, "set", target, value=surface.describe(content))
 
 
 def _join_units(name: str, units: Sequence[Unit]) -> Unit:
-    """Return units of things that exclude each other as one: all let go of what they hold first, in the last way."""
-    ops = [op for unit in units for op in unit.ways[-1]] if all(unit.ways for unit in units) else []
-    first = [op for op in ops if "value" not in op]
-    last = (*first, *(op for op in ops if "value" in op))
-    return Unit(name, (last,) if last else (), lambda state: all(unit.is_made(state) for unit in units))
+    """Return units of things that exclude each other as one: all let go of what they hold first."""
+
+    def say() -> tuple[PlainOperation, ...]:
+        ops = [op for unit in units for op in unit.ways[-1]()]
+        return (*(op for op in ops if "value" not in op), *(op for op in ops if "value" in op))
+
+    return Unit(name, (say,), lambda state: all(unit.is_made(state) for unit in units))
 
 
 def _build_tree_unit(surface: TreeSurface, slot: Slot, before: State, after: State) -> Unit:
@@ -121,16 +128,15 @@ def _build_tree_unit(surface: TreeSurface, slot: Slot, before: State, after: Sta
     def is_made(state: State) -> bool:
         return surface.equivalent(get_slot(state, slot), new)
 
-    if new is ABSENT:
-        ways = [_say(surface, "remove", surface.join(slot[1:]))]
-    else:
-        ways = [_edit_list(surface, surface.join(slot[1:]), old, new)]
-        ways.append(_say(surface, "set", surface.join(slot[1:]), value=surface.describe(new)))
+    target = surface.join(slot[1:])
+    ways: list[Way] = [partial(_say, surface, "remove", target)]
+    if new is not ABSENT:
+        ways = [partial(_edit_list, surface, target, old, new), partial(_set_whole, surface, target, new)]
     for depth in range(len(slot) - 1, 1, -1):  # where the path cannot be named, the mapping around it is written
         above = get_slot(after, slot[:depth])
         if type(above) is PMap:
-            ways.append(_say(surface, "set", surface.join(slot[1:depth]), value=surface.describe(above)))
-    return Unit(describe_slot(slot), tuple(filter(None, ways)), is_made, _REMOVAL if new is ABSENT else _WRITE)
+            ways.append(partial(_set_whole, surface, surface.join(slot[1:depth]), above))
+    return Unit(describe_slot(slot), tuple(ways), is_made, _REMOVAL if new is ABSENT else _WRITE)
 
 
 def _list_file_units(surface: TreeSurface, before: State, after: State) -> Iterator[Unit]:
@@ -163,29 +169,30 @@ def _iter_files(surface: TreeSurface, contents: Iterable[tuple[str, Any]]) -> It
 
 def _build_removal_or_move(surface: TreeSurface, path: str, to: str | None, before: State, after: State) -> Unit:
     slot = ("files", *surface.split(path))
-    removal = _say(surface, "remove", path)
+    removal: Way = partial(_say, surface, "remove", path)
     if to is None:
         return Unit(describe_slot(slot), (removal,), lambda state: get_slot(state, slot) is ABSENT, _REMOVAL)
     there = ("files", *surface.split(to))
     wanted = get_slot(after, there)
-    written = _say(surface, "set", to, value=surface.describe(get_slot(before, slot)))
+    put: Way = partial(_set_whole, surface, to, get_slot(before, slot))
 
     def is_made(state: State) -> bool:
         return not isinstance(get_slot(state, slot), File) and surface.equivalent(get_slot(state, there), wanted)
 
-    return Unit(describe_slot(there), (_say(surface, "move", path, value=to), (*removal, *written)), is_made, _MOVE)
+    move: Way = partial(_say, surface, "move", path, value=to)
+    return Unit(describe_slot(there), (move, lambda: (*removal(), *put())), is_made, _MOVE)
 
 
 def _build_file_unit(surface: TreeSurface, path: str, old: Any, new: File) -> Unit:
     slot = ("files", *surface.split(path))
     same_mode = isinstance(old, File) and old.mode == new.mode
-    edits = _edit_text(surface, path, old, new) if same_mode else ()
-    whole = _say(surface, "set", path, value=surface.describe(new))
+    put: Way = partial(_set_whole, surface, path, new)
 
     def is_made(state: State) -> bool:
         return surface.equivalent(get_slot(state, slot), new)
 
-    return Unit(describe_slot(slot), tuple(filter(None, (edits, whole))), is_made)
+    ways: tuple[Way, ...] = (partial(_edit_text, surface, path, old, new), put) if same_mode else (put,)
+    return Unit(describe_slot(slot), ways, is_made)
 
 
 def _edit_text(surface: Surface, target: str, old: Any, new: Any) -> tuple[PlainOperation, ...]:
@@ -203,21 +210,25 @@ def list_edits(old: str, new: str) -> list[tuple[str, str]] | None:
 
     What an edit replaces occurs once in the text at its turn: a stretch of lines, grown until it does.
     """
-    lines, wanted = _cut(old), _cut(new)
+    if not old:
+        return None
+    begin, end = count_common_ends(old, new)
+    begin = old.rfind("\n", 0, begin) + 1
+    end = len(old) - (old.find("\n", len(old) - end) + 1 or len(old)) if end else 0
+    lines, wanted = _cut(old[begin : len(old) - end]), _cut(new[begin : len(new) - end])
     stretches = list(find_differing(lines, wanted, lambda line: any(map(str.isalnum, line))))
     if not stretches or len(stretches) > MOST_EDITS:
         return None
     found: list[tuple[str, str]] = []
+    starts = list(accumulate(map(len, lines), initial=begin))
     now = old
     for low, high, first, last in reversed(stretches):
-        start, end = sum(map(len, lines[:low])), sum(map(len, lines[:high]))
-        edit = _grow_edit(now, start, end, "".join(wanted[first:last]))
+        edit = _grow_edit(now, starts[low], starts[high], "".join(wanted[first:last]))
         if edit is None:
             return None
-        replaced, put = edit
         found.append(edit)
-        at = now.index(replaced) if replaced else len(now)
-        now = now[:at] + put + now[at + len(replaced) :]
+        at = now.index(edit[0]) if edit[0] else len(now)
+        now = now[:at] + edit[1] + now[at + len(edit[0]) :]
     return found if now == new else None
 
 
@@ -282,13 +293,12 @@ def _list_chain_units(surface: ChainSurface, slots: Iterable[Slot], before: Stat
     for path in dict.fromkeys(slot[1:-1] for slot in slots):
         old = surface.chain(before.part(surface.name), path)
         new = surface.chain(after.part(surface.name), path)
-        ops = tuple(_arrange(surface, path, old, new))
 
         def is_made(state: State, path: tuple[str, ...] = path, new: Chain = new) -> bool:
             made = surface.with_chain(surface.empty, path, surface.chain(state.part(surface.name), path))
             return next(surface.diff(made, surface.with_chain(surface.empty, path, new)), None) is None
 
-        yield Unit(describe_slot((surface.name, *path)), (ops,) if ops else (), is_made)
+        yield Unit(describe_slot((surface.name, *path)), (partial(_arrange, surface, path, old, new),), is_made)
 
 
 def _is_same_place(one: Link | None, two: Link | None) -> bool:
@@ -296,8 +306,15 @@ def _is_same_place(one: Link | None, two: Link | None) -> bool:
     return one is not None and two is not None and one.place == two.place
 
 
-def _arrange(surface: ChainSurface, path: tuple[str, ...], old: Chain, new: Chain) -> Iterator[PlainOperation]:
-    """Yield what makes one chain another: elements taken out, replaced in place, put in, and moved."""
+def _arrange(surface: ChainSurface, path: tuple[str, ...], old: Chain, new: Chain) -> tuple[PlainOperation, ...]:
+    """Return what makes one chain another."""
+    return tuple(_iter_arrangement(surface, path, old, new))
+
+
+def _iter_arrangement(
+    surface: ChainSurface, path: tuple[str, ...], old: Chain, new: Chain
+) -> Iterator[PlainOperation]:
+    """Yield elements taken out, replaced in place, put in, and moved."""
     name = _EventWords(surface, path[0]) if path else _ChainWords(surface)
     records = {link.id: link.record for link in new}
     wanted, here = list(records), [one for one in old.ids() if one in records]

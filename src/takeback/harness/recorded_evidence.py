@@ -18,7 +18,9 @@ from takeback.harness.records import PENDING
 from takeback.state import ABSENT, Change, Level, PMap, Stage, State, diff
 from takeback.state.file import File
 from takeback.state.forgotten import has_forgotten
-from takeback.state.slots import describe_slot
+from takeback.state.slots import describe_slot, find_containing_slot, get_slot
+from takeback.state.text import Text
+from takeback.state.tree import iter_leaves
 from takeback.undo import Write
 
 if TYPE_CHECKING:
@@ -83,7 +85,7 @@ def make_evidence(
     gone = next((write for write in writes if has_forgotten(write.before) or has_forgotten(write.after)), None)
     if gone is not None:
         return NoEvidence(f"a value at {describe_slot(gone.slot)} was forgotten")
-    large = _why_too_large(writes, most, most_bytes)
+    large = _why_too_large(before, after, writes, most, most_bytes)
     if large is not None:
         return large
     units = list_units(before, after, writes)
@@ -106,25 +108,29 @@ def make_evidence(
         return NoEvidence(f"its recovery does not run on what is there: {fault.message}")
 
 
-def _why_too_large(writes: Sequence[Write], most: int, most_bytes: int) -> NoEvidence | None:
+def _why_too_large(
+    before: State, after: State, writes: Sequence[Write], most: int, most_bytes: int
+) -> NoEvidence | None:
     """Return why a change is not even looked at: it is too large."""
-    if len({write.slot[:-1] for write in writes}) > most:
-        return _refuse_size(f"{len(writes)} writes", f"at most {most} things", most < MOST)
+    wholes = {find_containing_slot(write.slot): None for write in writes}
+    if len(wholes) > most:
+        return _refuse_size(f"{len(wholes)} things", f"at most {most}", most < MOST)
     size = 0
-    for write in writes:
-        for content in (write.before, write.after):
-            size += sum(_measure(content))
+    for slot in wholes:
+        for state in (before, after):
+            size += sum(_measure(get_slot(state, slot)))
             if size > most_bytes:
                 return _refuse_size("more bytes", f"at most {most_bytes}", most_bytes < MOST_BYTES)
     return None
 
 
 def _measure(content: Any) -> Iterator[int]:
-    from takeback.state.tree import iter_leaves  # noqa: PLC0415 - start-up
-
-    if content is not ABSENT:
-        for _, leaf in iter_leaves(content):
-            yield len(leaf.content) if isinstance(leaf, File) else len(leaf) if isinstance(leaf, str) else 0
+    for _, leaf in iter_leaves(content) if content is not ABSENT else ():
+        if isinstance(leaf, File):
+            text = leaf.parts() if leaf.edited else None
+            yield len(leaf.content) if text is None else len(text)
+        elif isinstance(leaf, str | Text):
+            yield len(leaf)
 
 
 def _refuse_size(found: str, expected: str, more: bool) -> NoEvidence:
@@ -151,12 +157,12 @@ class _Steps:
         why = f"no operations were found that do what was done to {unit.title}"
         for way in unit.ways:
             try:
-                program = _read_way(way)
+                program = _read_way(way())
             except InputError as fault:
                 why = f"no operation can say what was done to {unit.title}: {fault.message}"
                 continue
             made, receipt = run_forward(program, self.now)
-            if not receipt.succeeded or not unit.is_made(made):
+            if not program or not receipt.succeeded or not unit.is_made(made):
                 continue
             if all(op.kind.level is not Level.L2 for op in program):
                 self._wait(program, made)
