@@ -38,6 +38,7 @@ if TYPE_CHECKING:
 
 NOT_YET: Final = "it is not proved yet: a command that may write to the journal does that"
 """Why a change has no evidence that was too large to be proved while it was recorded."""
+BEFORE: Final = "it was recorded by a version of Takeback that did not prove such changes"
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,13 +171,15 @@ def view_record(record: Record, status: str, mutation: tuple[Mapping[str, Any], 
         layout=record.reformatted,
         check=record.check,
         origin=record.origin,
-        unproved=describe_unproved(record.unproved),
+        unproved=_describe_unproved(record),
     )
 
 
-def describe_unproved(reason: str) -> str:
-    """Return why an entry has no evidence, for people."""
-    return NOT_YET if reason == PENDING else reason
+def _describe_unproved(record: Record) -> str:
+    """Return why a change that others made has no evidence, for people; empty for any other."""
+    if record.kind != "adopt" or record.evidence is not None:
+        return ""
+    return NOT_YET if record.unproved == PENDING else record.unproved or BEFORE
 
 
 def load_entry_writes(harness: Harness, record: Record) -> tuple[Write, ...]:
