@@ -67,6 +67,9 @@ def list_units(before: State, after: State, writes: Sequence[Write]) -> list[Uni
             keyed = [_build_keyed_unit(surface, slot, before, after) for slot in slots]
             units += [_join_units(name, keyed)] if surface.exclusive and len(keyed) > 1 else keyed
         elif name == "files" and isinstance(surface, TreeSurface):
+            turned = _find_turned_directory(surface, before, after)
+            if turned is not None:
+                return f"{turned} was a directory and is a file now, which no operation says"
             units += _list_file_units(surface, before, after)
         elif isinstance(surface, TreeSurface):
             units += [_build_tree_unit(surface, slot, before, after) for slot in _drop_inner(slots)]
@@ -158,6 +161,13 @@ def _list_file_units(surface: TreeSurface, before: State, after: State) -> Itera
         yield _build_removal_or_move(surface, path, moved.get(path), before, after)
     for path in sorted(came.keys() - set(moved.values())):
         yield _build_file_unit(surface, path, gone.get(path, ABSENT), came[path])
+
+
+def _find_turned_directory(surface: TreeSurface, before: State, after: State) -> str | None:
+    changes = surface.diff(before.part("files"), after.part("files"))
+    return next(
+        (str(one.address) for one in changes if type(one.before) is PMap and isinstance(one.after, File)), None
+    )
 
 
 def _iter_files(surface: TreeSurface, contents: Iterable[tuple[str, Any]]) -> Iterator[tuple[str, File]]:

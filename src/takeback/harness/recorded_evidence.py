@@ -240,6 +240,8 @@ def _check_evidence(found: Evidence, made: State, before: State, after: State) -
         return NoEvidence(f"the operations found for it lead to something else at {other.address}")
     whole = join_candidates(found.steps)
     back = next(diff(recover(whole.recovery, after, capture(whole.witness, before)), before), None)
+    if back is not None and _is_empty_directory(back):
+        return NoEvidence(f"the empty directory {back.address} came or went, which no operation says")
     if back is not None:
         return NoEvidence(f"the recovery found for it leaves something else at {back.address}")
     return found
