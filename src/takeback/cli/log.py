@@ -84,7 +84,12 @@ def show_line(entry: EntryView, what: str, graph: str = "") -> None:
     On a terminal the last column, what was done, is cut to fit; elsewhere nothing.
     """
     told = f"{what} (by {entry.by})" if entry.by else what
-    grade = entry.grade if not entry.forced else "FORCED" if _choose_columns() is NARROW else f"{entry.grade}, FORCED"
+    narrow = _choose_columns() is NARROW
+    grade = entry.grade or ("none" if entry.unproved else "")
+    if entry.forced:
+        grade = "FORCED" if narrow else f"{grade}, FORCED"
+    elif entry.recorded and entry.grade and not narrow:
+        grade = f"{grade} (after)"
     shown = {
         "entry": entry.id[:SHORT],
         "#": str(entry.seq),

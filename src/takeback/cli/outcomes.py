@@ -44,7 +44,7 @@ def list_plan_notes(plan: Plan, harness: Harness, *, done: bool = False) -> Iter
     for line in describe_kept(plan, done=done):
         yield line, "yellow"
     for number in plan.unadmitted:
-        how = why_unadmitted(harness.journal.get(number))
+        how = why_unadmitted(harness, harness.journal.get(number))
         yield f"note: {describe_entry(number, harness)} has no admitted recovery: it was {how}", "yellow"
     for number, address in find_ambiguous(plan, harness):
         yield f"note: what {describe_entry(number, harness)} did to {address} {SEVERAL}", "yellow"
@@ -64,15 +64,17 @@ def list_drift_notes(footing: Footing) -> Iterator[Styled]:
         yield localize_hints(line), "yellow"
 
 
-def why_unadmitted(record: Record) -> str:
+def why_unadmitted(harness: Harness, record: Record) -> str:
     """Return why an entry has no admitted recovery."""
+    from takeback.harness.entry_log import view_entry  # noqa: PLC0415 - start-up
+
     match record.kind:
         case "apply":
             return "forced"
         case "salvage":
             return "what was left of another undo"
         case _:
-            return "made outside Takeback and adopted"
+            return f"made outside Takeback, and {view_entry(harness, record).unproved}"
 
 
 def find_ambiguous(plan: Plan, harness: Harness) -> Iterator[tuple[int, str]]:
@@ -161,6 +163,7 @@ def print_and_exit(
 def outcome_to_json(outcome: CommandOutcome, harness: Harness) -> dict[str, Any]:
     """Return any outcome as JSON."""
     from takeback.cli.changes import changes_to_json  # noqa: PLC0415 - start-up
+    from takeback.harness.entry_log import view_entry  # noqa: PLC0415 - start-up
     from takeback.present.plans import list_kept_json  # noqa: PLC0415 - start-up
     from takeback.present.warnings import list_unheeded, weigh_entry, weigh_preview  # noqa: PLC0415 - start-up
 
@@ -195,9 +198,12 @@ def outcome_to_json(outcome: CommandOutcome, harness: Harness) -> dict[str, Any]
         case Adopted():
             result = "salvaged" if outcome.entry.kind == "salvage" else "adopted"
             changes = changes_to_json(outcome.changes)
+            seen = view_entry(harness, outcome.entry)
             return {
                 "result": result,
                 "entry": outcome.entry.id,
+                "grade": seen.grade or None,
+                "unproved": seen.unproved or None,
                 "ambiguous": list(outcome.ambiguous),
                 "coarse": list(outcome.coarse),
                 "changes": changes,
@@ -329,15 +335,19 @@ def _show_refused(refused: Refused, harness: Harness, name: str, *, stat: bool) 
 
 def _show_adopted(adopted: Adopted, harness: Harness, *, stat: bool) -> None:
     from takeback.cli.changes import show_changes  # noqa: PLC0415 - start-up
+    from takeback.harness.entry_log import view_entry  # noqa: PLC0415 - start-up
     from takeback.present.warnings import weigh_entry  # noqa: PLC0415 - start-up
 
     verb = "put back what was left" if adopted.entry.kind == "salvage" else "adopted"
-    out.print(f"{verb}: entry {adopted.entry.id[:SHORT]}")
+    seen = view_entry(harness, adopted.entry)
+    out.print(f"{verb}: entry {adopted.entry.id[:SHORT]}{f' ({seen.grade})' if seen.grade else ''}")
     show_changes(adopted.changes, lambda: adopted.before, stat=stat)
     for path in adopted.layout:
         out.print(f"{path}: comments, formatting or permission bits")
     show_looser(weigh_entry(harness, adopted))
     _show_effect(adopted.entry.effect)
+    if seen.unproved:
+        out.print(f"note: no recovery was proved for it, because {seen.unproved}", style="yellow")
     for address in adopted.ambiguous:
         out.print(f"note: what was done to {address} {SEVERAL}", style="yellow")
     for address in adopted.coarse:

@@ -69,7 +69,10 @@ def show(
             out.print(f"entry {seen.id}", style="bold")
             out.print(f"{seen.kind} #{seen.seq}, {seen.status}, {seen.at}{f', by {seen.by}' if seen.by else ''}")
             if seen.grade:
-                out.print(f"evidence: {seen.grade}{', FORCED although not admitted' if seen.forced else ''}")
+                more = ", FORCED although not admitted" if seen.forced else " (after the change)" * seen.recorded
+                out.print(f"evidence: {seen.grade}{more}")
+            elif seen.unproved:
+                out.print(f"evidence: none, because {seen.unproved}")
             if seen.origin:
                 out.print(f"recorded from: {', '.join(f'{key} {value}' for key, value in seen.origin.items())}")
             if seen.check is not None:

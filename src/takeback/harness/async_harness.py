@@ -57,6 +57,7 @@ class AsyncHarness:
     redo = _await_in_thread(Harness.redo)
     restore = _await_in_thread(Harness.restore)
     adopt = _await_in_thread(Harness.adopt)
+    prove_recorded = _await_in_thread(Harness.prove_recorded)
     discard = _await_in_thread(Harness.discard)
     salvage = _await_in_thread(Harness.salvage)
     forget = _await_in_thread(Harness.forget)

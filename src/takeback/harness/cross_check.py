@@ -12,7 +12,7 @@ from enum import StrEnum
 
 from takeback.errors import HarnessError, OperationFailed
 from takeback.harness.ledger import TOGGLES, Ledger, has_admitted_recovery
-from takeback.harness.records import load_candidate, load_record_writes
+from takeback.harness.records import load_candidate, load_record_writes, with_evidence
 from takeback.journal import Record, Store
 from takeback.language import Candidate
 from takeback.runtime import capture, recover
@@ -37,14 +37,17 @@ class CrossCheck(StrEnum):
 
 
 def load_admitted_candidate(store: Store, record: Record) -> Candidate | None:
-    """Return the candidate an entry was admitted with; None if forced, adopted, no change, or forgotten."""
-    return load_candidate(store, record) if has_admitted_recovery(record) else None
+    """Return the candidate an entry was admitted with, or that was proved for it later; None if there is none."""
+    found = with_evidence(store, record)
+    return load_candidate(store, found) if has_admitted_recovery(found) else None
 
 
 def list_unadmitted(ledger: Ledger, plan: Plan) -> tuple[int, ...]:
     """Return the entries of a plan that have no admitted recovery."""
     return tuple(
-        record.entry for record in ledger.store.many(plan.off + plan.on) if not has_admitted_recovery(record)
+        record.entry
+        for record in ledger.store.many(plan.off + plan.on)
+        if not has_admitted_recovery(with_evidence(ledger.store, record))
     )
 
 

@@ -299,6 +299,7 @@ def adopt_drift(
 
     Files are recorded as they are, but for those in `images_of`; of files with another formatting, those in `paths`.
     """
+    from takeback.harness.evidence_records import describe_evidence  # noqa: PLC0415 - start-up
     from takeback.harness.file_changes import LAYOUT  # noqa: PLC0415 - start-up
     from takeback.undo.record import list_writes_between  # noqa: PLC0415 - start-up
 
@@ -312,7 +313,7 @@ def adopt_drift(
     gone = tuple(Write(slot, held, ABSENT) for slot, held in ledger.holes.items())
     writes = ledger.history.with_parents((*list_writes_between(ledger.state, look.actual), *gone))
     several, coarse = read_versions(ledger.state, look.actual, writes, ledger.history.index.at)
-    about = {**about, **_build_notice(engine, writes)}
+    about = {**about, **_build_notice(engine, writes), **describe_evidence(ledger, look.actual, writes)}
     about |= {"ambiguous": list(several)} if several else {}
     about |= {"coarse": list(coarse)} if coarse else {}
     about |= {LAYOUT: [image.path for image in layout]} if layout else {}

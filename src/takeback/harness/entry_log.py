@@ -4,17 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from takeback.errors import InputError
 from takeback.harness.images import paths_of
 from takeback.harness.ledger import EntryStatus
 from takeback.harness.outcomes import skip_uninstalled
 from takeback.harness.records import (
+    PENDING,
     describe_unknown_content,
     list_addresses,
     load_candidate_json,
     load_record_writes,
+    with_evidence,
 )
 from takeback.journal import ENTRY_KINDS, Record
 from takeback.state import ABSENT, SURFACES, State
@@ -34,6 +36,10 @@ from takeback.undo import SlotChange, Write
 if TYPE_CHECKING:
     from takeback.harness.harness import Harness
 
+NOT_YET: Final = "it is not proved yet: a command that may write to the journal does that"
+"""Why a change has no evidence that was too large to be proved while it was recorded."""
+BEFORE: Final = "it was recorded by a version of Takeback that did not prove such changes"
+
 
 @dataclass(frozen=True, slots=True)
 class EntryView:
@@ -47,7 +53,7 @@ class EntryView:
     status: str
     """`live`, `undone`, `done` (for what takes back and brings back), `aborted` or `pending`."""
     grade: str
-    """Evidence grade of an applied change: proved, sampled, refuted or declared; empty for other kinds."""
+    """Evidence grade of a change: proved, sampled, refuted or declared; empty where there is none."""
     forced: bool
     """Whether it was made although it was not admitted."""
     addresses: tuple[str, ...]
@@ -76,6 +82,13 @@ class EntryView:
     """Files that changed and cannot be taken back, because no content of them was kept, and why."""
     moved: tuple[tuple[str, str], ...] = ()
     """Files that were moved: from where, and to where."""
+    unproved: str = ""
+    """Why a recorded change has no evidence; empty where it has, or needs none."""
+
+    @property
+    def recorded(self) -> bool:
+        """Whether others made the change, and it was recorded: what is proved of it was proved afterwards."""
+        return self.kind == "adopt"
 
     @property
     def number(self) -> int:
@@ -96,6 +109,8 @@ class EntryView:
             "at": self.at,
             "status": self.status,
             "grade": self.grade or None,
+            "recorded": self.recorded,
+            "unproved": self.unproved or None,
             "forced": self.forced,
             "addresses": list(self.addresses),
             "note": self.note,
@@ -116,6 +131,7 @@ class EntryView:
 
 def iter_entries(harness: Harness) -> Iterator[EntryView]:
     """Yield entries, newest first; none while another thread is half way through a change."""
+    harness.prove_recorded()
     entries = _iter_views(harness)
     while True:
         with harness.ledger.mutex:
@@ -135,10 +151,11 @@ def _iter_views(harness: Harness) -> Iterator[EntryView]:
 
 def view_entry(harness: Harness, record: Record, fate: EntryStatus | None = None) -> EntryView:
     """Return the view of one entry."""
+    if record.unproved:
+        harness.prove_recorded()
     status = (harness.ledger.fate(record) if fate is None else fate).value
-    return view_record(
-        record, status, tuple((load_candidate_json(harness.journal, record) or {}).get("mutation", ()))
-    )
+    candidate = load_candidate_json(harness.journal, record) if record.kind == "apply" else None
+    return view_record(with_evidence(harness.journal, record), status, tuple((candidate or {}).get("mutation", ())))
 
 
 def view_record(record: Record, status: str, mutation: tuple[Mapping[str, Any], ...] = ()) -> EntryView:
@@ -166,7 +183,15 @@ def view_record(record: Record, status: str, mutation: tuple[Mapping[str, Any], 
         stat=record.stat,
         unkept=record.unkept,
         moved=record.moved,
+        unproved=_describe_unproved(record),
     )
+
+
+def _describe_unproved(record: Record) -> str:
+    """Return why a change that others made has no evidence, for people; empty for any other."""
+    if record.kind != "adopt" or record.evidence is not None:
+        return ""
+    return NOT_YET if record.unproved == PENDING else record.unproved or BEFORE
 
 
 def load_entry_writes(harness: Harness, record: Record) -> tuple[Write, ...]:

@@ -15,6 +15,7 @@ from takeback.errors import InputError
 from takeback.harness.images import iter_image_refs, make_file_key, paths_of
 from takeback.harness.ledger import Ledger
 from takeback.harness.missing_values import is_same_known_value
+from takeback.harness.records import with_evidence
 from takeback.journal import Record, Ref, Store
 from takeback.state import ABSENT, State
 from takeback.state.slots import Slot, get_slot, put_slots
@@ -51,7 +52,7 @@ def collect_forgettable_refs(store: Store, entries: Iterable[Record]) -> set[Ref
     refs: set[Ref] = set()
     paths: set[str] = set()
     for entry in entries:
-        refs.update(entry.all_refs())
+        refs.update(with_evidence(store, entry).all_refs())
         paths.update(paths_of(entry))
         following = next(iter(store.records(entry.seq + 1)), None)
         if following is not None and following.kind == "abort":

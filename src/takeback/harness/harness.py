@@ -426,6 +426,18 @@ class Harness:
             adopted = adopt_drift(self._engine, look, about)
             return refuse_unless_clean(look) if adopted is None and look.broken else adopted
 
+    def prove_recorded(self) -> int:
+        """Prove recorded changes that were too large for that while they were recorded; how many there were."""
+        if not self.ledger.unproved or self.journal.readonly or self.doubt:
+            return 0
+        from takeback.harness.evidence_records import prove_pending  # noqa: PLC0415 - start-up
+
+        with self._engine.locked():
+            self.ledger.refresh()
+            proved = prove_pending(self)
+            self._engine.note()
+            return proved
+
     def effect_of(self, plan: Plan) -> tuple[str, ...]:
         """Return when what a plan changes would be noticed by whatever loads the harness."""
         return self._engine.effect_of(change.slot for change in plan.changes)

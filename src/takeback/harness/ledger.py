@@ -8,7 +8,7 @@ recorded.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from enum import StrEnum
 from itertools import chain, islice
 from typing import Any, Final
@@ -26,7 +26,9 @@ from takeback.harness.missing_values import (
 from takeback.harness.outcomes import require_installed, skip_uninstalled
 from takeback.harness.pack import KnownRefs, Packer, Unpacker, collect_inside_refs
 from takeback.harness.records import (
+    PENDING,
     TAKEN_IN_KEY,
+    draft_evidence,
     load_record_writes,
     load_taken_in,
     load_writes,
@@ -61,8 +63,8 @@ class EntryStatus(StrEnum):
 
 
 def has_admitted_recovery(record: Record) -> bool:
-    """Return whether an entry was made with a recovery that was admitted."""
-    return record.kind == "apply" and not record.is_forced and "candidate" in record.contents
+    """Return whether an entry has a recovery that was admitted, before the change or, where others made it, after."""
+    return record.kind in CHANGES and not record.is_forced and "candidate" in record.contents
 
 
 AHEAD = 256
@@ -149,6 +151,8 @@ class Ledger:
         self.identity = ""
         self.admitted: set[int] = set()
         """Entries that were seen to have an admitted recovery."""
+        self.unproved: set[int] = set()
+        """Entries whose evidence is still to be found."""
         self._entries = self._changes = self._aborted = 0
         self._values = self._followed = 0
         self._inside_hidden = False
@@ -251,6 +255,7 @@ class Ledger:
                 self.history.undone.update(range(first, last + 1))
             self._entries, self._changes, self._aborted = whole["entries"], whole["changes"], whole["aborted"]
             self.identity = str(whole["identity"])
+            self.unproved.update(map(int, whole.get("unproved", ())))
         self.last, self.head = start.seq, start.digest
 
     def refresh(self) -> None:
@@ -295,6 +300,8 @@ class Ledger:
             self._drop_given_up(entry, writes.get(entry.seq) or self._writes(entry))
         elif record.kind == "forget":
             self._forgotten(record)
+        elif record.kind == "evidence":
+            self._take_evidence(record)
 
     def _writes(self, entry: Record) -> tuple[Write, ...]:
         return next(load_writes(self.store, (entry,), planning=True))
@@ -318,8 +325,26 @@ class Ledger:
             self._index(entry, writes, taken_in)
             if has_admitted_recovery(entry):
                 self.admitted.add(entry.entry)
+            elif entry.unproved == PENDING:
+                self.unproved.add(entry.entry)
         else:
             self.history.toggle(entry.off, entry.on)
+
+    def prove(self, entry: int, about: Mapping[str, Any]) -> None:
+        """Say on what evidence a recorded change rests, or why on none."""
+        (record,) = self.store.append([draft_evidence(entry, about)], expect=self.head)
+        self.last, self.head = record.seq, record.digest
+        self._take_evidence(record)
+
+    def _take_evidence(self, record: Record) -> None:
+        number = record.payload.get("entry")
+        if not isinstance(number, int):
+            raise JournalCorruptError(
+                f"record {record.seq} does not say of which entry it is evidence", seq=record.seq
+            )
+        self.unproved.discard(number)
+        if "candidate" in record.contents:
+            self.admitted.add(number)
 
     def _index(self, entry: Record, writes: Sequence[Write], taken_in: tuple[Write, ...] = ()) -> None:
         if self._until is None:
@@ -459,6 +484,7 @@ class Ledger:
             "entries": self._entries,
             "changes": self._changes,
             "aborted": self._aborted,
+            **({"unproved": sorted(self.unproved)} if self.unproved else {}),
         }
         draft = Draft("checkpoint", {}, {"state": tree, "standing": make_leaf(standing, "standing")})
         (record,) = self.store.append([draft], expect=self.head)

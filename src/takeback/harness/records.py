@@ -8,7 +8,9 @@ indexed: it is no version.
 
 from __future__ import annotations
 
+from base64 import b64decode, b64encode
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
 from takeback.harness.pack import Packer, Unpacker
@@ -44,8 +46,10 @@ SEALED_WORD = "(sealed: {seal})"
 UNREADABLE_WORD = "(its surface is not installed)"
 PLAIN_FIELDS: Final = frozenset({"op_type", "target", "witness_key", "index", "priority"})
 """What of an operation is no value: it names things, and stays."""
-SUMMARY: Final = ("admitted", "grade", "rule", "language", "splits", "classes")
+SUMMARY: Final = ("admitted", "grade", "rule", "language", "splits", "classes", "when", "steps")
 """What of a verdict holds no value."""
+PENDING: Final = "pending"
+"""Why a recorded change has no evidence that is to be proved by the next command: a later record holds it then."""
 
 
 def draft_change(
@@ -60,13 +64,7 @@ def draft_change(
 
     `taken_in` is what was there before, in slots of which the journal did not know yet.
     """
-    payload = dict(about)
-    contents: dict[str, Any] = {}
-    if "candidate" in payload:
-        contents["candidate"] = pack_candidate(payload.pop("candidate"))
-    if "evidence" in payload:
-        payload["evidence"], rest = divide_evidence(payload["evidence"])
-        contents |= {} if rest is None else {"evidence": rest}
+    payload, contents = _divide_about(about)
     touches = [format_slot_key(write.slot) for write in writes]
     claims = (
         make_claim_key(write.slot[0], claim) for write in writes if (claim := find_write_claim(write)) is not None
@@ -89,6 +87,39 @@ def draft_change(
     if any(SURFACES[write.slot[0]].can_merge_in_place(write.before) for write in writes):
         payload["mends"] = True
     return Draft(kind, payload, {**contents, **_pack_contents(writes, packer, anew=kind == "apply")})
+
+
+def draft_evidence(entry: int, about: Mapping[str, Any]) -> Draft:
+    """Build the record that says, later, on what evidence a recorded change rests, or why on none."""
+    payload, contents = _divide_about(about)
+    return Draft("evidence", {"entry": entry, **payload}, contents)
+
+
+def _divide_about(about: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return what a record says, and the contents it refers to: candidate, and evidence that holds values."""
+    payload = dict(about)
+    contents: dict[str, Any] = {}
+    if "candidate" in payload:
+        steps = payload.pop("candidate")
+        contents["candidate"] = list(map(pack_candidate, steps)) if isinstance(steps, list) else pack_candidate(steps)
+    if "evidence" in payload:
+        payload["evidence"], rest = divide_evidence(payload["evidence"])
+        contents |= {} if rest is None else {"evidence": rest}
+    return payload, contents
+
+
+def with_evidence(store: Store, record: Record) -> Record:
+    """Return an entry with the evidence that a later record holds for it; as it is where there is none."""
+    if record.unproved != PENDING:
+        return record
+    found = store.latest("evidence")
+    while found is not None and found.seq > record.seq:
+        if found.payload.get("entry") == record.number:
+            told = {name: found.payload[name] for name in ("evidence", "unproved") if name in found.payload}
+            payload = {**{name: said for name, said in record.payload.items() if name != "unproved"}, **told}
+            return replace(record, payload=payload, contents={**record.contents, **found.contents})
+        found = store.latest("evidence", found.seq)
+    return record
 
 
 def draft_toggle(
@@ -212,48 +243,72 @@ def describe_unknown_content(slot: Slot, content: Any) -> str:
 
 
 def load_candidate_json(store: Store, record: Record) -> dict[str, Any] | None:
-    """Return the candidate of an entry as JSON, `(forgotten)` in place of values; None if it has none."""
-    return _load_candidate_tree(store, record)[0]
+    """Return the candidate of an entry as JSON, `(forgotten)` in place of values; None if it has none.
+
+    One that was proved in steps is shown as one.
+    """
+    steps = [plain for plain, _ in _load_steps(store, record)]
+    if len(steps) < 2:  # noqa: PLR2004 - one, or none
+        return steps[0] if steps else None
+    return {
+        "mutation": [op for step in steps for op in step["mutation"]],
+        "witness": [op for step in steps for op in step["witness"]],
+        "recovery": [op for step in reversed(steps) for op in step["recovery"]],
+        "contract": sorted({address for step in steps for address in step["contract"]}),
+    }
 
 
 def load_candidate(store: Store, record: Record) -> Candidate | None:
     """Return the candidate of an entry; None if it has none, or part of it was forgotten."""
-    from takeback.language import read_candidate  # noqa: PLC0415 - start-up
+    from takeback.language.program import join_candidates, read_candidate  # noqa: PLC0415 - start-up
 
-    raw, whole = _load_candidate_tree(store, record)
-    if raw is None or not whole:
+    steps = _load_steps(store, record)
+    if not steps or not all(whole for _, whole in steps):
         return None
     with guard_against_corruption(f"the candidate of record {record.seq}", seq=record.seq):
-        return read_candidate(raw)
+        return join_candidates([read_candidate(plain) for plain, _ in steps])
 
 
-def _load_candidate_tree(store: Store, record: Record) -> tuple[dict[str, Any] | None, bool]:
-    refs = record.refs("candidate")
-    stored = store.content(refs[0]) if refs and refs[0] else None
-    if stored is None:
-        return None, False
+def _load_steps(store: Store, record: Record) -> list[tuple[dict[str, Any], bool]]:
+    """Return the candidates of an entry as JSON, and whether nothing of each was forgotten."""
+    refs = [ref for ref in with_evidence(store, record).refs("candidate") if ref]
+    trees = store.contents(refs)
+    found = [_load_candidate_tree(store, record, stored) for ref in refs if (stored := trees[ref]) is not None]
+    return found if len(found) == len(refs) else []
+
+
+def _load_candidate_tree(store: Store, record: Record, stored: Stored) -> tuple[dict[str, Any], bool]:
     parts, skeleton = stored.opened()
     held = store.contents(part for part in parts if part)
     keyless = keyless_of(store)
 
-    def filled(node: Any) -> Any:
-        if isinstance(node, dict) and node.keys() == {"$"}:
+    def fill(node: Any) -> Any:
+        if isinstance(node, dict) and "$" in node:
             ref = parts[node["$"]]
             value = held.get(ref)
             if value is None:
                 return SEALED_WORD.format(seal=keyless[ref]) if ref in keyless else FORGOTTEN_WORD
-            return value.json()
+            return _unpack_file(node["mode"], value.data) if "mode" in node else value.json()
         if isinstance(node, dict):
-            return {name: filled(item) for name, item in node.items()}
-        return [filled(item) for item in node] if isinstance(node, list) else node
+            return {name: fill(item) for name, item in node.items()}
+        return [fill(item) for item in node] if isinstance(node, list) else node
 
     with guard_against_corruption(f"the candidate of record {record.seq}", seq=record.seq):
-        candidate: dict[str, Any] = filled(skeleton)
+        candidate: dict[str, Any] = fill(skeleton)
         return candidate, all(part and held[part] is not None for part in parts)
+
+
+def _unpack_file(mode: str, content: bytes) -> dict[str, str]:
+    """Return a file's bytes and mode as an operation has them."""
+    try:
+        return {"content": content.decode(), "mode": mode}
+    except UnicodeDecodeError:
+        return {"base64": b64encode(content).decode(), "mode": mode}
 
 
 def load_evidence(store: Store, record: Record) -> dict[str, Any] | None:
     """Return the verdict an entry was made on, as JSON; None if it has none."""
+    record = with_evidence(store, record)
     if record.evidence is None:
         return None
     refs = record.refs("evidence")
@@ -269,8 +324,12 @@ def pack_candidate(candidate: Mapping[str, Any]) -> Tree:
     def operation(op: Mapping[str, Any]) -> Json:
         plain: dict[str, Json] = {}
         for field, value in op.items():
+            content = _find_file_bytes(value) if op.get("op_type") == "write_file" else None
             if field in PLAIN_FIELDS:
                 plain[field] = value
+            elif content is not None:  # stored as the slot's own content is, which it therefore shares
+                plain[field] = {"$": len(parts), "mode": value["mode"]}
+                parts.append(Leaf(content, format_slot_key(("files", *op["target"].split("/")))))
             else:
                 plain[field] = {"$": len(parts)}
                 parts.append(make_leaf(value, f"{op.get('op_type')} {op.get('target')} {field}"))
@@ -281,6 +340,14 @@ def pack_candidate(candidate: Mapping[str, Any]) -> Tree:
         for name, part in candidate.items()
     }
     return Tree(skeleton, parts, "candidate")
+
+
+def _find_file_bytes(value: Any) -> bytes | None:
+    """Return the bytes of a file that is written with its mode; None where the value has another form."""
+    if not isinstance(value, Mapping) or value.keys() not in ({"content", "mode"}, {"base64", "mode"}):
+        return None
+    content = value["content"].encode() if "content" in value else b64decode(value["base64"])
+    return content if _unpack_file(value["mode"], content) == value else None
 
 
 def divide_evidence(evidence: Mapping[str, Any]) -> tuple[dict[str, Json], Leaf | None]:

@@ -3,8 +3,8 @@
 A record's digest covers everything else in it, the digest of the record before it, and the ids of the
 contents it refers to; an id is a salted digest of the content. Contents are stored beside the records, so
 that they can be forgotten while the chain still holds. Records are never changed: later records (`commit`,
-`abort`, `undo`, `redo`, `forget`) say what becomes of an entry. Entries are numbered without gaps, from 1 for
-the beginning.
+`abort`, `undo`, `redo`, `forget`, `evidence`) say what becomes of an entry. Entries are numbered without
+gaps, from 1 for the beginning.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ ROOT: Final = "0" * 64
 ENTRY_KINDS: Final = frozenset({"genesis", "apply", "adopt", "salvage", "undo", "redo", "restore", "discard"})
 """Records that announce a change of the harness; each is settled by a later `commit` or `abort`."""
 
-KINDS: Final = ENTRY_KINDS | {"commit", "abort", "forget", "checkpoint"}
+KINDS: Final = ENTRY_KINDS | {"commit", "abort", "forget", "checkpoint", "evidence"}
 
 Refs: TypeAlias = "Ref | tuple[Ref | None, ...] | None"
 """What a record refers to under one name: a content, nothing, or several of these."""
@@ -187,6 +187,11 @@ class Record:
     def evidence(self) -> Mapping[str, Any] | None:
         """What it was admitted on, without what may be forgotten; None if on nothing."""
         return self._mapping("evidence")
+
+    @property
+    def unproved(self) -> str:
+        """Why a recorded change has no evidence; `pending` if it is only not proved yet, empty if it has some."""
+        return self._text("unproved")
 
     @property
     def check(self) -> Mapping[str, Any] | None:

@@ -9,7 +9,7 @@ only write what the parser takes.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path as FilePath
 from stat import S_ISREG
@@ -87,6 +87,21 @@ class Candidate:
         named = [f"{op.kind.name} {op.target[:SHOWN_TARGET]}" for op in self.mutation[:SHOWN_OPERATIONS]]
         more = len(self.mutation) - len(named)
         return f"Candidate({', '.join(named)}{f' and {more} more' if more else ''})"
+
+
+def join_candidates(steps: Sequence[Candidate]) -> Candidate:
+    """Return steps as one candidate: every capture is taken before the first, recovery goes from the last back."""
+    if len(steps) == 1:
+        return steps[0]
+    return Candidate(
+        tuple(op for step in steps for op in step.mutation),
+        tuple(op for step in steps for op in step.witness),
+        tuple(op for step in reversed(steps) for op in step.recovery),
+        Contract(
+            surfaces={name for step in steps for name in step.contract.surfaces},
+            addresses={address for step in steps for address in step.contract.addresses},
+        ),
+    )
 
 
 def digest_program(program: Program) -> str:

@@ -173,7 +173,7 @@ class JournalTally:
 
     @property
     def unadmitted(self) -> int:
-        """How many live changes have no admitted recovery: forced, or made outside and adopted."""
+        """How many live changes have no admitted recovery: forced, or recorded and not proved."""
         return len(self._doubtful - self._undone - self._aborted)
 
     def follow(self, records: Iterable[Record]) -> None:
@@ -187,6 +187,8 @@ class JournalTally:
                 self.entries += 1
             elif record.kind in {"commit", "abort"} and self.pending is not None:
                 self._settle(self.pending, made=record.kind == "commit")
+            elif record.kind == "evidence" and "candidate" in record.contents:
+                self._doubtful -= {record.payload.get("entry")}
 
     def _settle(self, entry: Record, *, made: bool) -> None:
         self.pending, self.newest = None, entry

@@ -113,7 +113,7 @@ class Planned(BaseModel):
     kept: list[str] = Field(default_factory=list, description="What stays, because a later entry wrote it.")
     unadmitted: list[int] = Field(
         default_factory=list,
-        description="Entries without an admitted recovery: forced, or made outside Takeback and adopted.",
+        description="Entries without an admitted recovery: forced, or made outside Takeback and not proved.",
     )
     person: list[str] = Field(default_factory=list, description="What a person is asked about before it is done.")
     command: str | None = None
@@ -128,6 +128,8 @@ class Entry(BaseModel):
     at: str
     status: str
     grade: str | None
+    recorded: bool = Field(description="Whether it was made by other means and recorded; its grade came afterwards.")
+    unproved: str | None = Field(description="Why a recorded change has no grade.")
     forced: bool
     by: str | None = Field(description="Who made it, as far as that was said; null for a person at the command line.")
     yours: bool = Field(description="Whether this client made it; the undo of others' entries is asked about.")

@@ -448,6 +448,8 @@ def _build_entry(seen: EntryView, who: str, named: Callable[[int], str]) -> Entr
         at=seen.at,
         status=seen.status,
         grade=seen.grade or None,
+        recorded=seen.recorded,
+        unproved=mask_text_secrets(seen.unproved) or None,
         forced=seen.forced,
         by=seen.by or None,
         yours=seen.by == who,
