@@ -61,8 +61,10 @@ def cross_check_recovery(ledger: Ledger, state: State, plan: Plan) -> CrossCheck
         record = ledger.store.get(number)
         candidate = load_admitted_candidate(ledger.store, record)
         writes = load_record_writes(ledger.store, record)
-        if candidate is None or any(has_forgotten(write.before) for write in writes):
-            return CrossCheck.ALONE
+        if candidate is None or any(
+            has_forgotten(write.before) or not SURFACES[write.slot[0]].kinds for write in writes
+        ):
+            return CrossCheck.ALONE  # what no operation writes, such as the project's files, goes by slots alone
         region = {write.slot for write in writes} | set(_iter_named_slots(candidate, reached))
         if any(_has_later_write(ledger.history, slot, view, number) for slot in region):
             return CrossCheck.OVERLAID

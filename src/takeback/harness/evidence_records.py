@@ -6,6 +6,7 @@ next proves it. Whatever goes wrong in proving, the change is recorded, and its 
 
 from __future__ import annotations
 
+import stat
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -13,24 +14,57 @@ from typing import TYPE_CHECKING, Any
 from takeback.errors import TakebackError
 from takeback.harness.entry_log import Rewind
 from takeback.harness.ledger import Ledger
-from takeback.harness.recorded_evidence import AT_ONCE, AT_ONCE_BYTES, Evidence, NoEvidence, make_evidence
+from takeback.harness.recorded_evidence import (
+    AT_ONCE,
+    AT_ONCE_BYTES,
+    MOST,
+    MOST_BYTES,
+    Evidence,
+    NoEvidence,
+    make_evidence,
+)
 from takeback.harness.records import load_record_writes
 from takeback.journal import Record
 from takeback.progress import track_all_progress
 from takeback.state import State
+from takeback.state.file import File
 from takeback.state.slots import describe_slot, find_containing_slot
+from takeback.state.surfaces.project import PROJECT, view_changed_files
 from takeback.undo import Write
+from takeback.undo.record import list_writes_between
 
 if TYPE_CHECKING:
     from takeback.harness.harness import Harness
 
 
-def describe_evidence(ledger: Ledger, after: State, writes: Sequence[Write]) -> dict[str, Any]:
-    """Return what the record of a change by others says of its evidence; the ledger's state is that before it."""
-    before, hidden = ledger.state, _find_hidden(ledger, writes)
+def describe_evidence(
+    ledger: Ledger, after: State, writes: Sequence[Write], before: State | None = None
+) -> dict[str, Any]:
+    """Return what the record of a change by others says of its evidence.
+
+    The state before it is the ledger's, unless another is given.
+    """
+    there, hidden = ledger.state if before is None else before, _find_hidden(ledger, writes)
     if hidden:
         return NoEvidence(f"a value at {hidden} was forgotten, and is not kept again").about()
-    return _try(lambda: make_evidence(before, after, writes, most=AT_ONCE, most_bytes=AT_ONCE_BYTES)).about()
+    return _try(lambda: _prove(there, after, writes, most=AT_ONCE, most_bytes=AT_ONCE_BYTES)).about()
+
+
+def _prove(
+    before: State, after: State, writes: Sequence[Write], *, most: int = MOST, most_bytes: int = MOST_BYTES
+) -> Evidence | NoEvidence:
+    """Prove a change; one of the project's files as a change of files, at the paths where they stand."""
+    if any(write.slot[0] == PROJECT for write in writes):
+        linked = next((write.slot for write in writes if _is_link(write.before) or _is_link(write.after)), None)
+        if linked is not None:
+            return NoEvidence(f"{describe_slot(find_containing_slot(linked))} is or was a link, which no operation makes")
+        before, after = view_changed_files(before, after, (write.slot for write in writes))
+        writes = list_writes_between(before, after)
+    return make_evidence(before, after, writes, most=most, most_bytes=most_bytes)
+
+
+def _is_link(content: Any) -> bool:
+    return isinstance(content, File) and stat.S_ISLNK(content.mode)
 
 
 def _find_hidden(ledger: Ledger, writes: Sequence[Write]) -> str:
@@ -70,4 +104,4 @@ def _prove_entry(harness: Harness, past: Rewind, record: Record) -> Evidence | N
     if hidden:
         return NoEvidence(f"a value at {hidden} was forgotten")
     after = past.after(record)
-    return make_evidence(past.before(record), after, writes)
+    return _prove(past.before(record), after, writes)

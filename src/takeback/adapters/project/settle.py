@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from takeback.errors import OperationFailed
 from takeback.harness.engine import Engine
+from takeback.harness.evidence_records import describe_evidence
 from takeback.harness.ledger import Ledger
 from takeback.harness.records import draft_change, make_taken_in_key
 from takeback.journal import Record
@@ -96,6 +97,7 @@ class _RowSettler:
         found = tuple(_divide_folders(list_writes_between(there, after)))
         writes = ledger.history.with_parents(found, taken_in, number)
         about = self._describe(files, writes)
+        about |= describe_evidence(ledger, after, writes, there)
         about |= {"ambiguous": list(taken.ambiguous)} if taken.ambiguous else {}
         about |= {"coarse": list(taken.coarse)} if taken.coarse else {}
         about |= {"moved": [list(pair) for pair in taken.moved]} if taken.moved else {}

@@ -29,6 +29,24 @@ class ProjectSurface(FilesSurface):
         return SURFACES[SHOWN].slot_title(path)
 
 
+def view_changed_files(before: State, after: State, slots: Iterable[Slot]) -> tuple[State, State]:
+    """Return two states of a project with only some of its files, as `files` at the paths where they stand.
+
+    A path that a file left and another took stands for both: that is how a program sees it.
+    """
+    chosen = dict.fromkeys(find_containing_slot(slot) for slot in slots if slot[0] == PROJECT)
+    return _view_files(before, chosen), _view_files(after, chosen)
+
+
+def _view_files(state: State, slots: Iterable[Slot]) -> State:
+    files: PMap = EMPTY
+    for slot in slots:
+        file = get_slot(state, slot)
+        if isinstance(file, File):
+            files = tree.put(files, tuple(find_current_path(slot[1:], file).split("/")), file.standing_at(None))
+    return State({SHOWN: files})
+
+
 def install_project_surface() -> None:
     """Register the surface, once."""
     if PROJECT not in SURFACES:

@@ -1,0 +1,192 @@
+"""Every tool call in a tracked project is an entry of its own, and each is taken back alone."""
+
+from __future__ import annotations
+
+import os
+import random
+import stat
+from pathlib import Path
+
+import pytest
+from tests.support.tracked_project import TrackedProject
+
+from takeback.harness.outcomes import Undone
+from takeback.undo import Blocked
+
+LINES = "".join(f"line {number}\n" for number in range(12))
+FILES = {
+    "CLAUDE.md": "# notes\n",
+    "src/a.py": LINES,
+    "src/b.py": "b one\nb two\nb three\n",
+    "docs/1.md": "one\n",
+    "docs/deep/2.md": "two\n",
+    "logo.png": b"\x89PNG\x00\xff\xfe",
+}
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> TrackedProject:
+    return TrackedProject(tmp_path / "project", FILES)
+
+
+def undo(project: TrackedProject, *names: str | int) -> Undone:
+    with project.open() as harness:
+        done = harness.undo(*(str(name) for name in names))
+        assert isinstance(done, Undone), done
+        return done
+
+
+def test_a_call_is_an_entry_with_its_prompt_command_and_size(project: TrackedProject) -> None:
+    project.prompt("make the tests pass")
+    project.shell("sed -i 's/line 3$/LINE 3/' src/a.py && echo new > src/c.py")
+    (entry,) = project.log()
+    assert entry.origin["prompt"] == "make the tests pass"
+    assert entry.origin["command"].startswith("sed -i")
+    assert entry.note.startswith("Bash: sed -i")
+    assert entry.stat == {"files": 2, "added": 2, "removed": 1}
+    assert entry.files == ("src/a.py", "src/c.py")
+    assert set(entry.addresses) == {'files["src/a.py"]', 'files["src/c.py"]'}
+    assert entry.by.startswith("claude-code (declared), session session-")
+
+
+def test_each_of_several_calls_is_taken_back_alone(project: TrackedProject) -> None:
+    before = project.read()
+    project.edit("src/a.py", "line 2\n", "second\n")
+    project.shell("sed -i 's/line 7$/LINE 7/' src/a.py")
+    project.shell("rm -r docs")
+    project.shell("printf more >> src/b.py")
+    after = project.read()
+    undo(project, 3)
+    assert project.read() == {**after, "src/a.py": after["src/a.py"].replace(b"LINE 7", b"line 7")}
+    undo(project, 4)
+    undo(project, 2, 5)
+    assert project.read() == before
+
+
+def test_edits_by_hand_are_entries_of_their_own_and_stay(project: TrackedProject) -> None:
+    project.shell("sed -i 's/line 1$/LINE 1/' src/a.py")
+    text = (project.root / "src/a.py").read_text()
+    (project.root / "src/a.py").write_text(text.replace("line 9", "by hand 9"))
+    project.shell("sed -i 's/line 4$/LINE 4/' src/a.py")
+    first, hand, second = project.log()
+    assert (hand.by, hand.origin.get("tool")) == ("", None)
+    undo(project, first.id, second.id)
+    assert (project.root / "src/a.py").read_text() == LINES.replace("line 9", "by hand 9")
+
+
+def test_a_file_that_an_undo_does_not_touch_may_change_meanwhile(project: TrackedProject) -> None:
+    project.shell("sed -i 's/line 1$/LINE 1/' src/a.py")
+    (project.root / "src/b.py").write_text("mine\n")
+    undo(project, 2)
+    assert (project.root / "src/b.py").read_text() == "mine\n"
+    assert (project.root / "src/a.py").read_text() == LINES
+
+
+def test_a_moved_file_is_one_file(project: TrackedProject) -> None:
+    project.edit("src/a.py", "line 2\n", "second\n")
+    project.shell("mkdir lib && mv src/a.py lib/renamed.py")
+    project.edit("lib/renamed.py", "line 8\n", "eighth\n")
+    entries = project.log()
+    assert entries[1].moved == (("src/a.py", "lib/renamed.py"),)
+    undo(project, entries[0].id)
+    assert (project.root / "lib/renamed.py").read_text() == LINES.replace("line 8\n", "eighth\n")
+    undo(project, entries[1].id)
+    assert (project.root / "src/a.py").read_text() == LINES.replace("line 8\n", "eighth\n")
+    assert not (project.root / "lib").exists()
+    undo(project, entries[2].id)
+    assert project.read() == {path: content.encode() if isinstance(content, str) else content for path, content in FILES.items()}
+
+
+def test_modes_links_and_binary_files_come_back(project: TrackedProject) -> None:
+    before = project.read()
+    project.shell("chmod 755 src/b.py && ln -s src/b.py shortcut && printf 'x\\0y' > logo.png")
+    assert len(project.log()) == 1
+    undo(project, 2)
+    assert project.read() == before
+    assert stat.S_IMODE(os.stat(project.root / "src/b.py").st_mode) == 0o644
+
+
+def test_an_undo_can_be_undone(project: TrackedProject) -> None:
+    project.shell("rm -r docs && sed -i 1d src/b.py")
+    after = project.read()
+    undo(project, 2)
+    undo(project, "HEAD")
+    assert project.read() == after
+    assert not (project.root / "docs").exists()
+
+
+def test_an_undo_never_takes_what_someone_wrote_into_a_file_that_came_with_the_call(project: TrackedProject) -> None:
+    project.shell("printf 'a\\nb\\n' > src/new.py")
+    (project.root / "src/new.py").write_text("a\nb\nmine\n")
+    with project.open() as harness:
+        outcome = harness.undo("2")
+    assert isinstance(outcome, Blocked)
+    assert (project.root / "src/new.py").read_text() == "a\nb\nmine\n"
+
+
+def test_secrets_are_seen_and_not_kept(project: TrackedProject) -> None:
+    project.write({".env": "TOKEN=verysecretvalue\n"})
+    project.look()
+    project.shell("echo OTHER=1 >> .env && sed -i 's/line 1$/LINE 1/' src/a.py")
+    entry = project.log()[-1]
+    assert [path for path, _ in entry.unkept] == [".env"]
+    undo(project, entry.id)
+    assert (project.root / ".env").read_text() == "TOKEN=verysecretvalue\nOTHER=1\n"
+    assert (project.root / "src/a.py").read_text() == LINES
+
+
+def test_rows_are_settled_once_even_if_they_were_not_dropped(project: TrackedProject, monkeypatch: pytest.MonkeyPatch) -> None:
+    from takeback.track.store import TrackStore
+
+    project.shell("sed -i 's/line 1$/LINE 1/' src/a.py")
+    with monkeypatch.context() as broken:
+        broken.setattr(TrackStore, "drop_rows", lambda self, numbers: None)
+        assert len(project.log()) == 1
+    assert len(project.log()) == 1
+
+
+def test_a_client_keeps_its_own_files(project: TrackedProject) -> None:
+    (project.root / "CLAUDE.md").write_text("# notes\nmore\n")
+    project.shell("sed -i 's/line 1$/LINE 1/' src/a.py")
+    with project.open() as harness:
+        assert [change.slot[0] for change in harness.status().drift] == ["prompts"]
+        harness.adopt("by hand")
+    notes, code = [entry for entry in project.log() if "prompts" in entry.addresses[0]], project.log()[0]
+    assert notes[0].addresses == ('prompts["CLAUDE.md"]',)
+    undo(project, code.id)
+    assert (project.root / "CLAUDE.md").read_text() == "# notes\nmore\n"
+
+
+def test_recorded_calls_are_proved(project: TrackedProject) -> None:
+    project.edit("src/a.py", "line 2\n", "second\n")
+    project.shell("rm docs/1.md; printf new > x.txt; mv src/b.py src/c.py; chmod 755 src/a.py")
+    assert [entry.grade for entry in project.log()] == ["proved", "proved"]
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_everything_taken_back_in_any_order_is_the_first_tree(tmp_path: Path, seed: int) -> None:
+    rng = random.Random(seed)
+    project = TrackedProject(tmp_path / "project", FILES)
+    before = project.read()
+    for turn in range(8):
+        text = (project.root / "src/a.py").read_text().splitlines(keepends=True)
+        at = rng.randrange(len(text))
+        match rng.randrange(4):
+            case 0:
+                text[at] = f"edit {turn}\n"
+                project.write({"src/a.py": "".join(text)})
+                project.look()
+            case 1:
+                project.shell(f"echo {turn} > new{turn}.txt")
+            case 2:
+                project.write({"src/a.py": "".join([*text[:at], f"in {turn}\n", *text[at:]])})
+                project.look()
+            case _:
+                project.shell(f"echo {turn} >> src/b.py")
+    ids = [entry.id for entry in project.log()]
+    rng.shuffle(ids)
+    with project.open() as harness:
+        for name in ids:
+            if harness.ledger.fate(harness.journal.find(name)[0]).value == "live":
+                assert isinstance(harness.undo(name, cascade=True), Undone)
+    assert project.read() == before
