@@ -32,7 +32,7 @@ class TrackedProject:
             self.run(f"git add -A && git {' '.join(QUIET)} commit -qm first")
         kinds = detect_clients(root)
         init_clients(root, kinds, tracked=True)
-        start_tracking(root, [member.client for member in build_members(kinds)], ENVIRONMENT)
+        start_tracking(root, [member.client for member in build_members(list(kinds), user=False)], ENVIRONMENT)
 
     def write(self, files: Mapping[str, str | bytes]) -> None:
         for path, content in files.items():

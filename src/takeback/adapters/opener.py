@@ -6,6 +6,7 @@ journal holds the history of one directory.
 
 from __future__ import annotations
 
+import os
 import shlex
 from contextlib import closing
 from dataclasses import dataclass
@@ -33,7 +34,6 @@ from takeback.harness.ledger import Ledger
 from takeback.journal import open_journal
 from takeback.journal.url import redact_url, require_path_or_url
 from takeback.state.surface import install_surfaces
-from takeback.track.capture import is_tracked
 
 
 def explain_untracked(root: Path) -> InputError:
@@ -179,8 +179,8 @@ def _open_harness(directory: Directory, manifest: Manifest, how: Opening, verifi
         if how.journal is None and how.voucher is not None:
             how.voucher.demand_same(store)
         adapter = opener(directory, manifest, hold=how.hold)
-        if isinstance(adapter, FilesAdapter) and is_tracked(str(root)):
-            _follow_project(adapter, directory)
+        if isinstance(adapter, FilesAdapter) and manifest.track is not None:
+            _follow_project(adapter, directory, readonly=how.readonly)
         harness = Harness(adapter, store, verifier=verifier, about={"identity": manifest.workspace.id}, begin=False)
     except BaseException:
         if adapter is not None:
@@ -192,14 +192,29 @@ def _open_harness(directory: Directory, manifest: Manifest, how: Opening, verifi
     return harness
 
 
-def _follow_project(adapter: FilesAdapter, directory: Directory) -> None:
-    """Have the project's own files followed beside what an adapter stores."""
+def _follow_project(adapter: FilesAdapter, directory: Directory, *, readonly: bool) -> None:
+    """Have the project's own files followed beside what an adapter stores; a database that is lost is made anew."""
     from takeback.adapters.project.files import TrackedFiles  # noqa: PLC0415 - start-up
     from takeback.state.surfaces.project import install_project_surface  # noqa: PLC0415 - start-up
+    from takeback.track.capture import Call, capture_found  # noqa: PLC0415 - start-up
+    from takeback.track.database import TrackError  # noqa: PLC0415 - start-up
     from takeback.track.store import TrackStore  # noqa: PLC0415 - start-up
 
     install_project_surface()
-    adapter.project = TrackedFiles(directory, TrackStore.open(directory.root))
+    if readonly:
+        return
+    try:
+        try:
+            store = TrackStore.open(directory.root)
+        except TrackError:
+            capture_found(os.path.realpath(directory.root), Call(""), {"PATH": os.defpath})
+            store = TrackStore.open(directory.root)
+    except TrackError as fault:
+        raise HarnessError(
+            f"the project's tracked files cannot be followed: {fault}",
+            hint="move .takeback/track.db away: it is made anew, and what was recorded stays in the journal",
+        ) from fault
+    adapter.project = TrackedFiles(directory, store)
 
 
 def trust_workspace(path: str | PathLike[str], *, keys: str | PathLike[str] | None = None) -> tuple[str, ...]:

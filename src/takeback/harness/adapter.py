@@ -253,6 +253,9 @@ class ProjectFiles(Protocol):
     def list_changes(self, before: State, after: State) -> Sequence[FileChange]:
         """Return the changes of files that turn one state into another, in writing order."""
 
+    def note_writing(self, changes: Iterable[FileChange]) -> None:
+        """Note what Takeback is about to write."""
+
     def note_written(self, changes: Iterable[FileChange]) -> None:
         """Note what Takeback itself wrote, so that it is nobody's change."""
 

@@ -302,6 +302,8 @@ class Engine:
                 self.adapter.read(self.ledger.state)
         elif self.files is not None:
             require_unchanged(self.files.place, changes)
+            if self.project is not None:
+                self.project.note_writing(change for change in changes if isinstance(change, ProjectChange))
             with defer_sigint():
                 entry = self.ledger.announce(attach_images(draft, changes))
                 failpoint("change.announced")

@@ -188,6 +188,18 @@ class TrackStore:
         with hold_lock(self.root) as clock:
             take_as_written(self.root, self._database, self._environment, clock, list(paths))
 
+    def note_writing(self, folders: Iterable[str]) -> None:
+        """Note the folders in which files are about to be written; none once they are."""
+        listed = sorted(set(folders))
+        if listed != self.list_writing():
+            with self._database.transaction(synced=True):
+                self._database.set("writing", listed)
+            self._database.meta["writing"] = listed
+
+    def list_writing(self) -> list[str]:
+        """Return the folders in which a process may have left temporary files."""
+        return list(self._database.meta.get("writing", ()))
+
     def set_owned(self, paths: Iterable[str], patterns: Iterable[str] = ()) -> None:
         """Say which files belong to a client's adapter: they are not taken in, and their change is only told."""
         owned = [sorted(set(paths)), sorted(set(patterns))]

@@ -15,7 +15,7 @@ from takeback.state import SURFACES, PMap, tree
 from takeback.state.file_paths import list_folders_above, name_slot
 from takeback.state.part_names import PATH, is_part
 from takeback.state.slots import Slot, find_containing_slot, list_slots_above
-from takeback.undo.history import START, ContentGone, History, View, When
+from takeback.undo.history import ContentGone, History, View, When
 from takeback.undo.index import Write
 
 
@@ -119,7 +119,7 @@ def _find_clashes(history: History, view: View, slot: Slot) -> Iterator[Clash]:
         if theirs is None or not _is_in_the_way(mine.path, theirs.path):
             continue
         early, late = sorted((mine, theirs), key=lambda one: (one.since, one.slot))
-        if late.since != START:
+        if late.since[0] >= 0:  # what was there from the start stands beside itself
             yield Clash(late, early)
 
 

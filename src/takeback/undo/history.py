@@ -320,7 +320,7 @@ class History:
         """Return what a part holds, `Forgotten` where that is gone, and which entry wrote it."""
         if is_frame(slot[-1]):
             content, written = self._frame(slot, view, until)
-            return content, None if written == START else written[0]
+            return content, None if written[0] < 0 else written[0]
         held, when, founder = self.footing(slot[:-1], view, until)
         ground = when if founder is None else _find_parent_or_start(founder)
         versions = self.index.at(slot)

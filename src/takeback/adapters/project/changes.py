@@ -13,8 +13,8 @@ from collections.abc import Iterable, Iterator
 from takeback.harness.images import DirectoryImage, FileImage, Image, LinkImage, ProjectChange
 from takeback.state import PMap, State
 from takeback.state.file import File
+from takeback.state.file_paths import find_current_path
 from takeback.state.surfaces.project import PROJECT
-from takeback.track.identity import find_current_path
 
 Paths = tuple[str, ...]
 

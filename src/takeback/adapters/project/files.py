@@ -42,6 +42,7 @@ class TrackedFiles:
         self._settling = True
         try:
             with engine.locked():
+                self._sweep()
                 capture_found(self.store.root, Call(""), {"PATH": os.defpath})
                 settle_rows(engine, self.store)
         finally:
@@ -63,11 +64,27 @@ class TrackedFiles:
         except (HarnessError, UnsafePathError):
             return False
 
+    def note_writing(self, changes: Iterable[FileChange]) -> None:
+        """Note where files are about to be written, so that what a killed process leaves there is found."""
+        self.store.note_writing(change.path.rpartition("/")[0] for change in changes)
+
     def note_written(self, changes: Iterable[FileChange]) -> None:
         """Note what was written here, so that the next look takes it for nobody's change."""
         paths = [change.path for change in changes]
         if paths:
             self.store.note_written(paths)
+        self._sweep()
+
+    def _sweep(self) -> None:
+        """Remove the temporary files that a killed process left where it wrote; the journal's lock is held."""
+        folders = self.store.list_writing()
+        for folder in ("", *folders) if folders else ():
+            for path in self._directory.own_temporaries(folder):
+                parts = tuple(path.split("/"))
+                with self._directory.faults("remove", path), self._directory.parent(parts) as parent:
+                    if parent is not None:
+                        Directory.discard(parent, parts[-1])
+        self.store.note_writing(())
 
     def close(self) -> None:
         """Let the store go."""

@@ -20,11 +20,13 @@ from takeback.harness.records import draft_change, make_taken_in_key
 from takeback.journal import Record
 from takeback.state import ABSENT, PMap, State, tree
 from takeback.state.file import File
+from takeback.state.file_paths import choose_slot
 from takeback.state.part_names import APART, is_part, is_place
 from takeback.state.slots import Slot, format_slot_key, get_slot, put_slots
 from takeback.state.surfaces.project import PROJECT
-from takeback.state.text import Text, apply_edit
-from takeback.track.identity import FileVersion, find_slot, take_changes
+from takeback.state.text import Text
+from takeback.state.tree import TreePath
+from takeback.track.identity import FileVersion, find_slot, place_file, take_changes
 from takeback.undo import Write
 from takeback.undo.record import list_writes_between
 
@@ -71,6 +73,14 @@ class _Files:
     unkept: dict[str, str] = field(default_factory=dict)
     """Files that changed and cannot be taken back, and why."""
 
+    def take_in(self, files: PMap, slot: TreePath, path: str, file: File | None) -> PMap:
+        """Note a file that was there and was not known; return the files with it."""
+        if file is None:
+            return files
+        placed = place_file(slot, path, file, file.mode)
+        self.fresh.append(((PROJECT, *slot), placed))
+        return tree.put(files, slot, placed)
+
 
 class _RowSettler:
     """One row on its way into the journal."""
@@ -98,7 +108,8 @@ class _RowSettler:
         writes = ledger.history.with_parents(found, taken_in, number)
         about = self._describe(files, writes)
         about |= describe_evidence(ledger, after, writes, there)
-        about |= {"ambiguous": list(taken.ambiguous)} if taken.ambiguous else {}
+        twins = [f'files["{path}"] ({", ".join(others)})' for path, others in taken.ambiguous]
+        about |= {"ambiguous": twins} if twins else {}
         about |= {"coarse": list(taken.coarse)} if taken.coarse else {}
         about |= {"moved": [list(pair) for pair in taken.moved]} if taken.moved else {}
         draft = draft_change("adopt", writes, about, packer=ledger.packer, taken_in=taken_in)
@@ -108,6 +119,7 @@ class _RowSettler:
     def _sort_files(self) -> _Files:
         files = _Files(unkept=dict(self._row.unkept))
         view = _view_project(self._ledger.state)
+        there = view.part("files")
         for delta in self._row.deltas:
             path = delta.path
             slot = find_slot(view, path)
@@ -117,14 +129,14 @@ class _RowSettler:
             if slot is not None:
                 before: File | None = get_slot(view, slot)
             else:
-                place = (PROJECT, *path.split("/"))
+                place = choose_slot(path, there)
                 before = self._load(delta.before, path, files)
                 if not delta.before_known or (delta.before is not None and before is None):
                     files.unkept.setdefault(path, NOT_KNOWN)
-                    files.fresh += [] if after is None else [(place, after)]
+                    there = files.take_in(there, place, path, after)
                     continue
-                if before is not None and self._is_fresh(place):
-                    files.fresh.append((place, before))
+                if before is not None and self._is_fresh((PROJECT, *place)):
+                    there = files.take_in(there, place, path, before)
                 elif before is not None:
                     before = None  # the journal says that it went; it came back unseen, and counts as new
             if before != after:
@@ -244,7 +256,7 @@ def _apply_spans(known: File, pairs: list[tuple[str, str]]) -> File | None:
         for pair in pairs:
             if not isinstance(lines, Text):
                 return None
-            lines = apply_edit(lines, pair)
+            lines = lines.edited(*pair)
     except OperationFailed:
         return None
     return None if lines is None else known.replace_parts(lines)

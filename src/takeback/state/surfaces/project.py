@@ -7,8 +7,15 @@ tracked.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Final
 
+from takeback.state import tree
+from takeback.state.file import File
+from takeback.state.file_paths import find_current_path
+from takeback.state.harness_state import State
+from takeback.state.pmap import EMPTY, PMap
+from takeback.state.slots import Slot, find_containing_slot, get_slot
 from takeback.state.surface import SURFACES, register
 from takeback.state.surfaces.files import FilesSurface
 from takeback.state.tree import TreePath
@@ -43,7 +50,7 @@ def _view_files(state: State, slots: Iterable[Slot]) -> State:
     for slot in slots:
         file = get_slot(state, slot)
         if isinstance(file, File):
-            files = tree.put(files, tuple(find_current_path(slot[1:], file).split("/")), file.standing_at(None))
+            files = tree.put(files, tuple(find_current_path(slot[1:], file).split("/")), file.with_frame(file.mode))
     return State({SHOWN: files})
 
 
