@@ -34,6 +34,7 @@ ORDER = (
     "verify",
     "repair",
     "journal",
+    "track",
     "undo",
     "harness",
     "adapters",

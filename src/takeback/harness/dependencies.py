@@ -12,7 +12,9 @@ from takeback.errors import UnknownSurfaceError
 from takeback.harness.ledger import Ledger
 from takeback.harness.outcomes import PlanOutcome, refuse_not_installed, skip_uninstalled
 from takeback.state import SURFACES
+from takeback.state.part_names import PATH, make_part_name
 from takeback.undo import Blocked, Plan, plan_toggle
+from takeback.undo.clashes import list_rivals
 from takeback.undo.index import find_write_claim
 
 MOST: Final = 100
@@ -78,5 +80,8 @@ def _find_nearest(ledger: Ledger, number: int) -> list[int]:
         if claim is not None:
             held = ledger.history.holders(surface.name, claim) - {slot}
             versions += [version for other in held for version in index.at(other)]
+        rivals = list_rivals(ledger.history, write) if surface.movable else ()
+        paths = [(*rival, make_part_name(PATH)) for rival in rivals]
+        versions += [version for other in (*rivals, *paths) for version in index.at(other)]
         found |= {version.entry for version in versions if version.entry < number}
     return sorted(found - undone, reverse=True)[:MOST]

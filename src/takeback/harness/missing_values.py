@@ -31,7 +31,7 @@ def iter_missing_values(slot: Slot, content: Any) -> Iterator[tuple[Slot, Any]]:
     if isinstance(content, Forgotten) or (isinstance(content, Link) and has_forgotten(content)):
         yield slot, content
     elif isinstance(content, Parts | File) and has_forgotten(content):
-        yield slot, Forgotten(mode=content.mode if isinstance(content, File) else None)
+        yield slot, Forgotten(frame=content.frame if isinstance(content, File) else None)
     elif isinstance(content, PMap) and SURFACES[slot[0]].nested:
         for name, item in content.items():
             yield from iter_missing_values((*slot, name), item)
@@ -46,8 +46,8 @@ def fill_from_actual(slot: Slot, gone: Any, actual: State) -> Any:
         return Link(gone.place, gone.id, content.record) if isinstance(content, Link) else ABSENT
     if gone.form is not None:
         return _align_parts(gone, content)
-    if gone.mode is not None:
-        return File(content.content, gone.mode) if isinstance(content, File) else ABSENT
+    if gone.frame is not None:
+        return File(content.content).with_frame(gone.frame) if isinstance(content, File) else ABSENT
     if isinstance(content, File) or SURFACES[slot[0]].has_child_slots(content, slot[1:]):
         return ABSENT
     return content
@@ -56,7 +56,7 @@ def fill_from_actual(slot: Slot, gone: Any, actual: State) -> Any:
 def _align_parts(gone: Forgotten, content: Any) -> Any:
     """Return an actual text or list with the identities the journal has for its parts; ABSENT if it does not fit."""
     form, actual = gone.form, get_parts(content)
-    if form is None or type(actual) is not type(form) or isinstance(content, File) is not (gone.mode is not None):
+    if form is None or type(actual) is not type(form) or isinstance(content, File) is not (gone.frame is not None):
         return ABSENT
     plain, there = form.to_json(), actual.to_json()
     records = [thaw(link.record) for link in actual.links()]
@@ -74,22 +74,22 @@ def _align_parts(gone: Forgotten, content: Any) -> Any:
     if not isinstance(form, Text):
         return Items.from_json(raw, "a list that is there")
     text = Text.from_json(raw, "a text that is there")
-    return text if gone.mode is None else File(text, gone.mode)
+    return text if gone.frame is None else File(text).with_frame(gone.frame)
 
 
 def update_missing_value(gone: Any, part: Slot, after: Any) -> Any:
     """Return a missing value after one of its parts was written."""
     if not isinstance(gone, Forgotten) or gone.form is None:
         return gone
-    return Forgotten(gone.claim, gone.mode, _write_part(gone.form, part, after))
+    return Forgotten(gone.claim, gone.frame, _write_part(gone.form, part, after))
 
 
 def make_missing_value(content: Any, part: Slot) -> Forgotten:
     """Return the missing value for a text or list of which one part was forgotten."""
     parts = get_parts(content)
-    mode = content.mode if isinstance(content, File) else None
+    frame = content.frame if isinstance(content, File) else None
     link = None if parts is None else parts.find(part[-1][1:])
-    return Forgotten(None, mode, None if parts is None or link is None else _write_part(parts, part, link))
+    return Forgotten(None, frame, None if parts is None or link is None else _write_part(parts, part, link))
 
 
 def _write_part(form: Parts, part: Slot, after: Any) -> Parts:

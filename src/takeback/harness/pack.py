@@ -7,7 +7,8 @@ read back: it is known that something was there, what kind of thing, and what it
 
     node = position of a part           a value
          | ["d", {name: node}]          a mapping or directory, or a surface's keys
-         | ["f", mode, node]            a file
+         | ["f", frame, node]           a file: its mode, or its mode and where it stands since it was moved
+         | ["m", path]                  where a file stands since it was moved, written apart from its content
          | ["l", place, position]       an element of a chain, with its place
          | ["c", reach, {name: node}]   a chain, and how far its places reach
          | ["p", {…}]                   a text or list that was edited inside; its segments are positions
@@ -36,8 +37,8 @@ from takeback.state.file import File
 from takeback.state.forgotten import Forgotten, make_blank
 from takeback.state.items import Items
 from takeback.state.keyed_surface import KeyedSurface
-from takeback.state.part_names import is_part, make_part_name
-from takeback.state.part_slots import link_from_json
+from takeback.state.part_names import PATH, is_part, make_part_name
+from takeback.state.part_slots import link_from_json, make_frame_link
 from takeback.state.parts import Parts
 from takeback.state.slots import Slot, format_slot_key
 from takeback.state.surfaces.listeners import ListenersSurface
@@ -105,7 +106,7 @@ class Packer:
         if isinstance(content, Forgotten):
             at = self._part(FORGOTTEN, parts)
             inner: Json = at if content.form is None else _encode_empty_form(content.form, at)
-            node: Json = inner if content.mode is None else ["f", content.mode, inner]
+            node: Json = inner if content.frame is None else ["f", thaw(content.frame), inner]
             return node if content.claim is None else ["x", content.claim, node]
         kind = type(content)
         if surface.has_child_slots(content, slot[1:]):
@@ -114,11 +115,13 @@ class Packer:
         if isinstance(content, File):
             text = content.parts() if content.edited else None
             if text is not None:
-                return ["f", content.mode, self._edited(slot, text, parts)]
+                return ["f", thaw(content.frame), self._edited(slot, text, parts)]
             at = self._value(slot, content, lambda: Leaf(content.content, format_slot_key(slot)), parts)
-            return ["f", content.mode, at]
+            return ["f", thaw(content.frame), at]
         if isinstance(content, Parts):
             return self._edited(slot, content, parts)
+        if kind is Link and slot[-1] == make_part_name(PATH) and not isinstance(content.record, Forgotten):
+            return ["m", content.record]
         if kind is Link:
             place = [list(step) for step in content.place]
             if isinstance(content.record, Forgotten):
@@ -279,21 +282,24 @@ class Unpacker:
             links = [self._link((*slot, name), item, found) for name, item in node[2].items()]
             chain = Chain(tuple(sorted(links, key=lambda link: link.place)))
             return chain if node[1] is None else chain.with_reach(tuple(node[1]))
+        if tag == "m":
+            return make_frame_link(PATH, node[1])
         if tag == "x":
             return self._node(surface, slot, node[2], found, node[1])
         raise ValueError(f"no such node: {tag!r}")
 
     def _file(self, slot: Slot, node: Any, found: FindStored) -> Any:
-        _, mode, inner = node
+        _, frame, inner = node
+        frame = tuple(frame) if isinstance(frame, list) else frame
         if not isinstance(inner, int):
             edited, lacking = self._edited(inner[1], found)
             if lacking is None and isinstance(edited, Text):
-                return File(edited, mode)
-            return self._note_missing_value(slot, Forgotten(mode=mode, form=edited, sealed=lacking or ""))
+                return File(edited).with_frame(frame)
+            return self._note_missing_value(slot, Forgotten(frame=frame, form=edited, sealed=lacking or ""))
         ref, stored = found(inner)
         if stored is None:
-            return self._note_missing_value(slot, Forgotten(mode=mode, sealed=self._keyless.get(ref, "")))
-        return self._note_ref(slot, File(stored.data, mode), ref)
+            return self._note_missing_value(slot, Forgotten(frame=frame, sealed=self._keyless.get(ref, "")))
+        return self._note_ref(slot, File(stored.data).with_frame(frame), ref)
 
     def _edited(self, raw: Any, found: FindStored) -> tuple[Parts, str | None]:
         """Return a text or list, and whether none of its parts was forgotten; blanks stand for those that were."""

@@ -26,7 +26,7 @@ from takeback.state.slots import (
     is_slot_key,
     parse_slot_key,
 )
-from takeback.undo.index import find_write_claim
+from takeback.undo.index import list_write_claims
 
 if TYPE_CHECKING:
     from takeback.language import Candidate
@@ -58,9 +58,7 @@ def draft_change(
         payload["evidence"], rest = divide_evidence(payload["evidence"])
         contents |= {} if rest is None else {"evidence": rest}
     touches = [format_slot_key(write.slot) for write in writes]
-    claims = (
-        make_claim_key(write.slot[0], claim) for write in writes if (claim := find_write_claim(write)) is not None
-    )
+    claims = (make_claim_key(write.slot[0], claim) for write in writes for claim in list_write_claims(write))
     lists = (make_shared_key(write.slot[:-1]) for write in writes if write.shared and is_part(write.slot[-1]))
     grounds = {str(at): list(write.on) for at, write in enumerate(writes) if write.on is not None}
     payload["touches"] = [*touches, *dict.fromkeys(claims), *dict.fromkeys(lists)]
@@ -69,6 +67,7 @@ def draft_change(
         "on": grounds,
         "needs": [at for at, write in enumerate(writes) if write.needs],
         "shared": [at for at, write in enumerate(writes) if write.shared],
+        "bare": [at for at, write in enumerate(writes) if write.bare],
     }
     payload |= {name: what for name, what in said.items() if what}
     if any(SURFACES[write.slot[0]].can_merge_in_place(write.before) for write in writes):
@@ -143,9 +142,9 @@ def _build_writes(
         olds = record.refs("before") if before else [FORGOTTEN] * len(slots)
         old = [_unpack_content(slot, ref, held, keyless) for slot, ref in zip(slots, olds, strict=True)]
     rows = enumerate(zip(slots, old, after, strict=True))
-    strict, parents, needs, shared = record.strict, record.parents, record.needs, record.shared
+    strict, parents, needs, shared, bare = record.strict, record.parents, record.needs, record.shared, record.bare
     return tuple(
-        Write(slot, one, two, at in strict, parents.get(at), at in needs, at in shared)
+        Write(slot, one, two, at in strict, parents.get(at), at in needs, at in shared, at in bare)
         for at, (slot, one, two) in rows
     )
 

@@ -159,6 +159,11 @@ class Record:
         return frozenset(self._list("shared", int))
 
     @property
+    def bare(self) -> frozenset[int]:
+        """Positions of writes of a file's content that left its mode and path as they were."""
+        return frozenset(self._list("bare", int))
+
+    @property
     def edits_inside(self) -> bool:
         """Whether planning needs what was there before, because contents were edited inside."""
         return "on" in self.payload or "mends" in self.payload

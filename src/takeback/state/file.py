@@ -1,36 +1,53 @@
-"""One file of the sandbox: its bytes and mode, and its lines once it was edited inside."""
+"""One file: its bytes, mode and path, and its lines once it was edited inside.
+
+A file is known by its slot, the path where it was first seen. Where it stands since it was moved (`at`) is an
+attribute, as its mode is: the two are its frame, written and taken back apart from its content. A symbolic link
+is a file whose mode says so and whose content is its target.
+"""
 
 from __future__ import annotations
 
 import hashlib
 from codecs import getincrementaldecoder
-from typing import Final, NoReturn, cast, final
+from typing import Any, Final, NoReturn, cast, final
 
+from takeback.state.part_names import FRAME
 from takeback.state.part_slots import HasParts
 from takeback.state.parts import Parts
 from takeback.state.text import Text
 
 DEFAULT_MODE: Final = 0o644
+LINK_MODE: Final = 0o120000
+"""The mode of a symbolic link, as git writes it."""
+REGULAR: Final = frozenset({0, 0o100000})
+_KIND: Final = 0o170000
 LARGE: Final = 1 << 20
 """Bytes from which on a file that is read as text is held as text alone."""
 
 
+Frame = int | tuple[int, str]
+"""What a file is besides its content: its mode, and where it stands unless that is its slot's own path."""
+
+
 @final
 class File(HasParts):
-    """One file's content and permission bits, which cannot be changed.
+    """One file's content, permission bits and path, which cannot be changed.
 
     A UTF-8 file that was edited inside keeps track of its lines.
     """
 
-    __slots__ = ("_content", "_plain", "_text", "mode")
+    __slots__ = ("_content", "_plain", "_text", "at", "mode")
     mode: int
+    at: str | None
+    """Where it stands since it was moved; None: at its slot's own path."""
     _text: Text | None
     _plain: Text | None
     """Of a large file that was never edited inside and was read as text: that text, in place of its bytes."""
     _content: bytes | None
 
-    def __init__(self, content: bytes | Text, mode: int = DEFAULT_MODE) -> None:
+    def __init__(self, content: bytes | Text, mode: int = DEFAULT_MODE, at: str | None = None) -> None:
         _set_mode(self, mode)
+        _set_at(self, at)
         _set_plain(self, None)
         kind = type(content)  # the content itself is not looked at
         if kind is Text:
@@ -48,8 +65,8 @@ class File(HasParts):
     def __delattr__(self, name: str) -> NoReturn:
         raise AttributeError(f"a file cannot be changed ({name}): make another one")
 
-    def __reduce__(self) -> tuple[type[File], tuple[bytes | Text, int]]:
-        return File, (self.content if self._text is None else self._text, self.mode)
+    def __reduce__(self) -> tuple[type[File], tuple[bytes | Text, int, str | None]]:
+        return File, (self.content if self._text is None else self._text, self.mode, self.at)
 
     @property
     def content(self) -> bytes:
@@ -100,11 +117,11 @@ class File(HasParts):
 
     def replace_parts(self, parts: Parts) -> File:
         """Return the file with other lines."""
-        return File(parts, self.mode) if isinstance(parts, Text) else self
+        return File(parts, self.mode, self.at) if isinstance(parts, Text) else self
 
     def whole(self) -> File:
         """Return the file as one that was never edited inside."""
-        return self if self._text is None else File(self.content, self.mode)
+        return self if self._text is None else File(self.content, self.mode, self.at)
 
     @property
     def edited(self) -> bool:
@@ -112,23 +129,47 @@ class File(HasParts):
         return self._text is not None
 
     @property
-    def frame(self) -> int:
-        """The permission bits."""
-        return self.mode
+    def kind(self) -> int:
+        """What it is: a regular file (0), a symbolic link or something else, as the upper bits of a mode say it."""
+        kind = self.mode & _KIND
+        return 0 if kind in REGULAR else kind
+
+    @property
+    def frame(self) -> Frame:
+        """The permission bits, and where it stands since it was moved."""
+        return self.mode if self.at is None else (self.mode, self.at)
 
     @property
     def has_own_frame(self) -> bool:
-        """Whether its permission bits are not those of any file."""
-        return self.mode != DEFAULT_MODE
+        """Whether its permission bits are not those of any file, or it was moved."""
+        return self.mode != DEFAULT_MODE or self.at is not None
 
-    def with_frame(self, frame: int) -> File:
-        """Return the file with other permission bits."""
-        return File(self.content if self._text is None else self._text, frame)
+    def get_frame_part(self, part: str) -> int | str | None:
+        """Return one part of the frame: the mode, or where it stands."""
+        return self.mode if part == FRAME else self.at
+
+    def with_frame_part(self, part: str, value: Any) -> File:
+        """Return the file with another mode, or standing elsewhere."""
+        mode, at = (value, self.at) if part == FRAME else (self.mode, value)
+        return self.with_frame(mode if at is None else (mode, at))
+
+    def with_frame(self, frame: Frame) -> File:
+        """Return the file with other permission bits, or standing elsewhere; its content is not looked at."""
+        mode, at = frame if isinstance(frame, tuple) else (frame, None)
+        if mode == self.mode and at == self.at:
+            return self
+        new = _new(File)
+        _set_mode(new, mode)
+        _set_at(new, at)
+        _set_text(new, self._text)
+        _set_plain(new, self._plain)
+        _set_content(new, self._content)
+        return new
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, File):
             return NotImplemented
-        if self is other or self.mode != other.mode:
+        if self is other or self.mode != other.mode or self.at != other.at:
             return self is other
         if self._text is not None and other._text is not None:
             return self._text == other._text
@@ -140,10 +181,11 @@ class File(HasParts):
         return self.content == other.content
 
     def __hash__(self) -> int:
-        return hash((self.content, self.mode))
+        return hash((self.content, self.mode, self.at))
 
     def __repr__(self) -> str:
-        return f"File(content={self.content!r}, mode={self.mode})"
+        at = "" if self.at is None else f", at={self.at!r}"
+        return f"File(content={self.content!r}, mode={self.mode}{at})"
 
 
 def _is_text(content: bytes) -> bool:
@@ -161,6 +203,7 @@ def _is_text(content: bytes) -> bool:
     return True
 
 
-_set_mode, _set_text, _set_plain, _set_content = (
-    File.__dict__[name].__set__ for name in ("mode", "_text", "_plain", "_content")
+_new: Final = object.__new__
+_set_mode, _set_at, _set_text, _set_plain, _set_content = (
+    File.__dict__[name].__set__ for name in ("mode", "at", "_text", "_plain", "_content")
 )

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 from takeback.state.chain import Link
-from takeback.state.file import File
+from takeback.state.file import File, Frame
 from takeback.state.part_names import END
 from takeback.state.parts import Parts
 from takeback.state.pmap import PMap
@@ -18,13 +18,14 @@ from takeback.state.text import Text
 class Forgotten:
     """Stands for a captured value that was forgotten; what is still known of it comes with it."""
 
-    __slots__ = ("claim", "form", "mode", "sealed")
+    __slots__ = ("claim", "form", "frame", "sealed")
 
     def __init__(
-        self, claim: str | None = None, mode: int | None = None, form: Parts | None = None, sealed: str = ""
+        self, claim: str | None = None, frame: Frame | None = None, form: Parts | None = None, sealed: str = ""
     ) -> None:
         self.claim = claim
-        self.mode = mode
+        self.frame = frame
+        """Of a file: its mode, and where it stands."""
         self.form = form
         """Of a text or list that was edited inside: its parts with their ids and places, but not what is in them."""
         self.sealed = sealed

@@ -10,11 +10,15 @@ END: Final = "end"
 """The part of a text that says what is missing at the end of its last line."""
 FRAME: Final = "frame"
 """The part of a file that is its permission bits: they change without its lines, and its lines without them."""
+PATH: Final = "path"
+"""The part of a file that says where it stands since it was moved."""
+FRAMES: Final = (FRAME, PATH)
+"""The parts of a file that are no part of its content."""
 PLACE: Final = "@"
 """Begins the id of the part that says where the part named behind it stands since it was moved."""
 FRESH: Final = "n"
 """Begins the id of a part that an edit added; those that were there from the start are numbered."""
-APART: Final = frozenset({END, FRAME})
+APART: Final = frozenset({END, *FRAMES})
 """Parts that stand nowhere among the others."""
 
 
@@ -33,6 +37,11 @@ def is_place(name: str) -> bool:
     return name[:2] == MARK + PLACE
 
 
+def is_frame(name: str) -> bool:
+    """Tell whether a name in a slot is that of a part of a file's frame: its mode, or where it stands."""
+    return name[1:] in FRAMES and name[:1] == MARK
+
+
 def describe_part(name: str, word: str, position: int | None = None) -> str:
     """Return a part's name for people: `word` and where it stands.
 
@@ -43,6 +52,8 @@ def describe_part(name: str, word: str, position: int | None = None) -> str:
         return "newline at the end"
     if part == FRAME:
         return "mode"
+    if part == PATH:
+        return "path"
     if part[0] == PLACE:
         return f"place of {describe_part(part, word, position)}"
     number = parse_original_number(part)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 from takeback.errors import OperationFailed
 from takeback.state.chain import Chain, ChainPlace, Link
 from takeback.state.items import Items
-from takeback.state.part_names import FRAME, is_part, make_part_name
+from takeback.state.part_names import FRAMES, PATH, is_part, make_part_name
 from takeback.state.parts import Parts
 from takeback.state.pmap import ABSENT, PMap
 from takeback.state.text import Text
@@ -47,7 +47,9 @@ def link_to_json(link: Link) -> dict[str, Any]:
 def link_from_json(raw: Any, name: str, where: str) -> Link:
     """Return the link that `link_to_json` wrote down."""
     place = tuple((number, step) for number, step in raw["place"])
-    return Link(place, name, freeze(raw["record"], where, stored=True))
+    record = raw["record"]
+    path = name == PATH and isinstance(record, str | None)  # it may hold bytes that are not UTF-8
+    return Link(place, name, record if path else freeze(record, where, stored=True))
 
 
 def chain_to_json(chain: Chain) -> dict[str, Any]:
@@ -78,8 +80,8 @@ def keep_places(chain: Chain, known: Chain) -> Chain:
     return result
 
 
-_FRAME: Final = make_part_name(FRAME)
-_FRAME_PLACE: Final = ((-1, FRAME),)
+_FRAMES: Final = {make_part_name(part): ((-1, part),) for part in FRAMES}
+"""The parts of a frame by their names in a slot, and the place of each."""
 
 
 class HasParts(ABC):
@@ -110,9 +112,27 @@ class HasParts(ABC):
     def has_own_frame(self) -> bool:
         """Whether that is anything but what is there unless someone says otherwise."""
 
+    @property
+    @abstractmethod
+    def kind(self) -> Any:
+        """What kind of thing it is: another kind in its place is another thing."""
+
     @abstractmethod
     def with_frame(self, frame: Any) -> Any:
         """Return the content with something else besides its parts."""
+
+    @abstractmethod
+    def get_frame_part(self, part: str) -> Any:
+        """Return one part of the frame, by its id."""
+
+    @abstractmethod
+    def with_frame_part(self, part: str, value: Any) -> Any:
+        """Return the content with another part of the frame."""
+
+
+def make_frame_link(part: str, value: Any) -> Link:
+    """Return a part of a frame, by its id."""
+    return Link(((-1, part),), part, value)
 
 
 def get_parts(content: Any) -> Parts | None:
@@ -133,16 +153,17 @@ def with_parts(content: Any, parts: Parts) -> Any:
 
 def get_part(content: Any, name: str) -> Any:
     """Return one part of a content, ABSENT if it is not there."""
-    if name == _FRAME:
-        return Link(_FRAME_PLACE, FRAME, content.frame) if isinstance(content, HasParts) else ABSENT
+    if name in _FRAMES:
+        part = name[1:]
+        return make_frame_link(part, content.get_frame_part(part)) if isinstance(content, HasParts) else ABSENT
     parts = get_parts(content)
     return ABSENT if parts is None else parts.find(name[1:]) or ABSENT
 
 
 def put_part(content: Any, name: str, part: Any) -> Any:
     """Return a content with another part, or without it."""
-    if name == _FRAME and isinstance(content, HasParts) and part is not ABSENT:
-        return content.with_frame(part.record)
+    if name in _FRAMES and isinstance(content, HasParts) and part is not ABSENT:
+        return content.with_frame_part(part.id, part.record)
     parts = get_parts(content)
     if parts is None:
         raise OperationFailed("what was edited inside is no longer a text or a list")
@@ -156,7 +177,7 @@ def put_parts(content: Any, parts: Sequence[tuple[str, Any]]) -> Any:
     None where the content has no parts, or what it holds besides them is meant.
     """
     there = get_parts(content)
-    if there is None or any(name == _FRAME for name, _ in parts):
+    if there is None or any(name in _FRAMES for name, _ in parts):
         return None
     changed = there.changed((name[1:], None if part is ABSENT else part) for name, part in parts)
     return with_parts(content, changed.reserve(name[1:] for name, _ in parts))
@@ -185,7 +206,7 @@ def find_differing_parts(before: Any, after: Any) -> list[str] | None:
     """Return the names of parts that differ where `after` grew from `before`; None where it was replaced."""
     new, old = _get_edited_parts(after), _get_edited_parts(before)
     if new is None:
-        return None
+        return list_differing_frames(before, after) if old is None and _differs_in_frame(before, after) else None
     if old is None:
         old = get_parts(before)
         grew = old is not None and type(old) is type(new) and is_same_value(old.whole(), new.root)
@@ -193,8 +214,14 @@ def find_differing_parts(before: Any, after: Any) -> list[str] | None:
         grew = old.root is new.root
     if old is None or not grew or isinstance(before, HasParts) != isinstance(after, HasParts):
         return None
-    frame = [] if _has_same_frame(before, after) else [_FRAME]
-    return [*(make_part_name(part) for part in old.differing(new)), *frame]
+    return [*(make_part_name(part) for part in old.differing(new)), *list_differing_frames(before, after)]
+
+
+def list_differing_frames(before: Any, after: Any) -> list[str]:
+    """Return the names of the parts of their frames in which two contents differ; none of what has no frame."""
+    if not isinstance(before, HasParts) or not isinstance(after, HasParts):
+        return []
+    return [name for name in _FRAMES if before.get_frame_part(name[1:]) != after.get_frame_part(name[1:])]
 
 
 def _get_edited_parts(content: Any) -> Parts | None:
@@ -204,10 +231,17 @@ def _get_edited_parts(content: Any) -> Parts | None:
 
 
 def _has_same_frame(before: Any, after: Any) -> bool:
-    """Tell whether what holds the parts is the same: a file's mode."""
+    """Tell whether what holds the parts is the same: a file's mode and path."""
     if isinstance(before, HasParts) and isinstance(after, HasParts):
         return bool(before.frame == after.frame)
     return not isinstance(before, HasParts) and not isinstance(after, HasParts)
+
+
+def _differs_in_frame(before: Any, after: Any) -> bool:
+    """Tell whether two contents that were never edited inside differ in their frames, and in nothing else."""
+    if not isinstance(before, HasParts) or not isinstance(after, HasParts) or before.kind != after.kind:
+        return False
+    return bool(before.frame != after.frame and before.with_frame(after.frame) == after)
 
 
 def is_identical_content(one: Any, two: Any) -> bool:

@@ -112,6 +112,8 @@ class Slotted(ABC):
     """Whether a write inside something needs that to be there, and does not make it."""
     exclusive = False
     """Whether contents may claim something that no other slot may hold."""
+    movable = False
+    """Whether contents say themselves where they stand: two must not stand in one place, nor one in another."""
     listed = False
     """Whether contents can be lists: one that comes with its first item belongs to nobody."""
     ordered = False
@@ -209,6 +211,12 @@ class Slotted(ABC):
         """Return what no other slot may hold at the same time, if anything."""
         del content
         return None
+
+    def list_claims(self, content: Any) -> Iterator[str]:
+        """Yield what a content, or a part, claims that others may hold: one thing, or where it stands."""
+        claim = self.claim(content)
+        if claim is not None:
+            yield claim
 
     def placed(self, fresh: Any, known: Any) -> Any:
         """Return a freshly read value with the places that `known` has, where the surface has places."""

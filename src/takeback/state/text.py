@@ -204,6 +204,11 @@ class Text(Parts):
 
     def revise(self, whole: str, *, anew: bool = False) -> Self | None:
         """Return this text turned into another, paired lines keeping their identity; None if no line is kept."""
+        found = self.revise_aligned(whole, anew=anew)
+        return None if found is None else found[0]
+
+    def revise_aligned(self, whole: str, *, anew: bool = False) -> tuple[Self, Alignment] | None:
+        """Return what `revise` does, and which line continues which."""
         from takeback.state.alignment import align  # noqa: PLC0415 - start-up
         from takeback.state.transfer import carry_over  # noqa: PLC0415 - start-up
 
@@ -212,7 +217,8 @@ class Text(Parts):
         if not anew and not between.shared and not {link.record for link in old} & set(new):
             return None
         alignment = align([link.record for link in old], new)
-        return carry_over(self, old, new, alignment, between.low, between.high)._set_missing_end(between.missing)
+        revised = carry_over(self, old, new, alignment, between.low, between.high)
+        return revised._set_missing_end(between.missing), alignment
 
     def compare(self, whole: str) -> Alignment:
         """Return which line of another text continues which line of this one."""

@@ -10,7 +10,7 @@ a set of any size of which no entry can be left out.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from heapq import heappop, heappush
 from itertools import chain, combinations, islice
@@ -18,8 +18,9 @@ from typing import Any, Final
 
 from takeback.progress import track_progress
 from takeback.state import ABSENT, SURFACES, PMap
-from takeback.state.part_names import is_part, is_place
+from takeback.state.part_names import FRAMES, PATH, is_frame, is_part, is_place, make_part_name
 from takeback.state.slots import Slot, list_slots_above
+from takeback.undo.clashes import Clash, find_clash, list_rivals
 from takeback.undo.history import END, LAST, START, History, View, When, find_parent_write
 from takeback.undo.index import Version, Write, find_content_claim, find_write_claim, get_write_time
 
@@ -39,6 +40,8 @@ def why_impossible(history: History, version: Version, view: View) -> str | None
 def _why_ungrounded(history: History, version: Version, view: View) -> str | None:
     """Return why a part could not have been written: its parent write is not there."""
     slot, ground = version.write.slot, find_parent_write(version)
+    if is_frame(slot[-1]):
+        return _why_unframed(history, version, view)
     makes = version.write.shared and not is_place(slot[-1])  # one that is shared makes its list itself
     content, when, founder = history.footing(slot[:-1], view, (version.entry, version.position + makes))
     if version.write.shared and not makes and content is ABSENT:
@@ -47,10 +50,23 @@ def _why_ungrounded(history: History, version: Version, view: View) -> str | Non
         return _why_crowded(history, slot[:-1], view, get_write_time(version))
     if founder is None and when == ground:
         return None
+    return f"it edits {_describe_ground(slot, ground)}"
+
+
+def _why_unframed(history: History, version: Version, view: View) -> str | None:
+    """Return why a file's mode or path could not have been changed: the file is not there, or another one is."""
+    slot, ground, until = version.write.slot, find_parent_write(version), get_write_time(version)
+    if history.is_there(slot[:-1], view, until) and history.ground(slot, view, until) == ground:
+        return None
+    moves = slot[-1][1:] == PATH
+    return f"it {'moves' if moves else 'sets the mode of'} {_describe_ground(slot, ground)}"
+
+
+def _describe_ground(slot: Slot, ground: When | None) -> str:
     title = SURFACES[slot[0]].slot_title(slot[1:-1])
     if ground is None or ground == START:
-        return f"it edits the {title} that was there at the beginning"
-    return f"it edits the {title} that #{ground[0]} put there"
+        return f"the {title} that was there at the beginning"
+    return f"the {title} that #{ground[0]} put there"
 
 
 def _why_crowded(history: History, slot: Slot, view: View, until: When) -> str | None:
@@ -116,36 +132,68 @@ class Consequences:
 
 
 def find_consequences(history: History, off: Entries, on: Entries) -> Consequences:
-    """Follow the consequences of a request through time."""
-    view = View(history.undone, off, on)
-    waiting: list[tuple[int, int, Slot, Version]] = []
-    found = Consequences({}, {}, {})
-
-    def spread(entry: int) -> None:
-        for write in history.index.writes(entry):
-            for version in _find_affected(history, entry, write, view):
-                heappush(waiting, (version.entry, version.position, version.write.slot, version))
-
+    """Follow the consequences of a request through time; then, of two files in one place, drop the later one."""
+    pursuit = _Pursuit(history, off, on)
+    found = pursuit.found
     history.index.read_ahead((*off, *on))
     for entry in track_progress("entries looked at", chain(off, on), len(off) + len(on)):
-        spread(entry)
-        if entry in on:
-            for position, write in enumerate(history.index.writes(entry)):
-                heappush(waiting, (entry, position, write.slot, Version(entry, position, write)))
-    seen: set[When] = set()
-    while waiting:
-        entry, position, _, version = heappop(waiting)
-        if (entry, position) in seen or not view.live(entry):
-            continue
-        seen.add((entry, position))
-        why = why_impossible(history, version, view)
-        if why is not None:
-            (found.unmet if entry in on else found.removed)[entry] = why
-            if entry in on:
-                found.causes[entry] = frozenset(_find_causes(history, version, view)) - {entry}
-            view.off.add(entry)
-            spread(entry)
+        pursuit.begin(entry)
+    pursuit.follow()
+    while (clash := find_clash(history, pursuit.view, (*off, *on, *found.removed, *found.unmet))) is not None:
+        pursuit.give_up(clash.late.since[0], clash.why, _find_clash_causes(history, clash))
+        pursuit.follow()
     return found
+
+
+class _Pursuit:
+    """Writes that may have become impossible, looked at in order of time."""
+
+    def __init__(self, history: History, off: Entries, on: Entries) -> None:
+        self.view = View(history.undone, off, on)
+        self.found = Consequences({}, {}, {})
+        self._history, self._on = history, on
+        self._waiting: list[tuple[int, int, Slot, Version]] = []
+        self._seen: set[When] = set()
+
+    def begin(self, entry: int) -> None:
+        """Note what a toggled entry affects; one that is asked back must itself be possible."""
+        self._spread(entry)
+        if entry in self._on:
+            for position, write in enumerate(self._history.index.writes(entry)):
+                heappush(self._waiting, (entry, position, write.slot, Version(entry, position, write)))
+
+    def _spread(self, entry: int) -> None:
+        for write in self._history.index.writes(entry):
+            for version in _find_affected(self._history, entry, write, self.view):
+                heappush(self._waiting, (version.entry, version.position, version.write.slot, version))
+
+    def give_up(self, entry: int, why: str, causes: Iterable[int]) -> None:
+        """Note that an entry could not have happened, and what follows from that."""
+        (self.found.unmet if entry in self._on else self.found.removed)[entry] = why
+        if entry in self._on:
+            self.found.causes[entry] = frozenset(causes) - {entry}
+        self.view.off.add(entry)
+        self._spread(entry)
+
+    def follow(self) -> None:
+        """Look at what is waiting, and at what follows from it; what was possible before may not be now."""
+        self._seen.clear()
+        while self._waiting:
+            entry, position, _, version = heappop(self._waiting)
+            if (entry, position) in self._seen or not self.view.live(entry):
+                continue
+            self._seen.add((entry, position))
+            why = why_impossible(self._history, version, self.view)
+            if why is not None:
+                causes = _find_causes(self._history, version, self.view) if entry in self._on else ()
+                self.give_up(entry, why, causes)
+
+
+def _find_clash_causes(history: History, clash: Clash) -> Iterator[int]:
+    """Yield entries that decide where the earlier of two files stands, or whether it is there."""
+    slot = clash.early.slot
+    for place in (*list_slots_above(slot), slot, (*slot, make_part_name(PATH))):
+        yield from (version.entry for version in history.index.at(place))
 
 
 def _find_affected(history: History, entry: int, write: Write, view: View) -> Iterator[Version]:
@@ -170,6 +218,7 @@ def _find_affected(history: History, entry: int, write: Write, view: View) -> It
                 mask = min(mask, get_write_time(version))
                 yield version
         yield from history.live_below(slot, view, (entry, LAST), mask)
+        yield from _find_frames_behind(history, slot, view, mask)
         yield from _find_lists_above(history, entry, slot, view)
     elif surface.exclusive:
         claim = find_content_claim(slot[0], history.held(slot, view, (entry + 1, 0)))
@@ -179,6 +228,13 @@ def _find_affected(history: History, entry: int, write: Write, view: View) -> It
             for version in history.index.list_claims(slot[0], claim):
                 if entry < version.entry and get_write_time(version) < mask and version.write.slot != slot:
                     yield version
+
+
+def _find_frames_behind(history: History, slot: Slot, view: View, mask: When) -> Iterator[Version]:
+    """Yield live writes of a file's frame after a write of its content alone: that does not come between."""
+    if mask != END and SURFACES[slot[0]].movable:
+        frames = (version for part in FRAMES for version in history.index.at((*slot, make_part_name(part))))
+        yield from (version for version in frames if get_write_time(version) > mask and view.live(version.entry))
 
 
 def _find_lists_above(history: History, entry: int, slot: Slot, view: View) -> Iterator[Version]:
@@ -366,6 +422,12 @@ def _find_foundations(history: History, write: Write, view: View, until: When) -
             top = history.find_cover(place, view, until)
             if top is not None:
                 yield top
+        if is_frame(slot[-1]) and (framing := history.find_framing(slot[:-1], view, until)) is not None:
+            yield framing
+        for rival in list_rivals(history, write) if surface.movable else ():
+            for place in (rival, (*rival, make_part_name(PATH))):
+                if (found := history.last(place, view, until)) is not None:
+                    yield found
     elif surface.exclusive and (claim := find_write_claim(write)) is not None:
         for holder in history.holders(slot[0], claim) - {slot}:
             held = history.last(holder, view, until)

@@ -3,7 +3,8 @@
 A history is a base state, the writes of every entry, and which entries are undone. A `View` is the same
 history with some entries supposed undone or back: every question is asked of a view, so that a plan can look
 at the history it would make. An entry is a number; times are (entry, position) pairs. A part (a line, an
-item) lies in the whole that its parent write put there, and cannot be without it.
+item) lies in the whole that its parent write put there, and cannot be without it. The frame of a file (its mode,
+where it stands) lies in the file as it came into being: writes of its content alone (`bare`) are passed over.
 """
 
 from __future__ import annotations
@@ -15,10 +16,11 @@ from typing import Any, Final
 from takeback.errors import TakebackError
 from takeback.state import ABSENT, SURFACES, PMap, State, tree
 from takeback.state.chain import Link
+from takeback.state.file import File
 from takeback.state.forgotten import Forgotten, find_seal, has_forgotten
 from takeback.state.items import Items
-from takeback.state.part_names import APART, is_part, is_place
-from takeback.state.part_slots import get_parts, reserve_part_names
+from takeback.state.part_names import APART, FRAME, FRAMES, PATH, is_frame, is_part, is_place, make_part_name
+from takeback.state.part_slots import HasParts, get_parts, reserve_part_names
 from takeback.state.slots import Slot, get_slot, is_same_content, list_slots_above
 from takeback.state.surface import Slotted
 from takeback.undo.index import (
@@ -41,6 +43,9 @@ LAST: Final = 2**62
 END: Final[When] = (2**62, 0)
 BELOW: Final = "\0below"
 """After a slot, stands for everything beneath it."""
+
+
+_FRAMED: Final = make_part_name(FRAME)
 
 
 class ContentGone(TakebackError):  # noqa: N818 - says what is gone; a plan turns it into a result
@@ -112,10 +117,12 @@ class History:
         view = View(self.undone)
         found: list[Write] = []
         last: dict[Slot, int] = {}
-        """The last write so far to each slot."""
+        """The last write so far to each slot; with `_FRAMED` behind it, the last one that wrote the frame too."""
         for position, write in enumerate(writes):
             if is_part(write.slot[-1]) and write.on is None:
-                above = (last.get(write.slot[:depth], -1) for depth in range(1, len(write.slot)))
+                whole = write.slot[:-1]
+                above = [last.get(write.slot[:depth], -1) for depth in range(1, len(whole))]
+                above.append(last.get((*whole, _FRAMED) if is_frame(write.slot[-1]) else whole, -1))
                 own = max((at for at in above if at >= 0), default=None)
                 ground = self.ground(write.slot, view) if own is None else (OWN, own)
                 base = writes[own] if own is not None else None if ground == START else self._write_at(ground)
@@ -124,13 +131,65 @@ class History:
                 )
             else:
                 found.append(write)
-            last[write.slot] = position
+            if not is_part(write.slot[-1]):
+                last[write.slot] = position
+                if not write.bare:
+                    last[(*write.slot, _FRAMED)] = position
         return tuple(found)
 
     def ground(self, slot: Slot, view: View, until: When = END) -> When:
         """Return the time of a part's parent write, which put there the whole it lies in."""
+        if is_frame(slot[-1]):
+            return self.framing(slot[:-1], view, until)[1]
         _, when, founder = self.footing(slot[:-1], view, until)
         return when if founder is None else _find_parent_or_start(founder)
+
+    def framing(self, slot: Slot, view: View, until: When) -> tuple[Any, When]:
+        """Return what the last write of a file left that wrote its frame too, and its time.
+
+        A write of the content alone counts where nothing stood there before it: what put the file there was undone.
+        """
+        version = self.find_framing(slot, view, until)
+        return self.node(slot, view, START if version is None else _just_after(version))
+
+    def find_framing(self, slot: Slot, view: View, until: When = END) -> Version | None:
+        """Return the last live write at or above a file that wrote its frame too; None: it is as at the beginning."""
+        version = self.find_cover(slot, view, until)
+        while version is not None and version.write.bare:
+            when = get_write_time(version)
+            if not self._is_file(self.node(slot, view, when)[0]):
+                break
+            version = self.find_cover(slot, view, when)
+        return version
+
+    @staticmethod
+    def _is_file(content: Any) -> bool:
+        return content is not ABSENT and type(content) is not PMap
+
+    def path(self, slot: Slot, view: View, until: When = END) -> tuple[str | None, When] | None:
+        """Return where a file stands, if not at its slot, and since when; None where there is no file.
+
+        It is known also of a file whose content was forgotten.
+        """
+        content, _ = self.node(slot, view, until)
+        if not isinstance(content, HasParts | Forgotten):
+            return None
+        part, when = self._frame((*slot, make_part_name(PATH)), view, until)
+        return None if part is ABSENT else (part.record, when)
+
+    def _frame(self, slot: Slot, view: View, until: When) -> tuple[Any, When]:
+        """Return a part of a file's frame, and when it was written."""
+        held, ground = self.framing(slot[:-1], view, until)
+        versions = self.index.at(slot)
+        at = len(versions) if until is END else bisect_left(versions, until, key=get_write_time)
+        for version in reversed(versions[:at]):
+            if get_write_time(version) < ground:
+                break
+            if view.live(version.entry) and find_parent_write(version) == ground:
+                return version.write.after, get_write_time(version)
+        if isinstance(held, Forgotten) and held.frame is not None:
+            held = File(b"").with_frame(held.frame)
+        return tree.get(PMap({"": held}), ("", slot[-1])), ground
 
     def footing(self, slot: Slot, view: View, until: When) -> tuple[Any, When, Version | None]:
         """Return what the last write at or above a nested slot left there, its time, and who made the list since.
@@ -241,6 +300,9 @@ class History:
 
     def _part(self, slot: Slot, view: View, until: When) -> tuple[Any, int | None]:
         """Return what a part holds, `Forgotten` where that is gone, and which entry wrote it."""
+        if is_frame(slot[-1]):
+            content, written = self._frame(slot, view, until)
+            return content, None if written == START else written[0]
         held, when, founder = self.footing(slot[:-1], view, until)
         ground = when if founder is None else _find_parent_or_start(founder)
         versions = self.index.at(slot)
@@ -281,11 +343,16 @@ class History:
             after, path = version.write.after, ("", *version.write.slot[len(slot) :])
             if is_part(path[-1]) and isinstance(whole := tree.get(holder, path[:-1]), Forgotten):
                 raise ContentGone(slot, version.entry, whole)
+            if version.write.bare and isinstance(there := tree.get(holder, path), HasParts):
+                after = after.with_frame(there.frame) if isinstance(after, HasParts) else after
             if version.write.shared and is_part(path[-1]) and tree.get(holder, path[:-1]) is ABSENT:
                 if is_place(path[-1]):
                     continue
                 holder = tree.put(holder, path[:-1], self._empty_list(version))
             holder = tree.drop(holder, path) if after is ABSENT else tree.put(holder, path, after)
+        if isinstance(content, HasParts) and self.framing(slot, view, until)[1] != when:
+            for name in map(make_part_name, FRAMES):
+                holder = tree.put(holder, ("", name), self._frame((*slot, name), view, until)[0])
         return _require_known(slot, self._reserve_names(slot, holder).get("", ABSENT), None)
 
     def _reserve_names(self, slot: Slot, holder: PMap) -> PMap:
@@ -357,6 +424,10 @@ class History:
             part = base.part(surface)
             found.update((surface, key) for key in part if find_content_claim(surface, part[key]) == claim)
         return found
+
+
+def _just_after(version: Version) -> When:
+    return (version.entry, version.position + 1)
 
 
 def find_parent_write(version: Version) -> When | None:

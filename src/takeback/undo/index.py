@@ -25,6 +25,8 @@ When = tuple[int, int]
 """A time in a history: an entry, and the position of a write in it."""
 START: Final[When] = (-1, 0)
 """Before the first entry."""
+MOVED: Final = "/"
+"""What everything claims that was moved, wherever it stands."""
 OWN: Final = -2
 """In `Write.on`, stands for the entry itself."""
 
@@ -35,6 +37,7 @@ class Write(NamedTuple):
     `on` is set for a part: the write that put the whole there in which it lies, without which it could not be.
     `needs` writes fail where nothing is: a move, a replacement in place, the removal of an item. A list in a `shared`
     write came with its first item and belongs to nobody; a `shared` part lies in one, and makes it where it is not.
+    A `bare` write is of a file's content alone: its mode, and where it stands, stay what they were.
     """
 
     slot: Slot
@@ -44,6 +47,7 @@ class Write(NamedTuple):
     on: When | None = None
     needs: bool = False
     shared: bool = False
+    bare: bool = False
 
     def __repr__(self) -> str:
         return f"Write({describe_slot(self.slot)})"
@@ -236,6 +240,7 @@ class Index:
         self._written: dict[int, tuple[WrittenNode, ...]] = {}
         self._claims: dict[tuple[str, str], list[Version]] = {}
         self._shared: dict[Slot, list[Version]] = {}
+        self._moved: dict[str, bool] = {}
         self.source = source
         self.supposes = False
         """Whether an entry is supposed at the moment: `Node.sole` knows nothing of it."""
@@ -253,10 +258,12 @@ class Index:
             elif node.loaded or node.below:
                 node.versions.append(version)
                 node.changed()
-            claim = find_write_claim(write)
-            key = (write.slot[0], claim or "")
-            if claim is not None and (self.source is None or key in self._claims):
-                self._claims.setdefault(key, []).append(version)
+            for claim in list_write_claims(write):
+                key = (write.slot[0], claim)
+                if self.source is None or key in self._claims:
+                    self._claims.setdefault(key, []).append(version)
+                elif claim == MOVED:
+                    self._moved[write.slot[0]] = True
             if write.shared and node.part and (self.source is None or write.slot[:-1] in self._shared):
                 self._shared.setdefault(write.slot[:-1], []).append(version)
 
@@ -269,8 +276,7 @@ class Index:
             touched.append(self.at(version.write.slot))
             touched[-1].append(version)
             self._node(version.write.slot).changed()
-            claim = find_write_claim(version.write)
-            if claim is not None:
+            for claim in list_write_claims(version.write):
                 self.list_claims(version.write.slot[0], claim)
                 touched.append(self._claims.setdefault((version.write.slot[0], claim), []))
                 touched[-1].append(version)
@@ -364,8 +370,17 @@ class Index:
         if self.source is not None and key not in self._claims:
             found = self._versions(self.source.list_claims(surface, claim))
             mine = (version for version in found if version.write.slot[0] == surface)
-            self._claims[key] = [version for version in mine if find_write_claim(version.write) == claim]
+            self._claims[key] = [version for version in mine if claim in list_write_claims(version.write)]
         return self._claims.get(key, [])
+
+    def has_moved(self, surface: str) -> bool:
+        """Tell whether anything of a surface was ever moved, so that its slot does not say where it stands."""
+        if (surface, MOVED) in self._claims or self.source is None:
+            return bool(self._claims.get((surface, MOVED)))
+        found = self._moved.get(surface)
+        if found is None:
+            found = self._moved[surface] = next(iter(self.source.list_claims(surface, MOVED)), None) is not None
+        return found
 
     def list_shared_parts(self, slot: Slot) -> list[Version]:
         """Return the versions of the parts of a list that belongs to nobody, oldest first."""
@@ -436,6 +451,13 @@ def build_slot_change(node: Node, before: Any, after: Any) -> SlotChange | None:
         return None if left else SlotChange(node.slot, before, before)
     claims = node.surface.exclusive and node.surface.claim(after) is not None  # which others may hold
     return None if claims else SlotChange(node.slot, before, after)
+
+
+def list_write_claims(write: Write) -> list[str]:
+    """Return all that a write claims and other slots may hold: one thing, or where files stand."""
+    if isinstance(write.after, Forgotten) and write.after.claim is not None:
+        return [write.after.claim]
+    return [] if write.after is ABSENT else list(SURFACES[write.slot[0]].list_claims(write.after))
 
 
 def find_write_claim(write: Write) -> str | None:

@@ -15,7 +15,7 @@ from takeback.errors import JournalCorruptError
 from takeback.progress import track_all_progress
 from takeback.state import ABSENT, SURFACES, PMap, State
 from takeback.state.forgotten import has_forgotten
-from takeback.state.part_names import is_part
+from takeback.state.part_names import is_frame, is_part
 from takeback.state.part_slots import get_parts
 from takeback.state.pmap import EMPTY, fast_tuple
 from takeback.state.slots import (
@@ -96,7 +96,7 @@ def _plan_independent(history: History, state: State, entry: int) -> Plan | None
     changes: list[SlotChange] = []
     kept: tuple[Overwritten, ...] = ()
     for node, back, before, after in index.written(entry):
-        if node.part:
+        if node.part or (node.surface.movable and index.has_moved(node.surface.name)):
             return None
         if node.sole != entry:
             surface = node.surface
@@ -145,11 +145,15 @@ def _build_way_back(history: History, state: State, node: Node, entry: int) -> S
     after: Any = None
     for at in reversed(range(len(versions))):
         number = get_entry(versions, at)
-        if number == entry:
-            found.append(versions[at][2][2])
-        elif number not in history.undone:
-            after = versions[at][2][2]
+        if number != entry and number in history.undone:
+            continue
+        write = versions[at][2]
+        if write.bare:
+            return None  # the mode may be another's
+        if number != entry:
+            after = write[2]
             break
+        found.append(write[2])
     else:
         after = history.base_content(node.slot)
     before = found[0]
@@ -235,9 +239,11 @@ def _find_overwritten(history: History, view: View) -> tuple[Overwritten, ...]:
 
 
 def _find_last_write(history: History, slot: Slot, view: View) -> Version | None:
-    nested = SURFACES[slot[0]].nested
     last = history.last(slot, view)
-    cover = history.find_cover(slot[:-1] if is_part(slot[-1]) else slot, view) if nested else None
+    if is_frame(slot[-1]):
+        cover = history.find_framing(slot[:-1], view)
+    else:
+        cover = history.find_cover(find_containing_slot(slot), view) if SURFACES[slot[0]].nested else None
     return max((one for one in (last, cover) if one is not None), default=None, key=get_write_time)
 
 

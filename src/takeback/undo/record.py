@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 from takeback.state import ABSENT, SURFACES, PMap, State
 from takeback.state.chain import is_moved
-from takeback.state.part_names import FRAME, is_part, is_place, make_part_name
-from takeback.state.part_slots import get_part, get_parts
+from takeback.state.part_names import is_frame, is_part, is_place
+from takeback.state.part_slots import HasParts, get_part, get_parts, list_differing_frames
 from takeback.state.parts import Parts
 from takeback.state.slots import (
     Slot,
@@ -27,8 +27,6 @@ if TYPE_CHECKING:
     from takeback.language import Program
     from takeback.runtime import Receipt
     from takeback.runtime import TracedWrite as Traced
-
-_FRAME: Final = make_part_name(FRAME)
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +69,10 @@ def list_writes_between(before: State, after: State) -> tuple[Write, ...]:
     for slot in sorted(find_differing_slots(before, after)):
         one, two = then.get(slot), now.get(slot)
         shared = one is ABSENT and SURFACES[slot[0]].listed and any(_list_lengths(two))
-        found.append(Write(slot, one, two, needs=_is_needed(then, slot, one, two), shared=shared))
+        bare = isinstance(one, HasParts) and isinstance(two, HasParts) and one.kind == two.kind
+        found.append(Write(slot, one, two, needs=_is_needed(then, slot, one, two), shared=shared, bare=bare))
+        frames = list_differing_frames(one, two) if bare else ()
+        found += [Write((*slot, name), get_part(one, name), get_part(two, name)) for name in frames]
     return tuple(found)
 
 
@@ -85,7 +86,7 @@ class _Contents:
 
     def get(self, slot: Slot) -> Any:
         """Return the content of a slot."""
-        parts = self.parts(slot[:-1]) if is_part(slot[-1]) and slot[-1] != _FRAME else None
+        parts = self.parts(slot[:-1]) if is_part(slot[-1]) and not is_frame(slot[-1]) else None
         return get_slot(self._state, slot) if parts is None else get_part(parts, slot[-1])
 
     def parts(self, whole: Slot) -> Parts | None:

@@ -1,4 +1,4 @@
-"""Files: a sandbox of relative paths. Content and mode count; times and inodes do not.
+"""Files: a sandbox of relative paths. Content, mode and path count; times and inodes do not.
 
 Directories are containers of the tree. A path that could leave the sandbox is refused when it is read, here;
 symbolic links are the live harness's business and refused there.
@@ -17,8 +17,10 @@ from takeback.errors import InputError, LimitError, OperationFailed
 from takeback.state import part_slots, tree, values
 from takeback.state.chain import Link
 from takeback.state.file import DEFAULT_MODE, File
+from takeback.state.file_paths import find_current_path, list_place_claims, name_slot
+from takeback.state.forgotten import Forgotten
 from takeback.state.operation import Captured, Kind, Level, Operation, Requirement
-from takeback.state.part_names import is_part
+from takeback.state.part_names import PATH, is_part
 from takeback.state.part_slots import link_from_json, link_to_json
 from takeback.state.pmap import ABSENT, EMPTY, PMap
 from takeback.state.surface import EXISTENCE, Strategy
@@ -95,6 +97,7 @@ class FilesSurface(TreeSurface):
 
     name = "files"
     strict = True
+    movable = True
     kinds = (
         Kind.capture("capture_file", Level.L1, capture),
         Kind.forward(
@@ -142,19 +145,28 @@ class FilesSurface(TreeSurface):
 
     def write(self, value: PMap) -> Any:
         """Write a flat mapping of paths."""
-        return {self.join(path): self.describe(leaf) for path, leaf in tree.iter_leaves(value)}
+        return {self._name(path, leaf): self._describe_as_is(leaf) for path, leaf in tree.iter_leaves(value)}
+
+    def _name(self, path: TreePath, leaf: Any) -> str:
+        """Return where a leaf stands."""
+        return find_current_path(path, leaf) if isinstance(leaf, File) else self.join(path)
 
     def canonical(self, value: PMap) -> Any:
         """Hash contents."""
         return {
-            self.join(path): {"directory": True}
+            self._name(path, leaf): {"directory": True}
             if type(leaf) is PMap
             else {"sha256": leaf.digest, "mode": f"{leaf.mode:04o}"}
             for path, leaf in tree.iter_leaves(value)
         }
 
     def describe(self, content: Any) -> Any:
-        """Return a file as it stands in a state file."""
+        """Return a file as it stands in a state file, and where it was moved to."""
+        if type(content) is File and content.at is not None:
+            return {**self._describe_as_is(content), "at": content.at}
+        return self._describe_as_is(content)
+
+    def _describe_as_is(self, content: Any) -> Any:
         if type(content) is PMap:
             if not content:
                 return {"directory": True}
@@ -184,7 +196,10 @@ class FilesSurface(TreeSurface):
         if isinstance(content, Link):
             return link_to_json(content)
         text = content.parts() if content.edited else None
-        return self.describe(content) if text is None else {"lines": text.to_json(), "mode": f"{content.mode:04o}"}
+        if text is None:
+            return self.describe(content)
+        at = {} if content.at is None else {"at": content.at}
+        return {"lines": text.to_json(), "mode": f"{content.mode:04o}", **at}
 
     def slot_from_json(self, raw: Any, path: TreePath) -> Any:
         """Return a file, or a directory with what is in it, or a line of a file."""
@@ -192,10 +207,32 @@ class FilesSurface(TreeSurface):
             return link_from_json(raw, path[-1][1:], self.slot_title(path))
         if "directory" in raw:
             return PMap({name: self.slot_from_json(node, (*path, name)) for name, node in raw["directory"].items()})
-        mode = int(raw["mode"], 8)
+        mode, at = int(raw["mode"], 8), raw.get("at")
         if "lines" in raw:
-            return File(Text.from_json(raw["lines"], self.slot_title(path)), mode)
-        return File(raw["content"].encode() if "content" in raw else base64.b64decode(raw["base64"]), mode)
+            return File(Text.from_json(raw["lines"], self.slot_title(path)), mode, at)
+        return File(raw["content"].encode() if "content" in raw else base64.b64decode(raw["base64"]), mode, at)
+
+    def list_claims(self, content: Any) -> Iterator[str]:
+        """Yield the path of a file that was moved, and the folders above it; those of every file in a directory."""
+        if isinstance(content, PMap):
+            for _, leaf in tree.iter_leaves(content):
+                yield from self.list_claims(leaf) if not isinstance(leaf, PMap) else ()
+            return
+        frame = content.frame if isinstance(content, File | Forgotten) else None
+        path = frame[1] if isinstance(frame, tuple) else None
+        if isinstance(content, Link) and content.id == PATH and not isinstance(content.record, Forgotten):
+            path = content.record
+        if path is not None:
+            yield from list_place_claims(path)
+
+    def differing(self, before: PMap, after: PMap) -> Iterator[TreePath]:
+        """Return the highest paths that differ; of a directory that came, each file: others may come beside it."""
+        for path in super().differing(before, after):
+            new = tree.get(after, path)
+            if type(new) is PMap and tree.get(before, path) is ABSENT:
+                yield from (leaf for leaf, _ in tree.iter_leaves(new, path))
+            else:
+                yield path
 
     def check_slot(self, part: PMap, path: TreePath, names: Sequence[str] = ()) -> None:
         """Check a file, or how long its text is with some lines of it."""
@@ -208,12 +245,12 @@ class FilesSurface(TreeSurface):
                 _read_file(self.describe(leaf), self.slot_title(below))
 
     def equivalent(self, before: Any, after: Any) -> bool:
-        """Compare existence, content and mode."""
+        """Compare existence, content, mode and path."""
         return bool(before == after) if type(before) is type(after) else False
 
     def join(self, path: TreePath) -> str:
-        """Join with slashes."""
-        return "/".join(path)
+        """Join with slashes; a spare slot is called by the path in it."""
+        return name_slot(path)
 
     def split(self, key: str) -> TreePath:
         """Split at slashes."""

@@ -1,0 +1,145 @@
+"""Where files stand: which slot is the file at a real path, and which path a slot's file has now.
+
+A file's slot is the path where it was first seen, and stays its own when it is moved: then `File.at` says where it
+stands. A file that comes to a path whose slot cannot be used (its file moved away, something stands above or
+below it, or a step of it looks like the name of a part) gets a spare slot: one name, which no real file can have
+because it begins with NUL. People never see that name: a spare slot is called by the path in it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import count
+from typing import Final, NamedTuple
+
+from takeback.state import tree
+from takeback.state.file import File
+from takeback.state.harness_state import State
+from takeback.state.part_names import is_part
+from takeback.state.pmap import ABSENT, PMap
+from takeback.state.tree import TreePath
+
+FILES: Final = "files"
+SPARE: Final = "\0"
+"""Begins the only name of a spare slot, and the name of no file."""
+KEPT: Final = 4
+"""So many values of the surface are remembered with the files in them that moved."""
+
+_known: list[tuple[PMap, dict[str, TreePath]]] = []
+
+
+def name_slot(path: TreePath) -> str:
+    """Return the real path that a slot of the surface is called by: where its file was first seen."""
+    if path and path[0][:1] == SPARE:
+        return path[0].partition("/")[2]
+    return "/".join(path)
+
+
+def find_current_path(path: TreePath, file: File) -> str:
+    """Return where the file of a slot stands; the slot is given without the surface's name."""
+    return name_slot(path) if file.at is None else file.at
+
+
+def list_folders_above(path: str) -> Iterator[str]:
+    """Yield the folders that a path lies in, the innermost first, without the root."""
+    while "/" in path:
+        path = path.rpartition("/")[0]
+        yield path
+
+
+def list_place_claims(path: str) -> Iterator[str]:
+    """Yield what a file that was moved claims: its path, and every folder it lies in, the root as well.
+
+    A folder ends in a slash. Files that were never moved claim nothing: their slots say where they stand.
+    """
+    yield path
+    yield from (f"{folder}/" for folder in list_folders_above(path))
+    yield "/"
+
+
+def find_moved(files: PMap) -> dict[str, TreePath]:
+    """Return the slots of all files that do not stand at their slot's own path, by where they stand.
+
+    What changed since a value that was asked about before is all that is looked at.
+    """
+    for at, (known, moved) in enumerate(_known):
+        if known is files:
+            if at:
+                _known.insert(0, _known.pop(at))
+            return moved
+    base, moved = _known[0] if _known else (PMap(), {})
+    changes = tree.list_changes(base, files)
+    if changes:
+        moved = dict(moved)
+        for path, old, _ in changes:
+            if isinstance(old, File) and old.at is not None and moved.get(old.at) == path:
+                del moved[old.at]
+        moved.update((new.at, path) for path, _, new in changes if isinstance(new, File) and new.at is not None)
+    _known.insert(0, (files, moved))
+    del _known[KEPT:]
+    return moved
+
+
+class FileAt(NamedTuple):
+    """A file, its slot within the surface, and where it stands."""
+
+    path: str
+    slot: TreePath
+    file: File
+
+
+def find_file(files: PMap, path: str) -> FileAt | None:
+    """Return the file that stands at a real path; None where there is none."""
+    slot = find_moved(files).get(path, tuple(path.split("/")))
+    if any(is_part(step) for step in slot):
+        return None
+    file = tree.get(files, slot)
+    if not isinstance(file, File) or find_current_path(slot, file) != path:
+        return None
+    return FileAt(path, slot, file)
+
+
+def find_slot(state: State, path: str) -> tuple[str, ...] | None:
+    """Return the slot of the file that stands at a real path; None where there is none."""
+    found = find_file(state.part(FILES), path)
+    return None if found is None else (FILES, *found.slot)
+
+
+def list_files(files: PMap) -> Iterator[FileAt]:
+    """Yield every file where it stands; directories are not files."""
+    for slot, leaf in tree.iter_leaves(files):
+        if isinstance(leaf, File):
+            yield FileAt(find_current_path(slot, leaf), slot, leaf)
+
+
+def project_files(state: State) -> Iterator[tuple[str, File]]:
+    """Yield the real path of every file, and the file."""
+    return ((found.path, found.file) for found in list_files(state.part(FILES)))
+
+
+def list_paths(state: State) -> dict[str, tuple[str, ...]]:
+    """Return the slot of every file by where it stands."""
+    return {found.path: (FILES, *found.slot) for found in list_files(state.part(FILES))}
+
+
+def choose_slot(path: str, *values: PMap) -> TreePath:
+    """Return a slot for a new file at a real path: the path itself if it is free in all these values, or a spare one.
+
+    It is not free where anything stands at it, above it or below it, or where a step of it looks like a part.
+    """
+    own = tuple(path.split("/"))
+    if not any(is_part(step) for step in own) and all(_is_free(files, own) for files in values):
+        return own
+    spares = ((f"{SPARE}{number}/{path}",) for number in count(1))
+    return next(spare for spare in spares if all(tree.get(files, spare) is ABSENT for files in values))
+
+
+def _is_free(files: PMap, path: TreePath) -> bool:
+    node: object = files
+    for name in path:
+        if type(node) is not PMap:
+            return False
+        node = node.get(name, ABSENT)
+        if node is ABSENT:
+            return True
+    return False

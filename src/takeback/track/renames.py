@@ -1,0 +1,197 @@
+"""Which of the files that came is one that went: renames, within one change of the project.
+
+Equal content first. Of several equal ones, the one of the same name, then the one whose folder is nearest; where
+that leaves a choice, none of them moved, and they are named as twins. Then, of what is left, files that are
+alike by at least half of their lines. A file that is quite another one now, and holds exactly what stood
+elsewhere, was replaced by that: so files change places.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Final, NamedTuple
+
+from takeback.state.file import File
+
+LIKE: Final = 0.5
+"""How much of the larger of two files must be in the other one, for one to be the other."""
+MOST_BYTES: Final = 1 << 20
+MOST_FILES: Final = 1000
+"""So many files that went, and that came, are compared by their lines at most."""
+MOST_TWINS: Final = 250_000
+"""Pairs of equal files that are told apart by more than their name at most."""
+COMMON: Final = 100
+"""A line that more files than this have in common does not make them candidates."""
+
+
+class FileVersion(NamedTuple):
+    """What happened at one real path; None: nothing stood there."""
+
+    path: str
+    before: File | None
+    after: File | None
+
+
+class Renames(NamedTuple):
+    """Which files moved, from where to where; which could have, in several ways; how many were not looked at."""
+
+    moved: tuple[tuple[str, str], ...]
+    twins: tuple[tuple[str, tuple[str, ...]], ...]
+    """Paths of files that went, each with those of files that came and may be the same."""
+    unlooked: int
+
+
+class _Pair(NamedTuple):
+    """A file that went and one that came, the better first: how alike, of another name, how far apart."""
+
+    unlike: float
+    renamed: bool
+    far: int
+    old: str
+    new: str
+
+
+def find_renames(deltas: Sequence[FileVersion]) -> Renames:
+    """Return which files moved in one change."""
+    broken = _find_replaced(deltas)
+    gone = {one.path: one.before for one in deltas if one.before and (one.after is None or one.path in broken)}
+    come = {one.path: one.after for one in deltas if one.after and (one.before is None or one.path in broken)}
+    moved: dict[str, str] = {}
+    twins: dict[str, set[str]] = {}
+    for pairs in _pair_equal(gone, come):
+        _choose(pairs, moved, twins)
+    for path in (*moved, *broken):
+        gone.pop(path, None)
+    for path in (*moved.values(), *broken):
+        come.pop(path, None)
+    unlooked = 0
+    if len(gone) > MOST_FILES or len(come) > MOST_FILES:
+        unlooked = len(gone) + len(come) if gone and come else 0
+    else:
+        _choose(_pair_alike(gone, come), moved, twins)
+    for path in moved:
+        twins.pop(path, None)
+    told = ((old, tuple(sorted(new))) for old, new in sorted(twins.items()))
+    return Renames(tuple(sorted(moved.items())), tuple(told), unlooked)
+
+
+def _find_replaced(deltas: Sequence[FileVersion]) -> set[str]:
+    """Return paths at which stands, unlike what did, exactly what stood elsewhere and does not stand there now."""
+    changed = [one for one in deltas if one.before and one.after and one.after.content]
+    if len(deltas) < 2 or not changed:  # noqa: PLR2004 - two paths at least
+        return set()
+    sources: dict[tuple[int, str], set[str]] = defaultdict(set)
+    for one in deltas:
+        if one.before:
+            sources[_key(one.before)].add(one.path)
+    found = {one.path: sources.get(_key(one.after), set()) - {one.path} for one in changed if one.after}
+    whole = {one.path for one in changed if found[one.path] and _is_unlike(one)}
+    left = {one.path for one in deltas if one.after is None}
+    while True:
+        still = {path for path in whole if found[path] & (left | whole)}
+        if still == whole:
+            return whole
+        whole = still
+
+
+def _is_unlike(one: FileVersion) -> bool:
+    return bool(one.before and one.after) and _compare(_cut(one.before), _cut(one.after)) < LIKE
+
+
+def _key(file: File) -> tuple[int, str]:
+    return file.kind, file.digest
+
+
+def _pair_equal(gone: dict[str, File], come: dict[str, File]) -> Iterator[list[_Pair]]:
+    """Yield the pairs of each content that went somewhere and came somewhere; an empty file keeps its name."""
+    old: dict[tuple[int, str], list[str]] = defaultdict(list)
+    for path, file in gone.items():
+        old[_key(file)].append(path)
+    new: dict[tuple[int, str], list[str]] = defaultdict(list)
+    for path, file in come.items():
+        if _key(file) in old:
+            new[_key(file)].append(path)
+    for key, paths in new.items():
+        strict = len(old[key]) * len(paths) > MOST_TWINS or not come[paths[0]].content
+        yield list(_list_pairs(old[key], paths, strict=strict))
+
+
+def _list_pairs(old: Sequence[str], new: Sequence[str], *, strict: bool) -> Iterator[_Pair]:
+    named: dict[str, list[str]] = defaultdict(list)
+    for path in new:
+        named[_name(path)].append(path)
+    for one in old:
+        for two in named.get(_name(one), ()) if strict else new:
+            if one != two:
+                yield _Pair(0.0, _name(one) != _name(two), _measure_distance(one, two), one, two)
+
+
+def _pair_alike(gone: dict[str, File], come: dict[str, File]) -> list[_Pair]:
+    old = {path: cut for path, file in gone.items() if (cut := _cut(file)) is not None}
+    new = {path: cut for path, file in come.items() if (cut := _cut(file)) is not None}
+    having: dict[bytes, list[str]] = defaultdict(list)
+    for path, lines in old.items():
+        for line in lines:
+            having[line].append(path)
+    found: list[_Pair] = []
+    for two, lines in new.items():
+        near = {path for line in lines if len(having.get(line, ())) <= COMMON for path in having.get(line, ())}
+        for one in near:
+            likeness = _compare(old[one], lines) if gone[one].kind == come[two].kind else 0.0
+            if likeness >= LIKE:
+                renamed = _name(one) != _name(two)
+                found.append(_Pair(1 - likeness, renamed, _measure_distance(one, two), one, two))
+    return found
+
+
+def _choose(pairs: Iterable[_Pair], moved: dict[str, str], twins: dict[str, set[str]]) -> None:
+    """Take the best pairs first; files that several pairs as good as each other are left for did not move."""
+    ranks: dict[tuple[float, bool, int], list[_Pair]] = defaultdict(list)
+    for pair in pairs:
+        ranks[pair[:3]].append(pair)
+    taken, doubtful = set(moved.values()), {path for news in twins.values() for path in news}
+    for rank in sorted(ranks):
+        free = [
+            pair
+            for pair in ranks[rank]
+            if pair.old not in moved and pair.old not in twins and pair.new not in taken and pair.new not in doubtful
+        ]
+        olds, news = Counter(pair.old for pair in free), Counter(pair.new for pair in free)
+        for pair in free:
+            if olds[pair.old] == news[pair.new] == 1:
+                moved[pair.old] = pair.new
+                taken.add(pair.new)
+            else:
+                twins.setdefault(pair.old, set()).add(pair.new)
+                doubtful.add(pair.new)
+
+
+def _name(path: str) -> str:
+    return path.rpartition("/")[2]
+
+
+def _measure_distance(one: str, two: str) -> int:
+    """Return how many steps of two folders are not common to both, from either end."""
+    old, new = one.split("/")[:-1], two.split("/")[:-1]
+    while old and new and old[0] == new[0]:
+        old, new = old[1:], new[1:]
+    while old and new and old[-1] == new[-1]:
+        old, new = old[:-1], new[:-1]
+    return len(old) + len(new)
+
+
+def _cut(file: File | None) -> Counter[bytes] | None:
+    """Return how often each line is in a file; None for one that is not compared by lines."""
+    content = b"" if file is None else file.content
+    if not content or len(content) > MOST_BYTES or b"\0" in content:
+        return None
+    return Counter(content.splitlines(keepends=True))
+
+
+def _compare(one: Counter[bytes] | None, two: Counter[bytes] | None) -> float:
+    """Return how much of the larger of two files is in both, by bytes of equal lines."""
+    if one is None or two is None:
+        return 0.0
+    common = sum(min(count, two[line]) * len(line) for line, count in one.items() if line in two)
+    return common / max(sum(len(line) * count for line, count in side.items()) for side in (one, two))
