@@ -132,7 +132,7 @@ class Consequences:
 
 
 def find_consequences(history: History, off: Entries, on: Entries) -> Consequences:
-    """Follow the consequences of a request through time; then, of files that would stand in one place, drop the later."""
+    """Follow the consequences of a request through time; then, of two files in one place, drop the later one."""
     pursuit = _Pursuit(history, off, on)
     found = pursuit.found
     history.index.read_ahead((*off, *on))
@@ -176,7 +176,8 @@ class _Pursuit:
         self._spread(entry)
 
     def follow(self) -> None:
-        """Look at what is waiting, and at what follows from it."""
+        """Look at what is waiting, and at what follows from it; what was possible before may not be now."""
+        self._seen.clear()
         while self._waiting:
             entry, position, _, version = heappop(self._waiting)
             if (entry, position) in self._seen or not self.view.live(entry):
