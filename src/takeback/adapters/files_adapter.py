@@ -172,14 +172,14 @@ class FilePlace:
         try:
             for change in changes:
                 if isinstance(change.after, FileImage):
-                    written.append((change, quick._write_aside(change)))  # noqa: SLF001
+                    written.append((change, quick._write_aside(change)))
                     continue
-                quick._swap_all(written, keep)  # noqa: SLF001
+                quick._swap_all(written, keep)
                 keep(quick.put(change))
-            quick._swap_all(written, keep)  # noqa: SLF001
+            quick._swap_all(written, keep)
         finally:
             for change, aside in written:
-                with suppress(TakebackError), quick._at(change.path, "write") as (parent, _):  # noqa: SLF001
+                with suppress(TakebackError), quick._at(change.path, "write") as (parent, _):
                     Directory.discard(parent, aside)
         sync_file_system(self._directory.descriptor)
 

@@ -68,9 +68,14 @@ AuthorOption = typer.Option(
 PromptOption = typer.Option(
     "", "--prompt", metavar="TEXT", help="Every change made under a prompt that contains this, or has this number."
 )
-SessionOption = typer.Option("", "--session", metavar="ID", help="Every change of the client's session that begins so.")
+SessionOption = typer.Option(
+    "", "--session", metavar="ID", help="Every change of the client's session that begins so."
+)
 PathOption = typer.Option(
-    "", "--path", metavar="PATTERN", help="Every change of a file that matches, such as 'src/**'; a folder means all in it."
+    "",
+    "--path",
+    metavar="PATTERN",
+    help="Every change of a file that matches, such as 'src/**'; a folder means all in it.",
 )
 StatFlag = typer.Option(False, "--stat", help="Show only how many lines came and went at each address.")
 PlanFlag = typer.Option(False, "--plan", help="Only show what it would do.")

@@ -57,7 +57,9 @@ def _prove(
     if any(write.slot[0] == PROJECT for write in writes):
         linked = next((write.slot for write in writes if _is_link(write.before) or _is_link(write.after)), None)
         if linked is not None:
-            return NoEvidence(f"{describe_slot(find_containing_slot(linked))} is or was a link, which no operation makes")
+            return NoEvidence(
+                f"{describe_slot(find_containing_slot(linked))} is or was a link, which no operation makes"
+            )
         before, after = view_changed_files(before, after, (write.slot for write in writes))
         writes = list_writes_between(before, after)
     return make_evidence(before, after, writes, most=most, most_bytes=most_bytes)

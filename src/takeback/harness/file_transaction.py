@@ -21,7 +21,6 @@ from takeback.journal import Store
 from takeback.journal.failpoint import failpoint
 from takeback.progress import track_all_progress
 
-
 MANY = 64
 """From so many changes on they are made together."""
 

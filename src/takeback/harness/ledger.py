@@ -313,9 +313,7 @@ class Ledger:
             self.history.undone.add(entry.entry)
             self._index(entry, writes)
 
-    def _fold(
-        self, entry: Record, writes: Sequence[Write], taken_in: tuple[Write, ...] | None = None
-    ) -> None:
+    def _fold(self, entry: Record, writes: Sequence[Write], taken_in: tuple[Write, ...] | None = None) -> None:
         """Let a committed entry take effect."""
         taken_in = load_taken_in(self.store, entry) if taken_in is None else taken_in
         self._put((*taken_in, *writes))

@@ -214,9 +214,7 @@ def _build_writes(
     rows = enumerate(zip(slots, old, after, strict=True))
     strict, parents, needs, shared, bare = record.strict, record.parents, record.needs, record.shared, record.bare
     return tuple(
-        Write(
-            slot, one, two, at in strict, _read_parent(parents.get(at)), at in needs, at in shared, at in bare
-        )
+        Write(slot, one, two, at in strict, _read_parent(parents.get(at)), at in needs, at in shared, at in bare)
         for at, (slot, one, two) in rows
     )
 

@@ -140,7 +140,6 @@ class Filter:
         words = f"{entry.id} #{entry.seq} {entry.kind} {entry.by} {what}".casefold()
         return self.text.casefold() in words
 
-
     def _is_of_call(self, entry: EntryView) -> bool:
         """Tell whether an entry was made under the prompt and in the session that are asked for."""
         said, number = entry.origin.get("prompt", ""), entry.origin.get("prompt_number", "")

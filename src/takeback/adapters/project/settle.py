@@ -205,7 +205,10 @@ class _RowSettler:
             "ended": str(row.ended),
         }
         by = f"{row.client} (declared)" + (f", session {row.session[:SHORT]}" if row.session else "")
-        about: dict[str, Any] = {"note": _title_row(row), "origin": {name: text for name, text in origin.items() if text}}
+        about: dict[str, Any] = {
+            "note": _title_row(row),
+            "origin": {name: text for name, text in origin.items() if text},
+        }
         about |= {"by": by} if row.kind == "call" and row.client else {}
         about |= {"unkept": [list(pair) for pair in sorted(files.unkept.items())]} if files.unkept else {}
         paths = dict.fromkeys((*(version.path for version in files.known), *files.unkept))
@@ -236,7 +239,11 @@ def _title_row(row: IntakeRow) -> str:
     if row.kind != "call":
         return "; ".join(row.notes) or "found changed"
     paths = sorted({path for path, _, _ in row.edits} or {delta.path for delta in row.deltas})
-    what = row.command.strip().partition("\n")[0] if row.command else ", ".join(paths[:2]) + (" …" if len(paths) > 2 else "")
+    what = (
+        row.command.strip().partition("\n")[0]
+        if row.command
+        else ", ".join(paths[:2]) + (" …" if len(paths) > 2 else "")
+    )
     return f"{row.tool}: {what}" if what else row.tool
 
 

@@ -94,7 +94,9 @@ def test_a_moved_file_is_one_file(project: TrackedProject) -> None:
     assert (project.root / "src/a.py").read_text() == LINES.replace("line 8\n", "eighth\n")
     assert not (project.root / "lib").exists()
     undo(project, entries[2].id)
-    assert project.read() == {path: content.encode() if isinstance(content, str) else content for path, content in FILES.items()}
+    assert project.read() == {
+        path: content.encode() if isinstance(content, str) else content for path, content in FILES.items()
+    }
 
 
 def test_modes_links_and_binary_files_come_back(project: TrackedProject) -> None:
@@ -135,7 +137,9 @@ def test_secrets_are_seen_and_not_kept(project: TrackedProject) -> None:
     assert (project.root / "src/a.py").read_text() == LINES
 
 
-def test_rows_are_settled_once_even_if_they_were_not_dropped(project: TrackedProject, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_rows_are_settled_once_even_if_they_were_not_dropped(
+    project: TrackedProject, monkeypatch: pytest.MonkeyPatch
+) -> None:
     from takeback.track.store import TrackStore
 
     project.shell("sed -i 's/line 1$/LINE 1/' src/a.py")
