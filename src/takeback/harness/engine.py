@@ -397,15 +397,16 @@ class Engine:
         failpoint("recovery.begun")
         writes = load_record_writes(self.journal, record)
         kept: tuple[str, ...] = ()
-        changes: tuple[FileChange, ...] | None = ()
+        changes: tuple[FileChange, ...] = ()
         if self.files is not None:
-            changes = load_file_changes(self.journal, record)
-            if changes is None:
+            found = load_file_changes(self.journal, record)
+            if found is None:
                 raise HarnessError(
                     f"entry #{record.entry} was announced and is not finished, and the files it kept cannot be read: "
                     "they were forgotten, or their key is not here; nothing was changed",
                     hint=f"{KEYS_HINT}; 'takeback restore-journal FILE' puts a backup of the journal in its place",
                 )
+            changes = found
             if self.project is not None:
                 after = put_slots(self.ledger.state, [(write.slot, write.after) for write in writes])
                 changes = (*changes, *self.project.list_changes(self.ledger.state, after))

@@ -34,6 +34,8 @@ if TYPE_CHECKING:
     from takeback.track.rows import FileFacts, IntakeRow
     from takeback.track.store import TrackStore
 
+NAMED: Final = 2
+"""So many files a title names."""
 SHORT: Final = 8
 """So much of a session's name is shown."""
 NOT_HAD: Final = "its content could not be had any more"
@@ -113,7 +115,7 @@ class _RowSettler:
         about |= {"coarse": list(taken.coarse)} if taken.coarse else {}
         about |= {"moved": [list(pair) for pair in taken.moved]} if taken.moved else {}
         draft = draft_change("adopt", writes, about, packer=ledger.packer, taken_in=taken_in)
-        draft.payload["touches"].append(_make_intake_key(self._store, self._row))  # type: ignore[index, union-attr]
+        draft.payload["touches"].append(_make_intake_key(self._store, self._row))  # type: ignore[union-attr]
         return ledger.record(draft, writes, taken_in)
 
     def _sort_files(self) -> _Files:
@@ -157,7 +159,7 @@ class _RowSettler:
         return File(content, stat.S_IFLNK if facts.kind == "link" else stat.S_IMODE(facts.mode))
 
     def _is_fresh(self, slot: Slot) -> bool:
-        """Tell whether the journal has never heard of a path; asked folder by folder, so that a new folder is asked once."""
+        """Tell whether the journal has never heard of a path; a folder that is new is asked about once."""
         for depth in range(2, len(slot)):
             if self._is_untouched(slot[:depth], below=True) and self._is_untouched(slot[:depth]):
                 return True
@@ -233,17 +235,14 @@ def _list_files(content: Any) -> dict[tuple[str, ...], Any]:
 
 
 def _title_row(row: IntakeRow) -> str:
-    """Return what a row is about, on one line: the tool with its command or file, what git says, or that it was found."""
+    """Return what a row is about, on one line: the tool with its command or files, or what git says."""
     if row.git:
         return f"git: {row.git}"
     if row.kind != "call":
         return "; ".join(row.notes) or "found changed"
     paths = sorted({path for path, _, _ in row.edits} or {delta.path for delta in row.deltas})
-    what = (
-        row.command.strip().partition("\n")[0]
-        if row.command
-        else ", ".join(paths[:2]) + (" …" if len(paths) > 2 else "")
-    )
+    named = ", ".join(paths[:NAMED]) + (" …" if len(paths) > NAMED else "")
+    what = row.command.strip().partition("\n")[0] if row.command else named
     return f"{row.tool}: {what}" if what else row.tool
 
 

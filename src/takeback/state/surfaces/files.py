@@ -98,7 +98,7 @@ class FilesSurface(TreeSurface):
     name = "files"
     strict = True
     movable = True
-    kinds = (
+    kinds: tuple[Kind, ...] = (
         Kind.capture("capture_file", Level.L1, capture),
         Kind.forward(
             "write_file",

@@ -1,4 +1,4 @@
-"""An undo of tracked files that is killed anywhere is finished or given up by the next command, and nothing is lost."""
+"""An undo of tracked files that is killed anywhere is finished or given up by the next command; nothing is lost."""
 
 from __future__ import annotations
 
