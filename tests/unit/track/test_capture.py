@@ -204,7 +204,7 @@ def test_a_settled_file_is_not_read_again(project, monkeypatch):
         if ".git" not in path.parts and ".takeback" not in path.parts:
             os.utime(path)
     monkeypatch.setattr("takeback.track.scan.SETTLED", -(10**12))
-    monkeypatch.setattr("takeback.track.reading.SETTLED", -(10**12))
+    monkeypatch.setattr("takeback.track.reader.SETTLED", -(10**12))
     project.look()
     seen = []
     plain = Scan.count
@@ -274,5 +274,3 @@ def test_a_lock_of_gits_is_waited_for_and_said(project):
     project.look()
     lock.unlink()
     assert "index.lock" in project.rows()[0].notes[0]
-
-
