@@ -12,7 +12,7 @@ from takeback.adapters.clients.init import detect_clients, find_user_folder, ini
 from takeback.adapters.harness_places import describe_outer_harness
 from takeback.adapters.init import init_adapter, list_other_adapters
 from takeback.adapters.manifest import HIDDEN, MANIFEST
-from takeback.adapters.tracking import require_bounded, require_one_project, start_tracking
+from takeback.adapters.project_files import require_bounded, require_one_project, start_tracking
 from takeback.adapters.workspace.adapter import make_workspace
 from takeback.cli.completion import offer_words
 from takeback.cli.context import JournalOption, find_key_file, open_harness
@@ -20,7 +20,7 @@ from takeback.cli.hints import localize_hints, remember_directory
 from takeback.cli.inputs import read_state
 from takeback.cli.output import JsonFlag, commit_exit_code, emit, out
 from takeback.cli.secrets import require_no_placeholder
-from takeback.cli.tracking import show_tracking, stats_to_json
+from takeback.cli.track_status import show_tracking, stats_to_json
 from takeback.errors import InputError
 from takeback.harness.adapter import FileAdapter
 from takeback.present.titles import format_count

@@ -12,7 +12,7 @@ from takeback.cli.hints import localize_hints
 from takeback.cli.outcomes import fault_to_json, show_broken
 from takeback.cli.output import JsonFlag, emit, finish, out
 from takeback.cli.secrets import RevealFlag
-from takeback.cli.tracking import find_tracking, show_tracking, stats_to_json
+from takeback.cli.track_status import find_tracking, show_tracking, stats_to_json
 from takeback.harness.outcomes import Status
 from takeback.state import State
 

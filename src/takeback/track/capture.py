@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from typing import Any
 
-    from takeback.track.reading import Entry
+    from takeback.track.reader import Entry
 
 MANIFESTS = ("takeback.toml", ".takeback/manifest.toml")
 SECONDS = 8.0
@@ -164,6 +164,11 @@ def _capture(
             database = _open(root, environment, clock, told)
             try:
                 _Capture(root, database, environment, clock).run(call, when, line, told)
+            except (BadCacheError, sqlite3.DatabaseError) as fault:
+                if isinstance(fault, sqlite3.OperationalError):
+                    raise
+                database.close()
+                database = _begin_anew(root, environment, clock, told, "held what is no cache")
             finally:
                 if not ending:  # the last to close writes everything back, which a client need not wait for
                     database.close()
@@ -190,14 +195,19 @@ def _open(root: str, environment: Mapping[str, str], clock: int, told: Captured)
             raise
     else:
         return database
+    return _begin_anew(root, environment, clock, told, why)
+
+
+def _begin_anew(root: str, environment: Mapping[str, str], clock: int, told: Captured, why: str) -> Database:
+    """Put a database that is none any more aside, take everything in as it is, and say so."""
+    place = os.path.join(root, TRACK)
     if os.path.lexists(place):
         for ending in ("-wal", "-shm", ""):
             if os.path.lexists(place + ending):
                 os.rename(place + ending, f"{place}.broken{ending}")
     database = Database(root, create=True)
     note = f"{TRACK} {why}: tracking begins anew here, and what changed since the last look is not known"
-    capture = _Capture(root, database, environment, clock)
-    capture.take_in(note)
+    _Capture(root, database, environment, clock).take_in(note)
     told.said.append(note)
     return database
 
@@ -278,15 +288,16 @@ class _Capture:
             moved = self.repository.read_movement(self.meta.get("head", ["", 0]))
             relist = relist or self.repository.sign_rules(self.environment) != self.meta.get("rules")
         folders = self.database.load_folders() if whole else self._load_some(call.paths or ())
-        scan = self._begin_scan(folders, relist=whole and relist, reread=whole and self._is_doubtful())
+        reread = whole and self._is_doubtful()
+        scan = self._begin_scan(folders, relist=whole and relist, reread=reread)
         try:
             if whole:
                 scan.walk()
-                self._distrust(scan)
-                if not relist and self._rules_changed(scan):
+                if not relist and scan.has_other_rules():
                     scan.close()
-                    scan = self._begin_scan(self.database.load_folders(), relist=True, reread=False)
+                    scan = self._begin_scan(self.database.load_folders(), relist=True, reread=reread)
                     scan.walk()
+                self._distrust(scan)
             else:
                 scan.look_at(call.paths or ())
             self.contents.take_some(packing=scan.count() > MANY)
@@ -347,13 +358,6 @@ class _Capture:
             or self.meta.get("order") != sys.byteorder
             or int(self.meta.get("looked", 0)) > self.clock + BACK
             or self.meta.get("settings", {}).get("trust") == "content"
-        )
-
-    @staticmethod
-    def _rules_changed(scan: Scan) -> bool:
-        """Return whether an ignore file inside the project may have changed."""
-        return any(".gitignore" in names for names in scan.suspects.values()) or any(
-            one[1] == ".gitignore" for one in scan.fresh
         )
 
     def _distrust(self, scan: Scan) -> None:

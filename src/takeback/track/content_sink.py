@@ -50,6 +50,8 @@ class ContentSink:
 
     def keep(self, digest: bytes, data: bytes, bits: int) -> str:
         """Store one content; return why it is not kept."""
+        if digest in self._frame or self._database.has_stored(digest):
+            return ""
         if self._full:
             return WHY_FULL
         self._stored += len(data)
@@ -66,8 +68,6 @@ class ContentSink:
         return ""
 
     def _pack(self, digest: bytes, data: bytes) -> None:
-        if digest in self._frame or self._database.has_stored(digest):
-            return
         self._frame[digest] = data
         self._frame_size += len(data)
         if len(self._frame) >= FRAME_FILES or self._frame_size >= FRAME_BYTES:

@@ -232,9 +232,7 @@ class Database:
         return bool(self.meta.get("sealed"))
 
     def put_content(self, digest: bytes, data: bytes, at: int, *, secret: bool = False) -> None:
-        """Store one content, unless it is there; raise `CannotSealError` where it must be sealed and cannot be."""
-        if self.has_stored(digest):
-            return
+        """Store one content that is not there yet; raise `CannotSealError` where it must be sealed and cannot be."""
         small = zlib.compress(data, 1)
         form, body = (ZLIB, small) if len(small) < len(data) else (PLAIN, data)
         if secret or self.is_sealed:

@@ -12,16 +12,17 @@ from array import array
 
 from takeback.track.cache import COLUMNS, DIGEST, FACTS, NO_DIGEST, OWNED, SECRET, SEEN, Folder
 from takeback.track.git import GitFailedError
-from takeback.track.reading import GONE, SETTLED, WHY_OTHER, Reader, UnreadableError
+from takeback.track.reader import GONE, SETTLED, WHY_OTHER, WHY_UNREAD, Reader, UnreadableError
 
 TYPE_CHECKING = False  # as in `typing`, which is not imported for a hook
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
-    from takeback.track.reading import Entry
+    from takeback.track.reader import Entry
     from takeback.track.rules import Rules
 
 FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+IGNORE = ".gitignore"
 DEEPEST = 200
 MANY = 64
 """So many files to read make it worth asking git for the ids in its index."""
@@ -184,6 +185,26 @@ class Scan:
             known += [name for name in missing if name not in known]
         if self._reread and folder.names:
             self.suspects[folder.path] = list(folder.names)
+
+    def has_other_rules(self) -> bool:
+        """Return whether an ignore file inside the project changed: then everything is asked about again."""
+        if any(one[1] == IGNORE for one in self.fresh):
+            return True
+        for path, names in self.suspects.items():
+            if IGNORE in names:
+                old = self._read_old(self.folders[path])[IGNORE]
+                fd = self._open(path)
+                if fd is None:
+                    return True
+                try:
+                    new, _ = self.reader.read(fd, IGNORE, IGNORE, 0, lambda *_: "")
+                except UnreadableError:
+                    return False
+                finally:
+                    os.close(fd)
+                if new is None or new[5] != old[5]:
+                    return True
+        return any(IGNORE in folder.names for folder in self.lost)
 
     def look_at(self, paths: Iterable[str]) -> None:
         """Find what may have changed at some paths only; the folders above them are known, or made known."""
@@ -356,9 +377,11 @@ class Scan:
                 bits = (SECRET | (0 if self.rules.keeps_secrets else SEEN)) if old[4] & SECRET else 0
                 owned = OWNED if self.rules.is_owned(path) else 0
                 try:
-                    new, why = self.reader.read(fd, name, path, bits | owned, keep)
+                    new, why = self.reader.read(fd, name, path, bits | owned, keep, old)
                 except UnreadableError as fault:
                     self.notes.append(f"{path}: {fault}; left as it was")
+                    continue
+                if new is not None and why == WHY_UNREAD and _sign(new) == _sign(old):
                     continue
                 change = Change(path, old, new, why, entering=False)
                 if owned or old[4] & OWNED:

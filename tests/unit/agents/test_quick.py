@@ -88,9 +88,12 @@ def test_next_to_nothing_is_imported_for_it(tmp_path: Path) -> None:
         "takeback.adapters.roots",
         "takeback.adapters.trust_record",
         "takeback.agents",
+        "takeback.agents.fast_capture",
         "takeback.agents.fast_hook",
         "takeback.agents.running_tools",
         "takeback.cli",
         "takeback.cli.hook_answer",
+        "takeback.present",
+        "takeback.present.secret_words",
     }
     assert not {"typing", "dataclasses", "pathlib", "tomllib"} & set(loaded)

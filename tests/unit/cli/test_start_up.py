@@ -85,6 +85,7 @@ def test_help_loads_no_command_and_none_of_what_commands_need():
         "takeback.errors",
         "takeback.plugins",
         "takeback.present",
+        "takeback.present.secret_words",
         "takeback.present.secrets",
         "takeback.present.visible",
     }

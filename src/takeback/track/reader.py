@@ -51,8 +51,13 @@ class Reader:
         self.end = float("inf")
         """When nothing more is read, by the monotonic clock."""
 
-    def read(self, fd: int, name: str, path: str, bits: int, keep: Keep) -> tuple[Entry | None, str]:
-        """Return what stands at a name now, None for no file, and why its content is not kept."""
+    def read(
+        self, fd: int, name: str, path: str, bits: int, keep: Keep, old: Entry | None = None
+    ) -> tuple[Entry | None, str]:
+        """Return what stands at a name now, None for no file, and why its content is not kept.
+
+        `old` is what stood there: a content that git had then, it still has.
+        """
         try:
             status = os.stat(name, dir_fd=fd, follow_symlinks=False)
         except OSError as fault:
@@ -83,6 +88,8 @@ class Reader:
         if bits & SEEN:
             return self._make_entry(status, bits, digest, fresh=moving), WHY_HIDDEN
         git = self._find_id(path, data, status)
+        if old is not None and old[5] == digest and git == NO_DIGEST and old[6].hex() not in self.distrusted:
+            git = old[6]
         why = "" if git != NO_DIGEST else keep(digest, data, bits)
         return self._make_entry(status, bits, digest, git, fresh=moving), why
 
