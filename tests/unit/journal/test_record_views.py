@@ -13,6 +13,7 @@ EMPTY = {
     "by": "",
     "identity": "",
     "unproved": "",
+    "about": None,
     "is_forced": False,
     "edits_inside": False,
     "evidence": None,
@@ -42,6 +43,7 @@ SAID = {
     "note": ("note", "why", "why"),
     "by": ("by", "me", "me"),
     "unproved": ("unproved", "pending", "pending"),
+    "about": ("entry", 4, 4),
     "identity": ("identity", "abc", "abc"),
     "is_forced": ("forced", True, True),
     "edits_inside": ("mends", True, True),
@@ -92,6 +94,7 @@ def test_what_an_undo_wrote_is_not_what_it_is_found_under():
 
 
 WRONG = {
+    "about": ("text", [], True),
     **dict.fromkeys(("note", "by", "identity", "unproved"), (5, [], {})),
     **dict.fromkeys(("evidence", "check", "origin"), (5, [], "text")),
     **dict.fromkeys(("strict", "needs", "shared", "off", "on"), (5, ["text"], "text")),
