@@ -335,14 +335,9 @@ class Ledger:
         self._take_evidence(record)
 
     def _take_evidence(self, record: Record) -> None:
-        number = record.payload.get("entry")
-        if not isinstance(number, int):
-            raise JournalCorruptError(
-                f"record {record.seq} does not say of which entry it is evidence", seq=record.seq
-            )
-        self.unproved.discard(number)
-        if "candidate" in record.contents:
-            self.admitted.add(number)
+        if record.about is not None:
+            self.unproved.discard(record.about)
+            self.admitted |= {record.about} if "candidate" in record.contents else set()
 
     def _index(self, entry: Record, writes: Sequence[Write], taken_in: tuple[Write, ...] = ()) -> None:
         if self._until is None:

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from base64 import b64decode, b64encode
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
 from takeback.harness.pack import Packer, Unpacker
@@ -113,10 +112,8 @@ def with_evidence(store: Store, record: Record) -> Record:
         return record
     found = store.latest("evidence")
     while found is not None and found.seq > record.seq:
-        if found.payload.get("entry") == record.number:
-            told = {name: found.payload[name] for name in ("evidence", "unproved") if name in found.payload}
-            payload = {**{name: said for name, said in record.payload.items() if name != "unproved"}, **told}
-            return replace(record, payload=payload, contents={**record.contents, **found.contents})
+        if found.about == record.number:
+            return record.with_evidence(found)
         found = store.latest("evidence", found.seq)
     return record
 

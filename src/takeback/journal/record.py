@@ -12,7 +12,7 @@ from __future__ import annotations
 import hashlib
 import threading
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Final, NamedTuple, NoReturn, TypeAlias, TypeVar, cast
 
 from takeback.errors import JournalCorruptError
@@ -197,6 +197,18 @@ class Record:
     def unproved(self) -> str:
         """Why a recorded change has no evidence; `pending` if it is only not proved yet, empty if it has some."""
         return self._text("unproved")
+
+    @property
+    def about(self) -> int | None:
+        """The number of the entry that it says something of, such as its evidence; None if of none."""
+        found = self.payload.get("entry")
+        return found if found is None or type(found) is int else self._refuse("entry", "the number of an entry")
+
+    def with_evidence(self, later: Record) -> Record:
+        """Return an entry with the evidence that a later record holds for it, or why there is none."""
+        told = {name: later.payload[name] for name in ("evidence", "unproved") if name in later.payload}
+        payload = {**{name: said for name, said in self.payload.items() if name != "unproved"}, **told}
+        return replace(self, payload=payload, contents={**self.contents, **later.contents})
 
     @property
     def check(self) -> Mapping[str, Any] | None:

@@ -188,7 +188,7 @@ class JournalTally:
             elif record.kind in {"commit", "abort"} and self.pending is not None:
                 self._settle(self.pending, made=record.kind == "commit")
             elif record.kind == "evidence" and "candidate" in record.contents:
-                self._doubtful -= {record.payload.get("entry")}
+                self._doubtful -= {record.about}
 
     def _settle(self, entry: Record, *, made: bool) -> None:
         self.pending, self.newest = None, entry

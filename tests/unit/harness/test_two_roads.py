@@ -118,15 +118,19 @@ def test_what_was_taken_back_underneath_is_no_fault(harness):
     assert harness.state == State.read(START)
 
 
-def test_forced_and_adopted_entries_are_named_where_their_undo_is_planned(root, harness):
+def test_entries_that_were_forced_or_not_proved_are_named_where_their_undo_is_planned(root, harness):
     bad = Candidate(mutation(config("a.b", 9)), (), (), candidate(config("a.b", 9)).contract)
     forced = harness.apply(bad, force=True).entry
     (root / "prompts/new.md").write_text("by hand")
     adopted = harness.adopt().entry
+    (root / "files/empty").mkdir()
+    unproved = harness.adopt().entry
     proved = harness.apply(candidate(tool("t"))).entry
     assert harness.plan_undo(forced.id).unadmitted == (forced.number,)
-    assert harness.plan_undo(adopted.id, proved.id).unadmitted == (adopted.number,)
-    assert harness.plan_undo(proved.id).unadmitted == ()
+    assert harness.plan_undo(adopted.id, unproved.id, proved.id).unadmitted == (unproved.number,)
+    assert harness.plan_undo(adopted.id, proved.id).unadmitted == ()
+    assert roads(harness, adopted.number) is CrossCheck.AGREE
+    assert roads(harness, unproved.number) is CrossCheck.ALONE
     assert roads(harness, forced.number) is CrossCheck.ALONE
     assert harness.undo(forced.id).plan.unadmitted == (forced.number,)
 
@@ -137,9 +141,11 @@ def test_the_doctor_looks_at_every_live_entry(root, harness):
     harness.apply(candidate(config("a.b", 7)))
     (root / "prompts/new.md").write_text("by hand")
     harness.adopt()
+    (root / "files/empty").mkdir()
+    harness.adopt()
     found = examine_workspace(root, deep=True)
     assert all(finding.good for finding in found)
-    assert found[-1].detail == "3 run and compared, 1 overlaid by other entries, 1 without an admitted recovery"
+    assert found[-1].detail == "4 run and compared, 1 overlaid by other entries, 1 without an admitted recovery"
     assert "recoveries" not in [finding.check for finding in examine_workspace(root)]
 
 

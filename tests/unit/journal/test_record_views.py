@@ -12,6 +12,8 @@ EMPTY = {
     "note": "",
     "by": "",
     "identity": "",
+    "unproved": "",
+    "about": None,
     "is_forced": False,
     "edits_inside": False,
     "evidence": None,
@@ -40,6 +42,8 @@ EMPTY = {
 SAID = {
     "note": ("note", "why", "why"),
     "by": ("by", "me", "me"),
+    "unproved": ("unproved", "pending", "pending"),
+    "about": ("entry", 4, 4),
     "identity": ("identity", "abc", "abc"),
     "is_forced": ("forced", True, True),
     "edits_inside": ("mends", True, True),
@@ -90,7 +94,8 @@ def test_what_an_undo_wrote_is_not_what_it_is_found_under():
 
 
 WRONG = {
-    **dict.fromkeys(("note", "by", "identity"), (5, [], {})),
+    "about": ("text", [], True),
+    **dict.fromkeys(("note", "by", "identity", "unproved"), (5, [], {})),
     **dict.fromkeys(("evidence", "check", "origin"), (5, [], "text")),
     **dict.fromkeys(("strict", "needs", "shared", "off", "on"), (5, ["text"], "text")),
     **dict.fromkeys(("written_keys", "effect", "unheeded", "ambiguous", "reformatted"), (5, [5], {}, "text")),
