@@ -65,13 +65,14 @@ class Project:
 
     def undo(self, *entries: int) -> Plan:
         """Take entries back, which nothing must block."""
-        return self._follow(self.plan(*entries))
+        return self.follow(self.plan(*entries))
 
     def redo(self, *entries: int) -> Plan:
         """Bring entries back, which nothing must block."""
-        return self._follow(plan_redo(self.history, self.state, entries))
+        return self.follow(plan_redo(self.history, self.state, entries))
 
-    def _follow(self, plan: Outcome) -> Plan:
+    def follow(self, plan: Outcome) -> Plan:
+        """Do what a plan says, which must be one."""
         assert isinstance(plan, Plan), getattr(plan, "reasons", plan)
         self.history.toggle(plan.off, plan.on)
         if self.store is not None:
@@ -90,7 +91,7 @@ class Project:
         found = self.plan(*entries)
         assert isinstance(found, Blocked)
         assert isinstance(found.together, Plan)
-        return self._follow(found.together)
+        return self.follow(found.together)
 
     @property
     def tree(self) -> dict[str, str | bytes | tuple[str, int]]:

@@ -70,7 +70,9 @@ def list_writes_between(before: State, after: State) -> tuple[Write, ...]:
         one, two = then.get(slot), now.get(slot)
         shared = one is ABSENT and SURFACES[slot[0]].listed and any(_list_lengths(two))
         bare = isinstance(one, HasParts) and isinstance(two, HasParts) and one.kind == two.kind
-        found.append(Write(slot, one, two, needs=_is_needed(then, slot, one, two), shared=shared, bare=bare))
+        strict = SURFACES[slot[0]].movable and one is ABSENT and isinstance(two, HasParts)
+        needs = _is_needed(then, slot, one, two)
+        found.append(Write(slot, one, two, strict, needs=needs, shared=shared, bare=bare))
         frames = list_differing_frames(one, two) if bare else ()
         found += [Write((*slot, name), get_part(one, name), get_part(two, name)) for name in frames]
     return tuple(found)

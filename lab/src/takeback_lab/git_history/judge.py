@@ -1,0 +1,184 @@
+"""A second opinion on what taking a commit out did: own line histories, no code shared with Takeback.
+
+It is told each commit as git shows it (renames by git's likeness) and follows who wrote each line. A result is wrong
+in silence where a line came or went that the commit neither took out nor wrote, where a line, file, mode or
+path that is still the commit's stayed, or did not come back, and nothing was said of that file.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from difflib import SequenceMatcher
+
+NO_NEWLINE = "\0no newline at the end"
+MOST = 4_000_000
+"""Pairs of lines from which on difflib may take frequent ones for noise."""
+
+
+def cut(data: bytes | None) -> list[str]:
+    """Return the lines of a text; what is no text counts as one line."""
+    if data is None:
+        return []
+    try:
+        text = data.decode()
+    except UnicodeDecodeError:
+        return [repr(data)]
+    if "\0" in text:
+        return [repr(data)]
+    lines = text.split("\n")
+    if lines.pop():
+        return [*text.split("\n"), NO_NEWLINE]
+    return lines
+
+
+@dataclass
+class Followed:
+    """A file through time: where it stands, and who wrote each line of it."""
+
+    path: str | None
+    mode: int
+    lines: list[tuple[str, int]]
+    made: int
+    paths: set[str] = field(default_factory=set)
+    whole: int = -1
+    """The last commit that left no line as it was."""
+
+
+@dataclass
+class Part:
+    """What a commit did to one file."""
+
+    file: Followed
+    before: str | None
+    after: str | None
+    old_mode: int
+    new_mode: int
+    wrote: Counter[str] = field(default_factory=Counter)
+    took: Counter[str] = field(default_factory=Counter)
+    dropped: Counter[str] = field(default_factory=Counter)
+    """Of what it took out, what nothing stands in place of."""
+
+
+class Judge:
+    """Follows a history commit by commit, and judges results against it."""
+
+    def __init__(self, base: Mapping[str, tuple[int, bytes]]) -> None:
+        self._files: dict[str, Followed] = {
+            path: Followed(path, mode, [(line, -1) for line in cut(data)], -1, {path})
+            for path, (mode, data) in base.items()
+        }
+        self._parts: dict[int, list[Part]] = {}
+
+    def see(self, at: int, changes: Iterable[tuple[str, str, str, int, bytes | None]]) -> None:
+        """Take in a commit: status, path before, path after, mode and content after of each file."""
+        parts: list[Part] = []
+        there: dict[str, Followed] = {}
+        gone: set[str] = set()
+        for status, old, new, mode, data in changes:
+            if status in "AC":
+                file = Followed(new, mode, [(line, at) for line in cut(data)], at, {new})
+                parts.append(Part(file, None, new, mode, mode, Counter(cut(data))))
+                there[new] = file
+                continue
+            file = self._files[old]
+            part = Part(file, old, None if status == "D" else new, file.mode, mode)
+            self._edit(file, at, cut(data), part)
+            if status == "D":
+                file.path = None
+                gone.add(old)
+            else:
+                file.path, file.mode = new, mode
+                file.paths.add(new)
+                gone.add(old)
+                there[new] = file
+            parts.append(part)
+        for path in gone:
+            self._files.pop(path, None)
+        self._files.update(there)
+        self._parts[at] = parts
+
+    @staticmethod
+    def _edit(file: Followed, at: int, new: list[str], part: Part) -> None:
+        old = [line for line, _ in file.lines]
+        matcher = SequenceMatcher(None, old, new, autojunk=len(old) * len(new) > MOST)
+        lines: list[tuple[str, int]] = []
+        kept = 0
+        for tag, low, high, first, last in matcher.get_opcodes():
+            if tag == "equal":
+                lines += file.lines[low:high]
+                kept += high - low
+                continue
+            part.took.update(old[low:high])
+            part.wrote.update(new[first:last])
+            if tag == "delete":
+                part.dropped.update(old[low:high])
+            lines += [(line, at) for line in new[first:last]]
+        if old and not kept:
+            file.whole = at
+        file.lines = lines
+
+    def find_faults(
+        self,
+        at: int,
+        changes: Mapping[str, tuple[int, bytes] | None],
+        now: Mapping[str, tuple[int, bytes]],
+        said: set[str],
+    ) -> Iterator[str]:
+        """Yield what is wrong in silence: `changes` by path without commit `at`; `now` what stands at those paths.
+
+        `said` are the paths of files of which it was said that something of the commit stays.
+        """
+        left = dict(changes)
+        for part in self._parts.get(at, ()):
+            paths = {path for path in (part.file.path, part.before, part.after) if path is not None}
+            mine = {path: left.pop(path) for path in paths if path in left}
+            yield from self._judge(at, part, mine, {p: now[p] for p in paths if p in now}, bool(paths & said))
+        if left and not said:
+            yield f"files that it did not touch: {', '.join(sorted(left)[:3])}"
+
+    def _judge(
+        self,
+        at: int,
+        part: Part,
+        changes: Mapping[str, tuple[int, bytes] | None],
+        now: Mapping[str, tuple[int, bytes]],
+        kept: bool,
+    ) -> Iterator[str]:
+        name = part.file.path or part.before or part.after
+        before = Counter(line for path in changes if path in now for line in cut(now[path][1]))
+        after = Counter(line for found in changes.values() if found is not None for line in cut(found[1]))
+        strange = (before - after) - part.wrote
+        if strange:
+            yield f"{name}: lost {next(iter(strange))!r}, which it did not write"
+        strange = (after - before) - part.took
+        if strange:
+            yield f"{name}: got {next(iter(strange))!r}, which it did not take out"
+        if not kept:
+            yield from self._judge_rest(at, part, changes, before - after, after - before)
+
+    def _judge_rest(
+        self,
+        at: int,
+        part: Part,
+        changes: Mapping[str, tuple[int, bytes] | None],
+        lost: Counter[str],
+        got: Counter[str],
+    ) -> Iterator[str]:
+        """Yield what is still the commit's and stayed."""
+        file, name = part.file, part.file.path or part.before or part.after
+        own = Counter(line for line, who in file.lines if who == at) if file.path is not None else Counter[str]()
+        stayed = own - lost - part.took
+        if stayed:
+            yield f"{name}: {next(iter(stayed))!r} is still its own and stayed"
+        missing = part.dropped - got - part.wrote
+        if missing and file.path is not None and file.whole <= at:
+            yield f"{name}: {next(iter(missing))!r} did not come back"
+        if part.before and part.after and part.before != part.after and file.path == part.after:
+            if changes.get(part.before) is None:
+                yield f"{name}: was not moved back to {part.before}"
+        if part.before and part.after and part.old_mode != part.new_mode == file.mode:
+            there = next((found for found in changes.values() if found is not None), None)
+            if there is None or there[0] != part.old_mode:
+                yield f"{name}: its mode stayed"
