@@ -14,7 +14,14 @@ from typing import Any, Final, Literal, NoReturn
 import typer
 
 from takeback.adapters.manifest import find_root
-from takeback.agents.overlay.command import Ended, execute_run, prepare_run, read_pending, require_linux
+from takeback.agents.overlay.command import (
+    Ended,
+    NoOverlayError,
+    execute_run,
+    prepare_run,
+    read_pending,
+    require_linux,
+)
 from takeback.agents.overlay.entry import EntryRecorder, format_command
 from takeback.agents.overlay.layer import Change, Layer
 from takeback.agents.overlay.runs import Run, drop_run, find_leftovers, find_run_places, hold_run, make_run
@@ -171,7 +178,7 @@ def _run(made: Run, wishes: _Wishes, writable: Sequence[Path]) -> NoReturn:
             writable=writable,
             stdout=STDERR if wishes.as_json else None,
         )
-    except InputError:
+    except (InputError, NoOverlayError):
         drop_run(made)
         raise
     took = time.monotonic() - began

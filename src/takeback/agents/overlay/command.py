@@ -25,7 +25,7 @@ from takeback.agents.overlay.layer import Layer, read_layer
 from takeback.agents.overlay.runs import NAMES, Run, save_run
 from takeback.agents.overlay.snapshot import take_snapshot
 from takeback.agents.overlay.transfer import is_done
-from takeback.errors import HarnessError, InputError
+from takeback.errors import HarnessError, InputError, TakebackError
 
 WITHOUT: Final = (
     "without Takeback the command runs as always, and 'takeback adopt' records what it did to the harness"
@@ -39,6 +39,10 @@ REASONS: Final = {
     errno.EINVAL: "this kernel, or the file system of the folder for what the command writes, cannot do it",
 }
 TEMPORARY: Final = ("/tmp", "/var/tmp", "/dev/shm")  # noqa: S108 - folders that the command gets for itself
+
+
+class NoOverlayError(TakebackError):
+    """The system gives this user no overlay."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,12 +123,9 @@ def _require_run(run: Run, told: dict[str, Any]) -> None:
     """Raise if the command was not run to its end."""
     if "step" in told:
         number = int(told["errno"])
-        why = REASONS.get(number, os.strerror(number))
-        raise InputError(
-            "takeback run",
-            found=f"no overlay here: {told['step']} failed ({os.strerror(number)}): {why}",
-            expected="Linux 5.12 or later that lets this user make a mount namespace with an overlay",
-            hint=WITHOUT,
+        why = REASONS.get(number, "an overlay needs Linux 5.12 or later and a file system such as ext4")
+        raise NoOverlayError(
+            f"no overlay can be had here: {told['step']} failed ({os.strerror(number)}): {why}", hint=WITHOUT
         )
     if "unstarted" in told:
         number = int(told["unstarted"])

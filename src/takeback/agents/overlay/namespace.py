@@ -140,9 +140,12 @@ def prepare_mounts(plan: dict[str, Any]) -> None:
     for place, own in plan["private"]:
         prepare_private(place, own)
     set_read_only("/", whole=True)
-    for place, own in (*plan["private"], (plan["root"], plan["merged"])):
-        mount(f"putting {own} over {place}", own, place, flags=MOVE)
+    over = (*plan["private"], (plan["root"], plan["merged"]))
+    mounts = [(place, os.open(own, os.O_PATH | os.O_DIRECTORY)) for place, own in over]
+    for place, fd in mounts:  # by descriptor: their names may be hidden by what is put over a temporary folder
+        mount(f"putting a folder over {place}", f"/proc/self/fd/{fd}", place, flags=MOVE)
         set_read_only(place, on=False)
+        os.close(fd)
     for place in plan["writable"]:
         mount(f"opening {place}", place, place, flags=BIND | RECURSIVE)
         set_read_only(place, on=False)

@@ -8,7 +8,6 @@ included, everything is put back. What a run has left in its upper layer is what
 
 from __future__ import annotations
 
-import ctypes
 import os
 import secrets
 import shutil
@@ -30,6 +29,7 @@ from takeback.harness.file_transaction import defer_sigint
 from takeback.journal import Record
 
 OWN_ATTRIBUTES: Final = "user.overlay."
+OURS: Final = stat.S_IRWXU
 MEANWHILE: Final = "it was changed in the project while the command ran"
 
 
@@ -106,9 +106,9 @@ def keep_changes(
         aside.mkdir(0o700)
         transfer = _Transfer(directory, upper, aside)
         stack.callback(transfer.close)
+        stack.enter_context(_open_layer(upper.root, changes))
         try:
             kept = transfer.make(checked, tuple(withheld))
-            _sync(directory.descriptor)
             recorded = recorder.record(kept.changes, run)
         except BaseException as fault:
             stuck = transfer.take_back()
@@ -132,9 +132,21 @@ def _explain(fault: Exception, run: Run, aside: Path, stuck: Sequence[str]) -> H
     )
 
 
-def _sync(folder: int) -> None:
-    with suppress(AttributeError):
-        ctypes.CDLL(None).syncfs(folder)
+@contextmanager
+def _open_layer(upper: Path, changes: Iterable[Change]) -> Iterator[None]:
+    """Let this user take files out of folders of the layer that the command shut."""
+    shut = [
+        (upper / change.path, change.after.permissions)
+        for change in changes
+        if change.after is not None and change.form == "directory" and change.after.permissions & OURS != OURS
+    ]
+    for place, mode in sorted(shut):
+        os.chmod(place, mode | OURS)
+    try:
+        yield
+    finally:
+        for place, mode in sorted(shut, reverse=True):
+            os.chmod(place, mode)
 
 
 def why_conflicting(directory: Directory, change: Change) -> str | None:
@@ -241,9 +253,9 @@ class _Transfer:
         """Give this user the right to write in folders that the command could write in, or that go."""
         for change in changes:
             before = change.before
-            shut = before is not None and before.permissions & stat.S_IRWXU != stat.S_IRWXU
+            shut = before is not None and before.permissions & OURS != OURS
             if before is not None and shut and change.form == "directory":
-                open_for_us = before._replace(mode=before.mode | stat.S_IRWXU)
+                open_for_us = before._replace(mode=before.mode | OURS)
                 self._make_change(Change(change.path, before, open_for_us, same_content=True))
 
     def _close_folders(self, made: Iterable[Change]) -> None:
@@ -251,7 +263,7 @@ class _Transfer:
         for change in made:
             after = change.after
             if change.form == "directory" and change.kind == "added" and after is not None:
-                open_for_us = after._replace(mode=after.mode | stat.S_IRWXU)
+                open_for_us = after._replace(mode=after.mode | OURS)
                 if open_for_us != after:
                     self._make_change(Change(change.path, open_for_us, after, same_content=True))
 
@@ -418,7 +430,7 @@ def _came_out(place: _Place, before: Traits | None) -> bool:
 def _make_folder(place: _Place, traits: Traits | None) -> None:
     os.mkdir(place.name, 0o700, dir_fd=place.folder)
     if traits is not None:
-        _chmod(place, traits.permissions | stat.S_IRWXU)
+        _chmod(place, traits.permissions | OURS)
 
 
 def _chmod(place: _Place, mode: int) -> None:
