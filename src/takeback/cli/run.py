@@ -13,7 +13,7 @@ from typing import Any, Final, Literal, NoReturn
 
 import typer
 
-from takeback.adapters.manifest import find_root
+from takeback.adapters.manifest import PRIVATE, find_root
 from takeback.agents.overlay.command import (
     Ended,
     NoOverlayError,
@@ -24,7 +24,15 @@ from takeback.agents.overlay.command import (
 )
 from takeback.agents.overlay.entry import EntryRecorder, format_command
 from takeback.agents.overlay.layer import Change, Layer
-from takeback.agents.overlay.runs import Run, drop_run, find_leftovers, find_run_places, hold_run, make_run
+from takeback.agents.overlay.runs import (
+    Run,
+    drop_run,
+    find_leftovers,
+    find_run_places,
+    hold_run,
+    make_run,
+    sweep_trash,
+)
 from takeback.agents.overlay.transfer import Kept, keep_changes
 from takeback.cli.context import (
     AuthorOption,
@@ -120,6 +128,7 @@ def run(
     with open_harness(directory, journal):
         root = find_root(directory).resolve()
     places = _list_places(scratch)
+    sweep_trash(*places, root / PRIVATE)
     if drop_leftovers:
         _drop_leftovers(find_leftovers(places, root), as_json=as_json)
     with ExitStack() as stack:

@@ -12,6 +12,8 @@ import json
 import os
 import secrets
 import stat
+import subprocess
+import sys
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -26,6 +28,10 @@ ABOUT: Final = "run.json"
 NAMES: Final = "names.json"
 UNSUITABLE: Final = frozenset({"overlay", "tmpfs", "ramfs", "nfs", "nfs4", "cifs", "smb3", "9p", "vfat", "exfat"})
 """File systems that cannot be an upper layer, or would fill the memory."""
+TRASH: Final = "gone-"
+PATIENCE: Final = 1.0
+"""Seconds for which removing is waited for."""
+REMOVER: Final = "import shutil, sys; shutil.rmtree(sys.argv[1], ignore_errors=True)"
 SPARE: Final = Path("/var/tmp")  # noqa: S108 - folders below it are this user's own, and checked
 
 
@@ -177,7 +183,7 @@ def _load_run(folder: Path) -> Run | None:
 def drop_run(run: Run) -> None:
     """Remove a run with all that the command wrote."""
     try:
-        remove_tree(run.folder)
+        discard_tree(run.folder)
     except OSError as fault:
         raise HarnessError(
             f"{run.folder} cannot be removed: {fault.strerror or fault}",
@@ -185,17 +191,51 @@ def drop_run(run: Run) -> None:
         ) from fault
 
 
-def remove_tree(place: Path) -> None:
-    """Remove a folder with everything in it, also where the command left folders that nobody may enter."""
-    folders = [place]
+def discard_tree(place: Path, seconds: float = PATIENCE) -> None:
+    """Remove a folder with everything in it; where that takes long, a process of its own goes on with it.
+
+    Some file systems need a minute for many files, and nobody has to wait for that. The folder gets another name
+    first, so that what is half gone is not taken for a run; `sweep_trash` finds it if that process is killed.
+    """
+    gone = place.with_name(f"{TRASH}{secrets.token_hex(6)}")
+    os.rename(place, gone)
+    _remove_within(gone, seconds)
+
+
+def sweep_trash(*places: Path) -> None:
+    """Remove what a killed process did not get round to."""
+    for place in places:
+        for gone in place.glob(f"{TRASH}*") if place.is_dir() else ():
+            with suppress(OSError):
+                status = os.lstat(gone)
+                if status.st_uid == os.geteuid() and stat.S_ISDIR(status.st_mode):
+                    _remove_within(gone, 0)
+
+
+def _remove_within(place: Path, seconds: float) -> None:
+    folders, files = _list_tree(place)
+    end = time.monotonic() + seconds
+    for file in files:
+        if time.monotonic() > end:
+            words = [sys.executable, "-I", "-S", "-c", REMOVER, str(place)]
+            quiet = subprocess.DEVNULL
+            subprocess.Popen(words, stdin=quiet, stdout=quiet, stderr=quiet, start_new_session=True)  # noqa: S603 - ours
+            return
+        with suppress(FileNotFoundError):  # another process sweeps too
+            os.unlink(file)
+    for folder in reversed(folders):
+        with suppress(FileNotFoundError):
+            os.rmdir(folder)
+
+
+def _list_tree(place: Path) -> tuple[list[str], list[str]]:
+    """Return all folders, the outer first, and files of a tree; folders that nobody may enter are opened."""
+    folders: list[str] = [str(place)]
+    files: list[str] = []
     for folder in folders:
         with suppress(PermissionError):
             os.chmod(folder, 0o700)
-        with os.scandir(folder) as entries:
-            for entry in list(entries):
-                if entry.is_dir(follow_symlinks=False):
-                    folders.append(Path(entry.path))
-                else:
-                    os.unlink(entry.path)
-    for folder in reversed(folders):
-        os.rmdir(folder)
+        with suppress(FileNotFoundError), os.scandir(folder) as entries:
+            for entry in entries:
+                (folders if entry.is_dir(follow_symlinks=False) else files).append(entry.path)
+    return folders, files

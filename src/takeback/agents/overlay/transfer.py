@@ -22,7 +22,7 @@ from takeback.adapters.directory import Directory
 from takeback.adapters.files_adapter import swap_names, take_name
 from takeback.adapters.roots import PRIVATE
 from takeback.agents.overlay.layer import Change, show_path
-from takeback.agents.overlay.runs import Run, remove_tree
+from takeback.agents.overlay.runs import Run, discard_tree
 from takeback.agents.overlay.snapshot import Traits, digest_file, read_traits
 from takeback.errors import HarnessError, TakebackError, UnsafePathError
 from takeback.harness.file_transaction import defer_sigint
@@ -113,11 +113,11 @@ def keep_changes(
         except BaseException as fault:
             stuck = transfer.take_back()
             if not stuck:
-                remove_tree(aside)
+                discard_tree(aside)
             if isinstance(fault, Exception):
                 raise _explain(fault, run, aside, stuck) from fault
             raise
-        remove_tree(aside)
+        discard_tree(aside)
     return replace(kept, recorded=recorded)
 
 
