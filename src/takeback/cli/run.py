@@ -23,7 +23,7 @@ from takeback.agents.overlay.command import (
     require_linux,
 )
 from takeback.agents.overlay.entry import EntryRecorder, format_command
-from takeback.agents.overlay.layer import Change, Layer
+from takeback.agents.overlay.layer import Change, Layer, show_path
 from takeback.agents.overlay.runs import (
     Run,
     drop_run,
@@ -158,6 +158,12 @@ def _list_places(scratch: Path | None) -> tuple[Path, ...]:
     return tuple(dict.fromkeys((*own, *find_run_places(_find_state_folder()))))
 
 
+def find_own_leftovers(root: Path) -> tuple[Run, ...]:
+    """Return the runs in a project that nobody decided about, where the environment says that runs are."""
+    named = os.environ.get("TAKEBACK_SCRATCH")
+    return find_leftovers(_list_places(Path(named) if named else None), root)
+
+
 def _tell_leftovers(left: Sequence[Run]) -> None:
     if left:
         told = format_count(len(left), "earlier run")
@@ -265,12 +271,18 @@ def _decide(made: Run, wishes: _Wishes, more: dict[str, Any], *, resumed: bool) 
     result = {"drop": "dropped", "later": "held"}.get(decision, "partly kept" if rest else "kept")
     result = "nothing" if not layer.changes else result
     if wishes.as_json:
-        answer = {"result": result, "command": list(made.command), "exit_code": made.code, **more, **told}
+        answer = {
+            "result": result,
+            "command": [show_path(word) for word in made.command],
+            "exit_code": made.code,
+            **more,
+            **told,
+        }
         emit(
             {
                 **answer,
                 **kept_to_json(kept),
-                "git_held": [one.path for one in held],
+                "git_held": [show_path(one.path) for one in held],
                 "folder": str(made.folder) if rest else None,
             }
         )
@@ -291,7 +303,7 @@ def _show_layer(made: Run, layer: Layer, held: Sequence[Change], wishes: _Wishes
     if held:
         show_names("below .git, kept only with --git", [one.path for one in held])
     for one in layer.left_out:
-        out.print(f"not taken over: {one.path}: {one.reason}", style="yellow")
+        out.print(f"not taken over: {show_path(one.path)}: {one.reason}", style="yellow")
 
 
 def _ask(made: Run, chosen: Sequence[Change], held: Sequence[Change], wishes: _Wishes) -> Decision:
@@ -334,7 +346,7 @@ def _show_kept(kept: Kept) -> None:
     for warning in kept.recorded.warnings:
         out.print(f"! {warning}", style="yellow")
     for one in kept.conflicts:
-        out.print(f"conflict: {one.path}: {one.reason}; it was left as it is", style="red")
+        out.print(f"conflict: {show_path(one.path)}: {one.reason}; it was left as it is", style="red")
         if one.left is not None:
             out.print(f"  the command's version: {one.left}")
     if kept.conflicts:

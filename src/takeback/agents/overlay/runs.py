@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from takeback.agents.overlay.snapshot import Snapshot
-from takeback.errors import HarnessError, InputError
+from takeback.errors import HarnessError
 
 ABOUT: Final = "run.json"
 NAMES: Final = "names.json"
@@ -81,11 +81,10 @@ def make_run(places: Sequence[Path], root: Path, command: Sequence[str], *, chos
         else:
             tried.append(f"{place} ({why})")
     if not usable:
-        raise InputError(
-            "takeback run",
-            found=f"no folder for what the command writes: {'; '.join(tried)}",
-            expected="one outside the project, on a file system such as ext4, xfs or btrfs",
-            hint="'takeback run --scratch DIR -- CMD' names one; without Takeback the command runs as always",
+        raise HarnessError(
+            f"there is no folder for what the command writes: {'; '.join(tried)}; it must lie outside the project, "
+            "on a file system such as ext4, xfs or btrfs",
+            hint="'takeback run --scratch DIR -- CMD' names one",
         )
     place = min(usable, key=lambda found: found[0])[1]
     name = f"{_make_key(root)}-{time.strftime('%Y%m%d-%H%M%S')}-{secrets.token_hex(3)}"

@@ -12,7 +12,7 @@ import os
 import secrets
 import shutil
 import stat
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -22,7 +22,7 @@ from takeback.adapters.directory import Directory
 from takeback.adapters.files_adapter import swap_names, take_name
 from takeback.adapters.roots import PRIVATE
 from takeback.agents.overlay.layer import Change, show_path
-from takeback.agents.overlay.runs import Run, discard_tree
+from takeback.agents.overlay.runs import NAMES, Run, discard_tree
 from takeback.agents.overlay.snapshot import Traits, digest_file, read_traits
 from takeback.errors import HarnessError, TakebackError, UnsafePathError
 from takeback.harness.file_transaction import defer_sigint
@@ -98,7 +98,10 @@ def keep_changes(
         directory, upper = Directory(run.root), Directory(run.upper)
         stack.callback(directory.close)
         stack.callback(upper.close)
-        checked = [(change, why_conflicting(directory, change)) for change in changes]
+        going = {change.path for change in changes if change.after is None}
+        checked = [
+            (change, None if _is_cleared(change, going) else why_conflicting(directory, change)) for change in changes
+        ]
         if overwrite:
             checked = [_overwrite(directory, change, why) for change, why in checked]
         recorder.prepare([change for change, why in checked if why is None])
@@ -112,6 +115,7 @@ def keep_changes(
             recorded = recorder.record(kept.changes, run)
         except BaseException as fault:
             stuck = transfer.take_back()
+            _renew_snapshot(run, directory, changes)
             if not stuck:
                 discard_tree(aside)
             if isinstance(fault, Exception):
@@ -130,6 +134,18 @@ def _explain(fault: Exception, run: Run, aside: Path, stuck: Sequence[str]) -> H
         f"the changes could not be taken over: {why}; {back}, and what the command wrote is still in {run.upper}",
         hint="'takeback run --resume' tries again, 'takeback run --drop-leftovers' drops it",
     )
+
+
+def _renew_snapshot(run: Run, directory: Directory, changes: Iterable[Change]) -> None:
+    """Note what was put back, so that it is not taken for somebody's edit when the transfer is tried again."""
+    snapshot = run.snapshot
+    for change in changes:
+        parts = tuple(change.path.split("/"))
+        with suppress(OSError), directory.parent(parts) as parent:
+            status = None if parent is None else directory.status(parent, parts[-1])
+            if status is not None:
+                snapshot.renew(change.path, read_traits(status))
+    snapshot.save(run.folder / NAMES)
 
 
 @contextmanager
@@ -164,6 +180,12 @@ def why_conflicting(directory: Directory, change: Change) -> str | None:
             return None if same else MEANWHILE
     except OSError as fault:
         return f"its folder is no longer what it was: {fault.strerror}"
+
+
+def _is_cleared(change: Change, going: Container[str]) -> bool:
+    """Return whether something goes first that is in the place of a new thing, or in the way to it."""
+    parts = change.path.split("/")
+    return change.before is None and any("/".join(parts[:end]) in going for end in range(1, len(parts) + 1))
 
 
 def is_done(directory: Directory, change: Change) -> bool:
