@@ -431,6 +431,32 @@ def test_a_killed_run_leaves_what_it_wrote_and_doctor_names_it(root: Path) -> No
     assert (root / "CLAUDE.md").read_text() == "1\n"
 
 
+def test_killed_while_changes_are_taken_over_nothing_is_lost(root: Path) -> None:
+    program_text = (
+        "import os, sys; from takeback.agents.overlay.transfer import _Transfer; put = _Transfer._put\n"
+        "def _put(self, *words):\n    put(self, *words); os.kill(os.getpid(), 9)\n"
+        "_Transfer._put = _put; from takeback.cli.program import main; main()"
+    )
+    line = "echo new > CLAUDE.md; echo new > src/3.py; rm src/4.py"
+    words = ["run", "--keep", "-C", str(root), "--", "sh", "-c", line]
+    killed = subprocess.run(
+        [sys.executable, "-c", program_text, *words], env=environment(), capture_output=True, check=False
+    )
+    assert killed.returncode == -signal.SIGKILL
+    assert (root / "CLAUDE.md").read_text() == "new\n"
+    assert (root / "src/3.py").read_text() == "x  =  3\n"
+    kept = sorted(path.read_text() for path in (root / ".takeback").glob("run-*/*/*"))
+    assert kept == ["# Rules\nUse tabs.\n", "x  =  4\n"]
+    said = subprocess.run(
+        program("doctor", "-C", root), capture_output=True, text=True, env=environment(), check=False
+    )
+    assert "was killed while its changes were taken over" in said.stdout
+    resumed = run(root, "--resume", "--keep")
+    assert kinds(resumed) == {"src/3.py": "changed"}
+    assert (root / "src/3.py").read_text() == "new\n"
+    assert not list((root / ".takeback").glob("run-*"))
+
+
 def test_on_a_terminal_a_person_is_asked(root: Path) -> None:
     words = ["run", "-C", root, "--", "sh", "-c", "echo spaces > CLAUDE.md"]
     for answer, there in (("d", "# Rules\nUse tabs.\n"), ("k", "spaces\n")):

@@ -10,7 +10,7 @@ import typer
 
 from takeback.adapters import open_workspace
 from takeback.adapters.doctor import examine_workspace, mend_journal
-from takeback.adapters.manifest import find_root
+from takeback.adapters.manifest import PRIVATE, find_root
 from takeback.cli.context import SHORT, DirOption, JournalOption, find_key_file
 from takeback.cli.hints import localize_hints, remember_directory
 from takeback.cli.output import JsonFlag, commit_exit_code, emit, err, finish, out, set_interrupt_message
@@ -105,3 +105,6 @@ def _examine_runs(root: Path) -> Iterator[Finding]:
         told = format_count(len(left), "run")
         ways = "'takeback run --resume' shows that, 'takeback run --drop-leftovers' drops it"
         yield Finding("runs", good=False, detail=f"{told} left changes that nobody decided about; {ways}")
+    for place in sorted((root / PRIVATE).glob("run-*")):
+        told = f"a run was killed while its changes were taken over; the files that it had replaced are in {place}"
+        yield Finding("runs", good=False, detail=f"{told}: copy what you need of them, then remove that folder")

@@ -45,7 +45,7 @@ from takeback.cli.context import (
 )
 from takeback.cli.hints import make_command_line
 from takeback.cli.output import JsonFlag, commit_exit_code, emit, err, finish, out, set_interrupt_message
-from takeback.cli.run_report import kept_to_json, layer_to_json, list_untracked, show_changes, show_names
+from takeback.cli.run_report import layer_to_json, list_untracked, result_to_json, show_changes, show_names
 from takeback.cli.secrets import RevealFlag
 from takeback.errors import InputError
 from takeback.present.titles import format_count
@@ -177,15 +177,18 @@ def _tell_leftovers(left: Sequence[Run]) -> None:
 
 def _run(made: Run, wishes: _Wishes, writable: Sequence[Path]) -> NoReturn:
     """Run the command, and decide about what it did."""
-    _tell_later("the command had not begun")
     try:
         foreign = prepare_run(made)
-        if foreign:
-            told = format_count(foreign, "thing")
-            err.print(f"{told} in this project belong to another user or group: the command cannot change them")
-        out.flush()
-        err.flush()
-        began = time.monotonic()
+    except BaseException:
+        drop_run(made)
+        raise
+    if foreign:
+        told = format_count(foreign, "thing")
+        err.print(f"{told} in this project belong to another user or group: the command cannot change them")
+    out.flush()
+    err.flush()
+    began = time.monotonic()
+    try:
         ended = execute_run(
             made,
             cwd=_choose_cwd(made.root),
@@ -196,6 +199,7 @@ def _run(made: Run, wishes: _Wishes, writable: Sequence[Path]) -> NoReturn:
     except (InputError, NoOverlayError):
         drop_run(made)
         raise
+    _tell_later("nothing was kept")
     took = time.monotonic() - began
     _tell_end(ended, took, wishes)
     _decide(ended.run, wishes, {"seconds": round(took, 3)}, resumed=False)
@@ -281,7 +285,7 @@ def _decide(made: Run, wishes: _Wishes, more: dict[str, Any], *, resumed: bool) 
         emit(
             {
                 **answer,
-                **kept_to_json(kept),
+                **result_to_json(kept),
                 "git_held": [show_path(one.path) for one in held],
                 "folder": str(made.folder) if rest else None,
             }
@@ -311,7 +315,6 @@ def _ask(made: Run, chosen: Sequence[Change], held: Sequence[Change], wishes: _W
         return "drop"
     if wishes.as_json or not (sys.stdin.isatty() and out.is_terminal):
         return "keep" if made.code == 0 else "later"
-    _tell_later("nothing was kept")
     answers: dict[str, Decision] = {"k": "keep", "keep": "keep", "d": "drop", "drop": "drop"}
     out.write("keep these changes? [k]eep, [d]rop, anything else to decide later: ")
     out.flush()

@@ -135,7 +135,7 @@ def layer_to_json(run: Run, layer: Layer) -> dict[str, Any]:
     }
 
 
-def kept_to_json(kept: Kept | None) -> dict[str, Any]:
+def result_to_json(kept: Kept | None) -> dict[str, Any]:
     """Return what became of the changes as JSON."""
     if kept is None:
         return {"entry": None, "recorded": [], "untracked": [], "conflicts": [], "warnings": []}

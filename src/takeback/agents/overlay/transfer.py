@@ -104,13 +104,14 @@ def keep_changes(
         ]
         if overwrite:
             checked = [_overwrite(directory, change, why) for change, why in checked]
-        recorder.prepare([change for change, why in checked if why is None])
-        aside = run.root / PRIVATE / f"run-{secrets.token_hex(6)}"
-        aside.mkdir(0o700)
+        before = run.root / PRIVATE / f"run-{run.folder.name}"  # of an attempt that was killed, too
+        aside = before / secrets.token_hex(6)
+        aside.mkdir(0o700, parents=True)
         transfer = _Transfer(directory, upper, aside)
         stack.callback(transfer.close)
         stack.enter_context(_open_layer(upper.root, changes))
         try:
+            recorder.prepare([change for change, why in checked if why is None])
             kept = transfer.make(checked, tuple(withheld))
             recorded = recorder.record(kept.changes, run)
         except BaseException as fault:
@@ -118,10 +119,12 @@ def keep_changes(
             _renew_snapshot(run, directory, changes)
             if not stuck:
                 discard_tree(aside)
+                with suppress(OSError):
+                    before.rmdir()
             if isinstance(fault, Exception):
                 raise _explain(fault, run, aside, stuck) from fault
             raise
-        discard_tree(aside)
+        discard_tree(before)
     return replace(kept, recorded=recorded)
 
 
@@ -335,7 +338,14 @@ class _Transfer:
         else:
             with suppress(FileExistsError):
                 _make_folder(place, change.after)
+                self._give_owner(change.path, place)
                 self._note(change, lambda at: os.rmdir(at.name, dir_fd=at.folder))
+
+    def _give_owner(self, path: str, place: _Place) -> None:
+        """Give a new folder the owner that it has in the layer, where root may."""
+        if os.geteuid() == 0:
+            owner = os.lstat(self._upper.root / path)
+            os.chown(place.name, owner.st_uid, owner.st_gid, dir_fd=place.folder, follow_symlinks=False)
 
     def _remove(self, change: Change, place: _Place) -> None:
         kept = self._next_aside()
