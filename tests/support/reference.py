@@ -43,6 +43,8 @@ EXITS |= {
 EXITS |= {
     "takeback status": "0 nothing needs attention, 1 something does, 2 bad input or a fault.",
     "takeback doctor": "0 everything is good, 1 something is bad, 2 bad input or a fault.",
+    "takeback run": "0 the command ended with 0, and what it did was kept or dropped, 1 the command failed or "
+    "something was not kept, 2 bad input, no such command, no overlay, or a fault.",
     "takeback undo": "0 done or planned, 1 blocked, stale or refused, 2 bad input or a fault.",
 }
 DONE = "0 yes or done, 1 no, 2 bad input or a fault."

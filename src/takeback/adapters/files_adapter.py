@@ -74,9 +74,9 @@ def sync_file_system(descriptor: int) -> None:
         os.sync()
 
 
-def swap_names(parent: int, one: str, two: str) -> bool:
-    """Swap two names in a directory; False if that is not supported here."""
-    return _rename_with_flags(parent, one, parent, two, EXCHANGE)
+def swap_names(parent: int, one: str, two: str, other: int | None = None) -> bool:
+    """Swap two names in a directory, or in two; False if that is not supported here."""
+    return _rename_with_flags(parent, one, parent if other is None else other, two, EXCHANGE)
 
 
 def take_name(source: int, old: str, parent: int, new: str) -> None:

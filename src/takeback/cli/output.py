@@ -351,7 +351,9 @@ def finish(*, yes: bool) -> NoReturn:
 
 def has_json_flag(argv: Sequence[str]) -> bool:
     """Tell whether a command line asks for JSON."""
-    return "--json" in (separate_json_value(argv) if argv[1:2] in (["set"], ["add"]) else argv)
+    if argv[1:2] in (["set"], ["add"]):
+        return "--json" in separate_json_value(argv)
+    return "--json" in (argv[: argv.index("--")] if "--" in argv else argv)
 
 
 def separate_json_value(words: Sequence[str]) -> list[str]:

@@ -64,6 +64,9 @@ SECTIONS: Final[Mapping[str, Mapping[str, ListedCommand]]] = {
             "watch",
             "Follow the harness's files, and record each change that others make as an entry.",
         ),
+        "run": Listed(
+            "run", "Run a command that sees the project through an overlay, then keep what it did or drop it."
+        ),
         "web": Listed("web", "Show workspaces as a page in the browser: timeline, diffs, undo with a preview."),
     },
     "One-line changes": {
@@ -307,8 +310,8 @@ def register_all(package: str, path: Iterable[str], group: typer.Typer) -> None:
             register(group)
 
 
-SERVING: Final = frozenset({"serve", "web", "watch", "model"})
-"""Commands that run until they are ended."""
+SERVING: Final = frozenset({"serve", "web", "watch", "model", "run"})
+"""Commands that run until they are ended, or have the terminal to themselves."""
 
 app = typer.Typer(
     name="takeback",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 
@@ -9,11 +10,13 @@ import typer
 
 from takeback.adapters import open_workspace
 from takeback.adapters.doctor import examine_workspace, mend_journal
-from takeback.adapters.manifest import find_root
+from takeback.adapters.manifest import PRIVATE, find_root
 from takeback.cli.context import SHORT, DirOption, JournalOption, find_key_file
 from takeback.cli.hints import localize_hints, remember_directory
 from takeback.cli.output import JsonFlag, commit_exit_code, emit, err, finish, out, set_interrupt_message
 from takeback.cli.pulse import pulse
+from takeback.harness.doctor import Finding
+from takeback.present.titles import format_count
 
 
 def register(app: typer.Typer) -> None:
@@ -82,6 +85,7 @@ def doctor(
         deep=deep,
         seen=lambda found: pulse.set_activity(f"{found.check} done"),
     )
+    findings = (*findings, *_examine_runs(find_root(directory).resolve()))
     if as_json:
         plain = [{"check": f.check, "good": f.good, "detail": f.detail} for f in findings]
         emit({"good": all(f.good for f in findings), "findings": plain})
@@ -90,3 +94,17 @@ def doctor(
             mark = ("ok ", "green") if finding.good else ("BAD", "red")
             out.print(mark, localize_hints(f" {finding.check}: {finding.detail}"))
     finish(yes=all(finding.good for finding in findings))
+
+
+def _examine_runs(root: Path) -> Iterator[Finding]:
+    """Yield what runs on an overlay left in this project; nothing where there were none."""
+    from takeback.cli.run import find_own_leftovers  # noqa: PLC0415 - start-up
+
+    left = find_own_leftovers(root)
+    if left:
+        told = format_count(len(left), "run")
+        ways = "'takeback run --resume' shows that, 'takeback run --drop-leftovers' drops it"
+        yield Finding("runs", good=False, detail=f"{told} left changes that nobody decided about; {ways}")
+    for place in sorted((root / PRIVATE).glob("run-*")):
+        told = f"a run was killed while its changes were taken over; the files that it had replaced are in {place}"
+        yield Finding("runs", good=False, detail=f"{told}: copy what you need of them, then remove that folder")
