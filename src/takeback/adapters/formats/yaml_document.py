@@ -124,7 +124,7 @@ class YamlDocument(Document):
         above = self._find(path[:-1])
         if isinstance(path[-1], int):
             raise self.refusal(path, "there is no such item")
-        if above is None or (above.kind == "scalar" and above.value is None and len(path) > 1):
+        if above is None or (above.kind == "scalar" and above.value in (None, {})):
             inherited = self.get(path[:-1])
             base = inherited if isinstance(inherited, dict) else {}
             return self._set(path[:-1], put_value(base, path[-1:], value))
