@@ -20,7 +20,24 @@ from takeback.adapters.formats.yaml_document import YamlDocument
 
 KEYS = st.sampled_from(["a", "b", "c d", "e.f", "ü", "yes", "1", "-x", "k:", "# k", "long key with words"])
 TEXTS = st.sampled_from(
-    ["", "x", "yes", "no", "on", "null", "~", "0123", "1:30", "2024-01-01", "x: y", "x #y", "- x", "a\nb\n", "a\n\n b", "\n"]
+    [
+        "",
+        "x",
+        "yes",
+        "no",
+        "on",
+        "null",
+        "~",
+        "0123",
+        "1:30",
+        "2024-01-01",
+        "x: y",
+        "x #y",
+        "- x",
+        "a\nb\n",
+        "a\n\n b",
+        "\n",
+    ]
 ) | st.text(max_size=12)
 SCALARS = st.one_of(
     st.none(), st.booleans(), st.integers(-(2**62), 2**62), st.floats(allow_nan=False, allow_infinity=False), TEXTS

@@ -181,4 +181,4 @@ def _find_declaration(client: Client, path: str) -> Documents | Texts | PlainFil
         return PlainFile(script=True)
     if any(path.startswith(f"{skills.folder}/") for skills in client.skills):
         return PlainFile()
-    return PlainFile() if path.rpartition("/")[2] in client.instructions else None
+    return PlainFile() if {path, path.rpartition("/")[2]} & {*client.instructions} else None

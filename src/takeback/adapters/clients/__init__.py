@@ -29,7 +29,9 @@ def _load_on_demand(name: str) -> Callable[..., Client]:
 
 
 CLIENTS: Final[dict[str, Callable[..., Client]]] = {
-    name: _load_on_demand(name) for name in ("claude-code", "codex", "opencode", "gemini")
+    **{name: _load_on_demand(name) for name in ("claude-code", "codex", "opencode", "gemini")},
+    "continue": _load_on_demand("continue-dev"),  # a word of Python's own
+    **{name: _load_on_demand(name) for name in ("aider", "goose", "hermes", "crewai", "roomodes")},
 }
 
 

@@ -13,6 +13,7 @@ from pathlib import Path
 
 from takeback.adapters.clients import CLIENTS, build_members
 from takeback.adapters.clients.adapter import ClientAdapter
+from takeback.adapters.clients.client import ANY
 from takeback.adapters.directory import Directory
 from takeback.adapters.files_adapter import HEAD
 from takeback.adapters.init import (
@@ -51,11 +52,17 @@ def detect_clients(root: Path, *, user: bool = False) -> tuple[str, ...]:
     found = [
         name
         for name, declared in CLIENTS.items()
-        if any((root / sign).exists() or (root / sign).is_symlink() for sign in declared(user=user).signs)
+        if any(_is_there(root, sign) for sign in declared(user=user).signs)
     ]
     if not found and not user and (root / "AGENTS.md").exists():
         found.append("codex")
     return tuple(found)
+
+
+def _is_there(root: Path, sign: str) -> bool:
+    if ANY in sign:
+        return next(root.glob(sign), None) is not None
+    return (root / sign).exists() or (root / sign).is_symlink()
 
 
 def find_user_folder(kind: str) -> Path:

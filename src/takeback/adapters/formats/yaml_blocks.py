@@ -29,7 +29,7 @@ def edit_block(source: str, old: str, new: str, newline: str, *, final: bool) ->
     stripped = [line[indent:] for line in lines]
     wanted = make_literal(new, indent)
     mark = "" if wanted is None else wanted[0][1:]
-    for found in (_edit_lines(stripped, old, new) if header[1] == "|" else _edit_folded(stripped, old, new)):
+    for found in _edit_lines(stripped, old, new) if header[1] == "|" else _edit_folded(stripped, old, new):
         chosen = header[2] if _tail(found, new) == "" else mark
         for ending in dict.fromkeys((chosen, header[2], mark, "-", "", "+")):
             text = _join(f"{header[1]}{ending}{header[3]}", found, column)

@@ -89,17 +89,22 @@ class YamlDocument(Document):
             return node.own.get(step)
         return node.entries[step] if node.kind == "list" and 0 <= step < len(node.entries) else None
 
-    def _require_own_place(self, path: DocumentPath, *, whole: bool) -> None:
-        """Refuse a path behind an alias, and one whose edit would show wherever an anchor is used."""
+    def _require_own_place(self, path: DocumentPath, *, inside: bool = False) -> None:
+        """Refuse a path behind an alias, and one whose edit would show wherever an anchor is used.
+
+        With `inside` what is in the container at the path would be edited, and an alias there is refused too.
+        """
         node = self.tree.root
         for depth, step in enumerate((*path, None)):
             at = path[:depth]
             last = step is None
-            if node.kind == "alias" and not last:
+            if node.kind == "alias" and (inside or not last):
                 place = locate_offset(self.data, node.start)
                 anchor = "" if node.target is None else node.target.anchor
-                raise self._refusal(path, f"{_name(at)} is the alias *{anchor} ({place}), and stands for another place")
-            if node.anchor in self.tree.aliases and not (last and not whole):
+                raise self._refusal(
+                    path, f"{_name(at)} is the alias *{anchor} ({place}), and stands for another place"
+                )
+            if node.anchor in self.tree.aliases:
                 place = locate_offset(self.data, self.tree.aliases[node.anchor])
                 raise self._refusal(path, f"{_name(at)} has the anchor &{node.anchor}, and is used again at {place}")
             if step is None:
@@ -115,7 +120,7 @@ class YamlDocument(Document):
     # -- edits -----------------------------------------------------------------------------------
 
     def _set(self, path: DocumentPath, value: Any) -> list[Splice]:
-        self._require_own_place(path, whole=True)
+        self._require_own_place(path)
         node = self._find(path)
         if node is not None and self._is_there(path, node):
             return self._replace(path, node, value)
@@ -134,7 +139,7 @@ class YamlDocument(Document):
         return bool(path) or node.start != node.end or node.kind != "scalar"
 
     def _remove(self, path: DocumentPath) -> list[Splice]:
-        self._require_own_place(path[:-1], whole=True)
+        self._require_own_place(path[:-1], inside=True)
         above, node = self._find(path[:-1]), self._find(path)
         if above is None or node is None:
             merged = self.get(path[:-1])
@@ -152,7 +157,7 @@ class YamlDocument(Document):
         return self._cut(path[:-1], above, at)
 
     def _insert(self, path: DocumentPath, value: Any) -> list[Splice]:
-        self._require_own_place(path[:-1], whole=True)
+        self._require_own_place(path[:-1], inside=True)
         above, at = self._find(path[:-1]), int(path[-1])
         if above is None or (above.kind == "scalar" and above.value in (None, {})):
             return self._set(path[:-1], [value])
@@ -170,7 +175,7 @@ class YamlDocument(Document):
         return self._arrange(path, int(path[-1]), to)
 
     def _insert_member(self, path: DocumentPath, value: Any, at: int) -> list[Splice]:
-        self._require_own_place(path[:-1], whole=True)
+        self._require_own_place(path[:-1], inside=True)
         above = self._find(path[:-1])
         if above is None or (above.kind == "scalar" and above.value in (None, {})):
             return self._set(path, value)
@@ -237,8 +242,14 @@ class YamlDocument(Document):
         start, end = self._line_start(entry.start), self._line_end(entry.end)
         if not self.data[start : entry.start].strip(b" "):
             after = self._next_line(end)
-            if after == end and self._has_line_before(start) and not (at and _ends_in_block(above.entries[at - 1].node)):
-                return [Splice(self._line_end_before(start), end, b"")]  # its line has no line break: that before goes
+            if (
+                after == end
+                and self._has_line_before(start)
+                and not (at and _ends_in_block(above.entries[at - 1].node))
+            ):
+                return [
+                    Splice(self._line_end_before(start), end, b"")
+                ]  # its line has no line break: that before goes
             return [Splice(start, after, b"")]
         if at + 1 == len(above.entries):
             return [Splice(entry.start, end, b"")]
@@ -247,7 +258,7 @@ class YamlDocument(Document):
         return [Splice(entry.start, end if b"#" in gap else following, b"")]
 
     def _arrange(self, path: DocumentPath, at: int, to: int) -> list[Splice]:
-        self._require_own_place(path[:-1], whole=True)
+        self._require_own_place(path[:-1], inside=True)
         above = self._find(path[:-1])
         if above is None or above.kind not in {"list", "mapping"} or not 0 <= at < len(above.entries):
             raise self.refusal(path, "it is not an item of a list")
@@ -293,8 +304,10 @@ class YamlDocument(Document):
             lead = b"" if not self._needs_colon(path) else b": "
             return [Splice(start, node.end, lead + self.manner.flow(value).encode())]
         if node.style == "flow" and isinstance(value, dict | list):
-            return [Splice(start, node.end, self.manner.flow(value).encode())] if value and node.entries else (
-                self._replace_block(path, node, start, value)
+            return (
+                [Splice(start, node.end, self.manner.flow(value).encode())]
+                if value and node.entries
+                else (self._replace_block(path, node, start, value))
             )
         return self._replace_block(path, node, start, value)
 
@@ -414,7 +427,9 @@ class YamlDocument(Document):
             if node.style in {"'", '"'}:
                 quotes[node.style] += 1
             if node.style == "flow" and node.entries and node.entries[0].start - node.inner < 3:  # noqa: PLR2004
-                pads[node.kind == "list"][self.data[node.inner + 1 : node.entries[0].start].decode().strip("\r\n")] += 1
+                pads[node.kind == "list"][
+                    self.data[node.inner + 1 : node.entries[0].start].decode().strip("\r\n")
+                ] += 1
             for entry in node.entries if node.style == "block" and node.kind == "mapping" else ():
                 below = entry.node
                 if below.style == "block" and self._line_start(below.inner) > entry.start:

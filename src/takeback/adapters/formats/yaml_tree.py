@@ -280,7 +280,11 @@ class TreeReader:
             entry = YamlEntry(self._at(begin), below, name, quote, mark, colon is not None)
             node.entries.append(entry)
             node.size += below.size
-            if not self.newer and isinstance(event, ScalarEvent) and is_merge(name, event.tag, plain=event.style is None):
+            if (
+                not self.newer
+                and isinstance(event, ScalarEvent)
+                and is_merge(name, event.tag, plain=event.style is None)
+            ):
                 self._merge(below, merged, after)
                 continue
             if name in node.own:
@@ -301,7 +305,9 @@ class TreeReader:
     def _merge(self, node: YamlNode, merged: dict[str, Any], event: Any) -> None:
         sources = list(reversed(node.value)) if isinstance(node.value, list) else [node.value]
         if not all(isinstance(source, dict) for source in sources):
-            self._fail("'<<' with something else", event.start_mark.index, "a mapping, or a list of mappings, to merge")
+            self._fail(
+                "'<<' with something else", event.start_mark.index, "a mapping, or a list of mappings, to merge"
+            )
         for source in sources:
             merged.update(source)
 

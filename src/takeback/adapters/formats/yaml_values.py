@@ -57,7 +57,9 @@ def _construct(kind: str, text: str, *, newer: bool) -> Any:
         if newer and kind == "int":
             return int(text, 8) if text.startswith("0o") else int(text, 16) if text.startswith("0x") else int(text)
         node = yaml.ScalarNode(_TAGS + kind, text)
-        value: Any = _CONSTRUCTOR.construct_yaml_int(node) if kind == "int" else _CONSTRUCTOR.construct_yaml_float(node)
+        value: Any = (
+            _CONSTRUCTOR.construct_yaml_int(node) if kind == "int" else _CONSTRUCTOR.construct_yaml_float(node)
+        )
     except (KeyError, IndexError, OverflowError):
         raise ValueError(text) from None
     return value if value - value == 0 else text  # an infinity or NaN is no JSON value
