@@ -18,7 +18,7 @@ _TEXT: Final = (str,)
 _TYPES: Final = {
     **dict.fromkeys(("model", "weak-model", "editor-model", "openai-api-base", "edit-format", "test-cmd"), _TEXT),
     **dict.fromkeys(("read", "file", "lint-cmd", "alias", "set-env", "api-key"), (list, str)),
-    **dict.fromkeys(("auto-commits", "dirty-commits", "auto-test", "auto-lint", "yes-always", "check-update"), (bool,)),
+    **dict.fromkeys(("auto-commits", "dirty-commits", "auto-test", "auto-lint", "yes-always"), (bool,)),
     "map-tokens": (int,),
     "load": _TEXT,
 }

@@ -211,11 +211,7 @@ class BoundDocument:
                     if _is_match(rule.at, at):
                         _put_value(value, at, model)
             case "text":
-                start = self.prefix("prompts")
-                for key, text in contents.prompts.items():
-                    place = self._text_place(rule, key.removeprefix(start))
-                    if place is not None:
-                        _put_value(value, place, text)
+                self._put_texts(rule, value, contents.prompts)
             case "ordered":
                 for at in list(_find_paths(value, rule.at)):
                     pairs = look_up(value, at)
@@ -223,6 +219,13 @@ class BoundDocument:
                         _put_value(value, at, {pair[0]: pair[1] for pair in pairs})
             case "servers" | "hooks":
                 self._put_members(rule, value, contents, kept)
+
+    def _put_texts(self, rule: DocumentRule, value: dict[str, Any], prompts: dict[str, str]) -> None:
+        start = self.prefix("prompts")
+        for key, text in prompts.items():
+            place = self._text_place(rule, key.removeprefix(start))
+            if place is not None:
+                _put_value(value, place, text)
 
     def _put_members(
         self, rule: DocumentRule, value: dict[str, Any], contents: Contents, kept: dict[str, Any]

@@ -1,7 +1,7 @@
 """Continue: `.continue/` with `config.yaml`, blocks of servers and models, rules and prompts; AGENTS.md.
 
-YAML 1.2, unless the file says `%YAML 1.1`, which anchors with `<<` need. One wrong type and the client does not start.
-Its hooks are declared and never run. The user's `permissions.yaml` is dropped for one key that is not known.
+YAML 1.2, unless the file says `%YAML 1.1`, which anchors with `<<` need. One wrong type and it does not start. Its
+hooks are declared and never run. The user's `permissions.yaml` is dropped for one key that is not known.
 """
 
 from __future__ import annotations

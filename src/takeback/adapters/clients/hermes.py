@@ -1,6 +1,6 @@
 """Hermes: `config.yaml`, SOUL.md, skills and hooks of the user; `.hermes.md` or AGENTS.md in a project.
 
-YAML 1.1. A broken config means the defaults in a new process: `approvals.deny` is gone. A shell hook is a group of one
+YAML 1.1. A broken config means the defaults in a new process: `approvals.deny` is gone. A shell hook is one
 command, which the client asks about once.
 """
 
@@ -33,12 +33,12 @@ _TYPES: Final = {
     "terminal": (dict,),
 }
 _EVENTS: Final = frozenset(
-    f"{name}"
-    for name in (
-        "pre_tool_call post_tool_call pre_llm_call post_llm_call pre_verify on_session_start on_session_end "
-        "on_session_finalize on_session_reset subagent_start subagent_stop transform_tool_result "
-        "transform_llm_output transform_terminal_output pre_gateway_dispatch pre_api_request post_api_request"
-    ).split()
+    {
+        *("pre_tool_call", "post_tool_call", "pre_llm_call", "post_llm_call", "pre_verify"),
+        *("on_session_start", "on_session_end", "on_session_finalize", "on_session_reset"),
+        *("subagent_start", "subagent_stop", "pre_gateway_dispatch", "pre_api_request", "post_api_request"),
+        *("transform_tool_result", "transform_llm_output", "transform_terminal_output"),
+    }
 )
 
 
@@ -72,11 +72,7 @@ def hermes(*, user: bool = False) -> Client:
     return Client(
         "hermes",
         ("config.yaml", "SOUL.md"),
-        (
-            Documents(
-                "config.yaml", YamlDocument, _RULES, fresh=b"", check=check, effects={"hooks": Effect.APPROVAL}
-            ),
-        ),
+        (Documents("config.yaml", YamlDocument, _RULES, fresh=b"", check=check, effects={"hooks": Effect.APPROVAL}),),
         skills=(Skills("skills"),),
         scripts=(Scripts("agent-hooks"), Scripts("hooks", effect=Effect.NEXT_SESSION)),
         instructions=("SOUL.md",),

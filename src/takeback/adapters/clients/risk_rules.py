@@ -1,7 +1,7 @@
 """What makes a setting risky, and how a client's list of such settings is written and asked.
 
-A `RiskTable` is one client's list. A path in its settings has steps between dots; `*` is any one step, `**` at the end
-is everything below. The most specific path counts.
+A `RiskTable` is one client's list. A path in its settings has steps between dots; `*` is any one step, `**` at the
+end is everything below. The most specific path counts.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Tables of what a client's settings may do: run programs, redirect traffic, widen permissions.
 
-Guard, recorder, server, page and command line all decide by these tables (`risk_rules.py` says how one is read); a key
-in none of them is judged by its looks (`looks.py`).
+Guard, recorder, server, page and command line all decide by these tables (`risk_rules.py` says how one is read); a
+key in none of them is judged by its looks (`looks.py`).
 """
 
 from __future__ import annotations

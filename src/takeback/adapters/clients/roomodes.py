@@ -1,4 +1,4 @@
-"""Roo's own modes, `.roomodes`: YAML 1.2 (or JSON, which is YAML too), a list under `customModes`; read while it runs.
+"""Roo's own modes, `.roomodes`: YAML 1.2 (or JSON, which is YAML too), a list under `customModes`; read live.
 
 A mode's groups say which tools it may use. The rest of Roo's files are JSON and Markdown.
 """

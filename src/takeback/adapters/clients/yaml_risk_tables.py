@@ -69,7 +69,9 @@ _GOOSE: Final[dict[str, RiskRule]] = {
         "OPENAI_HOST ANTHROPIC_HOST OLLAMA_HOST LITELLM_HOST DATABRICKS_HOST AZURE_OPENAI_ENDPOINT OPENAI_BASE_PATH "
         "SECURITY_PROMPT_CLASSIFIER_ENDPOINT otel_exporter_otlp_endpoint GOOSE_PROVIDER GOOSE_RECIPE_GITHUB_REPO",
     ),
-    **make_list_rules(Risk.GROWING, {"user.always_allow": "allows more", "smart_approve.always_allow": "allows more"}),
+    **make_list_rules(
+        Risk.GROWING, {"user.always_allow": "allows more", "smart_approve.always_allow": "allows more"}
+    ),
     **make_list_rules(
         Risk.SHRINKING,
         {
@@ -89,9 +91,7 @@ _GOOSE: Final[dict[str, RiskRule]] = {
         },
     ),
     **make_rules(Risk.LOADS, "CONTEXT_FILE_NAMES"),
-    **make_rules(
-        Risk.HARMLESS, "GOOSE_TEMPERATURE GOOSE_CLI_THEME GOOSE_MAX_TURNS GOOSE_CONTEXT_STRATEGY EDIT_MODE"
-    ),
+    **make_rules(Risk.HARMLESS, "GOOSE_TEMPERATURE GOOSE_CLI_THEME GOOSE_MAX_TURNS GOOSE_CONTEXT_STRATEGY EDIT_MODE"),
 }
 
 _HERMES: Final[dict[str, RiskRule]] = {

@@ -63,7 +63,7 @@ def _edit_lines(stripped: list[str], old: str, new: str) -> list[list[str]]:
 
 
 def _edit_folded(stripped: list[str], old: str, new: str) -> list[list[str]]:
-    """Return the lines of a folded block in which only what differs is written anew; nothing if that is not simple."""
+    """Return the lines of a folded block in which only what differs is new; nothing if that is not simple."""
     source = "\n".join(stripped).rstrip("\n")
     body, wanted = old.rstrip("\n"), new.rstrip("\n")
     places = _align(source, body)
@@ -87,9 +87,9 @@ def _align(source: str, text: str) -> list[int] | None:
     at = 0
     for char in text:
         places.append(at)
-        if at < len(source) and source[at] == char and not (char == "\n" and source[at + 1 : at + 2] == "\n"):
-            at += 1
-        elif char == " " and source[at : at + 1] == "\n":
+        if (at < len(source) and source[at] == char and not (char == "\n" and source[at + 1 : at + 2] == "\n")) or (
+            char == " " and source[at : at + 1] == "\n"
+        ):
             at += 1
         elif char == "\n" and source[at : at + 2] == "\n\n":
             at += 2 if source[at + 2 : at + 3] != "\n" else 1

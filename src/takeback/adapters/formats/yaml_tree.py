@@ -1,4 +1,4 @@
-"""Where everything in a YAML text stands: one pass over PyYAML's events, with the places of dashes, colons and commas.
+"""Where everything in a YAML text stands: PyYAML's events, with the places of dashes, colons, commas and comments.
 
 Offsets are of bytes. A node's span is what it says, without the blank lines and comments behind it that PyYAML counts
 in. Refused, with line and column: malformed text, a key twice, a second document, keys that are no scalars, aliases
@@ -17,7 +17,6 @@ from yaml.events import (
     AliasEvent,
     DocumentStartEvent,
     MappingEndEvent,
-    MappingStartEvent,
     ScalarEvent,
     SequenceEndEvent,
     SequenceStartEvent,
@@ -75,7 +74,7 @@ class YamlNode:
     kind: str
     """`scalar`, `alias`, `mapping` or `list`."""
     style: str = ""
-    """Of a scalar: empty for a plain one, or the character that begins it. Of a container: `flow`, `block`, `pair`."""
+    """Of a scalar, the character that begins it; empty for a plain one. Of a container `flow`, `block` or `pair`."""
     anchor: str = ""
     tag: bool = False
     target: YamlNode | None = None
@@ -109,7 +108,7 @@ class _MarkingParser(Reader, Scanner, Parser):
         self.commas: list[int] = []
 
     def get_token(self) -> Any:
-        token = super().get_token()
+        token: Any = super().get_token()  # type: ignore[no-untyped-call]
         if isinstance(token, FlowEntryToken):
             self.commas.append(token.start_mark.index)
         else:
@@ -125,7 +124,7 @@ class _MarkingParser(Reader, Scanner, Parser):
             if self.peek() == "#":
                 while self.peek() not in "\0\r\n\x85\u2028\u2029":
                     self.forward()
-            if not self.scan_line_break():
+            if not self.scan_line_break():  # type: ignore[no-untyped-call]
                 break
             if not self.flow_level:
                 self.allow_simple_key = True
@@ -178,7 +177,7 @@ class TreeReader:
         while not isinstance(event := self._next(), StreamEndEvent):
             if isinstance(event, DocumentStartEvent):
                 if seen:
-                    self._fail("a second document", event.start_mark.index, "one document in a file")
+                    self._fail("a second document", self._mark(event), "one document in a file")
                 seen = True
                 self.newer = self.newer and event.version != (1, 1)
                 root = self._node(self._next(), 0)
@@ -194,19 +193,21 @@ class TreeReader:
 
     def _next(self) -> Any:
         self.parser.places, self.parser.commas = {}, []
-        return self.parser.get_event()
+        event: Any = self.parser.get_event()  # type: ignore[no-untyped-call]
+        return event
 
     def _node(self, event: Any, depth: int) -> YamlNode:
         if depth > DEEPEST:
             raise LimitError(self.where, found="deeper nesting", expected=f"at most {MAX_DEPTH} levels")
-        start, end = self._at(event.start_mark.index), self._at(event.end_mark.index)
+        start, end = self._at(self._mark(event)), self._at(event.end_mark.index)
         if isinstance(event, AliasEvent):
             return self._alias(event, start, end)
         if event.anchor:
             self.anchors[event.anchor] = None
         tag, anchor = event.tag is not None, event.anchor or ""
         if isinstance(event, ScalarEvent):
-            inner = self._at(self.parser.places.get(ScalarToken, event.end_mark.index))
+            token = self.parser.places.get(ScalarToken)
+            inner = end if token is None else self._at(token)
             style = event.style or ""
             if style in {"|", ">"}:
                 end = self._trim_block(inner, end)
@@ -225,22 +226,22 @@ class TreeReader:
             raise LimitError(self.where, found="more values, with aliases", expected=f"at most {MOST} values")
         return node
 
-    def _alias(self, event: AliasEvent, start: int, end: int) -> YamlNode:
+    def _alias(self, event: Any, start: int, end: int) -> YamlNode:
         name = str(event.anchor)
         if name not in self.anchors:
-            self._fail(f"malformed YAML (the alias *{name} has no anchor before it)", event.start_mark.index)
+            self._fail(f"malformed YAML (the alias *{name} has no anchor before it)", self._mark(event))
         target = self.anchors[name]
         if target is None:
-            self._fail(f"the alias *{name} inside its own anchor", event.start_mark.index, "values without a loop")
+            self._fail(f"the alias *{name} inside its own anchor", self._mark(event), "values without a loop")
         self.aliases.setdefault(name, start)
         return YamlNode(start, start, end, target.value, "alias", target=target, size=target.size)
 
-    def _scalar(self, event: ScalarEvent) -> Any:
+    def _scalar(self, event: Any) -> Any:
         plain = event.style is None
         try:
             return read_scalar(event.value, event.tag, plain=plain, newer=self.newer)
         except ValueError:
-            self._fail(f"malformed YAML ({event.value[:40]!r} is not what its tag says)", event.start_mark.index)
+            self._fail(f"malformed YAML ({event.value[:40]!r} is not what its tag says)", self._mark(event))
 
     def _items(self, node: YamlNode, depth: int) -> None:
         opened = node.end
@@ -267,7 +268,7 @@ class TreeReader:
             node.commas += map(self._at, self.parser.commas)
             if isinstance(event, MappingEndEvent):
                 break
-            begin = self.parser.places.get(KeyToken, event.start_mark.index)
+            begin = self.parser.places.get(KeyToken, self._mark(event))
             key = self._node(event, depth + 1)
             name = self._key(event, key)
             after = self._next()
@@ -288,7 +289,7 @@ class TreeReader:
                 self._merge(below, merged, after)
                 continue
             if name in node.own:
-                self._fail(f"the key {name[:40]!r} a second time", event.start_mark.index, "each key once")
+                self._fail(f"the key {name[:40]!r} a second time", self._mark(event), "each key once")
             node.own[name] = entry
             value[name] = below.value
         node.value.update(merged)
@@ -296,17 +297,17 @@ class TreeReader:
         self._close(node, opened, event)
 
     def _key(self, event: Any, key: YamlNode) -> str:
-        if isinstance(event, ScalarEvent):
-            return str(event.value)
         if key.target is not None and isinstance(key.value, str):
             return key.value
-        self._fail("a key that is no single value", event.start_mark.index, "keys that are texts")
+        if not isinstance(event, ScalarEvent):
+            self._fail("a key that is no single value", self._mark(event), "keys that are texts")
+        return str(event.value)
 
     def _merge(self, node: YamlNode, merged: dict[str, Any], event: Any) -> None:
         sources = list(reversed(node.value)) if isinstance(node.value, list) else [node.value]
         if not all(isinstance(source, dict) for source in sources):
             self._fail(
-                "'<<' with something else", event.start_mark.index, "a mapping, or a list of mappings, to merge"
+                "'<<' with something else", self._mark(event), "a mapping, or a list of mappings, to merge"
             )
         for source in sources:
             merged.update(source)
@@ -327,6 +328,10 @@ class TreeReader:
             return start + len(text.removesuffix(b"\n").removesuffix(b"\r"))
         last = text.find(b"\n", len(text.rstrip(b" \t\r\n")))
         return end if last < 0 else start + len(text[:last].removesuffix(b"\r"))
+
+    @staticmethod
+    def _mark(event: Any) -> int:
+        return int(event.start_mark.index)
 
     def _at(self, index: int) -> int:
         return index + self._base if self._offsets is None else self._offsets[index]

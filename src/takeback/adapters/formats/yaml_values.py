@@ -17,7 +17,7 @@ from yaml.constructor import SafeConstructor
 from yaml.resolver import Resolver
 
 _TAGS: Final = "tag:yaml.org,2002:"
-_RESOLVER: Final = Resolver()
+_RESOLVE: Final[Any] = Resolver().resolve
 _CONSTRUCTOR: Final = SafeConstructor()
 _NEWER: Final = (
     ("null", re.compile(r"~|null|Null|NULL|")),
@@ -41,7 +41,7 @@ def read_scalar(text: str, tag: str | None, *, plain: bool, newer: bool) -> Any:
     elif not plain:
         return text
     else:
-        kind = resolve_newer(text) if newer else str(_RESOLVER.resolve(yaml.ScalarNode, text, (True, False)))
+        kind = resolve_newer(text) if newer else str(_RESOLVE(yaml.ScalarNode, text, (True, False)))
         kind = kind.removeprefix(_TAGS)
     if kind == "null":
         return None
@@ -102,7 +102,7 @@ class YamlManner:
         if not quote and can_be_plain(value, flow=flow):
             return str(value)
         if (quote or self.quote) == "'" and _UNPRINTABLE.search(value) is None and "\n" not in value:
-            return "'" + value.replace("'", "''") + "'"
+            return "'" + str(value).replace("'", "''") + "'"
         return _ESCAPED.sub(lambda found: f"\\u{ord(found[0]):04x}", json.dumps(value, ensure_ascii=False))
 
     def flow(self, value: Any) -> str:
@@ -116,7 +116,7 @@ class YamlManner:
         return self.scalar(value, flow=True)
 
     def block(self, value: Any, column: int) -> list[str]:
-        """Return the lines of a container that has something in it, from a column on; the first has no indentation."""
+        """Return the lines of a container that has something in it, at a column; the first has no indentation."""
         indent = " " * column
         lines: list[str] = []
         for member in value.items() if isinstance(value, dict) else value:
