@@ -139,13 +139,13 @@ def _check_text(one: OwnDocument, spot: str) -> None:
 
 
 def _check_part(part: str, spot: str) -> None:
-    if not all(split_part(part)):
+    if not all(parse_part(part)):
         raise InputError(
             spot, found=f"{part!r}", expected="a dotted path such as agents.*.model", hint=r"a dot in a key is \."
         )
 
 
-def split_part(part: str) -> tuple[str, ...]:
+def parse_part(part: str) -> tuple[str, ...]:
     """Return the steps of a dotted path; a dot or backslash of a key has a backslash before it."""
     steps = [""]
     chars = iter(part)

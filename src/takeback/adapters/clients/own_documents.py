@@ -8,7 +8,7 @@ from typing import Final
 from takeback.adapters.clients.client import ANY, Client, DocumentRule, Documents, Effect
 from takeback.adapters.formats.document import Document
 from takeback.adapters.formats.json_document import Json5Document, JsoncDocument, JsonDocument
-from takeback.adapters.manifest_documents import TEXTS, OwnDocument, split_part
+from takeback.adapters.manifest_documents import TEXTS, OwnDocument, parse_part
 from takeback.errors import InputError
 
 NAME: Final = "documents"
@@ -45,13 +45,13 @@ def declare_documents(documents: Sequence[OwnDocument], beside: Sequence[Client]
 
 
 def _declare(one: OwnDocument) -> Documents:
-    texts = (DocumentRule(split_part(part), "text", f"{one.scope}:{part}") for part in one.prompts)
+    texts = (DocumentRule(parse_part(part), "text", f"{one.scope}:{part}") for part in one.prompts)
     rules = (
-        *(DocumentRule(split_part(part), "bookkeeping") for part in one.ignore),
-        *((DocumentRule(split_part(one.tools), "servers"),) if one.tools else ()),
+        *(DocumentRule(parse_part(part), "bookkeeping") for part in one.ignore),
+        *((DocumentRule(parse_part(one.tools), "servers"),) if one.tools else ()),
         *texts,
-        *(DocumentRule(split_part(part), "model") for part in one.routing),
-        *(DocumentRule(split_part(part), "ordered") for part in one.ordered),
+        *(DocumentRule(parse_part(part), "model") for part in one.routing),
+        *(DocumentRule(parse_part(part), "ordered") for part in one.ordered),
     )
     effect = Effect(one.effect or Effect.NEXT_SESSION)
     opened, fresh = _find_format(one.kind)
