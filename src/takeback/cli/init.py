@@ -65,7 +65,8 @@ def init(
 ) -> None:
     """Start tracking a directory: a client's files as they are, or a workspace of its own.
 
-    Files of Claude Code, Codex, opencode and Gemini CLI are found and taken as they are: only .takeback/ is added.
+    Files of Claude Code, Codex, opencode, Gemini CLI and other clients are found and taken as they are, and files of
+    your own that --document names: only .takeback/ is added.
     Where there are none, the directory becomes a workspace, with a file or folder for each surface and a manifest.
     Doing it again is harmless, and takes in clients that were added. A password in a journal's URL is never written
     down: give such a URL in TAKEBACK_JOURNAL. A sealed journal's keys are in .takeback/journal.keys, or where

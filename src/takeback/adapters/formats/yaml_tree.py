@@ -306,9 +306,7 @@ class TreeReader:
     def _merge(self, node: YamlNode, merged: dict[str, Any], event: Any) -> None:
         sources = list(reversed(node.value)) if isinstance(node.value, list) else [node.value]
         if not all(isinstance(source, dict) for source in sources):
-            self._fail(
-                "'<<' with something else", self._mark(event), "a mapping, or a list of mappings, to merge"
-            )
+            self._fail("'<<' with something else", self._mark(event), "a mapping, or a list of mappings, to merge")
         for source in sources:
             merged.update(source)
 
