@@ -1,4 +1,4 @@
-"""Every edit of oddly written YAML: the value comes out as asked, for PyYAML too, and what came goes without trace."""
+"""Every edit of oddly written YAML: the value comes out, for PyYAML too, and what came goes without trace."""
 
 from __future__ import annotations
 

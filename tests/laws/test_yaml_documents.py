@@ -1,4 +1,4 @@
-"""Random YAML documents and random changes: PyYAML reads what was asked, every other line stays, undo has every byte."""
+"""Random YAML documents, random changes: PyYAML reads what was asked, every other line stays, what came goes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Small harnesses of the clients that keep their settings in YAML, as odd as the format allows, and changes of them."""
+"""Small harnesses of clients with settings in YAML, as odd as the format allows, and changes of them."""
 
 from __future__ import annotations
 
