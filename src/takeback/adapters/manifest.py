@@ -12,6 +12,7 @@ from typing import Any, Final, Literal
 from takeback.adapters.directory import parse_path
 from takeback.adapters.formats.toml_values import format_key, format_value, load_toml
 from takeback.adapters.harness_places import require_harness_place
+from takeback.adapters.manifest_documents import OwnDocument, check_documents, is_well_formed_document, list_pairs
 from takeback.adapters.roots import HIDDEN, MANIFEST, PRIVATE, find_manifest_path, find_root
 from takeback.errors import InputError, UnsafePathError
 from takeback.track.rules import read_settings
@@ -54,6 +55,8 @@ class Manifest:
     surfaces: dict[str, str] = field(default_factory=dict)
     track: dict[str, Any] | None = None
     """What `[track]` says of the project's own files; None where they are not tracked."""
+    documents: list[OwnDocument] = field(default_factory=list)
+    """Files of one's own, beside clients' files or alone."""
 
 
 def read_manifest(data: bytes, where: str) -> Manifest:
@@ -66,7 +69,8 @@ def read_manifest(data: bytes, where: str) -> Manifest:
         from takeback.adapters.manifest_model import require_valid  # noqa: PLC0415 - only for an error
 
         require_valid(raw, where)
-    manifest = Manifest(Workspace(**raw["workspace"]), raw.get("surfaces", {}), raw.get("track"))
+    own = [OwnDocument(**one) for one in raw.get("documents", ())]
+    manifest = Manifest(Workspace(**raw["workspace"]), raw.get("surfaces", {}), raw.get("track"), own)
     if manifest.workspace.version != VERSION:
         raise InputError(f"{where}: workspace.version", found=manifest.workspace.version, expected=f"{VERSION}")
     check_places(manifest.surfaces, where)
@@ -76,18 +80,28 @@ def read_manifest(data: bytes, where: str) -> Manifest:
         spot, _, said = str(fault).partition(": found ")
         found, _, expected = said.partition(", expected ")
         raise InputError(f"{where}: {spot}", found=found, expected=expected) from None
+    if own and manifest.workspace.adapter != "clients":
+        raise InputError(
+            f"{where}: documents",
+            found=f"documents of one's own in a harness of the adapter {manifest.workspace.adapter!r}",
+            expected="them beside clients' files, or alone",
+            hint="remove them here, and track the files from a directory of their own: takeback init --document FILE",
+        )
+    check_documents(own, where)
     return manifest
 
 
 def _is_well_formed(raw: dict[str, Any]) -> bool:
     """Return whether every key and value is one that a manifest may have; `manifest_model` says what is not."""
     about, surfaces = raw.get("workspace"), raw.get("surfaces", {})
-    if not raw.keys() <= {"workspace", "surfaces", "track"} or type(about) is not dict or type(surfaces) is not dict:
+    if not raw.keys() <= {"workspace", "surfaces", "track", "documents"}:
         return False
-    if type(raw.get("track", {})) is not dict:
+    if type(about) is not dict or type(surfaces) is not dict or type(raw.get("track", {})) is not dict:
         return False
     return (
         "id" in about
+        and type(raw.get("documents", [])) is list
+        and all(map(is_well_formed_document, raw.get("documents", [])))
         and about.keys() <= _TYPES.keys()
         and all(type(value) is _TYPES[key] for key, value in about.items())
         and all(type(kind) is str for kind in about.get("kinds", ()))
@@ -103,6 +117,8 @@ def write_manifest(manifest: Manifest) -> bytes:
     for name, part in (("workspace", workspace), ("surfaces", manifest.surfaces), ("track", manifest.track)):
         if part or (name == "track" and part is not None):
             lines += [f"[{name}]", *(f"{format_key(key)} = {format_value(value)}" for key, value in part.items()), ""]
+    for one in manifest.documents:
+        lines += ["[[documents]]", *(f"{key} = {format_value(value)}" for key, value in list_pairs(one).items()), ""]
     return "\n".join(lines).encode()
 
 
@@ -129,6 +145,7 @@ __all__ = [
     "MANIFEST",
     "PRIVATE",
     "Manifest",
+    "OwnDocument",
     "Workspace",
     "check_places",
     "find_manifest_path",

@@ -10,7 +10,7 @@ from typing import Any, Final, get_type_hints
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model
 
-from takeback.adapters.manifest import Manifest, Workspace
+from takeback.adapters.manifest import Manifest, OwnDocument, Workspace
 from takeback.errors import InputError
 
 _EXPECTED: Final = {"extra_forbidden": "no such key", "string_type": "a text", "missing": "a value for it"}
@@ -19,9 +19,9 @@ _EXPECTED: Final = {"extra_forbidden": "no such key", "string_type": "a text", "
 
 def require_valid(raw: dict[str, Any], where: str) -> None:
     """Refuse what is no manifest, with the first mistake in it."""
-    workspace = _make_model(Workspace)
+    inner: dict[str, Any] = {"workspace": _make_model(Workspace), "documents": list[_make_model(OwnDocument)]}  # type: ignore[misc]
     try:
-        _make_model(Manifest, workspace=workspace).model_validate(raw)
+        _make_model(Manifest, **inner).model_validate(raw)
     except ValidationError as fault:
         first = fault.errors()[0]
         place = ".".join(str(part) for part in first["loc"])
@@ -30,7 +30,7 @@ def require_valid(raw: dict[str, Any], where: str) -> None:
         raise InputError(f"{where}: {place}", found=found, expected=expected) from None
 
 
-def _make_model(kind: type, **inner: type[BaseModel]) -> type[BaseModel]:
+def _make_model(kind: type, **inner: Any) -> type[BaseModel]:
     types = get_type_hints(kind) | inner
     members: dict[str, Any] = {}
     for one in fields(kind):

@@ -136,27 +136,36 @@ def find_home(path: str) -> Home | None:
     place = os.path.join(root, HIDDEN)
     try:
         with open(place, encoding="utf-8") as file:
-            about = _read_workspace(file.read())
+            about, documents = _read_manifest(file.read())
         clients = tuple(CLIENTS[kind](user=about.get("user", False)) for kind in about.get("kinds", ()))
+        if documents:
+            clients = (*clients, _declare_own(documents, place))
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as fault:
         raise HarnessError(f"{place} cannot be read: {fault}") from fault
     return Home(root, clients, str(about.get("journal", "")))
 
 
-def _read_workspace(text: str) -> dict[str, Any]:
-    """Return the workspace part of a manifest; read one in our own form without a parser, which is slow."""
+def _declare_own(documents: list[dict[str, Any]], place: str) -> Client:
+    from takeback.adapters.clients.own_documents import declare_documents  # noqa: PLC0415 - only where there are any
+    from takeback.adapters.manifest_documents import OwnDocument  # noqa: PLC0415
+
+    return declare_documents([OwnDocument(**one) for one in documents], (), place)
+
+
+def _read_manifest(text: str) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+    """Return workspace and documents of a manifest; read one in our own form without a parser, which is slow."""
     head, *lines = (line for line in text.splitlines() if line and not line.startswith("#"))
     pairs = [line.partition(" = ") for line in lines]
     names = [name for name, _, _ in pairs]
     if head == "[workspace]" and len(set(names)) == len(names) and all(name.isidentifier() for name in names):
         try:
-            return {name: parse(value, name) for name, _, value in pairs}
+            return {name: parse(value, name) for name, _, value in pairs}, []
         except InputError:
             pass  # TOML that is not JSON
     import tomllib  # noqa: PLC0415 - start-up
 
-    whole: dict[str, Any] = tomllib.loads(text)["workspace"]
-    return whole
+    whole = tomllib.loads(text)
+    return whole["workspace"], whole.get("documents", [])
 
 
 def can_be_ours(path: str) -> bool:
@@ -181,4 +190,4 @@ def _find_declaration(client: Client, path: str) -> Documents | Texts | PlainFil
         return PlainFile(script=True)
     if any(path.startswith(f"{skills.folder}/") for skills in client.skills):
         return PlainFile()
-    return PlainFile() if path.rpartition("/")[2] in client.instructions else None
+    return PlainFile() if {path, path.rpartition("/")[2]} & {*client.instructions} else None

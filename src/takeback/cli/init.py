@@ -7,11 +7,12 @@ from pathlib import Path
 
 import typer
 
+from takeback.adapters.clients import CLIENTS
 from takeback.adapters.clients.adapter import ClientAdapter
 from takeback.adapters.clients.init import detect_clients, find_user_folder, init_clients
 from takeback.adapters.harness_places import describe_outer_harness
 from takeback.adapters.init import init_adapter, list_other_adapters
-from takeback.adapters.manifest import HIDDEN, MANIFEST
+from takeback.adapters.manifest import HIDDEN, MANIFEST, OwnDocument
 from takeback.adapters.project_files import require_bounded, require_one_project, start_tracking
 from takeback.adapters.workspace.adapter import make_workspace
 from takeback.cli.completion import offer_words
@@ -38,7 +39,7 @@ NEXT = (
     "next: let your agent work, then 'takeback adopt' records what it changed; 'takeback log' lists the changes, "
     "and 'takeback undo' takes any of them back"
 )
-KINDS = ("workspace", "claude-code", "codex", "opencode", "gemini")
+KINDS = ("workspace", *CLIENTS)
 
 
 def init(
@@ -52,6 +53,12 @@ def init(
         metavar="|".join(KINDS),
         help="The client; detected if left out. May be repeated, or name an installed adapter.",
         autocompletion=offer_words(dict.fromkeys(KINDS, "")),
+    ),
+    document: list[str] | None = typer.Option(
+        None,
+        "--document",
+        metavar="PATH",
+        help="A file of your own to track, beside the client's or alone: JSON, TOML, YAML or text. May be repeated.",
     ),
     user: bool = typer.Option(
         False, "--user", help="Take the client's files in your home directory instead of a project's."
@@ -73,7 +80,8 @@ def init(
 ) -> None:
     """Start tracking a directory: a client's files as they are, or a workspace of its own.
 
-    Files of Claude Code, Codex, opencode and Gemini CLI are found and taken as they are: only .takeback/ is added.
+    Files of Claude Code, Codex, opencode, Gemini CLI and other clients are found and taken as they are, and files of
+    your own that --document names: only .takeback/ is added.
     Where there are none, the directory becomes a workspace, with a file or folder for each surface and a manifest.
     With `--track` the project's own files are tracked, and only .takeback/ is added; docs/tracking.md has the rules.
     Doing it again is harmless, and takes in clients that were added. A password in a journal's URL is never written
@@ -85,6 +93,7 @@ def init(
     source = context.get_parameter_source("journal")
     secret = source is not None and source.name == "ENVIRONMENT"
     kinds = tuple(kind or ())
+    documents = [OwnDocument(path=path) for path in document or ()]
     other = _find_other_adapter(kinds, state=state)
     if "workspace" in kinds and len(kinds) > 1:
         raise InputError("--kind", found=", ".join(kinds), expected="a workspace alone, or clients")
@@ -92,6 +101,15 @@ def init(
     if track:
         _require_project(place, user=user, large=large)
     clients = None if other else _choose_clients(place, kinds, user=user, state=state, track=track)
+    if documents and (other or "workspace" in kinds or state is not None or (place / MANIFEST).exists()):
+        raise InputError(
+            "--document",
+            found="it for a workspace or another adapter",
+            expected="clients' files beside it, or nothing",
+            hint="track the file from a directory of its own: takeback init DIR --document FILE",
+        )
+    if documents and clients is None:
+        clients = ()
     if other:
         root, fresh = init_adapter(place, other, journal=journal, secret=secret, seal=seal, keys=find_key_file())
         found: tuple[str, ...] = (other,)
@@ -105,7 +123,15 @@ def init(
         added = found if fresh else ()
     else:
         made = init_clients(
-            place, clients, user=user, journal=journal, secret=secret, seal=seal, keys=find_key_file(), tracked=track
+            place,
+            clients,
+            documents=documents,
+            user=user,
+            journal=journal,
+            secret=secret,
+            seal=seal,
+            keys=find_key_file(),
+            tracked=track,
         )
         root, fresh, found, added = made.root, made.fresh, made.kinds, made.added
     tracking = _track(root, journal) if track else None

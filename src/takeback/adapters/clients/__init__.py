@@ -5,10 +5,11 @@ A client's declaration, and what opens its files, are imported when they are ask
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final
 
+from takeback.adapters.roots import HIDDEN
 from takeback.errors import InputError
 
 if TYPE_CHECKING:
@@ -29,7 +30,9 @@ def _load_on_demand(name: str) -> Callable[..., Client]:
 
 
 CLIENTS: Final[dict[str, Callable[..., Client]]] = {
-    name: _load_on_demand(name) for name in ("claude-code", "codex", "opencode", "gemini")
+    **{name: _load_on_demand(name) for name in ("claude-code", "codex", "opencode", "gemini")},
+    "continue": _load_on_demand("continue-dev"),  # a word of Python's own
+    **{name: _load_on_demand(name) for name in ("aider", "goose", "hermes", "crewai", "roomodes")},
 }
 
 
@@ -45,13 +48,24 @@ def build_members(kinds: list[str], *, user: bool, where: str = "kinds") -> tupl
     return tuple(members)
 
 
+def build_own_member(manifest: Manifest, members: Sequence[Member], where: str) -> Member:
+    """Return the documents of one's own that a manifest names, as one more client with bare names."""
+    from takeback.adapters.clients.layout import Member  # noqa: PLC0415 - it needs the whole state
+    from takeback.adapters.clients.own_documents import declare_documents  # noqa: PLC0415 - only where there are any
+
+    return Member(declare_documents(manifest.documents, [member.client for member in members], where))
+
+
 def open_adapter(directory: Directory, manifest: Manifest, *, hold: bool) -> ClientAdapter:
     """Return the adapter of a directory with clients' files."""
     from takeback.adapters.clients.adapter import ClientAdapter  # noqa: PLC0415 - it needs the whole state
 
     del hold
-    members = build_members(manifest.workspace.kinds, user=manifest.workspace.user, where=str(directory.root))
+    where = str(directory.root)
+    members = build_members(manifest.workspace.kinds, user=manifest.workspace.user, where=where)
+    if manifest.documents:
+        members = (*members, build_own_member(manifest, members, str(directory.root / HIDDEN)))
     return ClientAdapter(directory, members, ask=manifest.workspace.ask_client)
 
 
-__all__ = ["CLIENTS", "build_members", "open_adapter"]
+__all__ = ["CLIENTS", "build_members", "build_own_member", "open_adapter"]

@@ -38,7 +38,7 @@ class DocumentRule:
     at: Steps
     what: str
     name: str = ""
-    """Of servers, what their names begin with; of a text, the prompt's name, in which {} is the document's."""
+    """Of servers, what their names begin with; of a text, the prompt's name: {} is the document's, * any key's."""
     scope: str | None = None
     """Another scope than the document's."""
 

@@ -8,6 +8,7 @@ client of a directory has bare names, further ones a prefix. A scope tells docum
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
@@ -93,7 +94,7 @@ class BoundDocument:
         if surface == "tools":
             return any(rest.startswith(rule.name) for rule in rules)
         if surface == "prompts":
-            return any(rest == fill_template(rule.name, self._name) for rule in rules)
+            return any(self._text_place(rule, rest) is not None for rule in rules)
         return surface == "config" or bool(rules)
 
     def effect(self, surface: str, path: Sequence[str]) -> Effect:
@@ -135,11 +136,11 @@ class BoundDocument:
         match rule.what:
             case "bookkeeping":
                 _remove_value(rest, at)
-            case "model" if is_usable_name(present):
+            case "model" if is_usable_name(present) and not any("." in step for step in at):
                 found.routing[self.prefix("routing") + ".".join(at)] = present
                 _remove_value(rest, at)
-            case "text" if isinstance(present, str):
-                found.prompts[self.prefix("prompts") + fill_template(rule.name, self._name)] = present
+            case "text" if isinstance(present, str) and self._text_place(rule, self._text_name(rule, at)) == at:
+                found.prompts[self.prefix("prompts") + self._text_name(rule, at)] = present
                 _remove_value(rest, at)
             case "ordered" if isinstance(present, dict):
                 _put_value(rest, at, [[key, item] for key, item in present.items()])
@@ -156,6 +157,22 @@ class BoundDocument:
                     found.listeners |= {start + event: groups} if groups else {}
                 if not present:
                     _remove_value(rest, at)
+
+    def _text_name(self, rule: DocumentRule, at: Steps) -> str:
+        """Return the name of the text at a place; a step that was any takes the star's place in it."""
+        name = fill_template(rule.name, self._name)
+        for step, known in zip(at, rule.at, strict=True):
+            name = name.replace(ANY, step, 1) if known == ANY else name
+        return name
+
+    def _text_place(self, rule: DocumentRule, name: str) -> Steps | None:
+        """Return the place of the text with a name; None if it is none of the rule's."""
+        parts = [re.escape(part) for part in fill_template(rule.name, self._name).split(ANY)]
+        found = re.fullmatch("(.+?)".join(parts), name)
+        if found is None or not is_usable_name(name):
+            return None
+        steps = iter(found.groups())
+        return tuple(next(steps) if step == ANY else step for step in rule.at)
 
     def is_bare(self, content: bytes, where: str) -> bool:
         """Return whether a document is empty, without even a comment."""
@@ -194,8 +211,7 @@ class BoundDocument:
                     if _is_match(rule.at, at):
                         _put_value(value, at, model)
             case "text":
-                for text in contents.prompts.values():
-                    _put_value(value, rule.at, text)
+                self._put_texts(rule, value, contents.prompts)
             case "ordered":
                 for at in list(_find_paths(value, rule.at)):
                     pairs = look_up(value, at)
@@ -203,6 +219,13 @@ class BoundDocument:
                         _put_value(value, at, {pair[0]: pair[1] for pair in pairs})
             case "servers" | "hooks":
                 self._put_members(rule, value, contents, kept)
+
+    def _put_texts(self, rule: DocumentRule, value: dict[str, Any], prompts: dict[str, str]) -> None:
+        start = self.prefix("prompts")
+        for key, text in prompts.items():
+            place = self._text_place(rule, key.removeprefix(start))
+            if place is not None:
+                _put_value(value, place, text)
 
     def _put_members(
         self, rule: DocumentRule, value: dict[str, Any], contents: Contents, kept: dict[str, Any]

@@ -11,8 +11,9 @@ from dataclasses import dataclass, replace
 from os import PathLike
 from pathlib import Path
 
-from takeback.adapters.clients import CLIENTS, build_members
+from takeback.adapters.clients import CLIENTS, build_members, build_own_member
 from takeback.adapters.clients.adapter import ClientAdapter
+from takeback.adapters.clients.client import ANY
 from takeback.adapters.directory import Directory
 from takeback.adapters.files_adapter import HEAD
 from takeback.adapters.init import (
@@ -24,7 +25,8 @@ from takeback.adapters.init import (
     require_unused_journal,
     unlink_if_present,
 )
-from takeback.adapters.manifest import HIDDEN, KEYS, MANIFEST, Manifest, Workspace, write_manifest
+from takeback.adapters.manifest import HIDDEN, KEYS, MANIFEST, Manifest, OwnDocument, Workspace, write_manifest
+from takeback.adapters.manifest_documents import check_documents
 from takeback.adapters.opener import load_manifest, open_workspace
 from takeback.adapters.trust import record_trust
 from takeback.errors import HarnessError, InputError
@@ -46,32 +48,42 @@ class ClientInit:
     """Whether it was not a harness before."""
     kinds: tuple[str, ...]
     added: tuple[str, ...]
-    """Clients that were not known before."""
+    """Clients, and documents of one's own, that were not known before."""
 
 
 def detect_clients(root: Path, *, user: bool = False) -> tuple[str, ...]:
     """Return the clients whose files are in a directory."""
     found = [
-        name
-        for name, declared in CLIENTS.items()
-        if any((root / sign).exists() or (root / sign).is_symlink() for sign in declared(user=user).signs)
+        name for name, declared in CLIENTS.items() if any(_is_there(root, sign) for sign in declared(user=user).signs)
     ]
     if not found and not user and (root / "AGENTS.md").exists():
         found.append("codex")
     return tuple(found)
 
 
+def _is_there(root: Path, sign: str) -> bool:
+    if ANY in sign:
+        return next(root.glob(sign), None) is not None
+    return (root / sign).exists() or (root / sign).is_symlink()
+
+
 def find_user_folder(kind: str) -> Path:
     """Return the folder of a client's user files."""
     if kind not in CLIENTS:
         raise InputError("kind", found=kind, expected=f"one of {', '.join(CLIENTS)}")
-    return Path.home() / CLIENTS[kind](user=True).user_folder
+    folder = CLIENTS[kind](user=True).user_folder
+    if not folder:
+        raise InputError(
+            "kind", found=f"{kind}, which has no folder of its own at home", expected="a client with one"
+        )
+    return Path.home() / folder
 
 
 def init_clients(
     path: str | PathLike[str],
     kinds: Sequence[str] = (),
     *,
+    documents: Sequence[OwnDocument] = (),
     user: bool = False,
     journal: str | None = None,
     secret: bool = False,
@@ -81,7 +93,8 @@ def init_clients(
 ) -> ClientInit:
     """Make a directory with clients' files a harness, of the clients that are named or else of those found there.
 
-    With `tracked` there may be none: it is a project whose own files are tracked.
+    With `tracked` there may be none: it is a project whose own files are tracked. `documents` are files of one's own,
+    tracked beside the clients' or alone.
     """
     install_surfaces()
     root = Path(path)
@@ -90,10 +103,12 @@ def init_clients(
     if (root / MANIFEST).exists():
         raise InputError(str(root), found="a workspace", expected="a directory that is not a workspace")
     wanted = tuple(dict.fromkeys(kinds or detect_clients(root, user=user)))
-    build_members(list(wanted), user=user)
+    members = build_members(list(wanted), user=user)
+    check_documents(documents, "documents")
+    _require_files(root, documents)
     if (root / HIDDEN).exists():
-        return _extend_harness(root, wanted, user=user, journal=journal, keys=keys)
-    if not wanted and not tracked:
+        return _extend_harness(root, wanted, documents, user=user, journal=journal, keys=keys)
+    if not wanted and not documents and not tracked:
         known = ", ".join(CLIENTS)
         raise InputError(str(root), found="no client's files", expected=f"files of one of {known}, or a kind by name")
     noted = name_journal_safely(journal, secret=secret)
@@ -101,7 +116,7 @@ def init_clients(
         directory = lock_directory(root, leaving, failing)
         if (root / HIDDEN).exists():
             failing.pop_all()
-            return _extend_harness(root, wanted, user=user, journal=journal, keys=keys)
+            return _extend_harness(root, wanted, documents, user=user, journal=journal, keys=keys)
         make_private(directory, failing)
         remote = journal is not None and "://" in journal
         place = str(journal) if remote else root / noted
@@ -109,7 +124,12 @@ def init_clients(
         leaving.callback(store.close)
         identity = choose_identity(directory, None if remote else store, failing)
         own = Directory(root, tag=identity)
-        adapter = ClientAdapter(own, build_members(list(wanted), user=user))
+        name = ClientAdapter.name if wanted or documents else PROJECT
+        about = Workspace(id=identity, adapter=name, journal=noted, kinds=list(wanted), user=user)
+        manifest = Manifest(workspace=about, documents=list(documents))
+        if documents:
+            members = (*members, build_own_member(manifest, members, "documents"))
+        adapter = ClientAdapter(own, members)
         leaving.callback(adapter.close)
         require_unused_journal(store, identity)
         present = adapter.read(State())
@@ -117,24 +137,46 @@ def init_clients(
             raise HarnessError(fault.message, where=fault.where, hint="mend the file, then run init again")
         failing.callback(unlink_if_present, root / HEAD)
         Harness(adapter, store, start=present, about={"identity": identity})
-        name = adapter.name if wanted else PROJECT
-        about = Workspace(id=identity, adapter=name, journal=noted, kinds=list(wanted), user=user)
-        record_trust(root, Manifest(workspace=about), store)
-        own.write(HIDDEN, FileImage(write_manifest(Manifest(workspace=about)), 0o600))
+        record_trust(root, manifest, store)
+        own.write(HIDDEN, FileImage(write_manifest(manifest), 0o600))
         failing.pop_all()
-    return ClientInit(root, fresh=True, kinds=wanted, added=wanted)
+    named = (*wanted, *(one.path for one in documents))
+    return ClientInit(root, fresh=True, kinds=named, added=named)
+
+
+def _require_files(root: Path, documents: Sequence[OwnDocument]) -> None:
+    for one in documents:
+        if not (root / one.path).is_file():
+            raise InputError(
+                str(root / one.path),
+                found="no file",
+                expected="a file to track",
+                hint="check the path, or make the file",
+            )
 
 
 def _extend_harness(
-    root: Path, wanted: Sequence[str], *, user: bool, journal: str | None, keys: str | PathLike[str] | None
+    root: Path,
+    wanted: Sequence[str],
+    documents: Sequence[OwnDocument] = (),
+    *,
+    user: bool,
+    journal: str | None,
+    keys: str | PathLike[str] | None,
 ) -> ClientInit:
     manifest = load_manifest(root)
     about = manifest.workspace
     if user != about.user:
         raise InputError(str(root), found="a harness of another scope", expected="the scope it was made with")
-    added = tuple(kind for kind in wanted if kind not in about.kinds)
+    new = tuple(kind for kind in wanted if kind not in about.kinds)
+    paths = {one.path for one in manifest.documents}
+    own = [one for one in documents if one.path not in paths]
+    added = (*new, *(one.path for one in own))
     if added:
-        whole = replace(manifest, workspace=replace(about, kinds=[*about.kinds, *added]))
+        kinds = [*about.kinds, *new]
+        whole = Manifest(replace(about, kinds=kinds), manifest.surfaces, [*manifest.documents, *own])
+        check_documents(whole.documents, str(root / HIDDEN))
+        build_own_member(whole, build_members(kinds, user=user), str(root / HIDDEN))
         with closing(open_workspace(root, journal=journal, keys=keys, hold=False)) as harness:
             status = harness.status()
             if status.drift or status.broken:
@@ -146,4 +188,5 @@ def _extend_harness(
                 directory.write(HIDDEN, FileImage(write_manifest(whole), 0o600))
         with closing(open_workspace(root, journal=journal, keys=keys, hold=False)) as harness:
             harness.adopt(f"{', '.join(added)} found", by="takeback init")
-    return ClientInit(root, fresh=False, kinds=(*about.kinds, *added), added=added)
+    tracked = (*about.kinds, *new, *(one.path for one in (*manifest.documents, *own)))
+    return ClientInit(root, fresh=False, kinds=tracked, added=added)

@@ -138,9 +138,10 @@ class ClientLayout:
         return key if self._is_instruction(key) else None
 
     def _is_instruction(self, path: str) -> bool:
-        above, _, name = path.rpartition("/")
+        name = path.rpartition("/")[2]
         return any(
-            name in member.client.instructions and (member.client.nested or not above) for member in self.members
+            path in member.client.instructions or (member.client.nested and name in member.client.instructions)
+            for member in self.members
         )
 
     def file_home(self, path: str) -> Effect | None:

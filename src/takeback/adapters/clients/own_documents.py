@@ -1,0 +1,77 @@
+"""Files of one's own, named in the manifest, as a client: they are read and written as clients' files are."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Final
+
+from takeback.adapters.clients.client import ANY, Client, DocumentRule, Documents, Effect
+from takeback.adapters.formats.document import Document
+from takeback.adapters.formats.json_document import Json5Document, JsoncDocument, JsonDocument
+from takeback.adapters.manifest_documents import TEXTS, OwnDocument, parse_part
+from takeback.errors import InputError
+
+NAME: Final = "documents"
+_JSON: Final = b"{\n}\n"
+
+
+def declare_documents(documents: Sequence[OwnDocument], beside: Sequence[Client], where: str) -> Client:
+    """Return the declaration of some files; refuse those that a client beside them has already, or whose names."""
+    for at, one in enumerate(documents):
+        spot = f"{where}: documents.{at}"
+        for client in beside:
+            if one.path in {declared.path for declared in client.documents}:
+                raise InputError(
+                    f"{spot}.path",
+                    found=f"{one.path}, which is a file of {client.name}",
+                    expected="a file that no client of this directory has",
+                    hint="remove the entry: the file is tracked already",
+                )
+            taken = {client.name, *(declared.scope for declared in client.documents if ANY not in declared.path)}
+            if one.kind not in TEXTS and one.scope in taken:
+                raise InputError(
+                    f"{spot}.name",
+                    found=f"{one.scope!r}, with which names of {client.name} begin",
+                    expected="a name of its own",
+                    hint=f'give {one.path} another one: name = "..."',
+                )
+    return Client(
+        NAME,
+        (),
+        tuple(_declare(one) for one in documents if one.kind not in TEXTS),
+        instructions=tuple(one.path for one in documents if one.kind in TEXTS),
+        nested=False,
+    )
+
+
+def _declare(one: OwnDocument) -> Documents:
+    texts = (DocumentRule(parse_part(part), "text", f"{one.scope}:{part}") for part in one.prompts)
+    rules = (
+        *(DocumentRule(parse_part(part), "bookkeeping") for part in one.ignore),
+        *((DocumentRule(parse_part(one.tools), "servers"),) if one.tools else ()),
+        *texts,
+        *(DocumentRule(parse_part(part), "model") for part in one.routing),
+        *(DocumentRule(parse_part(part), "ordered") for part in one.ordered),
+    )
+    effect = Effect(one.effect or Effect.NEXT_SESSION)
+    opened, fresh = _find_format(one.kind)
+    return Documents(one.path, opened, rules, one.scope, fresh=fresh, effect=effect)
+
+
+def _find_format(kind: str) -> tuple[Callable[[bytes, str], Document], bytes]:
+    """Return what opens a document, and the bytes of a new one."""
+    match kind:
+        case "json":
+            return JsonDocument, _JSON
+        case "jsonc":
+            return JsoncDocument, _JSON
+        case "json5":
+            return Json5Document, _JSON
+        case "toml":
+            from takeback.adapters.formats.toml_document import ClientTomlDocument  # noqa: PLC0415 - start-up
+
+            return ClientTomlDocument, b""
+        case _:
+            from takeback.adapters.formats.yaml_document import YamlDocument  # noqa: PLC0415 - start-up
+
+            return YamlDocument, b""
