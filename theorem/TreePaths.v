@@ -448,14 +448,14 @@ Qed.
 
 (** If for every line some tree stands for this one on which the whole run went through, it goes through here. *)
 Lemma goes_by_lines n m x y : Forall own_path m -> incl m n ->
-  (forall p, exists z z1 z2, see z p = see x p /\ follows n p x z y z1 /\ runs m z z1 = Some z2) ->
+  (forall o, In o m -> exists z z1 z2, see z (lpath o) = see x (lpath o) /\ follows n (lpath o) x z y z1 /\ runs m z z1 = Some z2) ->
   exists y', runs m x y = Some y'.
 Proof.
   intros Hm Hin H.
   assert (forall m1 m2, m = m1 ++ m2 -> exists y', runs m1 x y = Some y') as G.
   { intros m1. induction m1 as [|o m1 IH] using rev_ind; intros m2 E; [simpl; eauto|].
     destruct (IH (o :: m2)) as [y1 Hy1]; [now rewrite E, <- app_assoc|].
-    destruct (H (lpath o)) as (z & z1 & z2 & Hs & Hf & Hz).
+    destruct (H o) as (z & z1 & z2 & Hs & Hf & Hz); [rewrite E, !in_app_iff; simpl; auto|].
     rewrite E, <- app_assoc, runs_app in Hz. destruct (runs m1 z z1) as [z3|] eqn:Ez; [|discriminate]. simpl in Hz.
     destruct (lrun files o z z3) as [z4|] eqn:Eo; [|discriminate].
     rewrite E, <- app_assoc in Hm. apply Forall_app in Hm as [Hm1 Hm2]. inversion Hm2 as [|? ? Ho _]; subst.
@@ -475,7 +475,7 @@ Lemma back_by_lines r x y : Forall own_path r ->
 Proof.
   intros Hr H.
   destruct (@goes_by_lines r r x y Hr (incl_refl r)) as [x' Hx'].
-  { intros p. destruct (H p) as (z & z1 & [Hs _] & Hf & z' & Hz & _). exists z, z1, z'. auto. }
+  { intros o _. destruct (H (lpath o)) as (z & z1 & [Hs _] & Hf & z' & Hz & _). exists z, z1, z'. auto. }
   exists x'. split; [exact Hx'|]. intros p.
   destruct (H p) as (z & z1 & [He Hw] & Hf & z' & Hz & Hback).
   pose proof (@follows_runs r p x z r Hr (incl_refl r) He _ _ _ _ Hf Hx' Hz) as (Ha & _ & _ & Hl).
@@ -653,13 +653,13 @@ Proof.
 Qed.
 
 Lemma goes_where_lines_do m z : Forall plain m ->
-  (forall p, exists y0 y, runs m y0 y0 = Some y /\ freer p y0 z) -> exists z', runs m z z = Some z'.
+  (forall o, In o m -> exists y0 y, runs m y0 y0 = Some y /\ freer (lpath o) y0 z) -> exists z', runs m z z = Some z'.
 Proof.
   intros Hm H.
   assert (forall m1 m2, m = m1 ++ m2 -> exists z', runs m1 z z = Some z') as G.
   { intros m1. induction m1 as [|o m1 IH] using rev_ind; intros m2 E; [simpl; eauto|].
     destruct (IH (o :: m2)) as [z1 Hz1]; [now rewrite E, <- app_assoc|].
-    destruct (H (lpath o)) as (y0 & y & Hy & Hf).
+    destruct (H o) as (y0 & y & Hy & Hf); [rewrite E, !in_app_iff; simpl; auto|].
     rewrite E, <- app_assoc, runs_app in Hy. destruct (runs m1 y0 y0) as [y1|] eqn:Ey; [|discriminate]. simpl in Hy.
     destruct (lrun files o y0 y1) as [y2|] eqn:Eo; [|discriminate].
     rewrite E, <- app_assoc in Hm. apply Forall_app in Hm as [Hm1 Hm2]. inversion Hm2 as [|? ? Ho _]; subst.
@@ -674,8 +674,8 @@ Qed.
 Theorem along_goes m b x p y y' : Forall plain m -> runs m b b = Some y -> runs m x x = Some y' ->
   exists z', runs m (along b x p) (along b x p) = Some z'.
 Proof.
-  intros Hm Hb Hx. apply goes_where_lines_do; auto. intros q.
-  destruct (along_lines p b x q) as [H|[H|H]].
+  intros Hm Hb Hx. apply goes_where_lines_do; auto. intros o _.
+  destruct (along_lines p b x (lpath o)) as [H|[H|H]].
   - exists x, y'. split; [exact Hx|]. now left.
   - exists b, y. split; [exact Hb|]. now left.
   - exists b, y. split; [exact Hb|]. now right.
