@@ -204,4 +204,49 @@ Proof.
     apply (proj1 (RT_back_failed Nat.eq_dec _ _ _ _ _ s E) Hb i).
 Qed.
 
+(** ** The other direction: contents that differ stay different *)
+Hypothesis h_inj : forall a b, h a = h b -> a = b.
+
+Lemma skel_inj x y : skel (omap x) = skel (omap y) -> skel x = skel y.
+Proof.
+  rewrite !skel_map. destruct (skel x) as [[a|]|], (skel y) as [[b|]|]; simpl; intros H; try congruence.
+  injection H as H. now rewrite (h_inj H).
+Qed.
+Lemma differ_map_back x y : differ x y -> differ (omap x) (omap y).
+Proof.
+  unfold differ. destruct x as [[v|[|e l]]|], y as [[u|[|e' l']]|]; simpl; auto; intros N H; apply N; try congruence.
+  injection H as H. now rewrite (h_inj H).
+Qed.
+
+(** So a refutation on generic leaves is one on every tree with leaves of their own. *)
+Theorem TRT_reflected c s t : trel s t -> TRT files (map_tcandidate c) t -> TRT files c s.
+Proof.
+  intros H [Hc Hb]. simpl in Hc. rewrite (traced_map (tmutation c) H) in Hc. split; [exact Hc|]. simpl in Hb.
+  pose proof (reach_map (tmutation c) H) as Er.
+  assert (Hlb : forall i x y, lback Nat.eq_dec (map (trop files) (map_prog (trecovery c))) tsame i (omap x) (omap y) ->
+                lback Nat.eq_dec (map (trop files) (trecovery c)) tsame i x y).
+  { intros i x y (z & Hz & Hsame). rewrite lrexec_map in Hz.
+    destruct (lrexec Nat.eq_dec (map (trop files) (trecovery c)) i x y) as [z0|] eqn:E; [|discriminate]. injection Hz as <-.
+    exists z0. split; auto. intros p. apply skel_inj. rewrite <- !get_map. apply Hsame. }
+  assert (Hlen : length (map (tfop files) (map_prog (tmutation c))) = length (map (tfop files) (tmutation c))).
+  { unfold map_prog. now rewrite !map_length. }
+  destruct (exec Nat.eq_dec (map (tfop files) (tmutation c)) s) as [s'|] eqn:E.
+  - assert (Ht : exec Nat.eq_dec (map (tfop files) (map_prog (tmutation c))) t <> None).
+    { destruct (proj1 (reach_length Nat.eq_dec (map (tfop files) (map_prog (tmutation c))) t)) as [t' Ht']; [|congruence].
+      rewrite Er, Hlen. apply reach_length. eauto. }
+    apply RT_back_through; [congruence|]. intros i y Hy.
+    destruct (proj1 (RT_back_through Nat.eq_dec _ _ _ _ _ t Ht) Hb i (omap y)) as [Hd Hl].
+    { rewrite H, lexec_map, Hy. reflexivity. }
+    split.
+    + intros ad (p & -> & Hdiff). apply Hd. exists p. split; auto. rewrite H, !get_map. apply differ_map_back, Hdiff.
+    + apply Hlb. rewrite <- H. exact Hl.
+  - assert (Ht : exec Nat.eq_dec (map (tfop files) (map_prog (tmutation c))) t = None).
+    { destruct (exec Nat.eq_dec (map (tfop files) (map_prog (tmutation c))) t) as [t'|] eqn:Et; auto.
+      assert (reach Nat.eq_dec (map (tfop files) (tmutation c)) s = length (map (tfop files) (tmutation c))) as Hr.
+      { rewrite <- Er, <- Hlen. apply reach_length. eauto. }
+      apply reach_length in Hr as [? ?]. congruence. }
+    apply RT_back_failed; auto. intros i. apply Hlb. rewrite <- H.
+    apply (proj1 (RT_back_failed Nat.eq_dec _ _ _ _ _ t Ht) Hb i).
+Qed.
+
 End Map.
