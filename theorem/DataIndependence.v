@@ -1,8 +1,9 @@
-(** * Theorem 1: data independence
+(** * Chapter 4. Data independence
 
-    Operations move values and never look at them, so replacing all values by a function [h] commutes with
-    every run. [h] need not be injective for that. A round trip that holds is kept by *every* [h]; one that
-    fails is kept by an [h] that is injective on the values that occur. *)
+    Operations move contents and never look at them, so replacing all contents by a function [h] commutes with every
+    run. [h] need not be injective for that: a round trip that holds is kept by *every* [h] ([RT_kept]); one that fails
+    is kept by an [h] that is injective on the contents that occur ([RT_reflected]). Hence one generic state for each
+    shape decides ([data_independence]). *)
 From Coq Require Import List Arith Lia Bool.
 From Takeback Require Import Components Keyed.
 Import ListNotations.

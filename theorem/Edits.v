@@ -1,8 +1,8 @@
-(** * Step 10: edits, whatever they leave
+(** * Chapter 15. Edits: whatever they leave
 
-    An edit looks into the value: any function that may fail. It is blurred to an operation that fails where
-    nothing is there and otherwise leaves a content nobody knows, one for every edit of the program. If the
-    blurred candidate holds, and the recovery changes nothing where nothing was changed, the real one holds. *)
+    An edit looks into the content: any function that may fail. It is blurred to an operation that fails where nothing
+    is there and otherwise leaves a content nobody knows, one for every edit of the program. If the blurred candidate
+    holds, and the recovery changes nothing where nothing was changed, the real one holds ([edits_proved]). *)
 From Coq Require Import List Arith Lia Bool.
 From Takeback Require Import Components Keyed DataIndependence.
 Import ListNotations.

@@ -1,7 +1,8 @@
-(** * The corrected search as a program, proved correct for any surface
+(** * Chapter 2. The search as a program
 
-    Given finitely many local contents for every component and the round trip as a boolean, decide all joint
-    states by a number of runs that is linear in the number of local contents. *)
+    Given finitely many contents for every component and the round trip as a program, decide all joint states by a
+    number of runs that is linear in the number of contents ([search_correct], [classes_linear]): find the furthest
+    base slice by slice, look at it, at each component varied alone, and at each beside one that fails. *)
 From Coq Require Import List Arith Lia Bool.
 From Takeback Require Import Components.
 Import ListNotations.
@@ -36,8 +37,8 @@ End Argmax.
 
 Section Finite.
 Variables X A : Type.
-Variable M : list (fop nat X A).
-Variable R : list (rop nat X).
+Variable M : list (forward_op nat X A).
+Variable R : list (recovery_op nat X).
 Variable con : A -> Prop.
 Variable dif : nat -> X -> X -> A -> Prop.
 Variable same : nat -> X -> X -> Prop.
@@ -54,10 +55,10 @@ Definition okf (i : nat) (x : X) : Prop := In x (choices i).
 
 Definition comps : list nat := nodup Nat.eq_dec (named M R).
 Definition fails (i : nat) (x : X) : bool :=
-  match lexec Nat.eq_dec M i x with Some _ => false | None => true end.
+  match slice_exec Nat.eq_dec M i x with Some _ => false | None => true end.
 
 (** The furthest base, slice by slice. *)
-Definition base (i : nat) : X := argmax (lreach Nat.eq_dec M i) (first i) (others i).
+Definition base (i : nat) : X := argmax (slice_reach Nat.eq_dec M i) (first i) (others i).
 
 Definition bad : list (nat * X) :=
   filter (fun jy => fails (fst jy) (snd jy)) (flat_map (fun j => map (pair j) (choices j)) comps).
@@ -76,7 +77,7 @@ Lemma base_furthest : furthest Nat.eq_dec M okf base.
 Proof.
   apply furthest_by_parts.
   - intros i. apply argmax_in.
-  - intros i x _ Hx. apply argmax_max with (f := lreach Nat.eq_dec M i), Hx.
+  - intros i x _ Hx. apply argmax_max with (f := slice_reach Nat.eq_dec M i), Hx.
 Qed.
 
 Theorem search_correct :
@@ -99,7 +100,7 @@ Proof.
         apply in_flat_map in Hin as (j0 & _ & Hin). apply in_map_iff in Hin as (y0 & Heq & Hin).
         injection Heq as -> ->.
         exists j', y'. split; [auto|]. split; [exact Hin|]. split.
-        -- unfold can_fail, fails in *. destruct (lexec Nat.eq_dec M j' y'); [discriminate|reflexivity].
+        -- unfold can_fail, fails in *. destruct (slice_exec Nat.eq_dec M j' y'); [discriminate|reflexivity].
         -- intros x Hx. apply Hrt. right. apply in_or_app. right. apply in_flat_map. exists i.
            split; [apply nodup_In, Hi|]. rewrite E.
            apply (in_map (fun x => upd Nat.eq_dec (upd Nat.eq_dec base j' y') i x)), Hx.
@@ -108,8 +109,8 @@ Proof.
         -- unfold bad. apply filter_In. unfold fails, can_fail in *. cbn [fst snd]. rewrite Hfail. split; [|reflexivity].
            apply in_flat_map. exists j. split; [|apply (in_map (pair j)), Hy].
            apply nodup_In. unfold named. apply in_or_app. left.
-           destruct (in_dec Nat.eq_dec j (map (@fi _ _ _) M)) as [?|Nj]; auto.
-           rewrite (lexec_unnamed Nat.eq_dec M _ _ Nj) in Hfail. discriminate.
+           destruct (in_dec Nat.eq_dec j (map (@fcomponent _ _ _) M)) as [?|Nj]; auto.
+           rewrite (slice_exec_unnamed Nat.eq_dec M _ _ Nj) in Hfail. discriminate.
   - intros H s Hs. apply rt_spec, H.
     assert (Hup : forall t k x, oks okf t -> In x (choices k) -> oks okf (upd Nat.eq_dec t k x)).
     { intros t k x Ht Hx. apply oks_upd; auto. }

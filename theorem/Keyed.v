@@ -1,7 +1,9 @@
-(** Keyed surfaces: the model, its interpreter, the round trip.
+(** * Chapter 3. Keyed surfaces
 
-    Everything is polymorphic in the type [V] of values, and nothing compares values:
-    operations move them. Keys and witness keys are numbers. *)
+    Prompts, routing, tools, and chains by id: slots with a content or without. Everything is polymorphic in the type
+    [V] of contents, and nothing compares contents: operations move them. Slots and witness keys are numbers. The
+    chapter defines the interpreter and the round trip [RT], and proves the frame: slots that are not named are
+    untouched and may be anything ([run_untouched], [RT_frame]). *)
 From Coq Require Import List Arith Lia Bool.
 From Takeback Require Import Components.
 Import ListNotations.
@@ -98,7 +100,7 @@ End Model.
 Arguments kstate : clear implicits.
 Arguments env : clear implicits.
 
-(** * Theorem 2: frame *)
+(** ** The frame *)
 Section Frame.
 Context {V : Type}.
 

@@ -1,8 +1,8 @@
-(** * Decision procedures for keyed surfaces, proved correct
+(** * Chapter 5. Deciding about keyed surfaces
 
-    [brute]: all shapes of the named slots (2^n), for every candidate.
-    [decide]: the classes of [Components.decomposition] (linear), for candidates whose operations look at
-    their own slot only. Both decide "the round trip holds on every state". *)
+    [brute]: all shapes of the named slots (2^n), for every candidate. [decide]: the classes of chapter 1 (linear), for
+    candidates whose operations look at their own slot only. Both are sound and complete for "the round trip holds on
+    every state" ([brute_nat], [decide_nat]), and both are extracted as oracles. *)
 From Coq Require Import List Arith Lia Bool.
 From Takeback Require Import Components Keyed DataIndependence.
 Import ListNotations.
@@ -150,10 +150,10 @@ Definition local (ws : list (nat * nat)) (o : op V) (x0 x : option V) : option (
        end
   else None.
 
-Definition fop_of (o : op V) : fop nat (option V) nat :=
-  {| fi := target o; faddr := [target o]; frun := local [] o None |}.
-Definition rop_of (ws : list (nat * nat)) (o : op V) : rop nat (option V) :=
-  {| ri := target o; rrun := local ws o |}.
+Definition forward_of (o : op V) : forward_op nat (option V) nat :=
+  {| fcomponent := target o; faddresses := [target o]; frun := local [] o None |}.
+Definition recovery_of (ws : list (nat * nat)) (o : op V) : recovery_op nat (option V) :=
+  {| rcomponent := target o; rrun := local ws o |}.
 
 Lemma step_local ws o s0 s : own_op ws o = true ->
   step (capture ws s0) o s =
@@ -170,7 +170,7 @@ Proof.
 Qed.
 
 Lemma run_exec p : forallb (own_op []) p = true -> forall s,
-  run nowit p s = exec Nat.eq_dec (map fop_of p) s /\ trace nowit p s = traced Nat.eq_dec (map fop_of p) s.
+  run nowit p s = exec Nat.eq_dec (map forward_of p) s /\ trace nowit p s = traced Nat.eq_dec (map forward_of p) s.
 Proof.
   induction p as [|o p IH]; simpl; intros H s; auto. apply andb_true_iff in H as [Ho Hp].
   assert (local [] o (s (target o)) (s (target o)) = local [] o None (s (target o))) as El.
@@ -181,7 +181,7 @@ Proof.
 Qed.
 
 Lemma run_rexec ws s0 p : forallb (own_op ws) p = true -> forall s,
-  run (capture ws s0) p s = rexec Nat.eq_dec (map (rop_of ws) p) s0 s.
+  run (capture ws s0) p s = rexec Nat.eq_dec (map (recovery_of ws) p) s0 s.
 Proof.
   induction p as [|o p IH]; simpl; intros H s; auto. apply andb_true_iff in H as [Ho Hp].
   rewrite (@step_local ws o s0 s Ho). destruct (local ws o _ _); auto.
@@ -190,16 +190,16 @@ Qed.
 Definition dif (i : nat) (x y : option V) (a : nat) : Prop := x <> y /\ a = i.
 Definition same (i : nat) (x y : option V) : Prop := x = y.
 Definition con (c : candidate V) (a : nat) : Prop := In a (contract c).
-Definition fops (c : candidate V) := map fop_of (mutation c).
-Definition rops (c : candidate V) := map (rop_of (witness c)) (recovery c).
+Definition forward_ops (c : candidate V) := map forward_of (mutation c).
+Definition recovery_ops (c : candidate V) := map (recovery_of (witness c)) (recovery c).
 
 Theorem RT_components c s : own c = true ->
-  (RT c s <-> RT_trace Nat.eq_dec (fops c) (rops c) (con c) dif same s).
+  (RT c s <-> RT_trace Nat.eq_dec (forward_ops c) (recovery_ops c) (con c) dif same s).
 Proof.
   unfold own. rewrite andb_true_iff. intros [Hm Hr].
   destruct (@run_exec _ Hm s) as [Er Et].
   unfold RT, RT_trace, RT_back, covered, back, con, dif, same, after.
-  unfold fops, rops. rewrite <- Er, <- Et.
+  unfold forward_ops, recovery_ops. rewrite <- Er, <- Et.
   destruct (run nowit (mutation c) s) as [s'|]; rewrite (@run_rexec _ s _ Hr).
   - split.
     + intros (Ht & Hd & Hb). split; [auto|split; auto]. intros i a [Hne ->]. apply Hd. congruence.
@@ -219,16 +219,16 @@ Local Notation T := (nat + V)%type.
 Definition contents (k : nat) : list (option T) := [None; Some (inl k)].
 
 (** Per slot the content with which its slice goes furthest. *)
-Definition best (m : list (fop nat (option T) nat)) (k : nat) : option T :=
-  if lreach Nat.eq_dec m k None <? lreach Nat.eq_dec m k (Some (inl k)) then Some (inl k) else None.
+Definition best (m : list (forward_op nat (option T) nat)) (k : nat) : option T :=
+  if slice_reach Nat.eq_dec m k None <? slice_reach Nat.eq_dec m k (Some (inl k)) then Some (inl k) else None.
 
-Definition culprits (m : list (fop nat (option T) nat)) (ks : list nat) : list (nat * option T) :=
-  filter (fun jy => negb (there (lexec Nat.eq_dec m (fst jy) (snd jy))))
+Definition culprits (m : list (forward_op nat (option T) nat)) (ks : list nat) : list (nat * option T) :=
+  filter (fun jy => negb (there (slice_exec Nat.eq_dec m (fst jy) (snd jy))))
          (flat_map (fun j => map (pair j) (contents j)) ks).
 
 Definition decide (c : candidate V) : bool :=
   let c' := embed c in
-  let m := fops c' in
+  let m := forward_ops c' in
   let ks := nodup Nat.eq_dec (names c) in
   let b := best m in
   let bad := culprits m ks in
@@ -247,7 +247,7 @@ Proof.
   apply furthest_by_parts.
   - intros k. unfold best, okc. destruct (_ <? _); simpl; auto.
   - intros i x _ Hx. unfold best.
-    destruct (lreach Nat.eq_dec m i None <? lreach Nat.eq_dec m i (Some (inl i))) eqn:E;
+    destruct (slice_reach Nat.eq_dec m i None <? slice_reach Nat.eq_dec m i (Some (inl i))) eqn:E;
       [apply Nat.ltb_lt in E|apply Nat.ltb_ge in E];
       destruct Hx as [<-|[<-|[]]]; auto using Nat.lt_le_incl.
 Qed.
@@ -271,9 +271,9 @@ Proof.
   - intros H sh. apply H. intros k. unfold gen, okc. destruct (sh k); simpl; auto.
 Qed.
 
-Lemma named_names (c : candidate T) i : In i (Components.named (fops c) (rops c)) -> In i (names c).
+Lemma named_names (c : candidate T) i : In i (Components.named (forward_ops c) (recovery_ops c)) -> In i (names c).
 Proof.
-  unfold Components.named, fops, rops. rewrite !map_map. simpl. rewrite in_app_iff. intros [H|H].
+  unfold Components.named, forward_ops, recovery_ops. rewrite !map_map. simpl. rewrite in_app_iff. intros [H|H].
   - apply names_mutation, H.
   - apply names_recovery, H.
 Qed.
@@ -285,17 +285,17 @@ Proof.
   refine (iff_trans _ (iff_sym (generic_oks (embed c)))).
   set (c' := embed c).
   assert (Ho : own c' = true) by (unfold c'; rewrite own_embed; exact Hown).
-  set (m := fops c').
+  set (m := forward_ops c').
   pose proof (best_furthest m) as Hf. pose proof Hf as [Hb _].
-  assert (Hname : forall i, In i (Components.named m (rops c')) -> In i (nodup Nat.eq_dec (names c))).
+  assert (Hname : forall i, In i (Components.named m (recovery_ops c')) -> In i (nodup Nat.eq_dec (names c))).
   { intros i Hi. apply nodup_In. unfold m in Hi. apply named_names in Hi. unfold c' in Hi. rewrite names_embed in Hi. exact Hi. }
   unfold decide. fold c'. fold m. rewrite !andb_true_iff, !forallb_forall. split.
   - intros [[H1 H2] H3].
     assert (Hrt : forall s, rtb (term_dec V_dec) c' s = true ->
-              RT_trace Nat.eq_dec m (rops c') (con c') dif same s).
+              RT_trace Nat.eq_dec m (recovery_ops c') (con c') dif same s).
     { intros s Hs. apply RT_components; auto. apply rtb_spec in Hs. exact Hs. }
-    assert (D : forall s, oks okc s -> RT_trace Nat.eq_dec m (rops c') (con c') dif same s).
-    { apply (proj2 (@decomposition _ _ _ Nat.eq_dec m (rops c') (con c') dif same
+    assert (D : forall s, oks okc s -> RT_trace Nat.eq_dec m (recovery_ops c') (con c') dif same s).
+    { apply (proj2 (@decomposition _ _ _ Nat.eq_dec m (recovery_ops c') (con c') dif same
                       (fun _ _ => eq_refl) (fun _ _ _ H => proj1 H eq_refl) okc (best m) Hf)).
       split; [|split].
       - apply Hrt, H1.
@@ -308,15 +308,15 @@ Proof.
           apply in_flat_map in Hin as (j0 & _ & Hin). apply in_map_iff in Hin as (y0 & Heq & Hin).
           injection Heq as -> ->.
           exists j', y'. split; [auto|]. split; [exact Hin|]. split.
-          * unfold can_fail. destruct (lexec Nat.eq_dec m j' y'); [discriminate|reflexivity].
+          * unfold can_fail. destruct (slice_exec Nat.eq_dec m j' y'); [discriminate|reflexivity].
           * intros x Hx. apply Hrt. rewrite forallb_forall in H3. apply H3, Hx.
         + exfalso. apply find_none with (x := (j, y)) in E.
           * simpl in E. apply negb_false_iff, Nat.eqb_eq in E. auto.
           * unfold culprits. apply filter_In. unfold can_fail in Hfail. cbn [fst snd]. rewrite Hfail. split; [|reflexivity].
             apply in_flat_map. exists j. split; [|apply (in_map (pair j)), Hy].
             apply Hname. unfold Components.named. apply in_or_app. left.
-            destruct (in_dec Nat.eq_dec j (map (@fi _ _ _) m)) as [?|Nj]; auto.
-            rewrite (lexec_unnamed Nat.eq_dec m _ _ Nj) in Hfail. discriminate. }
+            destruct (in_dec Nat.eq_dec j (map (@fcomponent _ _ _) m)) as [?|Nj]; auto.
+            rewrite (slice_exec_unnamed Nat.eq_dec m _ _ Nj) in Hfail. discriminate. }
     intros s Hs. apply RT_components; auto.
   - intros H.
     assert (Hall : forall s, oks okc s -> rtb (term_dec V_dec) c' s = true) by (intros s Hs; apply rtb_spec; auto).

@@ -1,4 +1,4 @@
-(** * Chapter 5. Slots that foreign captures tie together
+(** * Chapter 6. Slots that foreign captures tie together
 
     A restore may use the capture of another slot, and a move the content of one. Such slots are taken together as
     one component: [g] gives every slot the name of its group. Groups are varied one at a time, all shapes of one
@@ -31,14 +31,14 @@ Hypothesis recovery_tied : Forall (tied (witness c)) (recovery c).
 Definition ask (p : nat * bool) (x : kstate V) : option (kstate V) := if holds x p then Some x else None.
 Definition write (e : env V) (o : op V) (x : kstate V) : option (kstate V) :=
   match fetch e x (source o) with Some v => Some (put x (target o) v) | None => None end.
-Definition gask (p : nat * bool) : fop nat (kstate V) nat := {| fi := g (fst p); faddr := []; frun := ask p |}.
-Definition rask (p : nat * bool) : rop nat (kstate V) := {| ri := g (fst p); rrun := fun _ => ask p |}.
-Definition gfops (o : op V) : list (fop nat (kstate V) nat) :=
+Definition gask (p : nat * bool) : forward_op nat (kstate V) nat := {| fcomponent := g (fst p); faddresses := []; frun := ask p |}.
+Definition rask (p : nat * bool) : recovery_op nat (kstate V) := {| rcomponent := g (fst p); rrun := fun _ => ask p |}.
+Definition gfops (o : op V) : list (forward_op nat (kstate V) nat) :=
   map gask (guards o) ++
-  [{| fi := g (target o); faddr := [target o]; frun := write nowit o |}].
-Definition grops (o : op V) : list (rop nat (kstate V)) :=
+  [{| fcomponent := g (target o); faddresses := [target o]; frun := write nowit o |}].
+Definition grops (o : op V) : list (recovery_op nat (kstate V)) :=
   map rask (guards o) ++
-  [{| ri := g (target o); rrun := fun x0 => write (capture (witness c) x0) o |}].
+  [{| rcomponent := g (target o); rrun := fun x0 => write (capture (witness c) x0) o |}].
 Definition glue (S : nat -> kstate V) : kstate V := fun k => S (g k) k.
 
 Definition gsame (i : nat) (x y : kstate V) : Prop := forall k, g k = i -> x k = y k.
@@ -59,7 +59,7 @@ Lemma asks_glue rest gs : forall S s, (forall k, s k = glue S k) ->
   else exec Nat.eq_dec m S = None /\ traced Nat.eq_dec m S = [].
 Proof.
   induction gs as [|p gs IH]; intros S s H; cbn [forallb map app]; [eauto|].
-  cbn [exec traced gask fi frun faddr app]. rewrite !(@ask_glue S s p H). destruct (holds s p); cbn [andb]; [|auto].
+  cbn [exec traced gask fcomponent frun faddresses app]. rewrite !(@ask_glue S s p H). destruct (holds s p); cbn [andb]; [|auto].
   apply IH. intros k. now rewrite glue_upd_same.
 Qed.
 Lemma rasks_glue S0 rest gs : forall S s, (forall k, s k = glue S k) ->
@@ -69,7 +69,7 @@ Lemma rasks_glue S0 rest gs : forall S s, (forall k, s k = glue S k) ->
   else rexec Nat.eq_dec m S0 S = None.
 Proof.
   induction gs as [|p gs IH]; intros S s H; cbn [forallb map app]; [eauto|].
-  cbn [rexec rask ri rrun]. rewrite (@ask_glue S s p H). destruct (holds s p); cbn [andb]; [|auto].
+  cbn [rexec rask rcomponent rrun]. rewrite (@ask_glue S s p H). destruct (holds s p); cbn [andb]; [|auto].
   apply IH. intros k. now rewrite glue_upd_same.
 Qed.
 
@@ -107,9 +107,9 @@ Lemma run_glue p : Forall (tied []) p -> forall S s, (forall k, s k = glue S k) 
 Proof.
   induction 1 as [|o p Ho _ IH]; [simpl; auto|]. intros S s H.
   cbn [flat_map trace run]. unfold gfops at 1 3. rewrite <- !app_assoc. rewrite step_write.
-  pose proof (@asks_glue ([{| fi := g (target o); faddr := [target o]; frun := write nowit o |}] ++ flat_map gfops p) (guards o) S s H) as Ha.
+  pose proof (@asks_glue ([{| fcomponent := g (target o); faddresses := [target o]; frun := write nowit o |}] ++ flat_map gfops p) (guards o) S s H) as Ha.
   cbn zeta in Ha. destruct (forallb (holds s) (guards o)).
-  - destruct Ha as (S1 & H1 & -> & ->). cbn [app exec traced fi frun faddr].
+  - destruct Ha as (S1 & H1 & -> & ->). cbn [app exec traced fcomponent frun faddresses].
     pose proof (@write_glue [] o S1 S1 s s Ho H1 H1) as Hw. simpl in Hw.
     destruct (write nowit o (S1 (g (target o)))) as [x|], (write nowit o s) as [s'|]; try tauto; auto.
     destruct (IH _ _ Hw) as [-> Hr]. auto.
@@ -126,9 +126,9 @@ Lemma rrun_glue p : Forall (tied (witness c)) p -> forall S0 S s0 s,
 Proof.
   induction 1 as [|o p Ho _ IH]; [simpl; auto|]. intros S0 S s0 s H0 H.
   cbn [flat_map run]. unfold grops at 1. rewrite <- app_assoc. rewrite step_write.
-  pose proof (@rasks_glue S0 ([{| ri := g (target o); rrun := fun x0 => write (capture (witness c) x0) o |}] ++ flat_map grops p) (guards o) S s H) as Ha.
+  pose proof (@rasks_glue S0 ([{| rcomponent := g (target o); rrun := fun x0 => write (capture (witness c) x0) o |}] ++ flat_map grops p) (guards o) S s H) as Ha.
   cbn zeta in Ha. destruct (forallb (holds s) (guards o)).
-  - destruct Ha as (S1 & H1 & ->). cbn [app rexec ri rrun].
+  - destruct Ha as (S1 & H1 & ->). cbn [app rexec rcomponent rrun].
     pose proof (@write_glue (witness c) o S0 S1 s0 s Ho H0 H1) as Hw.
     destruct (write _ o (S1 (g (target o)))) as [x|], (write _ o s) as [s'|]; try tauto; auto.
     apply IH; auto.

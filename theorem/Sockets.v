@@ -1,7 +1,10 @@
-(** * Sockets: where equality with a literal does matter
+(** * Chapter 14. Sockets
 
-    An address can be held by one key only, so operations compare values. What is left of data independence is
-    renaming by an *injective* function; and a generic state is not the worst case of its shape any more. *)
+    An address can be held by one key only, so operations compare contents. What is left of data independence is
+    renaming by an *injective* function ([socket_renaming]); a generic state is not the worst case of its shape any more
+    ([generic_is_not_worst_for_sockets]). But every way in which something can go wrong is about the initial address of
+    one key, so one key at a time is enough, over every address ([sockets_one_key]). Port 0, which never clashes, is
+    not in the model. *)
 From Coq Require Import List Arith Lia Bool.
 From Takeback Require Import Components Keyed DataIndependence KeyedDecision.
 Import ListNotations.

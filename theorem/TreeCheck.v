@@ -1,4 +1,7 @@
-(** * The round trip on trees as a boolean, proved to say what [TRT] says *)
+(** * Chapter 9. Deciding about trees by top names
+
+    The round trip on trees as a program, proved to say what [TRT] says ([trtb_spec]), and the search of chapter 2 over
+    any finite set of contents of each top name ([tree_search_correct]). Both are extracted as an oracle. *)
 From Coq Require Import List Arith Lia Bool.
 From Takeback Require Import Components FiniteSearch Trees.
 Import ListNotations.
@@ -97,26 +100,26 @@ Proof.
 Qed.
 
 Variable files : bool.
-Variable c : tcandidate (V := V).
-Let M := map (tfop files) (tmutation c).
-Let R := map (trop files) (trecovery c).
+Variable c : tree_candidate (V := V).
+Let M := map (tree_forward files) (tmutation c).
+Let R := map (tree_recovery files) (trecovery c).
 Definition roots : list nat := map fst (tmutation c) ++ map fst (trecovery c).
 
-Definition lbackb (i : nat) (x y : option T) : bool :=
-  match lrexec Nat.eq_dec R i x y with Some z => tsameb z x | None => false end.
+Definition slice_backb (i : nat) (x y : option T) : bool :=
+  match slice_rexec Nat.eq_dec R i x y with Some z => tsameb z x | None => false end.
 Definition difb (i : nat) (x y : option T) : bool :=
   forallb (fun p => negb (differb (get x p) (get y p)) || tconb (tcontract c) (i :: p)) (both x y).
 
 Definition trtb (s : nat -> option T) : bool :=
   forallb (tconb (tcontract c)) (traced Nat.eq_dec M s) &&
   match exec Nat.eq_dec M s with
-  | Some s' => forallb (fun i => difb i (s i) (s' i) && lbackb i (s i) (s' i)) roots
-  | None => forallb (fun i => lbackb i (s i) (s i)) roots
+  | Some s' => forallb (fun i => difb i (s i) (s' i) && slice_backb i (s i) (s' i)) roots
+  | None => forallb (fun i => slice_backb i (s i) (s i)) roots
   end.
 
-Lemma lbackb_spec i x y : lbackb i x y = true <-> lback Nat.eq_dec R tsame i x y.
+Lemma slice_backb_spec i x y : slice_backb i x y = true <-> slice_back Nat.eq_dec R tsame i x y.
 Proof.
-  unfold lbackb, lback. destruct (lrexec Nat.eq_dec R i x y) as [z|].
+  unfold slice_backb, slice_back. destruct (slice_rexec Nat.eq_dec R i x y) as [z|].
   - rewrite (tsameb_spec i). split; [eauto|]. intros (z' & E & H). congruence.
   - split; [discriminate|]. intros (z' & E & _). discriminate.
 Qed.
@@ -151,13 +154,13 @@ Proof.
     + intros H i. destruct (in_dec Nat.eq_dec i roots) as [Hin|N]; [|apply Hun, N].
       intros y Hy. rewrite (exec_some _ _ _ E i) in Hy. injection Hy as <-.
       specialize (H i Hin). apply andb_true_iff in H as [H1 H2].
-      split; [apply difb_spec, H1|apply lbackb_spec, H2].
+      split; [apply difb_spec, H1|apply slice_backb_spec, H2].
     + intros H i _. destruct (H i (s' i) (exec_some _ _ _ E i)) as [H1 H2].
-      apply andb_true_iff. split; [apply difb_spec, H1|apply lbackb_spec, H2].
+      apply andb_true_iff. split; [apply difb_spec, H1|apply slice_backb_spec, H2].
   - rewrite (RT_back_failed Nat.eq_dec _ _ _ _ _ s E). rewrite forallb_forall. split.
     + intros H i. destruct (in_dec Nat.eq_dec i roots) as [Hin|N]; [|apply Hun, N].
-      apply lbackb_spec, H, Hin.
-    + intros H i _. apply lbackb_spec, H.
+      apply slice_backb_spec, H, Hin.
+    + intros H i _. apply slice_backb_spec, H.
 Qed.
 End Check.
 
@@ -166,12 +169,12 @@ Section TreeSearch.
 Context {V : Type}.
 Variable V_dec : forall a b : V, {a = b} + {a <> b}.
 Variable files : bool.
-Variable c : tcandidate (V := V).
+Variable c : tree_candidate (V := V).
 Variable first : nat -> option (tree V).
 Variable others : nat -> list (option (tree V)).
 
 Definition tree_search : bool :=
-  search (map (tfop files) (tmutation c)) (map (trop files) (trecovery c)) (trtb V_dec files c) first others.
+  search (map (tree_forward files) (tmutation c)) (map (tree_recovery files) (trecovery c)) (trtb V_dec files c) first others.
 
 Theorem tree_search_correct :
   tree_search = true <-> forall s, (forall i, In (s i) (first i :: others i)) -> TRT files c s.

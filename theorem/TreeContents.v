@@ -1,7 +1,8 @@
-(** * Data independence for trees of any depth
+(** * Chapter 8. Data independence for trees
 
-    Replacing the contents of all leaves by a function [h] commutes with put, drop, prune, capture and restore.
-    So a round trip that holds on a tree with generic leaves holds on every tree of the same shape. *)
+    Replacing the contents of all leaves by a function [h] commutes with put, drop, prune, capture and restore. So a
+    round trip that holds on a tree with generic leaves holds on every tree of the same shape ([TRT_kept]), and if [h]
+    is injective one that fails still fails ([TRT_reflected]). *)
 From Coq Require Import List Arith Lia Bool.
 From Takeback Require Import Components Trees.
 Import ListNotations.
@@ -33,12 +34,12 @@ Proof.
   destruct x as [[v|l]|]; simpl; auto. rewrite lookup_map. apply IH.
 Qed.
 
-Lemma tput_map p v : forall x, tput (omap x) p (tmap v) = omap (tput x p v).
+Lemma tree_put_map p v : forall x, tree_put (omap x) p (tmap v) = omap (tree_put x p v).
 Proof.
   induction p as [|n p IH]; simpl; intros x; auto.
   destruct x as [[u|l]|]; simpl; auto.
-  - rewrite lookup_map, IH. destruct (tput (lookup n l) p v); simpl; auto. now rewrite set_map.
-  - specialize (IH None). simpl in IH. rewrite IH. destruct (tput None p v); simpl; auto.
+  - rewrite lookup_map, IH. destruct (tree_put (lookup n l) p v); simpl; auto. now rewrite set_map.
+  - specialize (IH None). simpl in IH. rewrite IH. destruct (tree_put None p v); simpl; auto.
 Qed.
 
 Lemma drop_map p : forall x, drop (omap x) p = omap (drop x p).
@@ -90,73 +91,73 @@ Qed.
 Lemma is_dir_map x : is_dir (omap x) = is_dir x.
 Proof. destruct x as [[v|l]|]; reflexivity. Qed.
 
-Definition map_lop (o : lop (V := A)) : lop (V := B) :=
+Definition map_tree_op (o : tree_op (V := A)) : tree_op (V := B) :=
   match o with Write p t => Write p (tmap t) | Unset p => Unset p | Restore p q => Restore p q end.
 
-Lemma lrun_map files o x0 x : lrun files (map_lop o) (omap x0) (omap x) = option_map omap (lrun files o x0 x).
+Lemma tree_step_map files o x0 x : tree_step files (map_tree_op o) (omap x0) (omap x) = option_map omap (tree_step files o x0 x).
 Proof.
   destruct o as [p t|p|p q]; simpl.
-  - rewrite get_map, is_dir_map. destruct (_ && _); auto. rewrite tput_map. destruct (tput x p t); reflexivity.
+  - rewrite get_map, is_dir_map. destruct (_ && _); auto. rewrite tree_put_map. destruct (tree_put x p t); reflexivity.
   - rewrite get_map, is_dir_map. destruct (_ && _); auto. rewrite drop_map. reflexivity.
   - rewrite get_map. destruct (get x0 q) as [t|]; simpl.
-    + rewrite tput_map. destruct (tput x p t); reflexivity.
+    + rewrite tree_put_map. destruct (tree_put x p t); reflexivity.
     + rewrite get_map, is_dir_map. destruct (_ && _); auto. simpl.
       destruct (list_eq_dec Nat.eq_dec p q); rewrite drop_map; auto. now rewrite missing_map, prune_map.
 Qed.
 
-Definition map_prog (p : list (nat * lop (V := A))) : list (nat * lop (V := B)) :=
-  map (fun ro => (fst ro, map_lop (snd ro))) p.
-Definition map_tcandidate (c : tcandidate (V := A)) : tcandidate (V := B) :=
+Definition map_prog (p : list (nat * tree_op (V := A))) : list (nat * tree_op (V := B)) :=
+  map (fun ro => (fst ro, map_tree_op (snd ro))) p.
+Definition map_tree_candidate (c : tree_candidate (V := A)) : tree_candidate (V := B) :=
   TCandidate (map_prog (tmutation c)) (map_prog (trecovery c)) (tcontract c).
 
 Variable files : bool.
 
-Lemma lexec_map m i : forall x,
-  lexec Nat.eq_dec (map (tfop files) (map_prog m)) i (omap x) =
-  option_map omap (lexec Nat.eq_dec (map (tfop files) m) i x).
+Lemma slice_exec_map m i : forall x,
+  slice_exec Nat.eq_dec (map (tree_forward files) (map_prog m)) i (omap x) =
+  option_map omap (slice_exec Nat.eq_dec (map (tree_forward files) m) i x).
 Proof.
   induction m as [|[r o] m IH]; simpl; intros x; auto.
   destruct (Nat.eq_dec r i); auto.
-  pose proof (lrun_map files o None x) as E. simpl in E. rewrite E.
-  destruct (lrun files o None x); simpl; auto.
+  pose proof (tree_step_map files o None x) as E. simpl in E. rewrite E.
+  destruct (tree_step files o None x); simpl; auto.
 Qed.
 
-Lemma lreach_map m i : forall x,
-  lreach Nat.eq_dec (map (tfop files) (map_prog m)) i (omap x) =
-  lreach Nat.eq_dec (map (tfop files) m) i x.
+Lemma slice_reach_map m i : forall x,
+  slice_reach Nat.eq_dec (map (tree_forward files) (map_prog m)) i (omap x) =
+  slice_reach Nat.eq_dec (map (tree_forward files) m) i x.
 Proof.
   induction m as [|[r o] m IH]; simpl; intros x; auto.
   destruct (Nat.eq_dec r i); auto.
-  pose proof (lrun_map files o None x) as E. simpl in E. rewrite E.
-  destruct (lrun files o None x); simpl; auto.
+  pose proof (tree_step_map files o None x) as E. simpl in E. rewrite E.
+  destruct (tree_step files o None x); simpl; auto.
 Qed.
 
-Lemma lrexec_map r i x0 : forall x,
-  lrexec Nat.eq_dec (map (trop files) (map_prog r)) i (omap x0) (omap x) =
-  option_map omap (lrexec Nat.eq_dec (map (trop files) r) i x0 x).
+Lemma slice_rexec_map r i x0 : forall x,
+  slice_rexec Nat.eq_dec (map (tree_recovery files) (map_prog r)) i (omap x0) (omap x) =
+  option_map omap (slice_rexec Nat.eq_dec (map (tree_recovery files) r) i x0 x).
 Proof.
   induction r as [|[k o] r IH]; simpl; intros x; auto.
-  destruct (Nat.eq_dec k i); auto. rewrite lrun_map.
-  destruct (lrun files o x0 x); simpl; auto.
+  destruct (Nat.eq_dec k i); auto. rewrite tree_step_map.
+  destruct (tree_step files o x0 x); simpl; auto.
 Qed.
 
 Definition trel (s : nat -> option (tree A)) (t : nat -> option (tree B)) := forall i, t i = omap (s i).
 
-Lemma paths_map m : map (@faddr _ _ _) (map (tfop files) (map_prog m)) = map (@faddr _ _ _) (map (tfop files) m).
+Lemma paths_map m : map (@faddresses _ _ _) (map (tree_forward files) (map_prog m)) = map (@faddresses _ _ _) (map (tree_forward files) m).
 Proof.
   unfold map_prog. rewrite !map_map. apply map_ext. intros [r o]. simpl. destruct o; reflexivity.
 Qed.
 
 Lemma reach_map m s t : trel s t ->
-  reach Nat.eq_dec (map (tfop files) (map_prog m)) t = reach Nat.eq_dec (map (tfop files) m) s.
+  reach Nat.eq_dec (map (tree_forward files) (map_prog m)) t = reach Nat.eq_dec (map (tree_forward files) m) s.
 Proof.
   intros H. rewrite !reach_is_min. unfold map_prog. rewrite !map_length, !map_map. f_equal.
   apply map_ext. intros [r o]. simpl. rewrite H.
-  pose proof (lreach_map m r (s r)) as E. unfold map_prog in E. rewrite map_map in E. exact E.
+  pose proof (slice_reach_map m r (s r)) as E. unfold map_prog in E. rewrite map_map in E. exact E.
 Qed.
 
 Lemma traced_map m s t : trel s t ->
-  traced Nat.eq_dec (map (tfop files) (map_prog m)) t = traced Nat.eq_dec (map (tfop files) m) s.
+  traced Nat.eq_dec (map (tree_forward files) (map_prog m)) t = traced Nat.eq_dec (map (tree_forward files) m) s.
 Proof.
   intros H. rewrite !traced_firstn, (reach_map m H), <- !firstn_map, paths_map. reflexivity.
 Qed.
@@ -170,34 +171,34 @@ Proof.
 Qed.
 
 (** Whatever the contents of the leaves become, what held still holds. *)
-Theorem TRT_kept c s t : trel s t -> TRT files c s -> TRT files (map_tcandidate c) t.
+Theorem TRT_kept c s t : trel s t -> TRT files c s -> TRT files (map_tree_candidate c) t.
 Proof.
   intros H [Hc Hb]. split; [simpl; rewrite (traced_map (tmutation c) H); exact Hc|].
-  unfold map_tcandidate; simpl.
+  unfold map_tree_candidate; simpl.
   pose proof (reach_map (tmutation c) H) as Er.
-  assert (Hlb : forall i x y, lback Nat.eq_dec (map (trop files) (trecovery c)) tsame i x y ->
-                lback Nat.eq_dec (map (trop files) (map_prog (trecovery c))) tsame i (omap x) (omap y)).
+  assert (Hlb : forall i x y, slice_back Nat.eq_dec (map (tree_recovery files) (trecovery c)) tsame i x y ->
+                slice_back Nat.eq_dec (map (tree_recovery files) (map_prog (trecovery c))) tsame i (omap x) (omap y)).
   { intros i x y (z & Hz & Hsame). exists (omap z). split.
-    - rewrite lrexec_map, Hz. reflexivity.
+    - rewrite slice_rexec_map, Hz. reflexivity.
     - intros p. rewrite !get_map, !skel_map, Hsame. reflexivity. }
-  assert (Hlen : length (map (tfop files) (map_prog (tmutation c))) = length (map (tfop files) (tmutation c))).
+  assert (Hlen : length (map (tree_forward files) (map_prog (tmutation c))) = length (map (tree_forward files) (tmutation c))).
   { unfold map_prog. now rewrite !map_length. }
-  destruct (exec Nat.eq_dec (map (tfop files) (tmutation c)) s) as [s'|] eqn:E.
-  - assert (Hs : exec Nat.eq_dec (map (tfop files) (tmutation c)) s <> None) by congruence.
-    assert (Ht : exec Nat.eq_dec (map (tfop files) (map_prog (tmutation c))) t <> None).
-    { destruct (proj1 (reach_length Nat.eq_dec (map (tfop files) (map_prog (tmutation c))) t)) as [t' Ht']; [|congruence].
+  destruct (exec Nat.eq_dec (map (tree_forward files) (tmutation c)) s) as [s'|] eqn:E.
+  - assert (Hs : exec Nat.eq_dec (map (tree_forward files) (tmutation c)) s <> None) by congruence.
+    assert (Ht : exec Nat.eq_dec (map (tree_forward files) (map_prog (tmutation c))) t <> None).
+    { destruct (proj1 (reach_length Nat.eq_dec (map (tree_forward files) (map_prog (tmutation c))) t)) as [t' Ht']; [|congruence].
       rewrite Er, Hlen. apply reach_length. eauto. }
-    apply RT_back_through; auto. intros i y Hy. rewrite H, lexec_map in Hy.
-    destruct (lexec Nat.eq_dec (map (tfop files) (tmutation c)) i (s i)) as [y0|] eqn:Ey; [|discriminate].
+    apply RT_back_through; auto. intros i y Hy. rewrite H, slice_exec_map in Hy.
+    destruct (slice_exec Nat.eq_dec (map (tree_forward files) (tmutation c)) i (s i)) as [y0|] eqn:Ey; [|discriminate].
     injection Hy as <-.
     destruct (proj1 (RT_back_through Nat.eq_dec _ _ _ _ _ s Hs) Hb i y0 Ey) as [Hd Hl].
     split.
     + intros ad (p & -> & Hdiff). apply Hd. exists p. split; auto.
       rewrite H, !get_map in Hdiff. apply differ_map, Hdiff.
     + rewrite H. apply Hlb, Hl.
-  - assert (Ht : exec Nat.eq_dec (map (tfop files) (map_prog (tmutation c))) t = None).
-    { destruct (exec Nat.eq_dec (map (tfop files) (map_prog (tmutation c))) t) as [t'|] eqn:Et; auto.
-      assert (reach Nat.eq_dec (map (tfop files) (tmutation c)) s = length (map (tfop files) (tmutation c))) as Hr.
+  - assert (Ht : exec Nat.eq_dec (map (tree_forward files) (map_prog (tmutation c))) t = None).
+    { destruct (exec Nat.eq_dec (map (tree_forward files) (map_prog (tmutation c))) t) as [t'|] eqn:Et; auto.
+      assert (reach Nat.eq_dec (map (tree_forward files) (tmutation c)) s = length (map (tree_forward files) (tmutation c))) as Hr.
       { rewrite <- Er, <- Hlen. apply reach_length. eauto. }
       apply reach_length in Hr as [? ?]. congruence. }
     apply RT_back_failed; auto. intros i. unfold good_idle. rewrite H. apply Hlb.
@@ -219,30 +220,30 @@ Proof.
 Qed.
 
 (** So a refutation on generic leaves is one on every tree with leaves of their own. *)
-Theorem TRT_reflected c s t : trel s t -> TRT files (map_tcandidate c) t -> TRT files c s.
+Theorem TRT_reflected c s t : trel s t -> TRT files (map_tree_candidate c) t -> TRT files c s.
 Proof.
   intros H [Hc Hb]. simpl in Hc. rewrite (traced_map (tmutation c) H) in Hc. split; [exact Hc|]. simpl in Hb.
   pose proof (reach_map (tmutation c) H) as Er.
-  assert (Hlb : forall i x y, lback Nat.eq_dec (map (trop files) (map_prog (trecovery c))) tsame i (omap x) (omap y) ->
-                lback Nat.eq_dec (map (trop files) (trecovery c)) tsame i x y).
-  { intros i x y (z & Hz & Hsame). rewrite lrexec_map in Hz.
-    destruct (lrexec Nat.eq_dec (map (trop files) (trecovery c)) i x y) as [z0|] eqn:E; [|discriminate]. injection Hz as <-.
+  assert (Hlb : forall i x y, slice_back Nat.eq_dec (map (tree_recovery files) (map_prog (trecovery c))) tsame i (omap x) (omap y) ->
+                slice_back Nat.eq_dec (map (tree_recovery files) (trecovery c)) tsame i x y).
+  { intros i x y (z & Hz & Hsame). rewrite slice_rexec_map in Hz.
+    destruct (slice_rexec Nat.eq_dec (map (tree_recovery files) (trecovery c)) i x y) as [z0|] eqn:E; [|discriminate]. injection Hz as <-.
     exists z0. split; auto. intros p. apply skel_inj. rewrite <- !get_map. apply Hsame. }
-  assert (Hlen : length (map (tfop files) (map_prog (tmutation c))) = length (map (tfop files) (tmutation c))).
+  assert (Hlen : length (map (tree_forward files) (map_prog (tmutation c))) = length (map (tree_forward files) (tmutation c))).
   { unfold map_prog. now rewrite !map_length. }
-  destruct (exec Nat.eq_dec (map (tfop files) (tmutation c)) s) as [s'|] eqn:E.
-  - assert (Ht : exec Nat.eq_dec (map (tfop files) (map_prog (tmutation c))) t <> None).
-    { destruct (proj1 (reach_length Nat.eq_dec (map (tfop files) (map_prog (tmutation c))) t)) as [t' Ht']; [|congruence].
+  destruct (exec Nat.eq_dec (map (tree_forward files) (tmutation c)) s) as [s'|] eqn:E.
+  - assert (Ht : exec Nat.eq_dec (map (tree_forward files) (map_prog (tmutation c))) t <> None).
+    { destruct (proj1 (reach_length Nat.eq_dec (map (tree_forward files) (map_prog (tmutation c))) t)) as [t' Ht']; [|congruence].
       rewrite Er, Hlen. apply reach_length. eauto. }
     apply RT_back_through; [congruence|]. intros i y Hy.
     destruct (proj1 (RT_back_through Nat.eq_dec _ _ _ _ _ t Ht) Hb i (omap y)) as [Hd Hl].
-    { rewrite H, lexec_map, Hy. reflexivity. }
+    { rewrite H, slice_exec_map, Hy. reflexivity. }
     split.
     + intros ad (p & -> & Hdiff). apply Hd. exists p. split; auto. rewrite H, !get_map. apply differ_map_back, Hdiff.
     + apply Hlb. rewrite <- H. exact Hl.
-  - assert (Ht : exec Nat.eq_dec (map (tfop files) (map_prog (tmutation c))) t = None).
-    { destruct (exec Nat.eq_dec (map (tfop files) (map_prog (tmutation c))) t) as [t'|] eqn:Et; auto.
-      assert (reach Nat.eq_dec (map (tfop files) (tmutation c)) s = length (map (tfop files) (tmutation c))) as Hr.
+  - assert (Ht : exec Nat.eq_dec (map (tree_forward files) (map_prog (tmutation c))) t = None).
+    { destruct (exec Nat.eq_dec (map (tree_forward files) (map_prog (tmutation c))) t) as [t'|] eqn:Et; auto.
+      assert (reach Nat.eq_dec (map (tree_forward files) (tmutation c)) s = length (map (tree_forward files) (tmutation c))) as Hr.
       { rewrite <- Er, <- Hlen. apply reach_length. eauto. }
       apply reach_length in Hr as [? ?]. congruence. }
     apply RT_back_failed; auto. intros i. apply Hlb. rewrite <- H.

@@ -1,4 +1,4 @@
-(** * Chapter 15. Edits in trees: whatever they leave
+(** * Chapter 16. Edits in trees: whatever they leave
 
     [edit_file], [append_config], [insert_config] and [remove_config_item] look into the value at a path: any function
     that may fail, on a text or on a list (a list is one value of a tree). Blurred, an edit fails where there is no
@@ -23,15 +23,15 @@ Notation T := (tree V).
 Notation U := (nat + V)%type.
 
 Inductive teop : Type :=
-| TPlain (o : lop (V := V))
+| TPlain (o : tree_op (V := V))
 | TEdit (r : path) (f : V -> option V).
-Definition tepath (o : teop) : path := match o with TPlain o => lpath o | TEdit r _ => r end.
+Definition tepath (o : teop) : path := match o with TPlain o => op_path o | TEdit r _ => r end.
 
 Definition testep (o : teop) (x : option T) : option (option T) :=
   match o with
-  | TPlain o => lrun files o None x
+  | TPlain o => tree_step files o None x
   | TEdit r f => match get x r with
-                 | Some (Leaf v) => match f v with Some v' => option_map Some (tput x r (Leaf v')) | None => None end
+                 | Some (Leaf v) => match f v with Some v' => option_map Some (tree_put x r (Leaf v')) | None => None end
                  | _ => None
                  end
   end.
@@ -43,8 +43,8 @@ Fixpoint tetrace (m : list teop) (x : option T) : list path :=
 (** Blurred: the unknown content of an edit is numbered by how many operations follow it. *)
 Definition tbstep (n : nat) (o : teop) (b : option (tree U)) : option (option (tree U)) :=
   match o with
-  | TPlain o => lrun files (map_lop inr o) None b
-  | TEdit r _ => match get b r with Some (Leaf _) => option_map Some (tput b r (Leaf (inl n))) | _ => None end
+  | TPlain o => tree_step files (map_tree_op inr o) None b
+  | TEdit r _ => match get b r with Some (Leaf _) => option_map Some (tree_put b r (Leaf (inl n))) | _ => None end
   end.
 Fixpoint tbruns (m : list teop) (b : option (tree U)) : option (option (tree U)) :=
   match m with [] => Some b | o :: m' => match tbstep (length m') o b with Some b' => tbruns m' b' | None => None end end.
@@ -63,15 +63,15 @@ Fixpoint results (d : V) (m : list teop) (x : option T) : nat -> V :=
                end
   end.
 
-Lemma tput_get r (t : T) : forall x w, tput x r t = Some w -> get (Some w) r = Some t.
+Lemma tree_put_get r (t : T) : forall x w, tree_put x r t = Some w -> get (Some w) r = Some t.
 Proof.
   induction r as [|n r IH]; simpl; intros x w H; [congruence|].
   destruct x as [[v|l]|]; [discriminate| |].
-  - destruct (tput (lookup n l) r t) eqn:E; [|discriminate]. injection H as <-. simpl. rewrite Nat.eqb_refl. eauto.
-  - destruct (tput None r t) eqn:E; [|discriminate]. injection H as <-. simpl. rewrite Nat.eqb_refl. eauto.
+  - destruct (tree_put (lookup n l) r t) eqn:E; [|discriminate]. injection H as <-. simpl. rewrite Nat.eqb_refl. eauto.
+  - destruct (tree_put None r t) eqn:E; [|discriminate]. injection H as <-. simpl. rewrite Nat.eqb_refl. eauto.
 Qed.
 
-Lemma map_lop_back (h : nat -> V) (o : lop (V := V)) : map_lop (val h) (map_lop inr o) = o.
+Lemma map_tree_op_back (h : nat -> V) (o : tree_op (V := V)) : map_tree_op (val h) (map_tree_op inr o) = o.
 Proof. destruct o; simpl; auto. now rewrite tmap_back. Qed.
 
 (** One step of both. *)
@@ -80,14 +80,14 @@ Lemma testep_blurred d h (m : list teop) o b y : h (length m) = match o, get y (
   exists b', tbstep (length m) o b = Some b' /\ y = option_map (tmap (val h)) b'.
 Proof.
   intros Hh H. destruct o as [o|r f]; simpl in *.
-  - pose proof (lrun_map (val h) files (map_lop inr o) None b) as E. rewrite map_lop_back in E. simpl in E. rewrite E in H.
-    destruct (lrun files (map_lop inr o) None b) as [b'|]; [|discriminate]. injection H as <-. eauto.
+  - pose proof (tree_step_map (val h) files (map_tree_op inr o) None b) as E. rewrite map_tree_op_back in E. simpl in E. rewrite E in H.
+    destruct (tree_step files (map_tree_op inr o) None b) as [b'|]; [|discriminate]. injection H as <-. eauto.
   - rewrite get_map in H. destruct (get b r) as [[u|l]|] eqn:G; simpl in H; try discriminate.
     destruct (f (val h u)) as [v'|]; [|discriminate].
-    destruct (tput (option_map (tmap (val h)) b) r (Leaf v')) as [w|] eqn:E; [|discriminate]. injection H as <-.
-    destruct Hh as [Hh|[p Hp]]; [|discriminate]. rewrite (tput_get _ _ _ E) in Hh.
-    pose proof (tput_map (val h) r (Leaf (inl (length m))) b) as E2. simpl in E2. rewrite Hh, E in E2.
-    destruct (tput b r (Leaf (inl (length m)))) as [b'|]; [|discriminate]. simpl in E2. injection E2 as ->. eexists. split; reflexivity.
+    destruct (tree_put (option_map (tmap (val h)) b) r (Leaf v')) as [w|] eqn:E; [|discriminate]. injection H as <-.
+    destruct Hh as [Hh|[p Hp]]; [|discriminate]. rewrite (tree_put_get _ _ _ E) in Hh.
+    pose proof (tree_put_map (val h) r (Leaf (inl (length m))) b) as E2. simpl in E2. rewrite Hh, E in E2.
+    destruct (tree_put b r (Leaf (inl (length m)))) as [b'|]; [|discriminate]. simpl in E2. injection E2 as ->. eexists. split; reflexivity.
 Qed.
 
 Lemma results_here d m o x y (h : nat -> V) : testep o x = Some y -> (forall n, n < S (length m) -> h n = results d (o :: m) x n) ->
@@ -114,7 +114,7 @@ Proof.
     + split; [intros p []|discriminate].
 Qed.
 
-Variables (m : list teop) (r : list (lop (V := V))) (covered : path -> Prop).
+Variables (m : list teop) (r : list (tree_op (V := V))) (covered : path -> Prop).
 
 (** The real round trip on a tree, and the blurred one. *)
 Definition real_trip (x : option T) : Prop :=
@@ -126,16 +126,16 @@ Definition real_trip (x : option T) : Prop :=
 Definition blurred_trip (b : option (tree U)) : Prop :=
   (forall p, In p (tbtrace m b) -> covered p) /\
   match tbruns m b with
-  | Some y => (forall p, differ (get b p) (get y p) -> covered p) /\ brought_back files (map (map_lop inr) r) b y
-  | None => brought_back files (map (map_lop inr) r) b b
+  | Some y => (forall p, differ (get b p) (get y p) -> covered p) /\ brought_back files (map (map_tree_op inr) r) b y
+  | None => brought_back files (map (map_tree_op inr) r) b b
   end.
 
 Lemma runs_map (h : nat -> V) p x0 : forall x, runs files p (option_map (tmap (val h)) x0) (option_map (tmap (val h)) x) =
-  option_map (option_map (tmap (val h))) (runs files (map (map_lop inr) p) x0 x).
+  option_map (option_map (tmap (val h))) (runs files (map (map_tree_op inr) p) x0 x).
 Proof.
   induction p as [|o p IH]; simpl; intros x; auto.
-  pose proof (lrun_map (val h) files (map_lop inr o) x0 x) as E. rewrite map_lop_back in E. rewrite E.
-  destruct (lrun files (map_lop inr o) x0 x) as [y|]; simpl; auto.
+  pose proof (tree_step_map (val h) files (map_tree_op inr o) x0 x) as E. rewrite map_tree_op_back in E. rewrite E.
+  destruct (tree_step files (map_tree_op inr o) x0 x) as [y|]; simpl; auto.
 Qed.
 
 Theorem tree_edits_whatever_they_leave (d : V) x :

@@ -1,4 +1,4 @@
-(** * Chapter 11. What nobody names, and finitely many classes
+(** * Chapter 12. What nobody names, and finitely many classes
 
     Below the named paths a tree may have anything. All of it comes back or is lost together with the innermost
     named container it stands in, so one stranger in that container tells ([keeps_child]). Hence finitely many
@@ -16,85 +16,85 @@ Variable files : bool.
 Notation T := (tree V).
 Notation runs := (runs files).
 Notation brought_back := (brought_back files).
-Implicit Types (x y z b e : option T) (t : T) (p q c s : path) (o : lop (V := V)).
+Implicit Types (x y z b e : option T) (t : T) (p q c s : path) (o : tree_op (V := V)).
 
 (** ** What stands below an unnamed name *)
 
 (** An operation that is neither at or above [c] nor in [u] below it does nothing there. *)
-Lemma aside o x0 y y' c u s : own_path o -> ~ below (lpath o) (c ++ [u]) -> ~ below c (lpath o) ->
-  lrun files o x0 y = Some y' -> see y' (c ++ u :: s) = see y (c ++ u :: s).
+Lemma aside o x0 y y' c u s : own_path o -> ~ below (op_path o) (c ++ [u]) -> ~ below c (op_path o) ->
+  tree_step files o x0 y = Some y' -> see y' (c ++ u :: s) = see y (c ++ u :: s).
 Proof.
   intros Ho Hn Hb Hy.
-  assert (Hap : ~ below (c ++ u :: s) (lpath o) /\ ~ above (c ++ u :: s) (lpath o)).
+  assert (Hap : ~ below (c ++ u :: s) (op_path o) /\ ~ above (c ++ u :: s) (op_path o)).
   { split.
-    - intros [q E]. destruct (paths_cases (lpath o) c) as [H|[(n & q2 & E2)|[_ H]]]; [auto| |].
+    - intros [q E]. destruct (paths_cases (op_path o) c) as [H|[(n & q2 & E2)|[_ H]]]; [auto| |].
       + rewrite E2, <- app_assoc in E. apply app_inv_head in E. simpl in E. injection E as E1 E3. subst n. apply Hn.
         rewrite E2. exists q2. now rewrite <- app_assoc.
-      + assert (prefix (lpath o) (c ++ u :: s) = true) as P1 by (apply prefix_spec; eauto).
-        clear -P1 Hb H. revert c P1 Hb H. induction (lpath o) as [|n l IH]; intros c P1 Hb H; [apply Hb; now exists c|].
+      + assert (prefix (op_path o) (c ++ u :: s) = true) as P1 by (apply prefix_spec; eauto).
+        clear -P1 Hb H. revert c P1 Hb H. induction (op_path o) as [|n l IH]; intros c P1 Hb H; [apply Hb; now exists c|].
         destruct c as [|m c]; [apply H; now exists n, l|]. simpl in P1. apply andb_true_iff in P1 as [E P1]. apply Nat.eqb_eq in E. subst m.
         apply (IH c P1).
         * intros [q ->]. apply Hb. now exists q.
         * intros (k & q & ->). apply H. now exists k, q.
     - intros (n & q & E). apply Hn. rewrite E. exists (s ++ n :: q). rewrite <- !app_assoc. reflexivity. }
   destruct o as [r t|r|r q]; simpl in Hap.
-  - apply lrun_write in Hy as (w & -> & Hy). apply (tput_apart _ _ Hap Hy).
-  - apply lrun_unset in Hy. subst. apply drop_other. tauto.
-  - simpl in Ho. subst q. apply lrun_restore in Hy as [(t & w & G & -> & Hy)|[G ->]];
-      [apply (tput_apart _ _ Hap Hy)|apply cleared_apart, Hap].
+  - apply tree_step_write in Hy as (w & -> & Hy). apply (tree_put_apart _ _ Hap Hy).
+  - apply tree_step_unset in Hy. subst. apply drop_other. tauto.
+  - simpl in Ho. subst q. apply tree_step_restore in Hy as [(t & w & G & -> & Hy)|[G ->]];
+      [apply (tree_put_apart _ _ Hap Hy)|apply cleared_apart, Hap].
 Qed.
 
 (** Where [z] still has the stranger [w] in [c], [y] still has what it had in [u]. *)
 Definition keeps_child (c : path) (u w : nat) (v : V) (x0 y z : option T) : Prop :=
   see z (c ++ [w]) = Value v -> forall s, see y (c ++ u :: s) = see x0 (c ++ u :: s).
 
-Lemma step_keeps_child o x0 z0 y z y' z' c u w v : own_path o -> ~ below (lpath o) (c ++ [u]) -> stranger c w o ->
-  see x0 c = Folder -> lrun files o x0 y = Some y' -> lrun files o z0 z = Some z' ->
+Lemma step_keeps_child o x0 z0 y z y' z' c u w v : own_path o -> ~ below (op_path o) (c ++ [u]) -> stranger c w o ->
+  see x0 c = Folder -> tree_step files o x0 y = Some y' -> tree_step files o z0 z = Some z' ->
   keeps_child c u w v x0 y z -> keeps_child c u w v x0 y' z'.
 Proof.
   intros Ho Hu [Hw Hlit] Hx Hy Hz Hk Hv s.
-  destruct (prefix (lpath o) c) eqn:Ep.
+  destruct (prefix (op_path o) c) eqn:Ep.
   - apply prefix_spec in Ep as [q E]. destruct o as [r t|r|r r']; simpl in E, Hlit, Ho; subst c.
-    + apply lrun_write in Hz as (w' & -> & Hz). rewrite <- app_assoc, (tput_below _ _ _ _ Hz) in Hv.
+    + apply tree_step_write in Hz as (w' & -> & Hz). rewrite <- app_assoc, (tree_put_below _ _ _ _ Hz) in Hv.
       specialize (Hlit q eq_refl). rewrite Hv in Hlit. discriminate.
-    + apply lrun_unset in Hz. subst z'. rewrite <- app_assoc, drop_below in Hv.
+    + apply tree_step_unset in Hz. subst z'. rewrite <- app_assoc, drop_below in Hv.
       unfold gone in Hv. destruct (see z (r ++ q ++ [w])); try discriminate. destruct (_ <=? _); discriminate.
-    + subst r'. apply lrun_restore in Hy. destruct (folder_above _ _ _ Hx) as [tx Gx].
+    + subst r'. apply tree_step_restore in Hy. destruct (folder_above _ _ _ Hx) as [tx Gx].
       destruct Hy as [(t & w' & G & -> & Hy)|[G _]]; [|congruence].
-      rewrite <- app_assoc, (tput_below _ _ _ _ Hy), <- (see_app r (q ++ u :: s) _ G). reflexivity.
-  - assert (Hb : ~ below c (lpath o)).
-    { intros [q E]. assert (prefix (lpath o) c = true) by (apply prefix_spec; eauto). congruence. }
+      rewrite <- app_assoc, (tree_put_below _ _ _ _ Hy), <- (see_app r (q ++ u :: s) _ G). reflexivity.
+  - assert (Hb : ~ below c (op_path o)).
+    { intros [q E]. assert (prefix (op_path o) c = true) by (apply prefix_spec; eauto). congruence. }
     rewrite (@aside o x0 y y' c u s Ho Hu Hb Hy). apply Hk. rewrite <- Hv. symmetry.
     apply (@aside o z0 z z' c w [] Ho Hw Hb Hz).
 Qed.
 
-Lemma runs_keeps_child m x0 z0 c u w v : Forall own_path m -> (forall o, In o m -> ~ below (lpath o) (c ++ [u])) ->
+Lemma runs_keeps_child m x0 z0 c u w v : Forall own_path m -> (forall o, In o m -> ~ below (op_path o) (c ++ [u])) ->
   Forall (stranger c w) m -> see x0 c = Folder -> forall y z y' z', keeps_child c u w v x0 y z ->
   runs m x0 y = Some y' -> runs m z0 z = Some z' -> keeps_child c u w v x0 y' z'.
 Proof.
   intros Hm. induction Hm as [|o m Ho _ IH]; simpl; intros Hu Hs Hx y z y' z' Hk Hy Hz.
   - injection Hy as <-. injection Hz as <-. exact Hk.
   - inversion Hs as [|? ? Hs1 Hs2]; subst.
-    destruct (lrun files o x0 y) as [y1|] eqn:Ey; [|discriminate]. destruct (lrun files o z0 z) as [z1|] eqn:Ez; [|discriminate].
+    destruct (tree_step files o x0 y) as [y1|] eqn:Ey; [|discriminate]. destruct (tree_step files o z0 z) as [z1|] eqn:Ez; [|discriminate].
     eapply IH; [| | | |exact Hy|exact Hz]; auto.
     eapply step_keeps_child; [exact Ho|auto|exact Hs1|exact Hx|exact Ey|exact Ez|exact Hk].
 Qed.
 
 (** The stranger itself: what stands in its place is its own content, or no value at all. *)
 Lemma step_stranger o z0 z z' c w v : own_path o -> stranger c w o -> see z0 (c ++ [w]) = Value v ->
-  lrun files o z0 z = Some z' -> (forall u, see z (c ++ [w]) = Value u -> u = v) -> forall u, see z' (c ++ [w]) = Value u -> u = v.
+  tree_step files o z0 z = Some z' -> (forall u, see z (c ++ [w]) = Value u -> u = v) -> forall u, see z' (c ++ [w]) = Value u -> u = v.
 Proof.
-  intros Ho [Hw Hlit] H0 Hz Hk u Hu. destruct (prefix (lpath o) c) eqn:Ep.
+  intros Ho [Hw Hlit] H0 Hz Hk u Hu. destruct (prefix (op_path o) c) eqn:Ep.
   - apply prefix_spec in Ep as [q E]. destruct o as [r t|r|r r']; simpl in E, Hlit, Ho; subst c.
-    + apply lrun_write in Hz as (w' & -> & Hz). rewrite <- app_assoc, (tput_below _ _ _ _ Hz) in Hu.
+    + apply tree_step_write in Hz as (w' & -> & Hz). rewrite <- app_assoc, (tree_put_below _ _ _ _ Hz) in Hu.
       specialize (Hlit q eq_refl). rewrite Hu in Hlit. discriminate.
-    + apply lrun_unset in Hz. subst z'. rewrite <- app_assoc, drop_below in Hu.
+    + apply tree_step_unset in Hz. subst z'. rewrite <- app_assoc, drop_below in Hu.
       unfold gone in Hu. destruct (see z (r ++ q ++ [w])); try discriminate. destruct (_ <=? _); discriminate.
-    + subst r'. rewrite <- app_assoc in H0, Hu. apply lrun_restore in Hz as [(t & w' & G & -> & Hz)|[G ->]].
-      * rewrite (tput_below _ _ _ _ Hz), <- (see_app r (q ++ [w]) _ G) in Hu. congruence.
+    + subst r'. rewrite <- app_assoc in H0, Hu. apply tree_step_restore in Hz as [(t & w' & G & -> & Hz)|[G ->]].
+      * rewrite (tree_put_below _ _ _ _ Hz), <- (see_app r (q ++ [w]) _ G) in Hu. congruence.
       * rewrite cleared_below in Hu. unfold gone in Hu. destruct (see z (r ++ q ++ [w])); try discriminate. destruct (_ <=? _); discriminate.
-  - assert (Hb : ~ below c (lpath o)).
-    { intros [q E]. assert (prefix (lpath o) c = true) by (apply prefix_spec; eauto). congruence. }
+  - assert (Hb : ~ below c (op_path o)).
+    { intros [q E]. assert (prefix (op_path o) c = true) by (apply prefix_spec; eauto). congruence. }
     apply Hk. rewrite <- Hu. symmetry. apply (@aside o z0 z z' c w [] Ho Hw Hb Hz).
 Qed.
 
@@ -103,12 +103,12 @@ Lemma runs_stranger m z0 c w v : Forall own_path m -> Forall (stranger c w) m ->
 Proof.
   intros Hm Hs H0. induction Hm as [|o m Ho _ IH]; simpl; intros z z' Hz Hk.
   - injection Hz as <-. exact Hk.
-  - inversion Hs as [|? ? Hs1 Hs2]; subst. destruct (lrun files o z0 z) as [z1|] eqn:Ez; [|discriminate].
+  - inversion Hs as [|? ? Hs1 Hs2]; subst. destruct (tree_step files o z0 z) as [z1|] eqn:Ez; [|discriminate].
     apply (IH Hs2 z1 z' Hz). eapply step_stranger; eauto.
 Qed.
 
 (** ** Named and unnamed paths *)
-Definition named_path (m : list (lop (V := V))) (p : path) : Prop := p = [] \/ exists o, In o m /\ below (lpath o) p.
+Definition named_path (m : list (tree_op (V := V))) (p : path) : Prop := p = [] \/ exists o, In o m /\ below (op_path o) p.
 
 Lemma named_prefix m p s : named_path m (p ++ s) -> named_path m p.
 Proof.
@@ -118,14 +118,14 @@ Proof.
 Qed.
 
 Lemma named_or_not m p : named_path m p \/
-  exists c u s, p = c ++ u :: s /\ named_path m c /\ forall o, In o m -> ~ below (lpath o) (c ++ [u]).
+  exists c u s, p = c ++ u :: s /\ named_path m c /\ forall o, In o m -> ~ below (op_path o) (c ++ [u]).
 Proof.
   induction p as [|u p IH] using rev_ind; [now left; left|].
   destruct IH as [Hp|(c & u0 & s & -> & Hc & Hn)].
-  - destruct (existsb (fun o => prefix (p ++ [u]) (lpath o)) m) eqn:E.
+  - destruct (existsb (fun o => prefix (p ++ [u]) (op_path o)) m) eqn:E.
     + left. right. apply existsb_exists in E as (o & Ho & E). apply prefix_spec in E as [q E]. exists o. split; auto. now exists q.
     + right. exists p, u, []. split; [reflexivity|]. split; [exact Hp|]. intros o Ho [q Hq].
-      assert (existsb (fun o => prefix (p ++ [u]) (lpath o)) m = true); [|congruence].
+      assert (existsb (fun o => prefix (p ++ [u]) (op_path o)) m = true); [|congruence].
       apply existsb_exists. exists o. split; auto. apply prefix_spec. eauto.
   - right. exists c, u0, (s ++ [u]). split; [now rewrite <- app_assoc|auto].
 Qed.
@@ -215,14 +215,14 @@ Proof.
      runs m z z = Some z1 /\ (forall q, differ (get z q) (get z1 q) -> covered q) /\ brought_back r z z1).
   { intros c Hc Hf. set (e := Some (Dir [(w, Leaf g)])). set (z := ending b c e).
     assert (Hz : exists z1, runs m z z = Some z1).
-    { apply goes_where_lines_do; auto. intros o Ho. destruct (prefix c (lpath o)) eqn:E.
+    { apply goes_where_lines_do; auto. intros o Ho. destruct (prefix c (op_path o)) eqn:E.
       - apply prefix_spec in E as [s E]. unfold freer, z. rewrite E, see_ending. destruct s as [|n s].
         + exists x, y. split; [exact Hy|]. left. rewrite app_nil_r, Hf. reflexivity.
         + exists b, yb. split; [exact Hb|]. right. simpl. destruct (w =? n) eqn:En; [|apply see_none].
           apply Nat.eqb_eq in En. subst n. exfalso. pose proof (Hw c) as Hc'. rewrite Forall_forall in Hc'.
           destruct (Hc' o) as [N _]; [apply in_or_app; auto|]. apply N. rewrite E. exists s. now rewrite <- app_assoc.
-      - destruct (@see_ending_else c e b (lpath o)) as [[(n & s & Ec) H]|[H|H]].
-        + intros [s Ec]. assert (prefix c (lpath o) = true) by (apply prefix_spec; eauto). congruence.
+      - destruct (@see_ending_else c e b (op_path o)) as [[(n & s & Ec) H]|[H|H]].
+        + intros [s Ec]. assert (prefix c (op_path o) = true) by (apply prefix_spec; eauto). congruence.
         + exists x, y. split; [exact Hy|]. left. unfold z. rewrite H. symmetry. rewrite Ec in Hf. eapply folder_on_the_way, Hf.
         + exists b, yb. split; [exact Hb|]. left. exact H.
         + exists b, yb. split; [exact Hb|]. right. exact H. }
@@ -272,7 +272,7 @@ Proof.
   - (* what comes back *)
     assert (Hincl : incl r (m ++ r)) by (apply incl_appr, incl_refl).
     destruct (@goes_by_lines V files (m ++ r) r x y Hr Hincl) as [x' Hx'].
-    { intros o Ho. destruct (Hnamed (lpath o)) as (z & z1 & He & _ & Hz & _ & z' & Hz' & _).
+    { intros o Ho. destruct (Hnamed (op_path o)) as (z & z1 & He & _ & Hz & _ & z' & Hz' & _).
       - right. exists o. split; [apply in_or_app; auto|]. exists []. now rewrite app_nil_r.
       - exists z, z1, z'. auto. }
     exists x'. split; [exact Hx'|].

@@ -1,8 +1,8 @@
-(** * Chapter 9. Trees along one line
+(** * Chapter 10. Trees along one line
 
     A tree is looked at along one line at a time: what a walk from the top to a path [p] meets. This chapter says
-    what each operation on trees does to what is seen along a line: putting ([tput_fails], [tput_below],
-    [tput_above], [tput_apart]), dropping ([drop_below], [drop_other]) and pruning ([prune_other],
+    what each operation on trees does to what is seen along a line: putting ([tree_put_fails], [tree_put_below],
+    [tree_put_above], [tree_put_apart]), dropping ([drop_below], [drop_other]) and pruning ([prune_other],
     [prune_above]). Nothing here is about candidates; the next chapter is. *)
 From Coq Require Import List Arith Lia Bool.
 From Takeback Require Import Components Trees TreeCheck.
@@ -97,49 +97,49 @@ Qed.
 (** ** How a line changes *)
 
 (** Putting something at [r] fails where a leaf stops the walk to [r]. *)
-Lemma tput_fails r t : forall x, tput x r t = None <-> exists k, see x r = Behind k.
+Lemma tree_put_fails r t : forall x, tree_put x r t = None <-> exists k, see x r = Behind k.
 Proof.
-  assert (Hnone : forall r, tput None r t <> None).
-  { induction r0 as [|n r0 IH]; simpl; [discriminate|]. destruct (tput None r0 t); [discriminate|congruence]. }
+  assert (Hnone : forall r, tree_put None r t <> None).
+  { induction r0 as [|n r0 IH]; simpl; [discriminate|]. destruct (tree_put None r0 t); [discriminate|congruence]. }
   induction r as [|n r IH]; simpl; intros x.
   - split; [discriminate|]. intros [k Hk]. destruct x as [[v|l]|]; discriminate.
   - destruct x as [[v|l]|]; simpl.
     + split; eauto.
-    + rewrite <- IH. destruct (tput (lookup n l) r t); simpl; split; congruence.
-    + specialize (Hnone r). destruct (tput None r t); simpl; [|congruence]. split; [discriminate|intros [k Hk]; discriminate].
+    + rewrite <- IH. destruct (tree_put (lookup n l) r t); simpl; split; congruence.
+    + specialize (Hnone r). destruct (tree_put None r t); simpl; [|congruence]. split; [discriminate|intros [k Hk]; discriminate].
 Qed.
 
-Lemma tput_below r t s : forall x w, tput x r t = Some w -> see (Some w) (r ++ s) = see (Some t) s.
+Lemma tree_put_below r t s : forall x w, tree_put x r t = Some w -> see (Some w) (r ++ s) = see (Some t) s.
 Proof.
   induction r as [|n r IH]; simpl; intros x y H; [congruence|].
   destruct x as [[v|l]|]; [discriminate| |].
-  - destruct (tput (lookup n l) r t) eqn:E; [|discriminate]. injection H as <-. simpl. rewrite Nat.eqb_refl. eauto.
-  - destruct (tput None r t) eqn:E; [|discriminate]. injection H as <-. simpl. rewrite Nat.eqb_refl. eauto.
+  - destruct (tree_put (lookup n l) r t) eqn:E; [|discriminate]. injection H as <-. simpl. rewrite Nat.eqb_refl. eauto.
+  - destruct (tree_put None r t) eqn:E; [|discriminate]. injection H as <-. simpl. rewrite Nat.eqb_refl. eauto.
 Qed.
 
-Lemma tput_above p t n s : forall x w, tput x (p ++ n :: s) t = Some w -> see (Some w) p = Folder.
+Lemma tree_put_above p t n s : forall x w, tree_put x (p ++ n :: s) t = Some w -> see (Some w) p = Folder.
 Proof.
   induction p as [|m p IH]; simpl; intros x y H.
   - destruct x as [[v|l]|]; [discriminate| |].
-    + destruct (tput (lookup n l) s t); [|discriminate]. now injection H as <-.
-    + destruct (tput None s t); [|discriminate]. now injection H as <-.
+    + destruct (tree_put (lookup n l) s t); [|discriminate]. now injection H as <-.
+    + destruct (tree_put None s t); [|discriminate]. now injection H as <-.
   - destruct x as [[v|l]|]; [discriminate| |].
-    + destruct (tput (lookup m l) (p ++ n :: s) t) eqn:E; [|discriminate]. injection H as <-. simpl. rewrite Nat.eqb_refl. eauto.
-    + destruct (tput None (p ++ n :: s) t) eqn:E; [|discriminate]. injection H as <-. simpl. rewrite Nat.eqb_refl. eauto.
+    + destruct (tree_put (lookup m l) (p ++ n :: s) t) eqn:E; [|discriminate]. injection H as <-. simpl. rewrite Nat.eqb_refl. eauto.
+    + destruct (tree_put None (p ++ n :: s) t) eqn:E; [|discriminate]. injection H as <-. simpl. rewrite Nat.eqb_refl. eauto.
 Qed.
 
-Lemma tput_apart r t : forall p x w, ~ below p r /\ ~ above p r -> tput x r t = Some w -> see (Some w) p = see x p.
+Lemma tree_put_apart r t : forall p x w, ~ below p r /\ ~ above p r -> tree_put x r t = Some w -> see (Some w) p = see x p.
 Proof.
   induction r as [|n r IH]; intros p x y Ha H; [destruct (apart_nil_r Ha)|].
   destruct p as [|m p]; [destruct (apart_nil_l Ha)|].
   simpl in H. destruct x as [[v|l]|]; [discriminate| |].
-  - destruct (tput (lookup n l) r t) eqn:E; [|discriminate]. injection H as <-.
+  - destruct (tree_put (lookup n l) r t) eqn:E; [|discriminate]. injection H as <-.
     change (see (Some (Dir (set n t0 l))) (m :: p)) with (see (lookup m (set n t0 l)) p).
     change (see (Some (Dir l)) (m :: p)) with (see (lookup m l) p).
     destruct (Nat.eq_dec m n) as [->|N].
     + rewrite lookup_set_same. apply IH with (x := lookup n l); auto. eapply apart_cons, Ha.
     + now rewrite lookup_set_other.
-  - destruct (tput None r t) eqn:E; [|discriminate]. injection H as <-. simpl.
+  - destruct (tree_put None r t) eqn:E; [|discriminate]. injection H as <-. simpl.
     destruct (n =? m) eqn:En; [|now rewrite see_none]. apply Nat.eqb_eq in En. subst m.
     rewrite (IH p None t0); auto using see_none. eapply apart_cons, Ha.
 Qed.

@@ -1,4 +1,4 @@
-(** * Chapter 10. Paths below one name add up
+(** * Chapter 11. Paths below one name add up
 
     For candidates whose restores use captures of their own path, everything that can go wrong is about one line:
     an operation fails because of what it meets on the line of its path, and what stands at [p] in the end is
@@ -21,24 +21,24 @@ Implicit Types (x y z : option T) (t w : T).
 (** ** Programs on one tree *)
 Variable files : bool.
 
-Fixpoint runs (m : list (lop (V := V))) (x0 x : option T) : option (option T) :=
+Fixpoint runs (m : list (tree_op (V := V))) (x0 x : option T) : option (option T) :=
   match m with
   | [] => Some x
-  | o :: m' => match lrun files o x0 x with Some y => runs m' x0 y | None => None end
+  | o :: m' => match tree_step files o x0 x with Some y => runs m' x0 y | None => None end
   end.
 
 (** Restores use the capture of their own path; mutations restore nothing. *)
-Definition own_path (o : lop (V := V)) : Prop := match o with Restore p q => p = q | _ => True end.
-Definition plain (o : lop (V := V)) : Prop := match o with Restore _ _ => False | _ => True end.
+Definition own_path (o : tree_op (V := V)) : Prop := match o with Restore p q => p = q | _ => True end.
+Definition plain (o : tree_op (V := V)) : Prop := match o with Restore _ _ => False | _ => True end.
 
 Lemma runs_app m1 m2 x0 x : runs (m1 ++ m2) x0 x = match runs m1 x0 x with Some y => runs m2 x0 y | None => None end.
-Proof. revert x. induction m1 as [|o m1 IH]; simpl; intros x; auto. destruct (lrun files o x0 x); auto. Qed.
+Proof. revert x. induction m1 as [|o m1 IH]; simpl; intros x; auto. destruct (tree_step files o x0 x); auto. Qed.
 
 Lemma runs_plain m : Forall plain m -> forall x0 x1 x, runs m x0 x = runs m x1 x.
 Proof.
   induction 1 as [|o m Ho _ IH]; simpl; intros x0 x1 x; auto.
   destruct o as [r t|r|r q]; [| |destruct Ho]; simpl; destruct (_ && _); auto.
-  destruct (tput x r t); simpl; auto.
+  destruct (tree_put x r t); simpl; auto.
 Qed.
 
 (** ** The lines of two runs
@@ -48,19 +48,19 @@ Qed.
 Definition alike (x0 z0 y z : option T) : Prop :=
   forall p, see x0 p = see z0 p -> see x0 p <> Folder -> see y p = see z p.
 
-Lemma lrun_write r t x0 y y' : lrun files (Write r t) x0 y = Some y' -> exists w, y' = Some w /\ tput y r t = Some w.
+Lemma tree_step_write r t x0 y y' : tree_step files (Write r t) x0 y = Some y' -> exists w, y' = Some w /\ tree_put y r t = Some w.
 Proof.
-  simpl. destruct (_ && _); [discriminate|]. destruct (tput y r t) as [w|]; [|discriminate].
+  simpl. destruct (_ && _); [discriminate|]. destruct (tree_put y r t) as [w|]; [|discriminate].
   intros H. injection H as <-. eauto.
 Qed.
-Lemma lrun_unset r x0 y y' : lrun files (Unset r) x0 y = Some y' -> y' = drop y r.
+Lemma tree_step_unset r x0 y y' : tree_step files (Unset r) x0 y = Some y' -> y' = drop y r.
 Proof. simpl. destruct (_ && _); congruence. Qed.
-Lemma lrun_restore r x0 y y' : lrun files (Restore r r) x0 y = Some y' ->
-  (exists t w, get x0 r = Some t /\ y' = Some w /\ tput y r t = Some w) \/
+Lemma tree_step_restore r x0 y y' : tree_step files (Restore r r) x0 y = Some y' ->
+  (exists t w, get x0 r = Some t /\ y' = Some w /\ tree_put y r t = Some w) \/
   (get x0 r = None /\ y' = prune (drop y r) r (missing x0 r)).
 Proof.
   simpl. destruct (get x0 r) as [t|].
-  - destruct (tput y r t) as [w|] eqn:E; [|discriminate]. intros H. injection H as <-. left. eauto 6.
+  - destruct (tree_put y r t) as [w|] eqn:E; [|discriminate]. intros H. injection H as <-. left. eauto 6.
   - destruct (_ && _); [discriminate|]. destruct (list_eq_dec Nat.eq_dec r r); [|congruence].
     intros H. injection H as <-. auto.
 Qed.
@@ -88,8 +88,8 @@ Proof.
     rewrite (see_app _ s _ Eg) in E. apply see_behind_bound in E. lia.
 Qed.
 
-Lemma tput_unstopped (y : option T) r t w : tput y r t = Some w -> forall k, see y r <> Behind k.
-Proof. intros H k Hk. assert (tput y r t = None) by (apply tput_fails; eauto). congruence. Qed.
+Lemma tree_put_unstopped (y : option T) r t w : tree_put y r t = Some w -> forall k, see y r <> Behind k.
+Proof. intros H k Hk. assert (tree_put y r t = None) by (apply tree_put_fails; eauto). congruence. Qed.
 
 Lemma bare_ext (y z : option T) p s : (forall u, see y (p ++ u) = see z (p ++ u)) ->
   get y p <> None -> bare (get y p) s -> bare (get z p) s.
@@ -136,28 +136,28 @@ Proof.
 Qed.
 
 Lemma step_alike o x0 z0 y z y' z' : own_path o ->
-  lrun files o x0 y = Some y' -> lrun files o z0 z = Some z' -> alike x0 z0 y z -> alike x0 z0 y' z'.
+  tree_step files o x0 y = Some y' -> tree_step files o z0 z = Some z' -> alike x0 z0 y z -> alike x0 z0 y' z'.
 Proof.
   intros Ho Hy Hz Ha. destruct o as [r t|r|r q].
-  - apply lrun_write in Hy as (w & -> & Hy). apply lrun_write in Hz as (u & -> & Hz).
+  - apply tree_step_write in Hy as (w & -> & Hy). apply tree_step_write in Hz as (u & -> & Hz).
     intros p He Hf. destruct (paths_cases r p) as [[s ->]|[(n & s & ->)|Hap]].
-    + now rewrite (tput_below _ _ _ _ Hy), (tput_below _ _ _ _ Hz).
-    + now rewrite (tput_above _ _ _ _ _ Hy), (tput_above _ _ _ _ _ Hz).
-    + rewrite (tput_apart _ _ Hap Hy), (tput_apart _ _ Hap Hz). auto.
-  - apply lrun_unset in Hy. apply lrun_unset in Hz. subst. now apply alike_drop.
+    + now rewrite (tree_put_below _ _ _ _ Hy), (tree_put_below _ _ _ _ Hz).
+    + now rewrite (tree_put_above _ _ _ _ _ Hy), (tree_put_above _ _ _ _ _ Hz).
+    + rewrite (tree_put_apart _ _ Hap Hy), (tree_put_apart _ _ Hap Hz). auto.
+  - apply tree_step_unset in Hy. apply tree_step_unset in Hz. subst. now apply alike_drop.
   - simpl in Ho. subst q. intros p He Hf. specialize (Ha p He Hf) as Hp.
-    apply lrun_restore in Hy. apply lrun_restore in Hz.
+    apply tree_step_restore in Hy. apply tree_step_restore in Hz.
     destruct (paths_cases r p) as [[s ->]|[(n & s & ->)|Hap]].
     + destruct Hy as [(t & w & Gx & -> & Hy)|[Gx ->]], Hz as [(t' & w' & Gz & -> & Hz)|[Gz ->]].
-      * rewrite (tput_below _ _ _ _ Hy), (tput_below _ _ _ _ Hz).
+      * rewrite (tree_put_below _ _ _ _ Hy), (tree_put_below _ _ _ _ Hz).
         rewrite <- (see_app r s _ Gx), <- (see_app r s _ Gz). exact He.
-      * rewrite (tput_below _ _ _ _ Hy), cleared_below, <- Hp, (gone_unstopped _ _ _ (tput_unstopped _ _ _ Hy)).
+      * rewrite (tree_put_below _ _ _ _ Hy), cleared_below, <- Hp, (gone_unstopped _ _ _ (tree_put_unstopped _ _ _ Hy)).
         rewrite <- (see_app r s _ Gx), He. apply get_none_see in Gz as [E|[k E]]; [apply see_nowhere_app, E|].
         exfalso. rewrite (see_behind_app r s z0 E), (see_app r s _ Gx) in He.
         apply see_behind_bound in He.
         assert (k <> 0). { intros ->. clear -E. revert z0 E. induction r as [|m r IH]; intros [[v|l]|] E; simpl in E; try discriminate. eauto. }
         lia.
-      * rewrite (tput_below _ _ _ _ Hz), cleared_below, Hp, (gone_unstopped _ _ _ (tput_unstopped _ _ _ Hz)).
+      * rewrite (tree_put_below _ _ _ _ Hz), cleared_below, Hp, (gone_unstopped _ _ _ (tree_put_unstopped _ _ _ Hz)).
         rewrite <- (see_app r s _ Gz), <- He. symmetry. apply get_none_see in Gx as [E|[k E]]; [apply see_nowhere_app, E|].
         exfalso. rewrite (see_behind_app r s x0 E), (see_app r s _ Gz) in He. symmetry in He.
         apply see_behind_bound in He.
@@ -192,7 +192,7 @@ Proof.
               apply (@pruned_alike z0 x0 _ _ p n s Hd' He Ep' E2).
         -- rewrite E. symmetry. apply (@pruned_alike x0 z0 _ _ p n s Hd He Ep E).
     + destruct Hy as [(t & w & Gx & -> & Hy)|[Gx ->]], Hz as [(t' & w' & Gz & -> & Hz)|[Gz ->]];
-        rewrite ?(tput_apart _ _ Hap Hy), ?(tput_apart _ _ Hap Hz), ?cleared_apart by auto; auto.
+        rewrite ?(tree_put_apart _ _ Hap Hy), ?(tree_put_apart _ _ Hap Hz), ?cleared_apart by auto; auto.
 Qed.
 
 (** Where the line ends at a container, compare with a tree in which that container is empty: then nothing but
@@ -212,24 +212,24 @@ Proof.
 Qed.
 
 Lemma step_at_least o x0 z0 y z y' z' p : own_path o -> see x0 p = Folder -> hollow z0 p ->
-  lrun files o x0 y = Some y' -> lrun files o z0 z = Some z' -> at_least p y z -> at_least p y' z'.
+  tree_step files o x0 y = Some y' -> tree_step files o z0 z = Some z' -> at_least p y z -> at_least p y' z'.
 Proof.
   intros Ho Hx [Hz0 Hh] Hy Hz Ha. destruct o as [r t|r|r q].
-  - apply lrun_write in Hy as (w & -> & Hy). apply lrun_write in Hz as (u & -> & Hz).
+  - apply tree_step_write in Hy as (w & -> & Hy). apply tree_step_write in Hz as (u & -> & Hz).
     destruct (paths_cases r p) as [[s ->]|[(n & s & ->)|Hap]].
-    + left. now rewrite (tput_below _ _ _ _ Hy), (tput_below _ _ _ _ Hz).
-    + left. now rewrite (tput_above _ _ _ _ _ Hy), (tput_above _ _ _ _ _ Hz).
-    + unfold at_least. rewrite (tput_apart _ _ Hap Hy), (tput_apart _ _ Hap Hz). exact Ha.
-  - apply lrun_unset in Hy. apply lrun_unset in Hz. subst.
+    + left. now rewrite (tree_put_below _ _ _ _ Hy), (tree_put_below _ _ _ _ Hz).
+    + left. now rewrite (tree_put_above _ _ _ _ _ Hy), (tree_put_above _ _ _ _ _ Hz).
+    + unfold at_least. rewrite (tree_put_apart _ _ Hap Hy), (tree_put_apart _ _ Hap Hz). exact Ha.
+  - apply tree_step_unset in Hy. apply tree_step_unset in Hz. subst.
     destruct (paths_cases r p) as [[s ->]|H].
     + left. rewrite !drop_below. destruct Ha as [->|[-> ->]]; reflexivity.
     + unfold at_least. rewrite !drop_other; auto; destruct H as [(n & s & ->)|[H _]]; auto using above_not_below.
-  - simpl in Ho. subst q. apply lrun_restore in Hy. apply lrun_restore in Hz.
+  - simpl in Ho. subst q. apply tree_step_restore in Hy. apply tree_step_restore in Hz.
     destruct (paths_cases r p) as [[s ->]|[(n & s & ->)|Hap]].
     + destruct (folder_above _ _ _ Hx) as [tx Gx]. destruct (folder_above _ _ _ Hz0) as [tz Gz].
       destruct Hy as [(t & w & Gx' & -> & Hy)|[Gx' _]]; [|congruence].
       destruct Hz as [(t' & w' & Gz' & -> & Hz)|[Gz' _]]; [|congruence].
-      left. rewrite (tput_below _ _ _ _ Hy), (tput_below _ _ _ _ Hz).
+      left. rewrite (tree_put_below _ _ _ _ Hy), (tree_put_below _ _ _ _ Hz).
       rewrite <- (see_app r s _ Gx'), <- (see_app r s _ Gz'). congruence.
     + destruct (folder_get _ _ Hx) as [lx Gx]. destruct (folder_get _ _ Hz0) as [lz Gz].
       assert (Gz' : get z0 (p ++ n :: s) = None) by (apply get_none_see; left; apply Hh).
@@ -239,22 +239,22 @@ Proof.
       { destruct (prune_above (missing z0 (p ++ n :: s)) n s p (drop z (p ++ n :: s))) as [->|(_ & L & _)]; [|lia].
         apply drop_other, above_not_below. }
       destruct Hy as [(t & w & _ & -> & Hy)|[_ ->]]; unfold at_least; rewrite Ez.
-      * rewrite (tput_above _ _ _ _ _ Hy).
+      * rewrite (tree_put_above _ _ _ _ _ Hy).
         destruct (see z p) as [|k|v|] eqn:E; auto; exfalso; destruct Ha as [Ha|[Ha _]]; try congruence.
-        -- apply (@tput_unstopped _ _ _ _ Hy (k + length (n :: s))). apply see_behind_app. congruence.
+        -- apply (@tree_put_unstopped _ _ _ _ Hy (k + length (n :: s))). apply see_behind_app. congruence.
         -- destruct (get y p) as [[u|l]|] eqn:Eg; pose proof (skel_see p y) as S; rewrite Eg, Ha, E in S; simpl in S; try discriminate.
-           apply (@tput_unstopped _ _ _ _ Hy (length (n :: s))). rewrite (see_app p (n :: s) _ Eg). reflexivity.
+           apply (@tree_put_unstopped _ _ _ _ Hy (length (n :: s))). rewrite (see_app p (n :: s) _ Eg). reflexivity.
       * pose proof (missing_some n s p x0 Gx) as M1.
         destruct (prune_above (missing x0 (p ++ n :: s)) n s p (drop y (p ++ n :: s))) as [->|(_ & L & _)]; [|lia].
         rewrite drop_other by apply above_not_below. exact Ha.
     + unfold at_least. destruct Hy as [(t & w & Gx & -> & Hy)|[Gx ->]], Hz as [(t' & w' & Gz & -> & Hz)|[Gz ->]];
-        rewrite ?(tput_apart _ _ Hap Hy), ?(tput_apart _ _ Hap Hz), ?cleared_apart by auto; auto.
+        rewrite ?(tree_put_apart _ _ Hap Hy), ?(tree_put_apart _ _ Hap Hz), ?cleared_apart by auto; auto.
 Qed.
 
 (** A directory of files stays one as long as operations go through. *)
 Definition kept_folders (x0 y : option T) : Prop := files = true -> forall p, see x0 p = Folder -> see y p = Folder.
 
-Lemma step_kept_folders o x0 y y' : own_path o -> lrun files o x0 y = Some y' -> kept_folders x0 y -> kept_folders x0 y'.
+Lemma step_kept_folders o x0 y y' : own_path o -> tree_step files o x0 y = Some y' -> kept_folders x0 y -> kept_folders x0 y'.
 Proof.
   intros Ho Hy Hk Hfiles p Hp. specialize (Hk Hfiles).
   assert (Hdir : forall r s, p = r ++ s -> is_dir (get y r) = true).
@@ -265,106 +265,106 @@ Proof.
   destruct o as [r t|r|r q].
   - destruct (paths_cases r p) as [[s E]|[(n & s & ->)|Hap]].
     + simpl in Hy. rewrite (Hdir _ _ E), Hfiles in Hy. discriminate.
-    + apply lrun_write in Hy as (w & -> & Hy). eapply tput_above, Hy.
-    + apply lrun_write in Hy as (w & -> & Hy). rewrite (tput_apart _ _ Hap Hy). auto.
+    + apply tree_step_write in Hy as (w & -> & Hy). eapply tree_put_above, Hy.
+    + apply tree_step_write in Hy as (w & -> & Hy). rewrite (tree_put_apart _ _ Hap Hy). auto.
   - destruct (paths_cases r p) as [[s E]|H].
     + simpl in Hy. rewrite (Hdir _ _ E), Hfiles in Hy. discriminate.
-    + apply lrun_unset in Hy. subst. rewrite drop_other; auto. destruct H as [(n & s & ->)|[H _]]; auto using above_not_below.
-  - simpl in Ho. subst q. apply lrun_restore in Hy. destruct (paths_cases r p) as [[s ->]|[(n & s & ->)|Hap]].
+    + apply tree_step_unset in Hy. subst. rewrite drop_other; auto. destruct H as [(n & s & ->)|[H _]]; auto using above_not_below.
+  - simpl in Ho. subst q. apply tree_step_restore in Hy. destruct (paths_cases r p) as [[s ->]|[(n & s & ->)|Hap]].
     + destruct (folder_above _ _ _ Hp) as [tx Gx]. destruct Hy as [(t & w & G & -> & Hy)|[G _]]; [|congruence].
-      rewrite (tput_below _ _ _ _ Hy), <- (see_app r s _ G). exact Hp.
-    + destruct Hy as [(t & w & G & -> & Hy)|[G ->]]; [eapply tput_above, Hy|].
+      rewrite (tree_put_below _ _ _ _ Hy), <- (see_app r s _ G). exact Hp.
+    + destruct Hy as [(t & w & G & -> & Hy)|[G ->]]; [eapply tree_put_above, Hy|].
       destruct (folder_get _ _ Hp) as [l Gp]. pose proof (missing_some n s p x0 Gp) as M1.
       destruct (prune_above (missing x0 (p ++ n :: s)) n s p (drop y (p ++ n :: s))) as [->|(_ & L & _)]; [|lia].
       rewrite drop_other by apply above_not_below. auto.
-    + destruct Hy as [(t & w & G & -> & Hy)|[G ->]]; rewrite ?(tput_apart _ _ Hap Hy), ?cleared_apart by auto; auto.
+    + destruct Hy as [(t & w & G & -> & Hy)|[G ->]]; rewrite ?(tree_put_apart _ _ Hap Hy), ?cleared_apart by auto; auto.
 Qed.
 
 (** Or compare with one in which that container has something in it that no operation names: if that comes back,
     so does the container. *)
-Definition stranger (p : path) (u : nat) (o : lop (V := V)) : Prop :=
-  ~ below (lpath o) (p ++ [u]) /\
+Definition stranger (p : path) (u : nat) (o : tree_op (V := V)) : Prop :=
+  ~ below (op_path o) (p ++ [u]) /\
   match o with Write r t => forall s, p = r ++ s -> shown (see (Some t) (s ++ [u])) = None | _ => True end.
 
 Definition keeps (p : path) (u : nat) (v : V) (y z : option T) : Prop := see z (p ++ [u]) = Value v -> see y p = Folder.
 
 Lemma step_keeps o x0 z0 y z y' z' p u v : own_path o -> stranger p u o -> see x0 p = Folder ->
-  lrun files o x0 y = Some y' -> lrun files o z0 z = Some z' -> keeps p u v y z -> keeps p u v y' z'.
+  tree_step files o x0 y = Some y' -> tree_step files o z0 z = Some z' -> keeps p u v y z -> keeps p u v y' z'.
 Proof.
   intros Ho [Hn Hlit] Hx Hy Hz Hk. unfold keeps in *.
-  assert (Hside : forall r, lpath o = r -> ~ below p r -> see z' (p ++ [u]) = Value v -> see z (p ++ [u]) = Value v).
+  assert (Hside : forall r, op_path o = r -> ~ below p r -> see z' (p ++ [u]) = Value v -> see z (p ++ [u]) = Value v).
   { intros r E Hb. subst r.
-    assert (Hap : ~ below (p ++ [u]) (lpath o) /\ ~ above (p ++ [u]) (lpath o)).
+    assert (Hap : ~ below (p ++ [u]) (op_path o) /\ ~ above (p ++ [u]) (op_path o)).
     { split.
       - intros [s E]. destruct s as [|k s] using rev_ind.
         + rewrite app_nil_r in E. apply Hn. rewrite <- E. exists []. now rewrite app_nil_r.
         + rewrite app_assoc in E. apply app_inj_tail in E as [E _]. apply Hb. now exists s.
       - intros (k & s & E). apply Hn. rewrite E. now exists (k :: s). }
     intros H. rewrite <- H. symmetry. destruct o as [r t|r|r q]; simpl in Hap.
-    - apply lrun_write in Hz as (w & -> & Hz). apply (tput_apart _ _ Hap Hz).
-    - apply lrun_unset in Hz. subst. apply drop_other. tauto.
-    - simpl in Ho. subst q. apply lrun_restore in Hz as [(t & w & G & -> & Hz)|[G ->]];
-        [apply (tput_apart _ _ Hap Hz)|apply cleared_apart, Hap]. }
-  destruct (paths_cases (lpath o) p) as [Hb|[Hab|Hap]].
+    - apply tree_step_write in Hz as (w & -> & Hz). apply (tree_put_apart _ _ Hap Hz).
+    - apply tree_step_unset in Hz. subst. apply drop_other. tauto.
+    - simpl in Ho. subst q. apply tree_step_restore in Hz as [(t & w & G & -> & Hz)|[G ->]];
+        [apply (tree_put_apart _ _ Hap Hz)|apply cleared_apart, Hap]. }
+  destruct (paths_cases (op_path o) p) as [Hb|[Hab|Hap]].
   - destruct Hb as [s E]. intros Hv. destruct o as [r t|r|r q]; simpl in *.
-    + apply (lrun_write r t z0) in Hz as (w & -> & Hz). rewrite E, <- app_assoc, (tput_below _ _ _ _ Hz) in Hv.
+    + apply (tree_step_write r t z0) in Hz as (w & -> & Hz). rewrite E, <- app_assoc, (tree_put_below _ _ _ _ Hz) in Hv.
       specialize (Hlit s E). rewrite Hv in Hlit. discriminate.
-    + apply (lrun_unset r z0) in Hz. subst z'. rewrite E, <- app_assoc, drop_below in Hv.
+    + apply (tree_step_unset r z0) in Hz. subst z'. rewrite E, <- app_assoc, drop_below in Hv.
       unfold gone in Hv. destruct (see z (r ++ s ++ [u])); try discriminate. destruct (_ <=? _); discriminate.
-    + subst q. apply (lrun_restore r x0) in Hy. rewrite E in Hx. destruct (folder_above _ _ _ Hx) as [tx Gx].
+    + subst q. apply (tree_step_restore r x0) in Hy. rewrite E in Hx. destruct (folder_above _ _ _ Hx) as [tx Gx].
       destruct Hy as [(t & w & G & -> & Hy)|[G _]]; [|congruence].
-      rewrite E, (tput_below _ _ _ _ Hy), <- (see_app r s _ G). exact Hx.
+      rewrite E, (tree_put_below _ _ _ _ Hy), <- (see_app r s _ G). exact Hx.
   - pose proof Hab as (n & s & E). intros Hv. apply (Hside _ eq_refl) in Hv; [|rewrite E; apply above_not_below].
     specialize (Hk Hv). destruct o as [r t|r|r q]; simpl in E; subst r.
-    + apply lrun_write in Hy as (w & -> & Hy). eapply tput_above, Hy.
-    + apply lrun_unset in Hy. subst. rewrite drop_other by apply above_not_below. exact Hk.
-    + simpl in Ho. subst q. apply lrun_restore in Hy as [(t & w & G & -> & Hy)|[G ->]]; [eapply tput_above, Hy|].
+    + apply tree_step_write in Hy as (w & -> & Hy). eapply tree_put_above, Hy.
+    + apply tree_step_unset in Hy. subst. rewrite drop_other by apply above_not_below. exact Hk.
+    + simpl in Ho. subst q. apply tree_step_restore in Hy as [(t & w & G & -> & Hy)|[G ->]]; [eapply tree_put_above, Hy|].
       destruct (folder_get _ _ Hx) as [l Gp]. pose proof (missing_some n s p x0 Gp) as M1.
       destruct (prune_above (missing x0 (p ++ n :: s)) n s p (drop y (p ++ n :: s))) as [->|(_ & L & _)]; [|lia].
       rewrite drop_other by apply above_not_below. exact Hk.
   - intros Hv. apply (Hside _ eq_refl) in Hv; [|apply Hap]. specialize (Hk Hv). rewrite <- Hk.
     destruct o as [r t|r|r q]; simpl in Hap.
-    + apply lrun_write in Hy as (w & -> & Hy). apply (tput_apart _ _ Hap Hy).
-    + apply lrun_unset in Hy. subst. apply drop_other. tauto.
-    + simpl in Ho. subst q. apply lrun_restore in Hy as [(t & w & G & -> & Hy)|[G ->]];
-        [apply (tput_apart _ _ Hap Hy)|apply cleared_apart, Hap].
+    + apply tree_step_write in Hy as (w & -> & Hy). apply (tree_put_apart _ _ Hap Hy).
+    + apply tree_step_unset in Hy. subst. apply drop_other. tauto.
+    + simpl in Ho. subst q. apply tree_step_restore in Hy as [(t & w & G & -> & Hy)|[G ->]];
+        [apply (tree_put_apart _ _ Hap Hy)|apply cleared_apart, Hap].
 Qed.
 
 (** In any case, at a container both show the same, or one shows a container and the other nothing. *)
 Definition loosely (p : path) (y z : option T) : Prop :=
   see y p = see z p \/ (see y p = Nowhere /\ see z p = Folder) \/ (see y p = Folder /\ see z p = Nowhere).
 
-Lemma put_above_loosely p n s t w y z : tput y (p ++ n :: s) t = Some w -> loosely p y z -> see z p = Folder \/ see z p = Nowhere.
+Lemma put_above_loosely p n s t w y z : tree_put y (p ++ n :: s) t = Some w -> loosely p y z -> see z p = Folder \/ see z p = Nowhere.
 Proof.
   intros Hy [Ha|[[_ Ha]|[_ Ha]]]; auto.
   destruct (see z p) as [|k|v|] eqn:E; auto; exfalso.
-  - apply (@tput_unstopped _ _ _ _ Hy (k + length (n :: s))). apply see_behind_app. congruence.
+  - apply (@tree_put_unstopped _ _ _ _ Hy (k + length (n :: s))). apply see_behind_app. congruence.
   - destruct (get y p) as [[u|l]|] eqn:Eg; pose proof (skel_see p y) as S; rewrite Eg, Ha in S; simpl in S; try discriminate.
-    apply (@tput_unstopped _ _ _ _ Hy (length (n :: s))). rewrite (see_app p (n :: s) _ Eg). reflexivity.
+    apply (@tree_put_unstopped _ _ _ _ Hy (length (n :: s))). rewrite (see_app p (n :: s) _ Eg). reflexivity.
 Qed.
 
 Lemma loosely_sym p y z : loosely p y z -> loosely p z y.
 Proof. unfold loosely. intuition. Qed.
 
 Lemma step_loosely o x0 z0 y z y' z' p : own_path o -> see x0 p = Folder -> see z0 p = Folder ->
-  lrun files o x0 y = Some y' -> lrun files o z0 z = Some z' -> loosely p y z -> loosely p y' z'.
+  tree_step files o x0 y = Some y' -> tree_step files o z0 z = Some z' -> loosely p y z -> loosely p y' z'.
 Proof.
   intros Ho Hx Hz0 Hy Hz Ha. destruct o as [r t|r|r q].
-  - apply lrun_write in Hy as (w & -> & Hy). apply lrun_write in Hz as (u & -> & Hz).
+  - apply tree_step_write in Hy as (w & -> & Hy). apply tree_step_write in Hz as (u & -> & Hz).
     destruct (paths_cases r p) as [[s ->]|[(n & s & ->)|Hap]].
-    + left. now rewrite (tput_below _ _ _ _ Hy), (tput_below _ _ _ _ Hz).
-    + left. now rewrite (tput_above _ _ _ _ _ Hy), (tput_above _ _ _ _ _ Hz).
-    + unfold loosely. rewrite (tput_apart _ _ Hap Hy), (tput_apart _ _ Hap Hz). exact Ha.
-  - apply lrun_unset in Hy. apply lrun_unset in Hz. subst.
+    + left. now rewrite (tree_put_below _ _ _ _ Hy), (tree_put_below _ _ _ _ Hz).
+    + left. now rewrite (tree_put_above _ _ _ _ _ Hy), (tree_put_above _ _ _ _ _ Hz).
+    + unfold loosely. rewrite (tree_put_apart _ _ Hap Hy), (tree_put_apart _ _ Hap Hz). exact Ha.
+  - apply tree_step_unset in Hy. apply tree_step_unset in Hz. subst.
     destruct (paths_cases r p) as [[s ->]|H].
     + left. rewrite !drop_below. destruct Ha as [->|[[-> ->]|[-> ->]]]; reflexivity.
     + unfold loosely. rewrite !drop_other; auto; destruct H as [(n & s & ->)|[H _]]; auto using above_not_below.
-  - simpl in Ho. subst q. apply lrun_restore in Hy. apply lrun_restore in Hz.
+  - simpl in Ho. subst q. apply tree_step_restore in Hy. apply tree_step_restore in Hz.
     destruct (paths_cases r p) as [[s ->]|[(n & s & ->)|Hap]].
     + destruct (folder_above _ _ _ Hx) as [tx Gx]. destruct (folder_above _ _ _ Hz0) as [tz Gz].
       destruct Hy as [(t & w & Gx' & -> & Hy)|[Gx' _]]; [|congruence].
       destruct Hz as [(t' & w' & Gz' & -> & Hz)|[Gz' _]]; [|congruence].
-      left. rewrite (tput_below _ _ _ _ Hy), (tput_below _ _ _ _ Hz).
+      left. rewrite (tree_put_below _ _ _ _ Hy), (tree_put_below _ _ _ _ Hz).
       rewrite <- (see_app r s _ Gx'), <- (see_app r s _ Gz'). congruence.
     + destruct (folder_get _ _ Hx) as [lx Gx]. destruct (folder_get _ _ Hz0) as [lz Gz].
       assert (Hpr : forall x1 l1 y1, get x1 p = Some (Dir l1) ->
@@ -373,21 +373,21 @@ Proof.
         destruct (prune_above (missing x1 (p ++ n :: s)) n s p (drop y1 (p ++ n :: s))) as [->|(_ & L & _)]; [|lia].
         apply drop_other, above_not_below. }
       destruct Hy as [(t & w & _ & -> & Hy)|[_ ->]], Hz as [(t' & w' & _ & -> & Hz)|[_ ->]]; unfold loosely;
-        rewrite ?(tput_above _ _ _ _ _ Hy), ?(tput_above _ _ _ _ _ Hz), ?(Hpr _ _ _ Gx), ?(Hpr _ _ _ Gz); auto.
+        rewrite ?(tree_put_above _ _ _ _ _ Hy), ?(tree_put_above _ _ _ _ _ Hz), ?(Hpr _ _ _ Gx), ?(Hpr _ _ _ Gz); auto.
       * destruct (@put_above_loosely _ _ _ _ _ _ _ Hy Ha) as [->| ->]; auto.
       * destruct (@put_above_loosely _ _ _ _ _ _ _ Hz (loosely_sym Ha)) as [->| ->]; auto.
     + unfold loosely. destruct Hy as [(t & w & Gx & -> & Hy)|[Gx ->]], Hz as [(t' & w' & Gz & -> & Hz)|[Gz ->]];
-        rewrite ?(tput_apart _ _ Hap Hy), ?(tput_apart _ _ Hap Hz), ?cleared_apart by auto; auto.
+        rewrite ?(tree_put_apart _ _ Hap Hy), ?(tree_put_apart _ _ Hap Hz), ?cleared_apart by auto; auto.
 Qed.
 
 (** [z] stands for [x] along the line of [p], for a recovery [m]: it shows the same, and where that is a container
     it is empty, or has something in it that [m] does not name. *)
-Definition inhabited (m : list (lop (V := V))) (z : option T) (p : path) : Prop :=
+Definition inhabited (m : list (tree_op (V := V))) (z : option T) (p : path) : Prop :=
   exists u v, Forall (stranger p u) m /\ see z (p ++ [u]) = Value v.
-Definition stands_for (m : list (lop (V := V))) (p : path) (x z : option T) : Prop :=
+Definition stands_for (m : list (tree_op (V := V))) (p : path) (x z : option T) : Prop :=
   see z p = see x p /\ (see x p = Folder -> hollow z p \/ inhabited m z p).
 
-Definition follows (m : list (lop (V := V))) (p : path) (x0 z0 y z : option T) : Prop :=
+Definition follows (m : list (tree_op (V := V))) (p : path) (x0 z0 y z : option T) : Prop :=
   alike x0 z0 y z /\ kept_folders x0 y /\ kept_folders z0 z /\
   (see x0 p = Folder -> loosely p y z /\ (hollow z0 p -> at_least p y z) /\
      forall u v, Forall (stranger p u) m -> see z0 (p ++ [u]) = Value v -> keeps p u v y z).
@@ -403,7 +403,7 @@ Lemma follows_runs n p x z m : Forall own_path m -> incl m n -> see z p = see x 
 Proof.
   intros Hm Hin He. induction Hm as [|o m Ho _ IH]; simpl; intros y z1 y' z' (Ha & Hk1 & Hk2 & Hl) Hy Hz.
   - injection Hy as <-. injection Hz as <-. repeat split; auto; apply Hl; auto.
-  - destruct (lrun files o x y) as [y1|] eqn:Ey; [|discriminate]. destruct (lrun files o z z1) as [z2|] eqn:Ez; [|discriminate].
+  - destruct (tree_step files o x y) as [y1|] eqn:Ey; [|discriminate]. destruct (tree_step files o z z1) as [z2|] eqn:Ez; [|discriminate].
     eapply IH; [intros a Ha'; apply Hin; right; exact Ha'| |exact Hy|exact Hz]. split; [|split; [|split]].
     + eapply step_alike; eauto.
     + eapply step_kept_folders; eauto.
@@ -417,27 +417,27 @@ Qed.
 
 (** If an operation goes through where another tree stands for this one along the line of its path, it goes
     through here. *)
-Lemma goes_alike n o x0 z0 y z : own_path o -> see z0 (lpath o) = see x0 (lpath o) -> follows n (lpath o) x0 z0 y z ->
-  lrun files o z0 z <> None -> lrun files o x0 y <> None.
+Lemma goes_alike n o x0 z0 y z : own_path o -> see z0 (op_path o) = see x0 (op_path o) -> follows n (op_path o) x0 z0 y z ->
+  tree_step files o z0 z <> None -> tree_step files o x0 y <> None.
 Proof.
   intros Ho He (Ha & Hk1 & Hk2 & Hl) Hz.
-  assert (Hd : files && is_dir (get y (lpath o)) = files && is_dir (get z (lpath o))).
+  assert (Hd : files && is_dir (get y (op_path o)) = files && is_dir (get z (op_path o))).
   { destruct files eqn:F; [|reflexivity]. simpl. apply eq_true_iff_eq. rewrite !is_dir_see.
-    destruct (see x0 (lpath o)) eqn:E; try (rewrite (Ha (lpath o)); [reflexivity|congruence|congruence]).
-    rewrite (Hk1 F (lpath o) E), (Hk2 F (lpath o) (eq_trans He eq_refl)). reflexivity. }
-  assert (Hb : (exists k, see y (lpath o) = Behind k) -> exists k, see z (lpath o) = Behind k).
-  { intros [k E]. destruct (see x0 (lpath o)) eqn:E0.
-    1-3: rewrite <- (Ha (lpath o)); [eauto|congruence|congruence].
+    destruct (see x0 (op_path o)) eqn:E; try (rewrite (Ha (op_path o)); [reflexivity|congruence|congruence]).
+    rewrite (Hk1 F (op_path o) E), (Hk2 F (op_path o) (eq_trans He eq_refl)). reflexivity. }
+  assert (Hb : (exists k, see y (op_path o) = Behind k) -> exists k, see z (op_path o) = Behind k).
+  { intros [k E]. destruct (see x0 (op_path o)) eqn:E0.
+    1-3: rewrite <- (Ha (op_path o)); [eauto|congruence|congruence].
     destruct (proj1 (Hl eq_refl)) as [H|[[H _]|[H _]]]; [|congruence|congruence]. rewrite <- H. eauto. }
   destruct o as [r t|r|r q]; simpl in *.
   - rewrite Hd. destruct (files && is_dir (get z r)); [congruence|].
-    destruct (tput y r t) eqn:Ey; [discriminate|]. apply tput_fails in Ey. destruct (Hb Ey) as [k Ez].
-    assert (tput z r t = None) as En by (apply tput_fails; eauto). rewrite En in Hz. simpl in Hz. congruence.
+    destruct (tree_put y r t) eqn:Ey; [discriminate|]. apply tree_put_fails in Ey. destruct (Hb Ey) as [k Ez].
+    assert (tree_put z r t = None) as En by (apply tree_put_fails; eauto). rewrite En in Hz. simpl in Hz. congruence.
   - rewrite Hd. destruct (files && is_dir (get z r)); [congruence|discriminate].
   - subst q. destruct (get x0 r) as [t|] eqn:Gx.
-    + destruct (tput y r t) eqn:Ey; [discriminate|]. apply tput_fails in Ey. destruct (Hb Ey) as [k Ez].
+    + destruct (tree_put y r t) eqn:Ey; [discriminate|]. apply tree_put_fails in Ey. destruct (Hb Ey) as [k Ez].
       destruct (get z0 r) as [t'|] eqn:Gz.
-      * assert (tput z r t' = None) as En by (apply tput_fails; eauto). rewrite En in Hz. simpl in Hz. congruence.
+      * assert (tree_put z r t' = None) as En by (apply tree_put_fails; eauto). rewrite En in Hz. simpl in Hz. congruence.
       * exfalso. pose proof (skel_see r x0) as S1. pose proof (skel_see r z0) as S2. rewrite Gx in S1. rewrite Gz, He in S2.
         rewrite <- S2 in S1. destruct t; discriminate.
     + rewrite Hd. destruct (get z0 r) as [t'|] eqn:Gz.
@@ -448,7 +448,7 @@ Qed.
 
 (** If for every line some tree stands for this one on which the whole run went through, it goes through here. *)
 Lemma goes_by_lines n m x y : Forall own_path m -> incl m n ->
-  (forall o, In o m -> exists z z1 z2, see z (lpath o) = see x (lpath o) /\ follows n (lpath o) x z y z1 /\ runs m z z1 = Some z2) ->
+  (forall o, In o m -> exists z z1 z2, see z (op_path o) = see x (op_path o) /\ follows n (op_path o) x z y z1 /\ runs m z z1 = Some z2) ->
   exists y', runs m x y = Some y'.
 Proof.
   intros Hm Hin H.
@@ -457,17 +457,17 @@ Proof.
     destruct (IH (o :: m2)) as [y1 Hy1]; [now rewrite E, <- app_assoc|].
     destruct (H o) as (z & z1 & z2 & Hs & Hf & Hz); [rewrite E, !in_app_iff; simpl; auto|].
     rewrite E, <- app_assoc, runs_app in Hz. destruct (runs m1 z z1) as [z3|] eqn:Ez; [|discriminate]. simpl in Hz.
-    destruct (lrun files o z z3) as [z4|] eqn:Eo; [|discriminate].
+    destruct (tree_step files o z z3) as [z4|] eqn:Eo; [|discriminate].
     rewrite E, <- app_assoc in Hm. apply Forall_app in Hm as [Hm1 Hm2]. inversion Hm2 as [|? ? Ho _]; subst.
     assert (Hin1 : incl m1 n) by (intros a Ha; apply Hin; rewrite !in_app_iff; auto).
-    pose proof (@follows_runs n (lpath o) x z m1 Hm1 Hin1 Hs _ _ _ _ Hf Hy1 Ez) as Hf2.
-    destruct (lrun files o x y1) as [y2|] eqn:Ey.
+    pose proof (@follows_runs n (op_path o) x z m1 Hm1 Hin1 Hs _ _ _ _ Hf Hy1 Ez) as Hf2.
+    destruct (tree_step files o x y1) as [y2|] eqn:Ey.
     - exists y2. rewrite runs_app, Hy1. simpl. now rewrite Ey.
     - exfalso. eapply goes_alike; [exact Ho|exact Hs|exact Hf2|congruence|exact Ey]. }
   apply (G m []). now rewrite app_nil_r.
 Qed.
 
-Definition brought_back (m : list (lop (V := V))) (x y : option T) : Prop :=
+Definition brought_back (m : list (tree_op (V := V))) (x y : option T) : Prop :=
   exists x', runs m x y = Some x' /\ forall p, skel (get x' p) = skel (get x p).
 
 Lemma back_by_lines r x y : Forall own_path r ->
@@ -475,7 +475,7 @@ Lemma back_by_lines r x y : Forall own_path r ->
 Proof.
   intros Hr H.
   destruct (@goes_by_lines r r x y Hr (incl_refl r)) as [x' Hx'].
-  { intros o _. destruct (H (lpath o)) as (z & z1 & [Hs _] & Hf & z' & Hz & _). exists z, z1, z'. auto. }
+  { intros o _. destruct (H (op_path o)) as (z & z1 & [Hs _] & Hf & z' & Hz & _). exists z, z1, z'. auto. }
   exists x'. split; [exact Hx'|]. intros p.
   destruct (H p) as (z & z1 & [He Hw] & Hf & z' & Hz & Hback).
   pose proof (@follows_runs r p x z r Hr (incl_refl r) He _ _ _ _ Hf Hx' Hz) as (Ha & _ & _ & Hl).
@@ -613,15 +613,15 @@ Qed.
 Definition freer (p : path) (y z : option T) : Prop := see z p = see y p \/ see z p = Nowhere.
 
 Lemma step_freer o x0 z0 y z y' z' p : plain o ->
-  lrun files o x0 y = Some y' -> lrun files o z0 z = Some z' -> freer p y z -> freer p y' z'.
+  tree_step files o x0 y = Some y' -> tree_step files o z0 z = Some z' -> freer p y z -> freer p y' z'.
 Proof.
   intros Ho Hy Hz Ha. destruct o as [r t|r|r q]; [| |destruct Ho].
-  - apply lrun_write in Hy as (w & -> & Hy). apply lrun_write in Hz as (u & -> & Hz). unfold freer.
+  - apply tree_step_write in Hy as (w & -> & Hy). apply tree_step_write in Hz as (u & -> & Hz). unfold freer.
     destruct (paths_cases r p) as [[s ->]|[(n & s & ->)|Hap]].
-    + left. now rewrite (tput_below _ _ _ _ Hy), (tput_below _ _ _ _ Hz).
-    + left. now rewrite (tput_above _ _ _ _ _ Hy), (tput_above _ _ _ _ _ Hz).
-    + rewrite (tput_apart _ _ Hap Hy), (tput_apart _ _ Hap Hz). exact Ha.
-  - apply lrun_unset in Hy. apply lrun_unset in Hz. subst. unfold freer.
+    + left. now rewrite (tree_put_below _ _ _ _ Hy), (tree_put_below _ _ _ _ Hz).
+    + left. now rewrite (tree_put_above _ _ _ _ _ Hy), (tree_put_above _ _ _ _ _ Hz).
+    + rewrite (tree_put_apart _ _ Hap Hy), (tree_put_apart _ _ Hap Hz). exact Ha.
+  - apply tree_step_unset in Hy. apply tree_step_unset in Hz. subst. unfold freer.
     destruct (paths_cases r p) as [[s ->]|H].
     + rewrite !drop_below. destruct Ha as [->| ->]; auto.
     + rewrite !drop_other; auto; destruct H as [(n & s & ->)|[H _]]; auto using above_not_below.
@@ -632,28 +632,28 @@ Lemma runs_freer m p : Forall plain m -> forall x0 z0 y z y' z', freer p y z ->
 Proof.
   induction 1 as [|o m Ho _ IH]; simpl; intros x0 z0 y z y' z' Hf Hy Hz.
   - injection Hy as <-. injection Hz as <-. exact Hf.
-  - destruct (lrun files o x0 y) as [y1|] eqn:Ey; [|discriminate]. destruct (lrun files o z0 z) as [z1|] eqn:Ez; [|discriminate].
+  - destruct (tree_step files o x0 y) as [y1|] eqn:Ey; [|discriminate]. destruct (tree_step files o z0 z) as [z1|] eqn:Ez; [|discriminate].
     eapply IH; [|exact Hy|exact Hz]. eapply step_freer; eauto.
 Qed.
 
-Lemma goes_freer o x0 z0 y z : plain o -> freer (lpath o) y z -> lrun files o x0 y <> None -> lrun files o z0 z <> None.
+Lemma goes_freer o x0 z0 y z : plain o -> freer (op_path o) y z -> tree_step files o x0 y <> None -> tree_step files o z0 z <> None.
 Proof.
   intros Ho Hf Hy.
-  assert (Hd : is_dir (get z (lpath o)) = true -> is_dir (get y (lpath o)) = true).
+  assert (Hd : is_dir (get z (op_path o)) = true -> is_dir (get y (op_path o)) = true).
   { rewrite !is_dir_see. intros E. destruct Hf as [Hf|Hf]; congruence. }
   destruct o as [r t|r|r q]; [| |destruct Ho]; simpl in *.
   - destruct files; simpl in *.
     + destruct (is_dir (get z r)); [rewrite Hd in Hy by reflexivity; congruence|]. destruct (is_dir (get y r)); [congruence|].
-      destruct (tput z r t) eqn:Ez; [discriminate|]. apply tput_fails in Ez as [k Ez]. destruct Hf as [Hf|Hf]; [|congruence].
-      assert (tput y r t = None) as En by (apply tput_fails; exists k; congruence). rewrite En in Hy. simpl in Hy. congruence.
-    + destruct (tput z r t) eqn:Ez; [discriminate|]. apply tput_fails in Ez as [k Ez]. destruct Hf as [Hf|Hf]; [|congruence].
-      assert (tput y r t = None) as En by (apply tput_fails; exists k; congruence). rewrite En in Hy. simpl in Hy. congruence.
+      destruct (tree_put z r t) eqn:Ez; [discriminate|]. apply tree_put_fails in Ez as [k Ez]. destruct Hf as [Hf|Hf]; [|congruence].
+      assert (tree_put y r t = None) as En by (apply tree_put_fails; exists k; congruence). rewrite En in Hy. simpl in Hy. congruence.
+    + destruct (tree_put z r t) eqn:Ez; [discriminate|]. apply tree_put_fails in Ez as [k Ez]. destruct Hf as [Hf|Hf]; [|congruence].
+      assert (tree_put y r t = None) as En by (apply tree_put_fails; exists k; congruence). rewrite En in Hy. simpl in Hy. congruence.
   - destruct files; simpl in *; [|discriminate].
     destruct (is_dir (get z r)); [rewrite Hd in Hy by reflexivity; congruence|discriminate].
 Qed.
 
 Lemma goes_where_lines_do m z : Forall plain m ->
-  (forall o, In o m -> exists y0 y, runs m y0 y0 = Some y /\ freer (lpath o) y0 z) -> exists z', runs m z z = Some z'.
+  (forall o, In o m -> exists y0 y, runs m y0 y0 = Some y /\ freer (op_path o) y0 z) -> exists z', runs m z z = Some z'.
 Proof.
   intros Hm H.
   assert (forall m1 m2, m = m1 ++ m2 -> exists z', runs m1 z z = Some z') as G.
@@ -661,10 +661,10 @@ Proof.
     destruct (IH (o :: m2)) as [z1 Hz1]; [now rewrite E, <- app_assoc|].
     destruct (H o) as (y0 & y & Hy & Hf); [rewrite E, !in_app_iff; simpl; auto|].
     rewrite E, <- app_assoc, runs_app in Hy. destruct (runs m1 y0 y0) as [y1|] eqn:Ey; [|discriminate]. simpl in Hy.
-    destruct (lrun files o y0 y1) as [y2|] eqn:Eo; [|discriminate].
+    destruct (tree_step files o y0 y1) as [y2|] eqn:Eo; [|discriminate].
     rewrite E, <- app_assoc in Hm. apply Forall_app in Hm as [Hm1 Hm2]. inversion Hm2 as [|? ? Ho _]; subst.
-    pose proof (@runs_freer m1 (lpath o) Hm1 _ _ _ _ _ _ Hf Ey Hz1) as Hf2.
-    destruct (lrun files o z z1) as [z2|] eqn:Ez; [exists z2; rewrite runs_app, Hz1; simpl; now rewrite Ez|].
+    pose proof (@runs_freer m1 (op_path o) Hm1 _ _ _ _ _ _ Hf Ey Hz1) as Hf2.
+    destruct (tree_step files o z z1) as [z2|] eqn:Ez; [exists z2; rewrite runs_app, Hz1; simpl; now rewrite Ez|].
     exfalso. apply (@goes_freer o y0 z y1 z1 Ho Hf2); congruence. }
   apply (G m []). now rewrite app_nil_r.
 Qed.
@@ -675,7 +675,7 @@ Theorem along_goes m b x p y y' : Forall plain m -> runs m b b = Some y -> runs 
   exists z', runs m (along b x p) (along b x p) = Some z'.
 Proof.
   intros Hm Hb Hx. apply goes_where_lines_do; auto. intros o _.
-  destruct (along_lines p b x (lpath o)) as [H|[H|H]].
+  destruct (along_lines p b x (op_path o)) as [H|[H|H]].
   - exists x, y'. split; [exact Hx|]. now left.
   - exists b, y. split; [exact Hb|]. now left.
   - exists b, y. split; [exact Hb|]. now right.
@@ -685,16 +685,16 @@ Qed.
     it goes further on the base varied along the one line of the operation that failed. *)
 Theorem climb_along_a_line m o b x y y' : Forall plain (m ++ [o]) ->
   runs m b b = Some y -> runs (m ++ [o]) x x = Some y' ->
-  exists z', runs (m ++ [o]) (along b x (lpath o)) (along b x (lpath o)) = Some z'.
+  exists z', runs (m ++ [o]) (along b x (op_path o)) (along b x (op_path o)) = Some z'.
 Proof.
   intros Hm Hb Hx. apply Forall_app in Hm as [Hm Ho]. inversion Ho as [|? ? Hp _]; subst.
   rewrite runs_app in Hx. destruct (runs m x x) as [x1|] eqn:Ex; [|discriminate].
-  destruct (@along_goes m b x (lpath o) y x1 Hm Hb Ex) as [z1 Hz1].
-  rewrite runs_app, Hz1. simpl in *. destruct (lrun files o x x1) as [x2|] eqn:Eo; [|discriminate].
-  assert (Hf : freer (lpath o) x (along b x (lpath o))) by (left; apply along_stands_for).
-  pose proof (@runs_freer m (lpath o) Hm _ _ _ _ _ _ Hf Ex Hz1) as Hf2.
-  destruct (lrun files o (along b x (lpath o)) z1) as [z2|] eqn:Ez; [eauto|].
-  exfalso. apply (@goes_freer o x (along b x (lpath o)) x1 z1 Hp Hf2); congruence.
+  destruct (@along_goes m b x (op_path o) y x1 Hm Hb Ex) as [z1 Hz1].
+  rewrite runs_app, Hz1. simpl in *. destruct (tree_step files o x x1) as [x2|] eqn:Eo; [|discriminate].
+  assert (Hf : freer (op_path o) x (along b x (op_path o))) by (left; apply along_stands_for).
+  pose proof (@runs_freer m (op_path o) Hm _ _ _ _ _ _ Hf Ex Hz1) as Hf2.
+  destruct (tree_step files o (along b x (op_path o)) z1) as [z2|] eqn:Ez; [eauto|].
+  exfalso. apply (@goes_freer o x (along b x (op_path o)) x1 z1 Hp Hf2); congruence.
 Qed.
 
 (** ** Paths add up: one tree *)
@@ -721,43 +721,43 @@ End Lines.
 Section Candidates.
 Context {V : Type}.
 Variable files : bool.
-Variable c : tcandidate (V := V).
+Variable c : tree_candidate (V := V).
 Notation T := (tree V).
-Let M := map (tfop files) (tmutation c).
-Let R := map (trop files) (trecovery c).
+Let M := map (tree_forward files) (tmutation c).
+Let R := map (tree_recovery files) (trecovery c).
 
-Definition at_name (i : nat) (m : list (nat * lop (V := V))) : list (lop (V := V)) :=
+Definition at_name (i : nat) (m : list (nat * tree_op (V := V))) : list (tree_op (V := V)) :=
   map snd (filter (fun ro => fst ro =? i) m).
 
-Lemma lexec_runs i m : forall x, lexec Nat.eq_dec (map (tfop files) m) i x = runs files (at_name i m) None x.
+Lemma slice_exec_runs i m : forall x, slice_exec Nat.eq_dec (map (tree_forward files) m) i x = runs files (at_name i m) None x.
 Proof.
   unfold at_name. induction m as [|[r o] m IH]; simpl; intros x; auto.
   destruct (Nat.eq_dec r i) as [->|N].
-  - rewrite Nat.eqb_refl. simpl. destruct (lrun files o None x); auto.
+  - rewrite Nat.eqb_refl. simpl. destruct (tree_step files o None x); auto.
   - apply Nat.eqb_neq in N. rewrite N. apply IH.
 Qed.
-Lemma lrexec_runs i m x0 : forall x, lrexec Nat.eq_dec (map (trop files) m) i x0 x = runs files (at_name i m) x0 x.
+Lemma slice_rexec_runs i m x0 : forall x, slice_rexec Nat.eq_dec (map (tree_recovery files) m) i x0 x = runs files (at_name i m) x0 x.
 Proof.
   unfold at_name. induction m as [|[r o] m IH]; simpl; intros x; auto.
   destruct (Nat.eq_dec r i) as [->|N].
-  - rewrite Nat.eqb_refl. simpl. destruct (lrun files o x0 x); auto.
+  - rewrite Nat.eqb_refl. simpl. destruct (tree_step files o x0 x); auto.
   - apply Nat.eqb_neq in N. rewrite N. apply IH.
 Qed.
 
 Hypothesis M_plain : Forall (fun ro => plain (snd ro)) (tmutation c).
 Hypothesis R_own : Forall (fun ro => own_path (snd ro)) (trecovery c).
 
-Lemma at_name_all (P : lop (V := V) -> Prop) i m : Forall (fun ro => P (snd ro)) m -> Forall P (at_name i m).
+Lemma at_name_all (P : tree_op (V := V) -> Prop) i m : Forall (fun ro => P (snd ro)) m -> Forall P (at_name i m).
 Proof.
   intros H. unfold at_name. apply Forall_forall. intros o Ho. apply in_map_iff in Ho as ([r o'] & <- & Hin).
   apply filter_In in Hin as [Hin _]. rewrite Forall_forall in H. apply (H _ Hin).
 Qed.
 
-Lemma slice_goes i x : lexec Nat.eq_dec M i x = runs files (at_name i (tmutation c)) x x.
-Proof. unfold M. rewrite lexec_runs. apply runs_plain, at_name_all, M_plain. Qed.
+Lemma slice_goes i x : slice_exec Nat.eq_dec M i x = runs files (at_name i (tmutation c)) x x.
+Proof. unfold M. rewrite slice_exec_runs. apply runs_plain, at_name_all, M_plain. Qed.
 
-Lemma lback_brought i x y : lback Nat.eq_dec R tsame i x y <-> brought_back files (at_name i (trecovery c)) x y.
-Proof. unfold lback, brought_back, tsame, R. setoid_rewrite lrexec_runs. reflexivity. Qed.
+Lemma lback_brought i x y : slice_back Nat.eq_dec R tsame i x y <-> brought_back files (at_name i (trecovery c)) x y.
+Proof. unfold slice_back, brought_back, tsame, R. setoid_rewrite slice_rexec_runs. reflexivity. Qed.
 
 Notation through := (good_through Nat.eq_dec M R (tcon (tcontract c)) tdif tsame).
 Notation idle := (good_idle Nat.eq_dec R tsame).
@@ -800,13 +800,13 @@ Proof.
   - intros i. exact I.
 Qed.
 
-Lemma lreach_goes i (m : list (nat * lop (V := V))) : forall x k, k <= length m ->
-  (k <= lreach Nat.eq_dec (map (tfop files) m) i x <-> lexec Nat.eq_dec (map (tfop files) (firstn k m)) i x <> None).
+Lemma slice_reach_goes i (m : list (nat * tree_op (V := V))) : forall x k, k <= length m ->
+  (k <= slice_reach Nat.eq_dec (map (tree_forward files) m) i x <-> slice_exec Nat.eq_dec (map (tree_forward files) (firstn k m)) i x <> None).
 Proof.
   induction m as [|[r o] m IH]; intros x k Hk.
   - simpl in *. replace k with 0 by lia. simpl. split; [discriminate|lia].
   - destruct k as [|k]; [simpl; split; [discriminate|lia]|]. simpl in Hk. simpl.
-    destruct (Nat.eq_dec r i); [destruct (lrun files o None x)|]; try (rewrite <- IH by lia; lia). split; [lia|congruence].
+    destruct (Nat.eq_dec r i); [destruct (tree_step files o None x)|]; try (rewrite <- IH by lia; lia). split; [lia|congruence].
 Qed.
 
 Lemma at_name_app i m1 m2 : at_name i (m1 ++ m2) = at_name i m1 ++ at_name i m2.
@@ -818,37 +818,37 @@ Theorem climb_by_lines b s : exec Nat.eq_dec M b = None -> reach Nat.eq_dec M b 
 Proof.
   intros Hn Hlt. destruct (exec_none Nat.eq_dec _ _ Hn) as (i & Hi & Hr & _ & Hothers).
   set (k := reach Nat.eq_dec M b) in *.
-  assert (Hs : k < lreach Nat.eq_dec M i (s i)) by (eapply Nat.lt_le_trans; [exact Hlt|apply reach_le]).
+  assert (Hs : k < slice_reach Nat.eq_dec M i (s i)) by (eapply Nat.lt_le_trans; [exact Hlt|apply reach_le]).
   assert (Hk : S k <= length (tmutation c)).
-  { pose proof (lreach_length Nat.eq_dec M i (s i)) as L. unfold M in L. rewrite map_length in L. unfold M in Hs. lia. }
+  { pose proof (slice_reach_length Nat.eq_dec M i (s i)) as L. unfold M in L. rewrite map_length in L. unfold M in Hs. lia. }
   destruct (nth_error (tmutation c) k) as [[r o]|] eqn:Eo; [|apply nth_error_None in Eo; lia].
   assert (Esplit : firstn (S k) (tmutation c) = firstn k (tmutation c) ++ [(r, o)]).
   { clear -Eo. revert Eo. generalize k, (tmutation c). clear. intros k l. revert k. induction l as [|e l IH]; intros [|k] E; simpl in *; try discriminate.
     - injection E as ->. reflexivity.
     - f_equal. apply IH, E. }
-  assert (Hb1 : lexec Nat.eq_dec (map (tfop files) (firstn k (tmutation c))) i (b i) <> None)
-    by (apply lreach_goes; [lia|]; fold M; lia).
-  assert (Hb2 : ~ lexec Nat.eq_dec (map (tfop files) (firstn (S k) (tmutation c))) i (b i) <> None)
-    by (rewrite <- lreach_goes by lia; fold M; lia).
-  assert (Hs2 : lexec Nat.eq_dec (map (tfop files) (firstn (S k) (tmutation c))) i (s i) <> None)
-    by (apply lreach_goes; [lia|]; fold M; lia).
+  assert (Hb1 : slice_exec Nat.eq_dec (map (tree_forward files) (firstn k (tmutation c))) i (b i) <> None)
+    by (apply slice_reach_goes; [lia|]; fold M; lia).
+  assert (Hb2 : ~ slice_exec Nat.eq_dec (map (tree_forward files) (firstn (S k) (tmutation c))) i (b i) <> None)
+    by (rewrite <- slice_reach_goes by lia; fold M; lia).
+  assert (Hs2 : slice_exec Nat.eq_dec (map (tree_forward files) (firstn (S k) (tmutation c))) i (s i) <> None)
+    by (apply slice_reach_goes; [lia|]; fold M; lia).
   assert (Hplain : Forall plain (at_name i (firstn (S k) (tmutation c)))).
   { apply at_name_all. apply Forall_forall. intros e He. rewrite Forall_forall in M_plain. apply M_plain.
     rewrite <- (firstn_skipn (S k) (tmutation c)). apply in_or_app. now left. }
-  rewrite lexec_runs in Hb1, Hb2, Hs2. rewrite Esplit, at_name_app in Hb2, Hs2, Hplain.
+  rewrite slice_exec_runs in Hb1, Hb2, Hs2. rewrite Esplit, at_name_app in Hb2, Hs2, Hplain.
   destruct (Nat.eq_dec r i) as [->|N].
-  2:{ exfalso. apply Hb2. replace (at_name i [(r, o)]) with ([] : list (lop (V := V))); [now rewrite app_nil_r|].
+  2:{ exfalso. apply Hb2. replace (at_name i [(r, o)]) with ([] : list (tree_op (V := V))); [now rewrite app_nil_r|].
       unfold at_name. simpl. apply Nat.eqb_neq in N. now rewrite N. }
   replace (at_name i [(i, o)]) with [o] in * by (unfold at_name; simpl; now rewrite Nat.eqb_refl).
-  exists i, (lpath o).
+  exists i, (op_path o).
   pose proof Hplain as Hp1. apply Forall_app in Hp1 as [Hp1 _].
   rewrite (runs_plain files Hp1 None (b i)) in Hb1. rewrite (runs_plain files Hplain None (s i)) in Hs2.
   destruct (runs files (at_name i (firstn k (tmutation c))) (b i) (b i)) as [y|] eqn:Ey; [|congruence].
   destruct (runs files (at_name i (firstn k (tmutation c)) ++ [o]) (s i) (s i)) as [y'|] eqn:Ey'; [|congruence].
   destruct (@climb_along_a_line V files _ _ _ _ _ _ Hplain Ey Ey') as [z' Hz'].
-  set (z := along (b i) (s i) (lpath o)) in *.
-  assert (Hz : k < lreach Nat.eq_dec M i z).
-  { apply lreach_goes; [lia|]. rewrite lexec_runs, Esplit, at_name_app.
+  set (z := along (b i) (s i) (op_path o)) in *.
+  assert (Hz : k < slice_reach Nat.eq_dec M i z).
+  { apply slice_reach_goes; [lia|]. rewrite slice_exec_runs, Esplit, at_name_app.
     replace (at_name i [(i, o)]) with [o] by (unfold at_name; simpl; now rewrite Nat.eqb_refl).
     rewrite (runs_plain files Hplain None z), Hz'. discriminate. }
   destruct (exec Nat.eq_dec M (upd Nat.eq_dec b i z)) as [u|] eqn:Eu.

@@ -1,10 +1,12 @@
-(** * Trees of any depth: config and files
+(** * Chapter 7. Trees
 
-    A component is everything at and below one name at the top of the tree; its local content is an optional
-    tree. Operations are those of state/tree.py: put makes the containers on its way and fails below a leaf,
-    drop, prune of containers that the capture saw missing and that are empty again. With [files] set, writing
-    and removing fail at a directory. A capture may be of any path in the same component (a foreign one ties
-    paths within it). *)
+    Config and files, of any depth. A component is everything at and below one name at the top of the tree; its content
+    is an optional tree. The operations are those of state/tree.py: [tree_put] makes the containers on its way and fails
+    below a leaf; [drop]; [prune] takes away containers that the capture saw missing and that are empty again. With
+    [files] set, writing and removing fail at a directory. A capture may be of any path in the same component.
+
+    The chapter applies chapter 1 to top names ([tree_decomposition]) and shows the hole on the four [write_file]s that
+    were "proved" ([hole_passes_all_classes], [hole_furthest]). What happens inside one top name: chapters 10 to 12. *)
 From Coq Require Import List Arith Lia Bool.
 From Takeback Require Import Components.
 Import ListNotations.
@@ -40,14 +42,14 @@ Fixpoint get (x : option T) (p : path) : option T :=
   end.
 
 (** [None]: a leaf is in the way. *)
-Fixpoint tput (x : option T) (p : path) (v : T) : option T :=
+Fixpoint tree_put (x : option T) (p : path) (v : T) : option T :=
   match p with
   | [] => Some v
   | n :: p' =>
       match x with
-      | None => option_map (fun t => Dir [(n, t)]) (tput None p' v)
+      | None => option_map (fun t => Dir [(n, t)]) (tree_put None p' v)
       | Some (Leaf _) => None
-      | Some (Dir l) => option_map (fun t => Dir (set n t l)) (tput (lookup n l) p' v)
+      | Some (Dir l) => option_map (fun t => Dir (set n t l)) (tree_put (lookup n l) p' v)
       end
   end.
 
@@ -102,7 +104,7 @@ Fixpoint prune (x : option T) (p : path) (c : nat) : option T :=
 
 Definition is_dir (x : option T) : bool := match x with Some (Dir _) => true | _ => false end.
 
-Inductive lop : Type :=
+Inductive tree_op : Type :=
 | Write (p : path) (t : T)            (* set_config, write_file *)
 | Unset (p : path)                    (* unset_config, remove_file; delete_* without a witness *)
 | Restore (p : path) (q : path).      (* restore_* at p from the capture of q *)
@@ -110,25 +112,25 @@ Inductive lop : Type :=
 Variable files : bool.
 
 (** [x0]: what stood there before the change; the outer option is failure. *)
-Definition lrun (o : lop) (x0 x : option T) : option (option T) :=
+Definition tree_step (o : tree_op) (x0 x : option T) : option (option T) :=
   match o with
-  | Write p t => if files && is_dir (get x p) then None else option_map Some (tput x p t)
+  | Write p t => if files && is_dir (get x p) then None else option_map Some (tree_put x p t)
   | Unset p => if files && is_dir (get x p) then None else Some (drop x p)
   | Restore p q =>
       match get x0 q with
-      | Some t => option_map Some (tput x p t)
+      | Some t => option_map Some (tree_put x p t)
       | None => if files && is_dir (get x p) then None
                 else let y := drop x p in
                      Some (if list_eq_dec Nat.eq_dec p q then prune y p (missing x0 q) else y)
       end
   end.
-Definition lpath (o : lop) : path := match o with Write p _ => p | Unset p => p | Restore p _ => p end.
+Definition op_path (o : tree_op) : path := match o with Write p _ => p | Unset p => p | Restore p _ => p end.
 
 (** An operation of a program: the name at the top and what happens below it. *)
-Definition tfop (ro : nat * lop) : fop nat (option T) path :=
-  {| fi := fst ro; faddr := [fst ro :: lpath (snd ro)]; frun := lrun (snd ro) None |}.
-Definition trop (ro : nat * lop) : rop nat (option T) :=
-  {| ri := fst ro; rrun := lrun (snd ro) |}.
+Definition tree_forward (ro : nat * tree_op) : forward_op nat (option T) path :=
+  {| fcomponent := fst ro; faddresses := [fst ro :: op_path (snd ro)]; frun := tree_step (snd ro) None |}.
+Definition tree_recovery (ro : nat * tree_op) : recovery_op nat (option T) :=
+  {| rcomponent := fst ro; rrun := tree_step (snd ro) |}.
 
 (** Two trees are the same if every path shows the same: nothing, a container, or a leaf. *)
 Definition skel (x : option T) : option (option V) :=
@@ -150,11 +152,11 @@ Definition tdif (r : nat) (x y : option T) (a : path) : Prop :=
 Definition tcon (contract : list path) (a : path) : Prop :=
   exists p q, In p contract /\ a = p ++ q.
 
-Record tcandidate := TCandidate {
-  tmutation : list (nat * lop); trecovery : list (nat * lop); tcontract : list path }.
+Record tree_candidate := TCandidate {
+  tmutation : list (nat * tree_op); trecovery : list (nat * tree_op); tcontract : list path }.
 
-Definition TRT (c : tcandidate) (s : nat -> option T) : Prop :=
-  RT_trace Nat.eq_dec (map tfop (tmutation c)) (map trop (trecovery c)) (tcon (tcontract c)) tdif tsame s.
+Definition TRT (c : tree_candidate) (s : nat -> option T) : Prop :=
+  RT_trace Nat.eq_dec (map tree_forward (tmutation c)) (map tree_recovery (trecovery c)) (tcon (tcontract c)) tdif tsame s.
 
 Lemma tsame_refl i x : tsame i x x.
 Proof. intros p. reflexivity. Qed.
@@ -165,34 +167,34 @@ Qed.
 
 (** The corrected decomposition for trees: top names are varied one at a time, around a base on which the
     mutation goes furthest. [ok] may be any set of local contents. *)
-Theorem tree_decomposition (c : tcandidate) (ok : nat -> option T -> Prop) (b : nat -> option T) :
-  furthest Nat.eq_dec (map tfop (tmutation c)) ok b ->
+Theorem tree_decomposition (c : tree_candidate) (ok : nat -> option T -> Prop) (b : nat -> option T) :
+  furthest Nat.eq_dec (map tree_forward (tmutation c)) ok b ->
   ((forall s, oks ok s -> TRT c s) <->
    TRT c b /\
-   alone Nat.eq_dec (map tfop (tmutation c)) (map trop (trecovery c)) ok (TRT c) b /\
-   beside Nat.eq_dec (map tfop (tmutation c)) (map trop (trecovery c)) ok (TRT c) b).
+   alone Nat.eq_dec (map tree_forward (tmutation c)) (map tree_recovery (trecovery c)) ok (TRT c) b /\
+   beside Nat.eq_dec (map tree_forward (tmutation c)) (map tree_recovery (trecovery c)) ok (TRT c) b).
 Proof. apply decomposition; [apply tsame_refl|apply tdif_refl]. Qed.
 
-Theorem tree_decomposition_always_failing (c : tcandidate) (ok : nat -> option T -> Prop) (b : nat -> option T) :
-  furthest Nat.eq_dec (map tfop (tmutation c)) ok b -> ~ goes Nat.eq_dec (map tfop (tmutation c)) b ->
+Theorem tree_decomposition_always_failing (c : tree_candidate) (ok : nat -> option T -> Prop) (b : nat -> option T) :
+  furthest Nat.eq_dec (map tree_forward (tmutation c)) ok b -> ~ goes Nat.eq_dec (map tree_forward (tmutation c)) b ->
   ((forall s, oks ok s -> TRT c s) <->
-   TRT c b /\ alone Nat.eq_dec (map tfop (tmutation c)) (map trop (trecovery c)) ok (TRT c) b).
+   TRT c b /\ alone Nat.eq_dec (map tree_forward (tmutation c)) (map tree_recovery (trecovery c)) ok (TRT c) b).
 Proof. apply decomposition_always_failing; [apply tsame_refl|apply tdif_refl]. Qed.
 
 End Trees.
 
 (** ** The hole itself: write_file a, write_file b, write_file a/x, write_file b/x, contract files["a"] *)
 Definition a := 0. Definition b := 1. Definition x := 0.
-Definition w (r : nat) (p : path) : nat * lop (V := nat) := (r, Write p (Leaf 7)).
-Definition hole_files : tcandidate (V := nat) :=
+Definition w (r : nat) (p : path) : nat * tree_op (V := nat) := (r, Write p (Leaf 7)).
+Definition hole_files : tree_candidate (V := nat) :=
   TCandidate [w a []; w b []; w a [x]; w b [x]] [] [[a]].
 
 (** The base that the search used: both are directories. *)
 Definition dirs : nat -> option (tree nat) := fun _ => Some (Dir [(9, Leaf 1)]).
 
-Lemma hole_never_goes s : exec Nat.eq_dec (map (tfop true) (tmutation hole_files)) s = None.
+Lemma hole_never_goes s : exec Nat.eq_dec (map (tree_forward true) (tmutation hole_files)) s = None.
 Proof.
-  simpl. unfold lrun; simpl. destruct (is_dir (s a)); simpl; auto.
+  simpl. unfold tree_step; simpl. destruct (is_dir (s a)); simpl; auto.
   destruct (is_dir _); simpl; auto.
 Qed.
 
@@ -201,7 +203,7 @@ Qed.
 Lemma hole_holds s : is_dir (s a) = true \/ is_dir (s b) = true -> TRT true hole_files s.
 Proof.
   intros H. split.
-  - intros ad. simpl. unfold lrun; simpl. destruct (is_dir (s a)) eqn:Ea; simpl; [tauto|].
+  - intros ad. simpl. unfold tree_step; simpl. destruct (is_dir (s a)) eqn:Ea; simpl; [tauto|].
     destruct H as [?|Hb]; [discriminate|].
     replace (upd Nat.eq_dec s a (Some (Leaf 7)) b) with (s b) by reflexivity. rewrite Hb. simpl.
     intros [<-|[]]. exists [a], []. simpl. auto.
@@ -222,9 +224,9 @@ Proof.
 Qed.
 
 (** Around a furthest base, the empty state, it is refuted by the base itself. *)
-Theorem hole_furthest : furthest Nat.eq_dec (map (tfop true) (tmutation hole_files)) (fun _ _ => True) (fun _ => None).
+Theorem hole_furthest : furthest Nat.eq_dec (map (tree_forward true) (tmutation hole_files)) (fun _ _ => True) (fun _ => None).
 Proof.
   apply furthest_by_parts; [intros i; exact I|].
   intros i y Hi _. simpl in Hi.
-  destruct Hi as [<-|[<-|[<-|[<-|[]]]]]; simpl; unfold lrun; simpl; destruct (is_dir y); simpl; lia.
+  destruct Hi as [<-|[<-|[<-|[<-|[]]]]]; simpl; unfold tree_step; simpl; destruct (is_dir y); simpl; lia.
 Qed.

@@ -7,6 +7,8 @@ Both exit 0 with the word "skipped" where Coq (or, for the oracles, OCaml) is mi
 theorem that rests on one is an error.
 """
 
+# ruff: noqa: INP001, S603, T201
+
 from __future__ import annotations
 
 import fcntl
@@ -26,7 +28,7 @@ ORACLES = {"keyed": "keyed_oracle", "tree": "tree_oracle"}
 MAX_SECONDS = 900
 
 
-class Broken(Exception):
+class BrokenTheoremError(Exception):
     """Something does not compile, or rests on what is not proved."""
 
 
@@ -54,7 +56,7 @@ def run(*command: str) -> str:
     """Run a command in the build folder and return what it printed."""
     done = subprocess.run(command, cwd=BUILD, capture_output=True, text=True, timeout=MAX_SECONDS, check=False)
     if done.returncode:
-        raise Broken(f"{' '.join(command)}\n{done.stdout}{done.stderr}")
+        raise BrokenTheoremError(f"{' '.join(command)}\n{done.stdout}{done.stderr}")
     return done.stdout
 
 
@@ -69,7 +71,7 @@ def compile_chapters() -> None:
     for chapter in chapters:
         found = find_unproved(chapter)
         if found:
-            raise Broken(f"{chapter}.v: {', '.join(found)}; every step must be proved")
+            raise BrokenTheoremError(f"{chapter}.v: {', '.join(found)}; every step must be proved")
     digest = hashlib.sha256()
     for name in (*(f"{chapter}.v" for chapter in chapters), "Extract.v"):
         digest.update((HERE / name).read_bytes())
@@ -85,18 +87,21 @@ def compile_chapters() -> None:
 
 
 def check_theorems() -> None:
-    """Print what each theorem rests on; raise `Broken` where that is not nothing."""
+    """Print what each theorem rests on; raise `BrokenTheoremError` where that is not nothing."""
     compile_chapters()
     named = [(chapter, name) for chapter in list_chapters() for name in list_theorems(chapter)]
     asked = [f"From Takeback Require {' '.join(list_chapters())}."]
-    asked += [f'Goal True. idtac "? {chapter}.{name}". Abort. Print Assumptions {chapter}.{name}.' for chapter, name in named]
+    asked += [
+        f'Goal True. idtac "? {chapter}.{name}". Abort. Print Assumptions {chapter}.{name}.'
+        for chapter, name in named
+    ]
     (BUILD / "Assumptions.v").write_text("\n".join(asked) + "\n")
     answers = [one.split("\n", 1) for one in compile_file("Assumptions").split("? ")[1:]]
     for title, answer in answers:
         print(f"{title}: {' '.join(answer.split())}")
     open_ones = [title for title, answer in answers if answer.strip() != CLOSED]
     if open_ones or len(answers) != len(named):
-        raise Broken(f"not closed: {', '.join(open_ones) or 'some theorem got no answer'}")
+        raise BrokenTheoremError(f"not closed: {', '.join(open_ones) or 'some theorem got no answer'}")
     print(f"{len(answers)} theorems, all closed under the global context: no axiom, nothing admitted.")
 
 
@@ -133,7 +138,7 @@ def main(words: list[str]) -> int:
         fcntl.flock(lock, fcntl.LOCK_EX)
         try:
             check_theorems() if words[0] == "theorem" else build_oracles()
-        except Broken as fault:
+        except BrokenTheoremError as fault:
             print(fault, file=sys.stderr)
             return 1
     return 0

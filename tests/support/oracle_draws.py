@@ -28,7 +28,7 @@ class Draw(NamedTuple):
 
 
 class Answer(NamedTuple):
-    """What an oracle says: the candidate holds on every state; its two decision procedures agree; one state passes."""
+    """What an oracle says: it holds on every state; the oracle's own procedures agree; one state passes."""
 
     holds: bool
     agree: bool
@@ -158,7 +158,9 @@ def draw_keyed(rng: random.Random) -> Draw:
     numbers += [len(state), *(number for pair in state.items() for number in pair)]
     plain = {
         "tools": {f"k{slot}": _record(slot, value) for slot, value in state.items() if not _is_chain(slot)},
-        "middleware": [{"id": f"k{slot}", **_record(slot, value)} for slot, value in state.items() if _is_chain(slot)],
+        "middleware": [
+            {"id": f"k{slot}", **_record(slot, value)} for slot, value in state.items() if _is_chain(slot)
+        ],
     }
     return Draw(raw, numbers, plain)
 
@@ -255,7 +257,11 @@ def draw_tree(rng: random.Random, how: TreeDraws) -> Draw:
     contract = list(once)
     _shorten(rng, contract, how.short_contract)
     witness = [
-        {"op_type": f"capture_{mutation.noun}", "target": mutation.key(spot), "witness_key": f"w_{mutation.key(spot)}"}
+        {
+            "op_type": f"capture_{mutation.noun}",
+            "target": mutation.key(spot),
+            "witness_key": f"w_{mutation.key(spot)}",
+        }
         for spot in dict.fromkeys(captured)
     ]
     surface = "files" if files else "config"
