@@ -6,7 +6,7 @@ JOBS ?= 3
 # How many mutants of each package `make mutants` tries, drawn by a fixed seed; all: every one, which takes hours.
 MUTANTS ?= 25
 
-.PHONY: setup demo test test-long test-slow test-web test-clients test-clients-more test-load test-dspy check bench mutants docs site pictures plugin format clean
+.PHONY: setup demo test test-long test-slow test-web test-clients test-clients-more test-load test-dspy check bench mutants docs site pictures plugin theorem oracle format clean
 
 setup: .venv/.ready
 
@@ -86,6 +86,14 @@ docs: setup
 	$(BIN)/python -m tests.support.doc_blocks
 	$(BIN)/python -m tests.support.tour
 	$(BIN)/python -m tests.support.worked_examples
+
+# The argument of docs/proof.md in Coq, compiled in build/theorem; left out with a word where Coq is missing.
+theorem:
+	$(PYTHON) theorem/build.py theorem
+
+# Its decision procedures as programs, which test-long compares with the prover.
+oracle:
+	$(PYTHON) theorem/build.py oracle
 
 # The documentation as a site in build/site, with every link checked. The tools have an environment of their own.
 site: .cache/site/.ready

@@ -4,7 +4,7 @@ Surfaces break the slots a candidate names into components; a choice of one alte
 makes a state. The base is a choice on which the mutation goes furthest: through, if any state lets it. A
 slice is the operations that can see or change some components: on a state that departs from the base in these
 only, the other operations do what they do on the base, so a slice decides for the whole (docs/proof.md, step
-6). A slice can also run as if the mutation had failed elsewhere: then recovery must leave everything as it
+2). A slice can also run as if the mutation had failed elsewhere: then recovery must leave everything as it
 is.
 """
 
@@ -112,7 +112,7 @@ class Classes:
         """Climb to a base on which the mutation goes furthest: through, if any state lets it.
 
         How far a run goes is the smallest of how far each component lets it go. So where one fails and some state
-        goes further, another choice for what the failing operation sees goes further too (docs/proof.md, step 5).
+        goes further, another choice for what the failing operation sees goes further too (docs/proof.md, step 1).
         """
         changed: ShapeChoice = {}
         failing = self.failing_at(changed)

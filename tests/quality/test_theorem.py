@@ -1,0 +1,99 @@
+"""The theorem in Coq is what the documentation says: what it names is there, and nothing is taken for granted.
+
+That it compiles is `make theorem`; where Coq is here, the long tests do it too.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+THEOREM = ROOT / "theorem"
+CHAPTERS = sorted(path for path in THEOREM.glob("*.v"))
+TABLE_ROW = re.compile(r"^\| [\d–, ]+ \| (?P<theorems>.+?) \| `(?P<file>\w+\.v)` \|", re.MULTILINE)
+
+
+def _load_build():
+    spec = importlib.util.spec_from_file_location("theorem_build", THEOREM / "build.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+build = _load_build()
+
+
+def _named_theorems() -> list[tuple[str, str]]:
+    page = (ROOT / "docs" / "proof.md").read_text()
+    section = page.split("## What is proved, and what is assumed")[1].split("\n## ")[0]
+    return [
+        (row["file"], name) for row in TABLE_ROW.finditer(section) for name in re.findall(r"`(\w+)`", row["theorems"])
+    ]
+
+
+def test_the_table_of_the_proof_page_names_theorems_of_most_chapters():
+    named = _named_theorems()
+    assert len(named) >= 40
+    assert len({file for file, _ in named}) >= 12
+
+
+@pytest.mark.parametrize(("file", "name"), _named_theorems())
+def test_a_theorem_that_the_proof_page_names_is_in_the_file_it_names(file, name):
+    assert name in build.list_theorems(file.removesuffix(".v"))
+
+
+@pytest.mark.parametrize("path", CHAPTERS, ids=lambda path: path.name)
+def test_a_chapter_takes_nothing_for_granted_and_says_what_it_is(path):
+    assert build.find_unproved(path.stem) == []
+    assert path.read_text().startswith("(** ")
+
+
+@pytest.mark.parametrize(
+    "words", ["Admitted.", "Axiom a : False.", "Parameter b : nat.", "  admit.", "Conjecture c : True."]
+)
+def test_what_takes_something_for_granted_is_found(words, monkeypatch, tmp_path):
+    (tmp_path / "Bad.v").write_text(
+        f"(* Admitted (* nested *) is only spoken of here *)\nTheorem t : True.\n{words}\n"
+    )
+    (tmp_path / "Good.v").write_text(
+        "(* an Axiom (* Parameter *) in a comment *)\nTheorem t : True. Proof. exact I. Qed.\n"
+    )
+    monkeypatch.setattr(build, "HERE", tmp_path)
+    assert build.find_unproved("Bad")
+    assert build.find_unproved("Good") == []
+
+
+def test_every_chapter_is_compiled_and_told_in_the_read_me():
+    listed = build.list_chapters()
+    assert sorted([*listed, "Extract"]) == [path.stem for path in CHAPTERS]
+    told = re.findall(r"^\| \d+ \| `(\w+)\.v` \|", (THEOREM / "README.md").read_text(), re.MULTILINE)
+    assert told == listed
+    for number, chapter in enumerate(listed, 1):
+        assert (THEOREM / f"{chapter}.v").read_text().startswith(f"(** * Chapter {number}. ")
+
+
+@pytest.mark.parametrize("goal", ["theorem", "oracle"])
+def test_where_coq_is_missing_the_build_is_skipped_with_a_message(goal):
+    command = [sys.executable, str(THEOREM / "build.py"), goal]
+    done = subprocess.run(command, env={"PATH": ""}, capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith("skipped: coqc is not here; install it with `apt-get install coq`")
+
+
+@pytest.mark.long
+def test_every_theorem_is_closed_under_the_global_context():
+    command = [sys.executable, str(THEOREM / "build.py"), "theorem"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=900, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    if done.stdout.startswith("skipped"):
+        pytest.skip(done.stdout.strip())
+    closed = re.findall(r"^(\w+\.\w+): Closed under the global context$", done.stdout, re.MULTILINE)
+    expected = [f"{chapter}.{name}" for chapter in build.list_chapters() for name in build.list_theorems(chapter)]
+    assert closed == expected
+    assert {f"{file.removesuffix('.v')}.{name}" for file, name in _named_theorems()} <= set(closed)
