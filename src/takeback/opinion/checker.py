@@ -188,7 +188,7 @@ class Report(NamedTuple):
     beside: int
 
 
-def check(certificate: Any) -> Report:
+def check_certificate(certificate: Any) -> Report:
     """Return what was checked; raise `RejectedError` with the reason by name where the certificate does not hold."""
     _want_fields(certificate, {"format", "claim", "candidate", "digest", "runs"}, "the certificate")
     if certificate["format"] != FORMAT or certificate["claim"] != "proved":
@@ -248,7 +248,8 @@ class _Run:
     def _take(self, one: Any) -> None:
         """Run one class, and compare what comes out with what is claimed."""
         _want_fields(one, {"change", "stops", "held"}, "a class")
-        state = read_state(_change(self.plain["base"], one["change"]))
+        changed = _change(self.plain["base"], one["change"])
+        state = {**self.states[0], **_pick(read_state(changed), changed)} if self.states else read_state(changed)
         shape = self.names.shape(state)
         self._see_generic(state, shape)
         trip = run(self.program, state, places=self.plain["mode"] == OPAQUE)
@@ -340,17 +341,21 @@ class _Run:
 
 
 def _change(base: Any, change: Any) -> Any:
-    """Return the JSON of the base with some entries as a class has them."""
+    """Return the JSON of the surfaces that a class changes, or of all of the base where it changes none."""
     if not isinstance(base, dict) or not isinstance(change, dict):
         raise RejectedError("malformed", "the base and what a class changes are mappings of surfaces")
-    plain = dict(base)
+    plain = {} if change else dict(base)
     for surface, changed in change.items():
         if isinstance(changed, dict):
-            there = {key: item for key, item in plain.get(surface, {}).items() if key not in changed}
+            there = {key: item for key, item in base.get(surface, {}).items() if key not in changed}
             plain[surface] = {**there, **{key: item[0] for key, item in changed.items() if item}}
         else:
             plain[surface] = changed
     return plain
+
+
+def _pick(state: State, names: Any) -> State:
+    return {name: state[name] for name in names}
 
 
 def _key(shape: Shape, loose: dict[Component, str]) -> tuple[Any, ...]:

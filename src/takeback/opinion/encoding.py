@@ -145,6 +145,9 @@ class Question:
         self.program = program
         self.script = Script()
         self.names = _Names(program)
+        self.outside: dict[Term, Term] = {}
+        self.raw: dict[Term, Term] = {}
+        """What a term of the state before is beside its being inside a container: the constant that a model gives."""
         self.start: dict[str, Any] = {surface: self._begin(surface) for surface in self.names.surfaces}
         self._gone = Cell(FALSE, self.script.constant("nothing"))
         self.breaks = self._run()
@@ -178,7 +181,7 @@ class Question:
         return cells
 
     def _hold_apart(self, cells: Cells) -> None:
-        """No two resources hold one address, unless the system chooses it; some that nobody names may hold named ones."""
+        """Demand that no two resources hold one address, unless the system chooses it; unnamed ones may hold any."""
         script = self.script
         self.outside = {str(at): script.declare("Bool", name="outside") for at in range(1, len(self.names.ports) + 1)}
         for cell in cells.values():
@@ -191,12 +194,18 @@ class Question:
 
     def _plant(self, above: Term, trie: Trie, *, root: bool = False) -> Node:
         script = self.script
-        there = TRUE if root else script.all((above, script.declare("Bool", name="there")))
-        box = TRUE if root else script.all((there, script.declare("Bool", name="box")))
+        there = TRUE if root else self._within(above, "there")
+        box = TRUE if root else self._within(there, "box")
         held, mode, others = (script.declare("Value", name=name) for name in ("held", "mode", "others"))
-        rest = script.all((box, script.declare("Bool", name="rest")))
+        rest = self._within(box, "rest")
         kids = {name: self._plant(box, inner) for name, inner in trie.items()}
         return Node(there, box, held, mode, rest, others, kids)
+
+    def _within(self, above: Term, name: str) -> Term:
+        raw = self.script.declare("Bool", name=name)
+        term = self.script.all((above, raw))
+        self.raw[term] = raw
+        return term
 
     def _none(self, trie: Trie) -> Node:
         none = self.script.constant("nothing")
@@ -266,10 +275,13 @@ class Question:
 
     def _edit(self, op: Op, held: Term) -> tuple[Term, Term]:
         """Return whether an edit can run on a content, and what it leaves: functions that nothing is known of."""
-        what = f"{op.surface} {op.name} {text(op.value)} {text(op.spot)}"
+        what = text([op.surface, op.name, None if op.value is ABSENT else op.value, op.spot])
         functions = self.names.edits.get(what)
         if functions is None:
-            names = self.script.declare("Bool", "Value", name="can"), self.script.declare("Value", "Value", name="edit")
+            names = (
+                self.script.declare("Bool", "Value", name="can"),
+                self.script.declare("Value", "Value", name="edit"),
+            )
             functions = self.names.edits[what] = names
         can, edit = functions
         return self.script.define("Bool", f"({can} {held})"), self.script.define("Value", f"({edit} {held})")
@@ -284,11 +296,11 @@ class Question:
             }
         there = value[key]
         could = there.there if op.action in {"move", "replace"} else TRUE
-        held, place = script.constant(text([op.value, op.spot if op.spot and op.spot[0] == "priority" else None])), ""
+        by_priority, place = op.spot is not None and op.spot[0] == "priority", ""
         if op.action == "move":
-            held = there.held
-            if op.spot is not None and op.spot[0] == "priority":
-                held = self._edit(op, held)[1]
+            held = self._edit(op, there.held)[1] if by_priority else there.held
+        else:
+            held = script.constant(text([op.value, op.spot if by_priority else None]))
         if op.action == "replace":
             place = there.at
         elif op.spot is not None and op.spot[0] in {"before", "after"}:
@@ -462,7 +474,8 @@ class Question:
                     wrong.append(script.all((*both, script.no(script.same(was, now)))))
         elif surface == "resources":
             wrong += [
-                script.all((cell.there, script.no(script.same(cell.at, value[key].at)))) for key, cell in before.items()
+                script.all((cell.there, script.no(script.same(cell.at, value[key].at))))
+                for key, cell in before.items()
             ]
         return script.any(wrong)
 
@@ -492,7 +505,9 @@ class Question:
             came = script.all((script.no(one.there), two.box, script.no(self._is_empty(two))))
             went = script.all((script.no(two.there), one.box, script.no(self._is_empty(one))))
             here = script.all((self._unlike(one, two), script.no(script.any((both, came, went)))))
-            within = script.any((script.no(script.same(one.rest, two.rest)), script.no(script.same(one.others, two.others))))
+            within = script.any(
+                (script.no(script.same(one.rest, two.rest)), script.no(script.same(one.others, two.others)))
+            )
             unnamed = script.all((script.any((both, came, went)), script.any((one.rest, two.rest)), within))
             wrong += [here, unnamed]
         return script.any(wrong)
@@ -536,10 +551,14 @@ class _Names:
             if op.surface not in TREES and op.surface != "listeners" and op.path != ("*",):
                 self.keys.setdefault(op.surface, []).append(_key(op))
         near = [op for op in ops if op.spot is not None and op.spot[0] in {"before", "after"}]
-        chained = [("middleware", str(op.spot[1])) for op in near if op.surface == "middleware" and op.spot is not None]
+        chained = [
+            ("middleware", str(op.spot[1])) for op in near if op.surface == "middleware" and op.spot is not None
+        ]
         self.keys["middleware"] = [*self.keys.get("middleware", ()), *chained, ("middleware", UNNAMED)]
         heard = [op for op in ops if op.surface == "listeners"]
-        called = [_key(op)[1] for op in heard] + [str(op.spot[1]) for op in near if op in heard and op.spot is not None]
+        called = [_key(op)[1] for op in heard] + [
+            str(op.spot[1]) for op in near if op in heard and op.spot is not None
+        ]
         called = [name for name in called if name is not ABSENT] + [UNNAMED]
         self.keys["listeners"] = [(op.path[0], name) for op in heard for name in called]
         self.keys = {surface: list(dict.fromkeys(keys)) for surface, keys in self.keys.items()}

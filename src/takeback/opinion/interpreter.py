@@ -386,7 +386,7 @@ def edit_value(op: Op, there: Any) -> Any:
 
 
 def _edit_text(there: str, edit: Any) -> str:
-    old, new = edit["old"], edit["new"]
+    old, new = str(edit["old"]), str(edit["new"])
     if not old:
         return there + new
     places = [at for at in range(len(there)) if there.startswith(old, at)]
@@ -522,7 +522,8 @@ def run(program: Program, state: State, *, edit: Edit | None = None, places: boo
             now[op.surface] = _back(op, now[op.surface], took) if back else _forward(op, now[op.surface], edit)
         except FailedError as fault:
             return Trip(stops, f"not restored: recovery[{at}] cannot run, {fault}")
-    wrong = next((name for name in state if _plain(state[name], places) != _plain(now[name], places)), None)
+    other = (name for name in state if state[name] is not now[name])
+    wrong = next((name for name in other if _plain(state[name], places) != _plain(now[name], places)), None)
     return Trip(stops, "" if wrong is None else f"not restored: {wrong} is not as before")
 
 

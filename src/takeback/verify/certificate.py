@@ -74,8 +74,8 @@ def _write_class(classes: Classes, choice: ShapeChoice, base: dict[str, Any]) ->
 
 
 def _list_changes(before: Any, after: Any) -> Any:
-    """Return the entries of a surface that are not as before, each in a list that is empty where there is none now."""
+    """Return the entries of a surface that are not as before, each in a list, which is empty where none is now."""
     if not isinstance(after, dict):
         return after
-    gone = {key: [] for key in before if key not in after}
+    gone: dict[str, list[Any]] = {key: [] for key in before if key not in after}
     return gone | {key: [item] for key, item in after.items() if key not in before or item != before[key]}
