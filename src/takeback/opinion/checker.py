@@ -8,8 +8,9 @@ states that are claimed, runs all of them by an interpreter of its own, and comp
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator
-from itertools import product
+from collections.abc import Callable, Iterator
+from itertools import islice, product
+from math import prod
 from typing import Any, Final, NamedTuple
 
 from takeback.opinion.interpreter import (
@@ -33,12 +34,19 @@ from takeback.opinion.interpreter import (
 Shape = dict[Component, Any]
 """What each component is on a state, in a word."""
 FORMAT: Final = 1
+MOST_JOINT: Final = 200_000
+"""Joint shapes of what is tied together; more are out of scope."""
 AS_IT_IS, OPAQUE, LEFT_OUT = "as it is", "edits leave anything", "mutation left out"
 
 
 ANY, BOX = "any", "a container"
 _BOXES: Final = ("rest", "bare")
 """A container with something in it that nobody names, and one without."""
+_LOOSE: Final[dict[str, Callable[[str], bool]]] = {
+    ANY: lambda _: True,
+    BOX: lambda word: word in (*_BOXES, BOX),
+}
+"""Words that several shapes answer to."""
 
 
 class _Names:
@@ -151,19 +159,20 @@ class _Names:
         words = ("leaf", "absent", "rest", "bare") if below or place[0] == "files" else ("leaf", "absent", "rest")
         yield from ({place: word, **gone} for word in words)
         children = [one for one in below if len(one) == len(place) + 1]
-        kept = {one: base[one] if base[place] in _BOXES else ANY for one in below}
+        hidden = base[place] not in _BOXES
+        inner = {one[:-1] for one in below}
+        first = {one: (BOX if one in inner else "leaf") if one in children else ANY for one in below}
+        kept = first if hidden else {one: base[one] for one in below}
         ways = [
             list(self._alternatives(one, base, group))
             if one in group
             else [{at: word for at, word in kept.items() if at[: len(one)] == one}]
             for one in children
         ]
-        for inner in product(*ways) if below else ():
-            shape = {at: word for way in inner for at, word in way.items()}
+        for chosen in product(*ways) if below else ():
+            shape = {at: word for way in chosen for at, word in way.items()}
             if any(word != "absent" for word in shape.values()):
-                yield {place: "rest", **shape}
-                if ANY not in shape.values():
-                    yield {place: "bare", **shape}
+                yield from ({place: box, **shape} for box in _BOXES)
 
     def joint(self, base: Shape) -> Iterator[tuple[set[Component], Shape]]:
         """Yield the joint shapes of what moves and foreign captures tie together."""
@@ -173,7 +182,10 @@ class _Names:
             groups = [group for group in groups if not group & tie] + [tie.union(*touching)]
         for group in groups:
             tops = [one for one in group if len(one) == 2]  # noqa: PLR2004  (a surface and one name)
-            for shapes in product(*(list(self._alternatives(top, base, group)) for top in tops)):
+            ways = [list(islice(self._alternatives(top, base, group), MOST_JOINT)) for top in tops]
+            if prod(map(len, ways)) >= MOST_JOINT:
+                raise RejectedError("out of scope", f"{len(group)} places are tied together")
+            for shapes in product(*ways):
                 yield group, {**base, **{at: word for shape in shapes for at, word in shape.items()}}
 
 
@@ -184,17 +196,33 @@ def _in_line(one: Component, two: Component) -> bool:
 class Report(NamedTuple):
     """What an accepted certificate amounts to: states that it claims, and states the checker ran besides."""
 
+    digest: str
     classes: int
     beside: int
 
 
-def check_certificate(certificate: Any) -> Report:
-    """Return what was checked; raise `RejectedError` with the reason by name where the certificate does not hold."""
-    _want_fields(certificate, {"format", "claim", "candidate", "digest", "runs"}, "the certificate")
+def check_certificate(certificate: Any, wanted: str | None = None) -> Report:
+    """Return what was checked; raise `RejectedError` with the reason by name where the certificate does not hold.
+
+    `wanted` is the digest of the candidate that it must be about.
+    """
+    try:
+        report = _check(certificate)
+        if wanted not in (None, report.digest):
+            raise RejectedError("changed candidate", "the certificate is about another candidate")
+        return report  # noqa: TRY300
+    except (AttributeError, IndexError, KeyError, RecursionError, TypeError, ValueError) as fault:
+        raise RejectedError("malformed", f"something is not what it should be: {fault!r}") from None
+
+
+def _check(certificate: Any) -> Report:
+    _want_fields(certificate, {"format", "claim", "candidate", "digest", "runs", "seal"}, "the certificate")
     if certificate["format"] != FORMAT or certificate["claim"] != "proved":
         raise RejectedError("malformed", f"a certificate of format {FORMAT} that claims a proof is wanted")
-    if hashlib.sha256(text(certificate["candidate"]).encode()).hexdigest() != certificate["digest"]:
+    if _digest(certificate["candidate"]) != certificate["digest"]:
         raise RejectedError("wrong digest", "the digest is not that of the candidate")
+    if _digest({name: part for name, part in certificate.items() if name != "seal"}) != certificate["seal"]:
+        raise RejectedError("wrong digest", "the seal is not that of the certificate")
     program = read_candidate(certificate["candidate"])
     if any(op.action == "edit" for op in program.recovery):
         raise RejectedError("out of scope", "whether a recovery that edits works depends on texts, not on shapes")
@@ -207,7 +235,11 @@ def check_certificate(certificate: Any) -> Report:
     reports = [
         _Run(program._replace(mutation=()) if one["mode"] == LEFT_OUT else program, one).check() for one in runs
     ]
-    return Report(sum(one.classes for one in reports), sum(one.beside for one in reports))
+    return Report(certificate["digest"], sum(one[0] for one in reports), sum(one[1] for one in reports))
+
+
+def _digest(plain: Any) -> str:
+    return hashlib.sha256(text(plain).encode()).hexdigest()
 
 
 def _want_fields(plain: Any, fields: set[str], where: str) -> None:
@@ -225,13 +257,15 @@ class _Run:
         self.program, self.plain, self.names = program, plain, _Names(program)
         self.literals = {(op.surface, shown) for op in program.mutation for shown in _literals(op)}
         self.index: dict[Any, dict[Any, int]] = {}
+        self.tops = {(op.surface, path[0]) for one in program[:3] for op in one for path in op.paths()}
+        self.tops |= {(place[0], place[1]) for place in (*self.names.trees, *self.names.flat)}
         self.states: list[State] = []
         self.shapes: list[Shape] = []
         self.stops: list[int | None] = []
         self.beside = 0
 
-    def check(self) -> Report:
-        """Return what was checked, or raise."""
+    def check(self) -> tuple[int, int]:
+        """Return how many states are claimed, and how many were run besides; or raise."""
         if not isinstance(self.plain["components"], list) or set(self.plain["components"]) != self.names.titles():
             wrong = set(map(str, self.plain["components"])) ^ self.names.titles()
             raise RejectedError("wrong components", ", ".join(sorted(wrong)[:3]))
@@ -243,7 +277,7 @@ class _Run:
         found += [(group, self._find(shape, "tied places")) for group, shape in self.names.joint(base)]
         self._see_ends()
         self._fail_elsewhere(found)
-        return Report(len(self.states), self.beside)
+        return len(self.states), self.beside
 
     def _take(self, one: Any) -> None:
         """Run one class, and compare what comes out with what is claimed."""
@@ -269,6 +303,12 @@ class _Run:
     def _see_generic(self, state: State, shape: Shape) -> None:
         """See that named contents are all different, and different from all that the candidate writes."""
         seen = set(self.literals)
+        for surface in {place[0] for place in shape if len(place) > 1}:
+            value = state[surface].links if surface == "middleware" else state[surface]
+            if all((surface, name) in self.tops for name in value):
+                raise RejectedError(
+                    "no bystander", f"nothing in {surface} is unnamed: what nobody names must stay too"
+                )
         for place, word in shape.items():
             if word in {"absent", "rest", "bare", "free"} or len(place) == 1 or place[2:] == ("",):
                 continue
@@ -286,7 +326,7 @@ class _Run:
 
     def _find(self, shape: Shape, what: str) -> int:
         """Return which state has a shape, or raise: a class is missing."""
-        mask = tuple((place, word) for place, word in shape.items() if word in {ANY, BOX})
+        mask = tuple((place, word) for place, word in shape.items() if word in _LOOSE)
         if mask not in self.index:
             loose = dict(mask)
             self.index[mask] = {_key(one, loose): at for at, one in reversed(list(enumerate(self.shapes)))}
@@ -359,8 +399,8 @@ def _pick(state: State, names: Any) -> State:
 
 
 def _key(shape: Shape, loose: dict[Component, str]) -> tuple[Any, ...]:
-    words = ((loose.get(place), word) for place, word in sorted(shape.items()))
-    return tuple(word in (*_BOXES, BOX) if how == BOX else word for how, word in words if how != ANY)
+    words = ((loose.get(place, ""), word) for place, word in sorted(shape.items()))
+    return tuple(_LOOSE[how](word) if how else word for how, word in words)
 
 
 def _show(shape: Shape, base: Shape) -> str:

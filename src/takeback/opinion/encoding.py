@@ -3,7 +3,7 @@
 Written from the specification, and with nothing of the prover: no components, no base, no classes. All that a
 candidate names varies at once. A node of a tree is absent, a leaf or a container, with "something unnamed in it";
 contents belong to an uninterpreted sort, edits are uninterpreted functions of them, addresses and places are numbers.
-No quantifiers. What a new element's place is stays open, so what holds here holds for every index, anchor or priority.
+No quantifiers. A new element's place stays open, so what holds here holds for every index, anchor or priority.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ UNNAMED: Final = ""
 
 
 class Script:
-    """Declarations, definitions and assertions in SMT-LIB; equal terms are defined once, and what is plain is folded."""
+    """Declarations, definitions and assertions in SMT-LIB; equal terms are defined once, constants are folded."""
 
     def __init__(self) -> None:
         self.lines = ["(declare-sort Value 0)"]

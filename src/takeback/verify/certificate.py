@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import Any, Final, NamedTuple
 
+from takeback.canonical import digest
 from takeback.language import Candidate
 from takeback.state import Level
 from takeback.verify.classes import Classes, ShapeChoice
@@ -31,13 +32,14 @@ class Certificate(NamedTuple):
 
     def to_json(self) -> dict[str, Any]:
         """Return the certificate as JSON."""
-        return {
+        plain = {
             "format": FORMAT,
             "claim": "proved",
             "candidate": self.candidate.to_json(),
             "digest": self.candidate.digest(),
             "runs": [_write_run(run, mode) for run, mode in zip(self.runs, self._list_modes(), strict=False)],
         }
+        return plain | {"seal": digest(plain)}
 
     def _list_modes(self) -> tuple[str, ...]:
         programs = (*self.candidate.mutation, *self.candidate.recovery)

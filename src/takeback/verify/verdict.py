@@ -121,8 +121,8 @@ class Verdict:
 
     `splits` is empty where nothing was sampled, `classes` is the number of classes of states a proof looked
     at, `mutation_digest` identifies the locked mutation, `candidate_digest` the whole candidate (both None where it
-    could not be read), `threshold` is what lower bounds were held to, `certificate` what a proof rests on. Anybody can
-    make one; which verdicts are evidence is decided in `takeback.verify.evidence`.
+    could not be read), `threshold` is what lower bounds were held to, `certificate` what a proof rests on.
+    Anybody can make one; which verdicts are evidence is decided in `takeback.verify.evidence`.
     """
 
     admitted: bool
