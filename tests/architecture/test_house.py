@@ -28,6 +28,7 @@ ORDER = (
     "shrink",
     "plugins",
     "progress",
+    "opinion",
     "state",
     "language",
     "runtime",
@@ -194,3 +195,43 @@ def test_what_a_record_says_is_read_through_its_properties(module):
         if isinstance(node, ast.Attribute) and node.attr == "payload":
             assert isinstance(node.value, ast.Name), f"{module}:{node.lineno}"
             assert node.value.id == "draft", f"{module}:{node.lineno}: {node.value.id}.payload"
+
+
+def _closure(module: Path) -> set[str]:
+    """The modules of takeback that a module imports, and what those import, wherever in the file they do so."""
+    waiting, found = [module], set()
+    while waiting:
+        for node in ast.walk(ast.parse(waiting.pop().read_text())):
+            names = [node.module] if isinstance(node, ast.ImportFrom) and node.module else []
+            names += [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
+            for name in names:
+                place = SOURCE.parent / name.replace(".", "/")
+                place = place / "__init__.py" if place.is_dir() else place.with_suffix(".py")
+                if name.startswith("takeback") and name not in found:
+                    found.add(name)
+                    waiting.append(place)
+    return found
+
+
+def test_the_checker_of_certificates_shares_no_import_with_what_it_checks():
+    checker = _closure(SOURCE / "opinion" / "checker.py")
+    assert checker == {"takeback.opinion.interpreter"}
+    checked = [
+        *(SOURCE / "verify").rglob("*.py"),
+        *(SOURCE / "state").rglob("*.py"),
+        *(SOURCE / "language").rglob("*.py"),
+        SOURCE / "runtime.py",
+    ]
+    assert not any("takeback.opinion" in name for module in checked for name in _closure(module))
+    assert _closure(SOURCE / "verify" / "proof.py") & {"takeback.runtime", "takeback.state"}, (
+        "the test can see imports"
+    )
+
+
+def test_the_encoding_for_solvers_knows_nothing_of_the_prover():
+    shared = {"takeback.errors"}
+    for name in ("encoding", "solver"):
+        assert _closure(SOURCE / "opinion" / f"{name}.py") - shared <= {
+            "takeback.opinion.interpreter",
+            "takeback.opinion.encoding",
+        }

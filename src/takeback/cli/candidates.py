@@ -1,12 +1,14 @@
-"""`takeback verify`, `prove` and `schema`: candidates judged, proved or refuted, and their JSON Schema."""
+"""`takeback verify`, `prove`, `check-proof` and `schema`: candidates judged, proved, their proofs checked; the schema."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from typing import Any, Final
 
 import typer
 
+from takeback.canonical import encode, parse, write_compact
 from takeback.cli.completion import RULES, offer_words
 from takeback.cli.display import show_verdict
 from takeback.cli.inputs import (
@@ -18,10 +20,13 @@ from takeback.cli.inputs import (
     read_level,
     read_state,
 )
-from takeback.cli.output import JsonFlag, emit, finish
+from takeback.cli.output import JsonFlag, emit, finish, out
 from takeback.cli.secrets import RevealFlag
 from takeback.errors import InputError, LimitError
-from takeback.language import candidate_schema, read_candidate
+from takeback.language import Candidate, candidate_schema, read_candidate
+from takeback.opinion.checker import check_certificate
+from takeback.opinion.interpreter import RejectedError
+from takeback.opinion.solver import Opinion, ask_z3
 from takeback.verify import RULE_NAMES, Code, Grade, Verdict, VerifyOptions, verify_json
 from takeback.verify import prove as prove_candidate
 from takeback.verify.sampled import reject_candidate
@@ -120,22 +125,124 @@ def _register_prove(app: typer.Typer) -> None:
 def prove(
     file: Path = CandidateFile,
     language: str | None = LanguageOption,
+    certificate: Path | None = typer.Option(
+        None, "--certificate", metavar="FILE", help="Write what the proof rests on, for `takeback check-proof`."
+    ),
+    second_opinion: str | None = typer.Option(
+        None, "--second-opinion", metavar="NAME", help="Ask a solver too, which shares nothing with the proof: z3."
+    ),
     reveal: bool = RevealFlag,
     as_json: bool = JsonFlag,
 ) -> None:
     """Prove that a recovery works on every state, or refute it with the smallest one.
 
+    With `--second-opinion` it must be proved, and the solver must not contradict; what it cannot tell, it says.
+
     Example: `takeback prove examples/candidates/config/candidate.json --json`
     """
     del reveal  # read by its callback
+    if second_opinion not in (None, "z3"):
+        raise InputError("--second-opinion", found=second_opinion, expected="z3")
     candidate = read_candidate(read_json(file), name_input(file))
     verdict = prove_candidate(candidate, level=read_level(language))
+    opinion = ask_z3(candidate.to_json()) if second_opinion else None
+    written = certificate is not None and verdict.certificate is not None
+    if certificate is not None and verdict.certificate is not None:
+        _save(certificate, verdict.certificate.to_json())
     if as_json:
         shown = verdict.to_json()
-        emit({name: shown[name] for name in ("grade", "counterexample", "classes", "reasons")})
+        answer = {name: shown[name] for name in ("grade", "counterexample", "classes", "reasons")}
+        answer |= {"certificate": str(certificate) if written else None} if certificate is not None else {}
+        emit(answer | ({"second_opinion": opinion.to_json()} if opinion is not None else {}))
     else:
         show_verdict(verdict, name_input(file), str(file))
-    finish(yes=verdict.admitted)
+        _tell_more(certificate, opinion, written=written)
+    finish(yes=verdict.admitted and (opinion is None or opinion.answer != "breaks"))
+
+
+def _save(file: Path, plain: dict[str, Any]) -> None:
+    try:
+        file.write_text(write_compact(plain) + "\n", encoding="utf-8")
+    except OSError as fault:
+        raise InputError(
+            str(file), found=fault.strerror or str(fault), expected="a file that can be written"
+        ) from None
+
+
+def _tell_more(certificate: Path | None, opinion: Opinion | None, *, written: bool) -> None:
+    """Say what the solver thinks, and whether a certificate was written."""
+    if opinion is not None:
+        because = f": {opinion.why}" if opinion.why else ""
+        answer = {"holds": "it holds on every state", "breaks": "a state breaks it", "unsure": "it cannot tell"}
+        out.print(f"  z3: {answer[opinion.answer]}{because}", markup=False)
+        if opinion.state is not None:
+            out.print(f"    {encode({name: part for name, part in opinion.state.items() if part})}", markup=False)
+    if certificate is not None:
+        done = f"written to {certificate}" if written else "none: only a proof has one"
+        out.print(f"  certificate: {done}", markup=False)
+
+
+def _register_check_proof(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command("check-proof")(check_proof)
+
+
+def check_proof(
+    file: Path | None = typer.Argument(
+        None, metavar="FILE", help="A certificate as `takeback prove --certificate` writes it.", show_default=False
+    ),
+    candidate: Path | None = typer.Option(
+        None,
+        "--candidate",
+        metavar="FILE",
+        help="The candidate it must be about; proved anew where no FILE is given.",
+    ),
+    as_json: bool = JsonFlag,
+) -> None:
+    """Check what a proof rests on, by code that shares nothing with the prover.
+
+    It reads the candidate, works out which states must be covered, runs them all by its own interpreter and compares.
+
+    Example: `takeback check-proof --candidate examples/candidates/config/candidate.json`
+    """
+    wanted = None if candidate is None else read_candidate(read_json(candidate), name_input(candidate))
+    if file is None and wanted is None:
+        raise InputError("check-proof", found="neither FILE nor --candidate", expected="a certificate or a candidate")
+    try:
+        certificate = _prove_anew(wanted) if file is None and wanted is not None else _load_certificate(file)
+        report = check_certificate(certificate, None if wanted is None else wanted.digest())
+    except RejectedError as fault:
+        answer = {"accepted": False, "reason": fault.reason, "detail": fault.detail}
+        said = f"rejected: {fault}"
+    else:
+        answer = {"accepted": True, **report._asdict()}
+        said = f"accepted: {report.classes} states as claimed, {report.beside} more of the checker's own"
+    if as_json:
+        emit(answer)
+    else:
+        out.print(said, markup=False)
+    finish(yes=bool(answer["accepted"]))
+
+
+def _prove_anew(candidate: Candidate) -> dict[str, Any]:
+    verdict = prove_candidate(candidate)
+    if verdict.certificate is None:
+        raise RejectedError("not proved", f"the candidate is {verdict.grade.value}, so it has no certificate")
+    return verdict.certificate.to_json()
+
+
+def _load_certificate(file: Path | None) -> Any:
+    """Return the JSON in a file; certificates may be larger than candidates."""
+    try:
+        raw = Path(str(file)).read_bytes()[: MAX_CERTIFICATE + 1]
+    except OSError as fault:
+        raise InputError(str(file), found=fault.strerror or str(fault), expected="a readable file") from None
+    if len(raw) > MAX_CERTIFICATE:
+        raise LimitError(str(file), found="a larger file", expected=f"at most {MAX_CERTIFICATE} bytes")
+    return parse(raw, str(file))
+
+
+MAX_CERTIFICATE: Final = 200_000_000
 
 
 def _register_schema(app: typer.Typer) -> None:
@@ -158,5 +265,5 @@ def schema(
 
 def register(app: typer.Typer) -> None:
     """Add the commands."""
-    for add in (_register_verify, _register_prove, _register_schema):
+    for add in (_register_verify, _register_prove, _register_check_proof, _register_schema):
         add(app)

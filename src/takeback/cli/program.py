@@ -94,6 +94,9 @@ SECTIONS: Final[Mapping[str, Mapping[str, ListedCommand]]] = {
         "prove": Listed(
             "candidates", "Prove that a recovery works on every state, or refute it with the smallest one."
         ),
+        "check-proof": Listed(
+            "candidates", "Check what a proof rests on, by code that shares nothing with the prover."
+        ),
         "oracle": Listed("repair", "Write a recovery for a candidate's mutation."),
         "repair": Listed("repair", "Repair a candidate's recovery, turn by turn."),
         "schema": Listed("candidates", "Print the JSON Schema of a candidate."),

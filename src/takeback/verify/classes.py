@@ -45,7 +45,7 @@ class Classes:
         self.deadline = deadline
         ops = (*candidate.mutation, *candidate.witness, *candidate.recovery)
         text = encode(candidate.to_json()) + repr([op.value for op in ops])
-        salt = next(salt for salt in (f"prior{at or ''}" for at in count()) if salt not in text)
+        self.salt = salt = next(salt for salt in (f"prior{at or ''}" for at in count()) if salt not in text)
         self.foreign = _find_foreign_restores(candidate)
         named: dict[str, list[Operation]] = {}
         for op in (*ops, *_mirror_restores(self.foreign, candidate.recovery)):

@@ -16,6 +16,7 @@ from typing import Any, Final, NamedTuple
 from takeback.errors import ProgramTooLarge
 from takeback.language import Candidate
 from takeback.state import Level, State
+from takeback.verify.certificate import Certificate, ProofRun
 from takeback.verify.classes import Classes, ShapeChoice, Slice, Slices
 from takeback.verify.evidence import register_verdict
 from takeback.verify.opaque_edits import (
@@ -63,6 +64,8 @@ class _Search:
         self.classes = classes
         self.slices = slices
         self.looked = 0
+        self.seen: list[ShapeChoice] = []
+        """The choices that the candidate ran on beside the base, for its certificate."""
         self.work = 0
         self.failing: Failing = []
 
@@ -152,6 +155,8 @@ class _Search:
         for job in jobs:
             self.looked += 1
             state = self.classes.state(job.choice)
+            if not job.failed:
+                self.seen.append(job.choice)
             trip = (job.slice.idle if job.failed else job.slice.trial).run(state)
             if not trip.passed:
                 return self._confirm_failure(job, state)
@@ -210,9 +215,9 @@ def prove_with(candidate: Candidate | Mapping[str, Any], options: VerifyOptions)
     if refused:
         return reject_candidate(refused, PROOF, level, candidate)
     self_check()
-    deadline = monotonic() + options.max_seconds
+    deadline, runs = monotonic() + options.max_seconds, list[ProofRun]()
     try:
-        looked, broken, unsure = _decide(candidate, deadline)
+        looked, broken, unsure = _decide(candidate, deadline, runs)
     except ProgramTooLarge as fault:
         return reject_candidate([Reason(Code.LIMIT, str(fault))], PROOF, level, candidate)
     except TimeoutError:
@@ -221,28 +226,31 @@ def prove_with(candidate: Candidate | Mapping[str, Any], options: VerifyOptions)
     if unsure:
         return reject_candidate([Reason(Code.UNDECIDED, unsure)], PROOF, level, candidate)
     if broken is None:
-        return _make_verdict(candidate, level, Grade.PROVED, looked)
+        return _make_verdict(candidate, level, Grade.PROVED, looked, certificate=Certificate(candidate, tuple(runs)))
     example = make_counterexample(candidate, broken, "proof", deadline)
     return _make_verdict(candidate, level, Grade.REFUTED, looked, example)
 
 
-def _decide(candidate: Candidate, deadline: float) -> tuple[int, State | None, str]:
+def _decide(candidate: Candidate, deadline: float, runs: list[ProofRun]) -> tuple[int, State | None, str]:
     """Return how many classes were looked at, a state that breaks the candidate if one does, and why it is undecided.
+
+    Adds to `runs` what a proof rests on.
 
     The classes decide where operations do not look into values. Edits do: those must hold whatever they leave, and
     where they fail; and what is moved must come back to its own place.
     """
-    looked, broken = _search_classes(candidate, deadline)
+    looked, broken = _search_classes(candidate, deadline, runs=runs)
     if broken is not None or not _is_beyond_shapes(candidate):
         return looked, broken, ""
+    runs.clear()
     if has_recovery_edits(candidate):
         return looked, None, why_recovery_undecided(candidate)
-    more, unlike = _search_classes(with_opaque_edits(candidate), deadline, PlaceTrial)
+    more, unlike = _search_classes(with_opaque_edits(candidate), deadline, PlaceTrial, runs)
     looked += more
     if unlike is not None:
         return looked, None, why_edits_undecided(candidate)
     if has_inner_edits(candidate):
-        more, harmed = _search_classes(without_mutation(candidate), deadline)
+        more, harmed = _search_classes(without_mutation(candidate), deadline, runs=runs)
         looked += more
         if harmed is not None:
             return looked, None, why_failure_undecided(candidate)
@@ -254,7 +262,12 @@ def _is_beyond_shapes(candidate: Candidate) -> bool:
 
 
 def _make_verdict(
-    candidate: Candidate, level: Level, grade: Grade, looked: int, example: Counterexample | None = None
+    candidate: Candidate,
+    level: Level,
+    grade: Grade,
+    looked: int,
+    example: Counterexample | None = None,
+    certificate: Certificate | None = None,
 ) -> Verdict:
     return register_verdict(
         Verdict(
@@ -267,12 +280,15 @@ def _make_verdict(
             counterexample=example,
             mutation_digest=candidate.mutation_digest(),
             candidate_digest=candidate.digest(),
+            certificate=certificate,
         ),
         candidate,
     )
 
 
-def _search_classes(candidate: Candidate, deadline: float, trial: type[Trial] = Trial) -> tuple[int, State | None]:
+def _search_classes(
+    candidate: Candidate, deadline: float, trial: type[Trial] = Trial, runs: list[ProofRun] | None = None
+) -> tuple[int, State | None]:
     """Return how many classes were looked at, and a state that breaks the candidate if one does."""
     classes, whole = Classes(candidate, deadline), _is_beyond_shapes(candidate)
     classes.settle()
@@ -290,4 +306,6 @@ def _search_classes(candidate: Candidate, deadline: float, trial: type[Trial] = 
         raise classes.unsure
     if broken is not None and has_recovery_edits(candidate):
         broken = search.going_through() or broken
+    if runs is not None:
+        runs.append(ProofRun(classes, search.seen))
     return search.looked, broken

@@ -9,10 +9,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Any, final
+from typing import TYPE_CHECKING, Any, final
 
 from takeback.state import State
 from takeback.verify.trip import Trip
+
+if TYPE_CHECKING:
+    from takeback.verify.certificate import Certificate
 
 
 class Grade(StrEnum):
@@ -118,8 +121,8 @@ class Verdict:
 
     `splits` is empty where nothing was sampled, `classes` is the number of classes of states a proof looked
     at, `mutation_digest` identifies the locked mutation, `candidate_digest` the whole candidate (both None where it
-    could not be read), `threshold` is what lower bounds were held to. Anybody can make one; which verdicts are
-    evidence is decided in `takeback.verify.evidence`.
+    could not be read), `threshold` is what lower bounds were held to, `certificate` what a proof rests on.
+    Anybody can make one; which verdicts are evidence is decided in `takeback.verify.evidence`.
     """
 
     admitted: bool
@@ -133,6 +136,7 @@ class Verdict:
     mutation_digest: str | None = None
     candidate_digest: str | None = None
     threshold: float | None = None
+    certificate: Certificate | None = field(default=None, compare=False, repr=False)
 
     def __init_subclass__(cls) -> None:
         raise TypeError("Verdict is final: what it says must not depend on who asks")

@@ -1,4 +1,4 @@
-"""Soundness as an experiment: proof against brute force and z3, in parts that any worker can do.
+"""Soundness as an experiment: proof against brute force, certificates and z3, in parts that any worker can do.
 
 A part has a seed of its own, so parts add up to the same counts wherever they were done.
 """
@@ -25,7 +25,7 @@ STATES: Final = 40
 PART: Final = 250
 APART: Final = 1_000_003
 """Seeds of two runs, each times this plus the number of a part, never meet."""
-WRONG: Final = ("disagreements", "z3_disagreements")
+WRONG: Final = ("disagreements", "z3_disagreements", "certificate_rejected")
 FEW: Final = 5
 
 
@@ -42,7 +42,12 @@ class SoundnessPlan:
         """What a lock of the run freezes."""
         del who
         code = sources(
-            "takeback.state", "takeback.language", "takeback.runtime", "takeback.verify", "takeback_lab.soundness"
+            "takeback.state",
+            "takeback.language",
+            "takeback.runtime",
+            "takeback.verify",
+            "takeback.opinion",
+            "takeback_lab.soundness",
         )
         drawn = {"cases": self.cases, "states": self.states, "part": PART, "language": self.level.value}
         return parts_of(seeds=[self.seed], suites=drawn, analysis=code)
@@ -61,7 +66,7 @@ class SoundnessPlan:
 
 
 class Soundness:
-    """Check the proof on random candidates: brute force for every answer, z3 where surfaces are flat and keyed.
+    """Check the proof on random candidates: brute force and z3 for every answer, the certificate of every proof.
 
     Example: `takeback lab soundness --cases 20000 --json`
     """
@@ -101,7 +106,7 @@ class Soundness:
         total["language"] = plan.level.value
         for part in done.values():
             for name, value in part.items():
-                total[name] = total[name] + value if name in total else value
+                total[name] = _add(total[name], value) if name in total else value
         return {NAME: {**total, "found": total["found"][:FEW]}}
 
     def summary(self, plan: SoundnessPlan, data: Mapping[str, dict[str, Any]]) -> dict[str, Any]:
@@ -128,6 +133,11 @@ class Soundness:
             f"{summary['disagreements']} disagreements; "
             f"z3 on {summary['z3_checked']} candidates: {summary['z3_disagreements']} disagreements"
         )
+        yield from (f"  out of z3's scope, {many}: {why}" for why, many in summary["z3_out_of_scope"].items())
+        yield (
+            f"certificates: {summary['certificate_checked']} checked on {summary['certificate_states']} states, "
+            f"{summary['certificate_rejected']} rejected"
+        )
         yield from (f"  {found}" for found in summary["found"])
 
     def tables(self, data: Mapping[str, Any]) -> Iterator[Table]:
@@ -140,6 +150,13 @@ class Soundness:
         """None: counts need no plot."""
         del data
         return iter(())
+
+
+def _add(one: Any, two: Any) -> Any:
+    """Return the sum of two counts, or of two tables of counts by name; lists follow each other."""
+    if isinstance(one, dict):
+        return {name: one.get(name, 0) + two.get(name, 0) for name in sorted({*one, *two})}
+    return one + two
 
 
 EXPERIMENT = Soundness()

@@ -1,9 +1,11 @@
-"""The soundness experiment: proof against brute force and against z3, on random candidates.
+"""The soundness experiment: proof against brute force, a checker of certificates and z3, on random candidates.
 
 A disagreement is a candidate that was proved and fails on some random state, or refuted by a state on which it
 passes, or whose counterexample is not minimal, or that was admitted without an answer. `undecided` counts proofs
 that gave no answer, `undecided_not_admitted` those of them that were turned away, `undecided_broken` those that brute
 force breaks. `never_through` counts the candidates whose mutation goes through on no joint shape that was run.
+Of every proof the certificate is checked. z3 is asked about every candidate; `z3_out_of_scope` counts by reason where
+it cannot tell. A proof that it does not confirm is a disagreement, also where it cannot tell.
 """
 
 from __future__ import annotations
@@ -15,9 +17,12 @@ from typing import Any, Final
 
 from takeback.errors import InputError
 from takeback.language import Candidate, read_candidate
+from takeback.opinion.checker import check_certificate
+from takeback.opinion.interpreter import RejectedError
+from takeback.opinion.solver import ask_z3
 from takeback.state import Level, State
 from takeback.verify import Grade, Verdict, prove
-from takeback_lab.soundness import brute, edits, failing, keyed_z3
+from takeback_lab.soundness import brute, edits, failing
 from takeback_lab.soundness.candidates import candidate as random_candidate
 from takeback_lab.soundness.shapes import joint_shapes
 from takeback_lab.soundness.states import random_state
@@ -42,6 +47,10 @@ class Tally:
     disagreements: int = 0
     z3_checked: int = 0
     z3_disagreements: int = 0
+    z3_out_of_scope: dict[str, int] = field(default_factory=dict)
+    certificate_checked: int = 0
+    certificate_rejected: int = 0
+    certificate_states: int = 0
     never_through: int = 0
     states: int = 0
     shapes: int = 0
@@ -102,11 +111,33 @@ def _case(plain: dict[str, Any], rng: random.Random, pool: list[State], states: 
         tally.shapes += len(shapes)
         tally.never_through += not brute.goes_through(candidate, (*shapes, *drawn))
         _unrefuted(verdict, plain, tally, broken=brute.breaks(candidate, (*shapes, *drawn)))
-    if verdict.grade is not Grade.DECLARED and keyed_z3.fits(plain):
+    _compare_with_z3(verdict.grade, plain, candidate, tally)
+    if verdict.grade is Grade.PROVED:
+        _check_certificate(verdict, plain, tally)
+
+
+def _compare_with_z3(grade: Grade, plain: dict[str, Any], candidate: Candidate, tally: Tally) -> None:
+    opinion = ask_z3(candidate.to_json())
+    if opinion.answer == "unsure":
+        tally.z3_out_of_scope[opinion.why] = tally.z3_out_of_scope.get(opinion.why, 0) + 1
+    else:
         tally.z3_checked += 1
-        if keyed_z3.holds(plain) is not (verdict.grade is Grade.PROVED):
-            tally.z3_disagreements += 1
-            tally.note(f"z3 says {keyed_z3.holds(plain)}, proof says {verdict.grade}", plain)
+    wanted = {Grade.PROVED: ("holds",), Grade.REFUTED: ("breaks", "unsure")}.get(grade)
+    if wanted is not None and opinion.answer not in wanted:
+        tally.z3_disagreements += 1
+        tally.note(f"z3 says it {opinion.answer}, proof says {grade}", plain)
+
+
+def _check_certificate(verdict: Verdict, plain: dict[str, Any], tally: Tally) -> None:
+    tally.certificate_checked += 1
+    try:
+        if verdict.certificate is None:
+            raise RejectedError("missing", "a proof without a certificate")
+        report = check_certificate(verdict.certificate.to_json())
+        tally.certificate_states += report.classes + report.beside
+    except RejectedError as fault:
+        tally.certificate_rejected += 1
+        tally.note(f"certificate: {fault}", plain)
 
 
 def _unrefuted(verdict: Verdict, plain: dict[str, Any], tally: Tally, *, broken: bool) -> None:

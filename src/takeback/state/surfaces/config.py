@@ -154,7 +154,7 @@ class ConfigSurface(TreeSurface):
 
     def contents(self, path: TreePath, ops: Sequence[Operation], salt: str) -> tuple[Any, ...]:
         """Return, where items are added or removed, also lists that hold them once, not at all, or twice."""
-        mine = [op for op in ops if op.kind.inside and op.path == path]
+        mine = [op for op in ops if op.kind.inside and op.path == path and op.value is not ABSENT]
         return (*_make_probe_lists(mine, salt), *self.generic(path, salt)) if mine else self.generic(path, salt)
 
     def perturb(self, strategy: str, value: PMap, aims: Sequence[Operation], rng: random.Random) -> PMap:

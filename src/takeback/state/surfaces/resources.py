@@ -181,10 +181,10 @@ class ResourcesSurface(KeyedSurface):
         ]
         for key, address in own:
             held = _make_hold_edit(key, _make_socket(address, lifecycle=f"{salt}-{key}"))
-            found.append(Component(f"{self.name}[{key!r}]", (held, make_drop_edit(key)), concerns=_match_keys({key})))
+            found.append(Component(str(self.address(key)), (held, make_drop_edit(key)), concerns=_match_keys({key})))
         found += [
             Component(
-                f"{self.name}[{key!r}] on {address}",
+                f"{self.address(key)} on {address}",
                 (_keep_value, _make_hold_edit(key, _make_socket(address, lifecycle=f"{salt}-{key}"))),
                 concerns=_match_keys({key, *takers[address]}),
             )

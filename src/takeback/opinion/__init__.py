@@ -1,0 +1,1 @@
+"""A second opinion on proofs: certificates checked, and candidates put to a solver, with nothing of the prover."""
