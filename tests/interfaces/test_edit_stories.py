@@ -168,21 +168,41 @@ def test_an_undo_says_which_part_of_the_past_it_cannot_do_without(story):
     assert f"(#{later}): it edits the prompts" in text
 
 
-def test_an_adopted_edit_is_shown_as_having_no_admitted_recovery_and_as_read_in_one_of_several_ways(workspace):
+def test_an_adopted_edit_is_shown_as_proved_afterwards_and_as_read_in_one_of_several_ways(workspace):
     twice = workspace.agent / "prompts" / "system.md"
     twice.write_text("Be kind.\nBe kind.\nBe brief.\n")
     assert workspace.tell("adopt")[0] == 0
     twice.write_text("Be kind.\nBe brief.\n")
     code, told = workspace.tell("adopt")
     assert (code, told["ambiguous"]) == (0, ['prompts["system"]'])
+    assert (told["grade"], told["unproved"]) == ("proved", None)
     _, text = workspace.type("show", told["entry"])
     assert "can be read in several ways" in text
+    assert "evidence: proved (after the change)" in text
+    assert '"op_type": "edit_prompt"' in text
     _, plan = workspace.tell("undo", told["entry"], "--plan")
     assert [one["slot"] for one in plan["ambiguous"]] == ['prompts["system"]']
-    assert plan["unadmitted"] == [workspace.number(told["entry"])]
+    assert plan["unadmitted"] == []
     _, text = workspace.type("undo", told["entry"], "--plan")
     assert "can be read in several ways" in text
-    assert "has no admitted recovery: it was made outside Takeback and adopted" in text
+    _, text = workspace.type("log", "--grade", "proved")
+    assert "proved" in text.splitlines()[1]
+
+
+def test_an_adopted_change_that_no_operation_says_tells_so_everywhere(workspace):
+    why = "a directory without files came or went, which no operation says"
+    (workspace.agent / "files" / "empty").mkdir()
+    _, told = workspace.tell("adopt")
+    assert (told["grade"], told["unproved"]) == (None, why)
+    _, plan = workspace.tell("undo", told["entry"], "--plan")
+    assert plan["unadmitted"] == [workspace.number(told["entry"])]
+    _, text = workspace.type("undo", told["entry"], "--plan")
+    assert f"has no admitted recovery: it was made outside Takeback, and {why}" in text
+    _, text = workspace.type("show", told["entry"])
+    assert f"evidence: none, because {why}" in text
+    _, log = workspace.tell("log")
+    newest = log["entries"][0]
+    assert (newest["grade"], newest["recorded"], newest["unproved"]) == (None, True, why)
 
 
 def test_a_line_edited_by_hand_is_shown_and_recorded_as_that_line(workspace):

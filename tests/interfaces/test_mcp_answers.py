@@ -27,6 +27,7 @@ from tests.support.mcp_story import (  # noqa: E402
 from tests.support.running import op  # noqa: E402
 
 from takeback import Applied, open_workspace, oracle  # noqa: E402
+from takeback.harness.recorded_evidence import NoEvidence  # noqa: E402
 from takeback.language import read_candidate  # noqa: E402
 from takeback.language.program import read_program  # noqa: E402
 from takeback.repair.loop import Repair  # noqa: E402
@@ -308,13 +309,20 @@ async def test_a_plan_over_a_hand_edit_is_shown_and_refused_with_the_way_out(roo
         assert plan["command"].startswith("takeback adopt ")
 
 
-async def test_a_plan_names_entries_that_have_no_admitted_recovery(root):
+async def test_a_plan_names_entries_that_have_no_admitted_recovery(root, monkeypatch):
     path = root / "CLAUDE.md"
     path.write_text(path.read_text() + "One more line.\n")
     with open_workspace(root) as harness:
+        proved = harness.adopt(by="someone").entry
+        monkeypatch.setattr("takeback.harness.evidence_records.make_evidence", lambda *_, **__: NoEvidence("planted"))
+        path.write_text(path.read_text() + "Another line.\n")
         adopted = harness.adopt(by="someone").entry
     async with in_process(root) as client:
+        assert (await call(client, "plan_undo", entries=[proved.id]))["unadmitted"] == []
         assert (await call(client, "plan_undo", entries=[adopted.id]))["unadmitted"] == [adopted.number]
+        last, first = (await call(client, "history", limit=2))["entries"]
+        assert (first["grade"], first["recorded"], first["unproved"]) == ("proved", True, None)
+        assert (last["grade"], last["recorded"], last["unproved"]) == (None, True, "planted")
 
 
 async def test_a_blocked_plan_names_those_among_the_entries_that_a_cascade_takes_along(root):

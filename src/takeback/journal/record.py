@@ -202,7 +202,7 @@ class Record:
     def about(self) -> int | None:
         """The number of the entry that it says something of, such as its evidence; None if of none."""
         found = self.payload.get("entry")
-        return found if found is None or type(found) is int else self._refuse("entry", "the number of an entry")
+        return found if found is None or type(found) is int else self._refuse("entry", "a number")
 
     def with_evidence(self, later: Record) -> Record:
         """Return an entry with the evidence that a later record holds for it, or why there is none."""

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.support.client_harnesses import files_of, write_harness
+from tests.support.client_harnesses import EDITS, edit, files_of, write_harness
 from typer.testing import CliRunner
 
 from takeback.adapters.clients.init import init_clients
@@ -22,6 +22,7 @@ from takeback.agents.hook_events import read_event
 from takeback.agents.recorder import answer_after
 from takeback.cli import app
 from takeback.harness import Undone
+from takeback.harness.recorded_evidence import AT_ONCE
 
 
 @pytest.fixture
@@ -67,6 +68,24 @@ def test_every_tool_call_is_an_entry_with_who_tool_and_prompt(root: Path) -> Non
     shown = CliRunner().invoke(app, ["show", "#2", "--dir", str(root)]).output
     words = " ".join(shown.partition("recorded from: ")[2].split())
     assert words.startswith("client claude-code, event PostToolUse, prompt p7, session 12345678-90ab, tool Edit ")
+
+
+def test_what_a_tool_did_is_proved_by_the_recorder_and_what_is_too_much_by_the_next_command(root: Path) -> None:
+    for one in EDITS["claude-code"]:
+        edit(root, one)
+        tell(root, "PostToolUse", "Edit", {"file_path": str(root / one.path)})
+    skill = root / ".claude/skills/notes/assets"
+    for at in range(AT_ONCE + 1):
+        (skill / f"{at}.md").write_text(f"asset {at}\n")
+    tell(root, "PostToolUse", "Bash", {"command": "make assets"})
+    with closing(open_workspace(root, hold=False)) as harness:
+        waiting = harness.ledger.unproved
+        assert waiting == {next(harness.ledger.entries()).entry}
+    log = json.loads(CliRunner().invoke(app, ["log", "--json", "--dir", str(root)]).output)["entries"]
+    found = [entry for entry in log if entry["kind"] == "adopt" and entry["addresses"]]
+    assert len(found) > 10
+    assert {entry["grade"] for entry in found} == {"proved"}
+    assert all(entry["grade"] or entry["unproved"] for entry in log if entry["kind"] == "adopt")
 
 
 def test_the_second_of_four_goes_and_the_other_three_stay(root: Path) -> None:
