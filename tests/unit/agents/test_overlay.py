@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import re
 import time
 from pathlib import Path
 
@@ -21,6 +22,7 @@ from takeback.agents.overlay.runs import (
     sweep_trash,
 )
 from takeback.agents.overlay.snapshot import Snapshot, take_snapshot
+from takeback.cli.program import load_commands
 from takeback.errors import HarnessError, InputError
 
 
@@ -172,3 +174,11 @@ def test_an_opaque_folder_hides_everything_that_was_below_it(root: Path, tmp_pat
 
 def test_names_are_shown_without_bytes_that_are_no_text() -> None:
     assert show_path(os.fsdecode(b"a\xff")) == "a\\xff"
+
+
+def test_the_page_names_every_option_of_its_own_and_no_other() -> None:
+    page = (Path(__file__).parents[3] / "docs/run.md").read_text()
+    named = set(re.findall(r"(?<![\w-])--[a-z][a-z-]+", page))
+    options = {opt for parameter in load_commands("run")["run"].params for opt in parameter.opts if opt[:2] == "--"}
+    shared = {"--dir", "--journal", "--note", "--by", "--stat", "--reveal"}
+    assert named == options - shared

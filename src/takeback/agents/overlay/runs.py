@@ -78,6 +78,8 @@ def make_run(places: Sequence[Path], root: Path, command: Sequence[str], *, chos
         why = _why_unusable(place, root, named=chosen is not None)
         if why is None:
             usable.append((os.stat(place).st_dev != device, place))
+            if not usable[-1][0]:
+                break  # the next places need not be made
         else:
             tried.append(f"{place} ({why})")
     if not usable:

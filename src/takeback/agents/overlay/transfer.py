@@ -258,6 +258,7 @@ class _Transfer:
         self._open_folders(change for change, why in checked if why is None)
         for change in sorted((change for change, why in checked if why is None), key=_order):
             if change.after is None and change.form == "directory" and _has_below(change.path, staying):
+                self._shut_again(change)
                 continue
             try:
                 self._make_change(change)
@@ -282,6 +283,14 @@ class _Transfer:
             if before is not None and shut and change.form == "directory":
                 open_for_us = before._replace(mode=before.mode | OURS)
                 self._make_change(Change(change.path, before, open_for_us, same_content=True))
+
+    def _shut_again(self, change: Change) -> None:
+        """Give a folder that stays the rights back that it had."""
+        before = change.before
+        if before is not None and before.permissions & OURS != OURS:
+            self._make_change(
+                Change(change.path, before._replace(mode=before.mode | OURS), before, same_content=True)
+            )
 
     def _close_folders(self, made: Iterable[Change]) -> None:
         """Give new folders the rights that the command gave them, once they hold what they shall."""
