@@ -10,7 +10,7 @@ from pathlib import Path
 from takeback.adapters import open_workspace
 from takeback.adapters.clients import build_members
 from takeback.adapters.clients.init import detect_clients, init_clients
-from takeback.adapters.tracking import start_tracking
+from takeback.adapters.project_files import start_tracking
 from takeback.harness import Harness
 from takeback.harness.entry_log import EntryView
 from takeback.track.capture import Call, capture_after, capture_before, capture_found, capture_prompt

@@ -98,6 +98,7 @@ def _to_json(done: Forgetting, ids: list[str]) -> dict[str, Any]:
         "kept": [describe_slot(slot) for slot in done.kept],
         "live": [describe_slot(slot) for slot in done.live],
         "lingering": done.lingering or None,
+        "captured": done.captured,
     }
 
 
@@ -124,6 +125,8 @@ def _show(done: Forgetting, ids: list[str], searched: Forms | None) -> None:
         out.print(f"would forget {what} ({done.contents} contents); --yes does it, and it cannot be undone")
     else:
         out.print(_describe_nothing(done, searched))
+    if done.captured:
+        out.print(f"  and {done.captured} contents that were captured of the project's files")
     for slot in done.kept:
         out.print(f"  kept: {describe_slot(slot)}, of which there is no other copy")
     for slot in done.live:

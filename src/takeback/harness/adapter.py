@@ -8,7 +8,7 @@ whether an adapter has it. `takeback.adapters.conformance` tests all of this.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol, runtime_checkable
 
@@ -252,6 +252,12 @@ class ProjectFiles(Protocol):
 
     def list_changes(self, before: State, after: State) -> Sequence[FileChange]:
         """Return the changes of files that turn one state into another, in writing order."""
+
+    def read_files(self, state: State, wanted: Mapping[Slot, Any]) -> State:
+        """Return a state with some files of the project as they are on disk; `wanted` tells where each stands."""
+
+    def forget(self, matches: Callable[[bytes], bool]) -> int:
+        """Drop captured contents that match, permanently; return how many."""
 
     def note_writing(self, changes: Iterable[FileChange]) -> None:
         """Note what Takeback is about to write."""

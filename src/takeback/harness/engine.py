@@ -44,7 +44,7 @@ from takeback.journal import Draft, Record, Store
 from takeback.journal.failpoint import failpoint
 from takeback.journal.store import MISSING_HINT, describe_missing_journal, explain_cut, has_record_with_id
 from takeback.state import ABSENT, State
-from takeback.state.slots import Slot, put_slots
+from takeback.state.slots import Slot, find_differing_slots, get_slot, put_slots
 from takeback.undo import SlotChange, Write
 
 if TYPE_CHECKING:
@@ -175,9 +175,22 @@ class Engine:
         """Return what is really there, and fill missing values of the journal's state from it."""
         found = self.adapter.read(self.ledger.state)
         if self.ledger.holes:
-            self.ledger.fill(found.state)
+            there = found.state
+            self.ledger.fill(there if self.project is None else self.project.read_files(there, self.ledger.holes))
             found = self.adapter.read(self.ledger.state)
         return found
+
+    def read_actual(self, known: State) -> State:
+        """Return what is really there of what the journal says, of which `known` may lack some."""
+        found = self.adapter.read(known).state
+        if self.project is None:
+            return found
+        missing = {
+            slot: content
+            for slot in find_differing_slots(known, self.ledger.state)
+            if (content := get_slot(self.ledger.state, slot)) is not ABSENT
+        }
+        return self.project.read_files(found, missing)
 
     def _forget_copies(self) -> None:
         """Keep no bytes of files that hold a forgotten value, beyond the change that needs them."""

@@ -14,6 +14,7 @@ from takeback.harness.records import (
     PENDING,
     describe_unknown_content,
     list_addresses,
+    load_call,
     load_candidate_json,
     load_record_writes,
     with_evidence,
@@ -39,6 +40,9 @@ if TYPE_CHECKING:
 NOT_YET: Final = "it is not proved yet: a command that may write to the journal does that"
 """Why a change has no evidence that was too large to be proved while it was recorded."""
 BEFORE: Final = "it was recorded by a version of Takeback that did not prove such changes"
+
+
+NOTHING_SAID: Final[Mapping[str, str]] = {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,11 +159,15 @@ def view_entry(harness: Harness, record: Record, fate: EntryStatus | None = None
         harness.prove_recorded()
     status = (harness.ledger.fate(record) if fate is None else fate).value
     candidate = load_candidate_json(harness.journal, record) if record.kind == "apply" else None
-    return view_record(with_evidence(harness.journal, record), status, tuple((candidate or {}).get("mutation", ())))
+    call = load_call(harness.journal, record) if record.stat else {}
+    mutation = tuple((candidate or {}).get("mutation", ()))
+    return view_record(with_evidence(harness.journal, record), status, mutation, call)
 
 
-def view_record(record: Record, status: str, mutation: tuple[Mapping[str, Any], ...] = ()) -> EntryView:
-    """Return the view of an entry from its record; its operations are contents, and must be given."""
+def view_record(
+    record: Record, status: str, mutation: tuple[Mapping[str, Any], ...] = (), call: Mapping[str, str] = NOTHING_SAID
+) -> EntryView:
+    """Return the view of an entry from its record; its operations, command and prompt are contents, and are given."""
     return EntryView(
         seq=record.entry,
         id=record.id,
@@ -179,7 +187,7 @@ def view_record(record: Record, status: str, mutation: tuple[Mapping[str, Any], 
         effect=record.effect,
         layout=record.reformatted,
         check=record.check,
-        origin=record.origin,
+        origin={**record.origin, **call},
         stat=record.stat,
         unkept=record.unkept,
         moved=record.moved,

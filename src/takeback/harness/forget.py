@@ -40,6 +40,8 @@ class Forgetting:
     """Values that are still in place: the journal keeps no copy, but what is really there has them."""
     lingering: str = ""
     """Where copies may be found for a while, and until when."""
+    captured: int = 0
+    """How many contents went that hooks had captured of the project's files."""
 
     @property
     def stays(self) -> tuple[ValuePlace, ...]:

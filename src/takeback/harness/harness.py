@@ -504,7 +504,12 @@ class Harness:
         with self._engine.locked():
             self._engine.look()
             records = [resolve_entry(self.ledger, name) for name in name_entries(entries)]
-            return self._forget((), collect_forgettable_refs(self.journal, records), dry=dry)
+            refs = collect_forgettable_refs(self.journal, records)
+            project = None if dry else self._engine.project
+            held = () if project is None else self.journal.contents(refs).values()
+            whole = {one.data for one in held if one is not None and not one.tree}
+            found = self._forget((), refs, dry=dry)
+            return found if project is None else replace(found, captured=project.forget(whole.__contains__))
 
     def forget_value(self, value: str | bytes, *, dry: bool = False) -> Forgetting:
         """Delete every content that holds a value, permanently; with `dry`, only report where it occurs."""
@@ -512,12 +517,18 @@ class Harness:
 
         with self._engine.locked():
             self._engine.look()
-            return self._forget(*find_value(self.ledger, value), dry=dry)
+            found = self._forget(*find_value(self.ledger, value), dry=dry)
+            if self._engine.project is None or dry:
+                return found
+            from takeback.journal.search import Forms  # noqa: PLC0415 - start-up
+
+            raw = value.encode() if isinstance(value, str) else value
+            return replace(found, captured=self._engine.project.forget(Forms(raw).has_match_in))
 
     def _forget(self, places: tuple[ValuePlace, ...], refs: builtins.set[Ref], *, dry: bool) -> Forgetting:
         from takeback.harness.forget import forget_contents  # noqa: PLC0415 - start-up
 
-        found = forget_contents(self.ledger, lambda known: self.adapter.read(known).state, places, refs, dry=dry)
+        found = forget_contents(self.ledger, self._engine.read_actual, places, refs, dry=dry)
         self._engine.note()
         return found
 

@@ -34,6 +34,8 @@ if TYPE_CHECKING:
     from takeback.undo import SlotChange, Write
 
 CLAIM = "@"
+CALL: Final = "call"
+"""The content that holds what a person or an agent said for a recorded change: its command, its prompt."""
 TAKEN_IN: Final = "taken_in"
 """In a payload, the slots that an entry took in; under the same name, what was there."""
 TAKEN_IN_KEY: Final = format_slot_key(("@takes in",))
@@ -103,6 +105,8 @@ def _divide_about(about: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, A
     if "evidence" in payload:
         payload["evidence"], rest = divide_evidence(payload["evidence"])
         contents |= {} if rest is None else {"evidence": rest}
+    said = payload.pop(CALL, None)
+    contents |= {CALL: make_leaf(said, CALL)} if said else {}
     return payload, contents
 
 
@@ -135,6 +139,14 @@ def draft_toggle(
         "slots": [format_slot_key(change.slot) for change in changes],
     }
     return Draft(kind, payload, _pack_contents(changes, packer))
+
+
+def load_call(store: Store, record: Record) -> dict[str, str]:
+    """Return what was said for a recorded change: its command and its prompt, as far as they were not forgotten."""
+    ref = next(iter(record.refs(CALL)), None)
+    stored = None if not ref else store.content(ref)
+    found = {} if stored is None else stored.json()
+    return {str(name): str(text) for name, text in found.items()} if isinstance(found, dict) else {}
 
 
 def load_taken_in(store: Store, record: Record) -> tuple[Write, ...]:

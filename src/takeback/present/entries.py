@@ -57,7 +57,8 @@ def describe_call(entry: EntryView) -> str:
     """Return what a recorded call did: under which prompt, by which tool, and how much of the project it changed."""
     stat = entry.stat
     told = [f'"{entry.origin["prompt"]}"'] if entry.origin.get("prompt") else []
-    told += [entry.note] if entry.note else []
+    command = entry.origin.get("command", "").strip().partition("\n")[0]
+    told += [f"{entry.note}: {command}" if command else entry.note] if entry.note else []
     size = format_count(stat.get("files", 0), "file")
     told.append(f"{size} +{stat.get('added', 0)} −{stat.get('removed', 0)}")
     told += [f"{len(entry.unkept)} not kept: cannot be taken back"] if entry.unkept else []

@@ -165,6 +165,11 @@ class Database:
         """Set one value of the database's own."""
         self._connection.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (name, json.dumps(value)))
 
+    def erase_deleted(self) -> None:
+        """Rewrite the file without what was deleted, and its log with it."""
+        self._connection.execute("VACUUM")
+        self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+
     def close(self) -> None:
         """Close the file."""
         self._connection.close()

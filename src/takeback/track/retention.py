@@ -7,8 +7,9 @@ the rows say so. Imported by commands, not by hooks.
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 
-from takeback.track.cache import DIGEST, FACTS
+from takeback.track.cache import DIGEST, ENCODING, FACTS
 from takeback.track.database import FRAME, GIT, Database
 from takeback.track.rules import DEFAULT_SETTINGS
 
@@ -44,6 +45,35 @@ def drop_unneeded(database: Database, now: int) -> int:
             (now - settings["keep_days"] * DAY,),
         )
     return len(dropped)
+
+
+def drop_matching(database: Database, matches: Callable[[bytes], bool], now: int) -> int:
+    """Drop every content that matches, for good, and what edit tools announced with it; return how many went."""
+    gone: list[bytes] = []
+    apart: dict[int, list[tuple[bytes, bytes]]] = {}
+    for digest, frame in database.run("SELECT digest, frame FROM contents WHERE form <> ?", (GIT,)):
+        found = database.get_content(digest)
+        if found is None:
+            continue
+        if matches(found[1]):
+            gone.append(digest)
+        if frame is not None:
+            apart.setdefault(frame, []).append((digest, found[1]))
+    dropped = set(gone)
+    with database.transaction(synced=True):
+        for contents in apart.values():
+            if dropped.isdisjoint(digest for digest, _ in contents):
+                continue
+            for digest, data in contents:  # what was packed with it is stored by itself
+                database.put_content(digest, data, now)
+        database.run_many("DELETE FROM contents WHERE digest = ?", [(digest,) for digest in gone])
+        database.run("DELETE FROM frames WHERE number NOT IN (SELECT frame FROM contents WHERE form = ?)", (FRAME,))
+        for number, edits in database.run("SELECT number, edits FROM intake WHERE edits IS NOT NULL"):
+            if matches(database.read_private(edits).encode(*ENCODING)):
+                database.run("UPDATE intake SET edits = NULL WHERE number = ?", (number,))
+    if gone:
+        database.erase_deleted()
+    return len(gone)
 
 
 def _list_current(database: Database) -> set[bytes]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Self
@@ -17,7 +17,7 @@ from takeback.track.cache import DIGEST, FACTS, NO_DIGEST, OWNED, SECRET, SEEN
 from takeback.track.capture import Call, read_facts, take_as_written
 from takeback.track.database import GIT, TRACK, Database, hold_lock
 from takeback.track.git import GitFailedError, Repository
-from takeback.track.retention import drop_unneeded
+from takeback.track.retention import drop_matching, drop_unneeded
 from takeback.track.rows import FileDelta, FileFacts, IntakeRow, PromptRow
 from takeback.track.rules import DEFAULT_SETTINGS
 
@@ -214,6 +214,11 @@ class TrackStore:
         """Drop contents that nothing needs and that are beyond the bounds; return how many."""
         with hold_lock(self.root) as clock:
             return drop_unneeded(self._database, clock)
+
+    def forget(self, matches: Callable[[bytes], bool]) -> int:
+        """Drop every stored content that matches, permanently; return how many. What git has stays git's."""
+        with hold_lock(self.root) as clock:
+            return drop_matching(self._database, matches, clock)
 
     def stats(self) -> TrackStats:
         """Return how tracking stands."""

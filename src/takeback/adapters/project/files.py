@@ -7,15 +7,18 @@ any command looks at the journal, so that tracked files never drift.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 from takeback.adapters.directory import Directory
 from takeback.adapters.project.changes import list_project_changes
 from takeback.errors import HarnessError, UnsafePathError
 from takeback.harness.engine import Engine
-from takeback.harness.images import DirectoryImage, FileChange
+from takeback.harness.images import DirectoryImage, FileChange, FileImage, Image
 from takeback.state import State
+from takeback.state.file import File
+from takeback.state.file_paths import find_current_path
+from takeback.state.slots import Slot, put_slots
 from takeback.state.surfaces.project import PROJECT
 
 if TYPE_CHECKING:
@@ -59,10 +62,30 @@ class TrackedFiles:
         return isinstance(change.before, DirectoryImage) and not self._is_folder(change.path)
 
     def _is_folder(self, path: str) -> bool:
+        return isinstance(self._look(path), DirectoryImage)
+
+    def _look(self, path: str) -> Image | None:
         try:
-            return isinstance(self._directory.look(path), DirectoryImage)
+            return self._directory.look(path)
         except (HarnessError, UnsafePathError):
-            return False
+            return None
+
+    def read_files(self, state: State, wanted: Mapping[Slot, Any]) -> State:
+        """Return a state with some files as they are on disk, where they are files; a journal may know no content."""
+        found: list[tuple[Slot, File]] = []
+        for slot, known in wanted.items():
+            frame = getattr(known, "frame", None)
+            if slot[0] != PROJECT or frame is None:
+                continue
+            blank = File(b"").with_frame(frame)
+            image = self._look(find_current_path(slot[1:], blank))
+            if isinstance(image, FileImage):
+                found.append((slot, File(image.content).with_frame(frame)))
+        return put_slots(state, found)
+
+    def forget(self, matches: Callable[[bytes], bool]) -> int:
+        """Drop captured contents that match."""
+        return self.store.forget(matches)
 
     def note_writing(self, changes: Iterable[FileChange]) -> None:
         """Note where files are about to be written, so that what a killed process leaves there is found."""

@@ -16,7 +16,7 @@ from takeback.errors import OperationFailed
 from takeback.harness.engine import Engine
 from takeback.harness.evidence_records import describe_evidence
 from takeback.harness.ledger import Ledger
-from takeback.harness.records import draft_change, make_taken_in_key
+from takeback.harness.records import CALL, draft_change, make_taken_in_key
 from takeback.journal import Record
 from takeback.state import ABSENT, PMap, State, tree
 from takeback.state.file import File
@@ -197,8 +197,6 @@ class _RowSettler:
             "session": row.session,
             "call": row.call,
             "tool": row.tool,
-            "command": row.command,
-            "prompt": "" if prompt is None else prompt.text_first_line_masked,
             "prompt_number": "" if row.prompt is None else str(row.prompt),
             "git": row.git,
             "beside": ", ".join(row.beside),
@@ -213,6 +211,8 @@ class _RowSettler:
         }
         about |= {"by": by} if row.kind == "call" and row.client else {}
         about |= {"unkept": [list(pair) for pair in sorted(files.unkept.items())]} if files.unkept else {}
+        said = {"command": row.command, "prompt": "" if prompt is None else prompt.text_first_line_masked}
+        about[CALL] = {name: text for name, text in said.items() if text}
         paths = dict.fromkeys((*(version.path for version in files.known), *files.unkept))
         return about | {"stat": _count_lines(files.known, writes), "paths": list(paths)}
 
@@ -242,8 +242,7 @@ def _title_row(row: IntakeRow) -> str:
         return "; ".join(row.notes) or "found changed"
     paths = sorted({path for path, _, _ in row.edits} or {delta.path for delta in row.deltas})
     named = ", ".join(paths[:NAMED]) + (" …" if len(paths) > NAMED else "")
-    what = row.command.strip().partition("\n")[0] if row.command else named
-    return f"{row.tool}: {what}" if what else row.tool
+    return f"{row.tool}: {named}" if named and not row.command else row.tool
 
 
 def _view_project(state: State) -> State:

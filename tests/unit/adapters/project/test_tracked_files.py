@@ -5,12 +5,14 @@ from __future__ import annotations
 import os
 import random
 import stat
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from tests.support.tracked_project import TrackedProject
 
 from takeback.harness.outcomes import Undone
+from takeback.present.entries import summarize_entry
 from takeback.undo import Blocked
 
 LINES = "".join(f"line {number}\n" for number in range(12))
@@ -42,7 +44,7 @@ def test_a_call_is_an_entry_with_its_prompt_command_and_size(project: TrackedPro
     (entry,) = project.log()
     assert entry.origin["prompt"] == "make the tests pass"
     assert entry.origin["command"].startswith("sed -i")
-    assert entry.note.startswith("Bash: sed -i")
+    assert summarize_entry(entry, str).startswith('"make the tests pass" · Bash: sed -i')
     assert entry.stat == {"files": 2, "added": 2, "removed": 1}
     assert entry.files == ("src/a.py", "src/c.py")
     assert set(entry.addresses) == {'files["src/a.py"]', 'files["src/c.py"]'}
@@ -193,3 +195,39 @@ def test_everything_taken_back_in_any_order_is_the_first_tree(tmp_path: Path, se
             if harness.ledger.fate(harness.journal.find(name)[0]).value == "live":
                 assert isinstance(harness.undo(name, cascade=True), Undone)
     assert project.read() == before
+
+
+def test_a_forgotten_value_is_in_no_file_of_takeback(project: TrackedProject) -> None:
+    secret = "hunter2-is-the-password"
+    project.write({"note.txt": "a\nb\n"})
+    project.look()
+    project.shell(f"echo {secret} >> note.txt && echo {secret} > other.txt")
+    project.shell("echo more >> note.txt")
+    project.shell("rm other.txt && sed -i '/hunter2/d' note.txt")
+    with project.open() as harness:
+        done = harness.forget_value(secret)
+        assert done.record is not None
+        assert done.captured
+    assert not list(find_in_takeback(project, secret))
+    assert (project.root / "note.txt").read_text() == "a\nb\nmore\n"
+    entries = project.log()
+    assert "command" not in entries[-3].origin
+    undo(project, entries[-2].id)
+    assert (project.root / "note.txt").read_text() == "a\nb\n"
+
+
+def find_in_takeback(project: TrackedProject, secret: str) -> Iterator[str]:
+    """Yield where below `.takeback` a value can be read, in databases unpacked as well."""
+    from takeback.track.store import TrackStore
+
+    for place, _, names in os.walk(project.root / ".takeback"):
+        for name in names:
+            if secret.encode() in Path(place, name).read_bytes():
+                yield name
+    with project.open() as harness:
+        from takeback.harness.forget import find_value
+
+        yield from (f"entry {found.number}" for found in find_value(harness.ledger, secret)[0])
+    with TrackStore.open(project.root) as store:
+        digests = [row[0].hex() for row in store._database.run("SELECT digest FROM contents WHERE form <> 9")]
+        yield from (digest for digest, data in store.contents(digests).items() if secret.encode() in data)
