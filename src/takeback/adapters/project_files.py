@@ -24,6 +24,7 @@ from takeback.track.git import Repository, find_git_top
 from takeback.track.rules import Rules, read_settings
 from takeback.track.scan import Scan
 from takeback.track.seal import make_key_file
+from takeback.track.store import TrackStore
 
 MOST_FILES: Final = 200_000
 MOST_BYTES: Final = 1 << 30
@@ -112,10 +113,12 @@ def start_tracking(
     keys are.
     """
     manifest = load_manifest(root)
-    if manifest.track is not None and (root / TRACK).exists():
-        return False
     place = os.path.realpath(root)
     paths, patterns = list_owned(clients)
+    if manifest.track is not None and (root / TRACK).exists():
+        with TrackStore.open(place, environment) as store:
+            store.set_owned({*paths, *remembered}, patterns)
+        return False
     settings = read_settings(manifest.track or {})
     seal = str(Path(keys or root / KEYS).absolute().parent / SEAL)
     if sealed or settings["secrets"] == "keep":
