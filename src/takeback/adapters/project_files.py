@@ -10,6 +10,7 @@ import os
 from collections.abc import Iterable, Mapping
 from contextlib import closing
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Final
 
 from takeback.adapters.clients.client import ANY, Client
@@ -65,11 +66,10 @@ def require_bounded(root: Path, environment: Mapping[str, str], *, large: bool) 
     """Refuse a project of very many files, or of very much to store, unless that is wanted; says what is large."""
     place = os.path.realpath(root)
     settings = read_settings(load_manifest(root).track or {}) if find_manifest_path(root) else {}
-    scan = Scan(
-        place, Rules(settings, Repository(place, environment)), 0, {}, lambda _: b"", lambda _: b"", relist=False
-    )
-    with closing(scan):
-        files, stored, largest = scan.measure()
+    with TemporaryDirectory() as scratch:
+        rules = Rules(settings, Repository(place, environment, os.path.join(scratch, "empty")))
+        with closing(Scan(place, rules, 0, {}, lambda _: b"", lambda _: b"")) as scan:
+            files, stored, largest = scan.measure()
     if large or (files <= MOST_FILES and stored <= MOST_BYTES):
         return
     shown = ", ".join(f"{name} ({count:,})" for count, name in largest)
@@ -130,6 +130,8 @@ def start_tracking(
         raise HarnessError(f"the project's files cannot be tracked: {fault}") from fault
     if manifest.track is None:
         _mark_tracked(root)
+    with TrackStore.open(place, environment) as store:
+        store.note_manifest()
     return True
 
 

@@ -334,7 +334,7 @@ class _Capture:
 
     def _read_manifest(self) -> bool:
         """Take over what the manifest says of tracking, where it changed; return whether that may change what is."""
-        signs = [_sign(os.path.join(self.root, place)) for place in MANIFESTS]
+        signs = sign_manifests(self.root)
         if signs == self.meta.get("manifest"):
             return False
         self._new_meta["manifest"] = signs
@@ -552,6 +552,11 @@ def _facts(entry: Entry | None) -> tuple[Any, ...]:
     mode = entry[4] & 0xFFFFFFFF
     kind = "seen" if entry[4] & SEEN or entry[5] == NO_DIGEST else "link" if stat.S_ISLNK(mode) else "file"
     return kind, stat.S_IMODE(mode), entry[3], "" if entry[5] == NO_DIGEST else entry[5].hex()
+
+
+def sign_manifests(root: str) -> list[list[int] | None]:
+    """Return what changes when a project's manifest changes."""
+    return [_sign(os.path.join(root, place)) for place in MANIFESTS]
 
 
 def _sign(place: str) -> list[int] | None:

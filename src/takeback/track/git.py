@@ -44,9 +44,10 @@ def keep_environment(environment: Mapping[str, str], kept: tuple[str, ...] = ())
 class Repository:
     """The working tree of git that a directory lies in; without one, a directory of ours for its ignore files."""
 
-    def __init__(self, root: str, environment: Mapping[str, str]) -> None:
+    def __init__(self, root: str, environment: Mapping[str, str], empty: str = "") -> None:
         self.root = root
         self._environment = environment
+        self._empty = empty or os.path.join(root, EMPTY)
         self.top, self.directory = _find_directory(root)
         self.common = _find_common(self.directory) if self.directory else ""
 
@@ -61,7 +62,7 @@ class Repository:
 
         env = {**keep_environment(self._environment), **NO_FETCH}
         if not self.directory:
-            env |= {"GIT_DIR": _make_empty(self.root), "GIT_WORK_TREE": self.root}
+            env |= {"GIT_DIR": _make_empty(self._empty), "GIT_WORK_TREE": self.root}
         try:
             done = subprocess.run(  # noqa: S603 - words of our own, names on standard input
                 ["git", *NO_PROGRAMS, *words],  # noqa: S607 - whichever git the user has
@@ -237,8 +238,7 @@ def _find_common(directory: str) -> str:
     return os.path.normpath(os.path.join(directory, said)) if said else directory
 
 
-def _make_empty(root: str) -> str:
-    place = os.path.join(root, EMPTY)
+def _make_empty(place: str) -> str:
     if not os.path.exists(os.path.join(place, "config")):
         for name in ("objects", "refs"):
             os.makedirs(os.path.join(place, name), 0o700, exist_ok=True)
