@@ -209,7 +209,12 @@ class Scan:
     def look_at(self, paths: Iterable[str]) -> None:
         """Find what may have changed at some paths only; the folders above them are known, or made known."""
         names = {folder.path: frozenset(folder.names) for folder in self.folders.values()}
-        for path in dict.fromkeys(paths):
+        paths = dict.fromkeys(paths)
+        split = (path.split("/") for path in paths)
+        above_all = {"/".join(steps[:depth]) for steps in split for depth in range(1, len(steps))}
+        unknown = [(folder, True) for folder in sorted(above_all) if folder not in self.folders]
+        wanted, _, why = self.rules.choose(unknown) if unknown else (set[str](), set[str](), "")
+        for path in paths:
             folder, _, name = path.rpartition("/")
             known = self.folders.get(folder)
             if name in names.get(folder, ()):
@@ -225,7 +230,6 @@ class Scan:
                     continue
                 if above in self.folders and f"{steps[depth - 1]}/" in self.folders[above].left:
                     break
-                wanted, _, why = self.rules.choose([(here, True)])
                 if why or here not in wanted or self._why_not_entered(here):
                     break
                 self.folders[here] = Folder(here)
