@@ -22,7 +22,9 @@ from takeback.harness.records import (
 from takeback.journal import ENTRY_KINDS, Record
 from takeback.state import ABSENT, SURFACES, State
 from takeback.state.chain import Link
+from takeback.state.file_paths import name_slot
 from takeback.state.forgotten import has_forgotten
+from takeback.state.part_names import PATH, make_part_name
 from takeback.state.slots import (
     Slot,
     describe_slot,
@@ -267,7 +269,10 @@ def content_to_json(slot: Slot, content: Any) -> Any:
         return None
     if has_forgotten(content):
         return describe_unknown_content(slot, content)
-    return thaw(content.record) if isinstance(content, Link) else SURFACES[slot[0]].describe(content)
+    if isinstance(content, Link):
+        at_home = slot[-1] == make_part_name(PATH) and content.record is None
+        return name_slot(slot[1:-1]) if at_home else thaw(content.record)
+    return SURFACES[slot[0]].describe(content)
 
 
 def _has_place(content: Any) -> bool:

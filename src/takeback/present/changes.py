@@ -27,7 +27,10 @@ from takeback.present.diffs import (
 )
 from takeback.present.secrets import find_secrets
 from takeback.state import ABSENT, SURFACES, State
+from takeback.state.address import Address
 from takeback.state.chain import Chain
+from takeback.state.file import File
+from takeback.state.file_paths import find_current_path
 from takeback.state.forgotten import has_forgotten
 from takeback.state.items import Items
 from takeback.state.part_names import END, is_part, is_place
@@ -46,7 +49,13 @@ def find_differences(
         notes = (_describe_move(change.slot, changes, before),) if is_moved(change) else ()
         old, new = (_make_sheets(change.slot, side, itemised=itemised) for side in (change.before, change.after))
         for slot in sorted(old.keys() | new.keys()):
-            yield compare_sheets(describe_slot(slot), old.get(slot), new.get(slot), *notes)
+            one, two = old.get(slot), new.get(slot)
+            yield compare_sheets(_name_place(slot, two or one), one, two, *notes)
+
+
+def _name_place(slot: Slot, sheet: Sheet | None) -> str:
+    """Return what a slot is called: a file by where it stands."""
+    return describe_slot(slot) if sheet is None or not sheet.path else str(Address(slot[0], sheet.path))
 
 
 def _join_parts(
@@ -116,7 +125,8 @@ def _make_sheets(slot: Slot, content: Any, *, itemised: bool) -> dict[Slot, Shee
 def _make_slot_sheet(slot: Slot, content: Any) -> Sheet:
     text = SURFACES[slot[0]].text(content)
     if text is not None:
-        return make_file_sheet(*text)
+        path = find_current_path(slot[1:], content) if isinstance(content, File) else ""
+        return replace(make_file_sheet(*text), path=path)
     plain = content_to_json(slot, content)
     return _mark_secrets(slot, plain, make_sheet(plain))
 

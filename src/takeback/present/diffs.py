@@ -37,6 +37,8 @@ class Sheet:
     """The content on one line, if it has at most one."""
     mode: str = ""
     """A file's mode."""
+    path: str = ""
+    """Where a file stands."""
     secrets: Mapping[str, None] = field(default_factory=dict, compare=False)
     """Texts in it that are not shown, for the name they stand under."""
 
@@ -184,6 +186,8 @@ class Stat(NamedTuple):
 
 def compare_sheets(address: str, before: Sheet | None, after: Sheet | None, *notes: str) -> Difference:
     """Return what happened at one address."""
+    if before is not None and after is not None and before.path != after.path:
+        notes = (*notes, f"moved from {escape_invisible(before.path)} to {escape_invisible(after.path)}")
     if before is not None and after is not None and before.mode != after.mode:
         notes = (*notes, f"mode {before.mode} -> {after.mode}")
     elif before is None and after is not None and after.mode not in {"", DEFAULT_MODE}:

@@ -6,9 +6,16 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any, Final
 
 from takeback.harness.adapter import Broken
-from takeback.present.titles import count_units, describe_written_part, join_words, make_title, point_at_units
+from takeback.present.titles import (
+    count_units,
+    describe_written_part,
+    join_words,
+    make_title,
+    name_whole,
+    point_at_units,
+)
 from takeback.state import ABSENT, State
-from takeback.state.part_names import is_part, is_place
+from takeback.state.part_names import PATH, is_part, is_place
 from takeback.state.slots import Slot, describe_slot, find_containing_slot, get_slot
 from takeback.undo.plan_types import Overwritten
 
@@ -53,7 +60,7 @@ def make_headline(plan: Plan, *, done: bool) -> str | None:
 def describe_kept(plan: Plan, *, done: bool) -> Iterator[str]:
     """Yield what is kept, one line each; parts by their position now, after what was done."""
     told = (
-        f"kept: {describe_slot(find_containing_slot(one.slot))}, "
+        f"kept: {name_whole(one.slot, *_order_states(plan, done=done))}, "
         f"which #{one.entry} {_choose_verb(plan, one)} as a whole later"
         if _is_covered(one)
         else f"kept: {make_title(one.slot, *_order_states(plan, done=done))}, "
@@ -67,7 +74,7 @@ def list_kept_json(plan: Plan, *, done: bool) -> list[dict[str, Any]]:
     """Return what is kept, as JSON: the slot, which part of it, and the later entry."""
     return [
         {
-            "slot": describe_slot(find_containing_slot(one.slot)),
+            "slot": name_whole(one.slot, *_order_states(plan, done=done)),
             "part": describe_written_part(one.slot, *_order_states(plan, done=done)),
             "entry": one.entry,
         }
@@ -95,6 +102,6 @@ def _is_covered(one: Overwritten) -> bool:
 
 def _choose_verb(plan: Plan, one: Overwritten) -> str:
     slot = find_containing_slot(one.slot) if _is_covered(one) else one.slot
-    if is_place(slot[-1]):
+    if is_place(slot[-1]) or slot[-1][1:] == PATH:
         return "moved"
     return "removed" if get_slot(plan.state, slot) is ABSENT else "rewrote"

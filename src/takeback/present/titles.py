@@ -7,21 +7,34 @@ from collections.abc import Iterable
 from typing import Final
 
 from takeback.state import ABSENT, SURFACES, State
+from takeback.state.address import Address
+from takeback.state.file import File
+from takeback.state.file_paths import find_current_path
 from takeback.state.items import Items
-from takeback.state.part_names import END, FRAME, describe_part, is_part
+from takeback.state.part_names import END, FRAME, PATH, describe_part, is_part
 from takeback.state.part_slots import get_parts
 from takeback.state.parts import Parts
 from takeback.state.slots import Slot, describe_slot, find_containing_slot, get_slot
 
 NEWLINE: Final = "newline at the end"
 WHOLES: Final = {"files": "file", "project": "file", "prompts": "prompt"}
-UNITS: Final = ("line", "item", "value", "file", "prompt", "mode", NEWLINE)
+UNITS: Final = ("line", "item", "value", "file", "prompt", "mode", "path", NEWLINE)
 
 
 def make_title(slot: Slot, *states: State) -> str:
     """Return a slot as people write it; a part by its position in the first of some states that has it."""
     part = describe_written_part(slot, *states)
-    return describe_slot(find_containing_slot(slot)) + (f" {part}" if part else "")
+    return name_whole(slot, *states) + (f" {part}" if part else "")
+
+
+def name_whole(slot: Slot, *states: State) -> str:
+    """Return the value a slot is, or lies in, as people write it; a file by where it stands in the first state."""
+    whole = find_containing_slot(slot)
+    for state in states if SURFACES[whole[0]].movable else ():
+        file = get_slot(state, whole)
+        if isinstance(file, File):
+            return str(Address(whole[0], find_current_path(whole[1:], file)))
+    return describe_slot(whole)
 
 
 def describe_written_part(slot: Slot, *states: State) -> str | None:
@@ -42,8 +55,8 @@ def name_unit(slot: Slot, *states: State) -> str:
         return WHOLES.get(slot[0], "value")
     if slot[-1][1:] == END:
         return NEWLINE
-    if slot[-1][1:] == FRAME:
-        return "mode"
+    if slot[-1][1:] in {FRAME, PATH}:
+        return describe_part(slot[-1], "")
     for state in states:
         parts = _find_parts(slot, state)
         if parts is not None:

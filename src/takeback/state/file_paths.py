@@ -80,6 +80,21 @@ def find_moved(files: PMap) -> dict[str, TreePath]:
     return moved
 
 
+def why_elsewhere(files: PMap, path: TreePath) -> str | None:
+    """Return why an operation cannot write a path: a file that was moved stands there, or the path's own did."""
+    moved = find_moved(files)
+    if not moved:
+        return None
+    file, name = tree.get(files, path), "/".join(path)
+    if isinstance(file, File) and file.at is not None:
+        return f"the file first seen as {name!r} was moved to {file.at!r}: edit it there, and adopt the change"
+    for other in (name, *list_folders_above(name), *(one for one in moved if one.startswith(f"{name}/"))):
+        if other in moved:
+            first = name_slot(moved[other])
+            return f"{other!r} is the file first seen as {first!r}: edit it in place, and adopt the change"
+    return None
+
+
 class FileAt(NamedTuple):
     """A file, its slot within the surface, and where it stands."""
 

@@ -331,6 +331,11 @@ class Surface(Slotted, Provable):
             for address in self.addresses(op)
         )
 
+    def why_moved(self, value: Any, op: Operation) -> str | None:
+        """Return why an operation cannot be run on a value in which contents were moved; None if it can."""
+        del value, op
+        return None
+
     def clear(self, ops: Sequence[Operation]) -> list[dict[str, Any]]:
         """Return recovery operations to run before the restores of `ops`, where those could collide."""
         del ops

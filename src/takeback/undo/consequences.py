@@ -20,7 +20,7 @@ from takeback.progress import track_progress
 from takeback.state import ABSENT, SURFACES, PMap
 from takeback.state.part_names import FRAMES, PATH, is_frame, is_part, is_place, make_part_name
 from takeback.state.slots import Slot, list_slots_above
-from takeback.undo.clashes import Clash, find_clash, list_rivals
+from takeback.undo.clashes import Clash, find_clash, find_standing, list_rivals
 from takeback.undo.history import END, LAST, History, View, When, find_parent_write
 from takeback.undo.index import Version, Write, find_content_claim, find_write_claim, get_write_time
 
@@ -50,7 +50,7 @@ def _why_ungrounded(history: History, version: Version, view: View) -> str | Non
         return _why_crowded(history, slot[:-1], view, get_write_time(version))
     if founder is None and when == ground:
         return None
-    return f"it edits {_describe_ground(slot, ground)}"
+    return f"it edits {_describe_ground(history, slot, ground)}"
 
 
 def _why_unframed(history: History, version: Version, view: View) -> str | None:
@@ -59,11 +59,14 @@ def _why_unframed(history: History, version: Version, view: View) -> str | None:
     if history.is_there(slot[:-1], view, until) and history.ground(slot, view, until) == ground:
         return None
     moves = slot[-1][1:] == PATH
-    return f"it {'moves' if moves else 'sets the mode of'} {_describe_ground(slot, ground)}"
+    return f"it {'moves' if moves else 'sets the mode of'} {_describe_ground(history, slot, ground)}"
 
 
-def _describe_ground(slot: Slot, ground: When | None) -> str:
+def _describe_ground(history: History, slot: Slot, ground: When | None) -> str:
     title = SURFACES[slot[0]].slot_title(slot[1:-1])
+    now = find_standing(history, slot[:-1], View(history.undone)) if SURFACES[slot[0]].movable else None
+    if now is not None:
+        title = SURFACES[slot[0]].slot_title(tuple(now.path.split("/")))
     if ground is None or ground[0] < 0:
         return f"the {title} that was there at the beginning"
     return f"the {title} that #{ground[0]} put there"

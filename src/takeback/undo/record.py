@@ -46,6 +46,9 @@ def run_and_record(mutation: Program, state: State) -> Recorded:
     traced: list[Traced] = []
     now = state
     for at, op in enumerate(mutation):
+        why = SURFACES[op.kind.surface].why_moved(state.part(op.kind.surface), op)
+        if why is not None:
+            return Recorded(state, Receipt((), at, f"mutation[{at}] {op.kind.name}: {why}"), ())
         then, (now, receipt) = now, run_forward((op,), now)
         if not receipt.succeeded:
             return Recorded(state, run_forward(mutation, state)[1], ())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from tests.support.changes import mutation
 from tests.support.moving_files import Project
 
 from takeback.errors import HarnessError
@@ -10,6 +11,7 @@ from takeback.state import State
 from takeback.state.file import LINK_MODE, File
 from takeback.state.file_paths import find_moved
 from takeback.track.identity import FileVersion, find_slot, list_paths, take_changes
+from takeback.undo.record import run_and_record
 
 TEXT = "".join(f"line {n}\n" for n in range(8))
 BINARY = bytes(range(256))
@@ -94,7 +96,7 @@ def test_undoing_a_creation_is_blocked_by_the_move_that_came_after_it():
     project = Project({})
     project.change({"a": TEXT})
     project.move("a", "b")
-    assert project.blocked(1) == ((2,), 'it moves the files["a"] that #1 put there')
+    assert project.blocked(1) == ((2,), 'it moves the files["b"] that #1 put there')
     project.cascade(1)
     assert project.tree == {}
 
@@ -228,3 +230,28 @@ def test_long_files_are_taken_as_a_whole_and_said():
     project.move("a", "b")
     project.undo(1)
     assert project.tree == {"b": long}
+
+
+@pytest.mark.parametrize(
+    ("op", "said"),
+    [
+        ({"op_type": "write_file", "target": "a/x", "value": "v"}, "first seen as 'a/x' was moved to 'b/y'"),
+        (
+            {"op_type": "edit_file", "target": "b/y", "value": {"old": "1", "new": "2"}},
+            "'b/y' is the file first seen",
+        ),
+        ({"op_type": "write_file", "target": "b", "value": "v"}, "'b/y' is the file first seen as 'a/x'"),
+        ({"op_type": "write_file", "target": "b/y/z", "value": "v"}, "'b/y' is the file first seen as 'a/x'"),
+        ({"op_type": "move_file", "target": "c", "value": "b/y"}, "'b/y' is the file first seen as 'a/x'"),
+    ],
+)
+def test_an_operation_writes_neither_over_a_file_that_moved_nor_where_it_was_from(op, said):
+    project = Project({"a/x": TEXT, "c": "c\n"})
+    project.move("a/x", "b/y")
+    done = run_and_record(mutation(op), project.state)
+    assert not done.receipt.succeeded
+    assert said in done.receipt.reason
+    assert done.state is project.state
+    assert run_and_record(
+        mutation({**op, "op_type": "write_file", "target": "d", "value": "v"}), project.state
+    ).writes

@@ -57,8 +57,8 @@ class AdoptedHistory:
         record = ledger.record(draft_change("adopt", writes, {"note": commit}, packer=ledger.packer), writes)
         if ledger.is_checkpoint_due():
             ledger.checkpoint()
-        self.said[record.number] = Said(taken.moved, taken.ambiguous)
-        return record.number
+        self.said[record.entry] = Said(taken.moved, taken.ambiguous)
+        return record.entry
 
     def reopen(self) -> None:
         """Open the journal anew, as the next command would: what plans need is read from it."""
@@ -71,9 +71,8 @@ class AdoptedHistory:
 
     def take_back(self, entry: int) -> None:
         """Take an entry back, with what could not be without it."""
-        ledger, plan = self.ledger, self.plan(entry)
-        if isinstance(plan, Blocked):
-            plan = plan.together
+        ledger, found = self.ledger, self.plan(entry)
+        plan = found.together if isinstance(found, Blocked) else found
         if not isinstance(plan, Plan):
             raise TypeError(f"entry {entry} cannot be taken back: {plan}")
         writes = [Write(change.slot, change.before, change.after) for change in plan.changes]

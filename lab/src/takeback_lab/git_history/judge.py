@@ -175,9 +175,9 @@ class Judge:
         missing = part.dropped - got - part.wrote
         if missing and file.path is not None and file.whole <= at:
             yield f"{name}: {next(iter(missing))!r} did not come back"
-        if part.before and part.after and part.before != part.after and file.path == part.after:
-            if changes.get(part.before) is None:
-                yield f"{name}: was not moved back to {part.before}"
+        moved = part.before and part.after and part.before != part.after
+        if moved and file.path == part.after and changes.get(part.before or "") is None:
+            yield f"{name}: was not moved back to {part.before}"
         if part.before and part.after and part.old_mode != part.new_mode == file.mode:
             there = next((found for found in changes.values() if found is not None), None)
             if there is None or there[0] != part.old_mode:

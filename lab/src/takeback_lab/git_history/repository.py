@@ -80,7 +80,9 @@ class Repository:
         ids = dict.fromkeys(name for mode, name in changes if mode not in {GITLINK, NOTHING})
         missing = [name for name in ids if name not in self._held]
         if missing:
-            self._keep(missing, self.git.run("cat-file", "--batch", given="".join(f"{i}\n" for i in missing).encode()))
+            self._keep(
+                missing, self.git.run("cat-file", "--batch", given="".join(f"{i}\n" for i in missing).encode())
+            )
         links = {name: name.encode() for mode, name in changes if mode == GITLINK}
         found = {name: self._held[name] for name in ids} | links
         if self._size > MOST_HELD:

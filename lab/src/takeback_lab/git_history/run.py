@@ -9,7 +9,7 @@ from __future__ import annotations
 import random
 import statistics
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -20,8 +20,8 @@ from takeback.progress import report_progress
 from takeback.state import ABSENT
 from takeback.state.chain import Link
 from takeback.state.file import File
-from takeback.state.part_names import is_part
-from takeback.state.slots import Slot, find_containing_slot
+from takeback.state.part_names import PATH, make_part_name
+from takeback.state.slots import find_containing_slot
 from takeback.track.identity import FileVersion, project_files
 from takeback.undo import Blocked, Plan
 from takeback_lab.git_history.adopted import AdoptedHistory, TreeChanges, list_tree_changes, read_mode
@@ -35,6 +35,8 @@ SAMPLE: Final = 20
 MOST_EXPLAINED: Final = 0.02
 KINDS: Final = ("later_writer", "rename_blocked", "twins")
 SHOWN: Final = 40
+ELSEWHERE: Final = "it puts a file at "
+"""How a reason begins that is about where a file stands."""
 
 
 class Case(NamedTuple):
@@ -247,9 +249,7 @@ class _Run:
         said = [self.adopted.said[self.entries[one]] for one in range(at, end + 1) if one in self.entries]
         return {path for one in said for old, news in one.twins for path in (old, *news)}
 
-    def _classify(
-        self, at: int, end: int, tree: str | None, plan: object, ours: TreeChanges
-    ) -> tuple[str, str]:
+    def _classify(self, at: int, end: int, tree: str | None, plan: object, ours: TreeChanges) -> tuple[str, str]:
         if tree is None:
             return ("possible" if isinstance(plan, Plan) else "blocked"), ""
         theirs = self._read_their_changes(self.commits[end], tree)
@@ -281,15 +281,13 @@ class _Run:
             common = mine & {find_containing_slot(write.slot) for write in index.writes(entry)}
             between = range(at, self.places[entry] + 1)
             for slot in common:
-                moved = index.at((*slot, "\x1fpath"))
+                moved = index.at((*slot, make_part_name(PATH)))
                 if any(self.places[version.entry] in between for version in moved):
                     return True
-            if not common:
-                return True  # it blocks by where its file stands, not by what is in it
-        return False
+        return any(why.startswith(ELSEWHERE) for _, why in plan.reasons)
 
     def _is_written_again(self, at: int, plan: Plan, path: str, ours: TreeChanges, theirs: TreeChanges) -> bool:
-        """Tell whether what differs at a path are lines of a commit that a later one took out and another wrote again."""
+        """Tell whether what differs at a path are lines of a commit that later ones took out and wrote again."""
         index, entry = self.adopted.ledger.history.index, self.entries[at]
         kept = [one for one in plan.kept if path in self.adopted.name(one.slot)]
         if not kept:

@@ -17,7 +17,7 @@ from takeback.errors import InputError, LimitError, OperationFailed
 from takeback.state import part_slots, tree, values
 from takeback.state.chain import Link
 from takeback.state.file import DEFAULT_MODE, File
-from takeback.state.file_paths import find_current_path, list_place_claims, name_slot
+from takeback.state.file_paths import find_current_path, list_place_claims, name_slot, why_elsewhere
 from takeback.state.forgotten import Forgotten
 from takeback.state.operation import Captured, Kind, Level, Operation, Requirement
 from takeback.state.part_names import PATH, is_part
@@ -271,6 +271,10 @@ class FilesSurface(TreeSurface):
         if any(len(name.encode()) > MAX_NAME_BYTES for name in path):
             raise LimitError(where, found="a longer name", expected=f"at most {MAX_NAME_BYTES} bytes a name")
         return path
+
+    def why_moved(self, value: PMap, op: Operation) -> str | None:
+        """Return why a path cannot be written: its file was moved, or one that was moved stands there."""
+        return next(filter(None, (why_elsewhere(value, path) for path in self.named(op))), None)
 
     def named(self, op: Operation) -> tuple[TreePath, ...]:
         """Return the paths that an operation writes; a move writes two."""
