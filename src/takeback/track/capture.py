@@ -127,6 +127,9 @@ def begin_tracking(
     Raises `TrackError` where git does not say what it ignores: nothing is guessed at the beginning.
     """
     with hold_lock(root, 60.0) as clock:
+        if _is_begun(root):
+            return
+        _set_aside(root)
         database = Database(root, create=True)
         try:
             database.meta |= {"settings": dict(settings), "owned": [list(owned[0]), list(owned[1])]}
@@ -170,8 +173,8 @@ def _capture(
             try:
                 _Capture(root, database, environment, clock).run(call, when, line, told)
             except (BadCacheError, sqlite3.DatabaseError) as fault:
-                if isinstance(fault, sqlite3.OperationalError):
-                    raise
+                if isinstance(fault, sqlite3.DatabaseError) and type(fault) is not sqlite3.DatabaseError:
+                    raise  # a busy or full database is a good one, as is one that we used wrongly
                 database.close()
                 database = _begin_anew(root, environment, clock, told, "held what is no cache")
             finally:
@@ -205,16 +208,30 @@ def _open(root: str, environment: Mapping[str, str], clock: int, told: Captured)
 
 def _begin_anew(root: str, environment: Mapping[str, str], clock: int, told: Captured, why: str) -> Database:
     """Put a database that is none any more aside, take everything in as it is, and say so."""
-    place = os.path.join(root, TRACK)
-    if os.path.lexists(place):
-        for ending in ("-wal", "-shm", ""):
-            if os.path.lexists(place + ending):
-                os.rename(place + ending, f"{place}.broken{ending}")
+    _set_aside(root)
     database = Database(root, create=True)
     note = f"{TRACK} {why}: tracking begins anew here, and what changed since the last look is not known"
     _Capture(root, database, environment, clock).take_in(note)
     told.said.append(note)
     return database
+
+
+def _is_begun(root: str) -> bool:
+    """Return whether a project was taken in before."""
+    try:
+        database = Database(root)
+    except TrackError:
+        return False
+    database.close()
+    return "looked" in database.meta
+
+
+def _set_aside(root: str) -> None:
+    """Give a database that is none any more, or was never finished, another name."""
+    place = os.path.join(root, TRACK)
+    for ending in ("-wal", "-shm", ""):
+        if os.path.lexists(place + ending):
+            os.rename(place + ending, f"{place}.broken{ending}")
 
 
 def _require_finished(database: Database) -> None:
@@ -446,12 +463,13 @@ class _Capture:
         self._deltas = []
 
     def _save(self, scan: Scan) -> None:
-        for path in scan.changed:
-            if path in scan.folders:
-                self.database.save_folder(scan.folders[path])
         for folder in scan.lost:
             if folder.id:
                 self.database.drop_folder(folder)
+        lost = set(map(id, scan.lost))
+        for path in scan.changed:
+            if path in scan.folders and id(scan.folders[path]) not in lost:
+                self.database.save_folder(scan.folders[path])
         for name, value in self._new_meta.items():
             self.database.set(name, value)
         if self.meta.get("rejudge"):

@@ -199,6 +199,27 @@ def test_a_change_of_equal_size_with_its_time_put_back_is_found(project):
     assert project.changes()[-1]["src/a.py"][1] == b"ONE\ntwo\nthree\n"
 
 
+@pytest.mark.parametrize("fresh", [True, False], ids=["just before the look", "long before it"])
+def test_a_file_that_changed_just_before_a_look_is_read_again_though_its_times_are_the_same(project, fresh):
+    project.look()
+    place = project.root / "src/a.py"
+    place.write_text("ONE\ntwo\nthree\n")
+    now, folder_now = place.stat(), place.parent.stat()
+    with project.store() as store:  # as on a file system whose clock ticks slowly
+        database = store._database
+        folder = database.load_folder("src")
+        at = folder.names.index("a.py")
+        assert folder.columns[0][at] < 0
+        ctime = -now.st_ctime_ns if fresh else now.st_ctime_ns
+        for column, value in enumerate((ctime, now.st_mtime_ns, now.st_ino, now.st_size)):
+            folder.columns[column][at] = value
+        folder.sign = (folder_now.st_ctime_ns, folder_now.st_mtime_ns, folder_now.st_ino)
+        with database.transaction(synced=True):
+            database.save_folder(folder)
+    project.look()
+    assert bool(project.rows()) is fresh
+
+
 def test_a_settled_file_is_not_read_again(project, monkeypatch):
     for path in project.root.rglob("*"):
         if ".git" not in path.parts and ".takeback" not in path.parts:
@@ -218,7 +239,9 @@ def test_our_own_writing_is_nobodys_change(project):
     (project.root / "src/b.py").unlink()
     project.write("again/new.py", "n\n")
     with project.store() as store:
+        former = store.facts("src/a.py").digest
         store.note_written(["src/a.py", "src/b.py", "again/new.py"])
+        assert store.content(former) == b"one\ntwo\nthree\n"
         assert store.content(store.facts("src/a.py").digest) == b"put back\n"
         assert store.facts("src/b.py") is None
     project.look()

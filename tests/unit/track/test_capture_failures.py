@@ -166,6 +166,24 @@ def test_a_database_that_is_gone_or_broken_begins_anew_and_says_so(project, way)
     assert project.changes()[-1] == {"src/a.py": (b"changed meanwhile\n", b"changed\n")}
 
 
+def test_a_beginning_that_was_killed_is_finished_by_the_next(project):
+    with project.store() as store, store._database.transaction(synced=True):
+        store._database.run("DELETE FROM meta WHERE name = 'looked'")
+    project.begin()
+    project.write("src/a.py", "changed\n")
+    assert project.look().said == []
+    assert project.changes() == [{"src/a.py": (b"one\ntwo\nthree\n", b"changed\n")}]
+    project.begin()
+    assert len(project.rows()) == 1  # what is begun stays as it is
+
+
+def test_a_hook_finishes_a_beginning_that_was_killed(project):
+    with project.store() as store, store._database.transaction(synced=True):
+        store._database.run("DELETE FROM meta WHERE name = 'looked'")
+    assert "was begun and not finished" in project.before().said[0]
+    assert [row.deltas for row in project.rows()] == [()]
+
+
 def test_a_path_in_a_strangers_cache_leads_nowhere(project):
     (project.root.parent / "outside.txt").write_text("outside")
     with sqlite3.connect(project.root / TRACK) as connection:
