@@ -123,7 +123,7 @@ def test_a_text_that_grows_without_bound_is_refused():
         ("a: |\n  one\n  two\n", "one\ntwo", "a: |-\n  one\n  two\n"),
         ("a: >\n  one\n  two\n\n  three\n", "one too\nthree\n", "a: >\n  one\n  too\n\n  three\n"),
         ("a: >-  # why\n  one\n  two\n", "one 2", "a: >-  # why\n  one\n  2\n"),
-        ('a: "x"  # why\n', "y", 'a: "y"  # why\n'),
+        ('a: "x"  # why\n', "z", 'a: "z"  # why\n'),
         ("a: x  # why\n", "no", 'a: "no"  # why\n'),
         ("a: x\n", "two\nlines\n", "a: |\n  two\n  lines\n"),
     ],
