@@ -144,6 +144,12 @@ def test_containers_are_written_as_their_neighbours_are():
     assert document.remove(("a", 0)).data.decode() == "a: []\nb: {}\n"
 
 
+def test_a_new_item_has_the_quotes_of_its_neighbours():
+    document = YamlDocument(b"a:\n  - \"x\"\nb: ['y', 'z']\nc: [y]\n", "f")
+    after = document.insert(("a", 1), "rm *").insert(("b", 0), "w").insert(("c", 1), "z")
+    assert after.data.decode() == "a:\n  - \"x\"\n  - \"rm *\"\nb: ['w', 'y', 'z']\nc: [y, z]\n"
+
+
 def test_an_empty_document_is_an_empty_mapping():
     for text in ("", "# only a comment\n", "---\n", "\ufeff"):
         document = YamlDocument(text.encode(), "f")
