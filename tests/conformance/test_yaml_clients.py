@@ -55,6 +55,13 @@ def test_the_client_is_found_by_its_files(name: str, tmp_path: Path) -> None:
     assert name in detect_clients(tmp_path, user=YAML_HARNESSES[name].user)
 
 
+def test_the_folder_at_home_tells_clients_with_the_same_file_apart(tmp_path: Path) -> None:
+    for folder, name in ((".hermes", "hermes"), (".config/goose", "goose"), (".continue", "continue")):
+        (tmp_path / folder).mkdir(parents=True)
+        (tmp_path / folder / "config.yaml").write_text("a: 1\n")
+        assert detect_clients(tmp_path / folder, user=True) == (name,)
+
+
 @NAMES
 @pytest.mark.parametrize("seed", range(3))
 def test_edits_by_hand_are_taken_back_one_by_one_in_any_order(name: str, seed: int, tmp_path: Path) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import yaml
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from takeback.adapters.formats.document import (
@@ -98,6 +98,13 @@ def write(value, style):
     return (("\ufeff" if style["mark"] else "") + text).encode()
 
 
+def open_written(value, style):
+    """The document of a value, if PyYAML reads again what it wrote: it does not for every line separator."""
+    data = write(value, style)
+    assume(is_alike(read(data), value))
+    return YamlDocument(data, "f")
+
+
 def paths(value, above=()):
     yield above
     if isinstance(value, dict | list):
@@ -132,7 +139,7 @@ def read(data):
 @settings(max_examples=400, deadline=None)
 @given(st.data(), DOCUMENTS, STYLE)
 def test_any_edit_comes_out_and_leaves_every_other_line(data, value, style):
-    before = YamlDocument(write(value, style), "f")
+    before = open_written(value, style)
     assert is_alike(before.value, value)
     path = data.draw(st.sampled_from([path for path in paths(value) if path]))
     there, new = look_up(value, path), data.draw(VALUES)
@@ -161,7 +168,7 @@ def test_any_edit_comes_out_and_leaves_every_other_line(data, value, style):
 @settings(max_examples=200, deadline=None)
 @given(st.data(), DOCUMENTS, STYLE)
 def test_what_is_added_goes_without_trace(data, value, style):
-    before = YamlDocument(write(value, style), "f")
+    before = open_written(value, style)
     mappings = [path for path in paths(value) if isinstance(look_up(value, path), dict) and look_up(value, path)]
     path, new = data.draw(st.sampled_from(mappings)), data.draw(VALUES)
     added = before.set((*path, "zz"), new)
@@ -175,7 +182,7 @@ def test_what_is_added_goes_without_trace(data, value, style):
 @settings(max_examples=250, deadline=None)
 @given(DOCUMENTS, DOCUMENTS, STYLE)
 def test_any_document_becomes_any_other(one, two, style):
-    before = YamlDocument(write(one, style), "f")
+    before = open_written(one, style)
     for after in (transform_document(before, two), patch_document(before, one, two)):
         assert is_alike(after.value, two)
         assert is_alike(read(after.data), two)
@@ -184,7 +191,7 @@ def test_any_document_becomes_any_other(one, two, style):
 @settings(max_examples=100, deadline=None)
 @given(st.permutations(range(4)), STYLE, st.lists(VALUES, min_size=4, max_size=4))
 def test_a_list_is_put_in_any_order(order, style, items):
-    before = YamlDocument(write({"l": items, "last": 1}, style), "f")
+    before = open_written({"l": items, "last": 1}, style)
     after = reorder_items(before, ("l",), order)
     assert is_alike(after.value, {"l": [items[at] for at in order], "last": 1})
     assert is_alike(read(after.data), after.value)

@@ -123,7 +123,7 @@ def test_a_text_that_grows_without_bound_is_refused():
         ("a: |\n  one\n  two\n", "one\ntwo", "a: |-\n  one\n  two\n"),
         ("a: >\n  one\n  two\n\n  three\n", "one too\nthree\n", "a: >\n  one\n  too\n\n  three\n"),
         ("a: >-  # why\n  one\n  two\n", "one 2", "a: >-  # why\n  one\n  2\n"),
-        ('a: "x"  # why\n', "y", 'a: "y"  # why\n'),
+        ('a: "x"  # why\n', "z", 'a: "z"  # why\n'),
         ("a: x  # why\n", "no", 'a: "no"  # why\n'),
         ("a: x\n", "two\nlines\n", "a: |\n  two\n  lines\n"),
     ],
@@ -142,6 +142,12 @@ def test_containers_are_written_as_their_neighbours_are():
     assert document.set(("b", "k"), 1).data.decode() == "a:\n- x: 1\n  y: 2\nb: {k: 1}\n"
     assert document.remove(("a", 0, "x")).data.decode() == "a:\n- y: 2\nb: {}\n"
     assert document.remove(("a", 0)).data.decode() == "a: []\nb: {}\n"
+
+
+def test_a_new_item_has_the_quotes_of_its_neighbours():
+    document = YamlDocument(b"a:\n  - \"x\"\nb: ['y', 'z']\nc: [y]\n", "f")
+    after = document.insert(("a", 1), "rm *").insert(("b", 0), "w").insert(("c", 1), "z")
+    assert after.data.decode() == "a:\n  - \"x\"\n  - \"rm *\"\nb: ['w', 'y', 'z']\nc: [y, z]\n"
 
 
 def test_an_empty_document_is_an_empty_mapping():

@@ -56,6 +56,9 @@ def detect_clients(root: Path, *, user: bool = False) -> tuple[str, ...]:
     found = [
         name for name, declared in CLIENTS.items() if any(_is_there(root, sign) for sign in declared(user=user).signs)
     ]
+    if user and len(found) > 1:  # several have a file of the same name: the folder tells
+        here = f"{root.absolute()}/"
+        found = [name for name in found if here.endswith(f"/{CLIENTS[name](user=True).user_folder}/")] or found
     if not found and not user and (root / "AGENTS.md").exists():
         found.append("codex")
     return tuple(found)

@@ -167,7 +167,8 @@ class YamlDocument(Document):
         if above.style == "flow":
             if self._grows(path[:-1], above, value):
                 return self._replace(path[:-1], above, [value])
-            text = self.manner.flow(value).encode()
+            quoted = self._quote_as_neighbours(above, value)
+            text = (quoted or self.manner.flow(value)).encode()
             return self._bracketed(above).insert(at, lambda _: text)
         return self._place(above, at, self._item_lines(above, value))
 
@@ -214,7 +215,15 @@ class YamlDocument(Document):
         entry = above.entries[0]
         gap = self.data[entry.mark : entry.node.start].decode()
         gap = gap if gap and not gap.strip(" ") and "\n" not in gap else " "
-        return self.manner.item(value, self._column(entry.start), gap)
+        quoted = self._quote_as_neighbours(above, value)
+        return [f"-{gap}{quoted}"] if quoted else self.manner.item(value, self._column(entry.start), gap)
+
+    def _quote_as_neighbours(self, above: YamlNode, value: Any) -> str:
+        """Return a text in the quotes that all items of a list have; nothing where they have no such."""
+        styles = {entry.node.style for entry in above.entries}
+        if not isinstance(value, str) or "\n" in value or len(styles) != 1 or not styles <= {"'", '"'}:
+            return ""
+        return self.manner.scalar(value, quote=styles.pop())
 
     def _grows(self, path: DocumentPath, node: YamlNode, value: Any) -> bool:
         """Return whether an empty `{}` or `[]` becomes a block: for a container, where blocks may be."""
