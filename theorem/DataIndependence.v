@@ -173,7 +173,7 @@ Qed.
 (** * Generic states
 
     The generic state of a shape gives every slot that is there a content of its own, [inl k], equal to no
-    other and to no literal ([inr v]): the terms of step 3. *)
+    other and to no literal ([inr v]): the terms of docs/proof.md, step 6. *)
 Section Generic.
 Context {V : Type}.
 

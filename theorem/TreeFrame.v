@@ -4,7 +4,8 @@
     named container it stands in, so one stranger in that container tells ([keeps_child]). Hence finitely many
     classes are enough for one tree ([finite_lines_decide]): the base, and the base with one named path [q] ending
     as nothing, as a leaf, as an empty container or as a container with a stranger in it. The contents of leaves
-    may be generic (chapter 8). *)
+    may be generic (chapter 8). And whole runs on states are enough, nothing has to be run "as if" the mutation had
+    failed ([whole_runs_decide]). *)
 From Coq Require Import List Arith Lia Bool.
 From Takeback Require Import Components Trees TreeCheck TreeLines TreePaths.
 Import ListNotations.
@@ -306,3 +307,177 @@ Proof.
   intros q e z Hq He Hz. simpl in Hz. injection Hz as <-. split; [intros p Hd; exact I|apply H; auto].
 Qed.
 End Frame.
+
+(** ** Failing classes are states
+
+    So far the recovery had to leave every line alone "as if the mutation had failed". These are states on which it
+    does fail: if it fails on [x] because of the line of [q], it fails wherever that line is as in [x], and a tree
+    with that line that stands for [x] along [p] is the base varied along at most two lines. *)
+Section Failing.
+Context {V : Type}.
+Variable files : bool.
+Notation T := (tree V).
+Notation runs := (runs files).
+Notation brought_back := (brought_back files).
+Implicit Types (x y z b e : option T) (t : T) (p q s : path).
+
+Lemma along_on_line p : forall b x q s, p = q ++ s -> see (along b x p) q = see x q.
+Proof.
+  induction p as [|n p IH]; intros b [[v|l]|] q s E; auto.
+  - symmetry in E. apply app_eq_nil in E as [-> _]. reflexivity.
+  - destruct q as [|k q]; [reflexivity|]. injection E as <- E. rewrite see_along_down. apply (IH _ _ q s E).
+Qed.
+
+(** Beside the line, where both have the container, the base is left as it is. *)
+Lemma along_aside w n s (rest : path) : w <> n -> forall p b x, see b p = Folder -> see x p = Folder ->
+  see (along b x (p ++ n :: s)) (p ++ w :: rest) = see b (p ++ w :: rest).
+Proof.
+  intros N. induction p as [|k p IH]; intros [[v|lb]|] [[u|lx]|] Hb Hx; simpl in Hb, Hx; try discriminate.
+  - cbn [app along see children]. destruct (along (lookup n lb) (lookup n lx) s); [now rewrite lookup_set_other|now rewrite lookup_remove_other].
+  - simpl app. rewrite see_along_down. cbn [children see]. apply IH; auto.
+Qed.
+
+(** Varying along [p] keeps a line apart that was as in [x] already. *)
+Lemma along_keeps p : forall b x q, ~ below q p /\ ~ above q p -> see b q = see x q -> see (along b x p) q = see x q.
+Proof.
+  induction p as [|n p IH]; intros b x q Ha He; [destruct (apart_nil_r Ha)|].
+  destruct q as [|k q]; [destruct (apart_nil_l Ha)|].
+  destruct x as [[v|l]|]; auto.
+  assert (Hstop : forall v, b = Some (Leaf v) -> False).
+  { intros v ->. change (Behind (length (k :: q)) = see (lookup k l) q) in He. symmetry in He. apply see_behind_bound in He. simpl in He. lia. }
+  assert (Hc : forall m, see (lookup m (children b)) q = see b (m :: q)).
+  { intros m. destruct b as [[v|lb]|]; [destruct (Hstop v eq_refl)|reflexivity|simpl; now rewrite see_none]. }
+  destruct (Nat.eq_dec k n) as [->|N].
+  - rewrite see_along_down. rewrite (IH _ (lookup n l) q (apart_cons Ha)); [reflexivity|]. rewrite Hc. exact He.
+  - cbn [along see]. rewrite <- (Hc k) in He. change (see (Some (Dir l)) (k :: q)) with (see (lookup k l) q) in He. rewrite <- He.
+    destruct (along (lookup n (children b)) (lookup n l) p); [now rewrite lookup_set_other|now rewrite lookup_remove_other].
+Qed.
+
+(** Where a mutation fails, it fails wherever one line shows the same. *)
+Lemma fails_along_a_line m x : Forall plain m -> runs m x x = None ->
+  exists o, In o m /\ forall z, see z (op_path o) = see x (op_path o) -> runs m z z = None.
+Proof.
+  intros Hm Hx.
+  assert (exists m1 o m2 x1, m = m1 ++ o :: m2 /\ runs m1 x x = Some x1 /\ tree_step files o x x1 = None) as (m1 & o & m2 & x1 & -> & H1 & H2).
+  { revert Hx. clear Hm. assert (G : forall y, runs m x y = None -> exists m1 o m2 y1, m = m1 ++ o :: m2 /\ runs m1 x y = Some y1 /\ tree_step files o x y1 = None).
+    { induction m as [|o m IH]; simpl; intros y Hy; [discriminate|]. destruct (tree_step files o x y) as [y1|] eqn:E.
+      - destruct (IH y1 Hy) as (m1 & o1 & m2 & y2 & -> & H1 & H2). exists (o :: m1), o1, m2, y2. simpl. rewrite E. auto.
+      - exists [], o, m, y. auto. }
+    apply G. }
+  exists o. split; [apply in_or_app; simpl; auto|]. intros z Hz. rewrite runs_app. destruct (runs m1 z z) as [z1|] eqn:Ez; [|reflexivity]. cbn [TreePaths.runs].
+  apply Forall_app in Hm as [Hm1 Hm2]. inversion Hm2 as [|? ? Ho _]; subst.
+  destruct (tree_step files o z z1) as [z2|] eqn:E; [|reflexivity]. exfalso.
+  assert (Hf : freer (op_path o) z x) by (left; auto).
+  pose proof (@runs_freer V files m1 (op_path o) Hm1 _ _ _ _ _ _ Hf Ez H1) as Hf1.
+  apply (@goes_freer V files o z x z1 x1 Ho Hf1); congruence.
+Qed.
+
+Variable w : nat.         (* a name that the recovery does not use *)
+Variable g : V.
+
+(** The base varied along one line; along two lines of one tree; along one line, with a stranger above its end. *)
+Inductive two_lines b : option T -> Prop :=
+| one_line x p : two_lines b (along b x p)
+| both_lines x q p : two_lines b (along (along b x q) x p)
+| line_and_stranger x q p : two_lines b (along (ending b p (Some (Dir [(w, Leaf g)]))) x q).
+
+Theorem failing_by_two_lines m r b : Forall plain m -> Forall own_path r -> (forall c, Forall (stranger c w) (m ++ r)) ->
+  (forall z, two_lines b z -> runs m z z = None -> brought_back r z z) ->
+  forall x, runs m x x = None -> brought_back r x x.
+Proof.
+  intros Hm Hr Hw H x Hx.
+  assert (exists q, (forall z, see z q = see x q -> runs m z z = None) /\ forall c, ~ below q (c ++ [w])) as (q & Hq & Hn).
+  { destruct (@fails_along_a_line m x Hm Hx) as (o & Ho & Hz). exists (op_path o). split; [exact Hz|]. intros c.
+    pose proof (Hw c) as Hc. rewrite Forall_forall in Hc. destruct (Hc o) as [N _]; [apply in_or_app; auto|exact N]. }
+  apply (@idle_by_lines V files r x Hr). intros p. destruct (paths_cases q p) as [[s E]|[(n & s & E)|Hap]].
+  - (* p at or below q *)
+    exists (along b x p). destruct (along_stands_for p b x) as [H1 H2]. split; [split; [exact H1|intros Hf; left; auto]|].
+    apply H; [constructor|]. apply Hq. apply (@along_on_line p b x q s E).
+  - (* p strictly above q *)
+    assert (Hfold : see x p = Folder \/ see x p <> Folder) by (destruct (see x p); auto; right; discriminate).
+    destruct Hfold as [Hf|Hf].
+    + set (b' := ending b p (Some (Dir [(w, Leaf g)]))).
+      assert (Nw : w <> n).
+      { intros ->. apply (Hn p). rewrite E. exists s. now rewrite <- app_assoc. }
+      exists (along b' x q). destruct (along_stands_for q b' x) as [H1 _].
+      pose proof (@along_on_line q b' x p (n :: s) E) as H2. split.
+      * split; [exact H2|]. intros _. right. exists w, g. split.
+        -- pose proof (Hw p) as Hp. apply Forall_app in Hp as [_ Hp]. exact Hp.
+        -- rewrite E. rewrite (@along_aside w n s [] Nw p b' x); auto.
+           ++ unfold b'. rewrite see_ending. simpl. now rewrite Nat.eqb_refl.
+           ++ unfold b'. rewrite <- (app_nil_r p) at 2. rewrite see_ending. reflexivity.
+      * apply H; [constructor|]. apply Hq, H1.
+    + exists (along b x q). pose proof (@along_on_line q b x p (n :: s) E) as H2.
+      split; [split; [exact H2|intros Hf2; destruct (Hf Hf2)]|]. apply H; [constructor|]. apply Hq, along_stands_for.
+  - (* apart *)
+    exists (along (along b x q) x p). destruct (along_stands_for p (along b x q) x) as [H1 H2].
+    split; [split; [exact H1|intros Hf; left; auto]|]. apply H; [constructor|]. apply Hq. apply along_keeps.
+    + destruct Hap as [A1 A2]. split.
+      * intros [[|k s] E]; [apply A1; rewrite E, app_nil_r; exists []; now rewrite app_nil_r|apply A2; now exists k, s].
+      * intros (k & s & E). apply A1. now exists (k :: s).
+    + apply along_stands_for.
+Qed.
+End Failing.
+
+(** ** Whole runs on states decide, nothing else
+
+    A base on which the mutation goes through; every top name varied alone, along at most two lines; and along one
+    line beside another top name that makes the mutation fail, if there is one. *)
+Section States.
+Context {V : Type}.
+Variable files : bool.
+Variable c : tree_candidate (V := V).
+Variables (w : nat) (g : V).
+Let M := map (tree_forward files) (tmutation c).
+Let R := map (tree_recovery files) (trecovery c).
+Hypothesis M_plain : Forall (fun ro => plain (snd ro)) (tmutation c).
+Hypothesis R_own : Forall (fun ro => own_path (snd ro)) (trecovery c).
+Hypothesis nobody : forall i p, Forall (stranger p w) (at_name i (tmutation c) ++ at_name i (trecovery c)).
+
+Theorem whole_runs_decide b : goes Nat.eq_dec M b -> TRT files c b ->
+  (forall i z, two_lines w g (b i) z -> TRT files c (upd Nat.eq_dec b i z)) ->
+  (forall i, (exists j y, j <> i /\ can_fail Nat.eq_dec M j y) ->
+     exists j y, j <> i /\ can_fail Nat.eq_dec M j y /\
+       forall x p, TRT files c (upd Nat.eq_dec (upd Nat.eq_dec b j y) i (along (b i) x p))) ->
+  forall s, TRT files c s.
+Proof.
+  intros Hb Hbase Halone Hbeside s.
+  assert (Hcov : covers_all M (tcon (tcontract c))) by (apply (proj1 (@covers_all_exact _ _ _ Nat.eq_dec M (tcon (tcontract c)) b Hb)), Hbase).
+  split; [apply covers_all_traced, Hcov|]. fold M R.
+  assert (Hgo : forall i z, slice_exec Nat.eq_dec M i z <> None -> exec Nat.eq_dec M (upd Nat.eq_dec b i z) <> None).
+  { intros i z Hz. destruct (@exec_goes _ _ _ Nat.eq_dec M (upd Nat.eq_dec b i z)) as [u Hu]; [|congruence].
+    intros j _. destruct (Nat.eq_dec j i) as [->|N]; [now rewrite upd_same|]. rewrite upd_other by auto.
+    destruct (exec Nat.eq_dec M b) as [b'|] eqn:Eb; [|destruct Hb; exact Eb]. rewrite (exec_some _ _ _ Eb j). discriminate. }
+  destruct (exec Nat.eq_dec M s) as [s'|] eqn:E.
+  - (* it goes through *)
+    destruct (exec Nat.eq_dec M b) as [b'|] eqn:Eb; [|destruct Hb; exact Eb].
+    apply RT_back_through; [congruence|]. intros i y Hy.
+    pose proof (exec_some _ _ _ Eb i) as Hbi. unfold M in Hbi, Hy. rewrite (slice_goes files c M_plain) in Hbi, Hy.
+    destruct (@paths_add_up V files (at_name i (tmutation c)) (at_name i (trecovery c))
+       (fun q => tcon (tcontract c) (i :: q)) (b i) (b' i) (at_name_all _ i M_plain) (at_name_all _ i R_own) Hbi) with (x := s i) (y := y) as [H1 H2].
+    + intros x p z Hz. rewrite <- (slice_goes files c M_plain) in Hz. fold M in Hz.
+      destruct (Halone i (along (b i) x p) (one_line w g (b i) x p)) as [_ Hrt]. fold M R in Hrt.
+      assert (Hg : exec Nat.eq_dec M (upd Nat.eq_dec b i (along (b i) x p)) <> None) by (apply Hgo; congruence).
+      apply (RT_back_through Nat.eq_dec _ _ _ _ _ _ Hg) with (i := i) in Hrt. rewrite upd_same in Hrt.
+      destruct (Hrt z Hz) as [A1 A2]. split; [intros q Hq; apply A1; exists q; auto|apply (slice_back_brought files c), A2].
+    + exact Hy.
+    + split; [|apply (slice_back_brought files c), H2]. intros a (q & -> & Hq). auto.
+  - (* it fails *)
+    apply (RT_back_failed Nat.eq_dec _ _ _ _ _ s E). intros i. unfold good_idle. apply (slice_back_brought files c).
+    destruct (slice_exec Nat.eq_dec M i (s i)) as [y|] eqn:Ei.
+    + destruct (exec_none Nat.eq_dec _ _ E) as (j & Hj & _ & _ & _).
+      assert (Nj : j <> i) by (intros ->; congruence).
+      destruct (Hbeside i) as (j' & y' & N & Hf & Hall); [exists j, (s j); auto|].
+      apply idle_adds_up with (b := b i); [apply at_name_all, R_own|]. intros x p.
+      destruct (Hall x p) as [_ Hrt]. fold M R in Hrt.
+      assert (Hn : exec Nat.eq_dec M (upd Nat.eq_dec (upd Nat.eq_dec b j' y') i (along (b i) x p)) = None).
+      { apply (@slice_exec_fails _ _ _ Nat.eq_dec M _ j'). rewrite upd_other, upd_same by auto. exact Hf. }
+      apply (RT_back_failed Nat.eq_dec _ _ _ _ _ _ Hn) with (i := i) in Hrt. rewrite upd_same in Hrt. apply (slice_back_brought files c), Hrt.
+    + unfold M in Ei. rewrite (slice_goes files c M_plain) in Ei.
+      apply (@failing_by_two_lines V files w g (at_name i (tmutation c)) (at_name i (trecovery c)) (b i)); auto using at_name_all.
+      intros z Hz Hzf. rewrite <- (slice_goes files c M_plain) in Hzf. fold M in Hzf.
+      destruct (Halone i z Hz) as [_ Hrt]. fold M R in Hrt.
+      assert (Hn : exec Nat.eq_dec M (upd Nat.eq_dec b i z) = None) by (apply (@slice_exec_fails _ _ _ Nat.eq_dec M _ i); now rewrite upd_same).
+      apply (RT_back_failed Nat.eq_dec _ _ _ _ _ _ Hn) with (i := i) in Hrt. rewrite upd_same in Hrt. apply (slice_back_brought files c), Hrt.
+Qed.
+End States.

@@ -756,7 +756,7 @@ Qed.
 Lemma slice_goes i x : slice_exec Nat.eq_dec M i x = runs files (at_name i (tmutation c)) x x.
 Proof. unfold M. rewrite slice_exec_runs. apply runs_plain, at_name_all, M_plain. Qed.
 
-Lemma lback_brought i x y : slice_back Nat.eq_dec R tsame i x y <-> brought_back files (at_name i (trecovery c)) x y.
+Lemma slice_back_brought i x y : slice_back Nat.eq_dec R tsame i x y <-> brought_back files (at_name i (trecovery c)) x y.
 Proof. unfold slice_back, brought_back, tsame, R. setoid_rewrite slice_rexec_runs. reflexivity. Qed.
 
 Notation through := (good_through Nat.eq_dec M R (tcon (tcontract c)) tdif tsame).
@@ -779,11 +779,11 @@ Proof.
        (fun q => tcon (tcontract c) (i :: q)) (b i) (b' i) (at_name_all _ i M_plain) (at_name_all _ i R_own) Hbi) with (x := s i) (y := y) as [H1 H2].
     + intros x p z Hz. rewrite <- slice_goes in Hz. destruct (Ht i x p z Hz) as [H1 H2]. split.
       * intros q Hq. apply H1. exists q. auto.
-      * apply lback_brought, H2.
+      * apply slice_back_brought, H2.
     + exact Hy.
-    + split; [|apply lback_brought, H2]. intros a (q & -> & Hq). auto.
-  - apply (RT_back_failed Nat.eq_dec _ _ _ _ _ s E). intros i. apply lback_brought.
-    apply idle_adds_up with (b := b i); [apply at_name_all, R_own|]. intros x p. apply lback_brought, Hi.
+    + split; [|apply slice_back_brought, H2]. intros a (q & -> & Hq). auto.
+  - apply (RT_back_failed Nat.eq_dec _ _ _ _ _ s E). intros i. apply slice_back_brought.
+    apply idle_adds_up with (b := b i); [apply at_name_all, R_own|]. intros x p. apply slice_back_brought, Hi.
     exists s. intros H. apply H, E.
 Qed.
 
@@ -795,8 +795,8 @@ Theorem lines_decide_always_failing b : furthest Nat.eq_dec M (fun _ _ => True) 
 Proof.
   intros Hf Hng Hc Hi s.
   apply (proj2 (@slices_decide_always_failing _ _ _ Nat.eq_dec M R (tcon (tcontract c)) tdif tsame tsame_refl tdif_refl _ b Hf Hng)).
-  - split; [exact Hc|]. intros i x _ _. apply lback_brought.
-    apply idle_adds_up with (b := b i); [apply at_name_all, R_own|]. intros x' p. apply lback_brought, Hi.
+  - split; [exact Hc|]. intros i x _ _. apply slice_back_brought.
+    apply idle_adds_up with (b := b i); [apply at_name_all, R_own|]. intros x' p. apply slice_back_brought, Hi.
   - intros i. exact I.
 Qed.
 

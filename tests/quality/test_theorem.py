@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import importlib.util
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -97,3 +98,26 @@ def test_every_theorem_is_closed_under_the_global_context():
     expected = [f"{chapter}.{name}" for chapter in build.list_chapters() for name in build.list_theorems(chapter)]
     assert closed == expected
     assert {f"{file.removesuffix('.v')}.{name}" for file, name in _named_theorems()} <= set(closed)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(
+    "proof",
+    ["exact (functional_extensionality f g H).", "exact H.", "admit."],
+    ids=["rests on an axiom", "does not compile", "is not finished"],
+)
+def test_a_theorem_that_is_not_closed_fails_the_build(proof, tmp_path):
+    if shutil.which("coqc") is None:
+        pytest.skip("coqc is not here")
+    (tmp_path / "theorem").mkdir()
+    shutil.copy(THEOREM / "build.py", tmp_path / "theorem")
+    (tmp_path / "theorem" / "_CoqProject").write_text("-Q . Takeback\nOne.v\n")
+    (tmp_path / "theorem" / "Extract.v").write_text("")
+    (tmp_path / "theorem" / "One.v").write_text(
+        "From Coq Require Import FunctionalExtensionality.\n"
+        "Theorem same (f g : nat -> nat) (H : forall x, f x = g x) : f = g.\n"
+        f"Proof. {proof} Qed.\n"
+    )
+    command = [sys.executable, str(tmp_path / "theorem" / "build.py"), "theorem"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
+    assert done.returncode == 1, done.stdout + done.stderr
