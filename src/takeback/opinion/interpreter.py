@@ -240,11 +240,11 @@ def read_state(plain: Any) -> State:
         event: _read_chain("listeners", chain) for event, chain in plain.get("listeners", {}).items() if chain
     }
     state["files"] = {}
-    for name, raw in plain.get("files", {}).items():
+    for name, raw in sorted(plain.get("files", {}).items()):
         try:
             state["files"] = _put(state["files"], tuple(name.split("/")), _read_file(raw))
-        except FailedError:
-            raise RejectedError("impossible state", f"{name} is below a file") from None
+        except FailedError as fault:
+            raise RejectedError("impossible state", f"{name}: {fault}") from None
     return state
 
 
