@@ -12,8 +12,8 @@ from tests.unit.verify.test_furthest import HOLES
 
 from takeback.errors import MissingExtraError
 from takeback.language import read_candidate, read_program
-from takeback.opinion.encoding import Question
 from takeback.opinion.interpreter import read_candidate as read_plain
+from takeback.opinion.question import Question
 from takeback.opinion.solver import ask_z3
 from takeback.repair import invert_mutation
 from takeback.state import Stage, State
