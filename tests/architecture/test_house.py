@@ -230,8 +230,8 @@ def test_the_checker_of_certificates_shares_no_import_with_what_it_checks():
 
 def test_the_encoding_for_solvers_knows_nothing_of_the_prover():
     shared = {"takeback.errors"}
-    for name in ("encoding", "solver"):
+    for name in ("question", "solver"):
         assert _closure(SOURCE / "opinion" / f"{name}.py") - shared <= {
             "takeback.opinion.interpreter",
-            "takeback.opinion.encoding",
+            "takeback.opinion.question",
         }

@@ -147,7 +147,7 @@ def _read_op(plain: Any, stage: str) -> Op:
         raise RejectedError("unknown operation", f"{name} in the {stage}")
     if (action == "capture" or name.startswith("restore_")) and not isinstance(key, str):
         raise RejectedError("malformed", f"{name} has no witness_key")
-    path = _split(target, TREES[surface]) if surface in TREES else (target,)
+    path = _parse_path(target, TREES[surface]) if surface in TREES else (target,)
     spot = next(((spot, plain[spot]) for spot in _SPOTS if spot in plain), None)
     return Op(name, action, surface, path, plain.get("value", ABSENT), key, spot, level == "L2")
 
@@ -159,10 +159,10 @@ def _read_place(plain: Any) -> Component:
     if found[2] is None:
         return (found[1],)
     key = json.loads(found[2])
-    return (found[1], *(_split(key, TREES[found[1]]) if found[1] in TREES else (key,)))
+    return (found[1], *(_parse_path(key, TREES[found[1]]) if found[1] in TREES else (key,)))
 
 
-def _split(key: str, mark: str) -> Path:
+def _parse_path(key: str, mark: str) -> Path:
     if mark == "/" or "\\" not in key:
         return tuple(key.split(mark))
     return tuple(re.sub(r"\\(.)", r"\1", name) for name in re.findall(r"((?:[^.\\]|\\.)*)(?:\.|$)", key)[:-1])
@@ -240,11 +240,11 @@ def read_state(plain: Any) -> State:
         event: _read_chain("listeners", chain) for event, chain in plain.get("listeners", {}).items() if chain
     }
     state["files"] = {}
-    for name, raw in plain.get("files", {}).items():
+    for name, raw in sorted(plain.get("files", {}).items()):
         try:
             state["files"] = _put(state["files"], tuple(name.split("/")), _read_file(raw))
-        except FailedError:
-            raise RejectedError("impossible state", f"{name} is below a file") from None
+        except FailedError as fault:
+            raise RejectedError("impossible state", f"{name}: {fault}") from None
     return state
 
 

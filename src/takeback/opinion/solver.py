@@ -12,8 +12,8 @@ from itertools import islice, product
 from typing import Any, Final, Literal, NamedTuple
 
 from takeback.errors import MissingExtraError
-from takeback.opinion.encoding import Node, Question
 from takeback.opinion.interpreter import Op, Program, edit_value, read_candidate, read_state, run, text
+from takeback.opinion.question import Node, Question
 
 MODELS: Final = 6
 """How many shapes that the solver finds are tried before the answer is unsure."""
@@ -48,7 +48,7 @@ def ask_z3(candidate: Any) -> Opinion:
         ) from None
     program = read_candidate(candidate)
     question = Question(program)
-    solver = z3.Solver()
+    solver = z3.SimpleSolver()
     solver.set("timeout", MILLISECONDS)
     solver.from_string(question.to_smt())
     for tried in range(MODELS):

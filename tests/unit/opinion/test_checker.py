@@ -1,0 +1,161 @@
+"""The checker of certificates accepts what the prover writes, and rejects what was forged or altered."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from importlib import import_module
+
+import pytest
+from tests.support.running import op
+from tests.unit.opinion.forgeries import MUTATIONS, certify, list_forgeries, seal
+
+from takeback.canonical import digest
+from takeback.language import read_candidate
+from takeback.language import read_program as read_forward
+from takeback.opinion.checker import check_certificate
+from takeback.opinion.interpreter import RejectedError, edit_value, run
+from takeback.opinion.interpreter import read_candidate as read_program
+from takeback.opinion.interpreter import read_state as read_plain_state
+from takeback.repair import invert_mutation
+from takeback.state import Stage
+from takeback.verify import Grade, prove
+from takeback.verify.classes import Classes
+from takeback_lab.soundness import brute, edits, failing
+from takeback_lab.soundness.candidates import candidate as random_candidate
+from takeback_lab.soundness.states import random_state
+from takeback_lab.tasks import SETS, load
+
+
+@pytest.mark.parametrize("name", MUTATIONS)
+def test_the_certificate_of_a_proof_is_accepted(name):
+    report = check_certificate(certify(MUTATIONS[name]))
+    assert report.classes > 1
+
+
+def test_only_a_proof_has_a_certificate():
+    wrong = {"mutation": MUTATIONS["config"], "recovery": []}
+    verdict = prove(wrong)
+    assert (verdict.grade, verdict.certificate) == (Grade.REFUTED, None)
+
+
+def test_every_forged_or_altered_certificate_is_rejected():
+    accepted, reasons = [], Counter()
+    wanted = {name: certify(mutation)["digest"] for name, mutation in MUTATIONS.items()}
+    for what, forged in list_forgeries():
+        try:
+            check_certificate(forged, wanted[what.partition(":")[0]])
+        except RejectedError as fault:
+            reasons[fault.reason] += 1
+        else:
+            accepted.append(what)
+    assert not accepted
+    assert sum(reasons.values()) >= 200
+    assert set(reasons) >= {
+        "wrong digest",
+        "changed candidate",
+        "wrong result",
+        "missing class",
+        "missing run",
+        "extra claim",
+        "wrong components",
+        "contract incomplete",
+        "not restored",
+        "no bystander",
+        "unknown operation",
+        "malformed",
+    }
+
+
+def _alter(name, **changed):
+    real = certify(MUTATIONS[name])
+    return seal({**real, "runs": [{**real["runs"][0], **changed}, *real["runs"][1:]]})
+
+
+def _reason(certificate):
+    with pytest.raises(RejectedError) as caught:
+        check_certificate(certificate)
+    return caught.value.reason
+
+
+def test_a_state_whose_contents_could_be_mistaken_for_one_another_is_rejected():
+    base = certify(MUTATIONS["config"])["runs"][0]["base"]
+    base["config"]["a"]["b"] = base["config"]["a"]["c"]
+    assert _reason(_alter("config", base=base)) == "not generic"
+    base["config"]["a"]["b"] = 1
+    assert _reason(_alter("config", base=base)) == "not generic", "what the mutation writes"
+
+
+def test_a_state_that_cannot_be_is_rejected():
+    base = certify(MUTATIONS["sockets"])["runs"][0]["base"]
+    base["resources"]["p"]["address"] = base["resources"]["q"]["address"]
+    assert _reason(_alter("sockets", base=base)) == "impossible state"
+    below = {"files": {"u/v": {"content": "x"}, "u": {"content": "y"}}}
+    assert _reason(_alter("files", base=below)) == "impossible state"
+
+
+def test_a_base_on_which_the_mutation_does_not_go_furthest_is_rejected(monkeypatch):
+    search = import_module("takeback.verify.proof")._Search
+    monkeypatch.setattr(Classes, "settle", lambda self: setattr(self, "reach", self.failing_at({})))
+    monkeypatch.setattr(search, "_goes_further", lambda self, trip: False)
+    hole = [op("write_file", path, value="x") for path in ("a", "b", "a/x", "b/x")]
+    verdict = prove({"mutation": hole, "contract": ['files["a"]']})
+    assert verdict.grade is Grade.PROVED, "the old mistake, planted"
+    assert _reason(verdict.certificate.to_json()) in {"not furthest", "contract incomplete"}
+
+
+def test_a_recovery_that_edits_is_out_of_scope():
+    real = certify(MUTATIONS["edited"])
+    back = {"op_type": "edit_prompt", "target": "p", "value": {"old": "b", "new": "a"}}
+    candidate = {**real["candidate"], "recovery": [back]}
+    forged = seal({**real, "candidate": candidate, "digest": digest(candidate)})
+    assert _reason(forged) == "out of scope"
+
+
+@pytest.mark.parametrize("junk", [None, [], "proved", {"format": 1}, 7])
+def test_what_is_no_certificate_is_rejected(junk):
+    assert _reason(junk) == "malformed"
+
+
+def _task_candidates():
+    for name in SETS:
+        for task in load(name):
+            yield name, invert_mutation(read_forward(list(task.reference), Stage.FORWARD, task.id))
+
+
+def test_certificates_of_all_tasks_are_accepted():
+    checked = Counter()
+    for name, candidate in _task_candidates():
+        certificate = prove(candidate).certificate
+        assert certificate is not None
+        check_certificate(certificate.to_json(), candidate.digest())
+        checked[name] += 1
+    assert min(checked.values()) > 50
+
+
+@pytest.mark.parametrize("wide", [False, True], ids=["L1", "L2"])
+def test_certificates_of_drawn_candidates_are_accepted(wide):
+    rng, checked = random.Random(30), 0
+    while checked < 60:
+        plain = failing.candidate(rng, wide=wide) if checked % 4 == 0 else None
+        plain = plain or (edits.candidate(rng) if wide else random_candidate(rng, keyed=False))
+        candidate = read_candidate(plain)
+        certificate = prove(candidate).certificate
+        if certificate is not None:
+            check_certificate(certificate.to_json(), candidate.digest())
+            checked += 1
+
+
+@pytest.mark.parametrize("wide", [False, True], ids=["L1", "L2"])
+def test_the_second_interpreter_does_what_the_runtime_does(wide):
+    rng = random.Random(31)
+    pool = [random_state(rng) for _ in range(100)]
+    for _ in range(250):
+        plain = failing.candidate(rng, wide=wide) if rng.random() < 0.3 else None
+        plain = plain or (edits.candidate(rng) if wide else random_candidate(rng, keyed=False))
+        candidate = read_candidate(plain)
+        program = read_program(candidate.to_json())
+        for state in rng.sample(pool, 3):
+            trip = run(program, read_plain_state(state.write()), edit=edit_value)
+            real = brute.fate(candidate, state)
+            assert (not trip.wrong, trip.stops is None) == (real.held, real.through), (plain, state.write())

@@ -1,0 +1,143 @@
+"""z3 tells candidates that hold from those that do not, on all surfaces, and says what it cannot tell."""
+
+from __future__ import annotations
+
+import builtins
+import random
+
+import pytest
+from tests.support.running import op
+from tests.unit.opinion.forgeries import MUTATIONS
+from tests.unit.verify.test_furthest import HOLES
+
+from takeback.errors import MissingExtraError
+from takeback.language import read_candidate, read_program
+from takeback.opinion.interpreter import read_candidate as read_plain
+from takeback.opinion.question import Question
+from takeback.opinion.solver import ask_z3
+from takeback.repair import invert_mutation
+from takeback.state import Stage, State
+from takeback.verify import Grade, prove
+from takeback_lab.soundness import brute, edits, failing
+from takeback_lab.soundness.candidates import candidate as random_candidate
+
+
+def _oracle(mutation):
+    return invert_mutation(read_program(mutation, Stage.FORWARD, "a test")).to_json()
+
+
+@pytest.mark.parametrize("name", MUTATIONS)
+def test_what_the_oracle_writes_holds(name):
+    assert ask_z3(_oracle(MUTATIONS[name])).answer == "holds"
+
+
+@pytest.mark.parametrize("name", set(MUTATIONS) - {"never"})
+def test_without_its_recovery_it_breaks_on_a_state_that_the_runtime_breaks_on_too(name):
+    plain = {**_oracle(MUTATIONS[name]), "recovery": []}
+    opinion = ask_z3(plain)
+    assert opinion.answer == "breaks"
+    assert not brute.fate(read_candidate(plain), State.read(opinion.state, "z3's state")).held
+
+
+@pytest.mark.parametrize("name", MUTATIONS)
+def test_an_effect_that_the_contract_omits_breaks_it(name):
+    plain = _oracle(MUTATIONS[name])
+    for at in range(len(MUTATIONS[name])):
+        target = read_program(MUTATIONS[name], Stage.FORWARD, "a test")[at].address
+        less = {**plain, "contract": [place for place in plain["contract"] if place != str(target)]}
+        assert less != plain
+        covered_above = name == "never" and str(target) == 'files["a/x"]'
+        assert ask_z3(less).answer == ("holds" if covered_above else "breaks")
+
+
+@pytest.mark.parametrize(("mutation", "contract"), HOLES.values(), ids=HOLES)
+def test_a_mutation_that_never_goes_through_is_refuted_where_it_writes_outside_its_contract(mutation, contract):
+    plain = {"mutation": mutation, "witness": [], "recovery": [], "contract": contract}
+    plain = read_candidate(plain).to_json()
+    opinion = ask_z3(plain)
+    assert (opinion.answer, opinion.why.partition(":")[0]) == ("breaks", "contract incomplete")
+    assert not brute.fate(read_candidate(plain), State.read(opinion.state, "z3's state")).held
+    assert ask_z3({**plain, "contract": [*contract, "files"]}).answer == "holds"
+
+
+_CAPTURE = op("capture_config", "d", witness_key="w")
+_OWN = op("capture_config", "x", witness_key="own")
+_SET = op("set_config", "x", value={"k": 1})
+
+
+@pytest.mark.parametrize(
+    ("recovery", "answer"),
+    [
+        ([op("restore_config", "x", witness_key="own")], "holds"),
+        ([op("restore_config", "x", witness_key="w")], "breaks"),
+        ([op("restore_config", "x", witness_key="w"), op("restore_config", "x", witness_key="own")], "holds"),
+        ([op("restore_config", "x.k", witness_key="w"), op("restore_config", "x", witness_key="own")], "holds"),
+        ([op("delete_config", "x")], "breaks"),
+        ([op("restore_config", "x", witness_key="nobody")], "breaks"),
+    ],
+)
+def test_restores_from_captures_of_other_paths_are_told_apart(recovery, answer):
+    plain = {"mutation": [_SET], "witness": [_CAPTURE, _OWN], "recovery": recovery, "contract": ["config"]}
+    assert ask_z3(plain).answer == answer
+    assert (prove(plain).grade is Grade.PROVED) is (answer == "holds")
+
+
+def test_a_container_that_the_mutation_made_and_left_behind_must_be_in_the_contract():
+    mutation = [op("set_config", "a.b.c", value=1), op("unset_config", "a.b")]
+    plain = _oracle(mutation)
+    assert ask_z3({**plain, "contract": ['config["a"]']}).answer == "holds"
+    opinion = ask_z3({**plain, "contract": ['config["a.b"]']})
+    assert (opinion.answer, opinion.why) == ("breaks", "contract incomplete: it omits ('config', 'a')")
+
+
+EDIT = op("edit_prompt", "p", value={"old": "a", "new": "b"})
+
+
+def test_an_edit_that_is_restored_from_its_capture_holds_and_one_edited_back_breaks():
+    assert ask_z3(_oracle([EDIT, op("append_config", "l", value=1)])).answer == "holds"
+    back = {**EDIT, "value": {"old": "b", "new": "a"}}
+    plain = {"mutation": [EDIT], "witness": [], "recovery": [back], "contract": ["prompts"]}
+    opinion = ask_z3(plain)
+    assert opinion.answer == "breaks"
+    assert not brute.fate(read_candidate(plain), State.read(opinion.state, "z3's state")).held
+
+
+def test_what_depends_on_texts_that_nobody_found_is_unsure():
+    gone = {**EDIT, "value": {"old": "abc", "new": "q"}}
+    twice = [gone, {**EDIT, "value": {"old": "cannot be there", "new": ""}}, gone, op("set_routing", "r", value="x")]
+    opinion = ask_z3({"mutation": twice, "witness": [], "recovery": [], "contract": ["prompts", "routing"]})
+    assert (opinion.answer, opinion.state) == ("unsure", None)
+    assert opinion.why.startswith("an edit")
+
+
+@pytest.mark.parametrize("wide", [False, True], ids=["L1", "L2"])
+def test_z3_agrees_with_the_proof_on_drawn_candidates(wide):
+    rng = random.Random(32)
+    for _ in range(60):
+        plain = failing.candidate(rng, wide=wide) if rng.random() < 0.4 else None
+        plain = plain or (edits.candidate(rng) if wide else random_candidate(rng, keyed=False))
+        candidate = read_candidate(plain)
+        grade, answer = prove(candidate).grade, ask_z3(candidate.to_json()).answer
+        wanted = {Grade.PROVED: ("holds",), Grade.REFUTED: ("breaks", "unsure")}.get(grade)
+        assert wanted is None or answer in wanted, plain
+
+
+def test_the_question_is_smt_lib_without_quantifiers():
+    text = Question(read_plain(_oracle(MUTATIONS["files"]))).to_smt()
+    assert "(declare-sort Value 0)" in text
+    assert "forall" not in text
+    assert "exists" not in text
+
+
+def test_where_z3_is_missing_the_message_says_what_to_install(monkeypatch):
+    really = builtins.__import__
+
+    def missing(name, *given, **named):
+        if name == "z3":
+            raise ImportError(name)
+        return really(name, *given, **named)
+
+    monkeypatch.setattr(builtins, "__import__", missing)
+    with pytest.raises(MissingExtraError, match="z3") as caught:
+        ask_z3(_oracle(MUTATIONS["config"]))
+    assert "takeback[z3]" in str(caught.value.hint)
