@@ -1,4 +1,4 @@
-"""Real clients' harnesses: Claude Code, Codex, opencode, Gemini CLI, in the files they have anyway.
+"""Real clients' harnesses, in the files they have anyway: a module for each client, and a line in `_NAMES`.
 
 A client's declaration, and what opens its files, are imported when they are asked for.
 """
@@ -28,9 +28,29 @@ def _load_on_demand(name: str) -> Callable[..., Client]:
     return declared
 
 
-CLIENTS: Final[dict[str, Callable[..., Client]]] = {
-    name: _load_on_demand(name) for name in ("claude-code", "codex", "opencode", "gemini")
-}
+_NAMES: Final = (
+    "claude-code",
+    "codex",
+    "opencode",
+    "gemini",
+    "copilot",
+    "vscode",
+    "qwen",
+    "kilo",
+    "cursor",
+    "cline",
+    "roo",
+    "windsurf",
+    "zed",
+    "amp",
+    "kiro",
+    "openclaw",
+    "langgraph",
+    "claude-plugin",
+    "skills",
+    "agents-md",
+)
+CLIENTS: Final[dict[str, Callable[..., Client]]] = {name: _load_on_demand(name) for name in _NAMES}
 
 
 def build_members(kinds: list[str], *, user: bool, where: str = "kinds") -> tuple[Member, ...]:

@@ -5,14 +5,19 @@ What is there is taken as it is. Done again, it takes in clients that were added
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import os
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, closing
 from dataclasses import dataclass, replace
+from itertools import islice
 from os import PathLike
 from pathlib import Path
+from typing import Final
 
 from takeback.adapters.clients import CLIENTS, build_members
 from takeback.adapters.clients.adapter import ClientAdapter
+from takeback.adapters.clients.client import ANY
+from takeback.adapters.clients.ownership import can_read
 from takeback.adapters.directory import Directory
 from takeback.adapters.files_adapter import HEAD
 from takeback.adapters.init import (
@@ -33,6 +38,9 @@ from takeback.harness.images import FileImage
 from takeback.state import State
 from takeback.state.surface import install_surfaces
 
+LARGEST: Final = 1024 * 1024
+"""So many bytes are looked through for a text that is a sign."""
+
 
 @dataclass(frozen=True, slots=True)
 class ClientInit:
@@ -47,22 +55,49 @@ class ClientInit:
 
 
 def detect_clients(root: Path, *, user: bool = False) -> tuple[str, ...]:
-    """Return the clients whose files are in a directory."""
-    found = [
-        name
-        for name, declared in CLIENTS.items()
-        if any((root / sign).exists() or (root / sign).is_symlink() for sign in declared(user=user).signs)
-    ]
-    if not found and not user and (root / "AGENTS.md").exists():
-        found.append("codex")
-    return tuple(found)
+    """Return the clients whose files are in a directory; a file that many read counts where nobody else reads it."""
+    declared = {name: declare(user=user) for name, declare in CLIENTS.items()}
+    found = {name: client for name, client in declared.items() if any(_list_signs(root, client.signs))}
+    for name, client in declared.items():
+        there = [] if name in found else list(_list_signs(root, client.weak_signs))
+        if any(not any(can_read(other, path) for other in found.values()) for path in there):
+            found[name] = client
+    return tuple(name for name in CLIENTS if name in found)
+
+
+def list_all_signs() -> dict[str, tuple[str, ...]]:
+    """Return the files and folders of a project by which each client is found."""
+    declared = {name: declare() for name, declare in CLIENTS.items()}
+    return {name: (*client.signs, *client.weak_signs) for name, client in declared.items()}
+
+
+def _list_signs(root: Path, signs: Sequence[str]) -> Iterator[str]:
+    """Yield the signs that are there, by their paths."""
+    for sign in signs:
+        path, _, text = sign.partition(" ")
+        if ANY in path:
+            yield from (str(one.relative_to(root)) for one in islice(root.glob(path), 1))
+        elif os.path.lexists(root / path) and (not text or _has_text(root / path, text)):
+            yield path
+
+
+def _has_text(place: Path, text: str) -> bool:
+    try:
+        with place.open("rb") as file:
+            return text.encode() in file.read(LARGEST)
+    except OSError:
+        return False
 
 
 def find_user_folder(kind: str) -> Path:
     """Return the folder of a client's user files."""
     if kind not in CLIENTS:
         raise InputError("kind", found=kind, expected=f"one of {', '.join(CLIENTS)}")
-    return Path.home() / CLIENTS[kind](user=True).user_folder
+    folder = CLIENTS[kind](user=True).user_folder
+    if not folder:
+        known = [name for name, declare in CLIENTS.items() if declare(user=True).user_folder]
+        raise InputError("--user", found=f"{kind}, which has no such files", expected=f"one of {', '.join(known)}")
+    return Path.home() / folder
 
 
 def init_clients(

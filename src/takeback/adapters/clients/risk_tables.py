@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
+from functools import cache
 from typing import Any, Final, NamedTuple
 
 from takeback.adapters.clients.claude_types import TYPES
@@ -81,6 +82,8 @@ class RiskTable:
 
     client: str
     rules: Mapping[str, RiskRule]
+    dotted: bool = False
+    """Whether a dot in a name is a step, as in the settings of editors."""
     _tree: dict[str, Any] = field(default_factory=dict, compare=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -92,7 +95,7 @@ class RiskTable:
 
     def rule_of(self, path: Path) -> tuple[int, RiskRule] | None:
         """Return what is known of a path, behind how exactly it is named there; None if nothing is."""
-        return _find_rule(self._tree, path, 0)
+        return _find_rule(self._tree, tuple(".".join(path).split(".")) if self.dotted else path, 0)
 
 
 def _find_rule(node: dict[str, Any], path: Path, exact: int) -> tuple[int, RiskRule] | None:
@@ -472,12 +475,25 @@ TABLES: Final[dict[str, RiskTable]] = {
 }
 
 
+def load_table(client: str) -> RiskTable | None:
+    """Return the table of a client, from its declaration where it is not one of the first; None for a stranger."""
+    return TABLES.get(client) or _load_declared(client)
+
+
+@cache
+def _load_declared(client: str) -> RiskTable | None:
+    from takeback.adapters.clients import CLIENTS  # noqa: PLC0415 - declarations import this
+
+    declared = CLIENTS[client]() if client in CLIENTS else None
+    return None if declared is None else RiskTable(client, declared.risks, declared.dotted)
+
+
 def find_rules(path: Path, clients: Sequence[str] = ()) -> list[RiskRule]:
     """Return what the tables of some clients know of a path; of every client where it is not known whose it is.
 
     Where one table names it more exactly than another, only that one counts.
     """
-    tables = [TABLES[client] for client in clients if client in TABLES] or TABLES.values()
+    tables = [table for client in clients if (table := load_table(client)) is not None] or TABLES.values()
     found = [known for table in tables if (known := table.rule_of(path)) is not None]
     best = max((exact for exact, _ in found), default=0)
     return [rule for exact, rule in found if exact == best]
