@@ -184,6 +184,14 @@ class Effects(Protocol):
 
 
 @runtime_checkable
+class SharedFiles(Protocol):
+    """Capability: says who else loads a file of the harness."""
+
+    def list_other_readers(self, path: str) -> tuple[str, ...]:
+        """Return whoever loads the file at a path besides the one whose it is."""
+
+
+@runtime_checkable
 class Heeding(Protocol):
     """Capability: says what whoever loads the harness does not heed, although it stands there."""
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from takeback.errors import InputError
+from takeback.harness.adapter import FileAdapter, SharedFiles
 from takeback.harness.images import paths_of
 from takeback.harness.ledger import EntryStatus
 from takeback.harness.outcomes import skip_uninstalled
@@ -29,7 +30,7 @@ from takeback.state.slots import (
     put_slots,
 )
 from takeback.state.values import thaw
-from takeback.undo import SlotChange, Write
+from takeback.undo import Plan, SlotChange, Write
 
 if TYPE_CHECKING:
     from takeback.harness.harness import Harness
@@ -70,6 +71,8 @@ class EntryView:
     """What a check said of an applied change before it was made, where one was asked for."""
     origin: Mapping[str, str] = field(default_factory=dict)
     """Where a recorded change comes from: client, session, prompt, tool."""
+    readers: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """Who else loads its files, by path, where that is known."""
 
     @property
     def number(self) -> int:
@@ -102,6 +105,7 @@ class EntryView:
             "layout": list(self.layout),
             "check": None if self.check is None else dict(self.check),
             "origin": dict(self.origin),
+            "readers": {path: list(names) for path, names in self.readers.items()},
         }
 
 
@@ -127,9 +131,26 @@ def _iter_views(harness: Harness) -> Iterator[EntryView]:
 def view_entry(harness: Harness, record: Record, fate: EntryStatus | None = None) -> EntryView:
     """Return the view of one entry."""
     status = (harness.ledger.fate(record) if fate is None else fate).value
-    return view_record(
+    seen = view_record(
         record, status, tuple((load_candidate_json(harness.journal, record) or {}).get("mutation", ()))
     )
+    readers = map_readers(harness, seen.files)
+    return replace(seen, readers=readers) if readers else seen
+
+
+def map_plan_readers(harness: Harness, plan: Plan) -> dict[str, tuple[str, ...]]:
+    """Return who else loads the files that a plan changes, by path."""
+    adapter = harness.adapter
+    touched = adapter.touched(plan.before, plan.state) if isinstance(adapter, FileAdapter) else ()
+    return map_readers(harness, dict.fromkeys((*touched, *plan.layout)))
+
+
+def map_readers(harness: Harness, paths: Iterable[str]) -> dict[str, tuple[str, ...]]:
+    """Return who else loads some files of a harness, by path; nothing of those that nobody else loads."""
+    adapter = harness.adapter
+    if not isinstance(adapter, SharedFiles):
+        return {}
+    return {path: names for path in paths if (names := adapter.list_other_readers(path))}
 
 
 def view_record(record: Record, status: str, mutation: tuple[Mapping[str, Any], ...] = ()) -> EntryView:

@@ -86,6 +86,11 @@ def is_of(client: str, owners: Sequence[str]) -> bool:
     return not owners or client in owners
 
 
+def is_as_in_opencode(owners: Sequence[str]) -> bool:
+    """Whether a thing is, or may be, of opencode or of a client that was made from it."""
+    return any(is_of(client, owners) for client in ("opencode", "kilo"))
+
+
 def _folders(client: Client) -> list[str]:
     documents = (one.path.partition(ANY)[0].rstrip("/") for one in client.documents if ANY in one.path)
     return [*(one.folder for one in client.texts), *(one.folder for one in client.skills), *filter(None, documents)]
