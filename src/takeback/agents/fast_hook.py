@@ -13,7 +13,12 @@ from takeback.adapters.roots import HIDDEN, find_root_text, has_other_names
 from takeback.adapters.trust_record import is_trusted
 from takeback.agents import running_tools
 
-CLIENTS = ("claude-code", "codex", "gemini", "opencode")
+CLIENTS = (
+    *("claude-code", "codex", "gemini", "opencode"),
+    *("copilot", "qwen", "cursor", "cline", "windsurf", "kiro", "kilo"),
+)
+SPEAK_OTHERWISE = frozenset({"copilot", "cursor", "cline", "windsurf", "kiro"})
+"""Clients whose calls and answers `hook_dialects` translates."""
 BEFORE = frozenset({"PreToolUse", "BeforeTool", "tool.execute.before"})
 CHANGED = frozenset({"ConfigChange", "FileChanged"})
 """Events by which a client tells of changed files."""
