@@ -1,4 +1,4 @@
-"""The real Kilo sees a change after it is applied, and no longer after it is undone; its edits are recorded."""
+"""The real Kilo sees a change after it is applied, and no longer after it is undone."""
 
 from __future__ import annotations
 

@@ -75,6 +75,8 @@ def test_every_change_is_an_entry_one_that_would_brick_is_denied_and_the_second_
     told = converse(
         place,
         WORDS,
+        {"tool": "read_file", "args": {"file_path": str(notes)}},
+        {"tool": "read_file", "args": {"file_path": str(settings)}},
         {"tool": "edit", "args": {"file_path": str(notes), "old_string": "metres", "new_string": "feet"}},
         {"tool": "edit", "args": {"file_path": str(settings), "old_string": "one */", "new_string": "1 */"}},
         {"tool": "edit", "args": {"file_path": str(settings), "old_string": '"allow":', "new_string": '"allow"'}},
