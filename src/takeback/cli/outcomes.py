@@ -20,7 +20,7 @@ from takeback.harness.images import paths_of
 from takeback.harness.outcomes import Discarded, Unchanged
 from takeback.journal import Record
 from takeback.state.slots import describe_slot
-from takeback.undo import Blocked, Gone, Plan, SlotChange
+from takeback.undo import Blocked, Gone, Plan, SlotChange, Write
 
 if TYPE_CHECKING:
     from takeback.harness.drift import Footing
@@ -342,7 +342,7 @@ def _show_adopted(adopted: Adopted, harness: Harness, *, stat: bool) -> None:
         out.print(f"{path}: comments, formatting or permission bits")
     show_looser(weigh_entry(harness, adopted))
     _show_effect(adopted.entry.effect)
-    _show_readers(harness, paths_of(adopted.entry))
+    _show_readers(harness, paths_of(adopted.entry), adopted.changes)
     for address in adopted.ambiguous:
         out.print(f"note: what was done to {address} {SEVERAL}", style="yellow")
     for address in adopted.coarse:
@@ -377,7 +377,7 @@ def _show_applied(applied: Applied, harness: Harness, *, stat: bool) -> None:
     show_changes(applied.writes, lambda: applied.before, stat=stat)
     show_looser(weigh_entry(harness, applied))
     _show_effect(applied.entry.effect)
-    _show_readers(harness, paths_of(applied.entry))
+    _show_readers(harness, paths_of(applied.entry), applied.writes)
     for number, why in sorted(applied.ties.items()):
         tied = describe_entry(number, harness)
         out.print(f"note: {tied} can now be taken back only together with this ({why} without it)")
@@ -393,7 +393,7 @@ def _show_preview(preview: Preview, harness: Harness, *, stat: bool) -> None:
     out.print(f"would change this{files} ({preview.verdict.grade.value}{forced}):")
     show_changes(preview.changes, lambda: preview.before, stat=stat)
     show_looser(weigh_preview(harness, preview))
-    _show_readers(harness, preview.paths)
+    _show_readers(harness, preview.paths, preview.changes)
     for number, why in sorted(preview.ties.items()):
         out.print(
             f"note: {describe_entry(number, harness)} could then be taken back only together with this "
@@ -444,11 +444,12 @@ def _show_effect(effect: Iterable[str]) -> None:
         out.print(f"takes effect: {told}")
 
 
-def _show_readers(harness: Harness, paths: Iterable[str]) -> None:
+def _show_readers(harness: Harness, paths: Iterable[str], changes: Iterable[SlotChange | Write]) -> None:
     from takeback.harness.entry_log import map_readers  # noqa: PLC0415 - start-up
     from takeback.present.entries import describe_readers  # noqa: PLC0415 - start-up
 
-    for line in describe_readers(map_readers(harness, dict.fromkeys(paths))):
+    surfaces = {change.slot[0] for change in changes}
+    for line in describe_readers(map_readers(harness, dict.fromkeys(paths), surfaces)):
         out.print(line)
 
 

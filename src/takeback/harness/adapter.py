@@ -8,7 +8,7 @@ whether an adapter has it. `takeback.adapters.conformance` tests all of this.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol, runtime_checkable
 
@@ -187,8 +187,8 @@ class Effects(Protocol):
 class SharedFiles(Protocol):
     """Capability: says who else loads a file of the harness."""
 
-    def list_other_readers(self, path: str) -> tuple[str, ...]:
-        """Return whoever loads the file at a path besides the one whose it is."""
+    def list_other_readers(self, path: str, surfaces: Collection[str]) -> tuple[str, ...]:
+        """Return whoever loads something of some surfaces from a file, besides the one whose it is."""
 
 
 @runtime_checkable

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
@@ -134,7 +134,7 @@ def view_entry(harness: Harness, record: Record, fate: EntryStatus | None = None
     seen = view_record(
         record, status, tuple((load_candidate_json(harness.journal, record) or {}).get("mutation", ()))
     )
-    readers = map_readers(harness, seen.files)
+    readers = map_readers(harness, seen.files, {address.partition("[")[0] for address in seen.addresses})
     return replace(seen, readers=readers) if readers else seen
 
 
@@ -142,15 +142,16 @@ def map_plan_readers(harness: Harness, plan: Plan) -> dict[str, tuple[str, ...]]
     """Return who else loads the files that a plan changes, by path."""
     adapter = harness.adapter
     touched = adapter.touched(plan.before, plan.state) if isinstance(adapter, FileAdapter) else ()
-    return map_readers(harness, dict.fromkeys((*touched, *plan.layout)))
+    surfaces = {change.slot[0] for change in plan.changes}
+    return map_readers(harness, dict.fromkeys((*touched, *plan.layout)), surfaces)
 
 
-def map_readers(harness: Harness, paths: Iterable[str]) -> dict[str, tuple[str, ...]]:
-    """Return who else loads some files of a harness, by path; nothing of those that nobody else loads."""
+def map_readers(harness: Harness, paths: Iterable[str], surfaces: Collection[str]) -> dict[str, tuple[str, ...]]:
+    """Return who else loads some files of which some surfaces change, by path; nothing of those nobody else loads."""
     adapter = harness.adapter
     if not isinstance(adapter, SharedFiles):
         return {}
-    return {path: names for path in paths if (names := adapter.list_other_readers(path))}
+    return {path: names for path in paths if (names := adapter.list_other_readers(path, surfaces))}
 
 
 def view_record(record: Record, status: str, mutation: tuple[Mapping[str, Any], ...] = ()) -> EntryView:

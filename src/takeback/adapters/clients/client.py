@@ -132,6 +132,8 @@ class Client:
     """Files that tell it is there where no other client reads them."""
     also_reads: tuple[str, ...] = ()
     """Files and folders (with a slash at the end) of other clients that this one reads too, and that stay theirs."""
+    runs_hooks_of: tuple[str, ...] = ()
+    """Files of other clients of which this one runs the hooks, and reads nothing else."""
     risks: Mapping[str, RiskRule] = field(default_factory=dict)
     """What its settings may do, by place; the first clients have theirs in `risk_tables`."""
     is_program: bool = True

@@ -125,6 +125,7 @@ def copilot(*, user: bool = False) -> Client:
         events=EVENTS,
         user_folder=".copilot",
         user=user,
-        also_reads=(".claude/settings.json", ".claude/settings.local.json", ".claude/commands/", ".claude/skills/"),
+        also_reads=(".claude/commands/", ".claude/skills/"),
+        runs_hooks_of=(".claude/settings.json", ".claude/settings.local.json"),
         risks=RISKS,
     )

@@ -73,6 +73,6 @@ def cursor(*, user: bool = False) -> Client:
         events=_EVENTS,
         user_folder=".cursor",
         user=user,
-        also_reads=(".claude/settings.json", ".claude/settings.local.json"),
+        runs_hooks_of=(".claude/settings.json", ".claude/settings.local.json"),
         risks=RISKS,
     )

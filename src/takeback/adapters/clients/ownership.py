@@ -48,12 +48,16 @@ def is_in_folder(path: str, folder: str, endings: tuple[str, ...] = ()) -> bool:
 
 
 @cache
-def list_readers(path: str) -> tuple[str, ...]:
-    """Return every known client that reads the file at a path of a project."""
+def list_readers(path: str, *, hooks: bool) -> tuple[str, ...]:
+    """Return every known client that reads the file at a path of a project; with `hooks`, or runs its hooks."""
     from takeback.adapters.clients import CLIENTS  # noqa: PLC0415 - it imports what imports this
 
     declared = {name: declare() for name, declare in CLIENTS.items()}
-    return tuple(name for name, client in declared.items() if client.is_program and can_read(client, path))
+    return tuple(
+        name
+        for name, client in declared.items()
+        if client.is_program and (can_read(client, path) or (hooks and path in client.runs_hooks_of))
+    )
 
 
 def can_read(client: Client, path: str) -> bool:

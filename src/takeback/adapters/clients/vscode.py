@@ -84,7 +84,8 @@ def vscode(*, user: bool = False) -> Client:
         instructions=(INSTRUCTIONS, "AGENTS.md", "CLAUDE.md"),
         events=_EVENTS,
         user=user,
-        also_reads=(".claude/settings.json", ".claude/settings.local.json", ".claude/skills/"),
+        also_reads=(".claude/skills/",),
+        runs_hooks_of=(".claude/settings.json", ".claude/settings.local.json"),
         risks=RISKS,
         dotted=True,
     )
