@@ -51,7 +51,7 @@ def test_instructions_that_nearly_everybody_reads_are_said_to_be_in_few_words(tm
 
 
 def test_a_file_of_one_client_alone_is_said_to_be_read_by_nobody_else(root: Path) -> None:
-    assert "also read by" not in run(root, "set", "prompt", "agents/tester", "---\nname: t\ndescription: T\n---\n")
+    assert "also read by" not in run(root, "edit", "prompt", "agents/tester", "--old", "Twice", "--new", "Once")
 
 
 def test_files_at_home_are_of_one_client(tmp_path: Path) -> None:
