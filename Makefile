@@ -51,8 +51,9 @@ test-clients: setup
 		tests/clients/test_plugin.py tests/clients/test_guard_claude_code.py tests/clients/test_guard_codex.py
 
 test-clients-more: setup
-	$(BIN)/python -m tests.clients.install claude-code codex opencode gemini
+	$(BIN)/python -m tests.clients.install claude-code codex opencode gemini copilot qwen cline kilo
 	$(BIN)/python -m pytest -m clients tests/clients/test_opencode.py tests/clients/test_gemini.py \
+		tests/clients/test_copilot.py tests/clients/test_qwen.py tests/clients/test_cline.py tests/clients/test_kilo.py \
 		tests/clients/test_plugin.py tests/clients/test_guard_gemini.py tests/clients/test_validators.py
 
 # A thousand edits in a minute by another process, while `takeback watch` follows.

@@ -143,7 +143,7 @@ def make_place(client: str, files: dict[str, str], where: Path) -> Place:
         (root / path).parent.mkdir(parents=True, exist_ok=True)
         (root / path).write_text(text)
     env = {
-        "PATH": os.environ["PATH"],
+        "PATH": os.pathsep.join((str(binary.parent), os.environ["PATH"])),
         "HOME": str(home),
         "TAKEBACK_TRUST": os.environ["TAKEBACK_TRUST"],
         "TMPDIR": str(scratch),

@@ -12,15 +12,22 @@ PACKAGES = {
     "codex": ("@openai/codex", "0.166.0", "codex"),
     "opencode": ("opencode-ai", "1.18.33", "opencode"),
     "gemini": ("@google/gemini-cli", "0.61.0", "gemini"),
+    "copilot": ("@github/copilot", "1.0.102", "copilot"),
+    "qwen": ("@qwen-code/qwen-code", "0.24.4", "qwen"),
+    "cline": ("cline", "3.0.65", "cline"),
+    "kilo": ("@kilocode/cli-linux-x64", "7.7.9", "kilo"),
 }
+BESIDE = {"qwen": "node@22.23.3", "cline": "node@22.23.3"}
+"""What a client needs besides: it asks for a newer Node than many machines have."""
 CACHE = Path(__file__).parents[2] / ".cache" / "clients"
 SECONDS = 900
 
 
 def program(client: str) -> Path | None:
     """The client's program, if it is installed."""
-    place = CACHE / client / "node_modules" / ".bin" / PACKAGES[client][2]
-    return place if place.exists() else None
+    package, _, name = PACKAGES[client]
+    modules = CACHE / client / "node_modules"
+    return next((one for one in (modules / ".bin" / name, modules / package / "bin" / name) if one.exists()), None)
 
 
 def install(client: str) -> str:
@@ -42,6 +49,7 @@ def install(client: str) -> str:
         "--no-package-lock",
         "--loglevel=error",
         f"{package}@{version}",
+        *([BESIDE[client]] if client in BESIDE else []),
     ]
     try:
         done = subprocess.run(command, cwd=place, capture_output=True, text=True, check=False, timeout=SECONDS)

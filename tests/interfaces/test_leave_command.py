@@ -194,7 +194,9 @@ def test_a_harness_that_cannot_be_opened_is_left_all_the_same(client: str, spoil
     assert set(planned["would_remove"]) <= set(told["removed"])
     assert not (root / ".takeback").exists()
     assert not any(record["path"] == str(root) for _, record in list_records())
-    assert set(files_of(root)) - before <= {".codex/hooks.json", ".mcp.json", ".claude/settings.json"}
+    husks = {".codex/hooks.json", ".mcp.json", ".claude/settings.json", ".github/mcp.json"}
+    husks |= {".github/hooks/takeback.json", ".kiro/hooks/takeback.json"}
+    assert set(files_of(root)) - before <= husks
     assert not any("which names takeback" in one for one in told["left"])
     assert not any(b"takeback" in place.read_bytes() for place in (root / ".git/hooks").iterdir())
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import NamedTuple
 
-from tests.support.odd_harnesses import claude_code, codex, gemini, opencode
+from tests.support.odd_harnesses import claude_code, codex, gemini, more_clients, opencode
 
 
 class HandEdit(NamedTuple):
@@ -141,6 +141,10 @@ for _client in (claude_code, codex, opencode, gemini):
     for _name, (_files, _edits) in _client.HARNESSES.items():
         HARNESSES[_name] = _files
         EDITS[_name] = [HandEdit(*one) for one in _edits]
+
+
+HARNESSES |= more_clients.FILES
+EDITS |= {name: [HandEdit(*one) for one in edits] for name, edits in more_clients.EDITS.items()}
 
 
 def write_harness(root: Path, client: str) -> Path:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from takeback.adapters.clients.claude_types import CHOICES, TYPES
-from takeback.adapters.clients.risk_tables import TABLES, Risk, RiskRule
+from takeback.adapters.clients.risk_tables import TABLES, Risk, RiskRule, RiskTable
 
 ABSENT = object()
 NOT_SETTINGS = ("hooks.**", "mcpServers.**", "mcp_servers.**", "mcp.**")
@@ -35,12 +35,17 @@ class Case(NamedTuple):
     risk: Risk
 
 
+def cases_of(table: RiskTable) -> Iterator[Case]:
+    """Yield a case for every place of a table that is not harmless."""
+    for place, rule in table.rules.items():
+        if rule.risk is not Risk.HARMLESS and place not in NOT_SETTINGS + NOT_LOADED:
+            yield Case(table.client, _concrete(place), *_values(place, rule), rule.risk)
+
+
 def cases() -> Iterator[Case]:
-    """Yield a case for every place that is not harmless."""
-    for client, table in TABLES.items():
-        for place, rule in table.rules.items():
-            if rule.risk is not Risk.HARMLESS and place not in NOT_SETTINGS + NOT_LOADED:
-                yield Case(client, _concrete(place), *_values(place, rule), rule.risk)
+    """Yield a case for every place that is not harmless, of the first clients."""
+    for table in TABLES.values():
+        yield from cases_of(table)
     yield Case("claude-code", "statusLine", ABSENT, {"type": "command", "command": "./run.sh"}, Risk.EXECUTES)
     yield Case("claude-code", "fileSuggestion", ABSENT, {"type": "command", "command": "./run.sh"}, Risk.EXECUTES)
     yield Case("opencode", "formatter.x", ABSENT, {"command": ["./run.sh"]}, Risk.EXECUTES)

@@ -13,19 +13,13 @@ from typing import Any, Final
 
 from takeback.adapters.clients import CLIENTS
 from takeback.adapters.clients.client import ANY, Client, Documents, Texts
+from takeback.adapters.clients.ownership import PlainFile, find_declaration
 from takeback.adapters.roots import HIDDEN, MANIFEST, PRIVATE, find_root_text, has_other_names
 from takeback.canonical import parse
 from takeback.errors import HarnessError, InputError
 
 BROUGHT_IN: Final = frozenset({".md", ".mdc", ".txt", ""})
 """Endings of files that an instruction file may bring in; whether one does is found out by looking."""
-
-
-@dataclass(frozen=True, slots=True)
-class PlainFile:
-    """A file of a client of which only the bytes count: instructions, a skill, a script."""
-
-    script: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +53,7 @@ class Home:
             if place == PRIVATE or place.startswith(f"{PRIVATE}/"):
                 return place, None, Own()
             for client in self.clients:
-                found = _find_declaration(client, place)
+                found = find_declaration(client, place)
                 if found is not None:
                     return place, client, found
         return None
@@ -88,7 +82,7 @@ class Home:
                 folders |= {start.rpartition("/")[0] or ".": None} if star else {}
                 yield from () if star else (documents.path,)
             yield from client.instructions
-            folders |= dict.fromkeys(texts.folder for texts in client.texts)
+            folders |= dict.fromkeys(texts.start.rpartition("/")[0] for texts in client.texts)
             folders |= dict.fromkeys(skills.folder for skills in client.skills)
             folders |= dict.fromkeys(scripts.folder for scripts in client.scripts)
         for folder in folders:
@@ -176,18 +170,3 @@ def can_be_ours(path: str) -> bool:
         return True
     home = find_home(path)
     return find_root_text(path) is not None if home is None else home.find_declaration(path) is not None
-
-
-def _find_declaration(client: Client, path: str) -> Documents | Texts | PlainFile | None:
-    for documents in client.documents:
-        start, star, end = documents.path.partition(ANY)
-        if path == documents.path or (star and path.startswith(start) and path.endswith(end)):
-            return documents
-    for texts in client.texts:
-        if path.startswith(f"{texts.folder}/") and path.endswith(texts.ending):
-            return texts
-    if any(path.startswith(f"{scripts.folder}/") for scripts in client.scripts):
-        return PlainFile(script=True)
-    if any(path.startswith(f"{skills.folder}/") for skills in client.skills):
-        return PlainFile()
-    return PlainFile() if {path, path.rpartition("/")[2]} & {*client.instructions} else None

@@ -13,7 +13,12 @@ from takeback.adapters.roots import HIDDEN, PRIVATE, find_root_text, has_other_n
 from takeback.adapters.trust_record import is_trusted
 from takeback.agents import running_tools
 
-CLIENTS = ("claude-code", "codex", "gemini", "opencode")
+CLIENTS = (
+    *("claude-code", "codex", "gemini", "opencode"),
+    *("copilot", "qwen", "cursor", "cline", "windsurf", "kiro", "kilo"),
+)
+SPEAK_OTHERWISE = frozenset({"copilot", "cursor", "cline", "windsurf", "kiro"})
+"""Clients whose calls and answers `hook_dialects` translates."""
 BEFORE = frozenset({"PreToolUse", "BeforeTool", "tool.execute.before"})
 CHANGED = frozenset({"ConfigChange", "FileChanged"})
 """Events by which a client tells of changed files."""
@@ -24,6 +29,8 @@ EDITORS = frozenset({"write", "write_file", "edit", "replace", "multiedit"})
 PATHS = ("file_path", "filePath", "path", "absolute_path")
 TEXTS = frozenset({".md", ".mdc", ".txt", ".json", ".jsonc", ".toml", ""})
 """Endings of files that a client may load without their being in a folder whose name begins with a dot."""
+ANYWHERE = (b"user", b'"claude-plugin"', b'"skills"', b'"openclaw"')
+"""Words of a manifest whose clients have files of any ending in folders of any name."""
 TELLS = "claude-code"
 PLAIN = b'adapter = "project"'
 """What the manifest of a project without a client says: only Takeback's own files are a harness's there."""
@@ -118,6 +125,6 @@ def _is_nobodys(path: str) -> bool:
         if PLAIN in manifest and b"kinds" not in manifest and not inside.startswith(PRIVATE):
             continue
         dotted = any(step.startswith(".") for step in inside.split(os.sep))
-        if b"user" in manifest or dotted or os.path.splitext(inside)[1].lower() in TEXTS:
+        if any(word in manifest for word in ANYWHERE) or dotted or os.path.splitext(inside)[1].lower() in TEXTS:
             return False
     return True

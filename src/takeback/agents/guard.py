@@ -14,11 +14,13 @@ from enum import StrEnum
 from typing import Any, Final, NamedTuple
 
 from takeback.adapters.clients.client import ANY, Client, Documents, Texts, ValueCheck
+from takeback.adapters.clients.ownership import PlainFile
 from takeback.adapters.clients.permissions import find_loosened_permissions
 from takeback.adapters.roots import find_root_text
 from takeback.adapters.trust_record import is_trusted
 from takeback.agents import running_tools
-from takeback.agents.declared_files import Home, Own, PlainFile, can_be_ours, find_declared_file
+from takeback.agents.declared_files import Home, Own, can_be_ours, find_declared_file
+from takeback.agents.hook_dialects import refuse_call
 from takeback.agents.hook_events import Event, FileEdit, list_edits, list_named_paths
 from takeback.canonical import write_compact
 from takeback.errors import InputError, TakebackError
@@ -348,7 +350,9 @@ def answer_before(event: Event) -> HookReply:
             "permissionDecisionReason": ruling.told(),
         }
         return HookReply(out=write_compact({"hookSpecificOutput": said}) + "\n")
-    return HookReply(err=ruling.told() + (NOBODY_TO_ASK if ruling.answer is Answer.ASK else "") + "\n", code=BLOCK)
+    return HookReply(
+        *refuse_call(event.client, ruling.told() + (NOBODY_TO_ASK if ruling.answer is Answer.ASK else ""))
+    )
 
 
 def _note_tool_call(event: Event) -> None:

@@ -23,7 +23,8 @@ from takeback.adapters.clients.init import detect_clients
 from takeback.adapters.directory import Directory
 from takeback.agents.fast_hook import CLIENTS
 from takeback.agents.git.command import Git, name_exclusion, why_shared
-from takeback.canonical import write_compact, write_pretty
+from takeback.agents.hook_files import PLUGIN, build_opencode_plugin, list_own_file_additions, list_own_file_removals
+from takeback.canonical import write_pretty
 from takeback.errors import HarnessError, InputError
 from takeback.harness.adapter import NotExpressible, Reading
 from takeback.harness.engine import LOCK_SECONDS
@@ -37,7 +38,6 @@ from takeback.state.surface import install_surfaces
 from takeback.undo.record import run_and_record
 
 OWN_NAME: Final = "takeback"
-PLUGIN: Final = ".opencode/plugins/takeback.js"
 _CLIENT: Final = "|".join(CLIENTS)
 _CALL: Final = re.compile(
     rf"(?:^|[\s/\\\"';&|])(?:takeback(?:\.exe)?[\"']?|-m takeback)\s+hook\b(?:\s+({_CLIENT}))?|^\S+ hook ({_CLIENT})$"
@@ -76,7 +76,7 @@ def find_hooks(state: State, client: str = "") -> Iterator[tuple[str, Mapping[st
 def _list_hooks_in(element: Any) -> list[Any]:
     options = element.get("options") if isinstance(element, Mapping) else None
     hooks = options.get("hooks") if isinstance(options, Mapping) else None
-    return hooks if isinstance(hooks, list) else []
+    return hooks if isinstance(hooks, list) else [options] if isinstance(options, Mapping) else []
 
 
 def find_covered_tools(state: State, client: str, event: str) -> set[str] | None:
@@ -148,69 +148,7 @@ def list_removals(state: State, client: str = "", start: str | None = None) -> l
             ops.append({"op_type": "remove_listener", "target": event, "value": element["id"]})
     ops += [{"op_type": "remove_tool", "target": name} for name in find_servers(state, start)]
     ops += [{"op_type": "remove_prompt", "target": name} for name in find_skills(state, start)]
-    if client in {"", "opencode"} and ("files", PLUGIN) in state:
-        ops.append({"op_type": "remove_file", "target": PLUGIN})
-        for event, elements in state["listeners"].items():
-            ours = [one for one in elements if one.get("options") == {"file": PLUGIN}]
-            ops += [{"op_type": "remove_listener", "target": event, "value": one["id"]} for one in ours]
-    return ops
-
-
-_TEXT = """// Takeback's guard and recorder: asks `takeback hook opencode` before and after tools.
-import { spawnSync } from "node:child_process"
-
-const PROGRAM = %s
-const EDITS = new Set(["edit", "write", "multiedit", "patch", "apply_patch"])
-
-const isMissing = (said) =>
-  ["ENOENT", "EACCES", "ENOTDIR"].includes(said.error?.code) || /No module named '?takeback/.test(said.stderr ?? "")
-
-export const Takeback = async ({ directory }) => {
-  const ask = (name, session, tool, args, call, prompt) =>
-    spawnSync(PROGRAM[0], [...PROGRAM.slice(1), "hook", "opencode"], {
-      input: JSON.stringify({
-        hook_event_name: name,
-        cwd: directory,
-        session_id: session,
-        tool_name: tool,
-        tool_input: args ?? {},
-        tool_use_id: call,
-        prompt,
-      }),
-      encoding: "utf8",
-      timeout: 90000,
-    })
-  return {
-    "tool.execute.before": async (input, output) => {
-      if (!EDITS.has(input.tool) && input.tool !== "bash") return
-      const said = ask("tool.execute.before", input.sessionID, input.tool, output.args, input.callID)
-      if (input.tool === "bash") return
-      if (isMissing(said)) {
-        console.error("takeback is not installed here: this edit is neither guarded nor recorded")
-        return
-      }
-      if (said.error || said.status !== 0) throw new Error(said.stderr || `takeback: the guard failed: ${said.error}`)
-    },
-    "tool.execute.after": async (input) => {
-      if (EDITS.has(input.tool) || input.tool === "bash") {
-        ask("tool.execute.after", input.sessionID, input.tool, input.args, input.callID)
-      }
-    },
-    "chat.message": async (input, output) => {
-      const texts = (output.parts ?? []).filter((part) => part.type === "text").map((part) => part.text)
-      ask("chat.message", input.sessionID, undefined, undefined, undefined, texts.join("\\n"))
-    },
-    event: async ({ event }) => {
-      if (event.type === "session.created" || event.type === "session.idle") ask(event.type, undefined, undefined)
-    },
-  }
-}
-"""
-
-
-def build_opencode_plugin(program: Sequence[str]) -> str:
-    """Return the plugin's source; `program` are the words that start Takeback."""
-    return _TEXT.replace("%s", write_compact(list(program)))
+    return [*ops, *list_own_file_removals(client, state)]
 
 
 BY: Final = "takeback install"
@@ -272,6 +210,39 @@ HOOKS: Final[Mapping[str, Sequence[Hook]]] = {
         Hook("SessionEnd"),
     ),
     "opencode": (),
+    "copilot": (
+        Hook("PreToolUse", "Edit|Write|MultiEdit", guard=True),
+        Hook("PostToolUse", "Edit|Write|MultiEdit|Bash"),
+        Hook("PostToolUseFailure", "Edit|Write|MultiEdit|Bash"),
+        Hook("SessionStart"),
+        Hook("Stop"),
+        Hook("SessionEnd"),
+    ),
+    "qwen": (
+        Hook("PreToolUse", "write_file|edit", guard=True),
+        Hook("PostToolUse", "write_file|edit|run_shell_command"),
+        Hook("PostToolUseFailure", "write_file|edit|run_shell_command"),
+        Hook("SessionStart"),
+        Hook("Stop"),
+        Hook("SessionEnd"),
+    ),
+    "cursor": (
+        Hook("preToolUse", guard=True),
+        Hook("afterFileEdit"),
+        Hook("afterShellExecution"),
+        Hook("sessionStart"),
+        Hook("stop"),
+        Hook("sessionEnd"),
+    ),
+    "windsurf": (
+        Hook("pre_write_code", guard=True),
+        Hook("post_write_code"),
+        Hook("post_run_command"),
+        Hook("post_cascade_response"),
+    ),
+    "cline": (),
+    "kiro": (),
+    "kilo": (),
 }
 TRACK_HOOKS: Final[Mapping[str, Sequence[Hook]]] = {
     "claude-code": (Hook("UserPromptSubmit", most=GUARD_SECONDS),),
@@ -280,20 +251,40 @@ TRACK_HOOKS: Final[Mapping[str, Sequence[Hook]]] = {
         Hook("BeforeTool", "run_shell_command", most=GUARD_SECONDS, suffix="-shell"),
         Hook("BeforeAgent", most=GUARD_SECONDS),
     ),
-    "opencode": (),
+    "copilot": (
+        Hook("PreToolUse", "Bash", most=GUARD_SECONDS, suffix="-shell"),
+        Hook("UserPromptSubmit", most=GUARD_SECONDS),
+    ),
+    "qwen": (
+        Hook("PreToolUse", "run_shell_command", most=GUARD_SECONDS, suffix="-shell"),
+        Hook("UserPromptSubmit", most=GUARD_SECONDS),
+    ),
 }
 """What a project whose own files are tracked needs besides: a look before each command, and the prompts."""
 
 
-PRIVATE_SCOPE: Final[Mapping[str, str]] = {"claude-code": "local:"}
+PRIVATE_SCOPE: Final[Mapping[str, str]] = {"claude-code": "local:", "copilot": "local:"}
 """What the names of a client's settings file begin with that only this machine reads; others have none."""
 HOOKS_FILE: Final[Mapping[str, str]] = {
     "claude-code": ".claude/settings.local.json",
     "codex": ".codex/hooks.json",
     "gemini": ".gemini/settings.json",
     "opencode": PLUGIN,
+    "copilot": ".github/copilot/settings.local.json",
+    "qwen": ".qwen/settings.json",
+    "cursor": ".cursor/hooks.json",
+    "windsurf": ".windsurf/hooks.json",
+    "cline": ".cline/hooks/PreToolUse.sh",
+    "kiro": ".kiro/hooks/takeback.json",
+    "kilo": ".kilo/plugin/takeback.js",
 }
 """The file of a project that hooks go into where others do not get them."""
+IN_MILLISECONDS: Final = frozenset({"gemini", "qwen"})
+"""Clients that count the time of a hook so."""
+WITHOUT_SERVERS: Final = frozenset({"cline", "windsurf"})
+"""Clients that have no servers in a project."""
+OWN_SERVERS: Final[Mapping[str, str]] = {"copilot": ".github:"}
+"""What the names of servers begin with in a file that no other client reads."""
 CODEX_SETTINGS: Final = ".codex/config.toml"
 ABSENT: Final = "takeback is not installed here: this edit is neither guarded nor recorded (pip install takeback)"
 """What shared hooks say on a machine without the program; the edit is made all the same."""
@@ -323,19 +314,18 @@ def list_additions(
     before = f"{start}toml:" if client == "codex" and _has_hooks_in_toml(state, start) else start
     if not where.shared and not where.user:
         before += PRIVATE_SCOPE.get(client, "")
+    elif client == "copilot":
+        before += "hooks/takeback:"
     by_plugin = bool(find_plugins(state))
     is_open = not where.user and client not in PRIVATE_SCOPE  # a file that someone may commit one day
-    wanted = (*HOOKS[client], *(TRACK_HOOKS[client] if where.tracked else ()))
+    wanted = (*HOOKS[client], *(TRACK_HOOKS.get(client, ()) if where.tracked else ()))
     hooks = [] if by_plugin else [hook for hook in wanted if not _is_covered(hook, client, state)]
     ops = [_build_listener(client, hook, before, program, fails_open=where.shared or is_open) for hook in hooks]
-    if client == "opencode" and ("files", PLUGIN) not in state:
-        ops.append({"op_type": "write_file", "target": PLUGIN, "value": build_opencode_plugin(program)})
-        record = {"id": "takeback.js", "handler": "takeback.js", "options": {"file": PLUGIN}}
-        ops.append({"op_type": "add_listener", "target": f"{start}plugins", "value": record})
+    ops += list_own_file_additions(client, state, start, program)
     if by_plugin:
         return ops
-    if where.shared and not find_servers(state, start):
-        scope = "json:" if client == "opencode" and _has_only_json(state, start) else ""
+    if where.shared and client not in WITHOUT_SERVERS and not find_servers(state, start):
+        scope = "json:" if client == "opencode" and _has_only_json(state, start) else OWN_SERVERS.get(client, "")
         server = build_server(client, program)
         ops.append({"op_type": "register_tool", "target": f"{start}{scope}mcp:{NAME}", "value": server})
     if (where.shared or where.user) and not find_skills(state, start):
@@ -427,11 +417,17 @@ def build_hook_group(client: str, hook: Hook, program: Sequence[str], *, fails_o
     words = shlex.join([*program, "hook", client])
     if fails_open:
         there = f"command -v {shlex.quote(program[0])} >/dev/null 2>&1"
-        words = f"if {there}; then {words}; else echo {shlex.quote(ABSENT)} >&2; fi"
+        answer = "; echo '{}'" if client == "cursor" else ""
+        words = f"if {there}; then {words}; else echo {shlex.quote(ABSENT)} >&2{answer}; fi"
+    if client == "cursor":
+        closed = {"failClosed": True} if hook.guard and not fails_open else {}
+        return {"command": words, "timeout": seconds, **closed}
+    if client == "windsurf":
+        return {"command": words, "show_output": hook.guard}
     command: dict[str, Any] = {"type": "command", "command": words}
-    if client == "gemini":
+    if client in IN_MILLISECONDS:
         command = {"name": f"takeback-{hook.event.lower()}", **command}
-    command["timeout"] = seconds * 1000 if client == "gemini" else seconds
+    command["timeout"] = seconds * 1000 if client in IN_MILLISECONDS else seconds
     if client == "claude-code" and hook.guard and not fails_open:
         command["onFailure"] = "block"
     return {**({"matcher": hook.matcher} if hook.matcher else {}), "hooks": [command]}
@@ -439,7 +435,7 @@ def build_hook_group(client: str, hook: Hook, program: Sequence[str], *, fails_o
 
 def build_server(client: str, program: Sequence[str]) -> dict[str, Any]:
     """Return the server as the client's own files have it."""
-    if client == "opencode":
+    if client in {"opencode", "kilo"}:
         return {"type": "local", "command": [*program, "serve"], "enabled": True}
     return {"command": program[0], "args": [*program[1:], "serve"]}
 

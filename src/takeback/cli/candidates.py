@@ -1,4 +1,4 @@
-"""`takeback verify`, `prove`, `check-proof` and `schema`: candidates judged, proved, their proofs checked; the schema."""
+"""`takeback verify`, `prove`, `check-proof` and `schema`: candidates judged, proved, proofs checked; the schema."""
 
 from __future__ import annotations
 

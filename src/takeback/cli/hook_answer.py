@@ -27,6 +27,8 @@ def choose_trust_folder() -> None:
 
 
 BLOCKED = 2
+ANSWERED = frozenset({"cursor", "cline"})
+"""Clients that want to read JSON even where there is nothing to say."""
 
 
 def find_client(words: Sequence[str]) -> str | None:
@@ -52,16 +54,30 @@ def answer_and_end(client: str) -> NoReturn:
 
 def answer_hook(client: str, *, ending: bool = False) -> int:
     """Answer one hook; returns the exit code. `ending` says that the process ends with it."""
+    out, err, code = _find_answer(client, ending=ending)
+    if not out and not code and client in ANSWERED:
+        out = "{}\n"
+    sys.stdout.write(out)
+    sys.stderr.write(err)
+    return code
+
+
+def _find_answer(client: str, *, ending: bool) -> tuple[str, str, int]:
+    """Return what to print, what to say on standard error, and the exit code."""
     blocking = True
     try:
         choose_trust_folder()
-        from takeback.agents.fast_hook import can_pass_unchecked, has_nothing_to_record  # noqa: PLC0415 - a failing import must be answered too
+        from takeback.agents.fast_hook import SPEAK_OTHERWISE, can_pass_unchecked, has_nothing_to_record  # noqa: PLC0415 - a failing import must be answered too
 
         data = sys.stdin.buffer.read()
+        if client in SPEAK_OTHERWISE:
+            from takeback.agents.hook_dialects import translate_call  # noqa: PLC0415
+
+            data = translate_call(data, client)
         if _capture_project(data, client, ending=ending):
-            return 0
+            return "", "", 0
         if can_pass_unchecked(data, client, os.getcwd()) or has_nothing_to_record(data, os.getcwd()):
-            return 0
+            return "", "", 0
         from takeback.agents.hook_events import read_event  # noqa: PLC0415
 
         event = read_event(data, client, os.getcwd())
@@ -69,19 +85,22 @@ def answer_hook(client: str, *, ending: bool = False) -> int:
         if event.before:
             from takeback.agents.guard import answer_before  # noqa: PLC0415
 
-            reply = answer_before(event)
-        else:
-            from takeback.agents.recorder import answer_after  # noqa: PLC0415 - it needs state and journal
+            return answer_before(event)
+        from takeback.agents.recorder import answer_after  # noqa: PLC0415 - it needs state and journal
 
-            reply = answer_after(event)
+        return answer_after(event)
     except Exception as fault:  # noqa: BLE001 - a client must get an answer, whatever happens
         told = getattr(fault, "message", None) or f"{type(fault).__name__}: {fault}"
         verb = "the guard failed, so that the edit is not made" if blocking else "the change could not be recorded"
-        sys.stderr.write(f"takeback: {verb}: {told}\n")
-        return BLOCKED if blocking else 0
-    sys.stdout.write(reply.out)
-    sys.stderr.write(reply.err)
-    return reply.code
+        return _refuse(client, f"takeback: {verb}: {told}") if blocking else ("", f"takeback: {verb}: {told}\n", 0)
+
+
+def _refuse(client: str, told: str) -> tuple[str, str, int]:
+    try:
+        from takeback.agents.hook_dialects import refuse_call  # noqa: PLC0415 - it may be what failed
+    except ImportError:
+        return "", f"{told}\n", BLOCKED
+    return refuse_call(client, told)
 
 
 def _capture_project(data: bytes, client: str, *, ending: bool) -> bool:

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any, NoReturn
 
 import typer
 
 from takeback.adapters.clients import CLIENTS
 from takeback.adapters.clients.adapter import ClientAdapter
-from takeback.adapters.clients.init import detect_clients, find_user_folder, init_clients
+from takeback.adapters.clients.init import detect_clients, find_user_folder, init_clients, list_all_signs
+from takeback.adapters.clients.ownership import can_read
 from takeback.adapters.harness_places import describe_outer_harness
 from takeback.adapters.init import init_adapter, list_other_adapters
-from takeback.adapters.manifest import HIDDEN, MANIFEST, OwnDocument
+from takeback.adapters.manifest import HIDDEN, MANIFEST, PRIVATE, OwnDocument
 from takeback.adapters.project_files import require_bounded, require_one_project, start_tracking
 from takeback.adapters.workspace.adapter import make_workspace
 from takeback.cli.completion import offer_words
@@ -23,6 +26,7 @@ from takeback.cli.output import JsonFlag, commit_exit_code, emit, out
 from takeback.cli.secrets import require_no_placeholder
 from takeback.cli.track_status import show_tracking, stats_to_json
 from takeback.errors import InputError
+from takeback.harness import Harness
 from takeback.harness.adapter import FileAdapter
 from takeback.present.titles import format_count
 from takeback.state import SURFACES, State
@@ -40,6 +44,12 @@ NEXT = (
     "and 'takeback undo' takes any of them back"
 )
 KINDS = ("workspace", *CLIENTS)
+CHOICES = {
+    "--track": "puts the project's own files under Takeback, whatever client works on them",
+    "--kind workspace": "makes it a workspace, with a file or folder for each surface",
+    "--kind NAME": f"takes it as a project of a client ({', '.join(CLIENTS)}), or of an installed adapter",
+}
+"""What else can be made of a directory in which no client's files are."""
 
 
 def init(
@@ -50,8 +60,9 @@ def init(
     kind: list[str] | None = typer.Option(
         None,
         "--kind",
-        metavar="|".join(KINDS),
-        help="The client; detected if left out. May be repeated, or name an installed adapter.",
+        metavar="NAME",
+        help=f"The client ({', '.join(CLIENTS)}), detected if left out, an installed adapter, or workspace. "
+        "May be repeated for several clients.",
         autocompletion=offer_words(dict.fromkeys(KINDS, "")),
     ),
     document: list[str] | None = typer.Option(
@@ -80,9 +91,9 @@ def init(
 ) -> None:
     """Start tracking a directory: a client's files as they are, or a workspace of its own.
 
-    Files of Claude Code, Codex, opencode, Gemini CLI and other clients are found and taken as they are, and files of
-    your own that --document names: only .takeback/ is added.
-    Where there are none, the directory becomes a workspace, with a file or folder for each surface and a manifest.
+    Files of known clients are found and taken as they are, and files of your own that --document names: only
+    .takeback/ is added. Where there are none, nothing is written, and the choices are named. A new directory, or an
+    empty one that you name, becomes a workspace, with a file or folder for each surface and a manifest.
     With `--track` the project's own files are tracked, and only .takeback/ is added; docs/tracking.md has the rules.
     Doing it again is harmless, and takes in clients that were added. A password in a journal's URL is never written
     down: give such a URL in TAKEBACK_JOURNAL. A sealed journal's keys are in .takeback/journal.keys, or where
@@ -101,15 +112,11 @@ def init(
     if track:
         _require_project(place, user=user, large=large)
     clients = None if other else _choose_clients(place, kinds, user=user, state=state, track=track)
-    if documents and (other or "workspace" in kinds or state is not None or (place / MANIFEST).exists()):
-        raise InputError(
-            "--document",
-            found="it for a workspace or another adapter",
-            expected="clients' files beside it, or nothing",
-            hint="track the file from a directory of its own: takeback init DIR --document FILE",
-        )
+    _check_documents(place, documents, other=bool(other or "workspace" in kinds or state is not None))
     if documents and clients is None:
         clients = ()
+    if clients is None and not kinds and not other and not _can_be_workspace(context, place, state=state):
+        _refuse_unknown(place, as_json=as_json)
     if other:
         root, fresh = init_adapter(place, other, journal=journal, secret=secret, seal=seal, keys=find_key_file())
         found: tuple[str, ...] = (other,)
@@ -149,26 +156,44 @@ def init(
             "tracked": tracking is not None or (root / TRACK).exists(),
         } | ({} if tracking is None else {"tracking": stats_to_json(tracking)})
         strange = [*harness.status().problems, *(describe_outer_harness(root) if fresh else ())]
+        files = _count_files(harness)
     commit_exit_code(0)
     if as_json:
-        emit(payload | {"problems": strange})
+        emit(payload | {"files": files, "problems": strange})
         return
-    was = "is" if fresh else "is already"
-    if found == ("workspace",):
-        out.print(f"{root} {was} a workspace with {format_count(size, 'thing')} in it")
-    else:
-        out.print(f"{root} {was} tracked: {', '.join(found) or 'its own files'}")
-        for name, count in counts.items():
-            if count:
-                out.print(f"  {name}: {count}")
-        if added and not fresh:
-            out.print(f"added: {', '.join(added)}")
+    _show(root, payload, files)
     if tracking is not None:
         show_tracking(tracking)
     for problem in strange:
         out.print(f"! {problem}", style="yellow")
     remember_directory(place)
     out.print(localize_hints(NEXT), style="cyan")
+
+
+def _show(root: Path, told: dict[str, Any], files: dict[str, int]) -> None:
+    """Print what a directory is now, and what is in it."""
+    was, found, added = "is" if told["created"] else "is already", told["kinds"], told["added"]
+    if found == ["workspace"]:
+        out.print(f"{root} {was} a workspace with {format_count(told['entries'], 'thing')} in it")
+        return
+    counted = [f"{name} ({format_count(number, 'file')})" for name, number in files.items()]
+    out.print(f"{root} {was} tracked: {', '.join(counted or found) or 'its own files'}")
+    for name, count in told["surfaces"].items():
+        if count:
+            out.print(f"  {name}: {count}")
+    if added and not told["created"]:
+        out.print(f"added: {', '.join(added)}")
+
+
+def _check_documents(place: Path, documents: Sequence[OwnDocument], *, other: bool) -> None:
+    """Refuse documents of one's own where something other than clients' files is tracked."""
+    if documents and (other or (place / MANIFEST).exists()):
+        raise InputError(
+            "--document",
+            found="it for a workspace or another adapter",
+            expected="clients' files beside it, or nothing",
+            hint="track the file from a directory of its own: takeback init DIR --document FILE",
+        )
 
 
 def _require_project(place: Path, *, user: bool, large: bool) -> None:
@@ -217,12 +242,16 @@ def _find_other_adapter(kinds: tuple[str, ...], *, state: Path | None) -> str:
 
 
 def _choose_directory(context: typer.Context, directory: Path, kinds: tuple[str, ...], *, user: bool) -> Path:
-    named = context.get_parameter_source("directory")
-    if not user or (named is not None and named.name != "DEFAULT"):
+    if not user or _is_given(context, "directory"):
         return directory
     if len(kinds) != 1 or kinds == ("workspace",):
         raise InputError("--user", found="no client", expected="one client, with --kind, or its folder")
     return find_user_folder(kinds[0])
+
+
+def _is_given(context: typer.Context, name: str) -> bool:
+    source = context.get_parameter_source(name)
+    return source is not None and source.name != "DEFAULT"
 
 
 def _choose_clients(
@@ -234,3 +263,48 @@ def _choose_clients(
         return kinds
     found = detect_clients(place) if state is None else ()
     return found or (() if track and state is None else None)
+
+
+def _can_be_workspace(context: typer.Context, place: Path, *, state: Path | None) -> bool:
+    """Return whether a directory is a workspace, or may become one unasked: one that is new or empty, and named."""
+    if state is not None or (place / MANIFEST).exists():
+        return True
+    return _is_given(context, "directory") and _is_empty(place)
+
+
+def _is_empty(place: Path) -> bool:
+    """Return whether nothing is in a directory but what Takeback itself left there, or there is no directory."""
+    try:
+        return all(name == PRIVATE for name in os.listdir(place))
+    except (FileNotFoundError, NotADirectoryError):
+        return True
+
+
+def _refuse_unknown(place: Path, *, as_json: bool) -> NoReturn:
+    """Say that no client was found, what was looked for, and what can be done instead; nothing is written."""
+    looked = list_all_signs()
+    told = f"no known client's files are in {place.absolute()}: nothing was written"
+    if as_json:
+        about = {"result": "unknown", "created": False, "kinds": [], "message": told}
+        emit(about | {"looked_for": looked, "choices": CHOICES})
+        raise typer.Exit(1)
+    out.print(told)
+    out.print("looked for:")
+    for name, signs in looked.items():
+        out.print(f"  {name}: {', '.join(sign.partition(' ')[0] for sign in signs)}")
+    out.print("what you can do:")
+    for choice, what in CHOICES.items():
+        out.print(f"  takeback init {choice}: {what}")
+    raise typer.Exit(1)
+
+
+def _count_files(harness: Harness) -> dict[str, int]:
+    """Return how many of the files that were read each client reads; what they bring in counts for the first."""
+    if not isinstance(harness.adapter, ClientAdapter):
+        return {}
+    clients = [member.client for member in harness.adapter.members]
+    found = dict.fromkeys((client.name for client in clients), 0)
+    for path, _ in harness.adapter.list_remembered_files():
+        for client in [one for one in clients if can_read(one, path)] or clients[:1]:
+            found[client.name] += 1
+    return found

@@ -23,9 +23,9 @@ from takeback.agents.git.command import Git, open_git
 from takeback.agents.git.hooks import TRAILER, find_placed
 from takeback.agents.git.hooks import uninstall_hooks as take_out
 from takeback.agents.hook_events import CLIENTS
+from takeback.agents.hook_files import OWN_FILES
 from takeback.agents.installation import (
     NAME,
-    PLUGIN,
     ClientFiles,
     build_candidate,
     find_installation,
@@ -249,7 +249,8 @@ def _iter_paths(root: Path) -> Iterator[Path]:
     clients = [make() for make in DECLARED.values()]
     places = {documents.path for client in clients for documents in client.documents}
     skills = {f"{one.folder}/{NAME}/SKILL.md" for client in clients for one in client.skills}
-    yield from (root / place for place in sorted({*places, *skills, PLUGIN}) if (root / place).is_file())
+    own = {path for files in OWN_FILES.values() for path in files}
+    yield from (root / place for place in sorted({*places, *skills, *own}) if (root / place).is_file())
 
 
 def _print_answer(answer: dict[str, Any], lines: Sequence[str], *, as_json: bool) -> None:

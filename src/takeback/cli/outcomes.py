@@ -16,10 +16,11 @@ from takeback.cli.output import commit_exit_code, emit, err, out
 from takeback.errors import KEYS_HINT
 from takeback.harness import Adopted, Applied, Harness, Preview, RefusalReason, Refused, Stale, Undone
 from takeback.harness.adapter import Broken
+from takeback.harness.images import paths_of
 from takeback.harness.outcomes import Discarded, Unchanged
 from takeback.journal import Record
 from takeback.state.slots import describe_slot
-from takeback.undo import Blocked, Gone, Plan, SlotChange
+from takeback.undo import Blocked, Gone, Plan, SlotChange, Write
 
 if TYPE_CHECKING:
     from takeback.harness.drift import Footing
@@ -31,6 +32,8 @@ Styled = tuple[str, str]
 
 def list_plan_notes(plan: Plan, harness: Harness, *, done: bool = False) -> Iterator[Styled]:
     """Yield what there is to say of a plan beside its changes."""
+    from takeback.harness.entry_log import map_plan_readers  # noqa: PLC0415 - start-up
+    from takeback.present.entries import describe_readers  # noqa: PLC0415 - start-up
     from takeback.present.plans import describe_kept  # noqa: PLC0415 - start-up
     from takeback.present.warnings import weigh_plan  # noqa: PLC0415 - start-up
 
@@ -39,6 +42,7 @@ def list_plan_notes(plan: Plan, harness: Harness, *, done: bool = False) -> Iter
     effect = ", ".join(harness.effect_of(plan))
     if effect:
         yield f"takes effect: {effect}", ""
+    yield from ((line, "") for line in describe_readers(map_plan_readers(harness, plan)))
     for reason in weigh_plan(harness, plan):
         yield f"looser: {reason}", "yellow"
     for line in describe_kept(plan, done=done):
@@ -346,6 +350,7 @@ def _show_adopted(adopted: Adopted, harness: Harness, *, stat: bool) -> None:
         out.print(f"{path}: comments, formatting or permission bits")
     show_looser(weigh_entry(harness, adopted))
     _show_effect(adopted.entry.effect)
+    _show_readers(harness, paths_of(adopted.entry), adopted.changes)
     if seen.unproved:
         out.print(f"note: no recovery was proved for it, because {seen.unproved}", style="yellow")
     for address in adopted.ambiguous:
@@ -382,6 +387,7 @@ def _show_applied(applied: Applied, harness: Harness, *, stat: bool) -> None:
     show_changes(applied.writes, lambda: applied.before, stat=stat)
     show_looser(weigh_entry(harness, applied))
     _show_effect(applied.entry.effect)
+    _show_readers(harness, paths_of(applied.entry), applied.writes)
     for number, why in sorted(applied.ties.items()):
         tied = describe_entry(number, harness)
         out.print(f"note: {tied} can now be taken back only together with this ({why} without it)")
@@ -397,6 +403,7 @@ def _show_preview(preview: Preview, harness: Harness, *, stat: bool) -> None:
     out.print(f"would change this{files} ({preview.verdict.grade.value}{forced}):")
     show_changes(preview.changes, lambda: preview.before, stat=stat)
     show_looser(weigh_preview(harness, preview))
+    _show_readers(harness, preview.paths, preview.changes)
     for number, why in sorted(preview.ties.items()):
         out.print(
             f"note: {describe_entry(number, harness)} could then be taken back only together with this "
@@ -447,8 +454,18 @@ def _show_effect(effect: Iterable[str]) -> None:
         out.print(f"takes effect: {told}")
 
 
+def _show_readers(harness: Harness, paths: Iterable[str], changes: Iterable[SlotChange | Write]) -> None:
+    from takeback.harness.entry_log import map_readers  # noqa: PLC0415 - start-up
+    from takeback.present.entries import describe_readers  # noqa: PLC0415 - start-up
+
+    surfaces = {change.slot[0] for change in changes}
+    for line in describe_readers(map_readers(harness, dict.fromkeys(paths), surfaces)):
+        out.print(line)
+
+
 def _plan_to_json(plan: Plan, harness: Harness, *, done: bool = False) -> dict[str, Any]:
     from takeback.cli.changes import changes_to_json  # noqa: PLC0415 - start-up
+    from takeback.harness.entry_log import map_plan_readers  # noqa: PLC0415 - start-up
     from takeback.present.plans import list_kept_json  # noqa: PLC0415 - start-up
     from takeback.present.warnings import weigh_plan  # noqa: PLC0415 - start-up
 
@@ -465,6 +482,7 @@ def _plan_to_json(plan: Plan, harness: Harness, *, done: bool = False) -> dict[s
         "layout": list(plan.layout),
         "looser": weigh_plan(harness, plan),
         "effect": list(harness.effect_of(plan)),
+        "readers": {path: list(names) for path, names in map_plan_readers(harness, plan).items()},
     }
 
 

@@ -8,7 +8,7 @@ whether an adapter has it. `takeback.adapters.conformance` tests all of this.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol, runtime_checkable
 
@@ -181,6 +181,14 @@ class Effects(Protocol):
 
     def effect(self, slot: Slot) -> str:
         """Return `live`, `next session` or `needs approval in the client`."""
+
+
+@runtime_checkable
+class SharedFiles(Protocol):
+    """Capability: says who else loads a file of the harness."""
+
+    def list_other_readers(self, path: str, surfaces: Collection[str]) -> tuple[str, ...]:
+        """Return whoever loads something of some surfaces from a file, besides the one whose it is."""
 
 
 @runtime_checkable

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final
 
 from takeback.errors import InputError
+from takeback.harness.adapter import FileAdapter, SharedFiles
 from takeback.harness.images import paths_of
 from takeback.harness.ledger import EntryStatus
 from takeback.harness.outcomes import skip_uninstalled
@@ -34,7 +35,7 @@ from takeback.state.slots import (
     put_slots,
 )
 from takeback.state.values import thaw
-from takeback.undo import SlotChange, Write
+from takeback.undo import Plan, SlotChange, Write
 
 if TYPE_CHECKING:
     from takeback.harness.harness import Harness
@@ -88,6 +89,8 @@ class EntryView:
     """Files that changed and cannot be taken back, because no content of them was kept, and why."""
     moved: tuple[tuple[str, str], ...] = ()
     """Files that were moved: from where, and to where."""
+    readers: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """Who else loads its files, by path, where that is known."""
     unproved: str = ""
     """Why a recorded change has no evidence; empty where it has, or needs none."""
 
@@ -132,6 +135,7 @@ class EntryView:
             "stat": dict(self.stat),
             "unkept": [{"path": path, "why": why} for path, why in self.unkept],
             "moved": [{"from": old, "to": new} for old, new in self.moved],
+            "readers": {path: list(names) for path, names in self.readers.items()},
         }
 
 
@@ -163,7 +167,25 @@ def view_entry(harness: Harness, record: Record, fate: EntryStatus | None = None
     candidate = load_candidate_json(harness.journal, record) if record.kind == "apply" else None
     call = load_call(harness.journal, record) if record.stat else {}
     mutation = tuple((candidate or {}).get("mutation", ()))
-    return view_record(with_evidence(harness.journal, record), status, mutation, call)
+    seen = view_record(with_evidence(harness.journal, record), status, mutation, call)
+    readers = map_readers(harness, seen.files, {address.partition("[")[0] for address in seen.addresses})
+    return replace(seen, readers=readers) if readers else seen
+
+
+def map_plan_readers(harness: Harness, plan: Plan) -> dict[str, tuple[str, ...]]:
+    """Return who else loads the files that a plan changes, by path."""
+    adapter = harness.adapter
+    touched = adapter.touched(plan.before, plan.state) if isinstance(adapter, FileAdapter) else ()
+    surfaces = {change.slot[0] for change in plan.changes}
+    return map_readers(harness, dict.fromkeys((*touched, *plan.layout)), surfaces)
+
+
+def map_readers(harness: Harness, paths: Iterable[str], surfaces: Collection[str]) -> dict[str, tuple[str, ...]]:
+    """Return who else loads some files of which some surfaces change, by path; nothing of those nobody else loads."""
+    adapter = harness.adapter
+    if not isinstance(adapter, SharedFiles):
+        return {}
+    return {path: names for path in paths if (names := adapter.list_other_readers(path, surfaces))}
 
 
 def view_record(

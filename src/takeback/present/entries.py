@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import lru_cache
@@ -23,7 +23,7 @@ EntryNamer = Callable[[int], str]
 SHORT: Final = 40
 """An item longer than this is not told; texts that are set are not told at all: they may be secrets."""
 MOST: Final = 3
-"""So many operations are told one by one."""
+"""So many operations, or clients, are told one by one."""
 _DONE: Final = {
     "set": "set {at}",
     "add": "added {at}",
@@ -47,8 +47,9 @@ def summarize_entry(entry: EntryView, named: EntryNamer) -> str:
     told = [f"took back {_list_entries(entry.off, named)}"] if entry.off else []
     told += [f"brought back {_list_entries(entry.on, named)}"] if entry.on else []
     line = "; ".join(told) or describe_change(entry)
-    if entry.effect:
-        line += f" ({', '.join(entry.effect)})"
+    around = [*([", ".join(entry.effect)] if entry.effect else []), *describe_readers(entry.readers)]
+    if around:
+        line += f" ({'; '.join(around)})"
     told_line = " ".join(f"{entry.note}: {line}".split() if entry.note else line.split())
     return told_line if is_revealing() else mask_text_secrets(told_line)
 
@@ -63,6 +64,22 @@ def describe_call(entry: EntryView) -> str:
     told.append(f"{size} +{stat.get('added', 0)} −{stat.get('removed', 0)}")
     told += [f"{len(entry.unkept)} not kept: cannot be taken back"] if entry.unkept else []
     return " ".join(" · ".join(told).split())
+
+
+def describe_readers(readers: Mapping[str, Sequence[str]]) -> list[str]:
+    """Return who else reads some files, a sentence for all files that the same ones read."""
+    paths: dict[tuple[str, ...], list[str]] = {}
+    for path, names in readers.items():
+        paths.setdefault(tuple(names), []).append(path)
+    return [
+        f"{', '.join(found) if len(paths) > 1 else ''} also read by {_list_names(names)}".strip()
+        for names, found in paths.items()
+    ]
+
+
+def _list_names(names: Sequence[str]) -> str:
+    more = len(names) - MOST
+    return ", ".join(names[:MOST]) + (f" and {more} more" if more > 0 else "")
 
 
 def describe_check(check: Mapping[str, Any]) -> str:

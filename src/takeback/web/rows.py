@@ -143,7 +143,7 @@ def find_action(entry: EntryView) -> str:
 
 def describe_entry(entry: EntryView, named: EntryNamer) -> str:
     """Return what an entry did, without when it takes effect: pages show that beside it."""
-    return summarize_entry(replace(entry, effect=()), named)
+    return summarize_entry(replace(entry, effect=(), readers={}), named)
 
 
 def build_row(entry: EntryView, named: EntryNamer) -> EntryRow:

@@ -12,6 +12,7 @@ from tests.support.client_harnesses import HARNESSES, write_harness
 from takeback.adapters.clients.init import init_clients
 from takeback.agents.declared_files import find_home
 from takeback.agents.guard import Answer, HookReply, answer_before, rule_on_edit
+from takeback.agents.hook_dialects import translate_call
 from takeback.agents.hook_events import CLIENTS, FileEdit, read_event
 from takeback.errors import HarnessError
 
@@ -31,7 +32,7 @@ def harness(root: Path, client: str) -> Path:
 def ask(root: Path, client: str, tool: str, given: dict[str, Any], name: str = "PreToolUse") -> HookReply:
     """The guard's answer to a tool call."""
     raw = {"hook_event_name": name, "cwd": str(root), "session_id": "s1", "tool_name": tool, "tool_input": given}
-    return answer_before(read_event(json.dumps(raw).encode(), client, str(root)))
+    return answer_before(read_event(translate_call(json.dumps(raw).encode(), client), client, str(root)))
 
 
 def decision(reply: HookReply) -> tuple[str, str]:
@@ -47,13 +48,65 @@ BREAKING = {
     "codex": (".codex/config.toml", '"never"', '"sometimes"', "approval_policy is 'sometimes'"),
     "gemini": (".gemini/settings.json", '{ "name": "g" }', '"g"', "model must be a mapping"),
     "opencode": ("opencode.jsonc", '"ask", "ls *"', '"maybe", "ls *"', "maybe"),
+    "copilot": (".github/copilot/settings.json", '"high"', "5", "effortLevel must be a text"),
+    "qwen": (".qwen/settings.json", '{ "name": "q", "maxSessionTurns": 40 }', '"q"', "model must be a mapping"),
+    "cursor": (".cursor/mcp.json", '"command":"a"', '"commando":"a"', "must have command or url"),
+    "windsurf": (".windsurf/hooks.json", '"command": "c"', '"commando": "c"', "has none of"),
+    "kiro": (".kiro/hooks/guard.json", '"trigger": "PreToolUse"', '"trigger": 5', "needs a trigger"),
+    "kilo": ("kilo.jsonc", '"ask", "ls *"', '"maybe", "ls *"', "maybe"),
 }
 SPOKEN = {
+    "copilot": ("Edit", "path", "old_str", "new_str"),
+    "qwen": ("edit", "file_path", "old_string", "new_string"),
+    "kilo": ("edit", "filePath", "oldString", "newString"),
+    "kiro": ("strReplace", "path", "oldStr", "newStr"),
+    "cursor": ("StrReplace", "path", "old_string", "new_string"),
+    "cline": ("editor", "path", "old_text", "new_text"),
+    "windsurf": ("", "file_path", "old_string", "new_string"),
     "claude-code": ("Edit", "file_path", "old_string", "new_string"),
     "gemini": ("replace", "file_path", "old_string", "new_string"),
     "opencode": ("edit", "filePath", "oldString", "newString"),
 }
-EVENTS = {"gemini": "BeforeTool", "opencode": "tool.execute.before"}
+EVENTS = {"gemini": "BeforeTool", "opencode": "tool.execute.before", "kilo": "tool.execute.before"}
+INSTRUCTIONS = {"claude-code": "CLAUDE.md", "gemini": "GEMINI.md", "qwen": "QWEN.md", "cursor": ".cursorrules"}
+
+
+def speak(root: Path, client: str, tool: str, given: dict[str, Any]) -> dict[str, Any] | None:
+    """A call before an edit as a client that has words of its own says it."""
+    match client:
+        case "cursor":
+            return {
+                "hook_event_name": "preToolUse",
+                "conversation_id": "s1",
+                "workspace_roots": [str(root)],
+                "tool_name": tool,
+                "tool_input": given,
+            }
+        case "windsurf":
+            edit = {key: given[key] for key in ("old_string", "new_string")}
+            info = {"file_path": given["file_path"], "edits": [edit]}
+            return {"agent_action_name": "pre_write_code", "trajectory_id": "s1", "tool_info": info}
+        case "cline":
+            about = {"id": "c", "name": tool, "input": given}
+            return {"hookName": "tool_call", "taskId": "s1", "workspaceRoots": [str(root)], "tool_call": about}
+    return None
+
+
+def told_by(client: str, reply: HookReply) -> str:
+    """Why a call is refused, as the client is told."""
+    if client not in {"copilot", "cursor", "cline"}:
+        assert reply.code == 2
+        return reply.err
+    assert (reply.code, reply.err) == (0, "")
+    said = json.loads(reply.out)
+    if client == "copilot":
+        assert said["permissionDecision"] == "deny"
+        return str(said["permissionDecisionReason"])
+    if client == "cursor":
+        assert said["permission"] == "deny"
+        return str(said["agent_message"])
+    assert said["cancel"] is True
+    return str(said["errorMessage"])
 
 
 def call(root: Path, client: str, path: str, old: str, new: str) -> HookReply:
@@ -65,10 +118,16 @@ def call(root: Path, client: str, path: str, old: str, new: str) -> HookReply:
         return ask(root, client, "apply_patch", {"command": patch})
     tool, *names = SPOKEN[client]
     given = dict(zip(names, (str(root / path), old, new), strict=True))
+    own = speak(root, client, tool, given)
+    if own is not None:
+        data = translate_call(json.dumps(own).encode(), client)
+        return answer_before(read_event(data, client, str(root)))
     return ask(root, client, tool, given, EVENTS.get(client, "PreToolUse"))
 
 
 def test_an_edit_with_which_the_client_would_not_load_the_file_is_denied(client: str, tmp_path: Path) -> None:
+    if client not in BREAKING:
+        pytest.skip("it has no settings in a project")
     root = harness(tmp_path / "p", client)
     path, old, new, reason = BREAKING[client]
     reply = call(root, client, path, old, new)
@@ -77,8 +136,7 @@ def test_an_edit_with_which_the_client_would_not_load_the_file_is_denied(client:
         assert decided == "deny"
         assert reply.code == 0
     else:
-        told = reply.err
-        assert reply.code == 2
+        told = told_by(client, reply)
     assert reason in told
     assert path in told
     assert "Keep the file valid" in told
@@ -86,7 +144,7 @@ def test_an_edit_with_which_the_client_would_not_load_the_file_is_denied(client:
 
 def test_an_edit_of_instructions_passes_without_a_word(client: str, tmp_path: Path) -> None:
     root = harness(tmp_path / "p", client)
-    path = "CLAUDE.md" if client == "claude-code" else "GEMINI.md" if client == "gemini" else "AGENTS.md"
+    path = INSTRUCTIONS.get(client, "AGENTS.md")
     old = HARNESSES[client][path].splitlines()[-1]
     assert call(root, client, path, old, "something else") == HookReply()
 
@@ -102,14 +160,22 @@ MALFORMED = {
     "codex": (".codex/config.toml", "approval_policy=", "approval_policy "),
     "gemini": (".gemini/settings.json", '"name": "g"', '"name" "g"'),
     "opencode": ("opencode.jsonc", '"edit": "ask"', '"edit" "ask"'),
+    "copilot": (".github/copilot/settings.json", '"effortLevel":', '"effortLevel"'),
+    "qwen": (".qwen/settings.json", '"name": "q"', '"name" "q"'),
+    "cursor": (".cursor/mcp.json", '"command":"a"', '"command""a"'),
+    "windsurf": (".windsurf/hooks.json", '"command": "c"', '"command" "c"'),
+    "kiro": (".kiro/hooks/guard.json", '"timeout": 10', '"timeout" 10'),
+    "kilo": ("kilo.jsonc", '"edit": "ask"', '"edit" "ask"'),
 }
 
 
 def test_of_malformed_content_the_smallest_that_is_so_is_told(client: str, tmp_path: Path) -> None:
+    if client not in MALFORMED:
+        pytest.skip("it has no settings in a project")
     root = harness(tmp_path / "p", client)
     path, old, new = MALFORMED[client]
     reply = call(root, client, path, old, new)
-    told = decision(reply)[1] or reply.err
+    told = decision(reply)[1] if client == "claude-code" else told_by(client, reply)
     assert "line " in told
     _, _, smallest = told.partition("The smallest content that breaks it: ")
     smallest = smallest.partition(". Keep the file valid")[0]

@@ -23,16 +23,26 @@ def call(path: Path, tool: str = "Edit") -> bytes:
     return json.dumps(about).encode()
 
 
-@pytest.mark.parametrize("user", [False, True])
-@pytest.mark.parametrize("client", CLIENTS)
+@pytest.mark.parametrize(
+    ("client", "user"),
+    [
+        (name, user)
+        for name, declare in CLIENTS.items()
+        for user in (False, True)
+        if declare().user_folder or not user
+    ],
+)
 def test_no_file_that_a_client_declares_passes_at_once(client: str, user: bool, tmp_path: Path) -> None:
     write_harness(tmp_path, client)
     init_clients(tmp_path, (client,), user=user)
     declared = CLIENTS[client](user=user)
     places = [documents.path.replace("*", "x") for documents in declared.documents]
-    places += [f"{texts.folder}/a/b{texts.ending}" for texts in declared.texts]
+    places += [f"{texts.start}a/b{texts.ending}" for texts in declared.texts]
     places += [f"{one.folder}/run.py" for one in (*declared.scripts, *declared.skills)]
-    places += [f"{folder}{name}" for name in declared.instructions for folder in ("", "src/deep/")]
+    nested = ("", "src/deep/") if declared.nested else ("",)
+    places += [
+        f"{folder}{name}" for name in declared.instructions for folder in (nested if "/" not in name else ("",))
+    ]
     assert places
     for place in [*places, ".takeback/journal.db", "docs/brought-in.md"]:
         assert not fast_hook.can_pass_unchecked(call(tmp_path / place), client, str(tmp_path)), place

@@ -1,4 +1,4 @@
-"""Real clients' harnesses: Claude Code, Codex, opencode, Gemini CLI, in the files they have anyway.
+"""Real clients' harnesses, in the files they have anyway: a module for each client, and a line in `_NAMES`.
 
 A client's declaration, and what opens its files, are imported when they are asked for.
 """
@@ -29,10 +29,36 @@ def _load_on_demand(name: str) -> Callable[..., Client]:
     return declared
 
 
+_NAMES: Final = (
+    "claude-code",
+    "codex",
+    "opencode",
+    "gemini",
+    "copilot",
+    "vscode",
+    "qwen",
+    "kilo",
+    "cursor",
+    "cline",
+    "roo",
+    "windsurf",
+    "zed",
+    "amp",
+    "kiro",
+    "openclaw",
+    "langgraph",
+    "aider",
+    "goose",
+    "hermes",
+    "crewai",
+    "roomodes",
+    "claude-plugin",
+    "skills",
+    "agents-md",
+)
 CLIENTS: Final[dict[str, Callable[..., Client]]] = {
-    **{name: _load_on_demand(name) for name in ("claude-code", "codex", "opencode", "gemini")},
+    **{name: _load_on_demand(name) for name in _NAMES},
     "continue": _load_on_demand("continue-dev"),  # a word of Python's own
-    **{name: _load_on_demand(name) for name in ("aider", "goose", "hermes", "crewai", "roomodes")},
 }
 
 

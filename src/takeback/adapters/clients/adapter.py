@@ -6,7 +6,7 @@ differs. A result that the client would not load is refused before it is written
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 from takeback.adapters.clients import file_facts
@@ -34,6 +34,7 @@ from takeback.adapters.clients.layout import (
     include_instructions,
     keep_included_files,
 )
+from takeback.adapters.clients.ownership import can_read, list_readers
 from takeback.adapters.clients.validators import describe_complaints, list_complaints
 from takeback.adapters.directory import Directory
 from takeback.adapters.files_adapter import FilesAdapter
@@ -414,6 +415,17 @@ class ClientAdapter(FilesAdapter):
         if bound is None:
             return str(self._layout.prompt_effect(path[0]))
         return str(bound.effect(surface, path))
+
+    def list_other_readers(self, path: str, surfaces: Collection[str]) -> tuple[str, ...]:
+        """Return the clients that read a file too, besides the first of this directory that does."""
+        if any(member.client.user for member in self.members):
+            return ()
+        owner = next((member.client.name for member in self.members if can_read(member.client, path)), "")
+        return (
+            tuple(name for name in list_readers(path, hooks="listeners" in surfaces) if name != owner)
+            if owner
+            else ()
+        )
 
     def why_unheeded(self, slot: Slot) -> str:
         """Return why the client ignores the value of a slot, as the files are now; empty if it does not."""

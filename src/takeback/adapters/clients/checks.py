@@ -147,6 +147,39 @@ def _check_group(event: str, group: Any, kinds: frozenset[str] | None) -> str | 
     return None
 
 
+RUNNING: tuple[str, ...] = ("command", "bash", "powershell", "url", "prompt")
+"""Keys by which a hook without a group says what it does."""
+
+
+def check_flat_hooks(*, version: int | None = None) -> ValueCheck:
+    """Return a check that hooks are lists of hooks, each by itself or in a group; with `version`, of that version."""
+
+    def check(value: Any) -> str | None:
+        events = value.get("hooks", {}) if isinstance(value, dict) else {}
+        if version is not None and isinstance(value, dict) and value.get("version", version) != version:
+            return f"version must be {version}, not {value['version']!r}"
+        if not isinstance(events, dict):
+            return f"hooks must be a mapping of events, not {_name_type(events)}"
+        for event, hooks in events.items():
+            if not isinstance(hooks, list) or not all(isinstance(one, dict) for one in hooks):
+                return f"hooks.{event} must be a list of hooks"
+            for hook in hooks:
+                wrong = _check_group(event, hook, None) if "hooks" in hook else _check_flat_hook(event, hook)
+                if wrong is not None:
+                    return wrong
+        return None
+
+    return check
+
+
+def _check_flat_hook(event: str, hook: dict[str, Any]) -> str | None:
+    given = [key for key in RUNNING if key in hook]
+    if not given:
+        return f"a hook of {event} has none of {', '.join(RUNNING)}"
+    wrong = next((key for key in given if not isinstance(hook[key], str)), None)
+    return None if wrong is None else f"{wrong} of a hook of {event} must be a text, not {_name_type(hook[wrong])}"
+
+
 def check_front_matter(*fields: str) -> ValueCheck:
     """Return a check that a Markdown text begins with front matter that has some fields."""
 

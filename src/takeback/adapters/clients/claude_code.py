@@ -121,7 +121,7 @@ def claude_code(*, user: bool = False) -> Client:
     named = check_front_matter("name", "description")
     return Client(
         "claude-code",
-        ("CLAUDE.md", "settings.json") if user else (".claude", "CLAUDE.md", ".mcp.json", "CLAUDE.local.md"),
+        ("CLAUDE.md", "settings.json") if user else (".claude", "CLAUDE.md", "CLAUDE.local.md"),
         tuple(documents),
         texts=(
             Texts(f"{base}agents", ".md", "agents/{}", check=named),
@@ -137,6 +137,7 @@ def claude_code(*, user: bool = False) -> Client:
         imports=find_at_imports,
         user_folder=".claude",
         user=user,
+        weak_signs=() if user else (".mcp.json",),
     )
 
 

@@ -9,9 +9,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from takeback.adapters.formats.document import Document
+
+if TYPE_CHECKING:
+    from takeback.adapters.clients.risk_tables import RiskRule
 
 ANY: Final = "*"
 Steps = tuple[str, ...]
@@ -63,13 +66,21 @@ class Documents:
 
 @dataclass(frozen=True, slots=True)
 class Texts:
-    """Files of a folder that are prompts; `name` is the prompt's, in which {} is the file's without its ending."""
+    """Files of a folder that are prompts; `name` is the prompt's, in which {} is the file's without its ending.
+
+    A folder that ends in `*` is every folder whose name begins so; what the star stands for is part of the name.
+    """
 
     folder: str
     ending: str
     name: str
     check: ValueCheck = lambda _: None
     effect: Effect = Effect.NEXT_SESSION
+
+    @property
+    def start(self) -> str:
+        """What the paths of its files begin with."""
+        return self.folder.removesuffix(ANY) if self.folder.endswith(ANY) else f"{self.folder}/"
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,13 +109,13 @@ class Client:
 
     name: str
     signs: tuple[str, ...]
-    """Files and folders that tell it is there."""
-    documents: tuple[Documents, ...]
+    """Files and folders that tell it is there; `*` is any name, and what stands behind a space is in the file."""
+    documents: tuple[Documents, ...] = ()
     texts: tuple[Texts, ...] = ()
     skills: tuple[Skills, ...] = ()
     scripts: tuple[Scripts, ...] = ()
     instructions: tuple[str, ...] = ()
-    """Names of instruction files."""
+    """Names of instruction files, and paths of those that are read in one place only."""
     nested: bool = True
     """Whether the client reads instruction files in any folder, or only at the top."""
     imports: Callable[[str], tuple[str, ...]] = lambda _: ()
@@ -117,3 +128,15 @@ class Client:
     """Where the user's own files lie, below the home directory."""
     user: bool = False
     """Whether this is about the user's own files."""
+    weak_signs: tuple[str, ...] = ()
+    """Files that tell it is there where no other client reads them."""
+    also_reads: tuple[str, ...] = ()
+    """Files and folders (with a slash at the end) of other clients that this one reads too, and that stay theirs."""
+    runs_hooks_of: tuple[str, ...] = ()
+    """Files of other clients of which this one runs the hooks, and reads nothing else."""
+    risks: Mapping[str, RiskRule] = field(default_factory=dict)
+    """What its settings may do, by place; the first clients have theirs in `risk_tables`."""
+    is_program: bool = True
+    """Whether a program of this name reads the files, or it is a kind of repository that others read."""
+    dotted: bool = False
+    """Whether the names of its settings have dots in them, each of which is a step of a place in `risks`."""

@@ -10,7 +10,7 @@ from typing import Final
 
 from takeback.adapters.clients.checks import check_hooks, check_servers, check_types, combine_checks
 from takeback.adapters.clients.client import Client, DocumentRule, Documents, Effect, Scripts, Skills
-from takeback.adapters.formats.json_document import JsonDocument
+from takeback.adapters.formats.json_document import MarklessJsonDocument
 from takeback.adapters.formats.toml_document import ClientTomlDocument
 
 _HOOKS: Final = frozenset({"command", "mcp_tool", "prompt", "agent"})
@@ -71,12 +71,6 @@ def _check_values(value: object) -> str | None:
     return None if legacy is None else f"{legacy!r} is a legacy key with which the client does not start"
 
 
-class HooksFile(JsonDocument):
-    """Strict JSON without a byte-order mark, for which the client would drop it."""
-
-    byte_order_mark = False
-
-
 def codex(*, user: bool = False) -> Client:
     """Return the declaration of Codex; with `user`, of the user's own folder."""
     base = "" if user else ".codex/"
@@ -101,7 +95,7 @@ def codex(*, user: bool = False) -> Client:
         ),
         Documents(
             f"{base}hooks.json",
-            HooksFile,
+            MarklessJsonDocument,
             (DocumentRule(("hooks",), "hooks", scope=""),),
             "hooks.json",
             fresh=b'{\n  "hooks": {\n  }\n}\n',

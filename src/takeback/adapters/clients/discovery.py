@@ -86,6 +86,21 @@ class Finder:
             return
         yield from self._walk(folder, frozenset(), MOST_BELOW)
 
+    def below_all(self, folder: str) -> Iterator[SeenFile]:
+        """Yield every file below a folder, or below all whose names begin as it does, where it ends in a star."""
+        if not folder.endswith("*"):
+            yield from self.below(folder)
+            return
+        above, _, start = folder.removesuffix("*").rpartition("/")
+        self._listed.add(above)
+        try:
+            names = sorted(os.listdir(self.root / above))
+        except OSError:
+            return
+        for name in names:
+            if name.startswith(start) and (self.root / above / name).is_dir():
+                yield from self.below(f"{above}/{name}" if above else name)
+
     def named(self, names: frozenset[str]) -> Iterator[SeenFile]:
         """Yield every file with one of these names, in any folder that belongs to the project."""
         yield from self._walk("", FOREIGN, MOST_FOLDERS, names)

@@ -61,7 +61,7 @@ class FreshReading:
             "routing": self.contents.routing,
             "tools": self.contents.tools,
             "listeners": self._chains(self.contents.listeners, known)
-            | {event: [_name_listener(*one) for one in files] for event, files in self.loaded.items()},
+            | {event: self._order_loaded(event, files, known) for event, files in self.loaded.items()},
             "prompts": {**self.contents.prompts, **self.prompts},
         }
         values = {surface: SURFACES[surface].read(value, surface) for surface, value in raw.items()}
@@ -73,6 +73,12 @@ class FreshReading:
             if next(SURFACES[surface].differing(there, placed), None) is not None:
                 changed[surface] = placed
         return State.of({**known.parts, **changed}) if changed else known
+
+    @staticmethod
+    def _order_loaded(event: str, files: list[tuple[str, Any]], known: State) -> list[Any]:
+        """Return files that a client loads as listeners, in the order that is known: a folder has none."""
+        order = {link.id: at for at, link in enumerate(known.part("listeners").get(event, ()))}
+        return [_name_listener(*one) for one in sorted(files, key=lambda one: order.get(one[0], len(order)))]
 
     def _files(self, known: PMap) -> PMap:
         """The files as a tree, built on the known one where nothing of that is gone."""

@@ -54,7 +54,8 @@ _TYPES: Final = {
 _WAYS: Final = ("command", "url", "httpUrl")
 
 
-def _check_server_values(value: Any) -> str | None:
+def check_server_ways(value: Any) -> str | None:
+    """Return which server has no way to be reached, if one has none."""
     found = value.get("mcpServers", {}) if isinstance(value, dict) else {}
     for name, server in found.items() if isinstance(found, dict) else ():
         if not isinstance(server, dict) or not any(way in server for way in _WAYS):
@@ -62,7 +63,8 @@ def _check_server_values(value: Any) -> str | None:
     return None
 
 
-def _list_included(value: Any) -> tuple[str, ...]:
+def list_context_files(value: Any) -> tuple[str, ...]:
+    """Return the names of instruction files that settings have."""
     context = value.get("context", {}) if isinstance(value, dict) else {}
     named = context.get("fileName", ()) if isinstance(context, dict) else ()
     names = [named] if isinstance(named, str) else named if isinstance(named, list) else []
@@ -78,7 +80,7 @@ class GeminiSettings(CommentedJsonDocument):
 def gemini(*, user: bool = False) -> Client:
     """Return the declaration of Gemini CLI; with `user`, of the user's own folder."""
     base = "" if user else ".gemini/"
-    check = combine_checks(check_types(_TYPES), _check_server_values, check_hooks(frozenset({"command"})))
+    check = combine_checks(check_types(_TYPES), check_server_ways, check_hooks(frozenset({"command"})))
     own = frozenset({("general", "enableAutoUpdate"), ("general", "disableAutoUpdate"), ("security", "auth")})
     command = (DocumentRule(("prompt",), "text", "commands/{}"),)
     documents = (
@@ -104,7 +106,7 @@ def gemini(*, user: bool = False) -> Client:
         nested=not user,
         events=_EVENTS,
         imports=find_at_imports,
-        includes=_list_included,
+        includes=list_context_files,
         user_folder=".gemini",
         user=user,
     )

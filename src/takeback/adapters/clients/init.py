@@ -5,15 +5,19 @@ What is there is taken as it is. Done again, it takes in clients that were added
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import os
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, closing
 from dataclasses import dataclass, replace
+from itertools import islice
 from os import PathLike
 from pathlib import Path
+from typing import Final
 
 from takeback.adapters.clients import CLIENTS, build_members, build_own_member
 from takeback.adapters.clients.adapter import ClientAdapter
 from takeback.adapters.clients.client import ANY
+from takeback.adapters.clients.ownership import can_read
 from takeback.adapters.directory import Directory
 from takeback.adapters.files_adapter import HEAD
 from takeback.adapters.init import (
@@ -37,6 +41,8 @@ from takeback.state.surface import install_surfaces
 
 PROJECT = "project"
 """The adapter of a project without a client, whose own files are tracked."""
+LARGEST: Final = 1024 * 1024
+"""So many bytes are looked through for a text that is a sign."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,22 +58,42 @@ class ClientInit:
 
 
 def detect_clients(root: Path, *, user: bool = False) -> tuple[str, ...]:
-    """Return the clients whose files are in a directory."""
-    found = [
-        name for name, declared in CLIENTS.items() if any(_is_there(root, sign) for sign in declared(user=user).signs)
-    ]
+    """Return the clients whose files are in a directory; a file that many read counts where nobody else reads it."""
+    declared = {name: declare(user=user) for name, declare in CLIENTS.items()}
+    found = {name: client for name, client in declared.items() if any(_list_signs(root, client.signs))}
+    for name, client in declared.items():
+        there = [] if name in found else list(_list_signs(root, client.weak_signs))
+        if any(not any(can_read(other, path) for other in found.values()) for path in there):
+            found[name] = client
     if user and len(found) > 1:  # several have a file of the same name: the folder tells
         here = f"{root.absolute()}/"
-        found = [name for name in found if here.endswith(f"/{CLIENTS[name](user=True).user_folder}/")] or found
-    if not found and not user and (root / "AGENTS.md").exists():
-        found.append("codex")
-    return tuple(found)
+        own = [name for name in found if here.endswith(f"/{declared[name].user_folder}/")]
+        return tuple(own) or tuple(found)
+    return tuple(name for name in CLIENTS if name in found)
 
 
-def _is_there(root: Path, sign: str) -> bool:
-    if ANY in sign:
-        return next(root.glob(sign), None) is not None
-    return (root / sign).exists() or (root / sign).is_symlink()
+def list_all_signs() -> dict[str, tuple[str, ...]]:
+    """Return the files and folders of a project by which each client is found."""
+    declared = {name: declare() for name, declare in CLIENTS.items()}
+    return {name: (*client.signs, *client.weak_signs) for name, client in declared.items()}
+
+
+def _list_signs(root: Path, signs: Sequence[str]) -> Iterator[str]:
+    """Yield the signs that are there, by their paths."""
+    for sign in signs:
+        path, _, text = sign.partition(" ")
+        if ANY in path:
+            yield from (str(one.relative_to(root)) for one in islice(root.glob(path), 1))
+        elif os.path.lexists(root / path) and (not text or _has_text(root / path, text)):
+            yield path
+
+
+def _has_text(place: Path, text: str) -> bool:
+    try:
+        with place.open("rb") as file:
+            return text.encode() in file.read(LARGEST)
+    except OSError:
+        return False
 
 
 def find_user_folder(kind: str) -> Path:
@@ -76,9 +102,8 @@ def find_user_folder(kind: str) -> Path:
         raise InputError("kind", found=kind, expected=f"one of {', '.join(CLIENTS)}")
     folder = CLIENTS[kind](user=True).user_folder
     if not folder:
-        raise InputError(
-            "kind", found=f"{kind}, which has no folder of its own at home", expected="a client with one"
-        )
+        known = [name for name, declare in CLIENTS.items() if declare(user=True).user_folder]
+        raise InputError("--user", found=f"{kind}, which has no such files", expected=f"one of {', '.join(known)}")
     return Path.home() / folder
 
 

@@ -21,6 +21,7 @@ from takeback.adapters.clients.contents import (
     find_longest_prefix,
 )
 from takeback.adapters.clients.discovery import Finder, SeenFile, matches_pattern
+from takeback.adapters.clients.ownership import is_in_folder, is_instruction
 from takeback.adapters.harness_places import InnerHarnesses
 from takeback.errors import CannotSplice
 from takeback.harness.images import FileImage
@@ -130,7 +131,7 @@ class ClientLayout:
             for texts in member.client.texts:
                 name = _match_template(rest, texts.name)
                 if name:
-                    return f"{texts.folder}/{name}{texts.ending}"
+                    return f"{texts.start}{name}{texts.ending}"
             for skills in member.client.skills:
                 name = _match_template(rest, skills.name)
                 if name and "/" not in name:
@@ -138,21 +139,17 @@ class ClientLayout:
         return key if self._is_instruction(key) else None
 
     def _is_instruction(self, path: str) -> bool:
-        name = path.rpartition("/")[2]
-        return any(
-            path in member.client.instructions or (member.client.nested and name in member.client.instructions)
-            for member in self.members
-        )
+        return any(is_instruction(member.client, path) for member in self.members)
 
     def file_home(self, path: str) -> Effect | None:
         """Return when a change of a plain file is noticed; None if no client would use it there."""
         if path in self.files:
             return self.files[path]
         for member in self.members:
-            folders = [(one.folder, one.effect) for one in member.client.scripts]
-            folders += [(one.folder, one.effect) for one in member.client.skills]
-            for folder, effect in folders:
-                if path.startswith(f"{folder}/"):
+            folders = [(one.folder, one.endings, one.effect) for one in member.client.scripts]
+            folders += [(one.folder, (), one.effect) for one in member.client.skills]
+            for folder, endings, effect in folders:
+                if is_in_folder(path, folder, endings):
                     return effect
         return None
 
@@ -168,7 +165,7 @@ class ClientLayout:
         """Return how a prompt's file is declared, also for a file that does not exist yet."""
         for member in self.members:
             for texts in member.client.texts:
-                if path.startswith(f"{texts.folder}/") and path.endswith(texts.ending):
+                if path.startswith(texts.start) and path.endswith(texts.ending):
                     return texts
         return None
 
@@ -188,8 +185,8 @@ def find_layout(
     for member in members:
         for path, bound in _find_documents(finder, member, layout):
             layout.documents.setdefault(path, bound)
-        _find_texts(finder, member, layout)
         _find_files(finder, member, layout)
+        _find_texts(finder, member, layout)
     for seen in sorted(_find_instructions(finder, members), key=lambda seen: (seen.path != seen.real, seen.path)):
         _claim_prompt(layout, seen, seen.path)
     _find_imports(finder, layout, read, [one for one in layout.prompts.items() if one[0] not in layout.texts])
@@ -198,12 +195,13 @@ def find_layout(
 
 
 def _find_instructions(finder: Finder, members: Sequence[Member]) -> Iterator[SeenFile]:
-    nested = frozenset(name for member in members if member.client.nested for name in member.client.instructions)
+    named = [(name, member.client.nested) for member in members for name in member.client.instructions]
+    nested = frozenset(name for name, anywhere in named if anywhere and "/" not in name)
     if nested:
         yield from finder.named(nested)
-    for name in dict.fromkeys(name for member in members for name in member.client.instructions):
+    for name in dict.fromkeys(name for name, _ in named if name not in nested):
         seen = finder.one(name)
-        if name not in nested and seen is not None:
+        if seen is not None and not (finder.root / name).is_dir():
             yield seen
 
 
@@ -252,9 +250,9 @@ def _find_documents(finder: Finder, member: Member, layout: ClientLayout) -> Ite
 
 def _find_texts(finder: Finder, member: Member, layout: ClientLayout) -> None:
     for texts in member.client.texts:
-        for seen in finder.below(texts.folder):
+        for seen in finder.below_all(texts.folder):
             if seen.path.endswith(texts.ending):
-                name = seen.path[len(texts.folder) + 1 : len(seen.path) - len(texts.ending)]
+                name = seen.path[len(texts.start) : len(seen.path) - len(texts.ending)]
                 if _claim_prompt(layout, seen, build_prefix(member.prefix) + fill_template(texts.name, name)):
                     layout.texts[seen.real] = texts
 

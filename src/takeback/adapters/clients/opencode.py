@@ -10,7 +10,7 @@ from takeback.adapters.clients.checks import check_front_matter, check_types, co
 from takeback.adapters.clients.client import Client, DocumentRule, Documents, Effect, Scripts, Skills, Texts
 from takeback.adapters.formats.json_document import JsoncDocument
 
-_RULES: Final = (
+RULES: Final = (
     DocumentRule(("mcp",), "servers", "mcp:"),
     DocumentRule(("permission", "*"), "ordered"),
     DocumentRule(("agent", "*", "permission", "*"), "ordered"),
@@ -18,7 +18,7 @@ _RULES: Final = (
     DocumentRule(("small_model",), "model"),
     DocumentRule(("agent", "*", "model"), "model"),
 )
-_TYPES: Final = {
+TYPES: Final = {
     "$schema": (str,),
     "model": (str,),
     "small_model": (str,),
@@ -41,7 +41,8 @@ _TYPES: Final = {
 _ACTIONS: Final = frozenset({"ask", "allow", "deny"})
 
 
-def _check_server_values(value: Any) -> str | None:
+def check_server_values(value: Any) -> str | None:
+    """Return what is wrong with a server, if anything is."""
     found = value.get("mcp", {}) if isinstance(value, dict) else {}
     for name, server in found.items() if isinstance(found, dict) else ():
         kind = server.get("type") if isinstance(server, dict) else None
@@ -54,7 +55,8 @@ def _check_server_values(value: Any) -> str | None:
     return None
 
 
-def _check_permissions(value: Any) -> str | None:
+def check_permissions(value: Any) -> str | None:
+    """Return which action of the permissions is not known, if one is not."""
     found = value.get("permission", {}) if isinstance(value, dict) else {}
     for tool, rules in found.items() if isinstance(found, dict) else ():
         for action in rules.values() if isinstance(rules, dict) else (rules,):
@@ -63,17 +65,19 @@ def _check_permissions(value: Any) -> str | None:
     return None
 
 
-def _list_included(value: Any) -> tuple[str, ...]:
+def list_instructions(value: Any) -> tuple[str, ...]:
+    """Return the patterns and paths of instruction files that settings name."""
     found = value.get("instructions", ()) if isinstance(value, dict) else ()
     named = tuple(one for one in found if isinstance(one, str)) if isinstance(found, list) else ()
-    return (*named, *_find_file_references(value))
+    return (*named, *find_file_references(value))
 
 
-def _find_file_references(value: Any) -> tuple[str, ...]:
+def find_file_references(value: Any) -> tuple[str, ...]:
+    """Return the files that settings bring in with `{file:…}`."""
     if isinstance(value, dict):
-        return tuple(path for item in value.values() for path in _find_file_references(item))
+        return tuple(path for item in value.values() for path in find_file_references(item))
     if isinstance(value, list):
-        return tuple(path for item in value for path in _find_file_references(item))
+        return tuple(path for item in value for path in find_file_references(item))
     if isinstance(value, str) and "{file:" in value:
         return tuple(part.partition("}")[0] for part in value.split("{file:")[1:] if "}" in part)
     return ()
@@ -88,11 +92,11 @@ class OpencodeSettings(JsoncDocument):
 def opencode(*, user: bool = False) -> Client:
     """Return the declaration of opencode; with `user`, of the user's own folder."""
     base = "" if user else ".opencode/"
-    check = combine_checks(check_types(_TYPES), _check_server_values, _check_permissions)
+    check = combine_checks(check_types(TYPES), check_server_values, check_permissions)
     own = frozenset({("$schema",)})
 
     def document(path: str, scope: str) -> Documents:
-        return Documents(path, OpencodeSettings, _RULES, scope, check=check, own=own)
+        return Documents(path, OpencodeSettings, RULES, scope, check=check, own=own)
 
     documents = [document("opencode.jsonc", ""), document("opencode.json", "json")]
     if not user:
@@ -116,7 +120,7 @@ def opencode(*, user: bool = False) -> Client:
         ),
         instructions=("AGENTS.md",),
         nested=not user,
-        includes=_list_included,
+        includes=list_instructions,
         user_folder=".config/opencode",
         user=user,
     )

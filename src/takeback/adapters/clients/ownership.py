@@ -7,8 +7,63 @@ no client is given, nobody knows whose a thing is, and it may be anybody's.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
 
-from takeback.adapters.clients.client import ANY, Client
+from takeback.adapters.clients.client import ANY, Client, Documents, Texts
+
+
+@dataclass(frozen=True, slots=True)
+class PlainFile:
+    """A file of a client of which only the bytes count: instructions, a skill, a script."""
+
+    script: bool = False
+
+
+def is_instruction(client: Client, path: str) -> bool:
+    """Return whether a client reads the file at a path as instructions."""
+    above, _, name = path.rpartition("/")
+    return path in client.instructions or (name in client.instructions and (client.nested or not above))
+
+
+def find_declaration(client: Client, path: str) -> Documents | Texts | PlainFile | None:
+    """Return what a client declares of the file at a path; None if nothing."""
+    for documents in client.documents:
+        start, star, end = documents.path.partition(ANY)
+        if path == documents.path or (star and path.startswith(start) and path.endswith(end)):
+            return documents
+    if any(is_in_folder(path, scripts.folder, scripts.endings) for scripts in client.scripts):
+        return PlainFile(script=True)
+    if any(is_in_folder(path, skills.folder) for skills in client.skills):
+        return PlainFile()
+    for texts in client.texts:
+        if path.startswith(texts.start) and path.endswith(texts.ending):
+            return texts
+    return PlainFile() if is_instruction(client, path) else None
+
+
+def is_in_folder(path: str, folder: str, endings: tuple[str, ...] = ()) -> bool:
+    """Return whether a path lies in a folder, and has one of some endings where there are any."""
+    return path.startswith(f"{folder}/") and (not endings or path.endswith(endings))
+
+
+@cache
+def list_readers(path: str, *, hooks: bool) -> tuple[str, ...]:
+    """Return every known client that reads the file at a path of a project; with `hooks`, or runs its hooks."""
+    from takeback.adapters.clients import CLIENTS  # noqa: PLC0415 - it imports what imports this
+
+    declared = {name: declare() for name, declare in CLIENTS.items()}
+    return tuple(
+        name
+        for name, client in declared.items()
+        if client.is_program and (can_read(client, path) or (hooks and path in client.runs_hooks_of))
+    )
+
+
+def can_read(client: Client, path: str) -> bool:
+    """Return whether a client reads the file at a path, as its own or as that of another client."""
+    others = (path.startswith(one) if one.endswith("/") else path == one for one in client.also_reads)
+    return find_declaration(client, path) is not None or any(others)
 
 
 def owners_of(name: str, clients: Sequence[str]) -> Sequence[str]:
@@ -33,6 +88,11 @@ def readers_of(name: str, clients: Sequence[str]) -> Sequence[str]:
 def is_of(client: str, owners: Sequence[str]) -> bool:
     """Whether a thing is, or may be, of a client."""
     return not owners or client in owners
+
+
+def is_as_in_opencode(owners: Sequence[str]) -> bool:
+    """Whether a thing is, or may be, of opencode or of a client that was made from it."""
+    return any(is_of(client, owners) for client in ("opencode", "kilo"))
 
 
 def _folders(client: Client) -> list[str]:

@@ -15,7 +15,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
 from takeback.adapters.clients.looks import list_words
-from takeback.adapters.clients.ownership import is_of, owners_of, readers_of
+from takeback.adapters.clients.ownership import is_as_in_opencode, is_in_folder, is_of, owners_of, readers_of
 from takeback.adapters.clients.risk_tables import TABLES, Risk, find_rules
 from takeback.adapters.clients.settings_risk import (
     Leaves,
@@ -51,12 +51,14 @@ RUNS: Final = ("hooks", "mcpServers", "mcp-servers", "mcp_servers", "plugins", "
 """Keys of front matter that run programs or start servers."""
 EXPANDED: Final = frozenset({"commands", "command", "skills", "skill"})
 """Folders of texts in which a command is run when the text is used."""
-FRONTED: Final = EXPANDED | {"agents", "agent", "output-styles", "rules"}
+FRONTED: Final = EXPANDED | {"agents", "agent", "output-styles", "rules", "prompts", "chatmodes"}
 """Folders of texts of which a client reads the front matter."""
+HARMLESS_FRONT: Final = frozenset({"cursor", "windsurf", "cline", "roo", "kiro"})
+"""Clients whose rules have front matter that only says when they count; globs in it are often no YAML."""
 _INJECTED: Final = {
-    re.compile(r"!`[^`\n]+`"): ("claude-code", "opencode"),
+    re.compile(r"!`[^`\n]+`"): ("claude-code", "opencode", "kilo"),
     re.compile(r"^```!", re.MULTILINE): ("claude-code",),
-    re.compile(r"!\{[^}\n]+\}"): ("gemini",),
+    re.compile(r"!\{[^}\n]+\}"): ("gemini", "qwen"),
 }
 """How a command stands in a text, and the clients that run it."""
 
@@ -72,7 +74,9 @@ def weigh_prompts(before: Mapping[str, Any], after: Mapping[str, Any], clients: 
                 readers = readers_of(name, clients)
                 yield from _weigh_commands(title, was if isinstance(was, str) else "", text, readers)
             if steps & FRONTED and (_has_front(text) or _has_front(was)):
-                yield from _weigh_front_matter(title, was, text, readers_of(name, clients))
+                readers = readers_of(name, clients)
+                if not readers or "rules" not in steps or not HARMLESS_FRONT.issuperset(readers):
+                    yield from _weigh_front_matter(title, was, text, readers)
 
 
 def _has_front(text: Any) -> bool:
@@ -108,7 +112,7 @@ def _weigh_front_matter(title: str, was: Any, text: str, readers: Sequence[str])
     for key in RUNS:
         if is_set(new.get(key)) and encode(new[key]) != encode(earlier.get(key)):
             yield f"{title} runs a program: {key}"
-    if is_of("opencode", readers) and ("permission" in earlier or "permission" in new):
+    if is_as_in_opencode(readers) and ("permission" in earlier or "permission" in new):
         old_rules, new_rules = (flatten_settings({"permission": one.get("permission")}) for one in (earlier, new))
         yield from (
             reason.replace("config[", f"{title}[", 1)
@@ -185,7 +189,7 @@ FEWER: Final = ("includeTools", "enabled_tools")
 EXCLUDED_TOOL_KEYS: Final = ("excludeTools", "disabled_tools")
 """Fields that leave out tools of a server."""
 LOADED: Final = re.compile(r"(?:^|/)\.opencode/plugins?/|^plugins?/[^/]+\.[cm]?[jt]s$")
-"""Files that a client runs because of where they lie."""
+"""Files that opencode runs because of where they lie; declarations tell it of other clients."""
 
 
 def clients_of(adapter: Adapter) -> tuple[str, ...]:
@@ -280,6 +284,10 @@ def _weigh_reach(title: str, was: Any, record: Mapping[str, Any]) -> Iterator[st
             yield f"{title} offers more tools: {', '.join(gone)}"
 
 
+FLAT: Final = ("command", "bash", "powershell")
+"""Fields of a hook that stands by itself, without a group around it."""
+
+
 class _Hook(NamedTuple):
     """One hook: its event, what it says, and what is told of it when it is new."""
 
@@ -306,7 +314,9 @@ def _count_hooks(listeners: Mapping[str, Any]) -> Counter[_Hook]:
             options = _read_field(element, "options")
             hooks = _read_field(options, "hooks")
             if not isinstance(hooks, list):
-                found[_Hook(event, encode(element), "has a hook that is not known" if options else "")] += 1
+                runs = any(key in options for key in FLAT) if isinstance(options, Mapping) else False
+                new = "has another hook, which runs a program" if runs else "has a hook that is not known"
+                found[_Hook(event, encode(element), new if options else "")] += 1
                 continue
             around = {key: value for key, value in options.items() if key != "hooks"}
             matcher = around.get("matcher")
@@ -330,8 +340,17 @@ def _weigh_scripts(
             yield f"files[{encode(path)}], which a hook, a setting or a server runs, is {what}"
         elif path.endswith(".rules") and is_of("codex", clients):
             yield f"files[{encode(path)}], which says which commands are allowed, is {what}"
-        elif LOADED.search(path) and is_of("opencode", clients):
+        elif (LOADED.search(path) and is_of("opencode", clients)) or _is_loaded(path, clients):
             yield f"files[{encode(path)}], which the client runs when it starts, is {what}"
+
+
+def _is_loaded(path: str, clients: Sequence[str]) -> bool:
+    """Return whether one of some clients runs a file because of where it lies."""
+    from takeback.adapters.clients import CLIENTS  # noqa: PLC0415 - it imports what imports this
+
+    declared = [CLIENTS[client](user=user) for client in clients if client in CLIENTS for user in (False, True)]
+    folders = [one for client in declared for one in client.scripts if one.event]
+    return any(is_in_folder(path, one.folder, one.endings) for one in folders)
 
 
 def _list_programs(state: StateLike, settings: Leaves, clients: Sequence[str]) -> Iterator[str]:

@@ -78,6 +78,8 @@ class RiskTable:
 
     client: str
     rules: Mapping[str, RiskRule]
+    dotted: bool = False
+    """Whether a dot in a name is a step, as in the settings of editors."""
     _tree: dict[str, Any] = field(default_factory=dict, compare=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -89,7 +91,7 @@ class RiskTable:
 
     def rule_of(self, path: Path) -> tuple[int, RiskRule] | None:
         """Return what is known of a path, behind how exactly it is named there; None if nothing is."""
-        return _find_rule(self._tree, path, 0)
+        return _find_rule(self._tree, tuple(".".join(path).split(".")) if self.dotted else path, 0)
 
 
 def _find_rule(node: dict[str, Any], path: Path, exact: int) -> tuple[int, RiskRule] | None:

@@ -7,6 +7,7 @@ key in none of them is judged by its looks (`looks.py`).
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cache
 from typing import Final
 
 from takeback.adapters.clients.claude_types import TYPES
@@ -372,12 +373,25 @@ TABLES: Final[dict[str, RiskTable]] = {
 }
 
 
+def load_table(client: str) -> RiskTable | None:
+    """Return the table of a client, from its declaration where it is not one of the first; None for a stranger."""
+    return TABLES.get(client) or _load_declared(client)
+
+
+@cache
+def _load_declared(client: str) -> RiskTable | None:
+    from takeback.adapters.clients import CLIENTS  # noqa: PLC0415 - declarations import this
+
+    declared = CLIENTS[client]() if client in CLIENTS else None
+    return None if declared is None else RiskTable(client, declared.risks, declared.dotted)
+
+
 def find_rules(path: Path, clients: Sequence[str] = ()) -> list[RiskRule]:
     """Return what the tables of some clients know of a path; of every client where it is not known whose it is.
 
     Where one table names it more exactly than another, only that one counts.
     """
-    tables = [TABLES[client] for client in clients if client in TABLES] or TABLES.values()
+    tables = [table for client in clients if (table := load_table(client)) is not None] or TABLES.values()
     found = [known for table in tables if (known := table.rule_of(path)) is not None]
     best = max((exact for exact, _ in found), default=0)
     return [rule for exact, rule in found if exact == best]

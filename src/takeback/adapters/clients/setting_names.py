@@ -12,7 +12,7 @@ from functools import cache
 from typing import Any, Final
 
 from takeback.adapters.clients.claude_types import TYPES
-from takeback.adapters.clients.risk_tables import ONE, REST, TABLES, Risk
+from takeback.adapters.clients.risk_tables import ONE, REST, Risk, load_table
 from takeback.state import SURFACES, Operation, State
 
 CUTOFF: Final = 0.75
@@ -34,7 +34,7 @@ NameTree = dict[str, Any]
 
 def find_doubts(kinds: Sequence[str], mutation: Iterable[Operation], state: State) -> tuple[str, ...]:
     """Return what is doubtful about settings that a mutation writes, a sentence each."""
-    tables = [kind for kind in kinds if kind in TABLES]
+    tables = [kind for kind in kinds if (table := load_table(kind)) is not None and table.rules]
     config = SURFACES["config"].write(state.part("config"))
     found: dict[str, None] = {}
     for op in mutation:
@@ -103,7 +103,8 @@ def _doubt_item(tables: Sequence[str], path: tuple[str, ...], item: Any, config:
 
 
 def _is_list_of_texts(kind: str, path: tuple[str, ...]) -> bool:
-    found = TABLES[kind].rule_of(path)
+    table = load_table(kind)
+    found = None if table is None else table.rule_of(path)
     return found is not None and found[1].risk in _LISTED and path[0] not in _OF_MAPPINGS
 
 
@@ -118,7 +119,8 @@ def _look_up(value: Any, path: Sequence[str]) -> Any:
 @cache
 def _load_known_names(kind: str) -> NameTree:
     """Return the names in a client's tables as a tree; a name with nothing below it allows anything."""
-    rules = TABLES[kind].rules.items()
+    table = load_table(kind)
+    rules = {}.items() if table is None else table.rules.items()
     guarded = {place for place, rule in rules if rule.risk is Risk.PROTECTED and place.endswith(f".{REST}")}
     places = {place for place, _ in rules} - guarded | {place.removesuffix(f".{REST}") for place in guarded}
     places |= {*(TYPES if kind == "claude-code" else ())}

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from takeback.adapters.clients import looks
-from takeback.adapters.clients.ownership import is_of, owners_of
+from takeback.adapters.clients.ownership import is_as_in_opencode, owners_of
 from takeback.adapters.clients.risk_tables import SETS, Path, Risk, RiskRule, find_rules
 from takeback.canonical import encode
 
@@ -57,12 +57,12 @@ def _is_same(path: Path, old: Leaves, new: Leaves) -> bool:
 def _weigh_setting(path: Path, old: Leaves, new: Leaves, owners: Sequence[str]) -> Iterator[str]:
     steps, title = simplify_path(path), _format_title(path)
     was, is_now = old.get(path), new.get(path)
-    if "permission" in steps and is_of("opencode", owners):
+    if "permission" in steps and is_as_in_opencode(owners):
         if _is_looser(was, is_now):
             yield f"{title} is loosened from {describe_mode(was)} to {describe_mode(is_now)}"
         return
     known = find_rules(steps, owners)
-    if not known and "tools" in steps[:-1] and is_of("opencode", owners):
+    if not known and "tools" in steps[:-1] and is_as_in_opencode(owners):
         if was is False and is_now is not False:
             yield f"{title} is no longer off"
         return

@@ -360,6 +360,12 @@ class UnambiguousJsonDocument(JsonDocument):
     repeated_keys = False
 
 
+class MarklessJsonDocument(JsonDocument):
+    """Strict JSON without a byte-order mark, for which a client would drop the file."""
+
+    byte_order_mark = False
+
+
 class CommentedJsonDocument(JsonDocument):
     """JSON with comments, and no comma behind the last item."""
 
@@ -384,5 +390,6 @@ __all__ = [
     "Json5Document",
     "JsonDocument",
     "JsoncDocument",
+    "MarklessJsonDocument",
     "UnambiguousJsonDocument",
 ]

@@ -1,0 +1,182 @@
+"""Files of our own by which some clients call Takeback: plugins of opencode and Kilo, scripts of Cline, Kiro's hooks.
+
+Each is listed as operations that put it in place, and that take it away again where it is ours by what it says.
+"""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+from takeback.canonical import write_compact
+from takeback.errors import InputError
+from takeback.state import State
+
+PLUGIN: Final = ".opencode/plugins/takeback.js"
+_TEXT = """// Takeback's guard and recorder: asks `takeback hook %c` before and after tools.
+import { spawnSync } from "node:child_process"
+
+const PROGRAM = %s
+const EDITS = new Set(["edit", "write", "multiedit", "patch", "apply_patch"])
+
+const isMissing = (said) =>
+  ["ENOENT", "EACCES", "ENOTDIR"].includes(said.error?.code) || /No module named '?takeback/.test(said.stderr ?? "")
+
+export const Takeback = async ({ directory }) => {
+  const ask = (name, session, tool, args, call, prompt) =>
+    spawnSync(PROGRAM[0], [...PROGRAM.slice(1), "hook", "%c"], {
+      input: JSON.stringify({
+        hook_event_name: name,
+        cwd: directory,
+        session_id: session,
+        tool_name: tool,
+        tool_input: args ?? {},
+        tool_use_id: call,
+        prompt,
+      }),
+      encoding: "utf8",
+      timeout: 90000,
+    })
+  return {
+    "tool.execute.before": async (input, output) => {
+      if (!EDITS.has(input.tool) && input.tool !== "bash") return
+      const said = ask("tool.execute.before", input.sessionID, input.tool, output.args, input.callID)
+      if (input.tool === "bash") return
+      if (isMissing(said)) {
+        console.error("takeback is not installed here: this edit is neither guarded nor recorded")
+        return
+      }
+      if (said.error || said.status !== 0) throw new Error(said.stderr || `takeback: the guard failed: ${said.error}`)
+    },
+    "tool.execute.after": async (input) => {
+      if (EDITS.has(input.tool) || input.tool === "bash") {
+        ask("tool.execute.after", input.sessionID, input.tool, input.args, input.callID)
+      }
+    },
+    "chat.message": async (input, output) => {
+      const texts = (output.parts ?? []).filter((part) => part.type === "text").map((part) => part.text)
+      ask("chat.message", input.sessionID, undefined, undefined, undefined, texts.join("\\n"))
+    },
+    event: async ({ event }) => {
+      if (event.type === "session.created" || event.type === "session.idle") ask(event.type, undefined, undefined)
+    },
+  }
+}
+"""
+
+
+def build_opencode_plugin(program: Sequence[str], client: str = "opencode") -> str:
+    """Return the plugin's source, for opencode or Kilo; `program` are the words that start Takeback."""
+    return _TEXT.replace("%s", write_compact(list(program))).replace("%c", client)
+
+
+_CLINE_EVENTS: Final = ("PreToolUse", "PostToolUse", "TaskStart", "TaskComplete")
+OWN_FILES: Final[Mapping[str, Mapping[str, str]]] = {
+    "opencode": {PLUGIN: "plugins"},
+    "kilo": {".kilo/plugin/takeback.js": "plugin"},
+    "cline": {f".cline/hooks/{event}.sh": "hooks" for event in _CLINE_EVENTS},
+}
+"""Paths of our files, with the event whose listeners they are."""
+_KIRO: Final = "hooks/takeback:"
+_KIRO_HOOKS: Final = (
+    ("PreToolUse", "fs_write|fsWrite|str_replace|strReplace|write", 15),
+    ("PostToolUse", "fs_write|fsWrite|str_replace|strReplace|write|execute_bash|executeBash|shell", 90),
+    ("SessionStart", "", 90),
+    ("Stop", "", 90),
+)
+"""Event, tools and seconds."""
+_MISSING: Final = "takeback is not installed here: this edit is neither guarded nor recorded"
+
+
+def list_own_file_additions(client: str, state: State, start: str, program: Sequence[str]) -> list[dict[str, Any]]:
+    """Return the operations that put our files in place, for clients that call us by one; what is there stays."""
+    if client == "kiro":
+        return _list_kiro_additions(state, start, program)
+    if client == "cursor" and f"{start}hooks.json:version" not in state["config"]:
+        return [{"op_type": "set_config", "target": f"{start}hooks\\.json:version", "value": 1}]
+    ops: list[dict[str, Any]] = []
+    for path, event in OWN_FILES.get(client, {}).items():
+        if ("files", path) in state:
+            _require_ours(client, state, path)
+            continue
+        script = client == "cline"
+        text = _build_cline_script(program) if script else build_opencode_plugin(program, client)
+        value: Any = {"content": text, "mode": "0755"} if script else text
+        name = path.rpartition("/")[2]
+        record = {"id": name, "handler": name, "options": {"file": path}}
+        ops.append({"op_type": "write_file", "target": path, "value": value})
+        ops.append({"op_type": "add_listener", "target": f"{start}{event}", "value": record})
+    return ops
+
+
+def list_own_file_removals(client: str, state: State) -> list[dict[str, Any]]:
+    """Return the operations that take our files away, of one client or of all."""
+    ops: list[dict[str, Any]] = []
+    for own in [client] if client else OWN_FILES:
+        for path in OWN_FILES.get(own, ()):
+            if ("files", path) not in state or not _is_ours(own, state, path):
+                continue
+            ops.append({"op_type": "remove_file", "target": path})
+            for event, elements in state["listeners"].items():
+                ours = [one for one in elements if one.get("options") == {"file": path}]
+                ops += [{"op_type": "remove_listener", "target": event, "value": one["id"]} for one in ours]
+    if client in {"", "kiro"}:
+        keys = [key for key in state["config"] if key.rpartition("hooks/")[2].startswith("takeback:")]
+        ops += [{"op_type": "unset_config", "target": key} for key in keys]
+    return ops
+
+
+def _is_ours(client: str, state: State, path: str) -> bool:
+    return (
+        client == "opencode"
+        or f"hook {client}" in _read_text(state, path)
+        or f'"{client}"' in _read_text(state, path)
+    )
+
+
+def _read_text(state: State, path: str) -> str:
+    found = state["files", path]
+    text = found.get("content", "") if isinstance(found, Mapping) else found
+    return text if isinstance(text, str) else ""
+
+
+def _require_ours(client: str, state: State, path: str) -> None:
+    if not _is_ours(client, state, path):
+        raise InputError(
+            path,
+            found="a hook that is not Takeback's",
+            expected="no such file",
+            hint=f"give it another ending, such as {path.removesuffix('.sh')}: {client} runs all of them",
+        )
+
+
+def _build_cline_script(program: Sequence[str]) -> str:
+    there = f"command -v {shlex.quote(program[0])} >/dev/null 2>&1"
+    return (
+        "#!/bin/sh\n# Takeback's guard and recorder.\n"
+        f"if {there}; then exec {shlex.join([*program, 'hook', 'cline'])}; fi\n"
+        f"echo {shlex.quote(_MISSING)} >&2\necho '{{}}'\n"
+    )
+
+
+def _list_kiro_additions(state: State, start: str, program: Sequence[str]) -> list[dict[str, Any]]:
+    if ("config", f"{start}{_KIRO}hooks") in state:
+        return []
+    words = shlex.join([*program, "hook", "kiro"])
+    there = f"command -v {shlex.quote(program[0])} >/dev/null 2>&1"
+    command = f"if {there}; then {words}; else echo {shlex.quote(_MISSING)} >&2; fi"
+    hooks = [
+        {
+            "name": f"takeback-{event}",
+            "trigger": event,
+            **({"matcher": f"^({tools})$"} if tools else {}),
+            "action": {"type": "command", "command": command},
+            "timeout": seconds,
+        }
+        for event, tools, seconds in _KIRO_HOOKS
+    ]
+    return [
+        {"op_type": "set_config", "target": f"{start}{_KIRO}version", "value": "v1"},
+        {"op_type": "set_config", "target": f"{start}{_KIRO}hooks", "value": hooks},
+    ]
