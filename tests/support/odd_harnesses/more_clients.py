@@ -5,7 +5,9 @@ from __future__ import annotations
 Files = dict[str, str]
 Edits = list[tuple[str, str, str]]
 SKILL = "---\nname: notes\ndescription: Notes.\n---\r\nUse assets/a.md\n"
-AGENTS = "# Agents\n\n- cents, never floats\n- cents, never floats\n- one currency\r\n- one rounding\n- one ledger\n\nend"
+AGENTS = (
+    "# Agents\n\n- cents, never floats\n- cents, never floats\n- one currency\r\n- one rounding\n- one ledger\n\nend"
+)
 AGENTS_EDITS: Edits = [
     ("AGENTS.md", "# Agents", "# The agents"),
     ("AGENTS.md", "- one currency\r\n", ""),
