@@ -273,7 +273,7 @@ EDITS: dict[str, Edits] = {
     ],
     "windsurf": [
         (".windsurf/hooks.json", '"show_output": true', '"show_output": false'),
-        (".windsurf/hooks.json", '"bash g.sh"', '"bash gg.sh"'),
+        (".windsurf/hooks.json", '"bash a.sh"', '"bash aa.sh"'),
         (".windsurf/hooks.json", ', { "command": "c" }', ""),
         (".windsurf/rules/ts.md", "*.tsx", "*.mts"),
         (".windsurf/workflows/release.md", "1. tag\n", ""),
