@@ -22,9 +22,11 @@ PATCH = "patch"
 SHELLS = frozenset({"bash", "run_shell_command", "shell"})
 EDITORS = frozenset({"write", "write_file", "edit", "replace", "multiedit"})
 PATHS = ("file_path", "filePath", "path", "absolute_path")
-TEXTS = frozenset({".md", ".mdc", ".txt", ".json", ".jsonc", ".toml", ""})
+TEXTS = frozenset({".md", ".mdc", ".txt", ".json", ".jsonc", ".json5", ".toml", ".yaml", ".yml", ""})
 """Endings of files that a client may load without their being in a folder whose name begins with a dot."""
 TELLS = "claude-code"
+ANYWHERE = (b"user", b"[[documents]]", b'"crewai"')
+"""In a manifest, what makes files of any name and place the harness's own."""
 LONGEST = 200
 """Characters of a name that are kept at most."""
 
@@ -114,6 +116,6 @@ def _is_nobodys(path: str) -> bool:
             return False
         inside = os.path.relpath(place, root)
         dotted = any(step.startswith(".") for step in inside.split(os.sep))
-        if b"user" in manifest or dotted or os.path.splitext(inside)[1].lower() in TEXTS:
+        if any(word in manifest for word in ANYWHERE) or dotted or os.path.splitext(inside)[1].lower() in TEXTS:
             return False
     return True
