@@ -13,6 +13,7 @@ from typer.testing import CliRunner
 
 from takeback.adapters.clients.client import Documents
 from takeback.agents.declared_files import find_declared_file
+from takeback.agents.fast_hook import can_pass_unchecked
 from takeback.cli import app
 from takeback.errors import InputError, UntrustedError
 
@@ -213,5 +214,11 @@ def test_the_guard_knows_the_files_of_ones_own(tmp_path: Path) -> None:
     found = find_declared_file(str(tmp_path / "conf/a.yaml"))
     assert found is not None
     assert isinstance(found[3], Documents)
+    call = {
+        "hook_event_name": "PreToolUse",
+        "tool_name": "Write",
+        "tool_input": {"file_path": str(tmp_path / "a.py")},
+    }
+    assert not can_pass_unchecked(json.dumps(call).encode(), "claude-code", str(tmp_path))
     assert find_declared_file(str(tmp_path / "NOTES.md")) is not None
     assert find_declared_file(str(tmp_path / "other.yaml")) is None

@@ -27,9 +27,9 @@ PATCH = "patch"
 SHELLS = frozenset({"bash", "run_shell_command", "shell"})
 EDITORS = frozenset({"write", "write_file", "edit", "replace", "multiedit"})
 PATHS = ("file_path", "filePath", "path", "absolute_path")
-TEXTS = frozenset({".md", ".mdc", ".txt", ".json", ".jsonc", ".toml", ""})
+TEXTS = frozenset({".md", ".mdc", ".txt", ".json", ".jsonc", ".json5", ".toml", ".yaml", ".yml", ""})
 """Endings of files that a client may load without their being in a folder whose name begins with a dot."""
-ANYWHERE = (b"user", b'"claude-plugin"', b'"skills"', b'"openclaw"')
+ANYWHERE = (b"user", b'"claude-plugin"', b'"skills"', b'"openclaw"', b'"crewai"', b"[[documents]]")
 """Words of a manifest whose clients have files of any ending in folders of any name."""
 TELLS = "claude-code"
 PLAIN = b'adapter = "project"'
