@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from takeback.adapters.clients.checks import check_types, combine_checks, find_at_imports
 from takeback.adapters.clients.client import Client, DocumentRule, Documents, Skills, Texts
-from takeback.adapters.clients.risk_tables import Risk, RiskRule, make_list_rules, make_rules, make_switch_rules
+from takeback.adapters.clients.risk_rules import Risk, RiskRule, make_list_rules, make_rules, make_switch_rules
 from takeback.adapters.clients.servers import check_reachable
 from takeback.adapters.formats.json_document import JsoncDocument
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from takeback.adapters.clients.checks import check_front_matter, check_hooks, check_types, combine_checks
 from takeback.adapters.clients.claude_code import EVENTS
 from takeback.adapters.clients.client import Client, DocumentRule, Documents, Scripts, Skills, Texts
-from takeback.adapters.clients.risk_tables import Risk, make_rules
+from takeback.adapters.clients.risk_rules import Risk, make_rules
 from takeback.adapters.clients.servers import SERVER_RISKS, declare_servers
 from takeback.adapters.formats.json_document import JsonDocument
 

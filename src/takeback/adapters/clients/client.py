@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 from takeback.adapters.formats.document import Document
 
 if TYPE_CHECKING:
-    from takeback.adapters.clients.risk_tables import RiskRule
+    from takeback.adapters.clients.risk_rules import RiskRule
 
 ANY: Final = "*"
 Steps = tuple[str, ...]

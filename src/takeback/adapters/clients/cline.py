@@ -7,7 +7,7 @@ from __future__ import annotations
 from typing import Final
 
 from takeback.adapters.clients.client import Client, Documents, Effect, Scripts, Skills, Texts
-from takeback.adapters.clients.risk_tables import Risk, RiskRule, make_rules
+from takeback.adapters.clients.risk_rules import Risk, RiskRule, make_rules
 from takeback.adapters.clients.servers import SERVER_RISKS, declare_servers
 from takeback.adapters.formats.json_document import JsonDocument
 

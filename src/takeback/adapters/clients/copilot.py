@@ -8,7 +8,7 @@ from typing import Final
 
 from takeback.adapters.clients.checks import check_flat_hooks, check_front_matter, check_types, combine_checks
 from takeback.adapters.clients.client import Client, DocumentRule, Documents, Skills, Texts
-from takeback.adapters.clients.risk_tables import (
+from takeback.adapters.clients.risk_rules import (
     Risk,
     RiskRule,
     make_list_rules,

@@ -8,7 +8,7 @@ from typing import Final
 
 from takeback.adapters.clients.checks import check_flat_hooks, check_text_lists, check_types, combine_checks
 from takeback.adapters.clients.client import Client, DocumentRule, Documents, Effect, Scripts, Skills, Texts
-from takeback.adapters.clients.risk_tables import Risk, RiskRule, make_list_rules, make_rules
+from takeback.adapters.clients.risk_rules import Risk, RiskRule, make_list_rules, make_rules
 from takeback.adapters.clients.servers import SERVER_RISKS, declare_servers
 from takeback.adapters.formats.json_document import JsoncDocument, JsonDocument
 

@@ -16,7 +16,8 @@ from takeback.adapters.clients.opencode import (
     check_server_values,
     list_instructions,
 )
-from takeback.adapters.clients.risk_tables import TABLES, Risk, RiskRule, make_rules
+from takeback.adapters.clients.risk_rules import Risk, RiskRule, make_rules
+from takeback.adapters.clients.risk_tables import TABLES
 
 RISKS: Final[dict[str, RiskRule]] = {
     **TABLES["opencode"].rules,

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from takeback.adapters.clients.checks import check_types
 from takeback.adapters.clients.client import Client, DocumentRule, Documents, Effect, Skills, Texts
-from takeback.adapters.clients.risk_tables import Risk, RiskRule, make_list_rules, make_rules
+from takeback.adapters.clients.risk_rules import Risk, RiskRule, make_list_rules, make_rules
 from takeback.adapters.clients.servers import declare_servers
 from takeback.adapters.formats.json_document import JsonDocument
 

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from takeback.adapters.clients.checks import check_types, combine_checks
 from takeback.adapters.clients.client import Client, DocumentRule, Documents, Effect, Scripts, Skills, Texts
-from takeback.adapters.clients.risk_tables import Risk, RiskRule, make_list_rules, make_mode_rule, make_rules
+from takeback.adapters.clients.risk_rules import Risk, RiskRule, make_list_rules, make_mode_rule, make_rules
 from takeback.adapters.formats.json_document import Json5Document
 
 _RULES: Final = (

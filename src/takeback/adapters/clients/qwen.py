@@ -16,7 +16,7 @@ from takeback.adapters.clients.checks import (
 )
 from takeback.adapters.clients.client import Client, DocumentRule, Documents, Scripts, Skills, Texts
 from takeback.adapters.clients.gemini import check_server_ways, list_context_files
-from takeback.adapters.clients.risk_tables import (
+from takeback.adapters.clients.risk_rules import (
     Risk,
     RiskRule,
     make_list_rules,

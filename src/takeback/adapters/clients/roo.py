@@ -7,7 +7,7 @@ from __future__ import annotations
 from typing import Final
 
 from takeback.adapters.clients.client import Client, Effect, Skills, Texts
-from takeback.adapters.clients.risk_tables import RiskRule
+from takeback.adapters.clients.risk_rules import RiskRule
 from takeback.adapters.clients.servers import SERVER_RISKS, declare_servers
 
 RISKS: Final[dict[str, RiskRule]] = dict(SERVER_RISKS)

@@ -7,7 +7,7 @@ from typing import Final
 
 from takeback.adapters.clients.checks import check_servers, check_types, combine_checks
 from takeback.adapters.clients.client import DocumentRule, Documents, Effect, ValueCheck
-from takeback.adapters.clients.risk_tables import Risk, RiskRule, make_rules
+from takeback.adapters.clients.risk_rules import Risk, RiskRule, make_rules
 from takeback.adapters.formats.document import Document
 from takeback.adapters.formats.json_document import JsonDocument
 

@@ -9,7 +9,7 @@ from typing import Final
 from takeback.adapters.clients.checks import check_front_matter, check_types
 from takeback.adapters.clients.client import Client, Documents, Effect, Skills, Texts
 from takeback.adapters.clients.copilot import GITHUB, INSTRUCTIONS, declare_hook_files
-from takeback.adapters.clients.risk_tables import Risk, RiskRule, make_list_rules, make_rules, make_switch_rules
+from takeback.adapters.clients.risk_rules import Risk, RiskRule, make_list_rules, make_rules, make_switch_rules
 from takeback.adapters.clients.servers import declare_servers
 from takeback.adapters.formats.json_document import JsoncDocument
 

@@ -6,7 +6,7 @@ from typing import Final
 
 from takeback.adapters.clients.checks import check_flat_hooks, check_servers, check_types, combine_checks
 from takeback.adapters.clients.client import Client, DocumentRule, Documents, Effect, Scripts, Skills, Texts
-from takeback.adapters.clients.risk_tables import Risk, RiskRule, make_list_rules, make_rules
+from takeback.adapters.clients.risk_rules import Risk, RiskRule, make_list_rules, make_rules
 from takeback.adapters.clients.servers import KEY, SERVER_RISKS
 from takeback.adapters.formats.json_document import JsonDocument
 

@@ -6,7 +6,7 @@ from typing import Final
 
 from takeback.adapters.clients.checks import check_servers, check_types, combine_checks
 from takeback.adapters.clients.client import Client, DocumentRule, Documents, Effect, Scripts, Skills
-from takeback.adapters.clients.risk_tables import (
+from takeback.adapters.clients.risk_rules import (
     Risk,
     RiskRule,
     make_list_rules,
