@@ -79,6 +79,13 @@ def test_every_chapter_is_compiled_and_told_in_the_read_me():
         assert (THEOREM / f"{chapter}.v").read_text().startswith(f"(** * Chapter {number}. ")
 
 
+def test_nothing_that_coq_makes_is_kept_with_the_chapters():
+    kept = subprocess.run(
+        ["git", "ls-files", "theorem"], cwd=ROOT, capture_output=True, text=True, check=False
+    ).stdout
+    assert [name for name in kept.split() if not re.search(r"/(\w+\.(v|ml|md|py)|_CoqProject)$", name)] == []
+
+
 @pytest.mark.parametrize("goal", ["theorem", "oracle"])
 def test_where_coq_is_missing_the_build_is_skipped_with_a_message(goal):
     command = [sys.executable, str(THEOREM / "build.py"), goal]
