@@ -90,6 +90,9 @@ def test_a_state_that_cannot_be_is_rejected():
     base = certify(MUTATIONS["sockets"])["runs"][0]["base"]
     base["resources"]["p"]["address"] = base["resources"]["q"]["address"]
     assert _reason(_alter("sockets", base=base)) == "impossible state"
+    base = certify(MUTATIONS["middleware"])["runs"][0]["base"]
+    base["middleware"].append(base["middleware"][0])
+    assert _reason(_alter("middleware", base=base)) == "impossible state"
     below = {"files": {"u/v": {"content": "x"}, "u": {"content": "y"}}}
     assert _reason(_alter("files", base=below)) == "impossible state"
 
