@@ -14,7 +14,7 @@ from takeback.canonical import digest, encode
 from takeback.language import read_candidate
 from takeback.language import read_program as read_forward
 from takeback.opinion.checker import check_certificate
-from takeback.opinion.interpreter import FailedError, RejectedError, edit_value, run
+from takeback.opinion.interpreter import Chain, FailedError, RejectedError, edit_value, run
 from takeback.opinion.interpreter import read_candidate as read_program
 from takeback.opinion.interpreter import read_state as read_plain_state
 from takeback.repair import invert_mutation
@@ -84,6 +84,12 @@ def test_a_state_whose_contents_could_be_mistaken_for_one_another_is_rejected():
     assert _reason(_alter("config", base=base)) == "not generic"
     base["config"]["a"]["b"] = 1
     assert _reason(_alter("config", base=base)) == "not generic", "what the mutation writes"
+
+
+def test_a_state_in_which_everything_is_named_is_rejected_for_an_anchor_is_named_too():
+    base = certify(MUTATIONS["middleware"])["runs"][0]["base"]
+    base["middleware"] = [one for one in base["middleware"] if one["id"] in {"m", "n"}]
+    assert _reason(_alter("middleware", base=base)) == "no bystander"
 
 
 def test_a_state_that_cannot_be_is_rejected():
@@ -224,3 +230,21 @@ def test_an_edit_that_cannot_be_made_fails(edit, there):
     (read,) = read_program(candidate).mutation
     with pytest.raises(FailedError):
         edit_value(read, there)
+
+
+def test_elements_of_a_chain_stand_where_they_are_put():
+    chain = Chain({})
+    for name in "abcd":
+        chain = chain.insert(9, name, name)
+    assert chain.insert(3, "x", "x").order() == ["a", "b", "c", "x", "d"]
+    assert chain.insert(0, "d", "d").order() == ["d", "a", "b", "c"]
+    moved = chain.insert(0, "d", "d").drop("d").insert(0, "y", "y")
+    assert moved.put("d", *chain.insert(0, "d", "d").links["d"]).order()[:2] == ["y", "d"], "beyond all that ever was"
+
+
+@pytest.mark.parametrize("program", ["witness", "recovery"])
+def test_a_capture_or_a_restore_without_a_witness_key_is_malformed(program):
+    candidate = certify(MUTATIONS["config"])["candidate"]
+    del candidate[program][0]["witness_key"]
+    with pytest.raises(RejectedError, match="witness_key"):
+        read_program(candidate)
