@@ -72,7 +72,12 @@ WORDS: dict[str, list[tuple[str, ...]]] = {
     "forget": [("forget", "--value", NAMED, "-C", "{dir}"), ("forget", "--value", NAMED, "--yes", "-C", "{dir}")],
     "verify": [("verify", f"{{{one}}}") for one in ("good", "bad", "wrong", "malformed")]
     + [("verify", "{wrong}", "--state", "{state}", "--exact"), ("verify", "{wrong}", "--rule", "split-wald")],
-    "prove": [("prove", "{good}"), ("prove", "{bad}"), ("prove", "{wrong}"), ("prove", "{malformed}")],
+    "prove": [
+        *(("prove", f"{{{one}}}") for one in ("good", "bad", "wrong", "malformed")),
+        ("prove", "{bad}", "--second-opinion", "z3"),
+        ("prove", "{wrong}", "--second-opinion", "z3"),
+    ],
+    "check-proof": [("check-proof", "--candidate", f"{{{one}}}") for one in ("good", "bad", "wrong", "malformed")],
     "oracle": [("oracle", "{bad}"), ("oracle", "{bad}", "--state", "{state}"), ("oracle", "{malformed}")],
     "repair": [("repair", "{wrong}", "--synthesizer", "oracle"), ("repair", "{wrong}", *MODEL)],
     "schema": [("schema",)],
@@ -172,7 +177,7 @@ def test_every_command_of_the_table_is_walked_or_has_a_reason_not_to_be() -> Non
     assert not set(WORDS) & set(NOT_ABOUT_A_HARNESS)
 
 
-REFUSED = {("apply", 2), ("prove", 3), ("oracle", 2), ("verify", 3)}
+REFUSED = {("apply", 2), ("check-proof", 3), ("prove", 3), ("oracle", 2), ("verify", 3)}
 """Runs that end with code 2, because what they are given is not a candidate."""
 
 

@@ -9,6 +9,10 @@ _VERIFY = (
     "tests/unit/lab/test_soundness.py",
     "--deselect=tests/unit/verify/test_proof.py::test_the_oracle_of_every_pair_of_operations_is_proved",
 )
+_OPINION = (
+    "tests/unit/opinion/test_checker.py",
+    "--deselect=tests/unit/opinion/test_checker.py::test_certificates_of_all_tasks_are_accepted",
+)
 _UNDO = (
     "tests/unit/undo",
     "tests/unit/harness",
@@ -44,6 +48,7 @@ TARGETS = (
         ),
         (*_VERIFY, "tests/quality/test_minimal_counterexamples.py"),
     ),
+    Target("opinion", ("opinion/checker.py", "opinion/interpreter.py"), _OPINION),
     Target("undo", ("undo/*.py",), _UNDO),
     Target("journal view", ("harness/ledger.py", "harness/file_history.py", "harness/records.py"), _VIEW),
     Target("journal", ("journal/*.py",), ("tests/unit/journal", "tests/conformance", "tests/unit/harness")),

@@ -1,4 +1,4 @@
-"""`takeback verify`, `prove`, `check-proof` and `schema`: candidates judged, proved, proofs checked; the schema."""
+"""`takeback verify`, `prove`, `check-proof` and `schema`: candidates judged and proved, proofs checked, a schema."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from takeback.cli.inputs import (
     read_state,
 )
 from takeback.cli.output import JsonFlag, emit, finish, out
-from takeback.cli.secrets import RevealFlag
+from takeback.cli.secrets import RevealFlag, mask_value
 from takeback.errors import InputError, LimitError
 from takeback.language import Candidate, candidate_schema, read_candidate
 from takeback.opinion.checker import check_certificate
@@ -176,7 +176,8 @@ def _tell_more(certificate: Path | None, opinion: Opinion | None, *, written: bo
         answer = {"holds": "it holds on every state", "breaks": "a state breaks it", "unsure": "it cannot tell"}
         out.print(f"  z3: {answer[opinion.answer]}{because}", markup=False)
         if opinion.state is not None:
-            out.print(f"    {encode({name: part for name, part in opinion.state.items() if part})}", markup=False)
+            shown = mask_value({name: part for name, part in opinion.state.items() if part})
+            out.print(f"    {encode(shown)}", markup=False)
     if certificate is not None:
         done = f"written to {certificate}" if written else "none: only a proof has one"
         out.print(f"  certificate: {done}", markup=False)

@@ -495,8 +495,9 @@ class Question:
         """Return that a diff shows something that the contract omits; a diff names the deepest places."""
         script, covers = self.script, self.program.covers
         if surface not in TREES:
-            slots = (key for key in before if not covers((surface, key[0] if surface == "listeners" else key[-1])))
-            return script.any(self._cell_unlike(before[key], after[key]) for key in slots if key[-1] != UNNAMED)
+            named = {"listeners": 0, "middleware": 1}.get(surface)
+            slots = (key for key in before if not covers((surface, key if named is None else key[named])))
+            return script.any(self._cell_unlike(before[key], after[key]) for key in slots)
         wrong = []
         for at, one, two in _pairs(before, after, (surface,)):
             if covers(at):

@@ -73,6 +73,9 @@ def test_a_file_that_is_not_there_ends_in_two_with_the_reason_on_both_streams():
         ("states", "FILE", "--split", "moon"),
         ("states", "FILE", "--split", "dev", "--n", "21"),
         ("prove", "FILE", "--language", "L3"),
+        ("prove", "FILE", "--second-opinion", "a friend"),
+        ("check-proof",),
+        ("check-proof", "no-such-certificate.json"),
         ("verify", "FILE", "--rule", "split-wald", "--iid", "-1"),
     ],
 )
@@ -158,6 +161,41 @@ def test_prove_prints_grade_counterexample_and_classes():
     assert found["classes"] > 1
     code, out = _invoke("prove", _candidate("passes-every-sample"), "--json")
     assert (code, _one_object(out)["grade"]) == (1, "refuted")
+
+
+def test_what_prove_certifies_check_proof_accepts_and_for_no_other_candidate(tmp_path):
+    certificate = tmp_path / "certificate.json"
+    code, out = _invoke("prove", _candidate("config"), "--certificate", str(certificate), "--json")
+    assert (code, _one_object(out)["certificate"]) == (0, str(certificate))
+    code, out = _invoke("check-proof", str(certificate), "--json")
+    found = _one_object(out)
+    assert (code, found["accepted"]) == (0, True)
+    assert found["classes"] > 1
+    assert _invoke("check-proof", str(certificate), "--candidate", _candidate("config"))[0] == 0
+    code, out = _invoke("check-proof", str(certificate), "--candidate", _candidate("files"), "--json")
+    assert (code, _one_object(out)["reason"]) == (1, "changed candidate")
+    certificate.write_text(certificate.read_text().replace('"stops":null', '"stops":0', 1))
+    code, out = _invoke("check-proof", str(certificate))
+    assert code == 1
+    assert out.startswith("rejected: wrong digest")
+
+
+def test_what_is_refuted_has_no_certificate_and_its_file_is_not_written(tmp_path):
+    certificate = tmp_path / "certificate.json"
+    code, out = _invoke("prove", _candidate("passes-every-sample"), "--certificate", str(certificate))
+    assert code == 1
+    assert "only a proof has one" in out
+    assert not certificate.exists()
+    code, out = _invoke("check-proof", "--candidate", _candidate("passes-every-sample"), "--json")
+    assert (code, _one_object(out)["reason"]) == (1, "not proved")
+
+
+def test_a_second_opinion_is_shown_beside_the_first():
+    code, out = _invoke("prove", _candidate("config"), "--second-opinion", "z3", "--json")
+    assert (code, _one_object(out)["second_opinion"]["answer"]) == (0, "holds")
+    code, out = _invoke("prove", _candidate("passes-every-sample"), "--second-opinion", "z3")
+    assert code == 1
+    assert "z3: a state breaks it" in out
 
 
 @pytest.mark.parametrize(

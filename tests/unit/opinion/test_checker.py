@@ -10,11 +10,11 @@ import pytest
 from tests.support.running import op
 from tests.unit.opinion.forgeries import MUTATIONS, certify, list_forgeries, seal
 
-from takeback.canonical import digest
+from takeback.canonical import digest, encode
 from takeback.language import read_candidate
 from takeback.language import read_program as read_forward
 from takeback.opinion.checker import check_certificate
-from takeback.opinion.interpreter import RejectedError, edit_value, run
+from takeback.opinion.interpreter import Chain, FailedError, RejectedError, edit_value, run
 from takeback.opinion.interpreter import read_candidate as read_program
 from takeback.opinion.interpreter import read_state as read_plain_state
 from takeback.repair import invert_mutation
@@ -86,10 +86,19 @@ def test_a_state_whose_contents_could_be_mistaken_for_one_another_is_rejected():
     assert _reason(_alter("config", base=base)) == "not generic", "what the mutation writes"
 
 
+def test_a_state_in_which_everything_is_named_is_rejected_for_an_anchor_is_named_too():
+    base = certify(MUTATIONS["middleware"])["runs"][0]["base"]
+    base["middleware"] = [one for one in base["middleware"] if one["id"] in {"m", "n"}]
+    assert _reason(_alter("middleware", base=base)) == "no bystander"
+
+
 def test_a_state_that_cannot_be_is_rejected():
     base = certify(MUTATIONS["sockets"])["runs"][0]["base"]
     base["resources"]["p"]["address"] = base["resources"]["q"]["address"]
     assert _reason(_alter("sockets", base=base)) == "impossible state"
+    base = certify(MUTATIONS["middleware"])["runs"][0]["base"]
+    base["middleware"].append(base["middleware"][0])
+    assert _reason(_alter("middleware", base=base)) == "impossible state"
     below = {"files": {"u/v": {"content": "x"}, "u": {"content": "y"}}}
     assert _reason(_alter("files", base=below)) == "impossible state"
 
@@ -159,3 +168,83 @@ def test_the_second_interpreter_does_what_the_runtime_does(wide):
             trip = run(program, read_plain_state(state.write()), edit=edit_value)
             real = brute.fate(candidate, state)
             assert (not trip.wrong, trip.stops is None) == (real.held, real.through), (plain, state.write())
+
+
+_FAILING = {
+    "an anchor that is not there": op("add_middleware", "p", value={"handler": "h"}, after="q"),
+    "an address that is held": op("allocate_socket", "p", value="tcp://127.0.0.1:9401"),
+    "a directory where a file is to be": op("write_file", "p", value="x"),
+}
+
+
+@pytest.mark.parametrize("cause", _FAILING.values(), ids=_FAILING)
+def test_a_recovery_that_does_harm_where_the_mutation_fails_elsewhere_is_rejected(cause, monkeypatch):
+    oracle = invert_mutation(
+        read_forward([op("set_config", "a", value={}), cause], Stage.FORWARD, "a test")
+    ).to_json()
+    oracle["witness"].append(op("capture_config", "e", witness_key="lent"))
+    oracle["recovery"].insert(1, op("restore_config", "a.b", witness_key="lent"))
+    assert prove(oracle).grade is Grade.REFUTED
+    search = import_module("takeback.verify.proof")._Search
+    monkeypatch.setattr(search, "_elsewhere", lambda self: iter(()))
+    monkeypatch.setattr(search, "_failed", lambda self, parts, choice: iter(()))
+    verdict = prove(oracle)
+    assert verdict.grade is Grade.PROVED, "planted: nothing fails elsewhere"
+    with pytest.raises(RejectedError, match="makes the mutation fail"):
+        check_certificate(verdict.certificate.to_json())
+
+
+@pytest.mark.parametrize(
+    ("edit", "there", "then"),
+    [
+        (op("edit_prompt", "p", value={"old": "bb", "new": "x"}), "abbc", "axc"),
+        (op("edit_prompt", "p", value={"old": "", "new": "x"}), "abc", "abcx"),
+        (op("edit_file", "p", value={"old": "b", "new": ""}), ("text", "abc"), ("text", "ac")),
+        (op("append_config", "p", value=1), [True], [True, 1]),
+        (op("insert_config", "p", value=1, index=1), [2, 3], [2, 1, 3]),
+        (op("insert_config", "p", value=1, before=3), [2, 3], [2, 1, 3]),
+        (op("insert_config", "p", value=1, after=3), [2, 3], [2, 3, 1]),
+        (op("remove_config_item", "p", value=1), [True, 1, 1.0], [True, 1.0]),
+    ],
+)
+def test_the_second_interpreter_edits_as_the_specification_says(edit, there, then):
+    candidate = {"mutation": [edit], "witness": [], "recovery": [], "contract": []}
+    (read,) = read_program(candidate).mutation
+    assert encode(edit_value(read, there)) == encode(then)
+
+
+@pytest.mark.parametrize(
+    ("edit", "there"),
+    [
+        (op("edit_prompt", "p", value={"old": "aa", "new": "x"}), "aaa"),
+        (op("edit_prompt", "p", value={"old": "z", "new": "x"}), "aaa"),
+        (op("edit_file", "p", value={"old": "b", "new": ""}), ("bytes", "abc=")),
+        (op("append_config", "p", value=1), "no list"),
+        (op("remove_config_item", "p", value=1), [1, 1]),
+        (op("remove_config_item", "p", value=1), [True]),
+        (op("insert_config", "p", value=1, before=3), [2]),
+    ],
+)
+def test_an_edit_that_cannot_be_made_fails(edit, there):
+    candidate = {"mutation": [edit], "witness": [], "recovery": [], "contract": []}
+    (read,) = read_program(candidate).mutation
+    with pytest.raises(FailedError):
+        edit_value(read, there)
+
+
+def test_elements_of_a_chain_stand_where_they_are_put():
+    chain = Chain({})
+    for name in "abcd":
+        chain = chain.insert(9, name, name)
+    assert chain.insert(3, "x", "x").order() == ["a", "b", "c", "x", "d"]
+    assert chain.insert(0, "d", "d").order() == ["d", "a", "b", "c"]
+    moved = chain.insert(0, "d", "d").drop("d").insert(0, "y", "y")
+    assert moved.put("d", *chain.insert(0, "d", "d").links["d"]).order()[:2] == ["y", "d"], "beyond all that ever was"
+
+
+@pytest.mark.parametrize("program", ["witness", "recovery"])
+def test_a_capture_or_a_restore_without_a_witness_key_is_malformed(program):
+    candidate = certify(MUTATIONS["config"])["candidate"]
+    del candidate[program][0]["witness_key"]
+    with pytest.raises(RejectedError, match="witness_key"):
+        read_program(candidate)
