@@ -14,7 +14,8 @@ from dataclasses import dataclass
 from typing import Any, Self
 
 from takeback.track.cache import DIGEST, FACTS, NO_DIGEST, OWNED, SECRET, SEEN
-from takeback.track.capture import Call, read_facts, sign_manifests, take_as_written
+from takeback.track.call import Call
+from takeback.track.capture import read_facts, sign_manifests, take_as_written
 from takeback.track.database import GIT, TRACK, Database, hold_lock
 from takeback.track.git import GitFailedError, Repository
 from takeback.track.retention import drop_unneeded
