@@ -110,6 +110,17 @@ def test_status_says_how_tracking_stands(repository):
     assert "projects inside, left out: vendor/x" in said
 
 
+def test_the_doctor_looks_whether_every_content_is_kept(repository):
+    run("init", "--track", cwd=repository)
+    assert "every content is kept" in run("doctor", "--deep", cwd=repository).output
+    for path in sorted((repository / ".git/objects").rglob("*"), reverse=True):
+        if path.is_file():
+            path.unlink()
+    done = run("doctor", "--deep", cwd=repository)
+    assert done.exit_code == 1
+    assert "2 contents are in the working tree alone: '.gitignore', 'src/a.py'" in done.output
+
+
 def test_the_home_folder_and_what_is_above_it_are_refused(tmp_path):
     (tmp_path / "home/me/.git").mkdir(parents=True)
     for place in (tmp_path / "home/me", tmp_path / "home", Path("/")):

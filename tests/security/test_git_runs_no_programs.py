@@ -22,7 +22,8 @@ from takeback.agents.git.hooks import (
     sign_message,
     uninstall_hooks,
 )
-from takeback.track.capture import Call, begin_tracking, capture_after, capture_before
+from takeback.track.call import Call
+from takeback.track.capture import begin_tracking, capture_after, capture_before
 from takeback.track.store import TrackStore
 
 PROGRAMS = (

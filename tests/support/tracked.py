@@ -7,7 +7,8 @@ import subprocess
 from collections.abc import Mapping
 from pathlib import Path
 
-from takeback.track.capture import Call, Captured, begin_tracking, capture_after, capture_before, capture_found
+from takeback.track.call import Call, Captured
+from takeback.track.capture import begin_tracking, capture_after, capture_before, capture_found
 from takeback.track.rows import IntakeRow
 from takeback.track.store import TrackStore
 

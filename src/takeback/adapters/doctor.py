@@ -7,6 +7,7 @@ the harness is written. What the files hold beyond it is drift afterwards, shown
 
 from __future__ import annotations
 
+import sqlite3
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from dataclasses import dataclass, replace
@@ -36,6 +37,9 @@ from takeback.journal.sqlite_copy import (
 from takeback.journal.sqlite_files import make_private_file
 from takeback.journal.store import has_record_with_id
 from takeback.journal.url import redact_url, require_path_or_url
+from takeback.track.cache import BadCacheError
+from takeback.track.database import TRACK, TrackError
+from takeback.track.store import TrackStore
 
 MENDING: Final = (
     "'takeback doctor --mend' rebuilds indexes if the records are whole, "
@@ -98,6 +102,24 @@ def _examine(root: Path, journal: str | None, keys: str | PathLike[str] | None, 
             yield from examine_harness(harness, deep=deep)
     except TakebackError as fault:
         yield Finding("open", good=False, detail=fault.message)
+    if (root / TRACK).exists() and not readonly:
+        yield _check_tracking(root, deep=deep)
+
+
+def _check_tracking(root: Path, *, deep: bool) -> Finding:
+    """Look at the track database; with `deep`, whether every content can be had without the working tree."""
+    try:
+        with TrackStore.open(root) as store:
+            files, lacking = store.stats().files, store.list_unavailable() if deep else []
+    except (TrackError, BadCacheError, sqlite3.Error) as fault:
+        return Finding("tracking", good=False, detail=f"{fault}; the next hook begins anew")
+    if lacking:
+        shown = ", ".join(repr(path) for path in lacking[:3])
+        told = (
+            f"{len(lacking)} contents are in the working tree alone: {shown}; the next prompt or command stores them"
+        )
+        return Finding("tracking", good=False, detail=told)
+    return Finding("tracking", good=True, detail=f"{files} files" + (", every content is kept" if deep else ""))
 
 
 SERVED: Final = ("postgresql://", "postgres://")

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any
 
-    from takeback.track.capture import Call, Captured
+    from takeback.track.call import Call, Captured
 
 AFTER = frozenset({"PostToolUse", "PostToolUseFailure", "AfterTool", "tool.execute.after"})
 PROMPTS = frozenset({"UserPromptSubmit", "BeforeAgent", "chat.message"})
@@ -88,12 +88,13 @@ def _capture(
     environment: Mapping[str, str],
     ending: bool,
 ) -> Captured | None:
-    from takeback.track import capture  # noqa: PLC0415 - start-up
+    from takeback.track import call as calls  # noqa: PLC0415 - start-up
+    from takeback.track import capture  # noqa: PLC0415
 
     inside = None if named is None else [path for path in (_make_relative(root, one) for one in named) if path]
     if event in BEFORE | AFTER and inside == []:
         return None
-    call = capture.Call(client, _read(raw, "session_id"), _read(raw, "tool_use_id"), mask=mask_text)
+    call = calls.Call(client, _read(raw, "session_id"), _read(raw, "tool_use_id"), mask=mask_text)
     if event in BEFORE | AFTER:
         call.tool, call.paths = _read(raw, "tool_name"), inside
     if event in BEFORE:

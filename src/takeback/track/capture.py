@@ -14,6 +14,7 @@ import stat
 import time
 
 from takeback.track.cache import DIGEST, FACTS, NO_DIGEST, OWNED, SEEN, BadCacheError, Folder
+from takeback.track.call import Call, Captured
 from takeback.track.content_sink import MANY, WHY_FULL, WHY_MUCH, ContentSink
 from takeback.track.database import (
     TRACK,
@@ -29,7 +30,7 @@ from takeback.track.seal import CannotSealError
 
 TYPE_CHECKING = False  # as in `typing`, which is not imported for a hook
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
     from typing import Any
 
     from takeback.track.reader import Entry
@@ -43,50 +44,6 @@ STALE = 6 * 3600 * 1_000_000_000
 """A call that began so long ago has ended without anybody's telling."""
 LISTED = 1000
 BATCH = 1000
-
-
-class Call:
-    """One tool call, as its client tells of it; without a tool, another event."""
-
-    __slots__ = ("call", "client", "command", "edits", "mask", "paths", "session", "tool")
-
-    def __init__(
-        self,
-        client: str,
-        session: str = "",
-        call: str = "",
-        tool: str = "",
-        command: str = "",
-        paths: Sequence[str] | None = None,
-        edits: Sequence[tuple[str, str, str]] = (),
-        mask: Callable[[str], str] | None = None,
-    ) -> None:
-        self.client, self.session, self.call, self.tool = client, session, call, tool
-        self.command = command
-        """The command of a shell call, as it may be shown: without secrets."""
-        self.paths = paths
-        """The files that it names, relative to the project; None where any may change."""
-        self.edits = edits
-        self.mask = mask or _keep_first_word
-        """Takes secrets out of what git's log says, in which there are messages of commits."""
-
-
-def _keep_first_word(text: str) -> str:
-    return text.partition(":")[0]
-
-
-class Captured:
-    """What became of a capture."""
-
-    __slots__ = ("owned_changed", "row", "said")
-
-    def __init__(self) -> None:
-        self.owned_changed = False
-        """Whether a file of a client's adapter changed, which is recorded in its own way."""
-        self.row = 0
-        """The number of the intake row; 0 if nothing changed."""
-        self.said: list[str] = []
-        """What a person has to know at once."""
 
 
 def capture_before(root: str, call: Call, environment: Mapping[str, str], *, ending: bool = False) -> Captured:

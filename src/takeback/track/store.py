@@ -14,7 +14,8 @@ from dataclasses import dataclass
 from typing import Any, Self
 
 from takeback.track.cache import DIGEST, FACTS, NO_DIGEST, OWNED, SECRET, SEEN
-from takeback.track.capture import Call, read_facts, sign_manifests, take_as_written
+from takeback.track.call import Call
+from takeback.track.capture import read_facts, sign_manifests, take_as_written
 from takeback.track.database import GIT, TRACK, Database, hold_lock
 from takeback.track.git import GitFailedError, Repository
 from takeback.track.retention import drop_matching, drop_unneeded
@@ -180,6 +181,30 @@ class TrackStore:
             for name, mode in zip(folder.names, folder.columns[4], strict=True):
                 if not mode & OWNED:
                     yield f"{path}/{name}" if path else name
+
+    def list_unavailable(self) -> list[str]:
+        """Return the tracked files whose last known content can be had from nowhere but the working tree."""
+        stored = {
+            digest for (digest,) in self._database.iterate("SELECT digest FROM contents WHERE form <> ?", (GIT,))
+        }
+        by_git: dict[str, list[str]] = {}
+        lacking: list[str] = []
+        for path, folder in self._database.load_folders().items():
+            facts = self._database.load_facts(folder.id)
+            for at, (name, mode) in enumerate(zip(folder.names, folder.columns[4], strict=True)):
+                digest, git = facts[at * FACTS : at * FACTS + DIGEST], facts[at * FACTS + DIGEST : (at + 1) * FACTS]
+                place = f"{path}/{name}" if path else name
+                if mode & (SEEN | OWNED) or digest in stored:
+                    continue
+                if git == NO_DIGEST:
+                    lacking.append(place)
+                else:
+                    by_git.setdefault(git.hex(), []).append(place)
+        try:
+            gone = self._repository.list_missing(by_git) if self._repository.there else set(by_git)
+        except GitFailedError:
+            gone = set(by_git)
+        return sorted([*lacking, *(path for name in gone for path in by_git[name])])
 
     # what others tell
 

@@ -7,7 +7,8 @@ import os
 import pytest
 from tests.support.tracked import Project
 
-from takeback.track.capture import Call, capture_prompt
+from takeback.track.call import Call
+from takeback.track.capture import capture_prompt
 from takeback.track.scan import Scan
 
 

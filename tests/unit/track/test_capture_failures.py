@@ -14,7 +14,7 @@ import pytest
 from tests.support.tracked import SHELL, Project
 
 from takeback.track import capture, content_sink, reader
-from takeback.track.capture import Call
+from takeback.track.call import Call
 from takeback.track.database import TRACK, Database
 
 TRY = 150
@@ -89,7 +89,8 @@ def test_a_capture_killed_at_any_statement_loses_nothing_and_tells_it_once(proje
 
 def test_captures_at_once_tell_each_change_once(project):
     program = (
-        "import os, sys\nfrom takeback.track.capture import Call, capture_before, capture_after\n"
+        "import os, sys\nfrom takeback.track.call import Call\n"
+        "from takeback.track.capture import capture_before, capture_after\n"
         "root, name = sys.argv[1:3]\n"
         "for at in range(5):\n"
         "    call = Call('c', name, str(at), 'Bash', 'x')\n"

@@ -12,7 +12,7 @@ import pytest
 import zstandard
 from tests.support.tracked import Project
 
-from takeback.track.capture import Call
+from takeback.track.call import Call
 from takeback.track.rules import compile_pattern, is_secret_name, read_settings
 
 SECRET = "SECRET_VALUE=hunter2-tr0ub4dor&3"
