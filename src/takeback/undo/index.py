@@ -68,11 +68,15 @@ class LazyVersions:
     """
 
     def __init__(
-        self, slot: Slot, numbers: Iterable[int], writes: Callable[[int], tuple[Write, ...]], stop: int | None = None
+        self,
+        slot: Slot,
+        numbers: Iterable[int],
+        written: Callable[[int, Slot], list[Version]],
+        stop: int | None = None,
     ) -> None:
         self._slot = slot
         self._numbers = list(numbers)
-        self._writes = writes
+        self._written = written
         self._added: list[Version] = []
         self._stored = len(self._numbers) if stop is None else stop
 
@@ -85,16 +89,14 @@ class LazyVersions:
     def __getitem__(self, at: slice) -> LazyVersions: ...
     def __getitem__(self, at: int | slice) -> Version | LazyVersions:
         if isinstance(at, slice):
-            part = LazyVersions(self._slot, self._numbers[at], self._writes)
+            part = LazyVersions(self._slot, self._numbers[at], self._written)
             part._added, part._stored = self._added, min(self._stored, len(part))
             return part
         at += len(self._numbers) if at < 0 else 0
         if at >= self._stored:
             return self._added[at - self._stored]
         number = self._numbers[at]
-        own = (Version(number, place, write) for place, write in enumerate(self._writes(number)))
-        mine = [version for version in own if version.write.slot == self._slot]
-        return mine[at - bisect_left(self._numbers, number)]
+        return self._written(number, self._slot)[at - bisect_left(self._numbers, number)]
 
     def __iter__(self) -> Iterator[Version]:
         return (self[at] for at in range(len(self)))
@@ -238,6 +240,7 @@ class Index:
         self._root = Node(())
         self._entries: dict[int, tuple[Write, ...]] = {}
         self._written: dict[int, tuple[WrittenNode, ...]] = {}
+        self._sorted: dict[int, dict[Slot, list[Version]]] = {}
         self._claims: dict[tuple[str, str], list[Version]] = {}
         self._shared: dict[Slot, list[Version]] = {}
         self._moved: dict[str, bool] = {}
@@ -306,6 +309,15 @@ class Index:
             found = self._entries[entry] = self.source.entry(entry)
         return found
 
+    def _list_versions(self, entry: int, slot: Slot) -> list[Version]:
+        """Return what an entry wrote in one slot; all its writes are sorted by slot when the first is asked for."""
+        found = self._sorted.get(entry)
+        if found is None:
+            found = self._sorted[entry] = {}
+            for position, write in enumerate(self.writes(entry)):
+                found.setdefault(write.slot, []).append(Version(entry, position, write))
+        return found[slot]
+
     def node(self, slot: Slot) -> Node:
         """Return one slot's node, its versions complete."""
         node = self._node(slot)
@@ -327,7 +339,7 @@ class Index:
 
     def _load(self, source: Source, node: Node) -> None:
         kept = [version for version in node.versions if version.entry == SUPPOSED]
-        node.versions = LazyVersions(node.slot, source.at(node.slot), self.writes)
+        node.versions = LazyVersions(node.slot, source.at(node.slot), self._list_versions)
         for version in kept:
             node.versions.append(version)
         node.loaded = True

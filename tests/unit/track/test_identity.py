@@ -221,6 +221,18 @@ def test_where_files_stand_is_known_whichever_value_is_asked_about():
         assert sorted(list_paths(values[n])) == sorted(f"{'e' if at < n else 'd'}{at}/x" for at in range(30))
 
 
+def test_where_files_stand_is_known_where_a_folder_gave_way_to_a_file():
+    project = Project({"k": "k\n"})
+    project.change({"d/x": TEXT})
+    project.move("d/x", "e")
+    project.undo(1, 2)
+    other = project.state
+    project.redo(1, 2)
+    alone = Project({"d": "a file\n"}).state
+    for state, there in ((project.state, ["e"]), (alone, []), (project.state, ["e"]), (other, []), (alone, [])):
+        assert list(find_moved(state.part("files"))) == there
+
+
 def test_long_files_are_taken_as_a_whole_and_said():
     long = "".join(f"{n}\n" for n in range(20_001))
     project = Project({"a": long})
