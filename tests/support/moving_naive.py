@@ -139,7 +139,7 @@ class Naive:
             line.versions.append((entry, new[low] if come else None))
         else:
             line = Line([(entry, new[low])])
-            at = there[low - 1] + 1 if low else there[0]
+            at = there[low - 1] + 1 if low else 0  # beyond everything that ever stood at that end
             lines.insert(len(lines) if low == len(old) else at, line)
         yield line
 

@@ -68,16 +68,22 @@ def find_moved(files: PMap) -> dict[str, TreePath]:
                 _known.insert(0, _known.pop(at))
             return moved
     base, moved = _known[0] if _known else (PMap(), {})
-    changes = tree.list_changes(base, files)
-    if changes:
-        moved = dict(moved)
-        for path, old, _ in changes:
-            if isinstance(old, File) and old.at is not None and moved.get(old.at) == path:
-                del moved[old.at]
-        moved.update((new.at, path) for path, _, new in changes if isinstance(new, File) and new.at is not None)
+    gone, come = _list_changed_moves(base, files)
+    if gone or come:
+        moved = {path: slot for path, slot in moved.items() if gone.get(path) != slot} | come
     _known.insert(0, (files, moved))
     del _known[KEPT:]
     return moved
+
+
+def _list_changed_moves(before: PMap, after: PMap) -> tuple[dict[str, TreePath], dict[str, TreePath]]:
+    """Return the files that stand elsewhere than their slots say and differ between two values, in each of them."""
+    sides: tuple[dict[str, TreePath], dict[str, TreePath]] = ({}, {})
+    for path, *contents in tree.list_changes(before, after):
+        for found, content in zip(sides, contents, strict=True):
+            leaves = tree.iter_leaves(content, path)  # one of the two may be a directory
+            found.update((leaf.at, slot) for slot, leaf in leaves if isinstance(leaf, File) and leaf.at is not None)
+    return sides
 
 
 def why_elsewhere(files: PMap, path: TreePath) -> str | None:

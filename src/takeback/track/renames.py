@@ -1,9 +1,9 @@
 """Which of the files that came is one that went: renames, within one change of the project.
 
 Equal content first. Of several equal ones, the one of the same name, then the one whose folder is nearest; where
-that leaves a choice, none of them moved, and they are named as twins. Then, of what is left, files that are
-alike by at least half of their lines. A file that is quite another one now, and holds exactly what stood
-elsewhere, was replaced by that: so files change places.
+that leaves a choice, none of them moved. Equal ones that are left over are named as twins either way. Then, of
+what is left, files that are alike by at least half of their lines. A file that is quite another one now, and
+holds exactly what stood elsewhere, was replaced by that: so files change places.
 """
 
 from __future__ import annotations
@@ -34,11 +34,11 @@ class FileVersion(NamedTuple):
 
 
 class Renames(NamedTuple):
-    """Which files moved, from where to where; which could have, in several ways; how many were not looked at."""
+    """Which files moved, from where to where; which could have in other ways; how many were not looked at."""
 
     moved: tuple[tuple[str, str], ...]
     twins: tuple[tuple[str, tuple[str, ...]], ...]
-    """Paths of files that went, each with those of files that came and may be the same."""
+    """Paths of files that went, each with all those of files that came and may be the same."""
     unlooked: int
 
 
@@ -59,8 +59,10 @@ def find_renames(deltas: Sequence[FileVersion]) -> Renames:
     come = {one.path: one.after for one in deltas if one.after and (one.before is None or one.path in broken)}
     moved: dict[str, str] = {}
     twins: dict[str, set[str]] = {}
+    equal: dict[str, set[str]] = {}
     for pairs in _pair_equal(gone, come):
         _choose(pairs, moved, twins)
+        equal |= _list_left(pairs, moved)
     for path in (*moved, *broken):
         gone.pop(path, None)
     for path in (*moved.values(), *broken):
@@ -72,7 +74,7 @@ def find_renames(deltas: Sequence[FileVersion]) -> Renames:
         _choose(_pair_alike(gone, come), moved, twins)
     for path in moved:
         twins.pop(path, None)
-    told = ((old, tuple(sorted(new))) for old, new in sorted(twins.items()))
+    told = ((old, tuple(sorted(new))) for old, new in sorted({**twins, **equal}.items()))
     return Renames(tuple(sorted(moved.items())), tuple(told), unlooked)
 
 
@@ -165,6 +167,15 @@ def _choose(pairs: Iterable[_Pair], moved: dict[str, str], twins: dict[str, set[
             else:
                 twins.setdefault(pair.old, set()).add(pair.new)
                 doubtful.add(pair.new)
+
+
+def _list_left(pairs: Sequence[_Pair], moved: dict[str, str]) -> dict[str, set[str]]:
+    """Return, of equal files, those that moved or went though another could have: each with all it may be."""
+    taken, found = set(moved.values()), dict[str, set[str]]()
+    for pair in pairs:
+        if (pair.old in moved) != (pair.new in taken):
+            found.setdefault(pair.old, set()).update({pair.new, moved.get(pair.old, pair.new)})
+    return found
 
 
 def _name(path: str) -> str:

@@ -87,13 +87,12 @@ class LazyVersions:
         self,
         slot: Slot,
         numbers: Iterable[int],
-        find: Callable[[int, Slot], Sequence[Version]],
+        written: Callable[[int, Slot], list[Version]],
         stop: int | None = None,
     ) -> None:
         self._slot = slot
         self._numbers = list(numbers)
-        self._find = find
-        """Returns what an entry wrote in a slot."""
+        self._written = written
         self._added: list[Version] = []
         self._stored = len(self._numbers) if stop is None else stop
 
@@ -106,14 +105,14 @@ class LazyVersions:
     def __getitem__(self, at: slice) -> LazyVersions: ...
     def __getitem__(self, at: int | slice) -> Version | LazyVersions:
         if isinstance(at, slice):
-            part = LazyVersions(self._slot, self._numbers[at], self._find)
+            part = LazyVersions(self._slot, self._numbers[at], self._written)
             part._added, part._stored = self._added, min(self._stored, len(part))
             return part
         at += len(self._numbers) if at < 0 else 0
         if at >= self._stored:
             return self._added[at - self._stored]
         number = self._numbers[at]
-        return self._find(number, self._slot)[at - bisect_left(self._numbers, number)]
+        return self._written(number, self._slot)[at - bisect_left(self._numbers, number)]
 
     def __iter__(self) -> Iterator[Version]:
         return (self[at] for at in range(len(self)))
@@ -154,8 +153,6 @@ def find_index_after(versions: Versions, entry: int) -> int:
 
 VERY_MANY: Final = 128
 """From so many slots below one top name on, all that was written there is loaded together."""
-MANY: Final = 32
-"""From so many writes of one entry on, they are looked up in a table."""
 SUPPOSED = 2**61
 """The number of an entry that is only supposed."""
 
@@ -261,10 +258,9 @@ class Index:
         self._root = Node(())
         self._entries: dict[int, tuple[Write, ...]] = {}
         self._written: dict[int, tuple[WrittenNode, ...]] = {}
+        self._sorted: dict[int, dict[Slot, list[Version]]] = {}
         self._claims: dict[tuple[str, str], list[Version]] = {}
         self._shared: dict[Slot, list[Version]] = {}
-        self._table: tuple[int, dict[Slot, list[Version]]] = (0, {})
-        """What the entry that was last asked about wrote, by slot, if it wrote much; entries are numbered from 1."""
         self._moved: dict[str, bool] = {}
         self.source = source
         self.supposes = False
@@ -331,17 +327,14 @@ class Index:
             found = self._entries[entry] = self.source.entry(entry)
         return found
 
-    def _find_versions(self, entry: int, slot: Slot) -> Sequence[Version]:
-        """Return what an entry wrote in a slot; of an entry that wrote much, by a table."""
-        writes = self.writes(entry)
-        if len(writes) < MANY:
-            return [Version(entry, place, write) for place, write in enumerate(writes) if write.slot == slot]
-        if self._table[0] != entry:
-            found: dict[Slot, list[Version]] = {}
-            for place, write in enumerate(writes):
-                found.setdefault(write.slot, []).append(Version(entry, place, write))
-            self._table = (entry, found)
-        return self._table[1].get(slot, ())
+    def _list_versions(self, entry: int, slot: Slot) -> list[Version]:
+        """Return what an entry wrote in one slot; all its writes are sorted by slot when the first is asked for."""
+        found = self._sorted.get(entry)
+        if found is None:
+            found = self._sorted[entry] = {}
+            for position, write in enumerate(self.writes(entry)):
+                found.setdefault(write.slot, []).append(Version(entry, position, write))
+        return found[slot]
 
     def node(self, slot: Slot) -> Node:
         """Return one slot's node, its versions complete."""
@@ -364,7 +357,7 @@ class Index:
 
     def _load(self, source: Source, node: Node) -> None:
         kept = [version for version in node.versions if version.entry == SUPPOSED]
-        node.versions = LazyVersions(node.slot, source.at(node.slot), self._find_versions)
+        node.versions = LazyVersions(node.slot, source.at(node.slot), self._list_versions)
         for version in kept:
             node.versions.append(version)
         node.loaded = True

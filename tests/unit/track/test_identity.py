@@ -187,6 +187,16 @@ def test_equal_files_are_told_apart_by_name_then_by_folder_and_otherwise_not():
     assert project.tree == {"a": TEXT}
 
 
+def test_a_file_moved_and_copied_at_once_is_the_one_of_its_name_and_its_twin_is_said():
+    project = Project({"a/x": TEXT, "b/x": "other\n" + TEXT})
+    project.change({"a/x": None, "c/x": TEXT, "c/y": TEXT})
+    assert project.taken.moved == (("a/x", "c/x"),)
+    assert project.taken.ambiguous == (("a/x", ("c/x", "c/y")),)
+    project = Project({"a/x": TEXT, "b/y": TEXT})
+    project.change({"a/x": None, "b/y": None, "c/x": TEXT})
+    assert (project.taken.moved, project.taken.ambiguous) == ((("a/x", "c/x"),), (("b/y", ("c/x",)),))
+
+
 @pytest.mark.parametrize("stored", [False, True])
 def test_a_moved_file_of_the_name_a_part_has_or_with_odd_bytes_is_a_file_like_any_other(stored):
     names = ["\x1fframe", "d/\x1f0", "new\nline", "\udcff.txt", "\x1f@0/x", "at"]
@@ -219,6 +229,18 @@ def test_where_files_stand_is_known_whichever_value_is_asked_about():
     for n in (30, 0, 17, 3, 30, 1):
         assert sorted(find_moved(values[n].part("files"))) == sorted(f"e{at}/x" for at in range(n))
         assert sorted(list_paths(values[n])) == sorted(f"{'e' if at < n else 'd'}{at}/x" for at in range(30))
+
+
+def test_where_files_stand_is_known_where_a_folder_gave_way_to_a_file():
+    project = Project({"k": "k\n"})
+    project.change({"d/x": TEXT})
+    project.move("d/x", "e")
+    project.undo(1, 2)
+    other = project.state
+    project.redo(1, 2)
+    alone = Project({"d": "a file\n"}).state
+    for state, there in ((project.state, ["e"]), (alone, []), (project.state, ["e"]), (other, []), (alone, [])):
+        assert list(find_moved(state.part("files"))) == there
 
 
 def test_long_files_are_taken_as_a_whole_and_said():

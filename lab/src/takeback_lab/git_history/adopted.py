@@ -104,10 +104,10 @@ def list_tree_changes(before: State, after: State) -> TreeChanges:
     """Return what differs between two states, by real paths."""
     gone: TreeChanges = {}
     come: TreeChanges = {}
-    for slot, old, new in tree.list_changes(before.part(FILES), after.part(FILES)):
-        if isinstance(old, File):
-            gone[find_current_path(slot, old)] = (old.mode, old.content)
-        if isinstance(new, File):
-            come[find_current_path(slot, new)] = (new.mode, new.content)
+    for place, old, new in tree.list_changes(before.part(FILES), after.part(FILES)):
+        for found, content in ((gone, old), (come, new)):
+            for slot, file in tree.iter_leaves(content, place):
+                if isinstance(file, File):
+                    found[find_current_path(slot, file)] = (file.mode, file.content)
     changed = {path: come.get(path) for path in {*gone, *come}}
     return {path: found for path, found in changed.items() if found != gone.get(path)}

@@ -1,7 +1,8 @@
 """A repository's first-parent history, read and merged beside it: nothing is written to it and nothing of it is run.
 
 All but one question are asked in a scratch repository that borrows the objects: so neither settings nor hooks,
-filters or merge drivers of the repository count, and the trees that merges make are dropped with it.
+filters or merge drivers of the repository count, and the trees that merges make are dropped with it. (Git may set the
+time of an object that a merge makes again to now, as it always does.)
 """
 
 from __future__ import annotations
