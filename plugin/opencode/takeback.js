@@ -8,7 +8,7 @@ const isMissing = (said) =>
   ["ENOENT", "EACCES", "ENOTDIR"].includes(said.error?.code) || /No module named '?takeback/.test(said.stderr ?? "")
 
 export const Takeback = async ({ directory }) => {
-  const ask = (name, session, tool, args) =>
+  const ask = (name, session, tool, args, call, prompt) =>
     spawnSync(PROGRAM[0], [...PROGRAM.slice(1), "hook", "opencode"], {
       input: JSON.stringify({
         hook_event_name: name,
@@ -16,14 +16,17 @@ export const Takeback = async ({ directory }) => {
         session_id: session,
         tool_name: tool,
         tool_input: args ?? {},
+        tool_use_id: call,
+        prompt,
       }),
       encoding: "utf8",
       timeout: 90000,
     })
   return {
     "tool.execute.before": async (input, output) => {
-      if (!EDITS.has(input.tool)) return
-      const said = ask("tool.execute.before", input.sessionID, input.tool, output.args)
+      if (!EDITS.has(input.tool) && input.tool !== "bash") return
+      const said = ask("tool.execute.before", input.sessionID, input.tool, output.args, input.callID)
+      if (input.tool === "bash") return
       if (isMissing(said)) {
         console.error("takeback is not installed here: this edit is neither guarded nor recorded")
         return
@@ -32,8 +35,12 @@ export const Takeback = async ({ directory }) => {
     },
     "tool.execute.after": async (input) => {
       if (EDITS.has(input.tool) || input.tool === "bash") {
-        ask("tool.execute.after", input.sessionID, input.tool, input.args)
+        ask("tool.execute.after", input.sessionID, input.tool, input.args, input.callID)
       }
+    },
+    "chat.message": async (input, output) => {
+      const texts = (output.parts ?? []).filter((part) => part.type === "text").map((part) => part.text)
+      ask("chat.message", input.sessionID, undefined, undefined, undefined, texts.join("\n"))
     },
     event: async ({ event }) => {
       if (event.type === "session.created" || event.type === "session.idle") ask(event.type, undefined, undefined)

@@ -22,6 +22,8 @@ from takeback.agents.git.hooks import (
     sign_message,
     uninstall_hooks,
 )
+from takeback.track.capture import Call, begin_tracking, capture_after, capture_before
+from takeback.track.store import TrackStore
 
 PROGRAMS = (
     "core.alternateRefsCommand",
@@ -139,3 +141,21 @@ def test_recording_before_a_commit_runs_no_program(hooked):
     (hooked.root / "prompts/system.md").write_text("changed before a commit\n")
     assert adopt_before_commit(open_git(hooked.root, os.environ), hooked.root).startswith("recorded as #")
     demand_that_git_would_have_run_one(hooked, "status", "--porcelain")
+
+
+def test_tracking_a_project_runs_no_program(planted):
+    root = str(planted.root)
+    planted.ran.unlink(missing_ok=True)
+    begin_tracking(root, {}, os.environ)
+    call = Call("claude-code", "s", "c", "Bash", "x")
+    capture_before(root, call, os.environ)
+    (planted.root / "prompts/system.md").write_text("two\n")
+    for at in range(100):
+        (planted.root / f"new{at}.txt").write_text(f"{at}\n")
+    (planted.root / ".env").write_text("A=1\n")
+    capture_after(root, call, os.environ)
+    with TrackStore.open(root, os.environ) as store:
+        [row] = store.rows()
+        assert len(row.deltas) == 102
+        store.contents([delta.before.digest for delta in row.deltas if delta.before])
+    assert not planted.ran.exists()

@@ -10,6 +10,7 @@ import os
 from collections.abc import Iterable, Mapping
 from contextlib import closing
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Final
 
 from takeback.adapters.clients.client import ANY, Client
@@ -24,6 +25,7 @@ from takeback.track.git import Repository, find_git_top
 from takeback.track.rules import Rules, read_settings
 from takeback.track.scan import Scan
 from takeback.track.seal import make_key_file
+from takeback.track.store import TrackStore
 
 MOST_FILES: Final = 200_000
 MOST_BYTES: Final = 1 << 30
@@ -64,11 +66,10 @@ def require_bounded(root: Path, environment: Mapping[str, str], *, large: bool) 
     """Refuse a project of very many files, or of very much to store, unless that is wanted; says what is large."""
     place = os.path.realpath(root)
     settings = read_settings(load_manifest(root).track or {}) if find_manifest_path(root) else {}
-    scan = Scan(
-        place, Rules(settings, Repository(place, environment)), 0, {}, lambda _: b"", lambda _: b"", relist=False
-    )
-    with closing(scan):
-        files, stored, largest = scan.measure()
+    with TemporaryDirectory() as scratch:
+        rules = Rules(settings, Repository(place, environment, os.path.join(scratch, "empty")))
+        with closing(Scan(place, rules, 0, {}, lambda _: b"", lambda _: b"")) as scan:
+            files, stored, largest = scan.measure()
     if large or (files <= MOST_FILES and stored <= MOST_BYTES):
         return
     shown = ", ".join(f"{name} ({count:,})" for count, name in largest)
@@ -112,10 +113,12 @@ def start_tracking(
     keys are.
     """
     manifest = load_manifest(root)
-    if manifest.track is not None and (root / TRACK).exists():
-        return False
     place = os.path.realpath(root)
     paths, patterns = list_owned(clients)
+    if manifest.track is not None and (root / TRACK).exists():
+        with TrackStore.open(place, environment) as store:
+            store.set_owned({*paths, *remembered}, patterns)
+        return False
     settings = read_settings(manifest.track or {})
     seal = str(Path(keys or root / KEYS).absolute().parent / SEAL)
     if sealed or settings["secrets"] == "keep":
@@ -127,6 +130,8 @@ def start_tracking(
         raise HarnessError(f"the project's files cannot be tracked: {fault}") from fault
     if manifest.track is None:
         _mark_tracked(root)
+    with TrackStore.open(place, environment) as store:
+        store.note_manifest()
     return True
 
 

@@ -93,7 +93,7 @@ def _capture(
     inside = None if named is None else [path for path in (_make_relative(root, one) for one in named) if path]
     if event in BEFORE | AFTER and inside == []:
         return None
-    call = capture.Call(client, _read(raw, "session_id"), _read(raw, "tool_use_id"))
+    call = capture.Call(client, _read(raw, "session_id"), _read(raw, "tool_use_id"), mask=mask_text)
     if event in BEFORE | AFTER:
         call.tool, call.paths = _read(raw, "tool_name"), inside
     if event in BEFORE:

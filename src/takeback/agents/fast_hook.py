@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import os
 
-from takeback.adapters.roots import HIDDEN, find_root_text, has_other_names
+from takeback.adapters.roots import HIDDEN, PRIVATE, find_root_text, has_other_names
 from takeback.adapters.trust_record import is_trusted
 from takeback.agents import running_tools
 
@@ -25,6 +25,8 @@ PATHS = ("file_path", "filePath", "path", "absolute_path")
 TEXTS = frozenset({".md", ".mdc", ".txt", ".json", ".jsonc", ".toml", ""})
 """Endings of files that a client may load without their being in a folder whose name begins with a dot."""
 TELLS = "claude-code"
+PLAIN = b'adapter = "project"'
+"""What the manifest of a project without a client says: only Takeback's own files are a harness's there."""
 LONGEST = 200
 """Characters of a name that are kept at most."""
 
@@ -113,6 +115,8 @@ def _is_nobodys(path: str) -> bool:
         except OSError:
             return False
         inside = os.path.relpath(place, root)
+        if PLAIN in manifest and b"kinds" not in manifest and not inside.startswith(PRIVATE):
+            continue
         dotted = any(step.startswith(".") for step in inside.split(os.sep))
         if b"user" in manifest or dotted or os.path.splitext(inside)[1].lower() in TEXTS:
             return False

@@ -166,7 +166,7 @@ const isMissing = (said) =>
   ["ENOENT", "EACCES", "ENOTDIR"].includes(said.error?.code) || /No module named '?takeback/.test(said.stderr ?? "")
 
 export const Takeback = async ({ directory }) => {
-  const ask = (name, session, tool, args) =>
+  const ask = (name, session, tool, args, call, prompt) =>
     spawnSync(PROGRAM[0], [...PROGRAM.slice(1), "hook", "opencode"], {
       input: JSON.stringify({
         hook_event_name: name,
@@ -174,14 +174,17 @@ export const Takeback = async ({ directory }) => {
         session_id: session,
         tool_name: tool,
         tool_input: args ?? {},
+        tool_use_id: call,
+        prompt,
       }),
       encoding: "utf8",
       timeout: 90000,
     })
   return {
     "tool.execute.before": async (input, output) => {
-      if (!EDITS.has(input.tool)) return
-      const said = ask("tool.execute.before", input.sessionID, input.tool, output.args)
+      if (!EDITS.has(input.tool) && input.tool !== "bash") return
+      const said = ask("tool.execute.before", input.sessionID, input.tool, output.args, input.callID)
+      if (input.tool === "bash") return
       if (isMissing(said)) {
         console.error("takeback is not installed here: this edit is neither guarded nor recorded")
         return
@@ -190,8 +193,12 @@ export const Takeback = async ({ directory }) => {
     },
     "tool.execute.after": async (input) => {
       if (EDITS.has(input.tool) || input.tool === "bash") {
-        ask("tool.execute.after", input.sessionID, input.tool, input.args)
+        ask("tool.execute.after", input.sessionID, input.tool, input.args, input.callID)
       }
+    },
+    "chat.message": async (input, output) => {
+      const texts = (output.parts ?? []).filter((part) => part.type === "text").map((part) => part.text)
+      ask("chat.message", input.sessionID, undefined, undefined, undefined, texts.join("\\n"))
     },
     event: async ({ event }) => {
       if (event.type === "session.created" || event.type === "session.idle") ask(event.type, undefined, undefined)
@@ -266,6 +273,16 @@ HOOKS: Final[Mapping[str, Sequence[Hook]]] = {
     ),
     "opencode": (),
 }
+TRACK_HOOKS: Final[Mapping[str, Sequence[Hook]]] = {
+    "claude-code": (Hook("UserPromptSubmit", most=GUARD_SECONDS),),
+    "codex": (Hook("UserPromptSubmit", most=GUARD_SECONDS),),
+    "gemini": (
+        Hook("BeforeTool", "run_shell_command", most=GUARD_SECONDS, suffix="-shell"),
+        Hook("BeforeAgent", most=GUARD_SECONDS),
+    ),
+    "opencode": (),
+}
+"""What a project whose own files are tracked needs besides: a look before each command, and the prompts."""
 
 
 PRIVATE_SCOPE: Final[Mapping[str, str]] = {"claude-code": "local:"}
@@ -288,6 +305,8 @@ class Placing(NamedTuple):
     shared: bool = False
     user: bool = False
     """Whether the harness is the user's own folder, of which every file is private."""
+    tracked: bool = False
+    """Whether the project's own files are tracked."""
 
 
 def list_additions(
@@ -306,7 +325,8 @@ def list_additions(
         before += PRIVATE_SCOPE.get(client, "")
     by_plugin = bool(find_plugins(state))
     is_open = not where.user and client not in PRIVATE_SCOPE  # a file that someone may commit one day
-    hooks = [] if by_plugin else [hook for hook in HOOKS[client] if not _is_covered(hook, client, state)]
+    wanted = (*HOOKS[client], *(TRACK_HOOKS[client] if where.tracked else ()))
+    hooks = [] if by_plugin else [hook for hook in wanted if not _is_covered(hook, client, state)]
     ops = [_build_listener(client, hook, before, program, fails_open=where.shared or is_open) for hook in hooks]
     if client == "opencode" and ("files", PLUGIN) not in state:
         ops.append({"op_type": "write_file", "target": PLUGIN, "value": build_opencode_plugin(program)})
@@ -522,7 +542,7 @@ def _build_servers(client: str) -> dict[str, Any]:
 
 def _build_hooks(client: str) -> dict[str, list[Mapping[str, Any]]]:
     found: dict[str, list[Mapping[str, Any]]] = {}
-    for hook in HOOKS[client]:
+    for hook in (*HOOKS[client], *TRACK_HOOKS[client]):
         found.setdefault(hook.event, []).append(_build_group(client, hook, PROGRAM))
     return found
 

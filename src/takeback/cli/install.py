@@ -34,6 +34,7 @@ from takeback.cli.outcomes import choose_exit_code, print_and_exit
 from takeback.cli.output import JsonFlag, emit, err, out
 from takeback.errors import InputError
 from takeback.harness import Harness, Undone
+from takeback.track.database import TRACK
 
 NO_SERVER = "the server needs more: pip install 'takeback[mcp]'; without it the client cannot start it"
 PRIVATE = "the server and the skill belong in files that others share: --shared adds them"
@@ -92,7 +93,9 @@ def install(
     with open_harness(root, journal) as harness:
         kinds = load_manifest(root).workspace.kinds
         program = [command] if command else ["takeback"] if shared else find_own_program()
-        ops = list_additions(client, kinds, harness.state, program, Placing(shared=shared, user=user))
+        ops = list_additions(
+            client, kinds, harness.state, program, Placing(shared=shared, user=user, tracked=(root / TRACK).exists())
+        )
         warnings = _list_warnings(client, root, shared=shared or user)
         if not ops:
             told = _find_hooks(harness, client)

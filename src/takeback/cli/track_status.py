@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import os
+import sqlite3
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any, Final
 
 from takeback.adapters.roots import find_root
+from takeback.adapters.trust_record import is_trusted
 from takeback.cli.output import out
 from takeback.present.titles import format_count
 from takeback.present.visible import escape_invisible
+from takeback.track.cache import BadCacheError
 from takeback.track.database import TRACK, TrackError
 from takeback.track.rules import DEFAULT_SETTINGS
 from takeback.track.store import TrackStats, TrackStore
@@ -23,12 +26,12 @@ STEP: Final = 1024
 def find_tracking(directory: Path) -> TrackStats | None:
     """Return how tracking stands in the project that a directory lies in; None where nothing is tracked."""
     root = find_root(directory)
-    if not (root / TRACK).exists():
+    if not (root / TRACK).exists() or not is_trusted(str(root)):
         return None
     try:
         with TrackStore.open(root, os.environ) as store:
             return store.stats()
-    except TrackError as fault:
+    except (TrackError, BadCacheError, sqlite3.Error) as fault:
         out.print(f"! {fault}: the next look begins anew", style="yellow")
         return None
 

@@ -22,14 +22,14 @@ from takeback.track.database import (
     TrackError,
     hold_lock,
 )
-from takeback.track.git import GitFailedError, Repository
+from takeback.track.git import NO_FILES, GitFailedError, Repository
 from takeback.track.rules import UNKNOWN, Rules, read_settings
 from takeback.track.scan import Change, Scan
 from takeback.track.seal import CannotSealError
 
 TYPE_CHECKING = False  # as in `typing`, which is not imported for a hook
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from typing import Any
 
     from takeback.track.reader import Entry
@@ -43,14 +43,12 @@ STALE = 6 * 3600 * 1_000_000_000
 """A call that began so long ago has ended without anybody's telling."""
 LISTED = 1000
 BATCH = 1000
-NO_FILES = ("commit", "branch: ", "Branch: ")
-"""What git's log says where HEAD moved and no file did."""
 
 
 class Call:
     """One tool call, as its client tells of it; without a tool, another event."""
 
-    __slots__ = ("call", "client", "command", "edits", "paths", "session", "tool")
+    __slots__ = ("call", "client", "command", "edits", "mask", "paths", "session", "tool")
 
     def __init__(
         self,
@@ -61,6 +59,7 @@ class Call:
         command: str = "",
         paths: Sequence[str] | None = None,
         edits: Sequence[tuple[str, str, str]] = (),
+        mask: Callable[[str], str] | None = None,
     ) -> None:
         self.client, self.session, self.call, self.tool = client, session, call, tool
         self.command = command
@@ -68,6 +67,12 @@ class Call:
         self.paths = paths
         """The files that it names, relative to the project; None where any may change."""
         self.edits = edits
+        self.mask = mask or _keep_first_word
+        """Takes secrets out of what git's log says, in which there are messages of commits."""
+
+
+def _keep_first_word(text: str) -> str:
+    return text.partition(":")[0]
 
 
 class Captured:
@@ -265,7 +270,7 @@ class _Capture:
         """Take some files in as they are now, as nobody's change."""
         scan = self._begin_scan(self._load_some(paths), relist=False, reread=False)
         try:
-            scan.look_at(dict.fromkeys(paths))
+            scan.look_at(paths)
             self.contents.take_all(packing=len(paths) > MANY)
             with self.database.transaction(synced=True):
                 for change in scan.read(self.contents.keep):
@@ -334,7 +339,7 @@ class _Capture:
 
     def _read_manifest(self) -> bool:
         """Take over what the manifest says of tracking, where it changed; return whether that may change what is."""
-        signs = [_sign(os.path.join(self.root, place)) for place in MANIFESTS]
+        signs = sign_manifests(self.root)
         if signs == self.meta.get("manifest"):
             return False
         self._new_meta["manifest"] = signs
@@ -396,7 +401,7 @@ class _Capture:
         if self.count or (moved and is_call):
             by_git = bool(moved) and not moved.startswith(NO_FILES)
             kind = "git" if by_git and self.count else "call" if is_call else "found"
-            self._add_row(kind, call if is_call else Call(call.client, call.session), began, moved)
+            self._add_row(kind, call if is_call else Call(call.client, call.session), began, call.mask(moved))
             self.count = max(self.count, 1)
         if when == "prompt":
             self.database.run(
@@ -552,6 +557,11 @@ def _facts(entry: Entry | None) -> tuple[Any, ...]:
     mode = entry[4] & 0xFFFFFFFF
     kind = "seen" if entry[4] & SEEN or entry[5] == NO_DIGEST else "link" if stat.S_ISLNK(mode) else "file"
     return kind, stat.S_IMODE(mode), entry[3], "" if entry[5] == NO_DIGEST else entry[5].hex()
+
+
+def sign_manifests(root: str) -> list[list[int] | None]:
+    """Return what changes when a project's manifest changes."""
+    return [_sign(os.path.join(root, place)) for place in MANIFESTS]
 
 
 def _sign(place: str) -> list[int] | None:

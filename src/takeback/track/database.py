@@ -30,7 +30,8 @@ TRACK = f"{PRIVATE}/track.db"
 CLOCK = f"{PRIVATE}/track.lock"
 """Locked during a capture; its ctime is the file system's clock."""
 FORMAT = 1
-WAIT = 10.0
+WAIT = 6.0
+"""Seconds that a capture waits for another: a client gives a hook 15 in all."""
 POLL = 0.002
 PLAIN, ZLIB, GIT, FRAME = 0, 1, 2, 3
 SEALED = 8

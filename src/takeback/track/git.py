@@ -27,8 +27,9 @@ FEW = 50
 """So many paths git is asked about one by one."""
 EMPTY = ".takeback/track.git"
 """A git directory with nothing in it, for ignore files of a project that is in no repository."""
-LONGEST_LINE = 4096
 SMALL = 1 << 16
+NO_FILES = ("commit", "branch: ", "Branch: ")
+"""What the log of HEAD says where HEAD moved and no file did."""
 
 
 class GitFailedError(Exception):
@@ -44,9 +45,10 @@ def keep_environment(environment: Mapping[str, str], kept: tuple[str, ...] = ())
 class Repository:
     """The working tree of git that a directory lies in; without one, a directory of ours for its ignore files."""
 
-    def __init__(self, root: str, environment: Mapping[str, str]) -> None:
+    def __init__(self, root: str, environment: Mapping[str, str], empty: str = "") -> None:
         self.root = root
         self._environment = environment
+        self._empty = empty or os.path.join(root, EMPTY)
         self.top, self.directory = _find_directory(root)
         self.common = _find_common(self.directory) if self.directory else ""
 
@@ -61,7 +63,7 @@ class Repository:
 
         env = {**keep_environment(self._environment), **NO_FETCH}
         if not self.directory:
-            env |= {"GIT_DIR": _make_empty(self.root), "GIT_WORK_TREE": self.root}
+            env |= {"GIT_DIR": _make_empty(self._empty), "GIT_WORK_TREE": self.root}
         try:
             done = subprocess.run(  # noqa: S603 - words of our own, names on standard input
                 ["git", *NO_PROGRAMS, *words],  # noqa: S607 - whichever git the user has
@@ -183,18 +185,19 @@ class Repository:
         return [head.decode("utf-8", "replace").strip(), size]
 
     def read_movement(self, before: Sequence[str | int]) -> str:
-        """Return what the log of HEAD says of its last movement since; empty if there was none."""
+        """Return what the log of HEAD says of its movement since: the last that changed files, or else the last.
+
+        Empty if there was none.
+        """
         now = self.read_head()
         if now == list(before) or not self.directory:
             return ""
-        try:
-            with open(os.path.join(self.directory, "logs", "HEAD"), "rb") as file:
-                file.seek(max(int(before[1]), int(now[1]) - LONGEST_LINE) if now[1] > before[1] else 0)  # type: ignore[operator]
-                lines = file.read(1 << 20).splitlines()
-        except (OSError, ValueError):
-            lines = []
-        said = lines[-1].partition(b"\t")[2].decode("utf-8", "replace") if lines and now[1] != before[1] else ""
-        return said or f"HEAD moved to {now[0]}"
+        start, end = int(before[1]), int(now[1])
+        place = os.path.join(self.directory, "logs", "HEAD")
+        log = _read_small(place, max(start, end - SMALL)) if end > start else b""
+        lines = [line.partition(b"\t")[2].decode("utf-8", "replace") for line in log.splitlines()]
+        moving = [line for line in lines if not line.startswith(NO_FILES)]
+        return (moving or lines or [""])[-1] or f"HEAD moved to {now[0]}"
 
     def wait_for_lock(self) -> bool:
         """Wait a moment for git to finish writing; return whether it still is."""
@@ -237,8 +240,7 @@ def _find_common(directory: str) -> str:
     return os.path.normpath(os.path.join(directory, said)) if said else directory
 
 
-def _make_empty(root: str) -> str:
-    place = os.path.join(root, EMPTY)
+def _make_empty(place: str) -> str:
     if not os.path.exists(os.path.join(place, "config")):
         for name in ("objects", "refs"):
             os.makedirs(os.path.join(place, name), 0o700, exist_ok=True)
@@ -248,9 +250,11 @@ def _make_empty(root: str) -> str:
     return place
 
 
-def _read_small(place: str) -> bytes:
+def _read_small(place: str, start: int = 0) -> bytes:
+    """Return some bytes of a file of git's; nothing for what is no file, and never waiting for one."""
     try:
-        with open(place, "rb") as file:
+        with open(os.open(place, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC), "rb") as file:
+            file.seek(start)
             return file.read(SMALL)
     except OSError:
         return b""

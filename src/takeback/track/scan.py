@@ -179,10 +179,10 @@ class Scan:
                     self.fresh.append((folder.path, name, is_folder, marked in folder.left))
         self.listed[folder.path] = (sign if sign[0] <= self.clock - SETTLED else (0, 0, 0), left)
         self._stat(folder, fd)
-        missing = [name for name in folder.names if name not in there]
+        missing = tracked - there
         if missing:
             known = self.suspects.setdefault(folder.path, [])
-            known += [name for name in missing if name not in known]
+            known += missing.difference(known)
         if self._reread and folder.names:
             self.suspects[folder.path] = list(folder.names)
 
@@ -208,10 +208,11 @@ class Scan:
 
     def look_at(self, paths: Iterable[str]) -> None:
         """Find what may have changed at some paths only; the folders above them are known, or made known."""
-        for path in paths:
+        names = {folder.path: frozenset(folder.names) for folder in self.folders.values()}
+        for path in dict.fromkeys(paths):
             folder, _, name = path.rpartition("/")
             known = self.folders.get(folder)
-            if known is not None and name in known.names:
+            if name in names.get(folder, ()):
                 self.suspects.setdefault(folder, []).append(name)
                 continue
             if known is not None and name in known.left:

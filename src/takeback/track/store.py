@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Any, Self
 
 from takeback.track.cache import DIGEST, FACTS, NO_DIGEST, OWNED, SECRET, SEEN
-from takeback.track.capture import Call, read_facts, take_as_written
+from takeback.track.capture import Call, read_facts, sign_manifests, take_as_written
 from takeback.track.database import GIT, TRACK, Database, hold_lock
 from takeback.track.git import GitFailedError, Repository
 from takeback.track.retention import drop_matching, drop_unneeded
@@ -209,6 +209,11 @@ class TrackStore:
             self._database.set("owned", owned)
             self._database.set("rejudge", True)
         self._database.meta |= {"owned": owned, "rejudge": True}
+
+    def note_manifest(self) -> None:
+        """Note that the manifest as it is now was heeded, so that no hook reads it again."""
+        with self._database.transaction(synced=True):
+            self._database.set("manifest", sign_manifests(self.root))
 
     def trim(self) -> int:
         """Drop contents that nothing needs and that are beyond the bounds; return how many."""

@@ -32,7 +32,7 @@ def added(client: str, root: Path) -> list[dict[str, Any]]:
     write_harness(root, client)
     init_clients(root, (client,))
     with closing(open_workspace(root, hold=False)) as harness:
-        return list_additions(client, [client], harness.state, ["takeback"], Placing(shared=True))
+        return list_additions(client, [client], harness.state, ["takeback"], Placing(shared=True, tracked=True))
 
 
 @pytest.mark.parametrize("client", PLACES)

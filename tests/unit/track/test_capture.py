@@ -245,7 +245,7 @@ def test_a_branch_switched_meanwhile_is_gits_doing(project):
         store.drop_rows([row.number for row in store.rows()])
     project.before()
     project.git("checkout", "-q", "main")
-    project.after(Call("claude-code", "s1", "c1", "Bash", "git checkout main"))
+    project.after(Call("claude-code", "s1", "c1", "Bash", "git checkout main", mask=str))
     [row] = project.rows()
     assert (row.kind, row.git) == ("git", "checkout: moving from two to main")
     assert project.changes() == [{"src/a.py": (b"on two\n", b"one\ntwo\nthree\n")}]
@@ -257,7 +257,20 @@ def test_a_commit_does_not_make_what_the_command_changed_gits_doing(project):
     project.git("commit", "-qam", "second")
     project.after()
     [row] = project.rows()
-    assert (row.kind, row.git) == ("call", "commit: second")
+    assert (row.kind, row.git) == ("call", "commit")
+
+
+def test_a_checkout_before_a_commit_in_one_command_is_gits_doing(project):
+    project.git("branch", "two")
+    project.write("src/a.py", "on main\n")
+    project.git("commit", "-qam", "second")
+    project.look()
+    project.before()
+    project.git("checkout", "-q", "two")
+    project.git("commit", "-q", "--allow-empty", "-m", "empty")
+    project.after(Call("claude-code", "s1", "c1", "Bash", "x", mask=str))
+    row = project.rows()[-1]
+    assert (row.kind, row.git) == ("git", "checkout: moving from main to two")
 
 
 def test_a_file_kept_out_by_a_sparse_checkout_is_removed_by_nobody(project):

@@ -1,8 +1,8 @@
 """Tracking a project's own files beside a shadow git repository, in one run: hooks, the beginning, scans, memory.
 
-A shadow checkpoint is `git add -A` and `write-tree` in a repository of its own, as other tools make it. The sides take
-turns on the same tree; hooks and commands are whole processes. Beside the wall time stands the processor's, which a
-busy machine disturbs less.
+A shadow checkpoint is `git add -A` and `write-tree` in a repository of its own, as other tools make it. The sides
+take turns on the same tree; hooks and commands are whole processes. Beside the wall time stands the processor's,
+which a busy machine disturbs less.
 """
 
 from __future__ import annotations
@@ -42,11 +42,10 @@ _CLIENT: Final = "claude-code"
 
 
 class Cost(NamedTuple):
-    """One process, or several: seconds on the wall and of the processor, and the most memory in MB."""
+    """One process, or several: seconds on the wall, and of the processor."""
 
     wall: float
     cpu: float
-    memory: float = 0.0
 
 
 def measure(
@@ -58,7 +57,7 @@ def measure(
         env = _make_environment(environment, place)
         by_size = {size: _measure_size(place / str(size), size, rounds, env) for size in sorted(sizes)}
         largest, smallest = max(by_size), min(by_size)
-        whole = {
+        return {
             **by_size[largest],
             "sizes": {str(size): row for size, row in by_size.items()},
             "growth": {
@@ -72,7 +71,6 @@ def measure(
             "rounds": rounds,
             "load": round(os.getloadavg()[0], 2),
         }
-    return whole
 
 
 def _make_environment(environment: Mapping[str, str], place: Path) -> dict[str, str]:
@@ -92,7 +90,7 @@ def _make_environment(environment: Mapping[str, str], place: Path) -> dict[str, 
     }
 
 
-def _grow(by_size: Mapping[int, Mapping[str, Any]], name: str) -> float:
+def _grow(by_size: Mapping[int, Mapping[str, float]], name: str) -> float:
     return round(by_size[max(by_size)][name] / by_size[min(by_size)][name], 2)
 
 
@@ -128,7 +126,23 @@ def run(words: Sequence[str], root: Path, env: Mapping[str, str], given: str = "
     wall = perf_counter() - start
     if process.returncode:
         raise RuntimeError(f"{' '.join(words)} ended with {process.returncode}: {complaint.decode()}")
-    return Cost(wall, used.ru_utime + used.ru_stime, used.ru_maxrss / 1024), printed.decode()
+    return Cost(wall, used.ru_utime + used.ru_stime), printed.decode()
+
+
+def measure_memory(words: Sequence[str], root: Path, env: Mapping[str, str], given: str = "") -> float:
+    """Return the most memory in MB of a process, started by a small one: a process counts what it was forked from."""
+    probe = "import os, sys\npid = os.posix_spawnp(sys.argv[1], sys.argv[1:], os.environ)\n"
+    probe += "sys.stderr.write(str(os.wait4(pid, 0)[2].ru_maxrss))\n"
+    done = subprocess.run(  # noqa: S603 - words of our own
+        [sys.executable, "-I", "-S", "-c", probe, *words],
+        cwd=root,
+        env=dict(env),
+        input=given.encode(),
+        capture_output=True,
+        timeout=SECONDS,
+        check=True,
+    )
+    return round(int(done.stderr.split()[-1]) / 1024, 1)
 
 
 def find_program() -> list[str]:
@@ -173,7 +187,7 @@ class _Shadow:
 
 
 def _add(*costs: Cost) -> Cost:
-    return Cost(sum(one.wall for one in costs), sum(one.cpu for one in costs), max(one.memory for one in costs))
+    return Cost(sum(one.wall for one in costs), sum(one.cpu for one in costs))
 
 
 def _measure_size(root: Path, size: int, rounds: int, env: Mapping[str, str]) -> dict[str, Any]:
@@ -208,7 +222,10 @@ def _measure_size(root: Path, size: int, rounds: int, env: Mapping[str, str]) ->
         ours_cpu.append(process_time() - start_cpu)
         if not at:  # the first round compiles, and fills the caches of the file system
             ours, ours_cpu, found = [], [], {name: [] for name in found}
-    commands = {name: run([*program, name], root, env)[0] for name in ("status", "log")}
+    touch()
+    told = tell_hook(root, "PostToolUse", "Bash", given)
+    memory = {name: measure_memory([*program, name], root, env) for name in ("status", "log")}
+    memory["init"] = measure_memory([*program, "init", "--track"], root, env)
     wall = {name: median(one.wall for one in costs) for name, costs in (found | begun).items()}
     cpu = {name: median(one.cpu for one in costs) for name, costs in (found | begun).items()}
     return {
@@ -229,8 +246,9 @@ def _measure_size(root: Path, size: int, rounds: int, env: Mapping[str, str]) ->
         "init_ms": _to_ms(wall["init"]),
         "shadow_fresh_ms": _to_ms(wall["fresh"]),
         "shadow_seeded_ms": _to_ms(wall["seeded"]),
-        "hook_mb": round(max(one.memory for one in (*found["before"], *found["after"])), 1),
-        "command_mb": round(max(one.memory for one in (*begun["init"], *commands.values())), 1),
+        "hook_mb": measure_memory(hook, root, env, told),
+        "command_mb": max(memory.values()),
+        "commands_mb": memory,
         "files": size,
     }
 
@@ -349,22 +367,21 @@ def _measure_removal(root: Path, files: int, env: Mapping[str, str]) -> dict[str
     run(hook, root, env, tell_hook(root, "PreToolUse", "Bash", given))
     for folder in root.glob("p*"):
         shutil.rmtree(folder)
-    captured, _ = run(hook, root, env, tell_hook(root, "PostToolUse", "Bash", given))
-    row: dict[str, Any] = {
-        "files": files,
-        "capture_ms": _to_ms(captured.wall),
-        "capture_mb": round(captured.memory, 1),
-    }
+    start = perf_counter()
+    memory = measure_memory(hook, root, env, tell_hook(root, "PostToolUse", "Bash", given))
+    row: dict[str, Any] = {"files": files, "capture_ms": _to_ms(perf_counter() - start), "capture_mb": memory}
     settled, number = _find_last_entry(root, env)
     if number is None:
         return row | {"missing": "the log has no entry of the call: rows are not settled"}
-    undone, _ = run([*program, "undo", str(number), "--yes"], root, env)
+    start = perf_counter()
+    memory = measure_memory([*program, "undo", str(number)], root, env)
+    seconds = perf_counter() - start
     back = sum(path.is_file() and path.read_bytes() == content for path, content in was.items())
     return row | {
         "settle_s": round(settled.wall, 2),
-        "undo_s": round(undone.wall, 2),
+        "undo_s": round(seconds, 2),
         "brought_back": back,
-        "undo_mb": round(undone.memory, 1),
+        "undo_mb": memory,
     }
 
 

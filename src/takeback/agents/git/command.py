@@ -14,14 +14,13 @@ from pathlib import Path
 from typing import Final
 
 from takeback.errors import HarnessError, InputError
+from takeback.track.git import NO_PROGRAMS, keep_environment
 
 SECONDS: Final = 300
 KEPT: Final = ("GIT_AUTHOR",)
 """What git's own variables that are kept begin with; others name another repository, settings or a program."""
-NO_PROGRAMS: Final = ("-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null")
 PROGRAMS: Final = r"^(filter\..*\.(clean|smudge|process|required)|merge\..*\.driver|gpg\..*program)$"
 """Settings of a repository that name programs, and what makes a missing one an error."""
-QUIET: Final = {"LC_ALL": "C", "GIT_OPTIONAL_LOCKS": "0", "GIT_TERMINAL_PROMPT": "0"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,8 +85,7 @@ class Git:
 
 def open_git(place: Path, environment: Mapping[str, str]) -> Git:
     """Return git in a directory, for the repository that the directory is in."""
-    kept = {name: told for name, told in environment.items() if not name.startswith("GIT_") or name.startswith(KEPT)}
-    return Git(place, {**kept, **QUIET})
+    return Git(place, keep_environment(environment, KEPT))
 
 
 EXCLUDE = '"$(git rev-parse --git-path info/exclude)"'
