@@ -1,0 +1,109 @@
+"""The real Claude Code in a project whose files are tracked: each call is an entry, and each is taken back alone."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.clients.conftest import make_place
+from tests.clients.models import anthropic_server
+from tests.clients.tracked import (
+    FILES,
+    PROMPTS,
+    SETTINGS,
+    SHELL,
+    Tracked,
+    check_all_together,
+    check_each_alone,
+    check_entries,
+    edit_first,
+    edit_second,
+)
+
+Call = tuple[str, dict[str, Any]]
+TOOLS = {"edit": "Edit", "write": "Write", "shell": "Bash"}
+DONE = [{"type": "text", "text": "done"}]
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Tracked:
+    place = make_place("claude-code", {**FILES, "CLAUDE.md": "# Notes\n"}, tmp_path, known=False)
+    trusted = {"projects": {str(place.root): {"hasTrustDialogAccepted": True}}}
+    (place.home / ".claude.json").write_text(json.dumps(trusted))
+    return Tracked(place)
+
+
+def use(project: Tracked, prompt: str, *turns: Sequence[Call] | Callable[[], None]) -> list[Any]:
+    """Give a prompt and have the model make the calls of each turn; a function is called before the next turn."""
+    script: list[Any] = []
+    acts: list[Callable[[], None]] = []
+    count = 0
+    for turn in turns:
+        if callable(turn):
+            acts.append(turn)
+            continue
+        blocks = [
+            {"type": "tool_use", "id": f"toolu_{prompt.split()[0]}_{count + at}", "name": tool, "input": given}
+            for at, (tool, given) in enumerate(turn)
+        ]
+        count += len(turn)
+        script.append(_say_after(acts, blocks))
+        acts = []
+    script.append(_say_after(acts, DONE))
+    with anthropic_server(script) as server:
+        project.place.env |= {"ANTHROPIC_API_KEY": "x", "ANTHROPIC_BASE_URL": server.url, "IS_SANDBOX": "1"}
+        words = ("-p", prompt, "--output-format", "stream-json", "--verbose")
+        shown = project.place.run(*words, "--permission-mode", "bypassPermissions", seconds=300)
+    told = [json.loads(line) for line in shown.splitlines()]
+    blocks = [block for line in told if line.get("type") == "user" for block in line["message"]["content"]]
+    return [block for block in blocks if block.get("type") == "tool_result"]
+
+
+def _say_after(acts: list[Callable[[], None]], blocks: list[dict[str, Any]]) -> Callable[[], list[dict[str, Any]]]:
+    def say() -> list[dict[str, Any]]:
+        for act in acts:
+            act()
+        return blocks
+
+    return say
+
+
+def bash(command: str, **more: Any) -> list[Call]:
+    return [("Bash", {"command": command, "description": "do it", **more})]
+
+
+def edit(project: Tracked, path: str, old: str, new: str) -> list[Sequence[Call]]:
+    place = str(project.root / path)
+    return [[("Read", {"file_path": place})], [("Edit", {"file_path": place, "old_string": old, "new_string": new})]]
+
+
+def test_ten_calls_and_two_edits_by_hand_are_entries_and_each_call_is_taken_back_alone(project: Tracked) -> None:
+    root = project.root
+    first = use(
+        project,
+        f"{PROMPTS[0]}\nand say nothing of it",
+        *edit(project, "src/app.txt", "line 3\n", "the third line\n"),
+        [("Write", {"file_path": str(root / "src/new.txt"), "content": "new\nfile\n"})],
+        bash(SHELL["sed -i"]),
+        lambda: edit_first(root),
+        bash(SHELL["mv src/util.txt"]),
+        bash(SHELL["rm -rf docs"]),
+    )
+    second = use(
+        project,
+        PROMPTS[1],
+        bash(SHELL["tools/format.py"]),
+        lambda: edit_second(root),
+        bash(SHELL["git checkout"]),
+        *edit(project, "lib/util.txt", "helper 6\n", "helper the sixth\n"),
+        bash(SHELL["chmod"]),
+        [("Read", {"file_path": str(root / "src/settings.ini")})],
+        [("Write", {"file_path": str(root / "src/settings.ini"), "content": SETTINGS})],
+    )
+    assert not [answer for answer in (*first, *second) if answer.get("is_error")]
+    calls = check_entries(project, TOOLS)
+    check_each_alone(project, calls)
+    check_all_together(project, calls)
