@@ -21,6 +21,7 @@ from tests.clients.tracked import (
     check_entries,
     edit_first,
     edit_second,
+    say_after,
 )
 
 Call = tuple[str, dict[str, Any]]
@@ -38,22 +39,8 @@ def project(tmp_path: Path) -> Tracked:
 
 def use(project: Tracked, prompt: str, *turns: Sequence[Call] | Callable[[], None]) -> list[Any]:
     """Give a prompt and have the model make the calls of each turn; a function is called before the next turn."""
-    script: list[Any] = []
-    acts: list[Callable[[], None]] = []
-    count = 0
-    for turn in turns:
-        if callable(turn):
-            acts.append(turn)
-            continue
-        blocks = [
-            {"type": "tool_use", "id": f"toolu_{prompt.split()[0]}_{count + at}", "name": tool, "input": given}
-            for at, (tool, given) in enumerate(turn)
-        ]
-        count += len(turn)
-        script.append(_say_after(acts, blocks))
-        acts = []
-    script.append(_say_after(acts, DONE))
-    with anthropic_server(script) as server:
+    calls = [turn if callable(turn) else _name_calls(prompt, at, turn) for at, turn in enumerate(turns)]
+    with anthropic_server(say_after(calls, DONE)) as server:
         project.place.env |= {"ANTHROPIC_API_KEY": "x", "ANTHROPIC_BASE_URL": server.url, "IS_SANDBOX": "1"}
         words = ("-p", prompt, "--output-format", "stream-json", "--verbose")
         shown = project.place.run(*words, "--permission-mode", "bypassPermissions", seconds=300)
@@ -62,13 +49,11 @@ def use(project: Tracked, prompt: str, *turns: Sequence[Call] | Callable[[], Non
     return [block for block in blocks if block.get("type") == "tool_result"]
 
 
-def _say_after(acts: list[Callable[[], None]], blocks: list[dict[str, Any]]) -> Callable[[], list[dict[str, Any]]]:
-    def say() -> list[dict[str, Any]]:
-        for act in acts:
-            act()
-        return blocks
-
-    return say
+def _name_calls(prompt: str, turn: int, calls: Sequence[Call]) -> list[dict[str, Any]]:
+    name = f"toolu_{prompt.split()[0]}_{turn}"
+    return [
+        {"type": "tool_use", "id": f"{name}_{at}", "name": tool, "input": given} for at, (tool, given) in enumerate(calls)
+    ]
 
 
 def bash(command: str, **more: Any) -> list[Call]:

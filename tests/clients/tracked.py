@@ -11,8 +11,9 @@ import os
 import stat
 import subprocess
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -179,6 +180,25 @@ class Tracked:
 
     def read(self) -> Files:
         return read(self.root)
+
+
+def say_after(turns: Sequence[Any], last: Any) -> list[Callable[[], Any]]:
+    """A script of turns for a model; a function among them is called before the turn that comes next."""
+    script: list[Callable[[], Any]] = []
+    acts: list[Callable[[], None]] = []
+    for turn in (*turns, last):
+        if callable(turn):
+            acts.append(turn)
+        else:
+            script.append(partial(_act_and_say, acts, turn))
+            acts = []
+    return script
+
+
+def _act_and_say(acts: Sequence[Callable[[], None]], turn: Any) -> Any:
+    for act in acts:
+        act()
+    return turn
 
 
 def commit(root: Path) -> None:
