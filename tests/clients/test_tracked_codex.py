@@ -20,9 +20,11 @@ from tests.clients.tracked import (
     check_all_together,
     check_each_alone,
     check_entries,
+    check_half,
     edit_first,
     edit_second,
     say_after,
+    wait_for,
 )
 
 TOOLS = {"edit": "apply_patch", "write": "apply_patch", "shell": "Bash"}
@@ -96,3 +98,43 @@ def test_ten_calls_and_two_edits_by_hand_are_entries_and_each_call_is_taken_back
     calls = check_entries(project, TOOLS)
     check_each_alone(project, calls)
     check_all_together(project, calls)
+
+
+def test_what_is_denied_leaves_nothing_and_what_fails_is_recorded_as_far_as_it_went(project: Tracked) -> None:
+    loose = ('-sandbox_mode = "danger-full-access"', '+sandbox_mode = "none"')
+    told = use(
+        project,
+        "try it",
+        patch(1, "*** Update File: .codex/config.toml", "@@", *loose),
+        [shell(2, "printf 'half\\n' >> src/app.txt; exit 3")],
+        patch(3, "*** Update File: src/util.txt", "@@", "-no such line", "+x"),
+    )
+    assert "codex would no longer load it" in told["c1"]
+    assert "exited with code 3" in told["c2"]
+    assert "Failed to find expected lines" in told["c3"]
+    (entry,) = project.log()
+    check_half(project, entry, "Bash")
+
+
+def test_commands_that_run_at_once_name_each_other_and_nothing_is_lost(project: Tracked) -> None:
+    one, two = shell(1, "sleep 1; printf 'one\\n' > one.txt"), shell(2, "sleep 1; printf 'two\\n' > two.txt")
+    use(project, "do all", [one, two], patch(3, "*** Add File: three.txt", "+three"))
+    *both, last = project.log()
+    assert sorted(path for entry in both for path in entry["files"]) == ["one.txt", "two.txt"]
+    assert len(both) == 2 or "/c2" in both[0]["origin"]["beside"] or "/c1" in both[0]["origin"]["beside"]
+    assert (last["files"], last["origin"].get("beside")) == (["three.txt"], None)
+    project.say("undo", "--prompt", "do all")
+    assert project.read() == project.first
+
+
+def test_what_a_process_writes_that_its_call_left_running_is_nobodys_and_it_is_named(project: Tracked) -> None:
+    begin = shell(1, "sleep 3; printf 'late\\n' > late.txt; sleep 60")
+    begin["arguments"] = json.dumps({**json.loads(begin["arguments"]), "yield_time_ms": 500})
+    late = project.root / "late.txt"
+    use(project, "serve it", [begin], lambda: wait_for(late), [shell(2, "printf 'x\\n' > after.txt")])
+    found = next(entry for entry in project.log() if "late.txt" in entry["files"])
+    assert (found["by"], found["origin"].get("tool")) == (None, None)
+    assert "Bash c1 may still run" in found["what"]
+    assert "c2" not in found["what"]
+    after = next(entry for entry in project.log() if "after.txt" in entry["files"])
+    assert (after["files"], "/c1" in after["origin"]["beside"]) == (["after.txt"], True)

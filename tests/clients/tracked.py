@@ -11,6 +11,7 @@ import os
 import stat
 import subprocess
 import sys
+import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -149,13 +150,16 @@ def read(root: Path) -> Files:
 class Tracked:
     """A place whose project is tracked, by the commands that a person gives."""
 
-    def __init__(self, place: Place, *words: str) -> None:
+    def __init__(self, place: Place, *, installed: bool = True) -> None:
         self.place, self.root = place, place.root
+        self.words: tuple[str, ...] = ()
+        """More words for the client."""
         place.env["PYTHONPATH"] = os.pathsep.join(sys.path)
         commit(self.root)
         (self.root / "draft.txt").write_text(DRAFT)
         self.say("init", "--track")
-        self.say("install", place.client, *words)
+        if installed:
+            self.say("install", place.client)
         self.first = read(self.root)
 
     def say(self, *words: str, code: int = 0) -> Any:
@@ -199,6 +203,15 @@ def _act_and_say(acts: Sequence[Callable[[], None]], turn: Any) -> Any:
     for act in acts:
         act()
     return turn
+
+
+def wait_for(place: Path) -> None:
+    """Wait until a file is there that a process writes."""
+    for _ in range(TEN_SECONDS * 20):
+        if place.exists():
+            return
+        time.sleep(0.05)
+    raise AssertionError(f"{place} was not written")
 
 
 def commit(root: Path) -> None:
@@ -249,3 +262,12 @@ def check_all_together(project: Tracked, calls: list[dict[str, Any]]) -> None:
     wanted = replace(project.first, "src/app.txt", "line 30\n", "by hand 30\n")
     wanted = replace(wanted, "pkg/m07.py", "# end 7", "# by hand 7")
     assert project.read() == {**wanted, "notes.txt": (b"mine\n", 0o644)}
+
+
+def check_half(project: Tracked, entry: Mapping[str, Any], tool: str) -> None:
+    """Check the entry of a command that wrote a line and failed, and that it is taken back."""
+    assert entry["what"] == f'"try it" · {tool}: printf \'half\\n\' >> src/app.txt; exit 3 · 1 file +1 −0'
+    assert entry["grade"] == "proved"
+    assert entry["origin"].get("beside") is None, entry
+    project.say("undo", str(entry["seq"]))
+    assert project.read() == project.first

@@ -48,7 +48,7 @@ BATCH = 1000
 class Call:
     """One tool call, as its client tells of it; without a tool, another event."""
 
-    __slots__ = ("call", "client", "command", "edits", "mask", "paths", "session", "tool")
+    __slots__ = ("call", "client", "command", "edits", "lasting", "mask", "paths", "session", "tool")
 
     def __init__(
         self,
@@ -67,6 +67,8 @@ class Call:
         self.paths = paths
         """The files that it names, relative to the project; None where any may change."""
         self.edits = edits
+        self.lasting = False
+        """Whether it goes on in the background after its client told of its end."""
         self.mask = mask or _keep_first_word
         """Takes secrets out of what git's log says, in which there are messages of commits."""
 
@@ -397,12 +399,19 @@ class _Capture:
         self._save(scan)
         self.notes += scan.notes
         is_call = when == "after"
-        began = self._begin_or_end(call, when)
+        began = self._find_beginning(call, when)
         if self.count or (moved and is_call):
             by_git = bool(moved) and not moved.startswith(NO_FILES)
             kind = "git" if by_git and self.count else "call" if is_call else "found"
+            running = [] if is_call else self.database.run("SELECT tool, call FROM calls ORDER BY began")[:LISTED]
+            self.notes += [f"found changed; {tool} {name} may still run" for tool, name in running]
             self._add_row(kind, call if is_call else Call(call.client, call.session), began, call.mask(moved))
             self.count = max(self.count, 1)
+        if when == "before":
+            self.database.run(
+                "INSERT OR REPLACE INTO calls VALUES (?, ?, ?, ?, ?)",
+                (call.session, call.call, call.client, call.tool, self.clock),
+            )
         if when == "prompt":
             self.database.run(
                 "INSERT INTO prompts (client, session, line, at) VALUES (?, ?, ?, ?)",
@@ -476,20 +485,15 @@ class _Capture:
             if self.meta.get(name) != value:
                 self.database.set(name, value)
 
-    def _begin_or_end(self, call: Call, when: str) -> int:
-        """Note that a call begins, or take its note off; return when what was found began."""
+    def _find_beginning(self, call: Call, when: str) -> int:
+        """Return when what was found began, and take off the notes of calls that are over."""
         looked = int(self.meta.get("looked", 0))
-        if when == "before":
-            self.database.run(
-                "INSERT OR REPLACE INTO calls VALUES (?, ?, ?, ?, ?)",
-                (call.session, call.call, call.client, call.tool, self.clock),
-            )
-            return looked
         if when == "after":
             rows = self.database.run(
                 "SELECT began FROM calls WHERE session = ? AND call = ?", (call.session, call.call)
             )
-            self.database.run("DELETE FROM calls WHERE session = ? AND call = ?", (call.session, call.call))
+            if not call.lasting:
+                self.database.end_call(call.session, call.call)
             if not rows:
                 self.notes.append("no look before the call: changes since the last look may be older than it")
             return int(rows[0][0]) if rows else looked
