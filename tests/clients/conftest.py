@@ -7,7 +7,7 @@ import os
 import subprocess
 import threading
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -131,8 +131,8 @@ class Talk:
         raise AssertionError("the client ended without the answer")
 
 
-def make_place(client: str, files: dict[str, str], where: Path) -> Place:
-    """A project with these files, taken under care; the test is left out where the client is not installed."""
+def make_place(client: str, files: Mapping[str, str], where: Path, *, known: bool = True) -> Place:
+    """A project with these files, `known` to Takeback; the test is left out where the client is not installed."""
     binary = program(client)
     if binary is None:
         pytest.skip(f"{client} is not installed: 'make test-clients' installs it, where npm is there")
@@ -153,7 +153,8 @@ def make_place(client: str, files: dict[str, str], where: Path) -> Place:
         "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
     }
     subprocess.run(["git", "init", "-q", str(root)], check=True, timeout=TEN_SECONDS)
-    init_clients(root, (client,))
+    if known:
+        init_clients(root, (client,))
     return Place(client, root, home, env, str(binary))
 
 

@@ -1,4 +1,7 @@
-"""Loopback model servers that answer with a script, in the clients' own protocols."""
+"""Loopback model servers that answer with a script, in the clients' own protocols.
+
+A turn of a script that is a function is called for what to answer: something may happen while the model thinks.
+"""
 
 from __future__ import annotations
 
@@ -50,7 +53,8 @@ class _Handler(BaseHTTPRequestHandler):
     def next(self) -> Any:
         at = min(self.turn[0], len(self.script) - 1)
         self.turn[0] += 1
-        return self.script[at]
+        said = self.script[at]
+        return said() if callable(said) else said
 
     def answer(self, code: int, value: Any) -> None:
         data = json.dumps(value).encode()

@@ -222,10 +222,9 @@ def test_a_change_of_a_clients_file_still_becomes_an_entry_as_before(tmp_path):
     (root / "CLAUDE.md").write_text("# Other rules\n")
     done = hook(root, "PostToolUse", "Bash", {"command": "x"})
     assert done.returncode == 0, done.stderr
-    [(row, _)] = read_rows(root)
-    assert [delta.path for delta in row.deltas] == ["main.py"]
-    log = json.loads(run("log", "--json", cwd=root).output)
-    assert "CLAUDE.md" in json.dumps(log) or "prompts" in json.dumps(log)
+    log = json.loads(run("log", "--json", cwd=root).output)["entries"]
+    shown = sorted((entry["files"], entry["origin"]["tool"]) for entry in log if entry["kind"] == "adopt")
+    assert shown == [(["CLAUDE.md"], "Bash"), (["main.py"], "Bash")]
 
 
 def test_a_project_that_is_not_trusted_is_not_captured(repository, tmp_path):
@@ -295,3 +294,35 @@ def test_installing_in_a_tracked_project_adds_the_hooks_for_prompts(tmp_path):
     done = run("install", "claude-code", cwd=root)
     assert done.exit_code == 0, done.output
     assert "UserPromptSubmit" in (root / ".claude/settings.local.json").read_text()
+
+
+@pytest.mark.parametrize("client", ["claude-code", "codex", "gemini", "opencode"])
+def test_a_client_that_a_tracked_project_did_not_have_is_installed_and_keeps_its_files(repository, client):
+    run("init", "--track", cwd=repository)
+    done = run("install", client, cwd=repository)
+    assert done.exit_code == 0, done.output
+    manifest = (repository / ".takeback/manifest.toml").read_text()
+    assert f'kinds = ["{client}"]' in manifest
+    assert manifest.endswith("[track]\n")
+    assert run("status", "--json", cwd=repository).exit_code == 0
+    with TrackStore.open(repository, os.environ) as store:
+        assert list(store.list_paths()) == [".gitignore", "src/a.py"]
+    done = run("uninstall", client, cwd=repository)
+    assert done.exit_code == 0, done.output
+    assert sorted(path.name for path in repository.iterdir()) == [".git", ".gitignore", ".takeback", "src"]
+
+
+def test_nothing_happens_beside_an_edit_that_the_guard_denies(tmp_path):
+    root = tmp_path / "project"
+    root.mkdir()
+    write_harness(root, "claude-code")
+    (root / "main.py").write_text("print(1)\n")
+    run("init", "--track", cwd=root)
+    broken = {"file_path": str(root / ".mcp.json"), "content": "{"}
+    denied = hook(root, "PreToolUse", "Write", broken, tool_use_id="c0")
+    assert '"deny"' in denied.stdout
+    hook(root, "PreToolUse", "Bash", {"command": "x"})
+    (root / "main.py").write_text("print(2)\n")
+    hook(root, "PostToolUse", "Bash", {"command": "x"})
+    [(row, _)] = read_rows(root)
+    assert row.beside == ()

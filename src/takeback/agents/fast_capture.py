@@ -151,6 +151,7 @@ def _describe(call: Call, raw: dict[str, Any]) -> None:
         return
     command = given.get("command")
     words = " ".join(one for one in command if isinstance(one, str)) if isinstance(command, list) else command
+    call.lasting = given.get("run_in_background") is True
     if isinstance(words, str) and call.paths is None:
         call.command = mask_text(words)[:LONGEST_COMMAND]
     if not call.paths or len(call.paths) != 1:

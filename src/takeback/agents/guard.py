@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, Final, NamedTuple
@@ -343,6 +344,8 @@ def answer_before(event: Event) -> HookReply:
         _note_tool_call(event)
     if ruling.answer is Answer.PASS:
         return HookReply()
+    if ruling.answer is Answer.DENY or event.client != ASKS:
+        _forget_capture(event)
     if event.client == ASKS:
         said: dict[str, Any] = {
             "hookEventName": event.name,
@@ -362,6 +365,17 @@ def _note_tool_call(event: Event) -> None:
     for root in _find_roots(event):
         if is_trusted(root):
             running_tools.note_tool_call(root, event.session, event.call, named)
+
+
+def _forget_capture(event: Event) -> None:
+    """Have a tracked project forget that a call began which is not made: nothing happens beside it."""
+    from takeback.track.database import TRACK, TrackError  # noqa: PLC0415 - only for a denial
+    from takeback.track.store import TrackStore  # noqa: PLC0415 - only for a denial
+
+    for root in _find_roots(event):
+        if is_trusted(root) and os.path.exists(os.path.join(root, TRACK)):
+            with suppress(TrackError, OSError), TrackStore.open(root) as store:
+                store.forget_call(event.session, event.call)
 
 
 def _find_roots(event: Event) -> tuple[str, ...]:

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 class Call:
     """One tool call, as its client tells of it; without a tool, another event."""
 
-    __slots__ = ("call", "client", "command", "edits", "mask", "paths", "session", "tool")
+    __slots__ = ("call", "client", "command", "edits", "lasting", "mask", "paths", "session", "tool")
 
     def __init__(
         self,
@@ -29,6 +29,8 @@ class Call:
         self.paths = paths
         """The files that it names, relative to the project; None where any may change."""
         self.edits = edits
+        self.lasting = False
+        """Whether it goes on in the background after its client told of its end."""
         self.mask = mask or _keep_first_word
         """Takes secrets out of what git's log says, in which there are messages of commits."""
 

@@ -371,12 +371,19 @@ class _Capture:
         self._save(scan)
         self.notes += scan.notes
         is_call = when == "after"
-        began = self._begin_or_end(call, when)
+        began = self._find_beginning(call, when)
         if self.count or (moved and is_call):
             by_git = bool(moved) and not moved.startswith(NO_FILES)
             kind = "git" if by_git and self.count else "call" if is_call else "found"
+            running = [] if is_call else self.database.run("SELECT tool, call FROM calls ORDER BY began")[:LISTED]
+            self.notes += [f"found changed; {tool} {name} may still run" for tool, name in running]
             self._add_row(kind, call if is_call else Call(call.client, call.session), began, call.mask(moved))
             self.count = max(self.count, 1)
+        if when == "before":
+            self.database.run(
+                "INSERT OR REPLACE INTO calls VALUES (?, ?, ?, ?, ?)",
+                (call.session, call.call, call.client, call.tool, self.clock),
+            )
         if when == "prompt":
             self.database.run(
                 "INSERT INTO prompts (client, session, line, at) VALUES (?, ?, ?, ?)",
@@ -451,20 +458,15 @@ class _Capture:
             if self.meta.get(name) != value:
                 self.database.set(name, value)
 
-    def _begin_or_end(self, call: Call, when: str) -> int:
-        """Note that a call begins, or take its note off; return when what was found began."""
+    def _find_beginning(self, call: Call, when: str) -> int:
+        """Return when what was found began, and take off the notes of calls that are over."""
         looked = int(self.meta.get("looked", 0))
-        if when == "before":
-            self.database.run(
-                "INSERT OR REPLACE INTO calls VALUES (?, ?, ?, ?, ?)",
-                (call.session, call.call, call.client, call.tool, self.clock),
-            )
-            return looked
         if when == "after":
             rows = self.database.run(
                 "SELECT began FROM calls WHERE session = ? AND call = ?", (call.session, call.call)
             )
-            self.database.run("DELETE FROM calls WHERE session = ? AND call = ?", (call.session, call.call))
+            if not call.lasting:
+                self.database.end_call(call.session, call.call)
             if not rows:
                 self.notes.append("no look before the call: changes since the last look may be older than it")
             return int(rows[0][0]) if rows else looked

@@ -150,6 +150,10 @@ class Database:
             raise
         self._connection.execute("COMMIT")
 
+    def end_call(self, session: str, call: str) -> None:
+        """Take off the note that a call is under way."""
+        self.run("DELETE FROM calls WHERE session = ? AND call = ?", (session, call))
+
     def run(self, sql: str, parameters: Sequence[Any] = ()) -> list[Any]:
         """Run one statement, and return its rows."""
         return self._connection.execute(sql, parameters).fetchall()

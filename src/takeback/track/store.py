@@ -235,6 +235,11 @@ class TrackStore:
             self._database.set("rejudge", True)
         self._database.meta |= {"owned": owned, "rejudge": True}
 
+    def forget_call(self, session: str, call: str) -> None:
+        """Forget that a call began: it is not made."""
+        with self._database.transaction(synced=False):
+            self._database.end_call(session, call)
+
     def note_manifest(self) -> None:
         """Note that the manifest as it is now was heeded, so that no hook reads it again."""
         with self._database.transaction(synced=True):

@@ -8,7 +8,7 @@ import pytest
 from tests.support.tracked import Project
 
 from takeback.track.call import Call
-from takeback.track.capture import capture_prompt
+from takeback.track.capture import capture_found, capture_prompt
 from takeback.track.scan import Scan
 
 
@@ -76,6 +76,43 @@ def test_an_edit_by_hand_before_a_command_is_a_row_of_its_own(project):
         (b"one\ntwo\nthree\n", b"by hand\n"),
         (b"by hand\n", b"by the command\n"),
     ]
+
+
+def test_what_is_found_before_a_call_names_only_calls_that_may_still_run(project):
+    project.write("src/a.py", "by hand\n")
+    project.before()
+    [row] = project.rows()
+    assert (row.beside, row.notes) == ((), ())
+    project.write("src/a.py", "by hand again\n")
+    project.before(Call("codex", "s2", "c2", "Bash"))
+    assert project.rows()[-1].notes == ("found changed; Bash c1 may still run",)
+
+
+def test_a_command_in_the_background_is_named_where_more_is_found_until_its_turn_is_over(project):
+    lasting = Call("claude-code", "s1", "c1", "Bash", "npm run dev")
+    lasting.lasting = True
+    project.before()
+    project.write("src/a.py", "at once\n")
+    project.after(lasting)
+    project.write("src/a.py", "later\n")
+    project.before(Call("claude-code", "s1", "c2", "Bash"))
+    first, second = project.rows()
+    assert (first.kind, first.beside) == ("call", ())
+    assert (second.kind, second.notes) == ("found", ("found changed; Bash c1 may still run",))
+    capture_found(str(project.root), Call("claude-code", "s1"), project.environment, over=True)
+    project.write("src/a.py", "much later\n")
+    project.look()
+    assert project.rows()[-1].notes == ()
+
+
+def test_a_call_that_is_not_made_is_forgotten(project):
+    project.before(Call("claude-code", "s1", "c0", "Edit", paths=["src/b.py"]))
+    with project.store() as store:
+        store.forget_call("s1", "c0")
+    project.before()
+    project.write("src/a.py", "by the command\n")
+    project.after()
+    assert project.rows()[0].beside == ()
 
 
 def test_nothing_changed_is_no_row(project):
