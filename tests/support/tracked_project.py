@@ -13,7 +13,8 @@ from takeback.adapters.clients.init import detect_clients, init_clients
 from takeback.adapters.project_files import start_tracking
 from takeback.harness import Harness
 from takeback.harness.entry_log import EntryView
-from takeback.track.capture import Call, capture_after, capture_before, capture_found, capture_prompt
+from takeback.track.call import Call
+from takeback.track.capture import capture_after, capture_before, capture_found, capture_prompt
 
 ENVIRONMENT = {"PATH": os.environ["PATH"]}
 QUIET = ("-c", "user.name=t", "-c", "user.email=t@example.org", "-c", "commit.gpgsign=false")

@@ -38,7 +38,8 @@ class TrackedFiles:
     def settle(self, engine: Engine) -> None:
         """Look at the project once more, and make an entry of every row that waits."""
         from takeback.adapters.project.settle import settle_rows  # noqa: PLC0415 - start-up
-        from takeback.track.capture import Call, capture_found  # noqa: PLC0415 - start-up
+        from takeback.track.call import Call  # noqa: PLC0415 - start-up
+        from takeback.track.capture import capture_found  # noqa: PLC0415 - start-up
 
         if self._settling:
             return
