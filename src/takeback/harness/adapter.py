@@ -267,6 +267,9 @@ class ProjectFiles(Protocol):
     def forget(self, matches: Callable[[bytes], bool]) -> int:
         """Drop captured contents that match, permanently; return how many."""
 
+    def note_owned(self, adapter: Adapter) -> None:
+        """Note which files an adapter stores, by its last reading: those are not the project's own."""
+
     def note_writing(self, changes: Iterable[FileChange]) -> None:
         """Note what Takeback is about to write."""
 

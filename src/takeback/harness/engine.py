@@ -257,6 +257,8 @@ class Engine:
         self._settle(unfinished)
         found = self._read() if ledger.holes else self.adapter.read(ledger.state)
         known = ledger.state
+        if self.project is not None and not self.journal.readonly:
+            self.project.note_owned(self.adapter)
         if self.leftovers is not None and not unfinished and not self.journal.readonly:
             self._sweep_leftovers(self.leftovers)
         if found is not self._calm_reading or known is not self._calm.actual or unfinished or ledger.holes:

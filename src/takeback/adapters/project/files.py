@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from takeback.adapters.directory import Directory
 from takeback.adapters.project.changes import list_project_changes
 from takeback.errors import HarnessError, UnsafePathError
+from takeback.harness.adapter import Adapter
 from takeback.harness.engine import Engine
 from takeback.harness.images import DirectoryImage, FileChange, FileImage, Image
 from takeback.state import State
@@ -87,6 +88,15 @@ class TrackedFiles:
     def forget(self, matches: Callable[[bytes], bool]) -> int:
         """Drop captured contents that match."""
         return self.store.forget(matches)
+
+    def note_owned(self, adapter: Adapter) -> None:
+        """Have captures leave to the clients what they declare, and what their files were seen to bring in."""
+        from takeback.adapters.clients.adapter import ClientAdapter  # noqa: PLC0415 - start-up
+        from takeback.adapters.project_files import list_owned  # noqa: PLC0415 - start-up
+
+        if isinstance(adapter, ClientAdapter):
+            paths, patterns = list_owned(member.client for member in adapter.members)
+            self.store.set_owned([*paths, *(path for path, _ in adapter.list_remembered_files())], patterns)
 
     def note_writing(self, changes: Iterable[FileChange]) -> None:
         """Note where files are about to be written, so that what a killed process leaves there is found."""

@@ -231,3 +231,13 @@ def find_in_takeback(project: TrackedProject, secret: str) -> Iterator[str]:
     with TrackStore.open(project.root) as store:
         digests = [row[0].hex() for row in store._database.run("SELECT digest FROM contents WHERE form <> 9")]
         yield from (digest for digest, data in store.contents(digests).items() if secret.encode() in data)
+
+
+def test_a_file_that_a_client_begins_to_import_is_the_clients_from_then_on(project: TrackedProject) -> None:
+    project.write({"rules.md": "one\n", "CLAUDE.md": "# notes\n@rules.md\n"})
+    with project.open() as harness:
+        harness.adopt("imports the rules")
+    project.shell("echo two >> rules.md && echo more >> src/b.py")
+    with project.open() as harness:
+        assert [change.slot[:2] for change in harness.status().drift] == [("prompts", "rules.md")]
+    assert project.log()[-1].files == ("src/b.py",)
