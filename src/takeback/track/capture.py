@@ -43,6 +43,7 @@ STALE = 6 * 3600 * 1_000_000_000
 """A call that began so long ago has ended without anybody's telling."""
 LISTED = 1000
 BATCH = 1000
+FAILED = "the project's files could not be captured"
 NO_FILES = ("commit", "branch: ", "Branch: ")
 """What git's log says where HEAD moved and no file did."""
 
@@ -50,7 +51,7 @@ NO_FILES = ("commit", "branch: ", "Branch: ")
 class Call:
     """One tool call, as its client tells of it; without a tool, another event."""
 
-    __slots__ = ("call", "client", "command", "edits", "paths", "session", "tool")
+    __slots__ = ("call", "client", "command", "edits", "paths", "said", "session", "tool")
 
     def __init__(
         self,
@@ -61,6 +62,7 @@ class Call:
         command: str = "",
         paths: Sequence[str] | None = None,
         edits: Sequence[tuple[str, str, str]] = (),
+        said: Mapping[str, str] | None = None,
     ) -> None:
         self.client, self.session, self.call, self.tool = client, session, call, tool
         self.command = command
@@ -68,6 +70,8 @@ class Call:
         self.paths = paths
         """The files that it names, relative to the project; None where any may change."""
         self.edits = edits
+        self.said = {} if said is None else dict(said)
+        """What is said of it for its entry: a note, by whom, with which exit code it ended."""
 
 
 class Captured:
@@ -173,7 +177,7 @@ def _capture(
                 if not ending:  # the last to close writes everything back, which a client need not wait for
                     database.close()
     except (TrackError, OSError, sqlite3.Error, GitFailedError, BadCacheError) as fault:
-        told.said.append(f"the project's files could not be captured: {fault}")
+        told.said.append(f"{FAILED}: {fault}")
         told.owned_changed = True
     return told
 
@@ -503,6 +507,7 @@ class _Capture:
             "git": moved,
             "unkept": self.unkept,
             "notes": list(dict.fromkeys(self.notes))[:LISTED],
+            "said": call.said,
         }
         unkept = {path for path, _ in self.unkept}
         edits = [edit for edit in call.edits if edit[0] not in unkept]

@@ -100,6 +100,7 @@ class TrackStore:
                 deltas=tuple(self._read_deltas(number)),
                 unkept=tuple((path, why) for path, why in said["unkept"]),
                 notes=tuple(said["notes"]),
+                said=said.get("said", {}),
             )
 
     def _read_edits(self, body: bytes | None) -> tuple[tuple[str, str, str], ...]:

@@ -203,10 +203,11 @@ class _RowSettler:
             "notes": "; ".join(row.notes),
             "began": str(row.began),
             "ended": str(row.ended),
+            "exit_code": row.said.get("exit_code", ""),
         }
-        by = f"{row.client} (declared)" + (f", session {row.session[:SHORT]}" if row.session else "")
+        by = row.said.get("by") or f"{row.client} (declared)" + (f", session {row.session[:SHORT]}" if row.session else "")
         about: dict[str, Any] = {
-            "note": _title_row(row),
+            "note": row.said.get("note") or _title_row(row),
             "origin": {name: text for name, text in origin.items() if text},
         }
         about |= {"by": by} if row.kind == "call" and row.client else {}
