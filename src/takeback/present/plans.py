@@ -53,7 +53,7 @@ def make_headline(plan: Plan, *, done: bool) -> str | None:
 def describe_kept(plan: Plan, *, done: bool) -> Iterator[str]:
     """Yield what is kept, one line each; parts by their position now, after what was done."""
     told = (
-        f"kept: {describe_slot(find_containing_slot(one.slot))}, "
+        f"kept: {describe_slot(find_containing_slot(one.slot), *_order_states(plan, done=done))}, "
         f"which #{one.entry} {_choose_verb(plan, one)} as a whole later"
         if _is_covered(one)
         else f"kept: {make_title(one.slot, *_order_states(plan, done=done))}, "
@@ -67,7 +67,7 @@ def list_kept_json(plan: Plan, *, done: bool) -> list[dict[str, Any]]:
     """Return what is kept, as JSON: the slot, which part of it, and the later entry."""
     return [
         {
-            "slot": describe_slot(find_containing_slot(one.slot)),
+            "slot": describe_slot(find_containing_slot(one.slot), *_order_states(plan, done=done)),
             "part": describe_written_part(one.slot, *_order_states(plan, done=done)),
             "entry": one.entry,
         }

@@ -8,20 +8,20 @@ from typing import Final
 
 from takeback.state import ABSENT, SURFACES, State
 from takeback.state.items import Items
-from takeback.state.part_names import END, FRAME, describe_part, is_part
+from takeback.state.part_names import END, FRAME, PATH, describe_part, is_part
 from takeback.state.part_slots import get_parts
 from takeback.state.parts import Parts
 from takeback.state.slots import Slot, describe_slot, find_containing_slot, get_slot
 
 NEWLINE: Final = "newline at the end"
 WHOLES: Final = {"files": "file", "project": "file", "prompts": "prompt"}
-UNITS: Final = ("line", "item", "value", "file", "prompt", "mode", NEWLINE)
+UNITS: Final = ("line", "item", "value", "file", "prompt", "mode", "path", NEWLINE)
 
 
 def make_title(slot: Slot, *states: State) -> str:
     """Return a slot as people write it; a part by its position in the first of some states that has it."""
     part = describe_written_part(slot, *states)
-    return describe_slot(find_containing_slot(slot)) + (f" {part}" if part else "")
+    return describe_slot(find_containing_slot(slot), *states) + (f" {part}" if part else "")
 
 
 def describe_written_part(slot: Slot, *states: State) -> str | None:
@@ -44,6 +44,8 @@ def name_unit(slot: Slot, *states: State) -> str:
         return NEWLINE
     if slot[-1][1:] == FRAME:
         return "mode"
+    if slot[-1][1:] == PATH:
+        return "path"
     for state in states:
         parts = _find_parts(slot, state)
         if parts is not None:

@@ -21,6 +21,8 @@ from takeback.track.retention import drop_matching, drop_unneeded
 from takeback.track.rows import FileDelta, FileFacts, IntakeRow, PromptRow
 from takeback.track.rules import DEFAULT_SETTINGS
 
+TOGETHER = 500
+"""So many contents are asked for at once."""
 __all__ = ["Call", "TrackStats", "TrackStore"]
 
 
@@ -220,6 +222,29 @@ class TrackStore:
         """Drop every stored content that matches, permanently; return how many. What git has stays git's."""
         with hold_lock(self.root) as clock:
             return drop_matching(self._database, matches, clock)
+
+    def list_problems(self) -> list[str]:
+        """Return what SQLite finds wrong with the database; nothing if it is whole."""
+        return [line for (line,) in self._database.run("PRAGMA integrity_check(10)") if line != "ok"]
+
+    def check_contents(self) -> tuple[int, list[str]]:
+        """Return of how many files the content is kept, and those whose last known one cannot be had any more."""
+        count, lost = 0, []
+        kept: list[tuple[str, str]] = []
+        for path in self.list_paths():
+            facts = self.facts(path)
+            if facts is not None and facts.kind != "seen" and facts.digest:
+                kept.append((path, facts.digest))
+        for start in range(0, len(kept), TOGETHER):
+            batch = kept[start : start + TOGETHER]
+            here = self.contents([digest for _, digest in batch])
+            lost += [path for path, digest in batch if digest not in here]
+            count += len(batch)
+        return count, lost
+
+    def has_path(self, path: str) -> bool:
+        """Tell whether a file or folder is tracked, whether it is there or not."""
+        return self._database.load_folder(path) is not None or self.facts(path) is not None
 
     def stats(self) -> TrackStats:
         """Return how tracking stands."""

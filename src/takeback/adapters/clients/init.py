@@ -174,7 +174,7 @@ def _extend_harness(
     added = (*new, *(one.path for one in own))
     if added:
         kinds = [*about.kinds, *new]
-        whole = Manifest(replace(about, kinds=kinds), manifest.surfaces, [*manifest.documents, *own])
+        whole = replace(manifest, workspace=replace(about, kinds=kinds), documents=[*manifest.documents, *own])
         check_documents(whole.documents, str(root / HIDDEN))
         build_own_member(whole, build_members(kinds, user=user), str(root / HIDDEN))
         with closing(open_workspace(root, journal=journal, keys=keys, hold=False)) as harness:

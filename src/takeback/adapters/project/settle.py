@@ -205,7 +205,8 @@ class _RowSettler:
             "ended": str(row.ended),
             "exit_code": row.said.get("exit_code", ""),
         }
-        by = row.said.get("by") or f"{row.client} (declared)" + (f", session {row.session[:SHORT]}" if row.session else "")
+        declared = f"{row.client} (declared)" + (f", session {row.session[:SHORT]}" if row.session else "")
+        by = row.said.get("by") or declared
         about: dict[str, Any] = {
             "note": row.said.get("note") or _title_row(row),
             "origin": {name: text for name, text in origin.items() if text},
