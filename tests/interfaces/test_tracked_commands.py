@@ -129,3 +129,8 @@ def test_a_client_that_comes_later_leaves_the_project_tracked(project: TrackedPr
     assert path is not None
     manifest = read_manifest((project.root / path).read_bytes(), path)
     assert (manifest.track, manifest.documents) == ({}, [])
+    project.log()
+    (project.root / "AGENTS.md").write_text("# Other rules\n")
+    assert project.look() == 0
+    with project.open() as harness:
+        assert harness.status().drift

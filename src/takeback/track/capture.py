@@ -21,6 +21,8 @@ from takeback.track.database import (
     Database,
     TrackError,
     hold_lock,
+    read_setup,
+    write_setup,
 )
 from takeback.track.git import GitFailedError, Repository
 from takeback.track.rules import UNKNOWN, Rules, read_settings
@@ -120,23 +122,37 @@ def begin_tracking(
     owned: tuple[Sequence[str], Sequence[str]] = ((), ()),
     sealed: bool = False,
     seal: str = "",
+    anew: bool = False,
 ) -> None:
     """Take a project in as it is: a cache of everything, and the contents that git does not have.
 
+    `anew` says that it was tracked before, and that what is known of that is to be compared with what is there.
     Raises `TrackError` where git does not say what it ignores: nothing is guessed at the beginning.
     """
     with hold_lock(root, 60.0) as clock:
         database = Database(root, create=True)
         try:
-            database.meta |= {"settings": dict(settings), "owned": [list(owned[0]), list(owned[1])]}
-            database.meta |= {"sealed": sealed, "seal": seal}
-            with database.transaction(synced=True):
-                for name in ("settings", "owned", "sealed", "seal"):
-                    database.set(name, database.meta[name])
-            database.set_seal(seal)
-            _Capture(root, database, environment, clock).take_in(strict=True)
+            setup = {"settings": dict(settings), "owned": [list(owned[0]), list(owned[1])]}
+            setup |= {"sealed": sealed, "seal": seal}
+            write_setup(root, setup)
+            _set_up(database, setup)
+            _Capture(root, database, environment, clock).take_in(
+                _describe_anew("was lost") if anew else "", strict=True
+            )
         finally:
             database.close()
+
+
+def _set_up(database: Database, setup: Mapping[str, Any]) -> None:
+    database.meta |= setup
+    with database.transaction(synced=True):
+        for name, value in setup.items():
+            database.set(name, value)
+    database.set_seal(str(setup["seal"]))
+
+
+def _describe_anew(why: str) -> str:
+    return f"{TRACK} {why}: tracking begins anew here, and what changed since the last look is not known"
 
 
 def take_as_written(
@@ -204,13 +220,15 @@ def _open(root: str, environment: Mapping[str, str], clock: int, told: Captured)
 
 def _begin_anew(root: str, environment: Mapping[str, str], clock: int, told: Captured, why: str) -> Database:
     """Put a database that is none any more aside, take everything in as it is, and say so."""
+    setup = read_setup(root)
     place = os.path.join(root, TRACK)
     if os.path.lexists(place):
         for ending in ("-wal", "-shm", ""):
             if os.path.lexists(place + ending):
                 os.rename(place + ending, f"{place}.broken{ending}")
     database = Database(root, create=True)
-    note = f"{TRACK} {why}: tracking begins anew here, and what changed since the last look is not known"
+    note = _describe_anew(why)
+    _set_up(database, setup)
     _Capture(root, database, environment, clock).take_in(note)
     told.said.append(note)
     return database
@@ -261,7 +279,7 @@ class _Capture:
                 if note:
                     self.notes.append(note)
                     self.row = self.database.next_row()
-                    self._add_row("found", Call(""), self.clock, "")
+                    self._add_row("found", Call("", said={"anew": "yes"}), self.clock, "")
         finally:
             scan.close()
 

@@ -15,7 +15,7 @@ from typing import Any, Self
 
 from takeback.track.cache import DIGEST, FACTS, NO_DIGEST, OWNED, SECRET, SEEN
 from takeback.track.capture import Call, read_facts, take_as_written
-from takeback.track.database import GIT, TRACK, Database, hold_lock
+from takeback.track.database import GIT, TRACK, Database, hold_lock, write_setup
 from takeback.track.git import GitFailedError, Repository
 from takeback.track.retention import drop_matching, drop_unneeded
 from takeback.track.rows import FileDelta, FileFacts, IntakeRow, PromptRow
@@ -177,6 +177,18 @@ class TrackStore:
             return None
         return FileFacts(*entry)
 
+    def list_facts(self) -> Iterator[tuple[str, FileFacts]]:
+        """Yield every tracked file, and what the cache says of it."""
+        for path, folder in self._database.load_folders().items():
+            for name in folder.names:
+                entry = read_facts(self._database, folder, name)
+                if entry is not None and entry[0] is not None:
+                    yield f"{path}/{name}" if path else name, FileFacts(*entry)
+
+    def digest(self, content: bytes) -> str:
+        """Return the digest that names a content here."""
+        return self._database.digest(content).hex()
+
     def list_paths(self) -> Iterator[str]:
         """Yield the paths of all tracked files."""
         for path, folder in self._database.load_folders().items():
@@ -203,6 +215,12 @@ class TrackStore:
         """Return the folders in which a process may have left temporary files."""
         return list(self._database.meta.get("writing", ()))
 
+    @property
+    def owned(self) -> tuple[Sequence[str], Sequence[str]]:
+        """The paths and the patterns of the files that belong to a client's adapter."""
+        paths, patterns = self._database.meta.get("owned", [[], []])
+        return paths, patterns
+
     def set_owned(self, paths: Iterable[str], patterns: Iterable[str] = ()) -> None:
         """Say which files belong to a client's adapter: they are not taken in, and their change is only told."""
         owned = [sorted(set(paths)), sorted(set(patterns))]
@@ -212,6 +230,8 @@ class TrackStore:
             self._database.set("owned", owned)
             self._database.set("rejudge", True)
         self._database.meta |= {"owned": owned, "rejudge": True}
+        meta = self._database.meta
+        write_setup(self.root, {name: meta.get(name) for name in ("settings", "owned", "sealed", "seal")})
 
     def trim(self) -> int:
         """Drop contents that nothing needs and that are beyond the bounds; return how many."""
@@ -230,11 +250,7 @@ class TrackStore:
     def check_contents(self) -> tuple[int, list[str]]:
         """Return of how many files the content is kept, and those whose last known one cannot be had any more."""
         count, lost = 0, []
-        kept: list[tuple[str, str]] = []
-        for path in self.list_paths():
-            facts = self.facts(path)
-            if facts is not None and facts.kind != "seen" and facts.digest:
-                kept.append((path, facts.digest))
+        kept = [(path, facts.digest) for path, facts in self.list_facts() if facts.kind != "seen" and facts.digest]
         for start in range(0, len(kept), TOGETHER):
             batch = kept[start : start + TOGETHER]
             here = self.contents([digest for _, digest in batch])

@@ -186,6 +186,10 @@ def _extend_harness(
             directory = Directory(root, tag=about.id)
             with closing(directory):
                 directory.write(HIDDEN, FileImage(write_manifest(whole), 0o600))
+        if whole.track is not None:
+            from takeback.adapters.project_files import hand_over_files  # noqa: PLC0415 - it needs this package
+
+            hand_over_files(root, [member.client for member in build_members(kinds, user=user)])
         with closing(open_workspace(root, journal=journal, keys=keys, hold=False)) as harness:
             harness.adopt(f"{', '.join(added)} found", by="takeback init")
     tracked = (*about.kinds, *new, *(one.path for one in (*manifest.documents, *own)))
