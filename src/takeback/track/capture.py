@@ -132,7 +132,7 @@ def begin_tracking(
     with hold_lock(root, 60.0) as clock:
         database = Database(root, create=True)
         try:
-            setup = {"settings": dict(settings), "owned": [list(owned[0]), list(owned[1])]}
+            setup: dict[str, Any] = {"settings": dict(settings), "owned": [list(owned[0]), list(owned[1])]}
             setup |= {"sealed": sealed, "seal": seal}
             write_setup(root, setup)
             _set_up(database, setup)
