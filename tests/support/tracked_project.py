@@ -7,10 +7,13 @@ import subprocess
 from collections.abc import Mapping
 from pathlib import Path
 
+from typer.testing import CliRunner, Result
+
 from takeback.adapters import open_workspace
 from takeback.adapters.clients import build_members
 from takeback.adapters.clients.init import detect_clients, init_clients
 from takeback.adapters.project_files import start_tracking
+from takeback.cli.program import app
 from takeback.harness import Harness
 from takeback.harness.entry_log import EntryView
 from takeback.track.call import Call
@@ -71,6 +74,10 @@ class TrackedProject:
 
     def open(self) -> Harness:
         return open_workspace(self.root, hold=False)
+
+    def command(self, *words: str) -> Result:
+        """Run a command of Takeback in the project."""
+        return CliRunner().invoke(app, [*words, "-C", str(self.root)])
 
     def log(self) -> list[EntryView]:
         """Return the entries, oldest first, without the beginning."""

@@ -97,6 +97,10 @@ def _examine(root: Path, journal: str | None, keys: str | PathLike[str] | None, 
         yield Finding("chain", good=False, detail=MENDING)
         return
     yield Finding("chain", good=True, detail=f"{report.records} records, head {(report.head or '')[:12]}")
+    if manifest.track is not None and not readonly:
+        from takeback.adapters.project.checkup import examine_tracking  # noqa: PLC0415 - start-up
+
+        yield from examine_tracking(root, deep=deep)
     try:
         with closing(open_workspace(root, journal=journal, keys=keys, hold=False, readonly=readonly)) as harness:
             yield from examine_harness(harness, deep=deep)

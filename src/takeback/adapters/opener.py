@@ -31,7 +31,7 @@ from takeback.harness.adapter import Resources
 from takeback.harness.harness import Harness, Verifier
 from takeback.harness.images import load_images
 from takeback.harness.ledger import Ledger
-from takeback.journal import open_journal
+from takeback.journal import Store, open_journal
 from takeback.journal.url import redact_url, require_path_or_url
 from takeback.state.surface import install_surfaces
 
@@ -180,7 +180,7 @@ def _open_harness(directory: Directory, manifest: Manifest, how: Opening, verifi
             how.voucher.demand_same(store)
         adapter = opener(directory, manifest, hold=how.hold)
         if isinstance(adapter, FilesAdapter) and manifest.track is not None:
-            _follow_project(adapter, directory, readonly=how.readonly)
+            _follow_project(adapter, directory, store, readonly=how.readonly)
         harness = Harness(adapter, store, verifier=verifier, about={"identity": manifest.workspace.id}, begin=False)
     except BaseException:
         if adapter is not None:
@@ -192,13 +192,13 @@ def _open_harness(directory: Directory, manifest: Manifest, how: Opening, verifi
     return harness
 
 
-def _follow_project(adapter: FilesAdapter, directory: Directory, *, readonly: bool) -> None:
+def _follow_project(adapter: FilesAdapter, directory: Directory, journal: Store, *, readonly: bool) -> None:
     """Have the project's own files followed beside what an adapter stores; a database that is lost is made anew."""
     from takeback.adapters.project.files import TrackedFiles  # noqa: PLC0415 - start-up
     from takeback.state.surfaces.project import install_project_surface  # noqa: PLC0415 - start-up
     from takeback.track.call import Call  # noqa: PLC0415 - start-up
     from takeback.track.capture import capture_found  # noqa: PLC0415 - start-up
-    from takeback.track.database import TrackError  # noqa: PLC0415 - start-up
+    from takeback.track.database import TRACK, TrackError  # noqa: PLC0415 - start-up
     from takeback.track.store import TrackStore  # noqa: PLC0415 - start-up
 
     install_project_surface()
@@ -209,13 +209,24 @@ def _follow_project(adapter: FilesAdapter, directory: Directory, *, readonly: bo
             store = TrackStore.open(directory.root)
         except TrackError:
             capture_found(os.path.realpath(directory.root), Call(""), {"PATH": os.defpath})
+            if not os.path.lexists(directory.root / TRACK):
+                _track_anew(adapter, directory.root, journal)
             store = TrackStore.open(directory.root)
     except TrackError as fault:
         raise HarnessError(
             f"the project's tracked files cannot be followed: {fault}",
-            hint="move .takeback/track.db away: it is made anew, and what was recorded stays in the journal",
+            hint=f"move {TRACK} away: it is made anew, and what was recorded stays in the journal",
         ) from fault
     adapter.project = TrackedFiles(directory, store)
+
+
+def _track_anew(adapter: FilesAdapter, root: Path, journal: Store) -> None:
+    """Take a tracked project in anew, where nothing is left of what was known of its files."""
+    from takeback.adapters.project_files import start_tracking  # noqa: PLC0415 - it needs this module
+
+    clients = [member.client for member in getattr(adapter, "members", ())]
+    keys = str(getattr(journal, "key_place", ""))
+    start_tracking(root, clients, {"PATH": os.defpath}, sealed=bool(keys), keys=keys or None)
 
 
 def trust_workspace(path: str | PathLike[str], *, keys: str | PathLike[str] | None = None) -> tuple[str, ...]:

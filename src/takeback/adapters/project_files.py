@@ -125,7 +125,8 @@ def start_tracking(
         make_key_file(seal)
     owned = (sorted({*paths, *remembered}), patterns)
     try:
-        begin_tracking(place, settings, environment, owned=owned, sealed=sealed, seal=seal)
+        anew = manifest.track is not None
+        begin_tracking(place, settings, environment, owned=owned, sealed=sealed, seal=seal, anew=anew)
     except (TrackError, OSError) as fault:
         raise HarnessError(f"the project's files cannot be tracked: {fault}") from fault
     if manifest.track is None:
@@ -133,6 +134,13 @@ def start_tracking(
     with TrackStore.open(place, environment) as store:
         store.note_manifest()
     return True
+
+
+def hand_over_files(root: Path, clients: Iterable[Client]) -> None:
+    """Say that files belong to clients that came later; they are no longer tracked beside."""
+    paths, patterns = list_owned(clients)
+    with TrackStore.open(root) as store:
+        store.set_owned({*paths, *store.owned[0]}, {*patterns, *store.owned[1]})
 
 
 def _mark_tracked(root: Path) -> None:

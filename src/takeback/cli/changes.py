@@ -30,7 +30,7 @@ def show_changes(changes: Iterable[SlotChange | Write], before: Before = None, *
 
     changes = tuple(changes)
     if len({find_containing_slot(change.slot) for change in changes}) > MOST:
-        _show_folders(changes)
+        _show_folders(changes, () if before is None else (before(),))
         return
     found = find_differences(changes, before)
     if stat:
@@ -40,12 +40,12 @@ def show_changes(changes: Iterable[SlotChange | Write], before: Before = None, *
         show_difference(difference)
 
 
-def _show_folders(changes: Iterable[SlotChange | Write]) -> None:
+def _show_folders(changes: Iterable[SlotChange | Write], states: tuple[State, ...]) -> None:
     """Print a change of very many places folder by folder: how many come, go and change in each."""
     folders: dict[str, Counter[str]] = {}
     for change in {find_containing_slot(one.slot): one for one in changes}.values():
         kind = "come" if change.before is ABSENT else "go" if change.after is ABSENT else "change"
-        title = describe_slot(find_containing_slot(change.slot))
+        title = describe_slot(find_containing_slot(change.slot), *states)
         folders.setdefault(title.rpartition("/")[0] or title, Counter())[kind] += 1
     for folder, counts in list(folders.items())[:FOLDERS]:
         out.print(f" {folder}/…: {', '.join(f'{number} {kind}' for kind, number in counts.items())}")
@@ -77,16 +77,19 @@ def _measure_bar(stat: Stat, most: int) -> tuple[int, int]:
     return -(-stat.added * BAR // most), -(-stat.removed * BAR // most)
 
 
-def changes_to_json(changes: Iterable[SlotChange | Write]) -> list[dict[str, Any]]:
-    """Return changes as JSON; of very many, without what was there and what is."""
+def changes_to_json(changes: Iterable[SlotChange | Write], *states: State) -> list[dict[str, Any]]:
+    """Return changes as JSON; of very many, without what was there and what is.
+
+    A file that was moved is named by where it stands in the first state that has it.
+    """
     from takeback.harness.entry_log import change_to_json, slot_to_json  # noqa: PLC0415 - start-up
 
     found = tuple(changes)
     if len(found) <= MOST_JSON:
-        return [change_to_json(change) for change in found]
+        return [change_to_json(change, *states) for change in found]
     return [
         {
-            **slot_to_json(change.slot),
+            **slot_to_json(change.slot, *states),
             "existed": change.before is not ABSENT,
             "exists": change.after is not ABSENT,
             "contents": "left out",

@@ -8,6 +8,7 @@ from typing import Any, NoReturn
 
 import typer
 
+from takeback.adapters.files_adapter import FilesAdapter
 from takeback.adapters.manifest import find_root
 from takeback.cli.context import (
     SHORT,
@@ -62,10 +63,30 @@ def adopt(
         adopted = harness.adopt(note, by=by)
         if adopted is not None:
             print_and_exit(adopted, harness, as_json=as_json, stat=stat)
+        _tell_settled(harness, as_json=as_json)
     if as_json:
         emit({"result": "nothing", "entry": None, "changes": []})
     else:
         out.print("nothing to adopt: everything is as the journal says")
+
+
+def _tell_settled(harness: Harness, *, as_json: bool) -> None:
+    """Say what was recorded of tracked files by this command, and end; nothing where that is nothing."""
+    from takeback.harness.entry_log import view_entry  # noqa: PLC0415 - start-up
+    from takeback.present.entries import make_entry_namer, summarize_entry  # noqa: PLC0415 - start-up
+
+    project = harness.adapter.project if isinstance(harness.adapter, FilesAdapter) else None
+    if project is None or not project.settled:
+        return
+    entries = [view_entry(harness, record) for record in project.settled]
+    commit_exit_code(0)
+    if as_json:
+        emit({"result": "recorded", "entry": None, "changes": [], "entries": [entry.to_json() for entry in entries]})
+    else:
+        for entry in entries:
+            out.print(f"recorded: #{entry.seq}  {summarize_entry(entry, make_entry_namer(harness))}")
+        out.print("tracked files are recorded by every command, and nothing else was changed")
+    raise typer.Exit(0)
 
 
 def _adopt_commits(harness: Harness, root: Path, commits: str, *, as_json: bool) -> NoReturn:

@@ -76,7 +76,7 @@ def why_unadmitted(harness: Harness, record: Record) -> str:
         case "apply":
             return "forced"
         case "salvage":
-            return "what was left of another undo"
+            return "a part of another undo"
         case _:
             return f"made outside Takeback, and {view_entry(harness, record).unproved}"
 
@@ -201,7 +201,7 @@ def outcome_to_json(outcome: CommandOutcome, harness: Harness) -> dict[str, Any]
             }
         case Adopted():
             result = "salvaged" if outcome.entry.kind == "salvage" else "adopted"
-            changes = changes_to_json(outcome.changes)
+            changes = changes_to_json(outcome.changes, harness.state)
             seen = view_entry(harness, outcome.entry)
             return {
                 "result": result,
@@ -232,11 +232,16 @@ def outcome_to_json(outcome: CommandOutcome, harness: Harness) -> dict[str, Any]
                 "together": _plan_to_json(outcome.together, harness) if isinstance(outcome.together, Plan) else None,
             }
         case Gone():
-            slots = [describe_slot(slot) for slot in outcome.slots]
+            slots = [describe_slot(slot, harness.state) for slot in outcome.slots]
             sealed = (
                 {"sealed": {describe_slot(slot): seal for slot, seal in outcome.sealed}} if outcome.sealed else {}
             )
-            return {"result": "witness gone", "slots": slots, **sealed, "left": changes_to_json(outcome.left)}
+            return {
+                "result": "witness gone",
+                "slots": slots,
+                **sealed,
+                "left": changes_to_json(outcome.left, harness.state),
+            }
         case Stale():
             return {"result": "stale", "given": outcome.given, "now": _plan_to_json(outcome.plan, harness)}
         case Refused():
@@ -342,7 +347,7 @@ def _show_adopted(adopted: Adopted, harness: Harness, *, stat: bool) -> None:
     from takeback.harness.entry_log import view_entry  # noqa: PLC0415 - start-up
     from takeback.present.warnings import weigh_entry  # noqa: PLC0415 - start-up
 
-    verb = "put back what was left" if adopted.entry.kind == "salvage" else "adopted"
+    verb = "put back, as a change of its own" if adopted.entry.kind == "salvage" else "adopted"
     seen = view_entry(harness, adopted.entry)
     out.print(f"{verb}: entry {adopted.entry.id[:SHORT]}{f' ({seen.grade})' if seen.grade else ''}")
     show_changes(adopted.changes, lambda: adopted.before, stat=stat)
@@ -478,7 +483,7 @@ def _plan_to_json(plan: Plan, harness: Harness, *, done: bool = False) -> dict[s
         "kept": list_kept_json(plan, done=done),
         "unadmitted": list(plan.unadmitted),
         "ambiguous": [{"entry": number, "slot": address} for number, address in find_ambiguous(plan, harness)],
-        "changes": changes_to_json(plan.changes),
+        "changes": changes_to_json(plan.changes, *((plan.state, plan.before) if done else (plan.before, plan.state))),
         "layout": list(plan.layout),
         "looser": weigh_plan(harness, plan),
         "effect": list(harness.effect_of(plan)),

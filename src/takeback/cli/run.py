@@ -22,7 +22,7 @@ from takeback.agents.overlay.command import (
     read_pending,
     require_linux,
 )
-from takeback.agents.overlay.entry import EntryRecorder, format_command
+from takeback.agents.overlay.entry import format_command, make_recorder
 from takeback.agents.overlay.layer import Change, Layer, show_path
 from takeback.agents.overlay.runs import (
     Run,
@@ -48,7 +48,7 @@ from takeback.cli.output import JsonFlag, commit_exit_code, emit, err, finish, o
 from takeback.cli.run_report import layer_to_json, list_untracked, result_to_json, show_changes, show_names
 from takeback.cli.secrets import RevealFlag
 from takeback.errors import InputError
-from takeback.present.titles import format_count
+from takeback.present.titles import format_count, join_words
 
 STDERR: Final = 2
 GIT_INDEX: Final = ".git/index"
@@ -109,7 +109,7 @@ def run(
     Meanwhile everything outside the project is read-only for it, and temporary folders are its own. This is no
     sandbox: the network, databases and other processes are as always. Afterwards the differences are shown. On a
     terminal you are asked; elsewhere they are kept if the command ended with 0, and otherwise held for `--resume`.
-    What is kept of the harness's files becomes one entry.
+    What is kept of the harness's files becomes one entry, and of a tracked project's own files another.
 
     A file that others changed meanwhile is not overwritten. Changes below .git are kept only with `--git`. With
     `--json` the command's own output goes to stderr.
@@ -263,7 +263,7 @@ def _decide(made: Run, wishes: _Wishes, more: dict[str, Any], *, resumed: bool) 
     kept = None
     if decision == "keep" and (chosen or not held):
         with open_harness(wishes.directory, wishes.journal) as harness:
-            recorder = EntryRecorder(harness, note=wishes.note, by=wishes.by)
+            recorder = make_recorder(harness, made, note=wishes.note, by=wishes.by)
             kept = keep_changes(
                 made, chosen, recorder, overwrite=wishes.overwrite, withheld=[one.path for one in held]
             )
@@ -339,10 +339,11 @@ def _show_result(made: Run, kept: Kept | None, held: Sequence[Change], result: s
 
 
 def _show_kept(kept: Kept) -> None:
-    entry = kept.recorded.entry
-    if entry is not None:
-        undo = make_command_line("undo", name_for_shell(entry.entry, entry.id))
-        out.print(f"kept, and recorded as #{entry.entry}; to take it back: {undo}", style="green")
+    entries = kept.recorded.entries
+    if entries:
+        undo = make_command_line("undo", *(name_for_shell(entry.entry, entry.id) for entry in entries))
+        named = join_words([f"#{entry.entry}" for entry in entries])
+        out.print(f"kept, and recorded as {named}; to take it back: {undo}", style="green")
     untracked = list_untracked(kept)
     if untracked:
         show_names("kept, but not tracked: Takeback cannot take these back", untracked)

@@ -138,10 +138,11 @@ def layer_to_json(run: Run, layer: Layer) -> dict[str, Any]:
 def result_to_json(kept: Kept | None) -> dict[str, Any]:
     """Return what became of the changes as JSON."""
     if kept is None:
-        return {"entry": None, "recorded": [], "untracked": [], "conflicts": [], "warnings": []}
-    entry = kept.recorded.entry
+        return {"entry": None, "entries": [], "recorded": [], "untracked": [], "conflicts": [], "warnings": []}
+    entries = [{"seq": entry.entry, "id": entry.id} for entry in kept.recorded.entries]
     return {
-        "entry": None if entry is None else {"seq": entry.entry, "id": entry.id},
+        "entry": next(iter(entries), None),
+        "entries": entries,
         "recorded": sorted(map(show_path, kept.recorded.paths)),
         "untracked": [show_path(path) for path in list_untracked(kept)],
         "conflicts": [

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING, Final
 
 import typer
 
@@ -22,13 +23,19 @@ from takeback.cli.context import (
     open_harness,
 )
 from takeback.cli.outcomes import CommandOutcome, print_and_exit
-from takeback.cli.output import JsonFlag, out
+from takeback.cli.output import JsonFlag, err, out
 from takeback.cli.secrets import RevealFlag
 from takeback.errors import InputError
 from takeback.harness import Harness
 from takeback.harness.outcomes import Discarded
 from takeback.journal import Record
+from takeback.present.titles import join_words
 
+if TYPE_CHECKING:
+    from takeback.present.entries import Filter
+
+NAMED: Final = 3
+"""So many other files of an entry are named."""
 TokenOption = typer.Option(
     None, "--token", metavar="TOKEN", help="Do it only if the plan is still the one with this token."
 )
@@ -74,6 +81,9 @@ def undo(
     prompt: str = PromptOption,
     session: str = SessionOption,
     path: str = PathOption,
+    only: bool = typer.Option(
+        False, "--only", help="With --path: put back only the files that match, as a change of its own."
+    ),
     author: str = typer.Option(
         "",
         "--as",
@@ -96,13 +106,16 @@ def undo(
     live change; repeated, it goes further back. `--prompt`, `--session`, `--path`, `--surface`, `--by` and `--since`
     undo everything that matches all of them, as one plan.
 
+    `--path` takes whole entries, also what they did to other files, and says so. With `--only` just the files that
+    match are put back, as a change of its own, which can be undone; with names, of these entries only.
+
     What a later entry wrote again stays as that entry wrote it, and is said; `--strict` refuses instead.
 
     Exit code 1 if it is blocked by a later entry, or if the plan with the token given is stale.
 
     Example: `takeback undo 6 --plan`, then `takeback undo 6 --token TOKEN`,
     `takeback undo 3f2a91 HEAD~2`, `takeback undo --by reviewer --since 1h --plan`,
-    `takeback undo --prompt "make the tests pass" --path 'src/**'`
+    `takeback undo --prompt "make the tests pass" --path 'src/**'`, `takeback undo 14 --path docs --only`
     """
     from takeback.harness.entry_names import build_undo_request, find_last_live  # noqa: PLC0415 - start-up
     from takeback.present.entries import Filter, read_filter  # noqa: PLC0415 - start-up
@@ -111,14 +124,19 @@ def undo(
     wanted = read_filter(surface=surface, by=by, since=since, prompt=prompt, session=session, path=path)
     given = {"entries": bool(entries), "a filter": wanted != Filter(), "--last": last}
     several = [name for name, present in given.items() if present]
-    if len(several) > 1:
+    if len(several) > 1 and not (only and several == ["entries", "a filter"] and wanted == Filter(path=path)):
         raise InputError("undo", found=" and ".join(several), expected="one of them")
+    if only and (not path or salvage or cascade):
+        found = "--only without --path" if not path else "--only with --salvage or --cascade"
+        raise InputError("options", found=found, expected="--path PATTERN --only")
     _require_one_option(plan=plan, token=token is not None, salvage=salvage)
     _require_one_option(cascade=cascade, salvage=salvage)
     _require_one_option(strict=strict, salvage=salvage)
 
     named = bool(entries) or wanted != Filter() or last or plan or token is not None
     asked = not (named or salvage or as_json) and _can_ask()
+
+    warnings: list[str] = []
 
     def answer(harness: Harness) -> CommandOutcome | None:
         if asked:
@@ -131,17 +149,55 @@ def undo(
         if not named:
             raise _make_name_error("undo", find_last_live(harness.ledger))
         names = tuple(entries or ())
-        if wanted != Filter():
+        if wanted != Filter() and not entries:
             from takeback.cli.log import list_live_entries  # noqa: PLC0415 - start-up
 
             names = list_live_entries(harness, wanted)
+        if only:
+            return harness.undo_files(
+                wanted.matches_path, *names, token=token, planning=plan, strict=strict, by=author
+            )
+        if path:
+            warnings.extend(_list_others(harness, names, wanted))
+            _warn_before(() if as_json else warnings)
         if plan:
             return harness.plan(lambda ledger: build_undo_request(ledger, names), cascade=cascade, strict=strict)
         if salvage:
             return harness.salvage(*(names or (find_last_live(harness.ledger).id,)), by=author)
         return harness.undo(*names, token=token, cascade=cascade, strict=strict, by=author)
 
-    _run(answer, directory, journal, as_json=as_json, stat=stat, paged=plan and not no_pager)
+    _run(
+        answer,
+        directory,
+        journal,
+        as_json=as_json,
+        stat=stat,
+        paged=plan and not no_pager,
+        warnings=warnings if as_json else (),
+    )
+
+
+def _list_others(harness: Harness, names: Iterable[str], wanted: Filter) -> Iterator[str]:
+    """Yield which entries that are chosen by their files changed other files too."""
+    from takeback.harness.entry_names import resolve_entry  # noqa: PLC0415 - start-up
+    from takeback.harness.partial_undo import list_others  # noqa: PLC0415 - start-up
+
+    for name in names:
+        record = resolve_entry(harness.ledger, name)
+        others = list_others(record, wanted.matches_path)
+        if others:
+            shown = [*others[:NAMED], f"{len(others) - NAMED} more"] if len(others) > NAMED else others
+            does = "does" if len(others) == 1 else "do"
+            told = f"#{record.entry} also changed {join_words(shown)}, which {does} not match"
+            yield f"{told}; that is taken back too"
+
+
+def _warn_before(warnings: Iterable[str]) -> None:
+    told = tuple(warnings)
+    for warning in told:
+        err.print(f"note: {warning}", style="yellow")
+    if told:
+        err.print("  --only puts back just the files that match", style="cyan")
 
 
 def redo(
@@ -252,6 +308,7 @@ def _run(
     as_json: bool,
     stat: bool,
     paged: bool,
+    warnings: Sequence[str] = (),
 ) -> None:
     from takeback.present.warnings import read_actual, weigh_states  # noqa: PLC0415 - start-up
 
@@ -262,7 +319,7 @@ def _run(
             raise typer.Exit(1)
         looser = weigh_states(harness, harness.state, read_actual(harness)) if isinstance(outcome, Discarded) else ()
         with out.page_output(allowed=paged):
-            print_and_exit(outcome, harness, as_json=as_json, stat=stat, looser=looser)
+            print_and_exit(outcome, harness, as_json=as_json, stat=stat, looser=looser, warnings=warnings)
 
 
 def _can_ask() -> bool:

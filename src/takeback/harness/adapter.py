@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 from takeback.harness.images import FileChange, FileImage, Image, LinkImage
+from takeback.journal import Record
 from takeback.state import State
 from takeback.state.slots import Slot
 
@@ -257,6 +258,13 @@ class ProjectFiles(Protocol):
 
     def settle(self, engine: Any) -> None:
         """Make entries of everything that was captured, so that the journal's state is what is there."""
+
+    @property
+    def settled(self) -> Sequence[Record]:
+        """The entries that were made of captures since this was opened."""
+
+    def has_path(self, path: str) -> bool:
+        """Tell whether a file or folder is tracked, or was."""
 
     def list_changes(self, before: State, after: State) -> Sequence[FileChange]:
         """Return the changes of files that turn one state into another, in writing order."""

@@ -54,6 +54,7 @@ class AsyncHarness:
     preview = _await_in_thread(Harness.preview)
     plan_undo = _await_in_thread(Harness.plan_undo)
     undo = _await_in_thread(Harness.undo)
+    undo_files = _await_in_thread(Harness.undo_files)
     redo = _await_in_thread(Harness.redo)
     restore = _await_in_thread(Harness.restore)
     adopt = _await_in_thread(Harness.adopt)

@@ -9,6 +9,8 @@ the state, and keeps what was in them in the entry's images, so that it can be u
 
 from __future__ import annotations
 
+import os
+import shlex
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -36,10 +38,11 @@ from takeback.harness.records import draft_change
 from takeback.journal import Draft, Record
 from takeback.state import ABSENT, SURFACES, PMap, State, diff
 from takeback.state.chain import ChainPlace, Link
+from takeback.state.file_paths import find_file
 from takeback.state.part_names import PLACE, is_part, make_part_name, parse_original_number
 from takeback.state.part_slots import compare_parts, get_parts, reserve_part_names
 from takeback.state.parts import Parts, make_original_place
-from takeback.state.slots import Slot, describe_slot, find_containing_slot, get_slot, put_slots
+from takeback.state.slots import Slot, describe_slot, find_containing_slot, format_slot_key, get_slot, put_slots
 from takeback.undo import SlotChange, Write
 from takeback.undo.index import Versions
 
@@ -467,8 +470,26 @@ def discard_drift(
         chosen = tuple(path for path in wrong if not paths or _is_selected(path, paths))
         for path in paths:
             if not any(_is_selected(one, [path]) for one in wrong) and not adapter.owns(path):
+                _require_not_tracked(engine, path)
                 raise InputError("path", found=path, expected="a file of this harness")
         return _make_discard(engine, _plan_discard(adapter, engine, look, chosen), about)
+
+
+def _require_not_tracked(engine: Engine, path: str) -> None:
+    """Refuse to discard what was done to a tracked file: that is recorded already, and is taken back."""
+    project, path = engine.project, os.path.normpath(path)
+    if project is None:
+        return
+    key = format_slot_key((project.surface, *path.split("/")))
+    touching = engine.ledger.store.touching
+    known = touching(key) or touching(key, below=True)
+    if known or find_file(engine.ledger.state.part(project.surface), path) is not None or project.has_path(path):
+        raise InputError(
+            "path",
+            found=f"{path}, which is tracked: whatever changes it is an entry, and nothing is left to discard",
+            expected="a file of a client",
+            hint=f"'takeback undo --path {shlex.quote(path)}' takes its changes back, with --plan it only shows them",
+        )
 
 
 def _make_discard(

@@ -307,17 +307,21 @@ def is_moved(change: SlotChange | Write) -> bool:
     return both and bool(change.before.place != change.after.place)
 
 
-def slot_to_json(slot: Slot) -> dict[str, Any]:
+def slot_to_json(slot: Slot, *states: State) -> dict[str, Any]:
     """Return a slot as JSON: an address, and which part of its value it is, if it is one."""
     whole = find_containing_slot(slot)
     title = describe_slot(whole)
-    return {"address": title, **({} if whole is slot else {"part": describe_slot(slot).removeprefix(title).strip()})}
+    part = {} if whole is slot else {"part": describe_slot(slot).removeprefix(title).strip()}
+    return {"address": describe_slot(whole, *states), **part}
 
 
-def change_to_json(change: SlotChange | Write) -> dict[str, Any]:
-    """Return a change of one slot as JSON; absence differs from null, and a move within a chain is marked."""
+def change_to_json(change: SlotChange | Write, *states: State) -> dict[str, Any]:
+    """Return a change of one slot as JSON; absence differs from null, and a move within a chain is marked.
+
+    A file that was moved is named by where it stands in the first state that has it.
+    """
     return {
-        **slot_to_json(change.slot),
+        **slot_to_json(change.slot, *states),
         "before": content_to_json(change.slot, change.before),
         "after": content_to_json(change.slot, change.after),
         "existed": change.before is not ABSENT,

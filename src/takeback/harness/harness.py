@@ -494,7 +494,24 @@ class Harness:
             if not isinstance(outcome, Gone) or not outcome.left:
                 return outcome
             about = {"note": f"what was left of undoing {', '.join(names)}", **_describe_author(by)}
-            return self._tell(restore_remaining(self._engine, outcome, about))
+            return self._tell(restore_remaining(self._engine, outcome.left, about))
+
+    def undo_files(
+        self,
+        matches: Callable[[str], bool],
+        *entries: EntryRef,
+        token: str | None = None,
+        planning: bool = False,
+        strict: bool = False,
+        by: str = "",
+    ) -> Plan | Adopted | UndoOutcome:
+        """Put back only the files whose paths match, as a change of its own; with `planning`, return the plan."""
+        from takeback.harness.partial_undo import undo_files  # noqa: PLC0415 - start-up
+
+        said = _describe_author(by)
+        with self._engine.locked():
+            done = undo_files(self._engine, entries, matches, token, said, planning=planning, strict=strict)
+        return done if planning else self._tell(done)  # type: ignore[type-var]
 
     def forget(self, *entries: EntryRef, dry: bool = False) -> Forgetting:
         """Delete what entries captured, permanently; with `dry`, only say how much. They stay in the log."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -33,7 +33,7 @@ from takeback.harness.outcomes import (
 )
 from takeback.harness.records import draft_change, draft_toggle
 from takeback.state.slots import put_slots
-from takeback.undo import Blocked, Gone, Plan, Write, plan_toggle
+from takeback.undo import Blocked, Plan, SlotChange, Write, plan_toggle
 
 ToggleAsk = Callable[[Ledger], ToggleRequest]
 
@@ -120,9 +120,9 @@ def restore(
     return plan
 
 
-def restore_remaining(engine: Engine, gone: Gone, said: Mapping[str, Any]) -> Adopted | Refused:
-    """Put back what is left of an undo whose witness is gone, as a change of its own; the lock is held."""
-    left = tuple(Write(change.slot, change.before, change.after) for change in gone.left)
+def restore_remaining(engine: Engine, left_over: Sequence[SlotChange], said: Mapping[str, Any]) -> Adopted | Refused:
+    """Put back a part of what an undo would put back, as a change of its own; the lock is held."""
+    left = tuple(Write(change.slot, change.before, change.after) for change in left_over)
     state = engine.ledger.state
     writes = engine.ledger.history.with_parents(left)
     after = put_slots(state, [(write.slot, write.after) for write in writes])
@@ -135,4 +135,4 @@ def restore_remaining(engine: Engine, gone: Gone, said: Mapping[str, Any]) -> Ad
         return changes
     draft = draft_change("salvage", writes, said, packer=engine.ledger.packer)
     entry = engine.make(draft, writes, footing[:2], changes)
-    return Adopted(entry, gone.left, writes=tuple(writes), before=state)
+    return Adopted(entry, tuple(left_over), writes=tuple(writes), before=state)

@@ -27,7 +27,6 @@ from takeback.present.diffs import (
 )
 from takeback.present.secrets import find_secrets
 from takeback.state import ABSENT, SURFACES, State
-from takeback.state.address import Address
 from takeback.state.chain import Chain
 from takeback.state.file import File
 from takeback.state.file_paths import find_current_path
@@ -46,16 +45,24 @@ def find_differences(
     changes = list(changes)
     for change in _join_parts(changes, before):
         itemised = any(isinstance(side, Items) for side in (change.before, change.after))
-        notes = (_describe_move(change.slot, changes, before),) if is_moved(change) else ()
+        notes: tuple[str, ...] = (_describe_move(change.slot, changes, before),) if is_moved(change) else ()
+        notes += tuple(_describe_other_path(change))
         old, new = (_make_sheets(change.slot, side, itemised=itemised) for side in (change.before, change.after))
         for slot in sorted(old.keys() | new.keys()):
-            one, two = old.get(slot), new.get(slot)
-            yield compare_sheets(_name_place(slot, two or one), one, two, *notes)
+            states = () if before is None or not _may_have_moved(change) else (before(),)
+            yield compare_sheets(describe_slot(slot, *states), old.get(slot), new.get(slot), *notes)
 
 
-def _name_place(slot: Slot, sheet: Sheet | None) -> str:
-    """Return what a slot is called: a file by where it stands."""
-    return describe_slot(slot) if sheet is None or not sheet.path else str(Address(slot[0], sheet.path))
+def _may_have_moved(change: SlotChange | Write) -> bool:
+    """Tell whether a change is of a file that does not stand at its slot's path, or may not."""
+    return any(getattr(side, "at", None) is not None for side in (change.before, change.after))
+
+
+def _describe_other_path(change: SlotChange | Write) -> Iterator[str]:
+    """Yield that a file is moved, from where and to where."""
+    old, new = change.before, change.after
+    if isinstance(old, File) and isinstance(new, File) and old.at != new.at:
+        yield "moved from {} to {}".format(*(find_current_path(change.slot[1:], file) for file in (old, new)))
 
 
 def _join_parts(

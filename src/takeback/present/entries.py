@@ -153,10 +153,14 @@ class Filter:
             return False
         if not self._is_of_call(entry):
             return False
-        if self.path and not any(map(_compile_pattern(self.path).fullmatch, entry.files)):
+        if self.path and not any(map(self.matches_path, entry.files)):
             return False
         words = f"{entry.id} #{entry.seq} {entry.kind} {entry.by} {what}".casefold()
         return self.text.casefold() in words
+
+    def matches_path(self, path: str) -> bool:
+        """Tell whether a path matches the pattern."""
+        return _compile_pattern(self.path).fullmatch(path) is not None
 
     def _is_of_call(self, entry: EntryView) -> bool:
         """Tell whether an entry was made under the prompt and in the session that are asked for."""

@@ -7,9 +7,6 @@ from collections.abc import Iterable
 from typing import Final
 
 from takeback.state import ABSENT, SURFACES, State
-from takeback.state.address import Address
-from takeback.state.file import File
-from takeback.state.file_paths import find_current_path
 from takeback.state.items import Items
 from takeback.state.part_names import END, FRAME, PATH, describe_part, is_part
 from takeback.state.part_slots import get_parts
@@ -29,12 +26,7 @@ def make_title(slot: Slot, *states: State) -> str:
 
 def name_whole(slot: Slot, *states: State) -> str:
     """Return the value a slot is, or lies in, as people write it; a file by where it stands in the first state."""
-    whole = find_containing_slot(slot)
-    for state in states if SURFACES[whole[0]].movable else ():
-        file = get_slot(state, whole)
-        if isinstance(file, File):
-            return str(Address(whole[0], find_current_path(whole[1:], file)))
-    return describe_slot(whole)
+    return describe_slot(find_containing_slot(slot), *states)
 
 
 def describe_written_part(slot: Slot, *states: State) -> str | None:

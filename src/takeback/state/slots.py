@@ -12,6 +12,7 @@ from typing import Any, Final
 
 from takeback.canonical import decode, encode
 from takeback.state.address import Address
+from takeback.state.file_paths import SPARE
 from takeback.state.harness_state import State
 from takeback.state.operation import Operation
 from takeback.state.part_names import is_part
@@ -39,12 +40,22 @@ def is_slot_key(key: str) -> bool:
     return not key.startswith('["@')
 
 
-def describe_slot(slot: Slot) -> str:
-    """Return a slot as people write it."""
+def describe_slot(slot: Slot, *states: State) -> str:
+    """Return a slot as people write it; a file that was moved by where the first state that has it says it stands."""
     surface = SURFACES.get(slot[0])
     if surface is not None:
-        return surface.slot_title(slot[1:])
+        return surface.slot_title(_find_place(surface, slot, states))
     return str(Address(slot[0], "/".join(slot[1:]))) if len(slot) > 1 else slot[0]
+
+
+def _find_place(surface: Surface, slot: Slot, states: Iterable[State]) -> TreePath:
+    whole = find_containing_slot(slot)[1:]
+    for state in states:
+        content = surface.get_slot(state.part(slot[0]), whole)
+        if content is not ABSENT:
+            at = getattr(content, "at", None)
+            return slot[1:] if at is None else (f"{SPARE}/{at}", *slot[len(whole) + 1 :])
+    return slot[1:]
 
 
 def list_slots_above(slot: Slot) -> list[Slot]:

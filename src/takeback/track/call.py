@@ -4,13 +4,13 @@ from __future__ import annotations
 
 TYPE_CHECKING = False  # as in `typing`, which is not imported for a hook
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
 
 class Call:
     """One tool call, as its client tells of it; without a tool, another event."""
 
-    __slots__ = ("call", "client", "command", "edits", "lasting", "mask", "paths", "session", "tool")
+    __slots__ = ("call", "client", "command", "edits", "lasting", "mask", "paths", "said", "session", "tool")
 
     def __init__(
         self,
@@ -22,6 +22,7 @@ class Call:
         paths: Sequence[str] | None = None,
         edits: Sequence[tuple[str, str, str]] = (),
         mask: Callable[[str], str] | None = None,
+        said: Mapping[str, str] | None = None,
     ) -> None:
         self.client, self.session, self.call, self.tool = client, session, call, tool
         self.command = command
@@ -31,6 +32,8 @@ class Call:
         self.edits = edits
         self.lasting = False
         """Whether it goes on in the background after its client told of its end."""
+        self.said = {} if said is None else dict(said)
+        """What is said of it for its entry: a note, by whom, with which exit code it ended."""
         self.mask = mask or _keep_first_word
         """Takes secrets out of what git's log says, in which there are messages of commits."""
 

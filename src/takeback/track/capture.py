@@ -22,6 +22,8 @@ from takeback.track.database import (
     Database,
     TrackError,
     hold_lock,
+    read_setup,
+    write_setup,
 )
 from takeback.track.git import NO_FILES, GitFailedError, Repository
 from takeback.track.rules import UNKNOWN, Rules, read_settings
@@ -44,6 +46,7 @@ STALE = 6 * 3600 * 1_000_000_000
 """A call that began so long ago has ended without anybody's telling."""
 LISTED = 1000
 BATCH = 1000
+FAILED = "the project's files could not be captured"
 
 
 def capture_before(root: str, call: Call, environment: Mapping[str, str], *, ending: bool = False) -> Captured:
@@ -78,9 +81,11 @@ def begin_tracking(
     owned: tuple[Sequence[str], Sequence[str]] = ((), ()),
     sealed: bool = False,
     seal: str = "",
+    anew: bool = False,
 ) -> None:
     """Take a project in as it is: a cache of everything, and the contents that git does not have.
 
+    `anew` says that it was tracked before, and that what is known of that is to be compared with what is there.
     Raises `TrackError` where git does not say what it ignores: nothing is guessed at the beginning.
     """
     with hold_lock(root, 60.0) as clock:
@@ -89,15 +94,27 @@ def begin_tracking(
         _set_aside(root)
         database = Database(root, create=True)
         try:
-            database.meta |= {"settings": dict(settings), "owned": [list(owned[0]), list(owned[1])]}
-            database.meta |= {"sealed": sealed, "seal": seal}
-            with database.transaction(synced=True):
-                for name in ("settings", "owned", "sealed", "seal"):
-                    database.set(name, database.meta[name])
-            database.set_seal(seal)
-            _Capture(root, database, environment, clock).take_in(strict=True)
+            setup: dict[str, Any] = {"settings": dict(settings), "owned": [list(owned[0]), list(owned[1])]}
+            setup |= {"sealed": sealed, "seal": seal}
+            write_setup(root, setup)
+            _set_up(database, setup)
+            _Capture(root, database, environment, clock).take_in(
+                _describe_anew("was lost") if anew else "", strict=True
+            )
         finally:
             database.close()
+
+
+def _set_up(database: Database, setup: Mapping[str, Any]) -> None:
+    database.meta |= setup
+    with database.transaction(synced=True):
+        for name, value in setup.items():
+            database.set(name, value)
+    database.set_seal(str(setup["seal"]))
+
+
+def _describe_anew(why: str) -> str:
+    return f"{TRACK} {why}: tracking begins anew here, and what changed since the last look is not known"
 
 
 def take_as_written(
@@ -138,7 +155,7 @@ def _capture(
                 if not ending:  # the last to close writes everything back, which a client need not wait for
                     database.close()
     except (TrackError, OSError, sqlite3.Error, GitFailedError, BadCacheError) as fault:
-        told.said.append(f"the project's files could not be captured: {fault}")
+        told.said.append(f"{FAILED}: {fault}")
         told.owned_changed = True
     return told
 
@@ -165,9 +182,11 @@ def _open(root: str, environment: Mapping[str, str], clock: int, told: Captured)
 
 def _begin_anew(root: str, environment: Mapping[str, str], clock: int, told: Captured, why: str) -> Database:
     """Put a database that is none any more aside, take everything in as it is, and say so."""
+    setup = read_setup(root)
     _set_aside(root)
     database = Database(root, create=True)
-    note = f"{TRACK} {why}: tracking begins anew here, and what changed since the last look is not known"
+    note = _describe_anew(why)
+    _set_up(database, setup)
     _Capture(root, database, environment, clock).take_in(note)
     told.said.append(note)
     return database
@@ -236,7 +255,7 @@ class _Capture:
                 if note:
                     self.notes.append(note)
                     self.row = self.database.next_row()
-                    self._add_row("found", Call(""), self.clock, "")
+                    self._add_row("found", Call("", said={"anew": "yes"}), self.clock, "")
         finally:
             scan.close()
 
@@ -485,6 +504,7 @@ class _Capture:
             "git": moved,
             "unkept": self.unkept,
             "notes": list(dict.fromkeys(self.notes))[:LISTED],
+            "said": call.said,
         }
         unkept = {path for path, _ in self.unkept}
         edits = [edit for edit in call.edits if edit[0] not in unkept]

@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 
 PRIVATE = ".takeback"
 TRACK = f"{PRIVATE}/track.db"
+SETUP = f"{PRIVATE}/track.json"
+"""What a database is begun with, beside it: which files are a client's, and whether contents are sealed."""
 CLOCK = f"{PRIVATE}/track.lock"
 """Locked during a capture; its ctime is the file system's clock."""
 FORMAT = 1
@@ -67,6 +69,31 @@ class TrackError(Exception):
 
 class BrokenTrackError(TrackError):
     """The track database is no database of ours, or was cut off."""
+
+
+def write_setup(root: str, setup: Mapping[str, Any]) -> None:
+    """Keep what a database is begun with, so that one that is lost can be begun anew."""
+    place = os.path.join(root, SETUP)
+    fresh = f"{place}.new"
+    flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC
+    with open(os.open(fresh, flags, 0o600), "w") as file:
+        json.dump(dict(setup), file)
+        file.flush()
+        os.fsync(file.fileno())
+    os.rename(fresh, place)
+
+
+def read_setup(root: str) -> dict[str, Any]:
+    """Return what a database is begun with; raise `TrackError` where that is not known any more."""
+    try:
+        with open(os.open(os.path.join(root, SETUP), os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)) as file:
+            found = json.loads(file.read(1 << 24))
+        if not isinstance(found, dict) or not {"settings", "owned", "sealed", "seal"} <= found.keys():
+            raise ValueError("not what Takeback writes")  # noqa: TRY301 - one way out
+    except (OSError, ValueError) as fault:
+        why = f"{TRACK} is lost, and {SETUP}, which says whose files are whose, cannot be read ({fault})"
+        raise TrackError(f"{why}: move away what is left of {TRACK}, and 'takeback status' begins anew") from None
+    return found
 
 
 @contextmanager

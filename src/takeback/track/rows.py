@@ -6,7 +6,8 @@ returns their bytes.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Literal
 
 FactsKind = Literal["file", "link", "seen"]
@@ -64,6 +65,8 @@ class IntakeRow:
     unkept: tuple[tuple[str, str], ...]
     """Files whose content was not kept, and why."""
     notes: tuple[str, ...]
+    said: Mapping[str, str] = field(default_factory=dict)
+    """What was said of the call for its entry: `note`, `by`, `exit_code`."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,12 +16,14 @@ from typing import Any, Self
 from takeback.track.cache import DIGEST, FACTS, NO_DIGEST, OWNED, SECRET, SEEN
 from takeback.track.call import Call
 from takeback.track.capture import read_facts, sign_manifests, take_as_written
-from takeback.track.database import GIT, TRACK, Database, hold_lock
+from takeback.track.database import GIT, TRACK, Database, hold_lock, write_setup
 from takeback.track.git import GitFailedError, Repository
 from takeback.track.retention import drop_matching, drop_unneeded
 from takeback.track.rows import FileDelta, FileFacts, IntakeRow, PromptRow
 from takeback.track.rules import DEFAULT_SETTINGS
 
+TOGETHER = 500
+"""So many contents are asked for at once."""
 __all__ = ["Call", "TrackStats", "TrackStore"]
 
 
@@ -101,6 +103,7 @@ class TrackStore:
                 deltas=tuple(self._read_deltas(number)),
                 unkept=tuple((path, why) for path, why in said["unkept"]),
                 notes=tuple(said["notes"]),
+                said=said.get("said", {}),
             )
 
     def _read_edits(self, body: bytes | None) -> tuple[tuple[str, str, str], ...]:
@@ -175,6 +178,18 @@ class TrackStore:
             return None
         return FileFacts(*entry)
 
+    def list_facts(self) -> Iterator[tuple[str, FileFacts]]:
+        """Yield every tracked file, and what the cache says of it."""
+        for path, folder in self._database.load_folders().items():
+            for name in folder.names:
+                entry = read_facts(self._database, folder, name)
+                if entry is not None and entry[0] is not None:
+                    yield f"{path}/{name}" if path else name, FileFacts(*entry)
+
+    def digest(self, content: bytes) -> str:
+        """Return the digest that names a content here."""
+        return self._database.digest(content).hex()
+
     def list_paths(self) -> Iterator[str]:
         """Yield the paths of all tracked files."""
         for path, folder in self._database.load_folders().items():
@@ -225,6 +240,12 @@ class TrackStore:
         """Return the folders in which a process may have left temporary files."""
         return list(self._database.meta.get("writing", ()))
 
+    @property
+    def owned(self) -> tuple[Sequence[str], Sequence[str]]:
+        """The paths and the patterns of the files that belong to a client's adapter."""
+        paths, patterns = self._database.meta.get("owned", [[], []])
+        return paths, patterns
+
     def set_owned(self, paths: Iterable[str], patterns: Iterable[str] = ()) -> None:
         """Say which files belong to a client's adapter: they are not taken in, and their change is only told."""
         owned = [sorted(set(paths)), sorted(set(patterns))]
@@ -234,6 +255,8 @@ class TrackStore:
             self._database.set("owned", owned)
             self._database.set("rejudge", True)
         self._database.meta |= {"owned": owned, "rejudge": True}
+        meta = self._database.meta
+        write_setup(self.root, {name: meta.get(name) for name in ("settings", "owned", "sealed", "seal")})
 
     def forget_call(self, session: str, call: str) -> None:
         """Forget that a call began: it is not made."""
@@ -254,6 +277,25 @@ class TrackStore:
         """Drop every stored content that matches, permanently; return how many. What git has stays git's."""
         with hold_lock(self.root) as clock:
             return drop_matching(self._database, matches, clock)
+
+    def list_problems(self) -> list[str]:
+        """Return what SQLite finds wrong with the database; nothing if it is whole."""
+        return [line for (line,) in self._database.run("PRAGMA integrity_check(10)") if line != "ok"]
+
+    def check_contents(self) -> tuple[int, list[str]]:
+        """Return of how many files the content is kept, and those whose last known one cannot be had any more."""
+        count, lost = 0, []
+        kept = [(path, facts.digest) for path, facts in self.list_facts() if facts.kind != "seen" and facts.digest]
+        for start in range(0, len(kept), TOGETHER):
+            batch = kept[start : start + TOGETHER]
+            here = self.contents([digest for _, digest in batch])
+            lost += [path for path, digest in batch if digest not in here]
+            count += len(batch)
+        return count, lost
+
+    def has_path(self, path: str) -> bool:
+        """Tell whether a file or folder is tracked, whether it is there or not."""
+        return self._database.load_folder(path) is not None or self.facts(path) is not None
 
     def stats(self) -> TrackStats:
         """Return how tracking stands."""

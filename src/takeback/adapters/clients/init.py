@@ -34,7 +34,6 @@ from takeback.adapters.manifest_documents import check_documents
 from takeback.adapters.opener import load_manifest, open_workspace
 from takeback.adapters.trust import record_trust
 from takeback.errors import HarnessError, InputError
-from takeback.harness.adapter import Adapter
 from takeback.harness.harness import Harness
 from takeback.harness.images import FileImage
 from takeback.state import State
@@ -217,18 +216,11 @@ def _extend_harness(
             directory = Directory(root, tag=about.id)
             with closing(directory):
                 directory.write(HIDDEN, FileImage(write_manifest(whole), 0o600))
+        if whole.track is not None:
+            from takeback.adapters.project_files import hand_over_files  # noqa: PLC0415 - it needs this package
+
+            hand_over_files(root, [member.client for member in build_members(kinds, user=user)])
         with closing(open_workspace(root, journal=journal, keys=keys, hold=False)) as harness:
             harness.adopt(f"{', '.join(added)} found", by="takeback init")
-            if whole.track is not None:
-                _leave_to_clients(root, harness.adapter)
     tracked = (*about.kinds, *new, *(one.path for one in (*manifest.documents, *own)))
     return ClientInit(root, fresh=False, kinds=tracked, added=added)
-
-
-def _leave_to_clients(root: Path, adapter: Adapter) -> None:
-    """Have the tracking of a project's own files leave those of its clients to them."""
-    from takeback.adapters.project_files import start_tracking  # noqa: PLC0415 - only where files are tracked
-
-    if isinstance(adapter, ClientAdapter):
-        known = [path for path, _ in adapter.list_remembered_files()]
-        start_tracking(root, [member.client for member in adapter.members], os.environ, remembered=known)

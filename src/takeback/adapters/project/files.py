@@ -16,6 +16,7 @@ from takeback.errors import HarnessError, UnsafePathError
 from takeback.harness.adapter import Adapter
 from takeback.harness.engine import Engine
 from takeback.harness.images import DirectoryImage, FileChange, FileImage, Image
+from takeback.journal import Record
 from takeback.state import State
 from takeback.state.file import File
 from takeback.state.file_paths import find_current_path
@@ -35,6 +36,11 @@ class TrackedFiles:
         self._directory = directory
         self.store = store
         self._settling = False
+        self.settled: list[Record] = []
+
+    def has_path(self, path: str) -> bool:
+        """Tell whether a file or folder is tracked, whether it is there or not."""
+        return self.store.has_path(path.rstrip("/"))
 
     def settle(self, engine: Engine) -> None:
         """Look at the project once more, and make an entry of every row that waits."""
@@ -49,7 +55,7 @@ class TrackedFiles:
             with engine.locked():
                 self._sweep()
                 capture_found(self.store.root, Call(""), {"PATH": os.defpath})
-                settle_rows(engine, self.store)
+                self.settled += settle_rows(engine, self.store)
         finally:
             self._settling = False
 

@@ -7,9 +7,10 @@ in between changes nothing. Files whose content was not kept are named in the en
 
 from __future__ import annotations
 
+import os
 import stat
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final
 
 from takeback.errors import OperationFailed
@@ -20,13 +21,14 @@ from takeback.harness.records import CALL, draft_change, make_taken_in_key
 from takeback.journal import Record
 from takeback.state import ABSENT, PMap, State, tree
 from takeback.state.file import File
-from takeback.state.file_paths import choose_slot
+from takeback.state.file_paths import choose_slot, list_files
 from takeback.state.part_names import APART, is_part, is_place
 from takeback.state.slots import Slot, format_slot_key, get_slot, put_slots
 from takeback.state.surfaces.project import PROJECT
 from takeback.state.text import Text
 from takeback.state.tree import TreePath
 from takeback.track.identity import FileVersion, find_slot, place_file, take_changes
+from takeback.track.rows import FileDelta
 from takeback.undo import Write
 from takeback.undo.record import list_writes_between
 
@@ -92,6 +94,8 @@ class _RowSettler:
         self._store = store
         self._row = row
         self._fresh: dict[Slot, bool] = {}
+        if row.said.get("anew"):
+            self._row = row = replace(row, deltas=tuple(self._list_strayed()))
         facts = (side for delta in row.deltas for side in (delta.before, delta.after))
         self._contents = store.contents([side.digest for side in facts if side is not None and side.kind != "seen"])
 
@@ -144,6 +148,29 @@ class _RowSettler:
             if before != after:
                 files.known.append(FileVersion(path, before, after))
         return files
+
+    def _list_strayed(self) -> Iterator[FileDelta]:
+        """Yield the files that the journal knows and that were otherwise when tracking began anew."""
+        there = dict(self._store.list_facts())
+        since = [row for row in self._store.rows() if row.number > self._row.number]
+        for delta in (delta for row in reversed(since) for delta in row.deltas if delta.before_known):
+            _put_back(there, delta)
+        known = {found.path: found.file for found in list_files(self._ledger.state.part(PROJECT))}
+        for path in sorted({*there, *known}):
+            facts, file = there.get(path), known.get(path)
+            if file is None:
+                differs = not self._is_fresh((PROJECT, *choose_slot(path)))
+            else:
+                differs = not self._is_as_known(path, facts, file)
+            if differs:
+                yield FileDelta(path, None, facts)
+
+    def _is_as_known(self, path: str, facts: FileFacts | None, file: File) -> bool:
+        if facts is None:  # gone, or there and no longer tracked
+            return os.path.lexists(os.path.join(self._store.root, path))
+        linked = stat.S_ISLNK(file.mode)
+        same_mode = (facts.kind == "link") == linked and (linked or facts.mode == stat.S_IMODE(file.mode))
+        return facts.kind == "seen" or (same_mode and self._store.digest(file.content) == facts.digest)
 
     def _load(self, facts: FileFacts | None, path: str, files: _Files) -> File | None:
         """Return a file as it stood; None where it was not there, or its content cannot be had, which is noted."""
@@ -203,10 +230,12 @@ class _RowSettler:
             "notes": "; ".join(row.notes),
             "began": str(row.began),
             "ended": str(row.ended),
+            "exit_code": row.said.get("exit_code", ""),
         }
-        by = f"{row.client} (declared)" + (f", session {row.session[:SHORT]}" if row.session else "")
+        declared = f"{row.client} (declared)" + (f", session {row.session[:SHORT]}" if row.session else "")
+        by = row.said.get("by") or declared
         about: dict[str, Any] = {
-            "note": _title_row(row),
+            "note": row.said.get("note") or _title_row(row),
             "origin": {name: text for name, text in origin.items() if text},
         }
         about |= {"by": by} if row.kind == "call" and row.client else {}
@@ -215,6 +244,14 @@ class _RowSettler:
         about[CALL] = {name: text for name, text in said.items() if text}
         paths = dict.fromkeys((*(version.path for version in files.known), *files.unkept))
         return about | {"stat": _count_lines(files.known, writes), "paths": list(paths)}
+
+
+def _put_back(there: dict[str, FileFacts], delta: FileDelta) -> None:
+    """Have a file be as it was before a change."""
+    if delta.before is None:
+        there.pop(delta.path, None)
+    else:
+        there[delta.path] = delta.before
 
 
 def _divide_folders(writes: Iterable[Write]) -> Iterator[Write]:

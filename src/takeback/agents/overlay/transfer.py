@@ -50,9 +50,9 @@ class Recorder(Protocol):
 class Recorded:
     """What a recorder made of changes."""
 
-    entry: Record | None = None
+    entries: tuple[Record, ...] = ()
     paths: frozenset[str] = frozenset()
-    """What the entry holds, and can be taken back; other paths are not tracked."""
+    """What the entries hold, and can be taken back; other paths are not tracked."""
     warnings: tuple[str, ...] = ()
 
 

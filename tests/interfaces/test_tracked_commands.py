@@ -1,0 +1,136 @@
+"""Commands in a tracked project: `discard` and `adopt` say that files are recorded, `doctor` looks at them."""
+
+from __future__ import annotations
+
+import json
+import os
+import sqlite3
+from pathlib import Path
+
+import pytest
+from tests.support.tracked_project import TrackedProject
+
+from takeback.adapters.clients.init import init_clients
+from takeback.adapters.manifest import find_manifest_path, read_manifest
+from takeback.errors import InputError
+from takeback.track.database import TRACK
+
+FILES = {"CLAUDE.md": "# notes\n", "src/a.py": "one\ntwo\n", "docs/x.md": "x\n", "empty": "", "ü.txt": "ü\n"}
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> TrackedProject:
+    return TrackedProject(tmp_path / "project", FILES)
+
+
+def examine(project: TrackedProject, *options: str) -> tuple[int, list[dict]]:
+    told = project.command("doctor", "--json", *options)
+    found: dict = json.loads(told.stdout)
+    return told.exit_code, [one for one in found["findings"] if one["check"] == "track"]
+
+
+@pytest.mark.parametrize("path", ["src/a.py", "./src/a.py", "src", "docs/x.md"])
+def test_discarding_a_tracked_file_names_the_undo_that_takes_its_changes_back(
+    project: TrackedProject, path: str
+) -> None:
+    project.shell("echo three >> src/a.py; rm docs/x.md")
+    before = project.read()
+    told = project.command("discard", path)
+    assert isinstance(told.exception, InputError)
+    named = path.removeprefix("./")
+    assert f"'takeback undo --path {named}'" in told.exception.hint
+    assert project.read() == before
+    assert project.command("undo", "--path", named).exit_code == 0
+    assert (project.root / "src/a.py").read_text() == "one\ntwo\n"
+
+
+def test_discarding_what_nobody_knows_stays_an_error_of_its_own(project: TrackedProject) -> None:
+    told = project.command("discard", "nowhere.py")
+    assert "a file of this harness" in str(told.exception)
+
+
+def test_adopting_says_what_it_recorded_of_tracked_files(project: TrackedProject) -> None:
+    (project.root / "src/a.py").write_text("one\nby hand\n")
+    told = project.command("adopt")
+    assert told.exit_code == 0
+    assert "recorded: #2  found changed · 1 file +1 −1" in told.stdout
+    assert "nothing to adopt" in project.command("adopt").stdout
+    (project.root / "src/a.py").write_text("one\nagain\n")
+    raw = json.loads(project.command("adopt", "--json").stdout)
+    assert (raw["result"], [entry["files"] for entry in raw["entries"]]) == ("recorded", [["src/a.py"]])
+
+
+def test_doctor_says_how_tracking_stands_and_tries_every_content(project: TrackedProject) -> None:
+    (project.root / ".env").write_text("TOKEN=abc\n")
+    os.symlink("src/a.py", project.root / "link")
+    project.shell("echo new > src/new.py")
+    code, found = examine(project, "--deep")
+    assert code == 0
+    assert all(one["good"] for one in found)
+    told = " ".join(one["detail"] for one in found)
+    assert "1 capture waiting" in told or "2 captures waiting" in told
+    assert "1 secret" in told
+    assert "the last known contents of 6 files can be had without the working tree" in told
+    assert "abc" not in told
+
+
+def test_doctor_names_contents_that_can_no_longer_be_had_and_its_way_out_works(project: TrackedProject) -> None:
+    project.run("rm -rf .git")
+    (project.root / "src/a.py").write_text("changed\n")
+    project.look()
+    project.command("status")
+    with sqlite3.connect(project.root / TRACK) as database:
+        database.execute("DELETE FROM contents")
+        database.execute("DELETE FROM frames")
+        (facts,) = database.execute("SELECT count(*) FROM facts").fetchone()
+    database.close()
+    assert facts
+    code, found = examine(project, "--deep")
+    assert code == 1
+    (bad,) = [one for one in found if not one["good"]]
+    assert "src/a.py" in bad["detail"]
+    assert f"mv {TRACK} {TRACK}.old" in bad["detail"]
+    (project.root / TRACK).rename(project.root / f"{TRACK}.old")
+    project.command("status")
+    assert examine(project, "--deep")[0] == 0
+
+
+@pytest.mark.parametrize("size", [0, 100, 6000])
+def test_doctor_names_a_database_that_was_cut_off_and_goes_on_with_a_new_one(
+    project: TrackedProject, size: int
+) -> None:
+    project.shell("echo new > src/new.py")
+    project.log()
+    for ending in ("-wal", "-shm"):
+        (project.root / f"{TRACK}{ending}").unlink(missing_ok=True)
+    os.truncate(project.root / TRACK, size)
+    code, found = examine(project)
+    assert code == 1
+    assert [one["good"] for one in found] == [False]
+    assert "made anew" in found[0]["detail"]
+    assert examine(project, "--deep")[0] == 0
+    assert project.command("undo", "2").exit_code == 0
+    assert not (project.root / "src/new.py").exists()
+
+
+def test_doctor_names_a_database_that_is_gone(project: TrackedProject) -> None:
+    (project.root / TRACK).unlink()
+    code, found = examine(project)
+    assert (code, [one["good"] for one in found]) == (1, [False])
+    assert "is not there" in found[0]["detail"]
+    assert examine(project)[0] == 0
+
+
+def test_a_client_that_comes_later_leaves_the_project_tracked(project: TrackedProject) -> None:
+    (project.root / "AGENTS.md").write_text("# Rules\n")
+    project.command("adopt")
+    init_clients(project.root, ("codex",))
+    path = find_manifest_path(project.root)
+    assert path is not None
+    manifest = read_manifest((project.root / path).read_bytes(), path)
+    assert (manifest.track, manifest.documents) == ({}, [])
+    project.log()
+    (project.root / "AGENTS.md").write_text("# Other rules\n")
+    assert project.look() == 0
+    with project.open() as harness:
+        assert harness.status().drift
