@@ -44,7 +44,9 @@ def trusted(place: Place) -> str:
     (found,) = listed["data"]
     assert found["warnings"] + found["errors"] == []
     ours = [hook for hook in found["hooks"] if "takeback" in hook["command"]]
-    assert {hook.event for hook in HOOKS["codex"]} <= {hook["eventName"][:1].upper() + hook["eventName"][1:] for hook in ours}
+    assert {hook.event for hook in HOOKS["codex"]} <= {
+        hook["eventName"][:1].upper() + hook["eventName"][1:] for hook in ours
+    }
     rows = [f'[hooks.state.{json.dumps(hook["key"])}]\ntrusted_hash = "{hook["currentHash"]}"\n' for hook in ours]
     return "".join(rows)
 

@@ -59,9 +59,10 @@ def use(project: Tracked, prompt: str, *turns: Sequence[Call] | Callable[[], Non
 
 
 def _name_calls(prompt: str, turn: int, calls: Sequence[Call]) -> list[dict[str, Any]]:
-    name = f"toolu_{prompt.split()[0]}_{turn}"
+    name = f"toolu_{prompt.split(maxsplit=1)[0]}_{turn}"
     return [
-        {"type": "tool_use", "id": f"{name}_{at}", "name": tool, "input": given} for at, (tool, given) in enumerate(calls)
+        {"type": "tool_use", "id": f"{name}_{at}", "name": tool, "input": given}
+        for at, (tool, given) in enumerate(calls)
     ]
 
 

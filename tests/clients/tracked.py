@@ -98,9 +98,7 @@ STEPS = (
     Step("shell", "mv src/util.txt", lambda _, now: move_back(now)),
     Step("shell", "rm -rf docs", lambda before, now: bring(before, now, "docs/")),
     Step("shell", "tools/format.py", lambda _, now: unformat(now)),
-    Step(
-        "shell", "git checkout", lambda _, now: {**now, "draft.txt": (DRAFT.encode(), now["draft.txt"][1])}
-    ),
+    Step("shell", "git checkout", lambda _, now: {**now, "draft.txt": (DRAFT.encode(), now["draft.txt"][1])}),
     Step("edit", "lib/util.txt", lambda _, now: replace(now, "lib/util.txt", "helper the sixth\n", "helper 6\n")),
     Step("shell", "chmod", lambda _, now: {**now, "tools/format.py": (now["tools/format.py"][0], 0o644)}),
     Step("write", "src/settings.ini", lambda before, now: {**now, "src/settings.ini": before["src/settings.ini"]}),
@@ -266,7 +264,7 @@ def check_all_together(project: Tracked, calls: list[dict[str, Any]]) -> None:
 
 def check_half(project: Tracked, entry: Mapping[str, Any], tool: str) -> None:
     """Check the entry of a command that wrote a line and failed, and that it is taken back."""
-    assert entry["what"] == f'"try it" · {tool}: printf \'half\\n\' >> src/app.txt; exit 3 · 1 file +1 −0'
+    assert entry["what"] == f"\"try it\" · {tool}: printf 'half\\n' >> src/app.txt; exit 3 · 1 file +1 −0"
     assert entry["grade"] == "proved"
     assert entry["origin"].get("beside") is None, entry
     project.say("undo", str(entry["seq"]))

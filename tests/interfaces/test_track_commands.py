@@ -215,7 +215,9 @@ def test_a_change_of_a_clients_file_is_an_entry_beside_that_of_the_projects_file
     log = json.loads(run("log", "--json", cwd=root).output)["entries"]
     shown = sorted((entry["files"], entry["origin"]["tool"]) for entry in log if entry["kind"] == "adopt")
     assert shown == [(["CLAUDE.md"], "Bash"), (["main.py"], "Bash")]
-    assert [entry["what"].startswith('"tidy up" · Bash: x') for entry in log] == [True, True, False], [(entry["what"], entry["origin"]) for entry in log]
+    assert [entry["what"].startswith('"tidy up" · Bash: x') for entry in log] == [True, True, False], [
+        (entry["what"], entry["origin"]) for entry in log
+    ]
     found = json.loads(run("log", "--prompt", "tidy", "--json", cwd=root).output)["entries"]
     assert len(found) == 2
 

@@ -202,4 +202,4 @@ def _leave_to_clients(root: Path, adapter: Adapter) -> None:
 
     if isinstance(adapter, ClientAdapter):
         known = [path for path, _ in adapter.list_remembered_files()]
-        start_tracking(root, [member.client for member in adapter.members], os.environ, remembered=known)
+        start_tracking(root, [one.client for one in adapter.members], {"PATH": os.defpath}, remembered=known)
