@@ -40,7 +40,7 @@ NEXT = (
     "and 'takeback undo' takes any of them back"
 )
 NEXT_TRACKED = (
-    "next: 'takeback install claude-code' (or codex, gemini, opencode) has every tool call recorded, with its prompt; "
+    "next: 'takeback install claude-code' (or codex, gemini, opencode) records every tool call, with its prompt; "
     "'takeback log' lists them, and 'takeback undo' takes any of them back"
 )
 KINDS = ("workspace", *CLIENTS)
