@@ -10,7 +10,7 @@ from tests.clients.conftest import Place, make_place
 from tests.clients.test_codex import asked
 from tests.support.plugin_folder import FOLDER
 
-from takeback.agents.installation import HOOKS, MARKET, NAME
+from takeback.agents.installation import HOOKS, MARKET, NAME, TRACK_HOOKS
 
 PLUGIN = f"{NAME}@{MARKET}"
 
@@ -47,7 +47,7 @@ def test_claude_code_validates_it_and_shows_its_skill_and_server(tmp_path: Path)
     assert f"plugin:{NAME}:{NAME}" in json.dumps(found["mcp_status"])
     hooks = json.dumps(found["get_hooks_listing"])
     assert "takeback hook claude-code" in hooks
-    for hook in HOOKS["claude-code"]:
+    for hook in (*HOOKS["claude-code"], *TRACK_HOOKS["claude-code"]):
         assert hook.event in hooks
 
 
@@ -64,7 +64,7 @@ def test_codex_installs_it_and_shows_its_hooks_and_server(tmp_path: Path) -> Non
     ((listed,),) = (found["data"] for found in asked(place, ("hooks/list", {"cwds": [str(place.root)]})))
     assert listed["warnings"] + listed["errors"] == []
     commands = [(hook["eventName"], hook["command"]) for hook in listed["hooks"]]
-    assert len(commands) == len(HOOKS["codex"]), commands
+    assert len(commands) == len((*HOOKS["codex"], *TRACK_HOOKS["codex"])), commands
     assert all("then takeback hook codex; else echo" in command for _, command in commands), commands
     assert "so that every change can be taken back" in place.run("debug", "prompt-input")
     place.run("plugin", "remove", PLUGIN)

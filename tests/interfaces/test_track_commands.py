@@ -211,12 +211,13 @@ def test_a_patch_looks_at_its_own_files(repository):
     assert [delta.path for delta in row.deltas] == ["new/b.py", "src/a.py"]
 
 
-def test_a_change_of_a_clients_file_still_becomes_an_entry_as_before(tmp_path):
+def test_a_change_of_a_clients_file_is_an_entry_beside_that_of_the_projects_files(tmp_path):
     root = tmp_path / "project"
     root.mkdir()
     write_harness(root, "claude-code")
     (root / "main.py").write_text("print(1)\n")
     run("init", "--track", cwd=root)
+    hook(root, "UserPromptSubmit", prompt="tidy up\nall of it")
     hook(root, "PreToolUse", "Bash", {"command": "x"})
     (root / "main.py").write_text("print(2)\n")
     (root / "CLAUDE.md").write_text("# Other rules\n")
@@ -225,6 +226,11 @@ def test_a_change_of_a_clients_file_still_becomes_an_entry_as_before(tmp_path):
     log = json.loads(run("log", "--json", cwd=root).output)["entries"]
     shown = sorted((entry["files"], entry["origin"]["tool"]) for entry in log if entry["kind"] == "adopt")
     assert shown == [(["CLAUDE.md"], "Bash"), (["main.py"], "Bash")]
+    assert [entry["what"].startswith('"tidy up" · Bash: x') for entry in log] == [True, True, False], [
+        (entry["what"], entry["origin"]) for entry in log
+    ]
+    found = json.loads(run("log", "--prompt", "tidy", "--json", cwd=root).output)["entries"]
+    assert len(found) == 2
 
 
 def test_a_project_that_is_not_trusted_is_not_captured(repository, tmp_path):

@@ -66,7 +66,7 @@ def capture_hook(
     named = _list_named(raw, here)
     found = dict.fromkeys(find_root_text(place) for place in (here, *(os.path.dirname(path) for path in named or ())))
     roots = [root for root in found if root is not None]
-    tracked = [root for root in roots if _is_tracked(root) and is_trusted(root)]
+    tracked = [root for root in roots if is_tracked(root) and is_trusted(root)]
     if not tracked:
         return outcome
     captures = [_capture(os.path.realpath(root), raw, event, client, named, environment, ending) for root in tracked]
@@ -107,7 +107,7 @@ def _capture(
     return capture.capture_found(root, call, environment, over=event in OVER, ending=ending)
 
 
-def _is_tracked(root: str) -> bool:
+def is_tracked(root: str) -> bool:
     """Return whether a project's files are tracked: it has a track database, or its manifest says that it should."""
     private = os.path.join(root, PRIVATE)
     if os.path.isfile(os.path.join(private, "track.db")):

@@ -20,7 +20,8 @@ from takeback.adapters.clients.permissions import find_loosened_permissions
 from takeback.adapters.roots import find_root_text
 from takeback.adapters.trust_record import is_trusted
 from takeback.agents import running_tools
-from takeback.agents.declared_files import Home, Own, can_be_ours, find_declared_file
+from takeback.agents.declared_files import Home, Own, PlainFile, can_be_ours, find_declared_file
+from takeback.agents.fast_capture import is_tracked
 from takeback.agents.hook_dialects import refuse_call
 from takeback.agents.hook_events import Event, FileEdit, list_edits, list_named_paths
 from takeback.canonical import write_compact
@@ -369,13 +370,15 @@ def _note_tool_call(event: Event) -> None:
 
 def _forget_capture(event: Event) -> None:
     """Have a tracked project forget that a call began which is not made: nothing happens beside it."""
-    from takeback.track.database import TRACK, TrackError  # noqa: PLC0415 - only for a denial
-    from takeback.track.store import TrackStore  # noqa: PLC0415 - only for a denial
+    tracked = [root for root in _find_roots(event) if is_trusted(root) and is_tracked(root)]
+    if not tracked:
+        return
+    from takeback.track.database import TrackError  # noqa: PLC0415 - only for a denial in a tracked project
+    from takeback.track.store import TrackStore  # noqa: PLC0415 - only for a denial in a tracked project
 
-    for root in _find_roots(event):
-        if is_trusted(root) and os.path.exists(os.path.join(root, TRACK)):
-            with suppress(TrackError, OSError), TrackStore.open(root) as store:
-                store.forget_call(event.session, event.call)
+    for root in tracked:
+        with suppress(TrackError, OSError), TrackStore.open(root) as store:
+            store.forget_call(event.session, event.call)
 
 
 def _find_roots(event: Event) -> tuple[str, ...]:

@@ -25,6 +25,7 @@ from takeback.adapters.trust import name_way_out
 from takeback.adapters.trust_record import is_trusted
 from takeback.agents import running_tools
 from takeback.agents.declared_files import Home, Own, can_be_ours, find_home
+from takeback.agents.fast_capture import LONGEST_COMMAND, is_tracked, mask_text
 from takeback.agents.guard import BLOCK, HookReply, why_unloadable
 from takeback.agents.hook_events import CHANGED, Event, list_named_paths
 from takeback.canonical import write_compact
@@ -39,6 +40,8 @@ from takeback.present.secrets import mask_text_secrets
 from takeback.present.warnings import list_unheeded, weigh_states
 from takeback.state import State
 from takeback.state.slots import put_slots
+from takeback.track.database import TrackError
+from takeback.track.store import TrackStore
 
 SHORT: Final = 8
 SHOWS: Final = "claude-code"
@@ -95,7 +98,8 @@ def record_changes(root: Path, event: Event) -> HookReply:
         weaker = [] if after is harness.state else weigh_states(harness, harness.state, after)
         by = f"{event.client} (declared)" + (f", session {event.session[:SHORT]}" if event.session else "")
         origin = event.origin() | ({"loosens": "; ".join(weaker)} if weaker else {})
-        found = harness.adopt(_describe_entry(root, event, weaker), by=by, origin=origin, paths=alone)
+        said = _recall_call(root, event, origin)
+        found = harness.adopt(_describe_entry(root, event, weaker), by=by, origin=origin, said=said, paths=alone)
         if found is None and not alone:
             _note_look(harness)
         if isinstance(found, Refused):
@@ -146,6 +150,20 @@ def _describe_entry(root: Path, event: Event, weaker: list[str]) -> str:
     inside = [path for path in named if not path.startswith("..")]
     what = " ".join((event.tool, *inside)) if event.tool else f"found at {event.name}"
     return f"{what}; loosens: {'; '.join(weaker)}" if weaker else what
+
+
+def _recall_call(root: Path, event: Event, origin: dict[str, str]) -> dict[str, str]:
+    """Return the prompt and the command of a call in a project whose files are tracked, where prompts are kept."""
+    if not event.tool or not is_tracked(str(root)):
+        return {}
+    command = event.given.get("command") if event.shell else None
+    said = {"command": mask_text(command)[:LONGEST_COMMAND]} if isinstance(command, str) else {}
+    with suppress(TrackError, OSError), TrackStore.open(root) as store:
+        prompt = store.find_last_prompt(event.client, event.session)
+        if prompt is not None:
+            origin["prompt_number"] = str(prompt.number)
+            said["prompt"] = prompt.text_first_line_masked
+    return said
 
 
 def _build_warning(event: Event, text: str) -> HookReply:

@@ -43,6 +43,10 @@ NEXT = (
     "next: let your agent work, then 'takeback adopt' records what it changed; 'takeback log' lists the changes, "
     "and 'takeback undo' takes any of them back"
 )
+NEXT_TRACKED = (
+    "next: 'takeback install claude-code' (or codex, gemini, opencode) records every tool call, with its prompt; "
+    "'takeback log' lists them, and 'takeback undo' takes any of them back"
+)
 KINDS = ("workspace", *CLIENTS)
 CHOICES = {
     "--track": "puts the project's own files under Takeback, whatever client works on them",
@@ -167,7 +171,7 @@ def init(
     for problem in strange:
         out.print(f"! {problem}", style="yellow")
     remember_directory(place)
-    out.print(localize_hints(NEXT), style="cyan")
+    out.print(localize_hints(NEXT if tracking is None else NEXT_TRACKED), style="cyan")
 
 
 def _show(root: Path, told: dict[str, Any], files: dict[str, int]) -> None:

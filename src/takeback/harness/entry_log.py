@@ -165,7 +165,7 @@ def view_entry(harness: Harness, record: Record, fate: EntryStatus | None = None
         harness.prove_recorded()
     status = (harness.ledger.fate(record) if fate is None else fate).value
     candidate = load_candidate_json(harness.journal, record) if record.kind == "apply" else None
-    call = load_call(harness.journal, record) if record.stat else {}
+    call = load_call(harness.journal, record) if record.kind == "adopt" else {}
     mutation = tuple((candidate or {}).get("mutation", ()))
     seen = view_record(with_evidence(harness.journal, record), status, mutation, call)
     readers = map_readers(harness, seen.files, {address.partition("[")[0] for address in seen.addresses})

@@ -34,6 +34,7 @@ from takeback.harness.outcomes import (
     UndoOutcome,
     describe_missing_surfaces,
 )
+from takeback.harness.records import CALL
 from takeback.journal import Ref, Store
 from takeback.state import ABSENT, State
 from takeback.state.slots import Slot
@@ -401,16 +402,18 @@ class Harness:
         *,
         by: str = "",
         origin: Mapping[str, str] | None = None,
+        said: Mapping[str, str] | None = None,
         paths: Collection[str] = (),
         slots: Collection[Slot] = (),
     ) -> Adopted | Refused | None:
         """Take changes made by someone else into the journal as an entry of their own; None if there are none.
 
-        `origin` says more of where they come from, for the record: session, tool, prompt. With `paths` or `slots`,
-        only those in these files or at these slots are taken in.
+        `origin` says more of where they come from, for the record: session, tool. `said` is the person's prompt and
+        the command, masked, which can be forgotten. With `paths` or `slots`, only those in these files or at these
+        slots are taken in.
         """
-
         about = {"note": note, **_describe_author(by), **({"origin": dict(origin)} if origin else {})}
+        about |= {CALL: dict(said)} if said else {}
         return self._tell(self._adopt(about, paths, slots))
 
     def _adopt(

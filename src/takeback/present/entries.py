@@ -50,20 +50,27 @@ def summarize_entry(entry: EntryView, named: EntryNamer) -> str:
     around = [*([", ".join(entry.effect)] if entry.effect else []), *describe_readers(entry.readers)]
     if around:
         line += f" ({'; '.join(around)})"
-    told_line = " ".join(f"{entry.note}: {line}".split() if entry.note else line.split())
+    head = " · ".join(_describe_origin(entry))
+    told_line = " ".join(f"{head}: {line}".split() if head else line.split())
     return told_line if is_revealing() else mask_text_secrets(told_line)
 
 
 def describe_call(entry: EntryView) -> str:
     """Return what a recorded call did: under which prompt, by which tool, and how much of the project it changed."""
     stat = entry.stat
-    told = [f'"{entry.origin["prompt"]}"'] if entry.origin.get("prompt") else []
-    command = entry.origin.get("command", "").strip().partition("\n")[0]
-    told += [f"{entry.note}: {command}" if command else entry.note] if entry.note else []
+    told = _describe_origin(entry)
     size = format_count(stat.get("files", 0), "file")
     told.append(f"{size} +{stat.get('added', 0)} −{stat.get('removed', 0)}")
     told += [f"{len(entry.unkept)} not kept: cannot be taken back"] if entry.unkept else []
     return " ".join(" · ".join(told).split())
+
+
+def _describe_origin(entry: EntryView) -> list[str]:
+    """Return the prompt under which an entry was made, where it is known, and its note with the command."""
+    origin = entry.origin
+    told = [f'"{origin["prompt"]}"'] if origin.get("prompt") and origin.get("prompt_number") else []
+    command = origin.get("command", "").strip().partition("\n")[0]
+    return told + ([f"{entry.note}: {command}" if command else entry.note] if entry.note else [])
 
 
 def describe_readers(readers: Mapping[str, Sequence[str]]) -> list[str]:

@@ -129,6 +129,13 @@ class TrackStore:
         rows = self._database.run("SELECT number, client, session, line, at FROM prompts WHERE number = ?", (number,))
         return PromptRow(*rows[0]) if rows else None
 
+    def find_last_prompt(self, client: str, session: str) -> PromptRow | None:
+        """Return the newest prompt of a client's session; None if there was none."""
+        rows = self._database.run(
+            "SELECT max(number) FROM prompts WHERE client = ? AND session = ?", (client, session)
+        )
+        return None if rows[0][0] is None else self.prompt(rows[0][0])
+
     # contents
 
     def content(self, digest: str) -> bytes | None:
