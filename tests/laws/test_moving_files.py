@@ -12,7 +12,8 @@ from tests.support.moving_naive import Naive, Seen
 
 from takeback.state.file import LINK_MODE
 from takeback.state.file_paths import list_files
-from takeback.undo import Blocked, Plan, clashes, plan_redo
+from takeback.undo import Blocked, History, Plan, clashes, find_dependencies, plan_redo
+from takeback.undo.record import list_writes_between
 
 PATHS = ("a", "b", "c", "d/x", "d/y", "a/z", "d", "e/f/g", "e/f")
 
@@ -79,6 +80,14 @@ class World:
 
     def live(self) -> set[int]:
         return set(range(1, self.project.entries + 1)) - self.project.history.undone
+
+    @staticmethod
+    def history_without(project: Project, entry: int) -> History:
+        """The history up to an entry."""
+        known = History(lambda: project.base, None, project.history.undone)
+        for number in range(1, entry):
+            known.add(number, project.history.index.writes(number))
+        return known
 
     def tree_of(self, plan: Plan):
         found = list_files(plan.state.part("files"))
@@ -273,6 +282,25 @@ def test_an_engine_that_loses_files_is_caught(monkeypatch, mistake):
         monkeypatch.setattr(clashes, "_list_claiming", lambda *_: iter(()))
     with pytest.raises(AssertionError):
         check_histories(range(200))
+
+
+def test_what_a_new_entry_depends_on_is_what_could_not_be_taken_back_without_it():
+    found = 0
+    for seed in range(40):
+        world = World(seed, stored=seed % 4 == 3)
+        for _ in range(14):
+            before, earlier = world.project.state, world.live()
+            world.step()
+            writes = list_writes_between(before, world.project.state)
+            known = World.history_without(world.project, world.project.entries)
+            wanted = {
+                entry
+                for entry in earlier
+                if isinstance(plan := world.project.plan(entry), Blocked) and world.project.entries in plan.off
+            }
+            assert set(find_dependencies(known, writes)) == wanted, (seed, world.project.entries)
+            found += len(wanted)
+    assert found > 100
 
 
 @pytest.mark.long

@@ -20,7 +20,7 @@ from takeback.adapters.clients.permissions import find_loosened_permissions
 from takeback.adapters.roots import find_root_text
 from takeback.adapters.trust_record import is_trusted
 from takeback.agents import running_tools
-from takeback.agents.declared_files import Home, Own, PlainFile, can_be_ours, find_declared_file
+from takeback.agents.declared_files import Home, Own, can_be_ours, find_declared_file
 from takeback.agents.fast_capture import is_tracked
 from takeback.agents.hook_dialects import refuse_call
 from takeback.agents.hook_events import Event, FileEdit, list_edits, list_named_paths

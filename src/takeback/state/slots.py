@@ -15,7 +15,7 @@ from takeback.state.address import Address
 from takeback.state.file_paths import SPARE
 from takeback.state.harness_state import State
 from takeback.state.operation import Operation
-from takeback.state.part_names import is_part
+from takeback.state.part_names import is_frame, is_part
 from takeback.state.part_slots import put_parts
 from takeback.state.pmap import ABSENT
 from takeback.state.surface import SURFACES, Surface, TreePath
@@ -85,7 +85,7 @@ def get_slot(state: State, slot: Slot) -> Any:
 def put_slots(state: State, contents: Iterable[tuple[Slot, Any]]) -> State:
     """Return the state with other contents in some slots, set in the order given."""
     parts = state.parts.copy()
-    for whole, group in groupby(contents, key=lambda pair: find_containing_slot(pair[0])):
+    for (whole, _), group in groupby(contents, key=lambda pair: _group_slot(pair[0])):
         found = list(group)
         name = whole[0]
         surface, part = SURFACES[name], parts[name] if name in parts else state.part(name)
@@ -95,6 +95,11 @@ def put_slots(state: State, contents: Iterable[tuple[Slot, Any]]) -> State:
                 part = surface.put_slot(part, slot[1:], content)
         parts[name] = part if together is None else together
     return State.of(parts)
+
+
+def _group_slot(slot: Slot) -> tuple[Slot, bool]:
+    """Return what lets slots be put together: that they are parts of one whole, none or all of them of its frame."""
+    return find_containing_slot(slot), is_frame(slot[-1])
 
 
 def _put_together(surface: Surface, part: Any, path: TreePath, contents: Sequence[tuple[Slot, Any]]) -> Any:

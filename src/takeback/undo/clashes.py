@@ -53,12 +53,12 @@ def find_clash(history: History, view: View, entries: Iterable[int]) -> Clash | 
 
 
 def list_rivals(history: History, write: Write) -> set[Slot]:
-    """Return other slots whose files ever stood where a write puts some, above or below."""
+    """Return other slots whose files ever stood where a write, which may be new, puts some, above or below."""
     found: set[Slot] = set()
+    claimed = [claim for claim in SURFACES[write.slot[0]].list_claims(write.after) if not claim.endswith("/")]
     for slot in _list_moving(history, write):
         standing = find_standing(history, slot, View(history.undone))
-        own = [] if standing is None else [standing.path]
-        claimed = [claim for claim in SURFACES[slot[0]].list_claims(write.after) if not claim.endswith("/")]
+        own = [name_slot(slot[1:])] if standing is None else [name_slot(slot[1:]), standing.path]
         for path in dict.fromkeys((*own, *claimed)):
             found |= {*_list_at_or_above(history, slot[0], path), *_list_below(history, slot, path)} - {slot}
     return found
@@ -86,6 +86,8 @@ def _list_moving(history: History, write: Write) -> Iterator[Slot]:
             yield write.slot[:-1]
         return
     yield from _list_leaves(history, write.slot)
+    if isinstance(write.after, PMap):
+        yield from ((*write.slot, *path) for path, _ in tree.iter_leaves(write.after))
 
 
 def _list_leaves(history: History, slot: Slot) -> set[Slot]:

@@ -255,28 +255,24 @@ def _change_nested_slots(
     roots = {slot for slot in known if not any(above in known for above in list_slots_above(slot))}
     wanted = [(slot, history.subtree(slot, view)) for slot in sorted(roots)]
 
-    def change(slot: Slot, after: Any) -> None:
+    def change(*contents: tuple[Slot, Any]) -> None:
         nonlocal state
-        before = get_slot(state, slot)
-        if before is not after and not is_same_content(slot, before, after):
-            changes.append(SlotChange(slot, before, after))
-            state = put_slots(state, [(slot, after)])
+        found = [SlotChange(slot, get_slot(state, slot), after) for slot, after in contents]
+        found = [one for one in found if not is_same_content(*one)]
+        changes.extend(found)
+        state = put_slots(state, [(one.slot, one.after) for one in found])
 
-    for slot, content in wanted:
-        if content is ABSENT:
-            change(slot, ABSENT)
-    for slot, content in wanted:
-        if content is not ABSENT:
-            change(slot, content)
+    change(*((slot, content) for slot, content in wanted if content is ABSENT))
+    change(*((slot, content) for slot, content in wanted if content is not ABSENT))
     gone = [slot for slot, content in wanted if content is ABSENT]
     above = sorted({place for slot in gone for place in list_slots_above(slot)})
     for slot in reversed(above):
         node = get_slot(state, slot)
         if type(node) is PMap and not node and not history.is_container(slot, view):
-            change(slot, ABSENT)
+            change((slot, ABSENT))
     for slot in above:
         if get_slot(state, slot) is ABSENT and history.is_container(slot, view):
-            change(slot, EMPTY)
+            change((slot, EMPTY))
     return state
 
 

@@ -153,6 +153,15 @@ def test_the_judge_finds_what_is_wrong_in_silence(changes, fault):
     assert [fault in one for one in found[:1]] == ([True] if fault else [])
 
 
+def test_the_judge_lets_equal_lines_within_a_stretch_be_read_either_way_and_no_others():
+    judge = Judge({"f": (0o644, text("f"))})
+    judge.see(0, [("M", "f", "f", 0o644, text("f", n3="mine", n5="mine too"))])
+    now = {"f": (0o644, text("f", n3="mine", n5="mine too"))}
+    for line, wrong in ((b"f 4\n", False), (b"f 2\n", True), (b"f 6\n", True)):
+        without = text("f").replace(line, b"")
+        assert bool(list(judge.find_faults(0, {"f": (0o644, without)}, now, {"f"}))) is wrong
+
+
 def test_the_judge_accepts_what_stays_where_it_is_said():
     judge, now = make_judge()
     assert list(judge.find_faults(0, {}, now, {"f"})) == []

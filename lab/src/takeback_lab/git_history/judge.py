@@ -1,8 +1,9 @@
 """A second opinion on what taking a commit out did: own line histories, no code shared with Takeback.
 
 It is told each commit as git shows it (renames by git's likeness) and follows who wrote each line. A result is wrong
-in silence where a line came or went that the commit neither took out nor wrote, where a line, file, mode or
-path that is still the commit's stayed, or did not come back, and nothing was said of that file.
+in silence where a line came or went that is in no stretch which the commit rewrote, where a line, file, mode or
+path that is still the commit's stayed, or did not come back, and nothing was said of that file. A stretch is what
+changed with at most `NEAR` equal lines in between: which line of it stands for which is a matter of reading.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from dataclasses import dataclass, field
 from difflib import SequenceMatcher
 
 NO_NEWLINE = "\0no newline at the end"
+NEAR = 3
 MOST = 4_000_000
 """Pairs of lines from which on difflib may take frequent ones for noise."""
 
@@ -59,6 +61,8 @@ class Part:
     took: Counter[str] = field(default_factory=Counter)
     dropped: Counter[str] = field(default_factory=Counter)
     """Of what it took out, what nothing stands in place of."""
+    around: Counter[str] = field(default_factory=Counter)
+    """The equal lines within the stretches that it rewrote."""
 
 
 class Judge:
@@ -105,10 +109,13 @@ class Judge:
         matcher = SequenceMatcher(None, old, new, autojunk=len(old) * len(new) > MOST)
         lines: list[tuple[str, int]] = []
         kept = 0
-        for tag, low, high, first, last in matcher.get_opcodes():
+        steps = matcher.get_opcodes()
+        for at_step, (tag, low, high, first, last) in enumerate(steps):
             if tag == "equal":
                 lines += file.lines[low:high]
                 kept += high - low
+                if high - low <= NEAR and 0 < at_step < len(steps) - 1:
+                    part.around.update(old[low:high])
                 continue
             part.took.update(old[low:high])
             part.wrote.update(new[first:last])
@@ -149,10 +156,10 @@ class Judge:
         name = part.file.path or part.before or part.after
         before = Counter(line for path in changes if path in now for line in cut(now[path][1]))
         after = Counter(line for found in changes.values() if found is not None for line in cut(found[1]))
-        strange = (before - after) - part.wrote
+        strange = (before - after) - part.wrote - part.around
         if strange:
             yield f"{name}: lost {next(iter(strange))!r}, which it did not write"
-        strange = (after - before) - part.took
+        strange = (after - before) - part.took - part.around
         if strange:
             yield f"{name}: got {next(iter(strange))!r}, which it did not take out"
         if not kept:

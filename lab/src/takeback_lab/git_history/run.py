@@ -20,10 +20,10 @@ from takeback.progress import report_progress
 from takeback.state import ABSENT
 from takeback.state.chain import Link
 from takeback.state.file import File
-from takeback.state.part_names import PATH, make_part_name
-from takeback.state.slots import find_containing_slot
+from takeback.state.part_names import PATH, PLACE, is_part, make_part_name
+from takeback.state.slots import Slot, find_containing_slot
 from takeback.track.identity import FileVersion, project_files
-from takeback.undo import Blocked, Plan
+from takeback.undo import Blocked, Index, Plan
 from takeback_lab.git_history.adopted import AdoptedHistory, TreeChanges, list_tree_changes, read_mode
 from takeback_lab.git_history.judge import Judge, cut
 from takeback_lab.git_history.repository import NOTHING, RawChange, Repository, open_repository
@@ -287,24 +287,26 @@ class _Run:
         return any(why.startswith(ELSEWHERE) for _, why in plan.reasons)
 
     def _is_written_again(self, at: int, plan: Plan, path: str, ours: TreeChanges, theirs: TreeChanges) -> bool:
-        """Tell whether what differs at a path are lines of a commit that later ones took out and wrote again."""
+        """Tell whether what differs at a path are lines of a commit that later ones wrote again, or moved.
+
+        What was taken out and written again is another line, which stays; what was moved is the commit's, and goes.
+        """
         index, entry = self.adopted.ledger.history.index, self.entries[at]
-        kept = [one for one in plan.kept if path in self.adopted.name(one.slot)]
-        if not kept:
+        writes = [write for write in index.writes(entry) if path in self.adopted.name(write.slot)]
+        moved = _list_texts(write.after for write in writes if _is_moved_later(index, write.slot, entry))
+        if not moved and not any(path in self.adopted.name(one.slot) for one in plan.kept):
             return False
-        mine = _list_texts(write.after for write in index.writes(entry))
-        mine |= _list_texts(write.before for write in index.writes(entry))
+        mine = _list_texts(side for write in writes for side in (write.before, write.after))
         now = {name: (file.mode, file.content) for name, file in project_files(plan.before)}
         one, two = (cut((side.get(path, now.get(path)) or (0, b""))[1]) for side in (ours, theirs))
         differing = {*(Counter(one) - Counter(two)), *(Counter(two) - Counter(one))}
-        slots = {find_containing_slot(one.slot) for one in kept}
         later = _list_texts(
             version.write.after
-            for slot in slots
+            for slot in {find_containing_slot(write.slot) for write in writes}
             for version in (*index.below(slot), *index.at(slot))
             if version.entry > entry
         )
-        return differing <= mine and differing <= later
+        return differing <= mine and differing <= later | moved
 
     def compare_real(self, seed: int) -> None:
         """Ask the real `git revert` about a sample."""
@@ -330,6 +332,12 @@ class _Run:
         self.report.seconds["all_back"] = perf_counter() - started
         now = {path: (file.mode, file.content) for path, file in project_files(self.adopted.ledger.state)}
         self.report.all_back = now == self.adopted.first
+
+
+def _is_moved_later(index: Index, slot: Slot, entry: int) -> bool:
+    """Tell whether a later entry moved a line."""
+    place = (*slot[:-1], make_part_name(PLACE + slot[-1][1:]))
+    return is_part(slot[-1]) and any(version.entry > entry for version in index.at(place))
 
 
 def _list_ids(change: RawChange) -> tuple[tuple[str, str], ...]:
