@@ -232,7 +232,12 @@ def outcome_to_json(outcome: CommandOutcome, harness: Harness) -> dict[str, Any]
             sealed = (
                 {"sealed": {describe_slot(slot): seal for slot, seal in outcome.sealed}} if outcome.sealed else {}
             )
-            return {"result": "witness gone", "slots": slots, **sealed, "left": changes_to_json(outcome.left, harness.state)}
+            return {
+                "result": "witness gone",
+                "slots": slots,
+                **sealed,
+                "left": changes_to_json(outcome.left, harness.state),
+            }
         case Stale():
             return {"result": "stale", "given": outcome.given, "now": _plan_to_json(outcome.plan, harness)}
         case Refused():
