@@ -63,7 +63,7 @@ def test_a_folder_of_a_thousand_files_that_a_command_removed_comes_back_byte_for
     assert image(project.root) == before
 
 
-def test_what_a_person_edited_before_and_meanwhile_is_not_the_commands(project: TrackedProject) -> None:
+def test_what_a_person_edited_before_is_not_the_commands(project: TrackedProject) -> None:
     (project.root / "src/a.py").write_text("one\nby hand\nthree\n")
     answer = run(project, "echo four >> src/a.py; echo new > src/new.py", "--keep")
     assert sorted(answer["recorded"]) == ["src/a.py", "src/new.py"]

@@ -97,20 +97,12 @@ def begin_tracking(
             setup: dict[str, Any] = {"settings": dict(settings), "owned": [list(owned[0]), list(owned[1])]}
             setup |= {"sealed": sealed, "seal": seal}
             write_setup(root, setup)
-            _set_up(database, setup)
+            database.set_up(setup)
             _Capture(root, database, environment, clock).take_in(
                 _describe_anew("was lost") if anew else "", strict=True
             )
         finally:
             database.close()
-
-
-def _set_up(database: Database, setup: Mapping[str, Any]) -> None:
-    database.meta |= setup
-    with database.transaction(synced=True):
-        for name, value in setup.items():
-            database.set(name, value)
-    database.set_seal(str(setup["seal"]))
 
 
 def _describe_anew(why: str) -> str:
@@ -186,7 +178,7 @@ def _begin_anew(root: str, environment: Mapping[str, str], clock: int, told: Cap
     _set_aside(root)
     database = Database(root, create=True)
     note = _describe_anew(why)
-    _set_up(database, setup)
+    database.set_up(setup)
     _Capture(root, database, environment, clock).take_in(note)
     told.said.append(note)
     return database

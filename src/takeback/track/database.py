@@ -206,6 +206,14 @@ class Database:
         """Close the file."""
         self._connection.close()
 
+    def set_up(self, setup: Mapping[str, Any]) -> None:
+        """Set what the database is begun with."""
+        self.meta |= setup
+        with self.transaction(synced=True):
+            for name, value in setup.items():
+                self.set(name, value)
+        self.set_seal(str(setup["seal"]))
+
     def set_seal(self, place: str) -> None:
         """Seal contents with the key in a file, from now on."""
         self._seal = Seal(place)

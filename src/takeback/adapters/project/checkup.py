@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Final
 
 from takeback.harness.doctor import Finding
-from takeback.present.titles import format_count
 from takeback.track.cache import BadCacheError
 from takeback.track.database import TRACK, TrackError
 from takeback.track.store import TrackStore
@@ -47,15 +46,15 @@ def examine_tracking(root: Path, *, deep: bool) -> Iterator[Finding]:
 def _describe(store: TrackStore) -> Iterator[Finding]:
     stats = store.stats()
     told = [
-        f"{format_count(stats.files, 'file')} tracked",
+        f"{_count(stats.files, 'file')} tracked",
         f"{stats.kept_by_git} of them kept by git",
-        f"{format_count(stats.contents, 'content')} stored in {stats.stored_bytes:,} bytes",
+        f"{_count(stats.contents, 'content')} stored in {stats.stored_bytes:,} bytes",
         f"{stats.database_bytes:,} bytes in all",
-        f"{format_count(stats.rows, 'capture')} waiting" if stats.rows else "nothing waiting",
+        f"{_count(stats.rows, 'capture')} waiting" if stats.rows else "nothing waiting",
     ]
     yield Finding(CHECK, good=True, detail=f"{TRACK} is whole: {', '.join(told)}")
-    unkept = [format_count(len(stats.secrets), "secret")] if stats.secrets else []
-    unkept += [format_count(stats.unkept, "other file")] if stats.unkept else []
+    unkept = [_count(len(stats.secrets), "secret")] if stats.secrets else []
+    unkept += [_count(stats.unkept, "other file")] if stats.unkept else []
     if unkept:
         yield Finding(CHECK, good=True, detail=f"seen, not kept, and not to be taken back: {', '.join(unkept)}")
 
@@ -64,9 +63,13 @@ def _check_contents(store: TrackStore) -> Iterator[Finding]:
     """Say whether the last known content of every file that is kept can be had without the working tree."""
     count, lost = store.check_contents()
     if not lost:
-        told = f"the last known contents of {format_count(count, 'file')} can be had without the working tree"
+        told = f"the last known contents of {_count(count, 'file')} can be had without the working tree"
         yield Finding(CHECK, good=True, detail=told)
         return
     shown = ", ".join(lost[:NAMED]) + (f" and {len(lost) - NAMED} more" if len(lost) > NAMED else "")
-    told = f"of {format_count(len(lost), 'file')} the last known content is neither stored nor in git: {shown}"
+    told = f"of {_count(len(lost), 'file')} the last known content is neither stored nor in git: {shown}"
     yield Finding(CHECK, good=False, detail=f"{told}; while they stand there: {MOVE}")
+
+
+def _count(number: int, one: str) -> str:
+    return f"{number} {one}{'' if number == 1 else 's'}"
