@@ -525,32 +525,29 @@ class Harness:
             self._engine.look()
             records = [resolve_entry(self.ledger, name) for name in name_entries(entries)]
             refs = collect_forgettable_refs(self.journal, records)
-            project = None if dry else self._engine.project
-            held = () if project is None else self.journal.contents(refs).values()
+            held = self.journal.contents(refs).values() if self._engine.project is not None else ()
             whole = {one.data for one in held if one is not None and not one.tree}
-            found = self._forget((), refs, dry=dry)
-            return found if project is None else replace(found, captured=project.forget(whole.__contains__))
+            return self._forget((), refs, whole.__contains__, dry=dry)
 
     def forget_value(self, value: str | bytes, *, dry: bool = False) -> Forgetting:
         """Delete every content that holds a value, permanently; with `dry`, only report where it occurs."""
         from takeback.harness.forget import find_value  # noqa: PLC0415 - start-up
+        from takeback.journal.search import Forms  # noqa: PLC0415 - start-up
 
+        forms = Forms(value.encode() if isinstance(value, str) else value)
         with self._engine.locked():
             self._engine.look()
-            found = self._forget(*find_value(self.ledger, value), dry=dry)
-            if self._engine.project is None or dry:
-                return found
-            from takeback.journal.search import Forms  # noqa: PLC0415 - start-up
+            return self._forget(*find_value(self.ledger, value), forms.has_match_in, dry=dry)
 
-            raw = value.encode() if isinstance(value, str) else value
-            return replace(found, captured=self._engine.project.forget(Forms(raw).has_match_in))
-
-    def _forget(self, places: tuple[ValuePlace, ...], refs: builtins.set[Ref], *, dry: bool) -> Forgetting:
+    def _forget(
+        self, places: tuple[ValuePlace, ...], refs: builtins.set[Ref], matches: Callable[[bytes], bool], *, dry: bool
+    ) -> Forgetting:
         from takeback.harness.forget import forget_contents  # noqa: PLC0415 - start-up
 
         found = forget_contents(self.ledger, self._engine.read_actual, places, refs, dry=dry)
         self._engine.note()
-        return found
+        project = None if dry else self._engine.project
+        return found if project is None else replace(found, captured=project.forget(matches))
 
     def recover(self) -> Recovered:
         """Finish what a killed process left; called at every start, and harmless at any time."""
