@@ -143,7 +143,7 @@ def test_a_change_that_an_adapter_cannot_say_is_refused_with_the_reason(tmp_path
 
 
 def test_the_manifest_names_the_adapter_and_an_unknown_one_is_named(tmp_path):
-    assert list_adapter_names() == ("clients", "memory", "toy", "workspace")
+    assert list_adapter_names() == ("clients", "memory", "project", "toy", "workspace")
     root = toy(tmp_path).root
     assert open_workspace(root).adapter.name == "toy"
     text = (root / "takeback.toml").read_text()

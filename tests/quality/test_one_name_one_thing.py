@@ -7,6 +7,8 @@ from collections import defaultdict
 from collections.abc import Iterator
 from pathlib import Path
 
+APART = "opinion"
+"""The second opinion is written from the specification, in its words, and shares nothing with the rest."""
 SOURCE = Path(__file__).parents[2] / "src" / "takeback"
 
 
@@ -34,7 +36,8 @@ def _meanings(sources: dict[str, str]) -> dict[str, list[str]]:
 
 
 def test_no_class_or_alias_of_the_source_means_two_things():
-    sources = {str(path.relative_to(SOURCE)): path.read_text() for path in sorted(SOURCE.rglob("*.py"))}
+    found = (path for path in sorted(SOURCE.rglob("*.py")) if path.parent.name != APART)
+    sources = {str(path.relative_to(SOURCE)): path.read_text() for path in found}
     assert len(sources) > 100
     assert _meanings(sources) == {}
 

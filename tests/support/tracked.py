@@ -7,7 +7,7 @@ import subprocess
 from collections.abc import Mapping
 from pathlib import Path
 
-from takeback.track.call import Call, Captured
+from takeback.track.call import Call, CaptureResult
 from takeback.track.capture import begin_tracking, capture_after, capture_before, capture_found
 from takeback.track.rows import IntakeRow
 from takeback.track.store import TrackStore
@@ -49,13 +49,13 @@ class Project:
         place.write_bytes(text if isinstance(text, bytes) else text.encode())
         return place
 
-    def before(self, call: Call = SHELL) -> Captured:
+    def before(self, call: Call = SHELL) -> CaptureResult:
         return capture_before(str(self.root), call, self.environment)
 
-    def after(self, call: Call = SHELL) -> Captured:
+    def after(self, call: Call = SHELL) -> CaptureResult:
         return capture_after(str(self.root), call, self.environment)
 
-    def look(self) -> Captured:
+    def look(self) -> CaptureResult:
         return capture_found(str(self.root), Call("claude-code", "s1"), self.environment)
 
     def store(self) -> TrackStore:

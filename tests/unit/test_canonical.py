@@ -34,9 +34,26 @@ ON_THEIR_OWN = {
     "agents/running_tools.py",
     "adapters/last_look.py",
     "adapters/trust_record.py",
+    "adapters/formats/yaml_values.py",
+    "agents/fast_capture.py",
+    "agents/hook_dialects.py",
+    "agents/overlay/command.py",
+    "agents/overlay/namespace.py",
+    "agents/overlay/runs.py",
+    "agents/overlay/snapshot.py",
+    "opinion/checker.py",
+    "opinion/interpreter.py",
+    "opinion/question.py",
+    "opinion/solver.py",
+    "track/capture.py",
+    "track/database.py",
+    "track/retention.py",
+    "track/rules.py",
+    "track/store.py",
 }
-"""Modules that read or write JSON text themselves: the journal, for its speed; the guard and what every
-hook asks, which load no more; and the search for a value as other programs may have written it."""
+"""Modules that read or write JSON text themselves: the journal, for its speed; the guard, captures and what every
+hook asks, which load no more; programs that run by themselves around a command; the second opinion, which shares
+nothing; scalars of YAML that are written as JSON; and the search for a value as others may have written it."""
 MODULES = sorted(
     str(module.relative_to(SOURCE)) for module in SOURCE.rglob("*.py") if module != SOURCE / "canonical.py"
 )

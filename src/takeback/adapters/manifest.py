@@ -80,7 +80,7 @@ def read_manifest(data: bytes, where: str) -> Manifest:
         spot, _, said = str(fault).partition(": found ")
         found, _, expected = said.partition(", expected ")
         raise InputError(f"{where}: {spot}", found=found, expected=expected) from None
-    if own and manifest.workspace.adapter != "clients":
+    if own and manifest.workspace.adapter not in {"clients", "project"}:
         raise InputError(
             f"{where}: documents",
             found=f"documents of one's own in a harness of the adapter {manifest.workspace.adapter!r}",

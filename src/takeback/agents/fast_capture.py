@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any
 
-    from takeback.track.call import Call, Captured
+    from takeback.track.call import Call, CaptureResult
 
 AFTER = frozenset({"PostToolUse", "PostToolUseFailure", "AfterTool", "tool.execute.after"})
 PROMPTS = frozenset({"UserPromptSubmit", "BeforeAgent", "chat.message"})
@@ -37,7 +37,7 @@ LONGEST_COMMAND = 2_000
 LONGEST_LINE = 200
 
 
-class Outcome:
+class CaptureOutcome:
     """What became of a hook call in tracked projects."""
 
     __slots__ = ("done", "said")
@@ -50,9 +50,9 @@ class Outcome:
 
 def capture_hook(
     data: bytes, client: str, cwd: str, environment: Mapping[str, str], *, ending: bool = False
-) -> Outcome:
+) -> CaptureOutcome:
     """Capture what a hook call tells of in every tracked project that it concerns."""
-    outcome = Outcome()
+    outcome = CaptureOutcome()
     try:
         raw = json.loads(data)
     except ValueError:
@@ -87,7 +87,7 @@ def _capture(
     named: list[str] | None,
     environment: Mapping[str, str],
     ending: bool,
-) -> Captured | None:
+) -> CaptureResult | None:
     from takeback.track import call as calls  # noqa: PLC0415 - start-up
     from takeback.track import capture  # noqa: PLC0415
 

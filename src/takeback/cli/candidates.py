@@ -126,7 +126,7 @@ def prove(
     file: Path = CandidateFile,
     language: str | None = LanguageOption,
     certificate: Path | None = typer.Option(
-        None, "--certificate", metavar="FILE", help="Write what the proof rests on, for `takeback check-proof`."
+        None, "--certificate", metavar="FILE", help="Write what the proof rests on, for takeback check-proof."
     ),
     second_opinion: str | None = typer.Option(
         None, "--second-opinion", metavar="NAME", help="Ask a solver too, which shares nothing with the proof: z3."
@@ -190,7 +190,7 @@ def _register_check_proof(app: typer.Typer) -> None:
 
 def check_proof(
     file: Path | None = typer.Argument(
-        None, metavar="FILE", help="A certificate as `takeback prove --certificate` writes it.", show_default=False
+        None, metavar="FILE", help="A certificate as takeback prove --certificate writes it.", show_default=False
     ),
     candidate: Path | None = typer.Option(
         None,

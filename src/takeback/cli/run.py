@@ -23,9 +23,9 @@ from takeback.agents.overlay.command import (
     require_linux,
 )
 from takeback.agents.overlay.entry import format_command, make_recorder
-from takeback.agents.overlay.layer import Change, Layer, show_path
+from takeback.agents.overlay.layer import Layer, LayerChange, show_path
 from takeback.agents.overlay.runs import (
-    Run,
+    OverlayRun,
     drop_run,
     find_leftovers,
     find_run_places,
@@ -158,13 +158,13 @@ def _list_places(scratch: Path | None) -> tuple[Path, ...]:
     return tuple(dict.fromkeys((*own, *find_run_places(_find_state_folder()))))
 
 
-def find_own_leftovers(root: Path) -> tuple[Run, ...]:
+def find_own_leftovers(root: Path) -> tuple[OverlayRun, ...]:
     """Return the runs in a project that nobody decided about, where the environment says that runs are."""
     named = os.environ.get("TAKEBACK_SCRATCH")
     return find_leftovers(_list_places(Path(named) if named else None), root)
 
 
-def _tell_leftovers(left: Sequence[Run]) -> None:
+def _tell_leftovers(left: Sequence[OverlayRun]) -> None:
     if left:
         told = format_count(len(left), "earlier run")
         err.print(
@@ -175,7 +175,7 @@ def _tell_leftovers(left: Sequence[Run]) -> None:
         )
 
 
-def _run(made: Run, wishes: _Wishes, writable: Sequence[Path]) -> NoReturn:
+def _run(made: OverlayRun, wishes: _Wishes, writable: Sequence[Path]) -> NoReturn:
     """Run the command, and decide about what it did."""
     try:
         foreign = prepare_run(made)
@@ -224,7 +224,7 @@ def _tell_end(ended: Ended, took: float, wishes: _Wishes) -> None:
         said.print("processes that it had started and left running were ended", style="yellow")
 
 
-def _resume(left: Sequence[Run], wishes: _Wishes, stack: ExitStack) -> NoReturn:
+def _resume(left: Sequence[OverlayRun], wishes: _Wishes, stack: ExitStack) -> NoReturn:
     if not left:
         if wishes.as_json:
             emit({"result": "nothing", "runs": []})
@@ -238,7 +238,7 @@ def _resume(left: Sequence[Run], wishes: _Wishes, stack: ExitStack) -> NoReturn:
     _decide(earlier, wishes, {"left": len(left) - 1}, resumed=True)
 
 
-def _drop_leftovers(left: Sequence[Run], *, as_json: bool) -> NoReturn:
+def _drop_leftovers(left: Sequence[OverlayRun], *, as_json: bool) -> NoReturn:
     for one in left:
         with hold_run(one) as free:
             if free:
@@ -252,7 +252,7 @@ def _drop_leftovers(left: Sequence[Run], *, as_json: bool) -> NoReturn:
     finish(yes=True)
 
 
-def _decide(made: Run, wishes: _Wishes, more: dict[str, Any], *, resumed: bool) -> NoReturn:
+def _decide(made: OverlayRun, wishes: _Wishes, more: dict[str, Any], *, resumed: bool) -> NoReturn:
     """Show what a command did, keep it or drop it, and end."""
     layer = read_pending(made)
     chosen, held = _divide(layer.changes, git=wishes.git)
@@ -295,14 +295,14 @@ def _decide(made: Run, wishes: _Wishes, more: dict[str, Any], *, resumed: bool) 
     raise typer.Exit(code)
 
 
-def _divide(changes: Sequence[Change], *, git: bool) -> tuple[list[Change], list[Change]]:
+def _divide(changes: Sequence[LayerChange], *, git: bool) -> tuple[list[LayerChange], list[LayerChange]]:
     """Return the changes to be kept, and those below .git that are held; an index alone is only a cache."""
     chosen = [one for one in changes if git or not one.of_git]
     held = [] if git else [one for one in changes if one.of_git]
     return chosen, [] if all(one.path == GIT_INDEX for one in held) else held
 
 
-def _show_layer(made: Run, layer: Layer, held: Sequence[Change], wishes: _Wishes) -> None:
+def _show_layer(made: OverlayRun, layer: Layer, held: Sequence[LayerChange], wishes: _Wishes) -> None:
     show_changes(made, layer.changes, stat=wishes.stat)
     if held:
         show_names("below .git, kept only with --git", [one.path for one in held])
@@ -310,7 +310,7 @@ def _show_layer(made: Run, layer: Layer, held: Sequence[Change], wishes: _Wishes
         out.print(f"not taken over: {show_path(one.path)}: {one.reason}", style="yellow")
 
 
-def _ask(made: Run, chosen: Sequence[Change], held: Sequence[Change], wishes: _Wishes) -> Decision:
+def _ask(made: OverlayRun, chosen: Sequence[LayerChange], held: Sequence[LayerChange], wishes: _Wishes) -> Decision:
     if not chosen and not held:
         return "drop"
     if wishes.as_json or not (sys.stdin.isatty() and out.is_terminal):
@@ -321,7 +321,7 @@ def _ask(made: Run, chosen: Sequence[Change], held: Sequence[Change], wishes: _W
     return answers.get(sys.stdin.readline().strip().casefold(), "later")
 
 
-def _show_result(made: Run, kept: Kept | None, held: Sequence[Change], result: str) -> None:
+def _show_result(made: OverlayRun, kept: Kept | None, held: Sequence[LayerChange], result: str) -> None:
     if result == "dropped":
         out.print("dropped: the project is as it was")
     elif result == "held":

@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any, Final
 
 from takeback.adapters.directory import READ_FLAGS
-from takeback.agents.overlay.layer import Change, Layer, show_path
-from takeback.agents.overlay.runs import Run
-from takeback.agents.overlay.snapshot import Traits
+from takeback.agents.overlay.layer import Layer, LayerChange, show_path
+from takeback.agents.overlay.runs import OverlayRun
+from takeback.agents.overlay.snapshot import NameTraits
 from takeback.agents.overlay.transfer import Kept
 from takeback.cli.display import show_difference
 from takeback.cli.output import out
@@ -29,7 +29,7 @@ DEPTH: Final = 2
 MARKS: Final = {"added": "+", "removed": "-", "changed": "~", "mode": "m"}
 
 
-def compare_change(run: Run, change: Change) -> Difference:
+def compare_change(run: OverlayRun, change: LayerChange) -> Difference:
     """Return what a command did to one path."""
     address = show_path(change.path)
     notes: tuple[str, ...] = ()
@@ -47,7 +47,7 @@ def compare_change(run: Run, change: Change) -> Difference:
     return compare_sheets(address, old, new)
 
 
-def _make_sheet(place: Path, traits: Traits | None) -> Sheet | None:
+def _make_sheet(place: Path, traits: NameTraits | None) -> Sheet | None:
     if traits is None:
         return None
     mode = f"{traits.permissions:04o}" if traits.form == "file" else ""
@@ -67,7 +67,7 @@ def _make_line(told: str, mode: str = "") -> Sheet:
     return Sheet((f"{told}\n",), inline=told, mode=mode)
 
 
-def show_changes(run: Run, changes: Sequence[Change], *, stat: bool) -> None:
+def show_changes(run: OverlayRun, changes: Sequence[LayerChange], *, stat: bool) -> None:
     """Print what a command did: lines up to a bound, above it counts by folder."""
     if len(changes) > MOST_FILES:
         _show_folders(changes)
@@ -86,7 +86,7 @@ def _format_lines(found: Difference) -> str:
     return f"  +{found.added} -{found.removed}" if found.hunks else ""
 
 
-def _show_folders(changes: Sequence[Change]) -> None:
+def _show_folders(changes: Sequence[LayerChange]) -> None:
     folders: dict[str, Counter[str]] = {}
     for change in changes:
         folder = "/".join(change.path.split("/")[:-1][:DEPTH])
@@ -103,7 +103,7 @@ def _format_counts(counts: Counter[str]) -> str:
     return ", ".join(f"{counts[kind]:,} {words.get(kind, kind)}" for kind in MARKS if counts[kind])
 
 
-def summarize_changes(changes: Sequence[Change]) -> str:
+def summarize_changes(changes: Sequence[LayerChange]) -> str:
     """Return in one line how much a command did."""
     if not changes:
         return "the command changed nothing in the project"
@@ -120,7 +120,7 @@ def show_names(title: str, paths: Sequence[str]) -> None:
         out.print(f"  and {len(paths) - MOST_NAMES:,} more")
 
 
-def layer_to_json(run: Run, layer: Layer) -> dict[str, Any]:
+def layer_to_json(run: OverlayRun, layer: Layer) -> dict[str, Any]:
     """Return what a command did as JSON; lines are counted for as many files as would be shown."""
     counted = len(layer.changes) <= MOST_FILES
     rows: list[dict[str, Any]] = []

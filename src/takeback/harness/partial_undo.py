@@ -27,7 +27,7 @@ from takeback.state.slots import Slot, find_containing_slot, get_slot, put_slots
 from takeback.state.surfaces.project import PROJECT
 from takeback.undo import Plan
 
-Matcher = Callable[[str], bool]
+PathMatcher = Callable[[str], bool]
 """Tells whether a path is meant."""
 WHOLE = "leave --only out to take whole entries back, or name a pattern that all their files match"
 
@@ -35,7 +35,7 @@ WHOLE = "leave --only out to take whole entries back, or name a pattern that all
 def undo_files(
     engine: Engine,
     entries: tuple[EntryRef, ...],
-    matches: Matcher,
+    matches: PathMatcher,
     token: str | None,
     said: Mapping[str, Any],
     *,
@@ -65,7 +65,7 @@ def undo_files(
     return restore_remaining(engine, narrow.changes, about)
 
 
-def narrow_plan(plan: Plan, matches: Matcher, records: list[Record]) -> Plan:
+def narrow_plan(plan: Plan, matches: PathMatcher, records: list[Record]) -> Plan:
     """Return a plan with what it does to files that match; raise where that cannot be told from the rest."""
     for record in records:
         others = list_others(record, matches)
@@ -93,13 +93,13 @@ def narrow_plan(plan: Plan, matches: Matcher, records: list[Record]) -> Plan:
     return plan._replace(changes=changes, state=after, kept=kept, layout=())
 
 
-def list_others(record: Record, matches: Matcher) -> list[str]:
+def list_others(record: Record, matches: PathMatcher) -> list[str]:
     """Return the files that an entry changed and that do not match; a moved one matches from and to where it went."""
     moved = {path for pair in record.moved if any(map(matches, pair)) for path in pair}
     return sorted({path for path in (*paths_of(record), *record.paths) if path not in moved and not matches(path)})
 
 
-def _is_meant(plan: Plan, matches: Matcher, slot: Slot) -> bool:
+def _is_meant(plan: Plan, matches: PathMatcher, slot: Slot) -> bool:
     return slot[0] != PROJECT or any(map(matches, _list_paths(plan, slot)))
 
 

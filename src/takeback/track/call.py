@@ -42,7 +42,7 @@ def _keep_first_word(text: str) -> str:
     return text.partition(":")[0]
 
 
-class Captured:
+class CaptureResult:
     """What became of a capture."""
 
     __slots__ = ("owned_changed", "row", "said")

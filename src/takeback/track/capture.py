@@ -14,7 +14,7 @@ import stat
 import time
 
 from takeback.track.cache import DIGEST, FACTS, NO_DIGEST, OWNED, SEEN, BadCacheError, Folder
-from takeback.track.call import Call, Captured
+from takeback.track.call import Call, CaptureResult
 from takeback.track.content_sink import MANY, WHY_FULL, WHY_MUCH, ContentSink
 from takeback.track.database import (
     TRACK,
@@ -27,7 +27,7 @@ from takeback.track.database import (
 )
 from takeback.track.git import NO_FILES, GitFailedError, Repository
 from takeback.track.rules import UNKNOWN, Rules, read_settings
-from takeback.track.scan import Change, Scan
+from takeback.track.scan import FoundChange, Scan
 from takeback.track.seal import CannotSealError
 
 TYPE_CHECKING = False  # as in `typing`, which is not imported for a hook
@@ -49,26 +49,26 @@ BATCH = 1000
 FAILED = "the project's files could not be captured"
 
 
-def capture_before(root: str, call: Call, environment: Mapping[str, str], *, ending: bool = False) -> Captured:
+def capture_before(root: str, call: Call, environment: Mapping[str, str], *, ending: bool = False) -> CaptureResult:
     """Store what changed since the last look, before a tool can destroy it, and note that the tool begins."""
     return _capture(root, call, environment, "before", ending=ending)
 
 
-def capture_after(root: str, call: Call, environment: Mapping[str, str], *, ending: bool = False) -> Captured:
+def capture_after(root: str, call: Call, environment: Mapping[str, str], *, ending: bool = False) -> CaptureResult:
     """Store what changed while a tool ran."""
     return _capture(root, call, environment, "after", ending=ending)
 
 
 def capture_found(
     root: str, call: Call, environment: Mapping[str, str], *, over: bool = False, ending: bool = False
-) -> Captured:
+) -> CaptureResult:
     """Store what changed by other ways; `over` says that no call of the session is under way any more."""
     return _capture(root, call, environment, "over" if over else "found", ending=ending)
 
 
 def capture_prompt(
     root: str, call: Call, line: str, environment: Mapping[str, str], *, ending: bool = False
-) -> Captured:
+) -> CaptureResult:
     """Store what changed until a person's prompt, and the prompt's first line, as it may be shown."""
     return _capture(root, call, environment, "prompt", line=line, ending=ending)
 
@@ -130,9 +130,9 @@ def read_facts(database: Database, folder: Folder, name: str) -> tuple[Any, ...]
 
 def _capture(
     root: str, call: Call, environment: Mapping[str, str], when: str, *, line: str = "", ending: bool = False
-) -> Captured:
+) -> CaptureResult:
     """Capture once; what fails is said, never raised."""
-    told = Captured()
+    told = CaptureResult()
     try:
         with hold_lock(root) as clock:
             database = _open(root, environment, clock, told)
@@ -152,7 +152,7 @@ def _capture(
     return told
 
 
-def _open(root: str, environment: Mapping[str, str], clock: int, told: Captured) -> Database:
+def _open(root: str, environment: Mapping[str, str], clock: int, told: CaptureResult) -> Database:
     """Open a project's database; begin anew where it is gone or no database any more, and say so."""
     place = os.path.join(root, TRACK)
     why = "was not there"
@@ -172,7 +172,7 @@ def _open(root: str, environment: Mapping[str, str], clock: int, told: Captured)
     return _begin_anew(root, environment, clock, told, why)
 
 
-def _begin_anew(root: str, environment: Mapping[str, str], clock: int, told: Captured, why: str) -> Database:
+def _begin_anew(root: str, environment: Mapping[str, str], clock: int, told: CaptureResult, why: str) -> Database:
     """Put a database that is none any more aside, take everything in as it is, and say so."""
     setup = read_setup(root)
     _set_aside(root)
@@ -267,7 +267,7 @@ class _Capture:
         finally:
             scan.close()
 
-    def run(self, call: Call, when: str, line: str, told: Captured) -> None:
+    def run(self, call: Call, when: str, line: str, told: CaptureResult) -> None:
         """Look, and write what was found."""
         whole = call.paths is None
         relist = self._read_manifest() or bool(self.meta.get("rejudge"))
@@ -401,7 +401,7 @@ class _Capture:
                 (call.client, call.session, line, self.clock),
             )
 
-    def _take(self, change: Change) -> None:
+    def _take(self, change: FoundChange) -> None:
         """Count one change, unless nothing differs or nobody made it."""
         old, new = change.old, change.new
         if old is not None and old[6] != NO_DIGEST and (new is None or new[5] != old[5]):
@@ -532,7 +532,7 @@ class _Capture:
         )
         return [f"{tool} {session}/{name}" for tool, session, name in rows][:LISTED]
 
-    def _tell(self, told: Captured) -> None:
+    def _tell(self, told: CaptureResult) -> None:
         if any(why == WHY_FULL for _, why in self.unkept):
             told.said.append(f"{WHY_FULL} ({len(self.unkept) + self.more_unkept} files)")
         told.said += [note for note in self.notes if note.startswith("[track]")]

@@ -37,7 +37,7 @@ class UnreadableError(Exception):
     """A name of which not even the status can be had."""
 
 
-class Reader:
+class FileReader:
     """Reads names for one look."""
 
     def __init__(self, clock: int, most: int, digest: Callable[[bytes], bytes]) -> None:

@@ -12,7 +12,7 @@ from array import array
 
 from takeback.track.cache import COLUMNS, DIGEST, FACTS, NO_DIGEST, OWNED, SECRET, SEEN, Folder
 from takeback.track.git import GitFailedError
-from takeback.track.reader import GONE, SETTLED, WHY_OTHER, WHY_UNREAD, Reader, UnreadableError
+from takeback.track.reader import GONE, SETTLED, WHY_OTHER, WHY_UNREAD, FileReader, UnreadableError
 
 TYPE_CHECKING = False  # as in `typing`, which is not imported for a hook
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ MANY = 64
 """So many files to read make it worth asking git for the ids in its index."""
 
 
-class Change:
+class FoundChange:
     """One file that may differ from the cache."""
 
     __slots__ = ("entering", "known", "new", "old", "path", "why")
@@ -58,7 +58,7 @@ class Scan:
     ) -> None:
         self.rules, self.clock, self.folders = rules, clock, folders
         self._load_facts = load_facts
-        self.reader = Reader(clock, rules.max_bytes, digest)
+        self.reader = FileReader(clock, rules.max_bytes, digest)
         self._relist, self._reread = relist, reread
         self._top = os.open(root, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
         self._device = os.fstat(self._top).st_dev
@@ -278,7 +278,7 @@ class Scan:
         """Return how many names have to be looked at more closely."""
         return len(self.fresh) + len(self.lost) + sum(map(len, self.suspects.values()))
 
-    def read(self, keep: Callable[[bytes, bytes, int], str]) -> Iterator[Change]:
+    def read(self, keep: Callable[[bytes, bytes, int], str]) -> Iterator[FoundChange]:
         """Yield what changed, folder by folder; `keep` stores a content and says why it could not.
 
         The folders' rows are changed on the way; `listed` and `lost` say which besides.
@@ -289,7 +289,7 @@ class Scan:
             facts = self._read_old(folder)
             for name, old in facts.items():
                 self.owned_changed |= bool(old[4] & OWNED)
-                yield Change(_join(folder.path, name), old, None, "", entering=bool(old[4] & OWNED))
+                yield FoundChange(_join(folder.path, name), old, None, "", entering=bool(old[4] & OWNED))
         leaving = self._take_relisted() if self._relist else set()
         for path, names in self.suspects.items():
             yield from self._read_known(self.folders[path], names, keep, leaving)
@@ -365,7 +365,7 @@ class Scan:
 
     def _read_known(
         self, folder: Folder, names: Sequence[str], keep: Callable[[bytes, bytes, int], str], leaving: set[str]
-    ) -> Iterator[Change]:
+    ) -> Iterator[FoundChange]:
         entries = self._read_old(folder)
         before = dict(entries)
         fd = self._open(folder.path)
@@ -377,7 +377,7 @@ class Scan:
                 path, old = _join(folder.path, name), entries[name]
                 if path in leaving:
                     del entries[name]
-                    yield Change(path, old, None, "", entering=True)
+                    yield FoundChange(path, old, None, "", entering=True)
                     continue
                 bits = (SECRET | (0 if self.rules.keeps_secrets else SEEN)) if old[4] & SECRET else 0
                 owned = OWNED if self.rules.is_owned(path) else 0
@@ -388,7 +388,7 @@ class Scan:
                     continue
                 if new is not None and why == WHY_UNREAD and _sign(new) == _sign(old):
                     continue
-                change = Change(path, old, new, why, entering=False)
+                change = FoundChange(path, old, new, why, entering=False)
                 if owned or old[4] & OWNED:
                     self.owned_changed |= new is None or _sign(new) != _sign(old)
                     change.entering = True
@@ -419,7 +419,7 @@ class Scan:
         folder.facts = b"".join(entry[5] + entry[6] for entry in entries.values())
         self.changed.add(folder.path)
 
-    def _read_fresh(self, keep: Callable[[bytes, bytes, int], str]) -> Iterator[Change]:
+    def _read_fresh(self, keep: Callable[[bytes, bytes, int], str]) -> Iterator[FoundChange]:
         level, depth = self.fresh, 0
         while level and depth < DEEPEST:
             depth += 1
@@ -492,7 +492,7 @@ class Scan:
 
     def _read_new(
         self, path: str, found: list[tuple[str, int, bool]], keep: Callable[[bytes, bytes, int], str]
-    ) -> Iterator[Change]:
+    ) -> Iterator[FoundChange]:
         folder = self.folders[path]
         fd = self._open(path)
         if fd is None:
@@ -516,7 +516,7 @@ class Scan:
                     continue
                 entries[name] = new
                 self.owned_changed |= bool(bits & OWNED) and not before
-                yield Change(place, None, new, why, entering=before or bool(bits & OWNED))
+                yield FoundChange(place, None, new, why, entering=before or bool(bits & OWNED))
         finally:
             os.close(fd)
             self._fill(folder, entries)

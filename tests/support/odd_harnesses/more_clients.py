@@ -203,7 +203,7 @@ EDITS: dict[str, Edits] = {
         (".vscode/settings.json", "// not ours", "// theirs"),
         (".vscode/settings.json", '"editor.formatOnSave": true', '"editor.formatOnSave": false'),
         (".vscode/settings.json", '"rm": false', '"rm": true'),
-        (".vscode/settings.json", '\t\t"rm": false,\n', '\t\t"rm": false,\n\t\t"ls": true,\n'),
+        (".vscode/settings.json", '\t\t"npm test": true,\n', '\t\t"npm test": true,\n\t\t"ls": true,\n'),
         (".vscode/settings.json", '"docs/rules": false', '"docs/rules": true'),
         (".vscode/mcp.json", '["a"]', '["a", "b"]'),
         (".vscode/mcp.json", '"password": true', '"password": false'),

@@ -13,7 +13,7 @@ import pytest
 from takeback.agents.overlay.command import NoOverlayError, _require_run, require_linux
 from takeback.agents.overlay.layer import read_layer, show_path
 from takeback.agents.overlay.runs import (
-    Run,
+    OverlayRun,
     discard_tree,
     drop_run,
     find_leftovers,
@@ -48,7 +48,7 @@ def test_another_system_is_refused_with_a_way_out() -> None:
     [(errno.EPERM, "does not allow"), (errno.ENODEV, "no overlay file system"), (errno.ENOSYS, "too old")],
 )
 def test_a_system_without_overlays_is_said_with_the_step_the_reason_and_a_way_out(number: int, word: str) -> None:
-    run = Run(Path("folder"), Path("root"), ("true",), 0.0)
+    run = OverlayRun(Path("folder"), Path("root"), ("true",), 0.0)
     with pytest.raises(NoOverlayError) as refused:
         _require_run(run, {"step": "mounting the overlay", "errno": number})
     said = str(refused.value)
@@ -59,7 +59,7 @@ def test_a_system_without_overlays_is_said_with_the_step_the_reason_and_a_way_ou
 
 def test_an_overlay_that_was_killed_names_how_to_go_on() -> None:
     with pytest.raises(HarnessError, match="--resume"):
-        _require_run(Run(Path("folder"), Path("root"), ("true",), 0.0), {"ready": True})
+        _require_run(OverlayRun(Path("folder"), Path("root"), ("true",), 0.0), {"ready": True})
 
 
 def test_a_snapshot_is_the_same_after_it_was_saved(root: Path, tmp_path: Path) -> None:

@@ -58,7 +58,10 @@ def test_the_way_on_from_an_older_layout_begins_anew_and_keeps_the_files_and_the
     number(root / ".takeback/journal.db", CURRENT - 1)
     settings = (root / "config.toml").read_bytes()
     away = tmp_path / "away"
-    for command in (["leave", "-C", str(root), "--export", str(away), "--yes"], ["init", str(root)]):
+    for command in (
+        ["leave", "-C", str(root), "--export", str(away), "--yes"],
+        ["init", str(root), "--kind", "workspace"],
+    ):
         result = CliRunner().invoke(app, command)
         assert result.exit_code == 0, result.output
     with closing(open_workspace(root)) as harness:

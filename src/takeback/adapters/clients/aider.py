@@ -10,8 +10,8 @@ from typing import Any, Final
 
 from takeback.adapters.clients.checks import check_types
 from takeback.adapters.clients.client import Client, DocumentRule, Documents
+from takeback.adapters.clients.yaml_files import open_yaml
 from takeback.adapters.formats.json_document import JsonDocument
-from takeback.adapters.formats.yaml_document import YamlDocument
 
 _CONF: Final = ".aider.conf.yml"
 _TEXT: Final = (str,)
@@ -33,7 +33,7 @@ def _list_included(value: Any) -> tuple[str, ...]:
 
 def aider(*, user: bool = False) -> Client:
     """Return the declaration of Aider; with `user`, of the files in the home directory."""
-    documents = [Documents(_CONF, YamlDocument, _RULES, fresh=b"", check=check_types(_TYPES))]
+    documents = [Documents(_CONF, open_yaml, _RULES, fresh=b"", check=check_types(_TYPES))]
     if not user:
         documents.append(Documents(".aider.model.metadata.json", JsonDocument, (), "metadata"))
     return Client(

@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from takeback.adapters.clients.checks import check_types, combine_checks
 from takeback.adapters.clients.client import Client, Documents, Scripts, Texts
-from takeback.adapters.formats.yaml_document import Yaml12Document
+from takeback.adapters.clients.yaml_files import open_yaml_12
 
 _TYPES: Final = {
     "name": (str,),
@@ -46,9 +46,9 @@ def continue_dev(*, user: bool = False) -> Client:
     """Return the declaration of Continue; with `user`, of the user's own folder."""
     base = "" if user else ".continue/"
     check = combine_checks(check_types(_TYPES), _check_servers, _check_models)
-    documents = [Documents(f"{base}config.yaml", Yaml12Document, fresh=b"", check=check)]
+    documents = [Documents(f"{base}config.yaml", open_yaml_12, fresh=b"", check=check)]
     documents += [
-        Documents(f"{base}{folder}/*.yaml", Yaml12Document, (), f"{folder}/{{}}", fresh=b"", check=check)
+        Documents(f"{base}{folder}/*.yaml", open_yaml_12, (), f"{folder}/{{}}", fresh=b"", check=check)
         for folder in ("mcpServers", "models")
     ]
     if user:
@@ -56,7 +56,7 @@ def continue_dev(*, user: bool = False) -> Client:
         permissions = combine_checks(lists, _check_permissions)
         own = frozenset({("allow",), ("ask",), ("exclude",)})
         documents.append(
-            Documents("permissions.yaml", Yaml12Document, (), "permissions", fresh=b"", check=permissions, own=own)
+            Documents("permissions.yaml", open_yaml_12, (), "permissions", fresh=b"", check=permissions, own=own)
         )
     return Client(
         "continue",

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 from takeback.adapters.clients.client import Client, DocumentRule, Documents, Effect, Scripts
-from takeback.adapters.formats.yaml_document import YamlDocument
+from takeback.adapters.clients.yaml_files import open_yaml
 
 _TEXTS: Final = {"agents": ("role", "goal", "backstory"), "tasks": ("description", "expected_output")}
 
@@ -24,7 +24,7 @@ def _check_entries(value: Any) -> str | None:
 def _declare(folder: str, kind: str, scope: str) -> Documents:
     texts = tuple(DocumentRule(("*", key), "text", f"{scope}:*.{key}") for key in _TEXTS[kind])
     rules = (*texts, *((DocumentRule(("*", "llm"), "model"),) if kind == "agents" else ()))
-    return Documents(f"{folder}/{kind}.yaml", YamlDocument, rules, scope, fresh=b"", check=_check_entries)
+    return Documents(f"{folder}/{kind}.yaml", open_yaml, rules, scope, fresh=b"", check=_check_entries)
 
 
 def crewai(*, user: bool = False) -> Client:

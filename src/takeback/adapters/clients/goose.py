@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from takeback.adapters.clients.checks import check_types, combine_checks
 from takeback.adapters.clients.client import Client, DocumentRule, Documents, Skills, Texts
-from takeback.adapters.formats.yaml_document import Yaml12Document
+from takeback.adapters.clients.yaml_files import open_yaml_12
 
 _MODES: Final = ("chat", "approve", "smart_approve", "auto")
 _RULES: Final = (
@@ -34,13 +34,13 @@ def goose(*, user: bool = False) -> Client:
             (
                 Documents(
                     "config.yaml",
-                    Yaml12Document,
+                    open_yaml_12,
                     _RULES,
                     fresh=b"",
                     check=combine_checks(check_types(_TYPES), _check_mode),
                     own=frozenset({("experiments",), ("GOOSE_CLI_THEME",)}),
                 ),
-                Documents("permission.yaml", Yaml12Document, (), "permission", fresh=b""),
+                Documents("permission.yaml", open_yaml_12, (), "permission", fresh=b""),
             ),
             texts=(Texts("recipes", ".yaml", "recipes/{}"),),
             instructions=(".goosehints",),

@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from takeback.adapters.clients.checks import check_types, combine_checks
 from takeback.adapters.clients.client import Client, DocumentRule, Documents, Effect, Scripts, Skills
-from takeback.adapters.formats.yaml_document import YamlDocument
+from takeback.adapters.clients.yaml_files import open_yaml
 
 _MODES: Final = ("manual", "smart", "off")
 _RULES: Final = (
@@ -72,7 +72,7 @@ def hermes(*, user: bool = False) -> Client:
     return Client(
         "hermes",
         ("config.yaml", "SOUL.md"),
-        (Documents("config.yaml", YamlDocument, _RULES, fresh=b"", check=check, effects={"hooks": Effect.APPROVAL}),),
+        (Documents("config.yaml", open_yaml, _RULES, fresh=b"", check=check, effects={"hooks": Effect.APPROVAL}),),
         skills=(Skills("skills"),),
         scripts=(Scripts("agent-hooks"), Scripts("hooks", effect=Effect.NEXT_SESSION)),
         instructions=("SOUL.md",),

@@ -202,9 +202,7 @@ def _extend_harness(
     added = (*new, *(one.path for one in own))
     if added:
         kinds = [*about.kinds, *new]
-        name = ClientAdapter.name if about.adapter == PROJECT else about.adapter
-        told = replace(about, kinds=kinds, adapter=name)
-        whole = replace(manifest, workspace=told, documents=[*manifest.documents, *own])
+        whole = replace(manifest, workspace=replace(about, kinds=kinds), documents=[*manifest.documents, *own])
         check_documents(whole.documents, str(root / HIDDEN))
         build_own_member(whole, build_members(kinds, user=user), str(root / HIDDEN))
         with closing(open_workspace(root, journal=journal, keys=keys, hold=False)) as harness:

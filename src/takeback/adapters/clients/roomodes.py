@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 from takeback.adapters.clients.client import Client, Documents, Effect
-from takeback.adapters.formats.yaml_document import Yaml12Document
+from takeback.adapters.clients.yaml_files import open_yaml_12
 
 _NEEDED: Final = ("slug", "name", "roleDefinition")
 
@@ -26,7 +26,7 @@ def _check_modes(value: Any) -> str | None:
     return None
 
 
-ROO_MODES: Final = Documents(".roomodes", Yaml12Document, fresh=b"", check=_check_modes, effect=Effect.LIVE)
+ROO_MODES: Final = Documents(".roomodes", open_yaml_12, fresh=b"", check=_check_modes, effect=Effect.LIVE)
 
 
 def roomodes(*, user: bool = False) -> Client:

@@ -22,7 +22,7 @@ from takeback.adapters.directory import Directory
 from takeback.adapters.roots import PRIVATE
 from takeback.agents.overlay import namespace
 from takeback.agents.overlay.layer import Layer, read_layer
-from takeback.agents.overlay.runs import NAMES, Run, save_run
+from takeback.agents.overlay.runs import NAMES, OverlayRun, save_run
 from takeback.agents.overlay.snapshot import take_snapshot
 from takeback.agents.overlay.transfer import is_done
 from takeback.errors import HarnessError, InputError, TakebackError
@@ -49,7 +49,7 @@ class NoOverlayError(TakebackError):
 class Ended:
     """How a command ended."""
 
-    run: Run
+    run: OverlayRun
     others: bool = False
     """Whether processes that it had started were still running, and were ended."""
 
@@ -60,7 +60,7 @@ def require_linux(platform: str = sys.platform) -> None:
         raise InputError("takeback run", found=platform, expected="Linux 5.12 or later", hint=WITHOUT)
 
 
-def prepare_run(run: Run) -> int:
+def prepare_run(run: OverlayRun) -> int:
     """Take the snapshot; return how many things of the project the command cannot change, as others own them."""
     snapshot, foreign = take_snapshot(run.root)
     snapshot.save(run.folder / NAMES)
@@ -68,7 +68,7 @@ def prepare_run(run: Run) -> int:
 
 
 def execute_run(
-    run: Run, *, cwd: Path, temporary: str = "", writable: Sequence[Path] = (), stdout: int | None = None
+    run: OverlayRun, *, cwd: Path, temporary: str = "", writable: Sequence[Path] = (), stdout: int | None = None
 ) -> Ended:
     """Run the command with the project as an overlay; return how it ended.
 
@@ -95,7 +95,7 @@ def execute_run(
     return Ended(ended, bool(told["others"]))
 
 
-def _make_plan(run: Run, cwd: Path, temporary: str, writable: Sequence[Path]) -> dict[str, Any]:
+def _make_plan(run: OverlayRun, cwd: Path, temporary: str, writable: Sequence[Path]) -> dict[str, Any]:
     places = {os.path.realpath(place) for place in (*TEMPORARY, *([temporary] if temporary else ()))}
     private = [
         place for place in sorted(places, key=len) if os.path.isdir(place) and not _covers(str(run.root), place)
@@ -119,7 +119,7 @@ def _covers(root: str, place: str) -> bool:
     return place == root or place.startswith(f"{root}/")
 
 
-def _require_run(run: Run, told: dict[str, Any]) -> None:
+def _require_run(run: OverlayRun, told: dict[str, Any]) -> None:
     """Raise if the command was not run to its end."""
     if "step" in told:
         number = int(told["errno"])
@@ -142,7 +142,7 @@ def _require_run(run: Run, told: dict[str, Any]) -> None:
         )
 
 
-def read_pending(run: Run) -> Layer:
+def read_pending(run: OverlayRun) -> Layer:
     """Return what a run did and nobody took over yet."""
     layer = read_layer(run.upper, run.root, run.snapshot)
     with closing(Directory(run.root)) as directory:

@@ -13,9 +13,9 @@ from contextlib import contextmanager
 from typing import Final
 
 from takeback.adapters.files_adapter import FilesAdapter
-from takeback.agents.overlay.layer import Change
-from takeback.agents.overlay.runs import Run
-from takeback.agents.overlay.transfer import Recorded, Recorder
+from takeback.agents.overlay.layer import LayerChange
+from takeback.agents.overlay.runs import OverlayRun
+from takeback.agents.overlay.transfer import RecordedRun, Recorder
 from takeback.errors import HarnessError
 from takeback.harness import Adopted, Harness, Refused
 from takeback.harness.engine import LOCK_SECONDS
@@ -23,7 +23,7 @@ from takeback.harness.images import paths_of
 from takeback.journal import Record
 from takeback.present.secrets import mask_text_secrets
 from takeback.present.warnings import list_unheeded, weigh_entry
-from takeback.track.call import Call, Captured
+from takeback.track.call import Call, CaptureResult
 from takeback.track.capture import FAILED, capture_after, capture_before
 
 CLIENT: Final = "takeback run"
@@ -38,7 +38,7 @@ def format_command(command: Sequence[str]) -> str:
     return told if len(told) <= LONGEST else f"{told[: LONGEST - 1]}…"
 
 
-def make_recorder(harness: Harness, run: Run, *, note: str = "", by: str = "") -> Recorder:
+def make_recorder(harness: Harness, run: OverlayRun, *, note: str = "", by: str = "") -> Recorder:
     """Return what records the changes of a run: in a tracked project, its own files too."""
     adapter = harness.adapter
     if isinstance(adapter, FilesAdapter) and adapter.project is not None:
@@ -58,17 +58,17 @@ class EntryRecorder:
         with self._harness.journal.lock(LOCK_SECONDS):
             yield
 
-    def prepare(self, changes: Sequence[Change]) -> None:
+    def prepare(self, changes: Sequence[LayerChange]) -> None:
         """Record what others changed in these files before, as an entry of its own."""
         paths = {change.path for change in changes}
         if paths:
             _require(self._harness.adopt(f"found before {CLIENT}", paths=paths))
 
-    def record(self, changes: Sequence[Change], run: Run) -> Recorded:
+    def record(self, changes: Sequence[LayerChange], run: OverlayRun) -> RecordedRun:
         """Record the changes as an entry that names the command."""
         paths = {change.path for change in changes}
         if not paths:
-            return Recorded()
+            return RecordedRun()
         command = format_command(run.command)
         ended = "unknown" if run.code is None else str(run.code)
         origin = {"client": CLIENT, "command": command, "exit_code": ended}
@@ -78,16 +78,16 @@ class EntryRecorder:
         with self._harness.inspect() as look:
             unread = [f"not recorded: {broken}" for broken in look.broken if broken.path in paths]
         if adopted is None:
-            return Recorded(warnings=tuple(unread))
+            return RecordedRun(warnings=tuple(unread))
         looser = weigh_entry(self._harness, adopted)
         warnings = (*unread, *list_unheeded(adopted, self._harness), *looser)
-        return Recorded((adopted.entry,), frozenset(paths_of(adopted.entry)) & paths, warnings)
+        return RecordedRun((adopted.entry,), frozenset(paths_of(adopted.entry)) & paths, warnings)
 
 
 class TrackedRecorder(EntryRecorder):
     """Records what a run changed in a project whose own files are tracked."""
 
-    def __init__(self, harness: Harness, run: Run, *, note: str = "", by: str = "") -> None:
+    def __init__(self, harness: Harness, run: OverlayRun, *, note: str = "", by: str = "") -> None:
         super().__init__(harness, note=note, by=by)
         ended = {} if run.code is None else {"exit_code": str(run.code)}
         said = {"note": note, "by": by, **ended}
@@ -95,12 +95,12 @@ class TrackedRecorder(EntryRecorder):
         self._call = Call(CLIENT, "", run.folder.name, TOOL, format_command(run.command), said=said)
         self._environment = {"PATH": os.defpath}
 
-    def prepare(self, changes: Sequence[Change]) -> None:
+    def prepare(self, changes: Sequence[LayerChange]) -> None:
         """Record what others changed before: in the client's files, and in all that are tracked."""
         _require_captured(capture_before(self._root, self._call, self._environment))
         super().prepare(changes)
 
-    def record(self, changes: Sequence[Change], run: Run) -> Recorded:
+    def record(self, changes: Sequence[LayerChange], run: OverlayRun) -> RecordedRun:
         """Record the changes: of tracked files by what is captured now, of the client's as an entry beside it."""
         last = self._harness.ledger.last
         captured = _require_captured(capture_after(self._root, self._call, self._environment))
@@ -112,7 +112,7 @@ class TrackedRecorder(EntryRecorder):
         kept = {path for entry in made for path in entry.paths if path not in unkept}
         told = [f"{path}: {why}; it cannot be taken back" for path, why in sorted(unkept.items())]
         paths = own.paths | kept & {change.path for change in changes}
-        return Recorded((*made, *own.entries), paths, (*own.warnings, *captured.said, *told))
+        return RecordedRun((*made, *own.entries), paths, (*own.warnings, *captured.said, *told))
 
     def _list_settled(self, last: int) -> Iterator[Record]:
         """Yield the entries of this call that came into the journal after a record."""
@@ -124,7 +124,7 @@ class TrackedRecorder(EntryRecorder):
                 yield record
 
 
-def _require_captured(captured: Captured) -> Captured:
+def _require_captured(captured: CaptureResult) -> CaptureResult:
     """Refuse to go on where the project's files could not be captured: nothing would be known of them."""
     failed = [line for line in captured.said if line.startswith(FAILED)]
     if failed:

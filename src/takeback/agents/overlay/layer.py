@@ -17,7 +17,7 @@ from typing import Final, Literal
 
 from takeback.adapters.directory import READ_FLAGS, parse_path
 from takeback.adapters.roots import PRIVATE
-from takeback.agents.overlay.snapshot import Snapshot, Traits, read_traits
+from takeback.agents.overlay.snapshot import NameTraits, Snapshot, read_traits
 from takeback.errors import UnsafePathError
 
 GIT: Final = ".git"
@@ -28,13 +28,13 @@ KINDS: Final = {stat.S_IFIFO: "a pipe", stat.S_IFSOCK: "a socket", stat.S_IFCHR:
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class LayerChange:
     """What a command did to one path of the project."""
 
     path: str
-    before: Traits | None
+    before: NameTraits | None
     """What was there when the command began; None for nothing."""
-    after: Traits | None
+    after: NameTraits | None
     """What the command left there; None for nothing."""
     same_content: bool = False
     """Whether only permission bits differ."""
@@ -72,16 +72,16 @@ class LeftOut:
 class Layer:
     """All that a command did."""
 
-    changes: tuple[Change, ...]
+    changes: tuple[LayerChange, ...]
     left_out: tuple[LeftOut, ...]
 
 
 def read_layer(upper: Path, root: Path, snapshot: Snapshot) -> Layer:
     """Return what the upper layer says that a command did to a project."""
-    changes: list[Change] = []
+    changes: list[LayerChange] = []
     left_out: list[LeftOut] = []
     for found in _Reader(upper, root, snapshot).walk():
-        if isinstance(found, Change):
+        if isinstance(found, LayerChange):
             changes.append(found)
         else:
             left_out.append(found)
@@ -96,7 +96,7 @@ class _Reader:
         self._waiting: list[tuple[str, bool]] = [("", False)]
         """Folders to be read, and whether they hide what was below them."""
 
-    def walk(self) -> Iterator[Change | LeftOut]:
+    def walk(self) -> Iterator[LayerChange | LeftOut]:
         """Yield what is found, in no particular order."""
         while self._waiting:
             folder, opaque = self._waiting.pop()
@@ -110,7 +110,7 @@ class _Reader:
                 if name not in names:
                     yield from self._remove(f"{folder}/{name}" if folder else name)
 
-    def _read_entry(self, path: str, entry: os.DirEntry[str], *, opaque: bool) -> Iterator[Change | LeftOut]:
+    def _read_entry(self, path: str, entry: os.DirEntry[str], *, opaque: bool) -> Iterator[LayerChange | LeftOut]:
         status = entry.stat(follow_symlinks=False)
         before = self._snapshot.find(path)
         why = _why_left_out(path)
@@ -126,36 +126,36 @@ class _Reader:
             yield from self._read_file(path, before, read_traits(status))
 
     def _read_folder(
-        self, path: str, place: str, before: Traits | None, after: Traits, *, opaque: bool
-    ) -> Iterator[Change]:
+        self, path: str, place: str, before: NameTraits | None, after: NameTraits, *, opaque: bool
+    ) -> Iterator[LayerChange]:
         merged = before is not None and before.form == "directory"
         if before is not None and not merged:
-            yield Change(path, before, None)
+            yield LayerChange(path, before, None)
         if not merged:
-            yield Change(path, None, after)
+            yield LayerChange(path, None, after)
         elif before is not None and before.permissions != after.permissions:
-            yield Change(path, before, after, same_content=True)
+            yield LayerChange(path, before, after, same_content=True)
         self._waiting.append((path, merged and (opaque or _is_opaque(place))))
 
-    def _read_file(self, path: str, before: Traits | None, after: Traits) -> Iterator[Change]:
+    def _read_file(self, path: str, before: NameTraits | None, after: NameTraits) -> Iterator[LayerChange]:
         if before is not None and before.form == "directory":
             yield from self._remove(path)
             before = None
         same = before is not None and before.form == after.form and self._has_same_content(path, before, after)
         if not same:
-            yield Change(path, before, after)
+            yield LayerChange(path, before, after)
         elif before is not None and after.form == "file" and before.permissions != after.permissions:
-            yield Change(path, before, after, same_content=True)
+            yield LayerChange(path, before, after, same_content=True)
 
-    def _remove(self, path: str) -> Iterator[Change]:
+    def _remove(self, path: str) -> Iterator[LayerChange]:
         before = self._snapshot.find(path)
         if before is None:
             return
         for below, traits in self._snapshot.list_below(path) if before.form == "directory" else ():
-            yield Change(below, traits, None)
-        yield Change(path, before, None)
+            yield LayerChange(below, traits, None)
+        yield LayerChange(path, before, None)
 
-    def _has_same_content(self, path: str, before: Traits, after: Traits) -> bool:
+    def _has_same_content(self, path: str, before: NameTraits, after: NameTraits) -> bool:
         if before.size != after.size:
             return False
         new, old = self._upper / path, self._root / path

@@ -36,7 +36,7 @@ SPARE: Final = Path("/var/tmp")  # noqa: S108 - folders below it are this user's
 
 
 @dataclass(frozen=True, slots=True)
-class Run:
+class OverlayRun:
     """One run of a command."""
 
     folder: Path
@@ -69,7 +69,7 @@ def find_run_places(state: Path) -> tuple[Path, ...]:
     return (state / "takeback" / "runs", SPARE / f"takeback-{os.geteuid()}")
 
 
-def make_run(places: Sequence[Path], root: Path, command: Sequence[str], *, chosen: Path | None = None) -> Run:
+def make_run(places: Sequence[Path], root: Path, command: Sequence[str], *, chosen: Path | None = None) -> OverlayRun:
     """Make the folder of a run where an overlay can be; on the project's own file system if possible."""
     device = os.stat(root).st_dev
     tried: list[str] = []
@@ -90,7 +90,7 @@ def make_run(places: Sequence[Path], root: Path, command: Sequence[str], *, chos
         )
     place = min(usable, key=lambda found: found[0])[1]
     name = f"{_make_key(root)}-{time.strftime('%Y%m%d-%H%M%S')}-{secrets.token_hex(3)}"
-    run = Run(place / name, root, tuple(command), time.time())
+    run = OverlayRun(place / name, root, tuple(command), time.time())
     run.folder.mkdir(0o700)
     status = os.stat(root)
     for inner in (run.upper, run.folder / "work", run.folder / "merged", run.folder / "private"):
@@ -135,7 +135,7 @@ def _find_file_system(device: int) -> str:
     return ""
 
 
-def save_run(run: Run) -> None:
+def save_run(run: OverlayRun) -> None:
     """Write down what a run is about."""
     told = {"root": str(run.root), "command": run.command, "began": run.began, "code": run.code}
     written = run.folder / f"{ABOUT}.new"
@@ -144,7 +144,7 @@ def save_run(run: Run) -> None:
 
 
 @contextmanager
-def hold_run(run: Run) -> Iterator[bool]:
+def hold_run(run: OverlayRun) -> Iterator[bool]:
     """Hold a run's lock; yields whether nobody else holds it."""
     held = os.open(run.folder / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     try:
@@ -158,9 +158,9 @@ def hold_run(run: Run) -> Iterator[bool]:
         os.close(held)
 
 
-def find_leftovers(places: Sequence[Path], root: Path) -> tuple[Run, ...]:
+def find_leftovers(places: Sequence[Path], root: Path) -> tuple[OverlayRun, ...]:
     """Return the runs in a project that nobody decided about and that do not go on, oldest first."""
-    found: list[Run] = []
+    found: list[OverlayRun] = []
     for place in places:
         for folder in sorted(place.glob(f"{_make_key(root)}-*")) if place.is_dir() else ():
             run = _load_run(folder)
@@ -171,17 +171,17 @@ def find_leftovers(places: Sequence[Path], root: Path) -> tuple[Run, ...]:
     return tuple(sorted(found, key=lambda run: run.began))
 
 
-def _load_run(folder: Path) -> Run | None:
+def _load_run(folder: Path) -> OverlayRun | None:
     try:
         if os.lstat(folder).st_uid != os.geteuid():
             return None
         told: dict[str, Any] = json.loads((folder / ABOUT).read_text(encoding="ascii"))
-        return Run(folder, Path(told["root"]), tuple(told["command"]), float(told["began"]), told["code"])
+        return OverlayRun(folder, Path(told["root"]), tuple(told["command"]), float(told["began"]), told["code"])
     except (OSError, ValueError, KeyError, TypeError):
         return None
 
 
-def drop_run(run: Run) -> None:
+def drop_run(run: OverlayRun) -> None:
     """Remove a run with all that the command wrote."""
     try:
         discard_tree(run.folder)

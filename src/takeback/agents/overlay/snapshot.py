@@ -17,13 +17,13 @@ from typing import Final, Literal, NamedTuple
 from takeback.adapters.directory import SETTLED
 from takeback.adapters.roots import PRIVATE
 
-Form = Literal["file", "directory", "link", "other"]
+FileForm = Literal["file", "directory", "link", "other"]
 FORMAT: Final = 1
 RACY_BYTES: Final = 4 << 20
 """A file larger than this gets no digest: its times must do."""
 
 
-class Traits(NamedTuple):
+class NameTraits(NamedTuple):
     """What is known of a name without its content."""
 
     mode: int
@@ -35,7 +35,7 @@ class Traits(NamedTuple):
     """Of the content, where times alone could not tell a later write."""
 
     @property
-    def form(self) -> Form:
+    def form(self) -> FileForm:
         """The kind of thing it is."""
         return name_form(self.mode)
 
@@ -45,7 +45,7 @@ class Traits(NamedTuple):
         return stat.S_IMODE(self.mode)
 
 
-def name_form(mode: int) -> Form:
+def name_form(mode: int) -> FileForm:
     """Return the kind of thing that a mode belongs to."""
     if stat.S_ISREG(mode):
         return "file"
@@ -54,9 +54,9 @@ def name_form(mode: int) -> Form:
     return "link" if stat.S_ISLNK(mode) else "other"
 
 
-def read_traits(status: os.stat_result) -> Traits:
+def read_traits(status: os.stat_result) -> NameTraits:
     """Return the traits that a status tells."""
-    return Traits(status.st_mode, status.st_size, status.st_mtime_ns, status.st_ctime_ns, status.st_ino)
+    return NameTraits(status.st_mode, status.st_size, status.st_mtime_ns, status.st_ctime_ns, status.st_ino)
 
 
 def digest_file(file: int) -> str:
@@ -68,10 +68,10 @@ def digest_file(file: int) -> str:
 class Snapshot:
     """The names of a project, folder by folder; the folder at the top has the empty name."""
 
-    def __init__(self, folders: dict[str, dict[str, Traits]]) -> None:
+    def __init__(self, folders: dict[str, dict[str, NameTraits]]) -> None:
         self._folders = folders
 
-    def find(self, path: str) -> Traits | None:
+    def find(self, path: str) -> NameTraits | None:
         """Return the traits of a path; None if nothing was there."""
         above, _, name = path.rpartition("/")
         return self._folders.get(above, {}).get(name)
@@ -80,9 +80,9 @@ class Snapshot:
         """Return the names in a folder."""
         return tuple(self._folders.get(folder, ()))
 
-    def list_below(self, folder: str) -> list[tuple[str, Traits]]:
+    def list_below(self, folder: str) -> list[tuple[str, NameTraits]]:
         """Return everything below a folder, what is inside another thing before that."""
-        found: list[tuple[str, Traits]] = []
+        found: list[tuple[str, NameTraits]] = []
         waiting = [folder]
         while waiting:
             here = waiting.pop()
@@ -93,7 +93,7 @@ class Snapshot:
                     waiting.append(path)
         return found[::-1]
 
-    def renew(self, path: str, now: Traits) -> None:
+    def renew(self, path: str, now: NameTraits) -> None:
         """Note that a thing which is what it was has another time of its last change, since it was moved and back."""
         above, _, name = path.rpartition("/")
         known = self.find(path)
@@ -114,7 +114,10 @@ class Snapshot:
         if told["format"] != FORMAT:
             raise ValueError(f"format {told['format']}")
         return cls(
-            {folder: {name: Traits(*row) for name, row in names.items()} for folder, names in told["folders"].items()}
+            {
+                folder: {name: NameTraits(*row) for name, row in names.items()}
+                for folder, names in told["folders"].items()
+            }
         )
 
 
@@ -122,7 +125,7 @@ def take_snapshot(root: Path) -> tuple[Snapshot, int]:
     """Return the snapshot of a project, and how many of its things another user or group owns."""
     top = os.stat(root)
     now, owner = time.time_ns(), (os.geteuid(), os.getegid())
-    folders: dict[str, dict[str, Traits]] = {}
+    folders: dict[str, dict[str, NameTraits]] = {}
     waiting, foreign = [""], 0
     while waiting:
         folder = waiting.pop()
@@ -146,7 +149,7 @@ def take_snapshot(root: Path) -> tuple[Snapshot, int]:
     return Snapshot(folders), foreign
 
 
-def _sharpen(traits: Traits, entry: os.DirEntry[str], now: int) -> Traits:
+def _sharpen(traits: NameTraits, entry: os.DirEntry[str], now: int) -> NameTraits:
     """Add a digest to traits that a write right after this look would not change."""
     fresh = now - max(traits.modified, traits.changed) < SETTLED
     if not fresh or traits.form != "file" or traits.size > RACY_BYTES:

@@ -21,9 +21,9 @@ from typing import Any, Final, NamedTuple, Protocol
 from takeback.adapters.directory import Directory
 from takeback.adapters.files_adapter import swap_names, take_name
 from takeback.adapters.roots import PRIVATE
-from takeback.agents.overlay.layer import Change, show_path
-from takeback.agents.overlay.runs import NAMES, Run, discard_tree
-from takeback.agents.overlay.snapshot import Traits, digest_file, read_traits
+from takeback.agents.overlay.layer import LayerChange, show_path
+from takeback.agents.overlay.runs import NAMES, OverlayRun, discard_tree
+from takeback.agents.overlay.snapshot import NameTraits, digest_file, read_traits
 from takeback.errors import HarnessError, TakebackError, UnsafePathError
 from takeback.harness.file_transaction import defer_sigint
 from takeback.journal import Record
@@ -39,15 +39,15 @@ class Recorder(Protocol):
     def hold(self) -> AbstractContextManager[None]:
         """Keep other recorders out while files are changed."""
 
-    def prepare(self, changes: Sequence[Change]) -> None:
+    def prepare(self, changes: Sequence[LayerChange]) -> None:
         """Record what stands in these places by now, before any of it is changed: it is not the command's."""
 
-    def record(self, changes: Sequence[Change], run: Run) -> Recorded:
+    def record(self, changes: Sequence[LayerChange], run: OverlayRun) -> RecordedRun:
         """Record these changes, which were made just now, as the command's."""
 
 
 @dataclass(frozen=True, slots=True)
-class Recorded:
+class RecordedRun:
     """What a recorder made of changes."""
 
     entries: tuple[Record, ...] = ()
@@ -70,9 +70,9 @@ class Conflict:
 class Kept:
     """What became of the changes of a run."""
 
-    changes: tuple[Change, ...]
+    changes: tuple[LayerChange, ...]
     conflicts: tuple[Conflict, ...]
-    recorded: Recorded = field(default_factory=Recorded)
+    recorded: RecordedRun = field(default_factory=RecordedRun)
 
 
 class _Place(NamedTuple):
@@ -87,7 +87,12 @@ class _Found(Exception):  # noqa: N818 - it is what was found, and ends one chan
 
 
 def keep_changes(
-    run: Run, changes: Sequence[Change], recorder: Recorder, *, overwrite: bool = False, withheld: Iterable[str] = ()
+    run: OverlayRun,
+    changes: Sequence[LayerChange],
+    recorder: Recorder,
+    *,
+    overwrite: bool = False,
+    withheld: Iterable[str] = (),
 ) -> Kept:
     """Make changes of a run in the project and record them; all that have no conflict, or none if anything fails.
 
@@ -128,7 +133,7 @@ def keep_changes(
     return replace(kept, recorded=recorded)
 
 
-def _explain(fault: Exception, run: Run, aside: Path, stuck: Sequence[str]) -> HarnessError:
+def _explain(fault: Exception, run: OverlayRun, aside: Path, stuck: Sequence[str]) -> HarnessError:
     why = fault.message if isinstance(fault, TakebackError) else str(fault)
     back = "everything was put back"
     if stuck:
@@ -139,7 +144,7 @@ def _explain(fault: Exception, run: Run, aside: Path, stuck: Sequence[str]) -> H
     )
 
 
-def _renew_snapshot(run: Run, directory: Directory, changes: Iterable[Change]) -> None:
+def _renew_snapshot(run: OverlayRun, directory: Directory, changes: Iterable[LayerChange]) -> None:
     """Note what was put back, so that it is not taken for somebody's edit when the transfer is tried again."""
     snapshot = run.snapshot
     for change in changes:
@@ -152,7 +157,7 @@ def _renew_snapshot(run: Run, directory: Directory, changes: Iterable[Change]) -
 
 
 @contextmanager
-def _open_layer(upper: Path, changes: Iterable[Change]) -> Iterator[None]:
+def _open_layer(upper: Path, changes: Iterable[LayerChange]) -> Iterator[None]:
     """Let this user take files out of folders of the layer that the command shut."""
     shut = [
         (upper / change.path, change.after.permissions)
@@ -168,7 +173,7 @@ def _open_layer(upper: Path, changes: Iterable[Change]) -> Iterator[None]:
             os.chmod(place, mode)
 
 
-def why_conflicting(directory: Directory, change: Change) -> str | None:
+def why_conflicting(directory: Directory, change: LayerChange) -> str | None:
     """Return why a change cannot be made to what is in the project by now; None if it can."""
     parts = tuple(change.path.split("/"))
     try:
@@ -185,13 +190,13 @@ def why_conflicting(directory: Directory, change: Change) -> str | None:
         return f"its folder is no longer what it was: {fault.strerror}"
 
 
-def _is_cleared(change: Change, going: Container[str]) -> bool:
+def _is_cleared(change: LayerChange, going: Container[str]) -> bool:
     """Return whether something goes first that is in the place of a new thing, or in the way to it."""
     parts = change.path.split("/")
     return change.before is None and any("/".join(parts[:end]) in going for end in range(1, len(parts) + 1))
 
 
-def is_done(directory: Directory, change: Change) -> bool:
+def is_done(directory: Directory, change: LayerChange) -> bool:
     """Return whether the project already is as a change would make it, so that nothing is left to do."""
     parts = tuple(change.path.split("/"))
     try:
@@ -207,7 +212,7 @@ def is_done(directory: Directory, change: Change) -> bool:
     return False
 
 
-def _is_same(place: _Place, status: os.stat_result, before: Traits) -> bool:
+def _is_same(place: _Place, status: os.stat_result, before: NameTraits) -> bool:
     """Return whether something is what the snapshot saw; of a folder only that it is one, with the same rights."""
     now = read_traits(status)
     if before.form == "directory":
@@ -223,7 +228,7 @@ def _is_same(place: _Place, status: os.stat_result, before: Traits) -> bool:
         os.close(file)
 
 
-def _overwrite(directory: Directory, change: Change, why: str | None) -> tuple[Change, str | None]:
+def _overwrite(directory: Directory, change: LayerChange, why: str | None) -> tuple[LayerChange, str | None]:
     """Return a change as one of what is there now, where somebody else changed a file."""
     parts = tuple(change.path.split("/"))
     if why is None or change.form == "directory":
@@ -250,9 +255,9 @@ class _Transfer:
         self._count = 0
         self._copies = os.fstat(upper.descriptor).st_dev != os.fstat(directory.descriptor).st_dev
 
-    def make(self, checked: Sequence[tuple[Change, str | None]], withheld: Sequence[str]) -> Kept:
+    def make(self, checked: Sequence[tuple[LayerChange, str | None]], withheld: Sequence[str]) -> Kept:
         """Make the changes that have no conflict: removals first, then folders, files, and rights of folders."""
-        made: list[Change] = []
+        made: list[LayerChange] = []
         conflicts = {change.path: why for change, why in checked if why is not None}
         staying = [*withheld, *conflicts]
         self._open_folders(change for change, why in checked if why is None)
@@ -275,31 +280,31 @@ class _Transfer:
         ]
         return Kept(tuple(sorted(made, key=lambda change: change.path)), tuple(told))
 
-    def _open_folders(self, changes: Iterable[Change]) -> None:
+    def _open_folders(self, changes: Iterable[LayerChange]) -> None:
         """Give this user the right to write in folders that the command could write in, or that go."""
         for change in changes:
             before = change.before
             shut = before is not None and before.permissions & OURS != OURS
             if before is not None and shut and change.form == "directory":
                 open_for_us = before._replace(mode=before.mode | OURS)
-                self._make_change(Change(change.path, before, open_for_us, same_content=True))
+                self._make_change(LayerChange(change.path, before, open_for_us, same_content=True))
 
-    def _shut_again(self, change: Change) -> None:
+    def _shut_again(self, change: LayerChange) -> None:
         """Give a folder that stays the rights back that it had."""
         before = change.before
         if before is not None and before.permissions & OURS != OURS:
             self._make_change(
-                Change(change.path, before._replace(mode=before.mode | OURS), before, same_content=True)
+                LayerChange(change.path, before._replace(mode=before.mode | OURS), before, same_content=True)
             )
 
-    def _close_folders(self, made: Iterable[Change]) -> None:
+    def _close_folders(self, made: Iterable[LayerChange]) -> None:
         """Give new folders the rights that the command gave them, once they hold what they shall."""
         for change in made:
             after = change.after
             if change.form == "directory" and change.kind == "added" and after is not None:
                 open_for_us = after._replace(mode=after.mode | OURS)
                 if open_for_us != after:
-                    self._make_change(Change(change.path, open_for_us, after, same_content=True))
+                    self._make_change(LayerChange(change.path, open_for_us, after, same_content=True))
 
     def take_back(self) -> list[str]:
         """Put everything back, the last step first; return the paths where that failed."""
@@ -316,7 +321,7 @@ class _Transfer:
         """Let go of the folder aside."""
         os.close(self._aside)
 
-    def _make_change(self, change: Change) -> None:
+    def _make_change(self, change: LayerChange) -> None:
         parts = tuple(change.path.split("/"))
         with self._directory.faults("change", change.path), self._directory.parent(parts) as parent:
             if parent is None:
@@ -333,7 +338,7 @@ class _Transfer:
             else:
                 self._put(change, place)
 
-    def _change_folder(self, change: Change, place: _Place) -> None:
+    def _change_folder(self, change: LayerChange, place: _Place) -> None:
         if change.after is None:
             try:
                 os.rmdir(place.name, dir_fd=place.folder)
@@ -356,7 +361,7 @@ class _Transfer:
             owner = os.lstat(self._upper.root / path)
             os.chown(place.name, owner.st_uid, owner.st_gid, dir_fd=place.folder, follow_symlinks=False)
 
-    def _remove(self, change: Change, place: _Place) -> None:
+    def _remove(self, change: LayerChange, place: _Place) -> None:
         kept = self._next_aside()
         try:
             take_name(place.folder, place.name, kept.folder, kept.name)
@@ -367,7 +372,7 @@ class _Transfer:
             raise _Found(MEANWHILE)
         self._note(change, lambda at: take_name(kept.folder, kept.name, at.folder, at.name))
 
-    def _put(self, change: Change, place: _Place) -> None:
+    def _put(self, change: LayerChange, place: _Place) -> None:
         with self._open_source(change.path) as source:
             if change.before is not None and swap_names(source.folder, source.name, place.name, place.folder):
                 self._check_swap(change, place, source)
@@ -380,7 +385,7 @@ class _Transfer:
                 raise _Found("something was made there while the command ran") from fault
         self._note(change, lambda at: self._return_source(change.path, at))
 
-    def _check_swap(self, change: Change, place: _Place, source: _Place) -> None:
+    def _check_swap(self, change: LayerChange, place: _Place, source: _Place) -> None:
         if not _came_out(source, change.before):
             swap_names(source.folder, source.name, place.name, place.folder)
             raise _Found(MEANWHILE)
@@ -426,7 +431,7 @@ class _Transfer:
                     shutil.copymode(whole, there, follow_symlinks=False)
             yield copy
 
-    def _set_mode(self, change: Change, place: _Place, mode: int) -> None:
+    def _set_mode(self, change: LayerChange, place: _Place, mode: int) -> None:
         _chmod(place, mode)
         before = change.before
         if before is not None:
@@ -436,7 +441,7 @@ class _Transfer:
         self._count += 1
         return _Place(self._aside, str(self._count))
 
-    def _note(self, change: Change, back: Callable[[_Place], Any]) -> None:
+    def _note(self, change: LayerChange, back: Callable[[_Place], Any]) -> None:
         """Note how a change is put back; its folder is opened anew then."""
         parts = tuple(change.path.split("/"))
 
@@ -449,7 +454,7 @@ class _Transfer:
         self._steps.append((change.path, step))
 
 
-def _order(change: Change) -> tuple[int, int, str]:
+def _order(change: LayerChange) -> tuple[int, int, str]:
     depth = change.path.count("/")
     if change.after is None:
         return (0 if change.form != "directory" else 1, -depth, change.path)
@@ -462,13 +467,13 @@ def _has_below(folder: str, paths: Iterable[str]) -> bool:
     return any(path.startswith(f"{folder}/") for path in paths)
 
 
-def _came_out(place: _Place, before: Traits | None) -> bool:
+def _came_out(place: _Place, before: NameTraits | None) -> bool:
     """Return whether what was taken out is what it was; renaming has changed the time of its last change."""
     now = read_traits(os.stat(place.name, dir_fd=place.folder, follow_symlinks=False))
     return before is not None and now._replace(changed=0) == before._replace(changed=0, digest="")
 
 
-def _make_folder(place: _Place, traits: Traits | None) -> None:
+def _make_folder(place: _Place, traits: NameTraits | None) -> None:
     os.mkdir(place.name, 0o700, dir_fd=place.folder)
     if traits is not None:
         _chmod(place, traits.permissions | OURS)
