@@ -149,7 +149,9 @@ def test_the_manifest_names_the_adapter_and_an_unknown_one_is_named(tmp_path):
     text = (root / "takeback.toml").read_text()
     (root / "takeback.toml").write_text(text.replace('"toy"', '"lost"'))
     trust(root)
-    with pytest.raises(InputError, match="found the adapter 'lost', expected one of clients, memory, project, toy, workspace"):
+    with pytest.raises(
+        InputError, match="found the adapter 'lost', expected one of clients, memory, project, toy, workspace"
+    ):
         open_workspace(root)
 
 

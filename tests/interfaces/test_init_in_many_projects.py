@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from tests.support.client_harnesses import HARNESSES, files_of, write_harness
+from tests.support.yaml_harnesses import YAML_HARNESSES
 from typer.testing import CliRunner
 
 from takeback.adapters.clients import CLIENTS
@@ -16,7 +17,7 @@ KINDS = [name for name in HARNESSES if "/" not in name]
 
 
 def test_every_client_that_is_declared_has_a_project_here() -> None:
-    assert set(CLIENTS) <= set(KINDS)
+    assert set(CLIENTS) <= {*KINDS, *(name.partition(" ")[0].partition("/")[0] for name in YAML_HARNESSES)}
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -98,6 +98,7 @@ WORDS: dict[str, list[tuple[str, ...]]] = {
     "git-hook": [("git-hook", "run", "pre-commit", "-C", "{drifted}")],
 }
 NOT_ABOUT_A_HARNESS = {
+    "run": "what a command did is masked: tests/interfaces/test_run_command.py",
     "web": "the page: tests/interfaces/test_secrets_masked.py",
     "serve": "the server's answers: tests/interfaces/test_mcp_answers.py",
     "model": "weights and a key of its own",
