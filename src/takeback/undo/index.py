@@ -490,9 +490,10 @@ def build_slot_change(node: Node, before: Any, after: Any) -> SlotChange | None:
 
 def list_write_claims(write: Write) -> list[str]:
     """Return all that a write claims and other slots may hold: one thing, or where files stand."""
-    if isinstance(write.after, Forgotten) and write.after.claim is not None:
-        return [write.after.claim]
-    return [] if write.after is ABSENT else list(SURFACES[write.slot[0]].list_claims(write.after))
+    surface = SURFACES[write.slot[0]]
+    if isinstance(write.after, Forgotten) and not surface.movable:
+        return [] if write.after.claim is None else [write.after.claim]
+    return [] if write.after is ABSENT else list(surface.list_claims(write.after))
 
 
 def find_write_claim(write: Write) -> str | None:

@@ -21,6 +21,7 @@ EMPTY = {
     "strict": frozenset(),
     "needs": frozenset(),
     "shared": frozenset(),
+    "bare": frozenset(),
     **dict.fromkeys(
         (
             "touches",
@@ -50,6 +51,7 @@ SAID = {
     "strict": ("strict", [0, 2], {0, 2}),
     "needs": ("needs", [1], {1}),
     "shared": ("shared", [1], {1}),
+    "bare": ("bare", [0], {0}),
     "touches": ("touches", ["k", "k"], ("k", "k")),
     "written_keys": ("slots", ["s"], ("s",)),
     "off": ("off", [3], (3,)),

@@ -12,7 +12,7 @@ from takeback_lab.git_history.run import COMMITS, LATER, TAKEN, run_git_history
 
 RepoArgument = typer.Argument(metavar="REPO", help="A git repository; it is only read.")
 LaterOption = typer.Option(
-    str(LATER), "--later", metavar="N", help="Take each commit out after so many later ones, or at the `tip`."
+    str(LATER), "--later", metavar="N", help="Take each commit out after so many later ones, or at the tip."
 )
 TipOption = typer.Option("HEAD", "--tip", metavar="COMMIT", help="The newest commit that is adopted.")
 CommitsOption = typer.Option(COMMITS, "--commits", min=2, metavar="N", help="How many commits are adopted.")
