@@ -14,6 +14,9 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from takeback.adapters.trust_record import find_trust_folder, use_trust_folder
+from takeback.state import SURFACES
+from takeback.state.surface import unregister
+from takeback.state.surfaces.project import PROJECT
 
 _SLOW_MACHINES = (HealthCheck.too_slow, HealthCheck.data_too_large)
 settings.register_profile(
@@ -37,6 +40,15 @@ use_trust_folder(find_trust_folder())
 
 signal.signal(signal.SIGINT, signal.default_int_handler)
 """Started in the background, a shell's child ignores Ctrl-C, and so would every process that tests start."""
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _known_surfaces():
+    """A tracked project registers a surface; it is gone after a module's tests, as others count surfaces."""
+    known = set(SURFACES)
+    yield
+    if PROJECT in SURFACES and PROJECT not in known:
+        unregister(PROJECT)
 
 
 @pytest.fixture(scope="session")

@@ -275,7 +275,7 @@ def test_any_entries_of_a_random_history_are_taken_back_as_a_replay_without_them
 @pytest.mark.parametrize("mistake", ["nothing clashes", "frames lie in contents", "only paths as they were"])
 def test_an_engine_that_loses_files_is_caught(monkeypatch, mistake):
     if mistake == "nothing clashes":
-        monkeypatch.setattr("takeback.undo.consequences.find_clash", lambda *_: None)
+        monkeypatch.setattr(clashes.ClashFinder, "find", lambda *_: None)
     elif mistake == "frames lie in contents":
         monkeypatch.setattr("takeback.undo.history.History.find_framing", lambda s, *a: s.find_cover(*a))
     else:

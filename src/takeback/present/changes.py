@@ -46,7 +46,6 @@ def find_differences(
     for change in _join_parts(changes, before):
         itemised = any(isinstance(side, Items) for side in (change.before, change.after))
         notes: tuple[str, ...] = (_describe_move(change.slot, changes, before),) if is_moved(change) else ()
-        notes += tuple(_describe_other_path(change))
         old, new = (_make_sheets(change.slot, side, itemised=itemised) for side in (change.before, change.after))
         for slot in sorted(old.keys() | new.keys()):
             states = () if before is None or not _may_have_moved(change) else (before(),)
@@ -56,13 +55,6 @@ def find_differences(
 def _may_have_moved(change: SlotChange | Write) -> bool:
     """Tell whether a change is of a file that does not stand at its slot's path, or may not."""
     return any(getattr(side, "at", None) is not None for side in (change.before, change.after))
-
-
-def _describe_other_path(change: SlotChange | Write) -> Iterator[str]:
-    """Yield that a file is moved, from where and to where."""
-    old, new = change.before, change.after
-    if isinstance(old, File) and isinstance(new, File) and old.at != new.at:
-        yield "moved from {} to {}".format(*(find_current_path(change.slot[1:], file) for file in (old, new)))
 
 
 def _join_parts(

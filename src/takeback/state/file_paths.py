@@ -25,7 +25,14 @@ SPARE: Final = "\0"
 KEPT: Final = 4
 """So many values of the surface are remembered with the files in them that moved."""
 
-_known: list[tuple[PMap, dict[str, TreePath]]] = []
+
+class _Known:
+    """Values that were asked about, the newest first, each with its moved files; replaced as a whole, for threads."""
+
+    values: tuple[tuple[PMap, dict[str, TreePath]], ...] = ()
+
+
+_known = _Known()
 
 
 def name_slot(path: TreePath) -> str:
@@ -62,18 +69,21 @@ def find_moved(files: PMap) -> dict[str, TreePath]:
 
     What changed since a value that was asked about before is all that is looked at.
     """
-    for at, (known, moved) in enumerate(_known):
-        if known is files:
-            if at:
-                _known.insert(0, _known.pop(at))
+    known = _known.values
+    for value, moved in known:
+        if value is files:
             return moved
-    base, moved = _known[0] if _known else (PMap(), {})
+    base, moved = known[0] if known else (PMap(), {})
     gone, come = _list_changed_moves(base, files)
     if gone or come:
         moved = {path: slot for path, slot in moved.items() if gone.get(path) != slot} | come
-    _known.insert(0, (files, moved))
-    del _known[KEPT:]
+    remember_moved(files, moved)
     return moved
+
+
+def remember_moved(files: PMap, moved: dict[str, TreePath]) -> None:
+    """Note which files of a value were moved, where that is known without a look at all of them."""
+    _known.values = ((files, moved), *_known.values[: KEPT - 1])
 
 
 def _list_changed_moves(before: PMap, after: PMap) -> tuple[dict[str, TreePath], dict[str, TreePath]]:

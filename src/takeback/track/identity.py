@@ -102,7 +102,7 @@ def _require_known(files: PMap, one: FileVersion) -> FileAt | None:
 
 def _merge(known: File, fresh: File) -> tuple[File, bool]:
     """Return a file's new content with the identities of lines that are still there, and whether that is coarse."""
-    if known.kind == fresh.kind and known.content == fresh.content:
+    if known.with_frame(fresh.frame) == fresh:
         return known, False
     if known.kind or fresh.kind:
         return fresh.whole(), False

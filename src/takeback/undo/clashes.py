@@ -43,13 +43,26 @@ class Clash(NamedTuple):
         return f"it puts a file at {path!r}, and {outer!r} would be both a file and the folder of {inner!r}"
 
 
-def find_clash(history: History, view: View, entries: Iterable[int]) -> Clash | None:
-    """Return the first clash, in order of time, of files that some entries wrote; None where there is none."""
-    slots = {
-        slot for entry in entries for write in history.index.writes(entry) for slot in _list_moving(history, write)
-    }
-    clashes = [clash for slot in slots for clash in _find_clashes(history, view, slot)]
-    return min(clashes, key=lambda clash: (clash.late.since, clash.early.since, clash.late.slot), default=None)
+class ClashFinder:
+    """Looks for clashes of files that entries wrote; one that has none is looked at again only if another moves."""
+
+    def __init__(self, history: History, view: View) -> None:
+        self._history, self._view = history, view
+        self._seen: set[int] = set()
+        self._suspects: set[Slot] = set()
+
+    def find(self, entries: Iterable[int]) -> Clash | None:
+        """Return the first clash, in order of time, of files that some entries wrote; None where there is none."""
+        history = self._history
+        for entry in entries:
+            if entry not in self._seen:
+                self._seen.add(entry)
+                for write in history.index.writes(entry):
+                    self._suspects.update(_list_moving(history, write))
+        clashes = {slot: list(_find_clashes(history, self._view, slot)) for slot in self._suspects}
+        self._suspects = {slot for slot, found in clashes.items() if found}
+        found = (clash for some in clashes.values() for clash in some)
+        return min(found, key=lambda clash: (clash.late.since, clash.early.since, clash.late.slot), default=None)
 
 
 def list_rivals(history: History, write: Write) -> set[Slot]:

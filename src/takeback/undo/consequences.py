@@ -20,7 +20,7 @@ from takeback.progress import track_progress
 from takeback.state import ABSENT, SURFACES, PMap
 from takeback.state.part_names import FRAMES, PATH, is_frame, is_part, is_place, make_part_name
 from takeback.state.slots import Slot, list_slots_above
-from takeback.undo.clashes import Clash, find_clash, find_standing, list_rivals
+from takeback.undo.clashes import Clash, ClashFinder, find_standing, list_rivals
 from takeback.undo.history import END, LAST, History, View, When, find_parent_write
 from takeback.undo.index import Version, Write, find_content_claim, find_write_claim, get_write_time
 
@@ -142,7 +142,8 @@ def find_consequences(history: History, off: Entries, on: Entries) -> Consequenc
     for entry in track_progress("entries looked at", chain(off, on), len(off) + len(on)):
         pursuit.begin(entry)
     pursuit.follow()
-    while (clash := find_clash(history, pursuit.view, (*off, *on, *found.removed, *found.unmet))) is not None:
+    clashes = ClashFinder(history, pursuit.view)
+    while (clash := clashes.find((*off, *on, *found.removed, *found.unmet))) is not None:
         pursuit.give_up(clash.late.since[0], clash.why, _find_clash_causes(history, clash))
         pursuit.follow()
     return found

@@ -259,6 +259,8 @@ class Index:
         self._entries: dict[int, tuple[Write, ...]] = {}
         self._written: dict[int, tuple[WrittenNode, ...]] = {}
         self._sorted: dict[int, dict[Slot, list[Version]]] = {}
+        self._slots: dict[int, tuple[Slot, ...]] = {}
+        self._claimed: dict[int, dict[tuple[str, str], list[Version]]] = {}
         self._claims: dict[tuple[str, str], list[Version]] = {}
         self._shared: dict[Slot, list[Version]] = {}
         self._moved: dict[str, bool] = {}
@@ -328,13 +330,19 @@ class Index:
         return found
 
     def _list_versions(self, entry: int, slot: Slot) -> list[Version]:
-        """Return what an entry wrote in one slot; all its writes are sorted by slot when the first is asked for."""
+        """Return what an entry wrote in one slot."""
+        return self._sort(entry)[slot]
+
+    def _sort(self, entry: int) -> dict[Slot, list[Version]]:
+        """Return what an entry wrote, by slot, the slots in order."""
         found = self._sorted.get(entry)
         if found is None:
-            found = self._sorted[entry] = {}
+            grouped: dict[Slot, list[Version]] = {}
             for position, write in enumerate(self.writes(entry)):
-                found.setdefault(write.slot, []).append(Version(entry, position, write))
-        return found[slot]
+                grouped.setdefault(write.slot, []).append(Version(entry, position, write))
+            found = self._sorted[entry] = {slot: grouped[slot] for slot in sorted(grouped)}
+            self._slots[entry] = tuple(found)
+        return found
 
     def node(self, slot: Slot) -> Node:
         """Return one slot's node, its versions complete."""
@@ -398,10 +406,20 @@ class Index:
         """Return the versions that claim something exclusive, oldest first."""
         key = (surface, claim)
         if self.source is not None and key not in self._claims:
-            found = self._versions(self.source.list_claims(surface, claim))
-            mine = (version for version in found if version.write.slot[0] == surface)
-            self._claims[key] = [version for version in mine if claim in list_write_claims(version.write)]
+            numbers = tuple(dict.fromkeys(self.source.list_claims(surface, claim)))
+            self.read_ahead(numbers)
+            self._claims[key] = [one for number in numbers for one in self._sort_claims(number).get(key, ())]
         return self._claims.get(key, [])
+
+    def _sort_claims(self, entry: int) -> dict[tuple[str, str], list[Version]]:
+        """Return what an entry claims, and by which writes."""
+        found = self._claimed.get(entry)
+        if found is None:
+            found = self._claimed[entry] = {}
+            for position, write in enumerate(self.writes(entry)):
+                for claim in list_write_claims(write) if write.slot[0] in SURFACES else ():
+                    found.setdefault((write.slot[0], claim), []).append(Version(entry, position, write))
+        return found
 
     def has_moved(self, surface: str) -> bool:
         """Tell whether anything of a surface was ever moved, so that its slot does not say where it stands."""
@@ -459,11 +477,16 @@ class Index:
         for child in _walk_nodes(node):
             supposed += [version for version in child.versions if version.entry == SUPPOSED]
             child.versions = []
-        depth = len(slot)
-        for version in (*self._versions(source.below(slot)), *supposed):
-            other = version.write.slot
-            if len(other) > depth and other[:depth] == slot:
-                self._node(other).versions.append(version)
+        numbers = tuple(dict.fromkeys(source.below(slot)))
+        self.read_ahead(numbers)
+        behind = (*slot[:-1], slot[-1] + "\0")  # comes right after everything beneath the slot
+        for number in numbers:
+            found, slots = self._sort(number), self._slots[number]
+            for at in range(bisect_right(slots, slot), bisect_left(slots, behind)):
+                for version in found[slots[at]]:
+                    self._node(slots[at]).versions.append(version)
+        for version in supposed:
+            self._node(version.write.slot).versions.append(version)
         for child in _walk_nodes(node):
             child.loaded = child.below = True
             child.ordered = None
@@ -496,9 +519,10 @@ def build_slot_change(node: Node, before: Any, after: Any) -> SlotChange | None:
 
 def list_write_claims(write: Write) -> list[str]:
     """Return all that a write claims and other slots may hold: one thing, or where files stand."""
-    if isinstance(write.after, Forgotten) and write.after.claim is not None:
-        return [write.after.claim]
-    return [] if write.after is ABSENT else list(SURFACES[write.slot[0]].list_claims(write.after))
+    surface = SURFACES[write.slot[0]]
+    if isinstance(write.after, Forgotten) and not surface.movable:
+        return [] if write.after.claim is None else [write.after.claim]
+    return [] if write.after is ABSENT else list(surface.list_claims(write.after))
 
 
 def find_write_claim(write: Write) -> str | None:

@@ -16,7 +16,10 @@ from takeback.state.surfaces.project import PROJECT, install_project_surface
 from takeback.undo import Plan, plan_toggle
 from takeback.undo.record import list_writes_between
 
-install_project_surface()
+
+@pytest.fixture(autouse=True, scope="module")
+def _project_surface(_known_surfaces):
+    install_project_surface()
 
 
 @pytest.fixture(params=["memory", "file"])

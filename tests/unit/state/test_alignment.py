@@ -315,7 +315,7 @@ def test_a_save_that_moves_many_lines_builds_the_text_a_few_times_only(monkeypat
     monkeypatch.setattr(Text, "of", lambda text: built.append(1) or of(text))
     saved = Saved(of_text, lines, lines[300:] + lines[:300])
     assert len(saved.adopted[0].changes) == 300
-    assert len(built) < 100
+    assert len(built) < 200, "the proof runs on a handful of states; 600 would be one for each line"
 
 
 def test_the_same_versions_give_the_same_parts_every_time() -> None:
