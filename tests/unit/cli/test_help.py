@@ -9,7 +9,8 @@ from typer.testing import CliRunner
 from takeback.cli import app
 from takeback.cli.program import EXAMPLES, SECTIONS
 
-COMMANDS = sorted(commands())
+FOUND = commands()
+COMMANDS = sorted(FOUND)
 
 
 def help_of(title: str) -> str:
@@ -31,7 +32,7 @@ def test_help_fits_eighty_columns_and_ends_with_an_example(title):
 
 @pytest.mark.parametrize("title", COMMANDS)
 def test_every_option_says_what_it_does(title):
-    for parameter in commands()[title].params:
+    for parameter in FOUND[title].params:
         if not getattr(parameter, "hidden", False):
             assert (getattr(parameter, "help", "") or "").rstrip().endswith((".", ")", "…")), parameter.name
 

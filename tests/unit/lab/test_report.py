@@ -168,6 +168,7 @@ def test_an_unknown_experiment_is_refused_and_every_known_one_has_a_sample():
     assert set(EXPERIMENTS) == {*lab_samples.ALL, "replication"}
 
 
+@pytest.mark.long
 def test_every_registered_experiment_has_tables_and_its_plots_say_on_what(tmp_path):
     tiny = {
         "bisect": {"histories": 2},
@@ -231,6 +232,7 @@ def test_an_altered_run_is_not_reported_and_an_empty_folder_is_refused(tmp_path)
         build_report(tmp_path / "empty")
 
 
+@pytest.mark.long
 def test_a_table_of_fewer_than_twenty_cases_says_that_no_contrast_can_come_out():
     raw = lab_samples.factorial()
     few = {**raw, "tasks": raw["tasks"][:3] + [t for t in raw["tasks"] if t["stratum"] == "S1"][:16]}

@@ -11,6 +11,9 @@ from takeback_lab.report.build import build_report
 from takeback_lab.report.table import Share
 from takeback_lab.results import read_results, write_results
 
+pytestmark = pytest.mark.long
+"""Each draws its samples many times over."""
+
 
 def tables_of(name, raw):
     return {table.slug: table for table in experiment_named(name).tables(raw)}

@@ -130,9 +130,10 @@ def test_an_undo_loses_no_line_that_git_keeps(tmp_path) -> None:
     assert compared > 10
 
 
+@pytest.mark.parametrize("seeds", [range(20), pytest.param(range(20, 100), marks=pytest.mark.long)], ids=str)
 @pytest.mark.parametrize("kind", PLACE_CLASSES)
-def test_histories_of_saves_in_several_places_of_unique_lines_come_out_right(kind) -> None:
-    for seed in range(100):
+def test_histories_of_saves_in_several_places_of_unique_lines_come_out_right(kind, seeds) -> None:
+    for seed in seeds:
         history = place_history(kind, f"test {seed}")
         saved = Saved(of_text, *(version.split("\n")[:-1] for version in history.versions))
         assert saved.undo(3) == history.right.split("\n")[:-1], seed
