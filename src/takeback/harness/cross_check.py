@@ -31,7 +31,7 @@ class CrossCheck(StrEnum):
     ALONE = "alone"
     """There is no admitted recovery to compare with."""
     BY_SLOTS = "by slots"
-    """It is proved of the files as they were then; slots that no operation writes, the project's files, go back alone."""
+    """It was proved when it was recorded; the project's files, which no operation writes, go back by slots alone."""
     MISSING = "missing"
     """It is about a surface that is not installed."""
     OVERLAID = "overlaid"
