@@ -134,3 +134,13 @@ def test_a_client_that_comes_later_leaves_the_project_tracked(project: TrackedPr
     assert project.look() == 0
     with project.open() as harness:
         assert harness.status().drift
+
+
+def test_doctor_does_not_count_recorded_changes_that_are_proved_as_without_recovery(project: TrackedProject) -> None:
+    project.shell("echo three >> src/a.py")
+    project.shell("ln -s a.py src/link")  # no operation makes a link: it is not proved
+    assert [entry.grade == "proved" for entry in project.log()] == [True, False]
+    told = json.loads(project.command("doctor", "--deep", "--json").stdout)
+    (found,) = [one["detail"] for one in told["findings"] if one["check"] == "recoveries"]
+    assert "1 without an admitted recovery" in found
+    assert "1 of the project's files, proved when they were recorded" in found

@@ -17,7 +17,7 @@ import stat
 import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext, suppress
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -115,6 +115,28 @@ class KeptFile:
     new: Traits | None = None
 
 
+class _HeldFolder:
+    """The directory of the last change, held open: of many changes in a row most are in the same."""
+
+    def __init__(self, directory: Directory) -> None:
+        self._directory = directory
+        self._stack = ExitStack()
+        self._parts: tuple[str, ...] | None = None
+        self._fd: int | None = None
+
+    def parent(self, parts: tuple[str, ...]) -> AbstractContextManager[int | None]:
+        """Return the directory that the last part lies in, opened; None if there is none, which is not held."""
+        if self._fd is None or parts[:-1] != self._parts:
+            self.close()
+            self._fd, self._parts = self._stack.enter_context(self._directory.parent(parts)), parts[:-1]
+        return nullcontext(self._fd)
+
+    def close(self) -> None:
+        """Let the directory go."""
+        self._fd = None
+        self._stack.close()
+
+
 class FilePlace:
     """The files of one directory. `may` is asked right before anything is changed, and raises if nothing may be."""
 
@@ -125,8 +147,10 @@ class FilePlace:
         *,
         sync: bool = True,
         inner: InnerHarnesses | None = None,
+        held: _HeldFolder | None = None,
     ) -> None:
         self._directory = directory
+        self._parent = directory.parent if held is None else held.parent
         self._may = may
         self._sync = sync
         """Whether each change is synced by itself."""
@@ -165,9 +189,8 @@ class FilePlace:
 
         New files are written aside and synced together before the first one is put in place.
         """
-        quick = FilePlace(
-            self._directory, _ask_now_and_then(self._may), sync=False, inner=InnerHarnesses(self._directory.root)
-        )
+        held, inner = _HeldFolder(self._directory), InnerHarnesses(self._directory.root)
+        quick = FilePlace(self._directory, _ask_now_and_then(self._may), sync=False, inner=inner, held=held)
         written: deque[tuple[FileChange, str]] = deque()
         try:
             for change in changes:
@@ -181,6 +204,7 @@ class FilePlace:
             for change, aside in written:
                 with suppress(TakebackError), quick._at(change.path, "write") as (parent, _):
                     Directory.discard(parent, aside)
+            held.close()
         sync_file_system(self._directory.descriptor)
 
     def _write_aside(self, change: FileChange) -> str:
@@ -379,7 +403,7 @@ class FilePlace:
         parts = parse_path(path)
         require_own_place(self._directory.root, path, self._inner)
         self._directory.drop(path)
-        with self._directory.faults(verb, path), self._directory.parent(parts) as parent:
+        with self._directory.faults(verb, path), self._parent(parts) as parent:
             if parent is None:
                 raise HarnessError(f"cannot {verb} {self._directory.root / path}: its directory is not there")
             try:

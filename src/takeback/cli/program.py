@@ -9,6 +9,7 @@ interrupted.
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
 from collections.abc import Iterable, Mapping
@@ -30,6 +31,8 @@ from takeback.errors import InputError
 from takeback.plugins import LAB_COMMANDS, ListedCommand, find_extra_commands, make_missing_package_error
 
 OFFERED_WIDTH: Final = 75
+COLLECT_AFTER: Final = 100_000
+"""So many more objects than before, and rings of them are looked for: a project has many, hardly ever in rings."""
 Listed = ListedCommand
 
 
@@ -343,6 +346,7 @@ def _root(
 
 def main() -> None:
     """Run the command line; an error becomes a clear message and exit code 2, never the answer no."""
+    gc.set_threshold(COLLECT_AFTER, 20, 100)
     as_json = output.has_json_flag(sys.argv)
     output.begin(as_json=as_json, commands=COMMANDS)
     if sys.argv[1:2] and sys.argv[1] not in SERVING and "_TAKEBACK_COMPLETE" not in os.environ:

@@ -12,7 +12,7 @@ from enum import StrEnum
 
 from takeback.errors import HarnessError, OperationFailed
 from takeback.harness.ledger import TOGGLES, Ledger, has_admitted_recovery
-from takeback.harness.records import load_candidate, load_record_writes, with_evidence
+from takeback.harness.records import load_candidate, load_record_writes, read_slots, with_evidence
 from takeback.journal import Record, Store
 from takeback.language import Candidate
 from takeback.runtime import capture, recover
@@ -30,6 +30,8 @@ class CrossCheck(StrEnum):
     AGREE = "agree"
     ALONE = "alone"
     """There is no admitted recovery to compare with."""
+    BY_SLOTS = "by slots"
+    """It was proved when it was recorded; the project's files, which no operation writes, go back by slots alone."""
     MISSING = "missing"
     """It is about a surface that is not installed."""
     OVERLAID = "overlaid"
@@ -59,12 +61,15 @@ def cross_check_recovery(ledger: Ledger, state: State, plan: Plan) -> CrossCheck
     view = View(ledger.history.undone, frozenset(plan.off))
     for number in sorted(plan.off, reverse=True):
         record = ledger.store.get(number)
+        if not all(SURFACES[name].kinds for name in {slot[0] for slot in read_slots(record)}):
+            proved = has_admitted_recovery(with_evidence(ledger.store, record))
+            return CrossCheck.BY_SLOTS if proved else CrossCheck.ALONE
         candidate = load_admitted_candidate(ledger.store, record)
+        if candidate is None:
+            return CrossCheck.ALONE
         writes = load_record_writes(ledger.store, record)
-        if candidate is None or any(
-            has_forgotten(write.before) or not SURFACES[write.slot[0]].kinds for write in writes
-        ):
-            return CrossCheck.ALONE  # what no operation writes, such as the project's files, goes by slots alone
+        if any(has_forgotten(write.before) for write in writes):
+            return CrossCheck.ALONE
         region = {write.slot for write in writes} | set(_iter_named_slots(candidate, reached))
         if any(_has_later_write(ledger.history, slot, view, number) for slot in region):
             return CrossCheck.OVERLAID

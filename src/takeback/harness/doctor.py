@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Final
 
 from takeback.errors import KEYS_HINT, HarnessError, UnknownSurfaceError
 from takeback.harness.cross_check import CrossCheck, cross_check_recovery
@@ -14,6 +15,11 @@ from takeback.journal.store import Sealing
 from takeback.progress import track_progress
 from takeback.state.slots import describe_slot
 from takeback.undo import Plan, plan_toggle
+
+SELDOM: Final = {
+    CrossCheck.BY_SLOTS: "of the project's files, proved when they were recorded",
+    CrossCheck.MISSING: "about a surface that is not installed",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,9 +109,5 @@ def _check_recoveries(harness: Harness) -> Iterator[Finding]:
             detail=f"{came_to[CrossCheck.AGREE]} run and compared, "
             f"{came_to[CrossCheck.OVERLAID]} overlaid by other entries, "
             f"{came_to[CrossCheck.ALONE]} without an admitted recovery"
-            + (
-                f", {came_to[CrossCheck.MISSING]} about a surface that is not installed"
-                if came_to[CrossCheck.MISSING]
-                else ""
-            ),
+            + "".join(f", {came_to[one]} {told}" for one, told in SELDOM.items() if came_to[one]),
         )

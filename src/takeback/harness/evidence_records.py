@@ -22,6 +22,7 @@ from takeback.harness.recorded_evidence import (
     Evidence,
     NoEvidence,
     make_evidence,
+    refuse_number,
 )
 from takeback.harness.records import load_record_writes
 from takeback.journal import Record
@@ -55,6 +56,9 @@ def _prove(
 ) -> Evidence | NoEvidence:
     """Prove a change; one of the project's files as a change of files, at the paths where they stand."""
     if any(write.slot[0] == PROJECT for write in writes):
+        number = len({find_containing_slot(write.slot) for write in writes})
+        if number > MOST:
+            return refuse_number(number, MOST)
         linked = next((write.slot for write in writes if _is_link(write.before) or _is_link(write.after)), None)
         if linked is not None:
             return NoEvidence(

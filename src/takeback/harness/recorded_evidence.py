@@ -94,7 +94,7 @@ def make_evidence(
     if not units:
         return NoEvidence("a directory without files came or went, which no operation says")
     if len(units) > most:
-        return _refuse_size(f"{len(units)} things", f"at most {most}", most < MOST)
+        return refuse_number(len(units), most)
     steps = _Steps(before)
     try:
         for unit in units:
@@ -114,13 +114,13 @@ def _why_too_large(
     """Return why a change is not even looked at: it is too large."""
     wholes = {find_containing_slot(write.slot): None for write in writes}
     if len(wholes) > most:
-        return _refuse_size(f"{len(wholes)} things", f"at most {most}", most < MOST)
+        return refuse_number(len(wholes), most)
     size = 0
     for slot in wholes:
         for state in (before, after):
             size += sum(_measure(get_slot(state, slot)))
             if size > most_bytes:
-                return _refuse_size("more bytes", f"at most {most_bytes}", most_bytes < MOST_BYTES)
+                return _refuse_size("more bytes", f"at most {most_bytes}", more=most_bytes < MOST_BYTES)
     return None
 
 
@@ -133,7 +133,12 @@ def _measure(content: Any) -> Iterator[int]:
             yield len(leaf)
 
 
-def _refuse_size(found: str, expected: str, more: bool) -> NoEvidence:
+def refuse_number(number: int, most: int) -> NoEvidence:
+    """Return why a change of so many things is not proved: now, or at all."""
+    return _refuse_size(f"{number} things", f"at most {max(most, MOST)}", more=number <= MOST)
+
+
+def _refuse_size(found: str, expected: str, *, more: bool) -> NoEvidence:
     return NoEvidence(PENDING if more else f"it is too large to be proved: {found}, and {expected} are")
 
 

@@ -16,6 +16,7 @@ from base64 import urlsafe_b64encode
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from io import BytesIO
+from itertools import chain
 from json import loads
 from typing import Any, Final, NamedTuple, TypeAlias
 
@@ -230,35 +231,35 @@ class ContentStore(ABC):
         for value in contents.values():
             _collect_leaves(value, leaves)
         for start in range(0, len(leaves), BATCH):
-            self._shelve(leaves[start : start + BATCH])
+            some = leaves[start : start + BATCH]
+            wanted = [Wanted(make_lookup_key(leaf.data, leaf.scope, tree=False), leaf.data, False) for leaf in some]
+            for leaf, ref in zip(some, self._shelve(wanted), strict=True):
+                leaf.ref = ref
             report_progress("contents stored", min(start + BATCH, len(leaves)), len(leaves))
         return {name: self._refs(value) for name, value in contents.items()}
 
     def _refs(self, value: NamedContents) -> Ref | list[Ref | None] | None:
         if value is None or isinstance(value, str | Leaf | Tree):
             return self._ref(value)
-        return [self._ref(item) for item in value]
+        trees = [item for item in value if isinstance(item, Tree)]
+        some = (trees[start : start + BATCH] for start in range(0, len(trees), BATCH))
+        refs = chain.from_iterable(self._shelve(list(map(self._open_tree, part))) for part in some)
+        return [next(refs) if isinstance(item, Tree) else self._ref(item) for item in value]
 
     def _ref(self, value: Content | None) -> Ref | None:
         if isinstance(value, Leaf):
             return value.ref
-        return self._tree(value) if isinstance(value, Tree) else value
+        return self._shelve([self._open_tree(value)])[0] if isinstance(value, Tree) else value
 
-    def _tree(self, tree: Tree) -> Ref:
+    def _open_tree(self, tree: Tree) -> Wanted:
         data = encode_tree([self._ref(part) or FORGOTTEN for part in tree.parts], tree.value)
-        key = make_lookup_key(data, tree.scope, tree=True)
-        found = self.found([key]).get(key)
-        return self.taken([Wanted(key, data, True)])[0] if found is None else found
+        return Wanted(make_lookup_key(data, tree.scope, tree=True), data, True)
 
-    def _shelve(self, leaves: Sequence[Leaf]) -> None:
-        keys = [make_lookup_key(leaf.data, leaf.scope, tree=False) for leaf in leaves]
-        there = dict(self.found(keys))
-        missing = {
-            key: Wanted(key, leaf.data, False) for key, leaf in zip(keys, leaves, strict=True) if key not in there
-        }
+    def _shelve(self, wanted: Sequence[Wanted]) -> list[Ref]:
+        there = dict(self.found([one.lookup for one in wanted]))
+        missing = {one.lookup: one for one in wanted if one.lookup not in there}
         there.update(zip(missing, self.taken(list(missing.values())), strict=True))
-        for key, leaf in zip(keys, leaves, strict=True):
-            leaf.ref = there[key]
+        return [there[one.lookup] for one in wanted]
 
 
 def _collect_leaves(value: Content | Iterable[Content | None] | None, found: list[Leaf]) -> None:

@@ -9,7 +9,6 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Sequence
-from difflib import SequenceMatcher
 from typing import Final
 
 from takeback.sequences import PairedPositions
@@ -36,8 +35,6 @@ class Likeness:
 
     def __init__(self) -> None:
         self._left = MOST_IN_ALL
-        self._matcher: SequenceMatcher[str] = SequenceMatcher(None, autojunk=False)
-        self._second: str | None = None
         self._counted: dict[str, Counter[str]] = {}
 
     def allows(self, comparisons: int, most: int = MOST_PAIRS) -> bool:
@@ -53,14 +50,10 @@ class Likeness:
             return 1.0
         if max(len(old), len(new)) > LONG:
             return _zero_if_too_low(_measure_shared_words(self._words(old), self._words(new)))
-        if self._second != new:
-            self._matcher.set_seq2(new)
-            self._second = new
-        self._matcher.set_seq1(old)
-        for ratio in (self._matcher.real_quick_ratio, self._matcher.quick_ratio):
-            if ratio() < SIMILAR:
-                return 0.0
-        return _zero_if_too_low(self._matcher.ratio())
+        length = len(old) + len(new)
+        if 2.0 * min(len(old), len(new)) / length < SIMILAR:
+            return 0.0
+        return _zero_if_too_low(2.0 * count_shared(old, new) / length)
 
     def _words(self, text: str) -> Counter[str]:
         if text not in self._counted:
@@ -91,6 +84,26 @@ class Likeness:
             else:
                 to += 1
         return pairs
+
+
+def count_shared(one: str, two: str) -> int:
+    """Return how many characters two lines share in order: the longest stretch, then those before and after it.
+
+    It is what `difflib.SequenceMatcher` counts, found by searching for strings.
+    """
+    shared, rest = 0, [(0, len(one), 0, len(two))]
+    while rest:
+        start, end, low, high = rest.pop()
+        size = at = to = 0
+        for first in range(start, end):
+            if end - first <= size:
+                break
+            while first + size < end and (found := two.find(one[first : first + size + 1], low, high)) >= 0:
+                size, at, to = size + 1, first, found
+        if size:
+            shared += size
+            rest += [(start, at, low, to), (at + size, end, to + size, high)]
+    return shared
 
 
 def _zero_if_too_low(ratio: float) -> float:

@@ -312,15 +312,12 @@ class _Capture:
 
     def _load_some(self, paths: Sequence[str]) -> dict[str, Folder]:
         """Return the folders above some paths, as far as they are known."""
-        found: dict[str, Folder] = {}
-        for path in paths:
-            steps = path.split("/")[:-1]
-            for depth in range(len(steps) + 1):
-                name = "/".join(steps[:depth])
-                folder = None if name in found else self.database.load_folder(name)
-                if folder is not None:
-                    found[name] = folder
-        return found
+        above: set[str] = set()
+        for folder in {path.rpartition("/")[0] for path in paths}:
+            steps = folder.split("/")
+            above.update("/".join(steps[:depth]) for depth in range(len(steps) + 1))
+        found = ((name, self.database.load_folder(name)) for name in sorted(above))
+        return {name: folder for name, folder in found if folder is not None}
 
     def _read_manifest(self) -> bool:
         """Take over what the manifest says of tracking, where it changed; return whether that may change what is."""

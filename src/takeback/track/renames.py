@@ -3,7 +3,8 @@
 Equal content first. Of several equal ones, the one of the same name, then the one whose folder is nearest; where
 that leaves a choice, none of them moved. Equal ones that are left over are named as twins either way. Then, of
 what is left, files that are alike by at least half of their lines. A file that is quite another one now, and
-holds exactly what stood elsewhere, was replaced by that: so files change places.
+holds exactly what stood elsewhere, was replaced by that: so files change places. One whose text stands elsewhere now,
+and which is quite another text, was moved there, and a new one took its path.
 """
 
 from __future__ import annotations
@@ -80,21 +81,36 @@ def find_renames(deltas: Sequence[FileVersion]) -> Renames:
 
 def _find_replaced(deltas: Sequence[FileVersion]) -> set[str]:
     """Return paths at which stands, unlike what did, exactly what stood elsewhere and does not stand there now."""
-    changed = [one for one in deltas if one.before and one.after and one.after.content]
-    if len(deltas) < 2 or not changed:  # noqa: PLR2004 - two paths at least
+    both = [one for one in deltas if one.before and one.after]
+    if len(deltas) < 2 or not both:  # noqa: PLR2004 - two paths at least
         return set()
+    changed, given_up = [one for one in both if one.after and one.after.content], _find_given_up(deltas, both)
     sources: dict[tuple[int, str], set[str]] = defaultdict(set)
     for one in deltas:
         if one.before:
             sources[_key(one.before)].add(one.path)
     found = {one.path: sources.get(_key(one.after), set()) - {one.path} for one in changed if one.after}
     whole = {one.path for one in changed if found[one.path] and _is_unlike(one)}
-    left = {one.path for one in deltas if one.after is None}
+    left = {one.path for one in deltas if one.after is None} | given_up
     while True:
         still = {path for path in whole if found[path] & (left | whole)}
         if still == whole:
-            return whole
+            return whole | given_up
         whole = still
+
+
+def _find_given_up(deltas: Sequence[FileVersion], both: Sequence[FileVersion]) -> set[str]:
+    """Return paths at which stands a text unlike the one that did, which stands elsewhere now, where it did not."""
+    changed = (one for one in deltas if one.before is None or one.after is None or one.before != one.after)
+    came = {_key(one.after) for one in changed if one.after}
+    given = (one for one in both if one.before and one.before.content and _key(one.before) in came)
+    return {one.path for one in given if _is_text(one) and _is_unlike(one)}
+
+
+def _is_text(one: FileVersion) -> bool:
+    """Tell whether both versions can be compared by lines; of others, a copy beside is no sign of a move."""
+    sides = (one.before, one.after)
+    return all(side is not None and (not side.content or _cut(side) is not None) for side in sides)
 
 
 def _is_unlike(one: FileVersion) -> bool:

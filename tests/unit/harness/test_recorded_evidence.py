@@ -134,7 +134,9 @@ def test_a_change_of_too_many_things_says_so_and_is_not_looked_at():
     after = {"files": {f"f{at}": {"content": ""} for at in range(MOST + 1)}}
     assert find({}, after) == NoEvidence(f"it is too large to be proved: {MOST + 1} things, and at most {MOST} are")
     assert find({}, {"prompts": {"p": "x" * 100}}, most_bytes=50).reason == PENDING
-    assert find({}, after, most=AT_ONCE).reason == PENDING
+    assert find({}, after, most=AT_ONCE) == find({}, after)
+    some = {"files": {f"f{at}": {"content": ""} for at in range(AT_ONCE + 1)}}
+    assert find({}, some, most=AT_ONCE).reason == PENDING
 
 
 def plant(monkeypatch, change):

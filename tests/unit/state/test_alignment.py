@@ -15,7 +15,7 @@ from takeback.state import State
 from takeback.state.alignment import align
 from takeback.state.chain import Link
 from takeback.state.items import Items
-from takeback.state.likeness import MOST_IN_ALL, Likeness
+from takeback.state.likeness import MOST_IN_ALL, Likeness, count_shared
 from takeback.state.part_names import PLACE
 from takeback.state.text import Text
 from takeback_lab.bench.place_histories import PLACE_CLASSES, place_history
@@ -381,3 +381,12 @@ def test_an_item_that_was_written_is_not_found_by_one_of_another_type(held, aske
 
 def test_an_item_that_became_a_number_was_changed_by_hand() -> None:
     assert Items.of((True, "x")).differing(Items.of((True, "x")).put(Link(((1024, "0"),), "0", 1))) == ["0"]
+
+
+@pytest.mark.parametrize("letters", ["a", "ab", "ab ", "abcd_ ("])
+def test_what_two_lines_share_is_what_difflib_counts(letters):
+    chance = random.Random(letters)
+    for _ in range(500):
+        one, two = ("".join(chance.choices(letters, k=chance.randint(0, 24))) for _ in range(2))
+        blocks = SequenceMatcher(None, one, two, autojunk=False).get_matching_blocks()
+        assert count_shared(one, two) == sum(block.size for block in blocks), (one, two)

@@ -159,6 +159,34 @@ def test_files_that_change_places_are_taken_back_together_and_their_edits_alone(
     assert project.tree == {"a": TEXT, "b": other}
 
 
+@pytest.mark.parametrize("new", ["new\n", ""])
+def test_a_file_that_moved_and_whose_path_a_new_one_took_in_one_change_is_still_the_same(new):
+    project = Project({"a": TEXT})
+    project.change({"a": edit(TEXT, 0, "edited")})
+    project.change({"a": new, "b": edit(TEXT, 0, "edited")})
+    assert project.taken.moved == (("a", "b"),)
+    project.undo(1)
+    assert project.tree == {"a": new, "b": TEXT}
+    project.undo(2)
+    assert project.tree == {"a": TEXT}
+
+
+def test_a_chain_of_moves_whose_first_path_a_new_file_took_is_followed():
+    other = "".join(f"other {n}\n" for n in range(8))
+    project = Project({"a": TEXT, "b": other})
+    project.change({"a": "new\n", "b": TEXT, "c": other})
+    assert project.taken.moved == (("a", "b"), ("b", "c"))
+    project.undo(1)
+    assert project.tree == {"a": TEXT, "b": other}
+
+
+@pytest.mark.parametrize(("old", "new"), [(TEXT, edit(TEXT, 0, "edited")), (b"\0one", b"\0two")])
+def test_a_copy_beside_a_file_that_was_edited_or_is_no_text_is_no_move(old, new):
+    project = Project({"a": old})
+    project.change({"a": new, "a.bak": old})
+    assert project.taken.moved == ()
+
+
 def test_one_entry_taken_back_when_a_folder_lost_its_files_one_by_one_brings_back_its_own():
     project = Project({"d/x": "x\n", "d/y": "y\n", "e": "e\n"})
     project.change({"d/x": None})

@@ -7,9 +7,11 @@ which a busy machine disturbs less.
 
 from __future__ import annotations
 
+import gc
 import json
 import os
 import random
+import resource
 import shutil
 import signal
 import subprocess
@@ -47,6 +49,10 @@ class Cost(NamedTuple):
     wall: float
     cpu: float
 
+    def to_json(self, name: str) -> dict[str, float]:
+        """Return both, under names."""
+        return {f"{name}_s": round(self.wall, 2), f"{name}_cpu_s": round(self.cpu, 2)}
+
 
 def measure(
     environment: Mapping[str, str], sizes: Sequence[int] = SIZES, rounds: int = ROUNDS, calls: int = CALLS
@@ -57,8 +63,11 @@ def measure(
         env = _make_environment(environment, place)
         by_size = {size: _measure_size(place / str(size), size, rounds, env) for size in sorted(sizes)}
         largest, smallest = max(by_size), min(by_size)
+        removal = _measure_removal(place / "removal", min(20_000, largest), env)
+        peaks = {name: value for name, value in removal.items() if name.endswith("_mb")}
         return {
             **by_size[largest],
+            "peak_mb": max(*(row["command_mb"] for row in by_size.values()), *peaks.values()),
             "sizes": {str(size): row for size, row in by_size.items()},
             "growth": {
                 "files": round(largest / smallest, 1),
@@ -66,8 +75,9 @@ def measure(
                 "shadow": _grow(by_size, "shadow_ms"),
             },
             "calls": _measure_calls(place / "calls", calls, env),
-            "removal": _measure_removal(place / "removal", min(20_000, largest), env),
+            "removal": removal,
             "formatter": _measure_formatter(place / "formatter", env),
+            "proved": measure_proved(place / "proved", env),
             "rounds": rounds,
             "load": round(os.getloadavg()[0], 2),
         }
@@ -105,7 +115,8 @@ def write_tree(root: Path, files: int, env: Mapping[str, str]) -> list[Path]:
         path = place / f"f{at:06d}.py"
         path.write_text("".join(f"value_{line} = compute({at}, {line})  # line\n" for line in range(LINES)))
         paths.append(path)
-    for words in (("init", "-q"), ("add", "-A"), ("commit", "-qm", "first")):
+    packed = ("-c", "gc.autoDetach=false")  # else git packs beside what is measured
+    for words in (("init", "-q"), ("add", "-A"), (*packed, "commit", "-qm", "first")):
         subprocess.run(["git", *words], cwd=root, env=dict(env), check=True, capture_output=True)  # noqa: S603, S607
     return paths
 
@@ -130,9 +141,19 @@ def run(words: Sequence[str], root: Path, env: Mapping[str, str], given: str = "
 
 
 def measure_memory(words: Sequence[str], root: Path, env: Mapping[str, str], given: str = "") -> float:
-    """Return the most memory in MB of a process, started by a small one: a process counts what it was forked from."""
-    probe = "import os, sys\npid = os.posix_spawnp(sys.argv[1], sys.argv[1:], os.environ)\n"
-    probe += "sys.stderr.write(str(os.wait4(pid, 0)[2].ru_maxrss))\n"
+    """Return the most memory in MB of a process."""
+    return measure_process(words, root, env, given)[1]
+
+
+def measure_process(words: Sequence[str], root: Path, env: Mapping[str, str], given: str = "") -> tuple[Cost, float]:
+    """Return what a process costs, and the most memory in MB that it takes.
+
+    It is started by a small one, because a process counts what it was forked from; that one's start is not counted.
+    """
+    probe = "import os, sys, time\nstart = time.perf_counter()\n"
+    probe += "pid = os.posix_spawnp(sys.argv[1], sys.argv[1:], os.environ)\n_, status, used = os.wait4(pid, 0)\n"
+    probe += "print(file=sys.stderr)\nprint(time.perf_counter() - start, used.ru_utime + used.ru_stime, "
+    probe += "used.ru_maxrss, file=sys.stderr)\nsys.exit(os.waitstatus_to_exitcode(status))\n"
     done = subprocess.run(  # noqa: S603 - words of our own
         [sys.executable, "-I", "-S", "-c", probe, *words],
         cwd=root,
@@ -142,7 +163,8 @@ def measure_memory(words: Sequence[str], root: Path, env: Mapping[str, str], giv
         timeout=SECONDS,
         check=True,
     )
-    return round(int(done.stderr.split()[-1]) / 1024, 1)
+    wall, cpu, peak = done.stderr.split()[-3:]
+    return Cost(float(wall), float(cpu)), round(int(peak) / 1024, 1)
 
 
 def find_program() -> list[str]:
@@ -216,16 +238,18 @@ def _measure_size(root: Path, size: int, rounds: int, env: Mapping[str, str]) ->
         found["after"].append(run(hook, root, env, tell_hook(root, "PostToolUse", "Bash", given))[0])
         words = ["git", "-c", "core.fsmonitor=false", "status", "--porcelain=v2", "-uall"]
         found["status"].append(run(words, root, env)[0])
+        gc.disable()  # as a hook does
         start, start_cpu = perf_counter(), process_time()
         scan_once(root, env)
         ours.append(perf_counter() - start)
         ours_cpu.append(process_time() - start_cpu)
+        gc.enable()
         if not at:  # the first round compiles, and fills the caches of the file system
             ours, ours_cpu, found = [], [], {name: [] for name in found}
     touch()
     told = tell_hook(root, "PostToolUse", "Bash", given)
-    memory = {name: measure_memory([*program, name], root, env) for name in ("status", "log")}
-    memory["init"] = measure_memory([*program, "init", "--track"], root, env)
+    commands = ("log", "status", "show HEAD", "undo HEAD", "redo HEAD", "doctor", "init --track")
+    memory = {words: measure_memory([*program, *words.split()], root, env) for words in commands}
     wall = {name: median(one.wall for one in costs) for name, costs in (found | begun).items()}
     cpu = {name: median(one.cpu for one in costs) for name, costs in (found | begun).items()}
     return {
@@ -318,13 +342,13 @@ def _measure_calls(root: Path, calls: int, env: Mapping[str, str]) -> dict[str, 
         except Exception as fault:  # noqa: BLE001 - told after the thread has ended
             faults.append(f"{type(fault).__name__}: {fault}")
 
-    start = perf_counter()
+    start, used = perf_counter(), resource.getrusage(resource.RUSAGE_CHILDREN)
     threads = [threading.Thread(target=work_or_tell, args=(session,)) for session in (0, 1)]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
-    seconds = perf_counter() - start
+    seconds, more = perf_counter() - start, resource.getrusage(resource.RUSAGE_CHILDREN)
     with TrackStore.open(root, env) as store:
         before_end = {
             facts.digest for row in store.rows() for delta in row.deltas for facts in [delta.after] if facts
@@ -339,6 +363,7 @@ def _measure_calls(root: Path, calls: int, env: Mapping[str, str]) -> dict[str, 
         "calls": len(contents),
         "killed": 2 * (calls // 2 // KILL_EVERY),
         "seconds": round(seconds, 1),
+        "cpu_seconds": round(more.ru_utime + more.ru_stime - used.ru_utime - used.ru_stime, 1),
         "lost": len(contents - had),
         "faults": faults,
     }
@@ -358,7 +383,10 @@ def _run_and_kill(words: Sequence[str], root: Path, env: Mapping[str, str], give
 
 
 def _measure_removal(root: Path, files: int, env: Mapping[str, str]) -> dict[str, Any]:
-    """Time bringing back everything that one command removed, byte for byte; it takes settled rows."""
+    """Time bringing back everything that one command removed, byte for byte; then git's checkout of the same.
+
+    Where a file system is slow to make files right after many were removed (ext4 without a journal), both are.
+    """
     paths = write_tree(root, files, env)
     was = {path: path.read_bytes() for path in paths}
     program = find_program()
@@ -367,22 +395,23 @@ def _measure_removal(root: Path, files: int, env: Mapping[str, str]) -> dict[str
     run(hook, root, env, tell_hook(root, "PreToolUse", "Bash", given))
     for folder in root.glob("p*"):
         shutil.rmtree(folder)
-    start = perf_counter()
-    memory = measure_memory(hook, root, env, tell_hook(root, "PostToolUse", "Bash", given))
-    row: dict[str, Any] = {"files": files, "capture_ms": _to_ms(perf_counter() - start), "capture_mb": memory}
-    settled, number = _find_last_entry(root, env)
+    captured, memory = measure_process(hook, root, env, tell_hook(root, "PostToolUse", "Bash", given))
+    row: dict[str, Any] = {"files": files, **captured.to_json("capture"), "capture_mb": memory}
+    settled, memory = measure_process([*program, "log"], root, env)
+    row |= {**settled.to_json("settle"), "settle_mb": memory}
+    _, number = _find_last_entry(root, env)
     if number is None:
         return row | {"missing": "the log has no entry of the call: rows are not settled"}
-    start = perf_counter()
-    memory = measure_memory([*program, "undo", str(number)], root, env)
-    seconds = perf_counter() - start
-    back = sum(path.is_file() and path.read_bytes() == content for path, content in was.items())
-    return row | {
-        "settle_s": round(settled.wall, 2),
-        "undo_s": round(seconds, 2),
-        "brought_back": back,
-        "undo_mb": memory,
-    }
+    undone, memory = measure_process([*program, "undo", str(number)], root, env)
+    row |= {**undone.to_json("undo"), "undo_mb": memory, "brought_back": _count_same(was)}
+    for folder in root.glob("p*"):
+        shutil.rmtree(folder)
+    restored, _ = run(["git", "-c", "core.fsmonitor=false", "checkout", "--", "."], root, env)
+    return row | {**restored.to_json("git_checkout"), "undo_ratio": round(undone.wall / restored.wall, 2)}
+
+
+def _count_same(was: Mapping[Path, bytes]) -> int:
+    return sum(path.is_file() and path.read_bytes() == content for path, content in was.items())
 
 
 def _measure_formatter(root: Path, env: Mapping[str, str]) -> dict[str, Any]:
@@ -401,13 +430,57 @@ def _measure_formatter(root: Path, env: Mapping[str, str]) -> dict[str, Any]:
     settled, number = _find_last_entry(root, env)
     if number is None:
         return {"files": FORMATTED, "missing": "the log has no entry of the call: rows are not settled"}
-    return {"files": FORMATTED, "settle_s": round(max(0.0, settled.wall - without.wall), 2)}
+    less = Cost(max(0.0, settled.wall - without.wall), max(0.0, settled.cpu - without.cpu))
+    return {"files": FORMATTED, **less.to_json("settle")}
+
+
+def measure_proved(root: Path, env: Mapping[str, str]) -> dict[str, Any]:
+    """Count what is proved of a session of all kinds of calls: edits, shell commands, a formatter, git, odd files."""
+    paths = write_tree(root, 200, env)
+    some = [path.relative_to(root).as_posix() for path in paths]
+    program = find_program()
+    hook = [*program, "hook", _CLIENT]
+    run([*program, "init", "--track"], root, env)
+    for at, path in enumerate(some[60:72]):
+        _call_edit(root, hook, env, path, f"edit-{at}")
+    formatter = f"sed -i 's/^/  /; s/compute/ compute /' {' '.join(some[:FORMATTED])}"
+    shell = [
+        f"sed -i 3d {some[80]}",
+        f"mv {some[81]} moved.py",
+        f"mv {some[82]} again.py && sed -i 1d again.py",
+        f"rm -rf {os.path.dirname(some[140])}",
+        formatter,
+        "printf '\\000\\001\\377' > image.bin",
+        f"chmod +x {some[83]}",
+        f"cp {some[84]} new.py",
+        f"git checkout -q -- {some[80]}",
+        f"cat {some[85]} >> {some[86]}",
+        f"rm {some[87]}",
+        f"ln -s {some[88]} link.py",
+    ]
+    for at, command in enumerate(shell):
+        about = ({"command": command}, "s", f"shell-{at}")
+        run(hook, root, env, tell_hook(root, "PreToolUse", "Bash", *about))
+        run(["sh", "-c", command], root, env)
+        run(hook, root, env, tell_hook(root, "PostToolUse", "Bash", *about))
+    _, printed = run([*program, "log", "--json"], root, env)
+    entries = [one for one in json.loads(printed)["entries"] if one["kind"] != "genesis"]
+    lacking = {one["note"]: one["unproved"] for one in entries if one["grade"] != "proved"}
+    found = len(entries) - len(lacking)
+    return {"entries": len(entries), "proved": found, "share": round(found / len(entries), 3), "unproved": lacking}
+
+
+def _call_edit(root: Path, hook: Sequence[str], env: Mapping[str, str], path: str, call: str) -> None:
+    """Have an edit tool change a line of a file."""
+    old, new = "value_7 =", f"changed_by_{call.replace('-', '_')} ="
+    about = ({"file_path": str(root / path), "old_string": old, "new_string": new}, "s", call)
+    run(hook, root, env, tell_hook(root, "PreToolUse", "Edit", *about))
+    (root / path).write_text((root / path).read_text().replace(old, new))
+    run(hook, root, env, tell_hook(root, "PostToolUse", "Edit", *about))
 
 
 def _find_last_entry(root: Path, env: Mapping[str, str]) -> tuple[Cost, int | None]:
     """Run the log, which settles what was captured; return what it cost and the number of the last entry."""
     cost, printed = run([*find_program(), "log", "--json"], root, env)
-    said = json.loads(printed)
-    entries = said.get("entries", said) if isinstance(said, dict) else said
-    numbers = [one["entry"] for one in entries if isinstance(one, dict) and isinstance(one.get("entry"), int)]
+    numbers = [one["seq"] for one in json.loads(printed)["entries"] if one["kind"] != "genesis"]
     return cost, max(numbers, default=None)

@@ -241,3 +241,14 @@ def test_a_file_that_a_client_begins_to_import_is_the_clients_from_then_on(proje
     with project.open() as harness:
         assert [change.slot[:2] for change in harness.status().drift] == [("prompts", "rules.md")]
     assert project.log()[-1].files == ("src/b.py",)
+
+
+def test_a_file_moved_away_and_a_new_one_in_its_place_in_one_call_are_two(project: TrackedProject) -> None:
+    project.edit("src/a.py", "line 3\n", "line three\n")
+    project.shell("mv src/a.py src/c.py && echo new > src/a.py")
+    assert project.command("undo", "2").exit_code == 0
+    assert (project.root / "src/c.py").read_text() == LINES
+    assert (project.root / "src/a.py").read_text() == "new\n"
+    assert project.command("undo", "3").exit_code == 0
+    assert (project.root / "src/a.py").read_text() == LINES
+    assert not (project.root / "src/c.py").exists()
