@@ -448,6 +448,8 @@ class Index:
         """Load everything at and below the tops of nested slots of which entries wrote very many, in one go."""
         if self.source is None:
             return
+        entries = tuple(entries)
+        self.read_ahead(entries)
         slots = {write.slot for entry in entries for write in self.writes(entry) if SURFACES[write.slot[0]].nested}
         tops = Counter(slot[:2] for slot in slots)
         for top, number in tops.items():
