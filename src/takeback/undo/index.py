@@ -351,6 +351,17 @@ class Index:
             self._load(self.source, node)
         return node
 
+    def list_line(self, slot: Slot) -> list[Node]:
+        """Return the nodes of a slot and of those that it lies in, from within, their versions complete."""
+        node: Node | None = self._node(slot)
+        found: list[Node] = []
+        while node is not None and (not found or len(node.slot) > 1):
+            if self.source is not None and not node.loaded:
+                self._load(self.source, node)
+            found.append(node)
+            node = node.above
+        return found
+
     def written(self, entry: int) -> tuple[WrittenNode, ...]:
         """Return the nodes of the slots that an entry wrote, each once, their versions complete."""
         found = self._written.get(entry)
