@@ -241,13 +241,7 @@ class History:
 
     def last(self, slot: Slot, view: View, until: When = END) -> Version | None:
         """Return the last live write to exactly this slot before a time."""
-        versions = self.index.at(slot)
-        at = len(versions) if until is END else bisect_left(versions, until, key=get_write_time)
-        while at:
-            at -= 1
-            if view.live(get_entry(versions, at)):
-                return versions[at]
-        return None
+        return _find_last_live(self.index.at(slot), view, until)
 
     def next(self, slot: Slot, view: View, entry: int) -> Version | None:
         """Return the first live write to exactly this slot by a later entry."""
@@ -258,8 +252,8 @@ class History:
     def find_cover(self, slot: Slot, view: View, until: When = END) -> Version | None:
         """Return the last live write before a time to a nested slot or to anything above it."""
         best: Version | None = None
-        for place in (*list_slots_above(slot), slot):
-            found = self.last(place, view, until)
+        for node in self.index.list_line(slot):
+            found = _find_last_live(node.versions, view, until) if len(node.versions) else None
             if found is not None and (best is None or get_write_time(found) > get_write_time(best)):
                 best = found
         return best
@@ -442,6 +436,15 @@ class History:
             part = base.part(surface)
             found.update((surface, key) for key in part if find_content_claim(surface, part[key]) == claim)
         return found
+
+
+def _find_last_live(versions: Versions, view: View, until: When) -> Version | None:
+    at = len(versions) if until is END else bisect_left(versions, until, key=get_write_time)
+    while at:
+        at -= 1
+        if view.live(get_entry(versions, at)):
+            return versions[at]
+    return None
 
 
 def _just_after(version: Version) -> When:

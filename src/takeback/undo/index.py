@@ -351,6 +351,17 @@ class Index:
             self._load(self.source, node)
         return node
 
+    def list_line(self, slot: Slot) -> list[Node]:
+        """Return the nodes of a slot and of those that it lies in, from within, their versions complete."""
+        node: Node | None = self._node(slot)
+        found: list[Node] = []
+        while node is not None and (not found or len(node.slot) > 1):
+            if self.source is not None and not node.loaded:
+                self._load(self.source, node)
+            found.append(node)
+            node = node.above
+        return found
+
     def written(self, entry: int) -> tuple[WrittenNode, ...]:
         """Return the nodes of the slots that an entry wrote, each once, their versions complete."""
         found = self._written.get(entry)
@@ -448,6 +459,8 @@ class Index:
         """Load everything at and below the tops of nested slots of which entries wrote very many, in one go."""
         if self.source is None:
             return
+        entries = tuple(entries)
+        self.read_ahead(entries)
         slots = {write.slot for entry in entries for write in self.writes(entry) if SURFACES[write.slot[0]].nested}
         tops = Counter(slot[:2] for slot in slots)
         for top, number in tops.items():

@@ -11,7 +11,7 @@ from typing import Any, Final, NamedTuple
 
 from takeback.canonical import digest
 from takeback.language import Candidate
-from takeback.state import Level
+from takeback.state import Level, State
 from takeback.verify.classes import Classes, ShapeChoice
 
 FORMAT: Final = 1
@@ -50,13 +50,14 @@ class Certificate(NamedTuple):
 def _write_run(run: ProofRun, mode: str) -> dict[str, Any]:
     classes = run.classes
     classes.deadline = float("inf")
-    base = classes.state({}).write()
+    start = classes.state({})
+    base = start.write()
     return {
         "mode": mode,
         "components": [_write_title(part.component.name, classes.salt) for part in classes.parts],
         "reach": classes.reach,
         "base": base,
-        "classes": [_write_class(classes, choice, base) for choice in run.seen],
+        "classes": [_write_class(classes, choice, start, base) for choice in run.seen],
     }
 
 
@@ -65,12 +66,14 @@ def _write_title(name: str, salt: str) -> str:
     return f"{name.removesuffix(unnamed)}(others)" if name.endswith(f" {unnamed}") else name
 
 
-def _write_class(classes: Classes, choice: ShapeChoice, base: dict[str, Any]) -> dict[str, Any]:
-    plain = classes.state(choice).write()
+def _write_class(classes: Classes, choice: ShapeChoice, start: State, base: dict[str, Any]) -> dict[str, Any]:
+    state = classes.state(choice)
+    other = {name: part for name, part in state.parts.items() if part is not start.parts[name]}
+    plain = State.of(other).write()
     change = {
         name: _list_changes(base.get(name, {}), plain.get(name, type(base.get(name, {}))()))
         for name in {**base, **plain}
-        if plain.get(name) != base.get(name)
+        if name in other and plain.get(name) != base.get(name)
     }
     return {"change": change, "stops": classes.failing_at(choice), "held": True}
 

@@ -104,6 +104,29 @@ def test_every_commit_of_a_small_history_is_taken_out_as_git_does_or_better(repo
     assert found["real_revert"] == {"asked": 20, "agreed": 20}
 
 
+STEP = "use\nwith\n"
+PLACES = "".join(f"place {n}\n" for n in range(9))
+
+
+def make_steps(*steps: str, end: str = "") -> Files:
+    return {"steps": ("100644", (PLACES + "".join(steps) + PLACES.replace("place", "after") + end).encode())}
+
+
+def test_which_of_two_equal_lines_went_is_a_matter_of_reading_only_where_a_later_commit_wrote_one(tmp_path):
+    both, newer = (f"{STEP}testing\n", STEP), f"new {STEP}"
+    trees = [make_steps(*both), make_steps(STEP), make_steps(newer), make_steps(newer, end="more\n")]
+    found = run_git_history(make_repository(tmp_path / "repo", trees), later=1).to_json()
+    assert [(one["kind"], one["detail"]) for one in found["cases"]] == [("later_writer", "differs in steps")]
+    assert found["git_clean"] == found["equal"] + 1
+    assert found["silently_wrong"] == 0
+
+
+def test_commits_that_change_nothing_are_not_among_those_taken_out(tmp_path):
+    trees = [make_steps(end=f"{at // 2}\n") for at in range(12)]
+    found = run_git_history(make_repository(tmp_path / "repo", trees), later=1, take=4).to_json()
+    assert (found["commits"], found["empty"], found["taken_out"]) == (11, 6, 4)
+
+
 def test_the_command_prints_the_figures_and_refuses_what_is_no_repository(repository, tmp_path):
     ran = CliRunner().invoke(app, ["lab", "git-history", str(repository), "--later", "2", "--commits", "6"])
     assert "6 commits adopted, 6 taken out 2 commits later" in ran.output

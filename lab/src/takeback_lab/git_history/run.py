@@ -9,7 +9,7 @@ from __future__ import annotations
 import random
 import statistics
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -160,13 +160,14 @@ class _Run:
     ) -> None:
         self.repository, self.folder, self.later = repository, folder, later
         self.base, self.commits = commits[0], commits[1:]
-        lead = max(0, (len(self.commits) - take) // 2)
-        self.chosen = range(lead, min(len(self.commits), lead + take))
         self.report = Report(commits[-1], later, len(self.commits))
         self.entries: dict[int, int] = {}
         self.places: dict[int, int] = {}
         started = perf_counter()
         self.changes = [self.repository.list_changes(f"{one}^1", one) for one in self.commits]
+        full = [at for at, changes in enumerate(self.changes) if changes]
+        lead = max(0, (len(full) - take) // 2)
+        self.chosen = full[lead : lead + take]
         touched = {change.path for changes in self.changes for change in changes}
         start = self._read_files(self.repository.list_tree(self.base, sorted(touched)))
         self.adopted = AdoptedHistory(folder, start)
@@ -198,8 +199,8 @@ class _Run:
         self.report.twins = sum(len(said.twins) for said in self.adopted.said.values())
         if self.later is None:
             self.adopted.reopen()
-            for at in self.chosen:
-                report_progress("commits taken out", at - self.chosen.start + 1, len(self.chosen))
+            for done, at in enumerate(self.chosen):
+                report_progress("commits taken out", done + 1, len(self.chosen))
                 self._take_out(at, len(self.commits) - 1)
         else:
             for at in self.chosen:
@@ -290,23 +291,36 @@ class _Run:
         """Tell whether what differs at a path are lines of a commit that later ones wrote again, or moved.
 
         What was taken out and written again is another line, which stays; what was moved is the commit's, and goes.
+        Which of several equal lines came or went is a matter of reading: where a later commit rewrote one of them,
+        git may take it for the other one, and has the same lines in another order.
         """
         index, entry = self.adopted.ledger.history.index, self.entries[at]
         writes = [write for write in index.writes(entry) if path in self.adopted.name(write.slot)]
         moved = _list_texts(write.after for write in writes if _is_moved_later(index, write.slot, entry))
-        if not moved and not any(path in self.adopted.name(one.slot) for one in plan.kept):
-            return False
-        mine = _list_texts(side for write in writes for side in (write.before, write.after))
         now = {name: (file.mode, file.content) for name, file in project_files(plan.before)}
         one, two = (cut((side.get(path, now.get(path)) or (0, b""))[1]) for side in (ours, theirs))
         differing = {*(Counter(one) - Counter(two)), *(Counter(two) - Counter(one))}
-        later = _list_texts(
-            version.write.after
+        versions = [
+            version.write
             for slot in {find_containing_slot(write.slot) for write in writes}
             for version in (*index.below(slot), *index.at(slot))
             if version.entry > entry
-        )
-        return differing <= mine and differing <= later | moved
+        ]
+        mine = _list_texts(side for write in writes for side in (write.before, write.after))
+        if one != two and not differing:
+            rewritten = _list_texts(write.before for write in versions)
+            return not self._list_repeated(at, path).isdisjoint(mine & rewritten)
+        if not moved and not any(path in self.adopted.name(one.slot) for one in plan.kept):
+            return False
+        return differing <= mine and differing <= _list_texts(write.after for write in versions) | moved
+
+    def _list_repeated(self, at: int, path: str) -> set[str]:
+        """Return the lines that a commit's file has several times, before or after it."""
+        versions = self._read_versions([one for one in self.changes[at] if one.path == path])
+        counts = [
+            Counter(cut(file.content)) for one in versions for file in (one.before, one.after) if file is not None
+        ]
+        return {line for found in counts for line, times in found.items() if times > 1}
 
     def compare_real(self, seed: int) -> None:
         """Ask the real `git revert` about a sample."""
@@ -344,7 +358,7 @@ def _list_ids(change: RawChange) -> tuple[tuple[str, str], ...]:
     return (change.old_mode, change.old_id), (change.new_mode, change.new_id)
 
 
-def _list_texts(contents: Iterator[Any]) -> set[str]:
+def _list_texts(contents: Iterable[Any]) -> set[str]:
     """Return the lines that some contents of slots say."""
     found: set[str] = set()
     for content in contents:
