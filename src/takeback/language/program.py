@@ -331,7 +331,8 @@ def candidate_schema(level: Level, *, mutation: bool = True) -> dict[str, Any]:
 
 
 def _list_operation_forms(stage: Stage, level: Level) -> list[dict[str, Any]]:
-    usable = [kind for kind in KINDS.values() if level.includes(kind.level)]
+    known = (kind for kind in KINDS.values() if not SURFACES[kind.surface].outside)
+    usable = [kind for kind in known if level.includes(kind.level)]
     kinds = [kind for kind in usable if kind.stage is stage or (kind.recovers and stage is Stage.RECOVERY)]
     return [form for kind in kinds for form in _build_forms(kind)]
 

@@ -137,6 +137,8 @@ def _read_op(plain: Any, stage: str) -> Op:
     if not isinstance(plain, dict) or not isinstance(plain.get("target"), str):
         raise RejectedError("malformed", f"an operation of the {stage} has an op_type and a target")
     name, target, key = str(plain.get("op_type")), plain["target"], plain.get("witness_key")
+    if name.endswith("_external"):
+        raise RejectedError("out of scope", f"{name}: records of other systems are not in this model")
     action, surface, level = _FORWARD.get(name, ("", "", ""))
     if name in _BACK:
         action, surface = "back", _BACK[name]

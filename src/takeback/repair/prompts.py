@@ -135,7 +135,9 @@ def build_level_schema(level: Level, *, mutation: bool) -> dict[str, Any]:
     """Return the language's schema, shortened, with a contract of surfaces: small models run on in lists."""
     schema = candidate_schema(level, mutation=mutation)
     properties = {name: {**part, "maxItems": MAX_OPERATIONS} for name, part in schema["properties"].items()}
-    properties["contract"]["items"] = {"enum": [name for name, surface in SURFACES.items() if surface.kinds]}
+    properties["contract"]["items"] = {
+        "enum": [name for name, surface in SURFACES.items() if surface.kinds and not surface.outside]
+    }
     return {**schema, "properties": properties}
 
 

@@ -74,7 +74,9 @@ _STORAGES: dict[str, Callable[[], Storage]] = {
 
 def list_storages() -> tuple[Storage, ...]:
     """Return a storage for each installed surface that lives in files."""
-    return tuple(_find_storage(name) for name in SURFACES if name not in HELD)
+    return tuple(
+        _find_storage(name) for name, surface in SURFACES.items() if name not in HELD and not surface.outside
+    )
 
 
 def _find_storage(name: str) -> Storage:
