@@ -118,6 +118,8 @@ class Slotted(ABC):
     """Whether contents can be lists: one that comes with its first item belongs to nobody."""
     ordered = False
     """Whether contents stand in an order: one is changed in place, or moved, which needs it to be there."""
+    settles = False
+    """Whether contents that differ can mean the same, such as a call that was compensated and none."""
     part_word = "line"
     """What a part of a content is called, where contents have parts."""
 
