@@ -51,6 +51,8 @@ class CallFacts(NamedTuple):
     compensable: bool
     compensation: str = ""
     """What taking it back does, in words."""
+    word: str = "made"
+    """What it stays, such as `sent`."""
 
 
 def make_call(value: PMap, op: Operation) -> tuple[PMap, None]:
@@ -170,7 +172,8 @@ def classify_named(
         facts = declared.get(name, CallFacts(compensable=False))
         kind = EffectClass.COMPENSABLE if facts.compensable else EffectClass.IRREVERSIBLE
         worst = max(worst, kind, key=lambda one: one.rank)
-        stays.append({"call": name, "compensation": facts.compensation if facts.compensable else "none"})
+        answer = facts.compensation if facts.compensable else "none"
+        stays.append({"call": name, "stays": facts.word, "compensation": answer})
     return worst, tuple(stays)
 
 
