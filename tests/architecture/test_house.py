@@ -234,4 +234,5 @@ def test_the_encoding_for_solvers_knows_nothing_of_the_prover():
         assert _closure(SOURCE / "opinion" / f"{name}.py") - shared <= {
             "takeback.opinion.interpreter",
             "takeback.opinion.question",
+            "takeback.opinion.question_names",
         }

@@ -36,6 +36,7 @@ from takeback.adapters.harness_places import InnerHarnesses, require_own_place
 from takeback.adapters.manifest import PRIVATE
 from takeback.errors import ChangedMeanwhile, HarnessError, TakebackError, UnsafePathError
 from takeback.harness.adapter import ProjectFiles
+from takeback.harness.calls import CallRules
 from takeback.harness.images import DirectoryImage, FileChange, FileImage, Image, LinkImage, is_same_file
 from takeback.journal.failpoint import failpoint
 
@@ -521,6 +522,8 @@ class FilesAdapter:
 
     project: ProjectFiles | None = None
     """The project's own files, where they are tracked."""
+    calls: CallRules | None = None
+    """Which calls changes may make, where the manifest declares any."""
 
     def __init__(self, directory: Directory) -> None:
         self._directory = directory

@@ -17,6 +17,7 @@ from takeback.adapters.roots import HIDDEN, MANIFEST, PRIVATE, find_manifest_pat
 from takeback.errors import InputError, UnsafePathError
 from takeback.track.rules import read_settings
 
+CALL_TABLES: Final = ("calls", "admit", "tell")
 KEYS: Final = f"{PRIVATE}/journal.keys"
 """Keys of a sealed journal, apart from it: a copy of the journal is worth nothing without them."""
 VERSION: Final = 1
@@ -57,6 +58,10 @@ class Manifest:
     """What `[track]` says of the project's own files; None where they are not tracked."""
     documents: list[OwnDocument] = field(default_factory=list)
     """Files of one's own, beside clients' files or alone."""
+    calls: dict[str, Any] = field(default_factory=dict)
+    """Which programs a change may have started, by name; `manifest_calls.py` reads this and the next two."""
+    admit: dict[str, Any] = field(default_factory=dict)
+    tell: dict[str, Any] = field(default_factory=dict)
 
 
 def read_manifest(data: bytes, where: str) -> Manifest:
@@ -70,7 +75,8 @@ def read_manifest(data: bytes, where: str) -> Manifest:
 
         require_valid(raw, where)
     own = [OwnDocument(**one) for one in raw.get("documents", ())]
-    manifest = Manifest(Workspace(**raw["workspace"]), raw.get("surfaces", {}), raw.get("track"), own)
+    rules = {name: raw[name] for name in CALL_TABLES if name in raw}
+    manifest = Manifest(Workspace(**raw["workspace"]), raw.get("surfaces", {}), raw.get("track"), own, **rules)
     if manifest.workspace.version != VERSION:
         raise InputError(f"{where}: workspace.version", found=manifest.workspace.version, expected=f"{VERSION}")
     check_places(manifest.surfaces, where)
@@ -94,7 +100,9 @@ def read_manifest(data: bytes, where: str) -> Manifest:
 def _is_well_formed(raw: dict[str, Any]) -> bool:
     """Return whether every key and value is one that a manifest may have; `manifest_model` says what is not."""
     about, surfaces = raw.get("workspace"), raw.get("surfaces", {})
-    if not raw.keys() <= {"workspace", "surfaces", "track", "documents"}:
+    if not raw.keys() <= {"workspace", "surfaces", "track", "documents", *CALL_TABLES}:
+        return False
+    if any(type(raw.get(name, {})) is not dict for name in CALL_TABLES):
         return False
     if type(about) is not dict or type(surfaces) is not dict or type(raw.get("track", {})) is not dict:
         return False
@@ -119,6 +127,14 @@ def write_manifest(manifest: Manifest) -> bytes:
             lines += [f"[{name}]", *(f"{format_key(key)} = {format_value(value)}" for key, value in part.items()), ""]
     for one in manifest.documents:
         lines += ["[[documents]]", *(f"{key} = {format_value(value)}" for key, value in list_pairs(one).items()), ""]
+    told = {f"calls.{format_key(name)}": call for name, call in manifest.calls.items()}
+    for title, table in {**told, "admit": manifest.admit, "tell": manifest.tell}.items():
+        if table:
+            lines += [
+                f"[{title}]",
+                *(f"{format_key(key)} = {format_value(value)}" for key, value in table.items()),
+                "",
+            ]
     return "\n".join(lines).encode()
 
 

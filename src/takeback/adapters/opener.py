@@ -12,6 +12,7 @@ from contextlib import closing
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from takeback.adapters.directory import Directory, parse_path
 from takeback.adapters.files_adapter import FilesAdapter
@@ -34,6 +35,9 @@ from takeback.harness.ledger import Ledger
 from takeback.journal import Store, open_journal
 from takeback.journal.url import redact_url, require_path_or_url
 from takeback.state.surface import install_surfaces
+
+if TYPE_CHECKING:
+    from takeback.harness.calls import CallRules
 
 
 def explain_untracked(root: Path) -> InputError:
@@ -164,6 +168,7 @@ def require_no_links(root: Path, *paths: str) -> None:
 def _open_harness(directory: Directory, manifest: Manifest, how: Opening, verifier: Verifier | None) -> Harness:
     root = directory.root
     install_surfaces()
+    rules = _read_calls(manifest, root)
     opener = find_adapter(manifest.workspace.adapter, f"{root / MANIFEST}: workspace.adapter")
     directory.mark(manifest.workspace.id)
     where = how.journal or manifest.workspace.journal
@@ -179,6 +184,8 @@ def _open_harness(directory: Directory, manifest: Manifest, how: Opening, verifi
         if how.journal is None and how.voucher is not None:
             how.voucher.demand_same(store)
         adapter = opener(directory, manifest, hold=how.hold)
+        if isinstance(adapter, FilesAdapter) and manifest.calls:
+            adapter.calls = rules
         if isinstance(adapter, FilesAdapter) and manifest.track is not None:
             _follow_project(adapter, directory, store, readonly=how.readonly)
         harness = Harness(adapter, store, verifier=verifier, about={"identity": manifest.workspace.id}, begin=False)
@@ -190,6 +197,19 @@ def _open_harness(directory: Directory, manifest: Manifest, how: Opening, verifi
     if isinstance(adapter, Resources) and not how.readonly:
         adapter.hold(harness.state)
     return harness
+
+
+def _read_calls(manifest: Manifest, root: Path) -> CallRules | None:
+    """Return what a manifest says of calls, with their surface registered; None if it declares none."""
+    if not (manifest.calls or manifest.admit or manifest.tell):
+        return None
+    from takeback.adapters.manifest_calls import read_call_rules  # noqa: PLC0415 - start-up
+    from takeback.state.surfaces.calls import install_calls_surface  # noqa: PLC0415 - start-up
+
+    rules = read_call_rules(manifest, root, str(root / MANIFEST))
+    if rules is not None:
+        install_calls_surface(rules.facts)
+    return rules
 
 
 def _follow_project(adapter: FilesAdapter, directory: Directory, journal: Store, *, readonly: bool) -> None:

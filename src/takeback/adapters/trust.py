@@ -44,6 +44,8 @@ from takeback.journal.voucher import JournalEnd
 
 UNKNOWN_HERE: Final = "you neither made nor trusted it on this machine"
 BOUND: Final = ("id", "adapter", "journal", "ask_client", "user")
+CALLS_BOUND: Final = "calls"
+"""The digest of which programs a manifest declares, and when they are admitted: those are trusted as they are too."""
 """What of a manifest is trusted as it is: it decides which journal is followed and which code opens it."""
 NOT_OURS: Final = frozenset({".gitignore", MARK})
 """What may lie in a `.takeback` in which nothing was begun."""
@@ -59,6 +61,8 @@ def why_untrusted(root: Path, manifest: Manifest) -> str | None:
         return "making it was not finished"
     now = bind_manifest(manifest)
     name = next((name for name in BOUND if now[name] != trusted.get(name)), None)
+    if name is None and now[CALLS_BOUND] != trusted.get(CALLS_BOUND, ""):
+        return "the programs that its manifest declares ([calls], [admit], [tell]) are not those that you trusted"
     if name is None:
         return why_strange_journal(root, record, manifest.workspace.journal)
     is_now, was = _describe_binding(name, now), _describe_binding(name, trusted)
@@ -132,7 +136,9 @@ def identify_journal(store: Store | None) -> str:
 
 def bind_manifest(manifest: Manifest) -> dict[str, Any]:
     """Return what of a manifest is trusted as it is."""
-    return {name: getattr(manifest.workspace, name) for name in BOUND}
+    from takeback.adapters.manifest_calls import digest_call_tables  # noqa: PLC0415 - start-up
+
+    return {name: getattr(manifest.workspace, name) for name in BOUND} | {CALLS_BOUND: digest_call_tables(manifest)}
 
 
 def record_trust(root: Path, manifest: Manifest | None = None, store: Store | None = None) -> None:

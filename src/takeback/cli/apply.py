@@ -17,6 +17,7 @@ from takeback.cli.secrets import RevealFlag, require_no_placeholder
 from takeback.errors import InputError
 from takeback.harness import Applied, Harness, Preview, RefusalReason, Refused, Unchanged
 from takeback.harness.apply import is_idle
+from takeback.harness.calls import read_approval
 from takeback.language import read_candidate
 from takeback.state import Level
 from takeback.verify import Admitted, verify
@@ -41,6 +42,9 @@ def apply(
     ),
     no_ties: bool = typer.Option(
         False, "--no-ties", help="Refuse if an earlier entry could then no longer be undone on its own."
+    ),
+    approve: str = typer.Option(
+        "", "--approve", metavar="DIGEST", help="Approve that calls of it stay made: the candidate's digest."
     ),
     language: str | None = LanguageOption,
     note: str = NoteOption,
@@ -78,7 +82,13 @@ def apply(
                 result = harness.preview(candidate, force=force, allow_ties=not no_ties, evidence=verdict)
             else:
                 result = harness.apply(
-                    candidate, force=force, note=note, by=by, allow_ties=not no_ties, evidence=verdict
+                    candidate,
+                    force=force,
+                    note=note,
+                    by=by,
+                    allow_ties=not no_ties,
+                    evidence=verdict,
+                    approval=read_approval(approve, by),
                 )
         if isinstance(result, Unchanged):
             print_and_exit(result, harness, as_json=as_json, doubts=warnings)

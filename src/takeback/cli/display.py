@@ -6,6 +6,7 @@ import shlex
 from typing import TYPE_CHECKING, Final
 
 from takeback.canonical import write_pretty
+from takeback.cli.open_calls import describe_grade
 from takeback.cli.output import out
 from takeback.cli.secrets import learn_secrets, mask_value
 from takeback.state import State
@@ -60,7 +61,7 @@ def show_verdict(verdict: Verdict, name: str, file: str = "") -> None:
     from takeback.present.titles import format_count  # noqa: PLC0415 - start-up
 
     word = "admitted" if verdict.admitted else "not admitted"
-    told = f"({verdict.grade.value}, rule {verdict.rule}, language {verdict.language})"
+    told = f"({describe_grade(verdict)}, rule {verdict.rule}, language {verdict.language})"
     out.print((f"{name}: {word} ", "bold"), (told, _COLOURS[verdict.grade]))
     if verdict.classes is not None and verdict.grade is Grade.PROVED:
         classes = format_count(verdict.classes, "class", "classes")

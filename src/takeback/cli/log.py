@@ -90,6 +90,8 @@ def show_line(entry: EntryView, what: str, graph: str = "") -> None:
         grade = "FORCED" if narrow else f"{grade}, FORCED"
     elif entry.recorded and entry.grade and not narrow:
         grade = f"{grade} (after)"
+    if entry.stays and not narrow:
+        grade = f"{grade}, {entry.effects}"
     shown = {
         "entry": entry.id[:SHORT],
         "#": str(entry.seq),

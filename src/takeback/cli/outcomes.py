@@ -12,6 +12,7 @@ import typer
 
 from takeback.cli.context import SHORT
 from takeback.cli.hints import localize_hints
+from takeback.cli.open_calls import describe_grade, open_to_json, show_open
 from takeback.cli.output import commit_exit_code, emit, err, out
 from takeback.errors import KEYS_HINT
 from takeback.harness import Adopted, Applied, Harness, Preview, RefusalReason, Refused, Stale, Undone
@@ -115,6 +116,8 @@ CommandOutcome = (
 def choose_exit_code(outcome: CommandOutcome) -> int:
     """Return 0 for done or possible, 1 for no."""
     match outcome:
+        case Applied() | Undone() if outcome.open:
+            return 1
         case Unchanged() | Applied() | Preview() | Adopted() | Undone() | Plan() | Discarded():
             return 0
         case Blocked() | Gone() | Stale() | Refused():
@@ -186,6 +189,7 @@ def outcome_to_json(outcome: CommandOutcome, harness: Harness) -> dict[str, Any]
                 "looser": weigh_entry(harness, outcome),
                 "effect": list(outcome.entry.effect),
                 "unheeded": list_unheeded(outcome, harness),
+                **open_to_json(outcome.open),
             }
         case Preview():
             return {
@@ -217,7 +221,8 @@ def outcome_to_json(outcome: CommandOutcome, harness: Harness) -> dict[str, Any]
                 "unheeded": list_unheeded(outcome, harness),
             }
         case Undone():
-            return {"result": "done", "entry": outcome.entry.id, **_plan_to_json(outcome.plan, harness, done=True)}
+            told = _plan_to_json(outcome.plan, harness, done=True)
+            return {"result": "done", "entry": outcome.entry.id, **told, **open_to_json(outcome.open)}
         case Plan():
             footing = harness.drift_beside(outcome)
             drift = _drift_to_json(footing.touched, footing.elsewhere)
@@ -300,6 +305,7 @@ def show_outcome(outcome: CommandOutcome, harness: Harness, *, stat: bool = Fals
             done = describe_toggle(outcome.plan, harness, "took back", "brought back")
             out.print(f"done: {done}; entry {outcome.entry.id[:SHORT]}")
             show_plan(outcome.plan, harness, stat=stat, done=True)
+            show_open(outcome.open)
         case Plan():
             show_headline(outcome, done=False)
             out.print(f"would {describe_toggle(outcome, harness, 'take back', 'bring back')}:")
@@ -388,8 +394,9 @@ def _show_applied(applied: Applied, harness: Harness, *, stat: bool) -> None:
     forced = ", FORCED" if applied.forced else ""
     if applied.forced:
         err.print("forced: this change is not admitted, and its entry says so permanently", style="red")
-    out.print(f"applied: entry {applied.entry.id[:SHORT]} ({applied.verdict.grade.value}{forced})")
+    out.print(f"applied: entry {applied.entry.id[:SHORT]} ({describe_grade(applied.verdict)}{forced})")
     show_changes(applied.writes, lambda: applied.before, stat=stat)
+    show_open(applied.open)
     show_looser(weigh_entry(harness, applied))
     _show_effect(applied.entry.effect)
     _show_readers(harness, paths_of(applied.entry), applied.writes)
@@ -405,7 +412,7 @@ def _show_preview(preview: Preview, harness: Harness, *, stat: bool) -> None:
 
     forced = "" if preview.verdict.admitted else ", NOT ADMITTED"
     files = f" in {', '.join(preview.paths)}" if preview.paths else ""
-    out.print(f"would change this{files} ({preview.verdict.grade.value}{forced}):")
+    out.print(f"would change this{files} ({describe_grade(preview.verdict)}{forced}):")
     show_changes(preview.changes, lambda: preview.before, stat=stat)
     show_looser(weigh_preview(harness, preview))
     _show_readers(harness, preview.paths, preview.changes)

@@ -86,7 +86,8 @@ SECTIONS: Final[Mapping[str, Mapping[str, ListedCommand]]] = {
             "backup", "Put an older journal in place on purpose, or accept the one that is there."
         ),
         "trust": Listed("trust", "Trust a harness that came from elsewhere: a clone, a copy, a backup."),
-        "recover": Listed("recover", "Finish the change that a killed process left unfinished."),
+        "recover": Listed("recover", "Finish what a killed process left, and try open compensations again."),
+        "resolve": Listed("recover", "Say whether a call in doubt was made."),
         "bisect": Listed(
             "bisect", "Find the entry that broke the agent, or the smallest set of entries, by leaving entries out."
         ),

@@ -11,8 +11,9 @@ import typer
 from takeback.adapters import open_workspace
 from takeback.adapters.doctor import examine_workspace, mend_journal
 from takeback.adapters.manifest import PRIVATE, find_root
-from takeback.cli.context import SHORT, DirOption, JournalOption, find_key_file
+from takeback.cli.context import SHORT, AuthorOption, DirOption, JournalOption, find_key_file, open_harness
 from takeback.cli.hints import localize_hints, remember_directory
+from takeback.cli.open_calls import open_to_json, show_open
 from takeback.cli.output import JsonFlag, commit_exit_code, emit, err, finish, out, set_interrupt_message
 from takeback.cli.pulse import pulse
 from takeback.harness.doctor import Finding
@@ -22,21 +23,28 @@ from takeback.present.titles import format_count
 def register(app: typer.Typer) -> None:
     """Add the commands."""
     app.command("recover")(recover)
+    app.command("resolve")(resolve)
     app.command("doctor")(doctor)
 
 
-def recover(directory: Path = DirOption, journal: str | None = JournalOption, as_json: bool = JsonFlag) -> None:
-    """Finish the change that a killed process left unfinished.
+def recover(
+    directory: Path = DirOption,
+    journal: str | None = JournalOption,
+    now: bool = typer.Option(False, "--now", help="Try again at once what keeps entries open, whenever it is due."),
+    as_json: bool = JsonFlag,
+) -> None:
+    """Finish what a killed process left, and try open compensations again.
 
-    Every command does this first; repeating it is harmless.
+    Every command does this first; repeating it is harmless. Exit code 1 while an entry is open.
 
-    Example: `takeback recover --dir agent`
+    Example: `takeback recover --dir agent`, `takeback recover --now`
     """
     with closing(open_workspace(find_root(directory), journal=journal, keys=find_key_file(), hold=False)) as harness:
         recovered = harness.recovered
-        swept = (*recovered.swept, *harness.recover().swept)
+        again = harness.recover(now=now)
+        swept = (*recovered.swept, *again.swept)
     if recovered.entry is not None:
-        commit_exit_code(0)
+        commit_exit_code(1 if again.open else 0)
     if as_json:
         emit(
             {
@@ -45,9 +53,10 @@ def recover(directory: Path = DirOption, journal: str | None = JournalOption, as
                 "given_up": recovered.given_up,
                 "kept": list(recovered.kept),
                 "swept": list(swept),
+                **open_to_json(again.open),
             }
         )
-        return
+        finish(yes=not again.open)
     if recovered.entry is None:
         out.print("nothing was unfinished")
     else:
@@ -57,6 +66,34 @@ def recover(directory: Path = DirOption, journal: str | None = JournalOption, as
         out.print(f"  left alone: {path}, which someone else changed meanwhile")
     for path in swept:
         out.print(f"  removed temporary file {path}")
+    show_open(again.open)
+    finish(yes=not again.open)
+
+
+def resolve(
+    entry: str = typer.Argument(metavar="ENTRY", help="Whose call it is: a number, or the beginning of an id."),
+    step: int = typer.Argument(metavar="STEP", help="Which of its steps, as 'takeback status' says."),
+    made: bool = typer.Option(..., "--made/--not-made", help="Whether it was made; if it was not, it is made now."),
+    by: str = AuthorOption,
+    directory: Path = DirOption,
+    journal: str | None = JournalOption,
+    as_json: bool = JsonFlag,
+) -> None:
+    """Say whether a call in doubt was made.
+
+    A process died while it was tried, and nobody can be asked. What you say is recorded, with your name.
+    Exit code 1 while anything is open.
+
+    Example: `takeback resolve 3f2a91 2 --made`
+    """
+    with open_harness(directory, journal) as harness:
+        left = harness.resolve(entry.removeprefix("#"), step, made=made, by=by)
+    if as_json:
+        emit({"result": "resolved", "entry": entry, "step": step, "made": made, "by": by, **open_to_json(left)})
+    else:
+        out.print(f"recorded: step {step} of {entry} was {'made' if made else 'not made'}, as {by or 'you'} said")
+        show_open(left)
+    finish(yes=not left)
 
 
 def doctor(

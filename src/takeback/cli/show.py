@@ -17,6 +17,7 @@ from takeback.cli.context import (
     open_harness,
     print_left_out,
 )
+from takeback.cli.open_calls import with_class
 from takeback.cli.outcomes import SEVERAL
 from takeback.cli.output import JsonFlag, emit, out
 from takeback.cli.secrets import RevealFlag
@@ -70,11 +71,13 @@ def show(
             out.print(f"{seen.kind} #{seen.seq}, {seen.status}, {seen.at}{f', by {seen.by}' if seen.by else ''}")
             if seen.grade:
                 more = ", FORCED although not admitted" if seen.forced else " (after the change)" * seen.recorded
-                out.print(f"evidence: {seen.grade}{more}")
+                out.print(f"evidence: {with_class(seen.grade, seen.to_json())}{more}")
             elif seen.unproved:
                 out.print(f"evidence: none, because {seen.unproved}")
             if seen.origin:
                 out.print(f"recorded from: {', '.join(f'{key} {value}' for key, value in seen.origin.items())}")
+            if seen.approval is not None:
+                out.print(f"approved: by {seen.approval.get('by')} at {seen.approval.get('at')}")
             if seen.check is not None:
                 out.print(f"check: {describe_check(seen.check)}")
             out.print(seen.note or what)

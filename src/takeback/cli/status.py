@@ -9,6 +9,7 @@ import typer
 from takeback.cli.changes import changes_to_json, show_changes
 from takeback.cli.context import SHORT, DirOption, JournalOption, NoPagerFlag, StatFlag, open_harness
 from takeback.cli.hints import localize_hints
+from takeback.cli.open_calls import open_to_json, show_open
 from takeback.cli.outcomes import fault_to_json, show_broken
 from takeback.cli.output import JsonFlag, emit, finish, out
 from takeback.cli.secrets import RevealFlag
@@ -65,6 +66,7 @@ def _to_json(found: Status) -> dict[str, object]:
         "broken": [fault_to_json(fault) for fault in found.broken],
         "layout": list(found.layout),
         "notes": list(found.notes),
+        **open_to_json(found.open),
     }
 
 
@@ -79,6 +81,7 @@ def _show(found: Status, state: State, *, stat: bool) -> None:
             localize_hints(f"{path} was edited in nothing but its layout or comments ('takeback adopt' records it)")
         )
     show_broken(found.broken)
+    show_open(found.open)
     for problem in (*found.problems, *found.leftovers):
         out.print(f"! {problem}", style="yellow")
     for note in found.notes:

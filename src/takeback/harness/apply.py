@@ -9,12 +9,13 @@ files meanwhile.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias, TypeVar
 
 from takeback.errors import ChangedMeanwhile, HarnessError, InputError, WrongTypeError
 from takeback.harness.adapter import Adapter, NotExpressible
+from takeback.harness.calls import Approval, CallRules, is_approved_irreversible, refuse_calls
 from takeback.harness.drift import (
     Footing,
     build_effect_payload,
@@ -32,9 +33,12 @@ from takeback.language import Candidate, NoInverse, Program, read_candidate, rer
 from takeback.runtime import run_forward
 from takeback.state import ABSENT, SURFACES, State
 from takeback.state.slots import Slot, find_containing_slot
+from takeback.state.surfaces.calls import CALLS
 from takeback.undo import SlotChange, Write
 
 if TYPE_CHECKING:
+    from takeback.harness.calls_steps import OpenStep
+    from takeback.journal import Record
     from takeback.verify import Admitted, Verdict
 
 SomeResult = TypeVar("SomeResult")
@@ -134,10 +138,13 @@ def judge_candidate(
     evidence: Verdict | None,
     *,
     force: bool,
+    approval: Approval | None = None,
+    planning: bool = False,
 ) -> Judged | Refused:
     """Decide whether a candidate may be applied; `evidence` is a verdict already at hand.
 
-    Without a verifier of its own a harness admits by proof, and takes no evidence by another rule for that.
+    Without a verifier of its own a harness admits by proof, and takes no evidence by another rule for that. Calls
+    whose effects stay want an `approval`, unless it is only `planning`.
     """
     from takeback.verify import Admitted, Verdict, verify  # noqa: PLC0415 - start-up
     from takeback.verify.evidence import get_verified_candidate, why_not_admitting, why_unbound  # noqa: PLC0415 - start-up
@@ -153,13 +160,17 @@ def judge_candidate(
         why = why_unbound(evidence, candidate)
         if why is not None:
             return Refused(RefusalReason.EVIDENCE, why, evidence if isinstance(evidence, Verdict) else None)
-    unstored = {op.kind.surface for op in candidate.mutation} - adapter.surfaces
+    rules: CallRules | None = getattr(adapter, "calls", None)
+    unstored = {op.kind.surface for op in candidate.mutation} - adapter.surfaces - {CALLS}
     if unstored:
         names = ", ".join(sorted(unstored))
         return Refused(RefusalReason.UNSTORED, f"this harness ({adapter.name}) does not store {names}")
     verifier = verifier or verify
     verdict = verifier(candidate) if evidence is None else evidence
-    if not verdict.admitted and not force:
+    refused = None if planning else refuse_calls(rules, candidate, verdict, approval)
+    if refused is not None:
+        return refused
+    if not verdict.admitted and not force and not is_approved_irreversible(rules, candidate, approval):
         return Refused(RefusalReason.VERDICT, "the candidate is not admitted", verdict)
     why = None
     if evidence is None and verifier is not verify:  # what the one verifier has just issued needs no second look
@@ -229,7 +240,7 @@ def apply_judged(engine: Engine, found: Judged, said: Mapping[str, Any], *, allo
         return change
     known = engine.ledger.state
     before, after = change.footing[:2]
-    refused = refuse_drift(change.footing)
+    refused = refuse_drift(change.footing) or refuse_open(engine, change.writes)
     changes = plan_file_changes(engine, before, after) if refused is None else refused
     if isinstance(changes, Refused):
         return replace(changes, verdict=verdict)
@@ -239,7 +250,20 @@ def apply_judged(engine: Engine, found: Judged, said: Mapping[str, Any], *, allo
     about |= build_effect_payload(engine, change.writes)
     draft = draft_change("apply", change.writes, about, packer=engine.ledger.packer)
     entry = engine.make(draft, change.writes, (before, after), changes)
-    return Applied(entry, verdict, forced, change.ties, change.writes, known)
+    return Applied(entry, verdict, forced, change.ties, change.writes, known, list_open_calls(engine, entry))
+
+
+def refuse_open(engine: Engine, writes: Iterable[Write | SlotChange], entries: Sequence[int] = ()) -> Refused | None:
+    """Return the refusal where an entry that is still open has what would be written; None where none has."""
+    if engine.call_rules is None:
+        return None
+    why = engine.calls.why_blocked([write.slot for write in writes], entries)
+    return Refused(RefusalReason.OPEN, f"{why}; nothing was changed") if why else None
+
+
+def list_open_calls(engine: Engine, entry: Record) -> tuple[OpenStep, ...]:
+    """Return the calls of an entry that have not ended."""
+    return engine.calls.list_open(entry.entry) if "steps" in entry.payload else ()
 
 
 def preview_change(engine: Engine, found: Judged, *, allow_ties: bool) -> Preview | Refused:

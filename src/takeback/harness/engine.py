@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass, replace
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
 from takeback.errors import KEYS_HINT, ChangedMeanwhile, HarnessError, JournalError, LostLock, TakebackError
@@ -48,6 +49,8 @@ from takeback.state.slots import Slot, find_differing_slots, get_slot, put_slots
 from takeback.undo import SlotChange, Write
 
 if TYPE_CHECKING:
+    from takeback.harness.calls import CallRules
+    from takeback.harness.calls_steps import CallSteps, OpenStep
     from takeback.harness.file_transaction import FileTransaction
 
 LOCK_SECONDS = 60.0
@@ -107,6 +110,7 @@ class Engine:
         self.writers = adapter if isinstance(adapter, SelfWriting) else None
         self.formatted = adapter if isinstance(adapter, TracksFormatting) else None
         self.project: ProjectFiles | None = getattr(adapter, "project", None)
+        self.call_rules: CallRules | None = getattr(adapter, "calls", None)
 
     def locked(self) -> AbstractContextManager[None]:
         """Return the lock that keeps every other process and thread out while it is entered."""
@@ -159,6 +163,7 @@ class Engine:
             return Recovered(self.ledger.pending, fault=str(fault))
         with self.locked():
             self._settle()
+            told = replace(told, open=self.retry_open_calls())
         self._read_at_opening()
         return told if told.entry is None else replace(told, swept=self.sweep())
 
@@ -320,6 +325,7 @@ class Engine:
             if self.project is not None:
                 self.project.note_writing(change for change in changes if isinstance(change, ProjectChange))
             with defer_sigint():
+                draft = self.calls.attach(draft, writes)
                 entry = self.ledger.announce(attach_images(draft, changes))
                 failpoint("change.announced")
                 self._change_files(self.files, entry, writes, changes)
@@ -349,6 +355,7 @@ class Engine:
         except TakebackError as fault:
             self._give_up(writing, fault)
         failpoint("change.written")
+        self._make_calls(entry, writes, writing)
         try:
             self.ledger.commit(writes)
         except JournalError as fault:
@@ -362,6 +369,45 @@ class Engine:
         with suppress(HarnessError):  # what is not let go now is swept later
             writing.settle()
 
+    @cached_property
+    def calls(self) -> CallSteps:
+        """The calls that changes of this harness make."""
+        from takeback.harness.calls_steps import CallSteps  # noqa: PLC0415 - start-up
+
+        return CallSteps(self.ledger, self.call_rules)
+
+    def _make_calls(self, entry: Record, writes: Sequence[Write], writing: FileTransaction) -> None:
+        """Make the calls of a change whose files are written; one that is refused has all of it given up."""
+        if "steps" not in entry.payload:
+            return
+        from takeback.harness.calls_steps import CallRefused  # noqa: PLC0415 - start-up
+
+        try:
+            self.calls.run(entry, writes)
+        except CallRefused as fault:
+            self._give_up(writing, fault, partial(self.calls.run_back, entry, writes))
+
+    def _finish_calls(
+        self, record: Record, writes: Sequence[Write], changes: Sequence[FileChange]
+    ) -> Recovered | None:
+        """Go on with the calls of a change that a killed process left; return what was done where it is given up."""
+        if "steps" not in record.payload or self.files is None:
+            return None
+        from takeback.harness.calls_steps import CallRefused  # noqa: PLC0415 - start-up
+        from takeback.harness.file_transaction import complete_changes  # noqa: PLC0415 - start-up
+
+        if not self.calls.is_going_back(record):
+            with suppress(CallRefused):
+                self.calls.run(record, writes)
+                return None
+        back = [replace(change, before=change.after, after=change.before) for change in reversed(changes)]
+        kept = complete_changes(self.files.place, self.journal, back)
+        self.calls.run_back(record, writes)
+        failpoint("recovery.written")
+        self.ledger.abort("a call of it was refused")
+        self.note()
+        return Recovered(record, kept, given_up=True)
+
     def _note_project(self, changes: Sequence[FileChange]) -> None:
         """Note which of the project's files were just written here."""
         if self.project is not None:
@@ -373,9 +419,11 @@ class Engine:
             head = self.journal.head()
         except TakebackError:
             return False
-        return head is not None and head.digest == entry.digest
+        return head is not None and head.digest in {entry.digest, self.ledger.head}
 
-    def _give_up(self, writing: FileTransaction, fault: TakebackError) -> None:
+    def _give_up(
+        self, writing: FileTransaction, fault: TakebackError, answer_calls: Callable[[], None] = lambda: None
+    ) -> None:
         """Put back what was already changed and say so; if that fails too, recovery will finish the change."""
         from takeback.harness.file_transaction import require_lock_held  # noqa: PLC0415 - start-up
 
@@ -395,6 +443,7 @@ class Engine:
                 f"{fault.message}; {', '.join(left.ours)} could not be put back and holds the change already",
                 hint=FINISHED_LATER,
             ) from fault
+        answer_calls()
         with suppress(JournalError):  # nothing of the change is there, so that the next process gives it up
             self.ledger.abort(fault.message)
         if isinstance(fault, ChangedMeanwhile):
@@ -425,16 +474,29 @@ class Engine:
             if self.project is not None:
                 after = put_slots(self.ledger.state, [(write.slot, write.after) for write in writes])
                 changes = (*changes, *self.project.list_changes(self.ledger.state, after))
-            if changes and not has_begun(self.files.place, changes):
+            begun = has_begun(self.files.place, changes) or self.calls.has_begun(record)
+            if (changes or "steps" in record.payload) and not begun:
                 self.ledger.abort("the process that announced it died before it changed anything")
                 self.note()
                 return Recovered(record, given_up=True)
-            kept = complete_changes(self.files.place, self.journal, changes)
+            going_back = self.calls.is_going_back(record)
+            kept = () if going_back else complete_changes(self.files.place, self.journal, changes)
+            given_up = self._finish_calls(record, writes, changes)
+            if given_up is not None:
+                return given_up
         failpoint("recovery.written")
         self.ledger.commit(writes)
         self._note_project(changes)
         self.note()
         return Recovered(record, kept)
+
+    def retry_open_calls(self, *, now: bool = False) -> tuple[OpenStep, ...]:
+        """Try again what keeps entries open, where it is due or wanted now; return what still does."""
+        if self.call_rules is None or not self.calls.list_open():
+            return ()
+        left = self.calls.retry_open(now=now)
+        self.note()
+        return left
 
     def note(self) -> None:
         """Remember, apart from the journal, how far it has come; not while a person has to decide about that."""

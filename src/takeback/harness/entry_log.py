@@ -93,6 +93,12 @@ class EntryView:
     """Who else loads its files, by path, where that is known."""
     unproved: str = ""
     """Why a recorded change has no evidence; empty where it has, or needs none."""
+    effects: str = "reversible"
+    """The class of its effects, beside the grade: reversible, compensable or irreversible."""
+    stays: tuple[Mapping[str, str], ...] = ()
+    """Calls of it that stay made, each with what answers it."""
+    approval: Mapping[str, Any] | None = None
+    """Who approved what stays: digest, by, at, stays."""
 
     @property
     def recorded(self) -> bool:
@@ -118,6 +124,9 @@ class EntryView:
             "at": self.at,
             "status": self.status,
             "grade": self.grade or None,
+            "class": self.effects,
+            "stays": [dict(one) for one in self.stays],
+            **({"approval": dict(self.approval)} if self.approval else {}),
             "recorded": self.recorded,
             "unproved": self.unproved or None,
             "forced": self.forced,
@@ -156,7 +165,7 @@ def _iter_views(harness: Harness) -> Iterator[EntryView]:
     for record in harness.journal.records(reverse=True):
         if record.kind in ENTRY_KINDS:
             yield view_entry(harness, record, harness.ledger.fate(record, following))
-        following = record
+        following = following if record.kind == "step" else record
 
 
 def view_entry(harness: Harness, record: Record, fate: EntryStatus | None = None) -> EntryView:
@@ -199,6 +208,9 @@ def view_record(
         at=record.created_at,
         status=status,
         grade=(record.evidence or {}).get("grade", ""),
+        effects=(record.evidence or {}).get("class", "reversible"),
+        stays=tuple((record.evidence or {}).get("stays", ())),
+        approval=record.approval,
         forced=record.is_forced,
         addresses=list_addresses(record),
         note=record.note,
@@ -255,7 +267,7 @@ class Rewind:
             record, self._next = self._next, next(self._left, None)
             if record.kind in ENTRY_KINDS and self._settled:
                 self._take_back(record)
-            self._settled = record.kind == "commit"
+            self._settled = record.kind == "commit" or (self._settled and record.kind == "step")
         return self._state
 
     def _take_back(self, record: Record) -> None:

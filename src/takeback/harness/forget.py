@@ -56,7 +56,11 @@ def collect_forgettable_refs(store: Store, entries: Iterable[Record]) -> set[Ref
     for entry in entries:
         refs.update(with_evidence(store, entry).all_refs())
         paths.update(paths_of(entry))
-        following = next(iter(store.records(entry.seq + 1)), None)
+        following = None
+        for following in store.records(entry.seq + 1):
+            if following.kind != "step":
+                break
+            refs.update(following.all_refs())
         if following is not None and following.kind == "abort":
             refs.update(following.all_refs())
     return collect_leaf_refs(store, refs) | collect_file_refs(store, paths)

@@ -42,6 +42,8 @@ from takeback.state.slots import Slot
 if TYPE_CHECKING:
     from takeback.harness.apply import Given, Judged
     from takeback.harness.async_harness import AsyncHarness
+    from takeback.harness.calls import Approval
+    from takeback.harness.calls_steps import OpenStep
     from takeback.harness.drift import Footing
     from takeback.harness.entry_log import EntryView
     from takeback.harness.entry_names import EntryRef, ToggleRequest
@@ -78,7 +80,7 @@ class Harness:
 
     `verifier` decides about candidates: by proof unless another is given, and then evidence by a sample counts for
     nothing. An empty journal is begun with `start`, a state or a reading, or with what is there; where `begin` is
-    false it is an error. `about` goes into its first record; a journal begun with another `identity` is refused.
+    false it is an error. `about` goes into its first record; one with another `identity` is refused.
     """
 
     def __init__(
@@ -148,9 +150,7 @@ class Harness:
     def session(self, *, clean: bool = False) -> Iterator[State | Refused]:
         """Hold the journal's lock, so that what is worked out from the state still holds when it is applied.
 
-        What is there is read once, at the beginning: `apply`, `preview`, `undo`, `adopt` and `discard` inside rest on
-        that, until the journal goes on. A file is written only if it still is what was read. With `clean`, yields a
-        refusal instead of the state where anything is not as the journal says.
+        What is there is read once. With `clean`, yields a refusal where anything is not as the journal says.
         """
         from takeback.harness.apply import refuse_unless_clean  # noqa: PLC0415 - start-up
         from takeback.harness.drift import read_and_absorb_client_writes  # noqa: PLC0415 - start-up
@@ -171,10 +171,7 @@ class Harness:
     def subscribe(self, callback: Subscriber) -> Callable[[], None]:
         """Have a function told every outcome: what was made, taken back or adopted, and what was not, and why.
 
-        It is called with the outcome, in the thread that asked for the change, once that is made or given up; in a
-        session, or for what a client wrote itself, while the journal is still held. An exception it raises is logged
-        (logger `takeback`) and changes nothing. Looking (`preview`, `plan_undo`, `status`) and errors that are raised
-        are not told. Returns the function that ends the subscription.
+        It is called in the thread that asked; what it raises is logged. Returns what ends the subscription.
         """
         if not callable(callback):
             raise WrongTypeError("subscribe", callback, expected="a function of one outcome")
@@ -200,19 +197,11 @@ class Harness:
         return outcome
 
     def set(
-        self,
-        thing: str,
-        name: str,
-        value: Any,
-        *,
-        mode: str | None = None,
-        note: str = "",
-        by: str = "",
+        self, thing: str, name: str, value: Any, *, mode: str | None = None, note: str = "", by: str = ""
     ) -> LineOutcome:
         """Set one thing to a value, or make it: `set("config", "limits.timeout", 30)`.
 
-        As with `takeback set`, the recovery is written for it, proved and recorded. `thing` is a surface or what one
-        thing of it is called, `name` is taken as it is. A file's value is its text or bytes, `mode` such as "0755".
+        Its recovery is written, proved and recorded. A file's value is its text or bytes, `mode` such as "0755".
         """
         return self._change_line("set", thing, name, note, by, value=value, mode=mode)
 
@@ -285,21 +274,23 @@ class Harness:
         allow_ties: bool = True,
         evidence: Verdict | None = None,
         check: Mapping[str, Any] | None = None,
+        approval: Approval | None = None,
     ) -> Applied | Refused:
         """Make a change, if it is admitted; with `force` also if not.
 
-        `evidence` is a verdict already at hand: one that a verifier of this process issued about this very candidate,
-        or the change is refused. A candidate may be given as the JSON it is written in, as an `Admitted`, as what
-        the oracle answered, or as a list of operations, for which the oracle writes the recovery. `check` is what
-        else was asked before it is made, for the record.
+        `evidence` is a verdict that a verifier of this process issued about this very candidate. That may be JSON, an
+        `Admitted`, what the oracle answered, or a list of operations, for which the oracle writes the recovery.
+        `check` is what else was asked, for the record; `approval` admits what stays of its calls.
         """
         from takeback.harness.apply import complete_given, judge_candidate, retry_on_conflict  # noqa: PLC0415 - start-up
+        from takeback.harness.calls import write_approval  # noqa: PLC0415 - start-up
 
         candidate = complete_given(candidate, self.state)
-        found = judge_candidate(candidate, self.adapter, self._verifier, evidence, force=force)
+        found = judge_candidate(candidate, self.adapter, self._verifier, evidence, force=force, approval=approval)
         if isinstance(found, Refused):
             return self._tell(found)
         about = {"note": note, **_describe_author(by), **({"check": dict(check)} if check else {})}
+        about |= write_approval(self._engine.call_rules, found.candidate, approval)
         return self._tell(
             retry_on_conflict(lambda: self._apply(found, about, allow_ties=allow_ties), self._engine.look_anew)
         )
@@ -317,7 +308,7 @@ class Harness:
         from takeback.harness.apply import complete_given, judge_candidate, preview_change  # noqa: PLC0415 - start-up
 
         candidate = complete_given(candidate, self.state)
-        found = judge_candidate(candidate, self.adapter, self._verifier, evidence, force=force)
+        found = judge_candidate(candidate, self.adapter, self._verifier, evidence, force=force, planning=True)
         if isinstance(found, Refused):
             return found
         with self._engine.locked():
@@ -408,9 +399,8 @@ class Harness:
     ) -> Adopted | Refused | None:
         """Take changes made by someone else into the journal as an entry of their own; None if there are none.
 
-        `origin` says more of where they come from, for the record: session, tool. `said` is the person's prompt and
-        the command, masked, which can be forgotten. With `paths` or `slots`, only those in these files or at these
-        slots are taken in.
+        `origin` says where they come from; `said` is the person's prompt and the command, masked, which can be
+        forgotten. With `paths` or `slots`, only those are taken in.
         """
         about = {"note": note, **_describe_author(by), **({"origin": dict(origin)} if origin else {})}
         about |= {CALL: dict(said)} if said else {}
@@ -470,8 +460,7 @@ class Harness:
     ) -> Discarded | Refused | None:
         """Put files back as the journal knows them, all that are not so or those named; None if there are none.
 
-        With `slots` only what was changed there is put back. What was in the files is kept with the entry, and comes
-        back when that is undone; also where it cannot be read.
+        With `slots` only what was changed there is put back. What was in the files comes back when that is undone.
         """
         from takeback.harness.apply import retry_on_conflict  # noqa: PLC0415 - start-up
         from takeback.harness.drift import discard_drift  # noqa: PLC0415 - start-up
@@ -549,13 +538,23 @@ class Harness:
         project = None if dry else self._engine.project
         return found if project is None else replace(found, captured=project.forget(matches))
 
-    def recover(self) -> Recovered:
-        """Finish what a killed process left; called at every start, and harmless at any time."""
+    def recover(self, *, now: bool = False) -> Recovered:
+        """Finish what a killed process left, and try again what is open, if it is due or wanted `now`."""
         with self.journal.lock(LOCK_SECONDS):
             self.ledger.refresh()
             told = self._engine.finish()
             self._engine.note_anew()
-            return replace(told, swept=self._engine.sweep())
+            return replace(told, swept=self._engine.sweep(), open=self._engine.retry_open_calls(now=now))
+
+    def resolve(self, entry: EntryRef, step: int, *, made: bool, by: str) -> tuple[OpenStep, ...]:
+        """Say whether a call in doubt was made, and go on with its entry; return what is open then."""
+        from takeback.harness.entry_names import resolve_entry_ref  # noqa: PLC0415 - start-up
+
+        with self._engine.locked():
+            self.ledger.refresh()
+            self._engine.calls.resolve(resolve_entry_ref(self.ledger, entry), step, made=made, by=by)
+            self._engine.note()
+            return self._engine.calls.list_open()
 
     def status(self) -> Status:
         """Return the status; changes nothing but what recovery must finish."""
@@ -579,6 +578,7 @@ class Harness:
                 look.broken,
                 tuple(image.path for image in find_formatting_changes(self._engine, look)) if not look.drift else (),
                 look.notes,
+                self._engine.calls.list_open(),
             )
 
     def _toggle(

@@ -422,6 +422,11 @@ class Ledger:
         self._fold(record, writes)
         return record
 
+    def note_step(self, draft: Draft) -> None:
+        """Say how far a call of a change has come."""
+        (record,) = self.store.append([draft], expect=self.head)
+        self.last, self.head = record.seq, record.digest
+
     def abort(self, reason: str) -> None:
         """Say that the announced change was given up and nothing of it is left."""
         record = self._pending()
@@ -445,9 +450,9 @@ class Ledger:
         return self.pending
 
     def fate(self, record: Record, following: Record | None = None) -> EntryStatus:
-        """Return what became of an entry: the next record says whether it was made, later ones whether it is live."""
+        """Return what became of an entry: whether it was made, by the next record that is no call, and is live."""
         if following is None and record.seq < self.last:
-            following = self.store.record(record.seq + 1)
+            following = next((one for one in self.store.records(record.seq + 1) if one.kind != "step"), None)
         if following is None or following.kind not in {"commit", "abort"}:
             return EntryStatus.PENDING
         if following.kind == "abort":

@@ -17,6 +17,7 @@ from takeback.state import SURFACES, State
 from takeback.undo import Blocked, Gone, Plan
 
 if TYPE_CHECKING:
+    from takeback.harness.calls_steps import OpenStep
     from takeback.journal import Record
     from takeback.language import Candidate
     from takeback.undo import SlotChange, Write
@@ -37,6 +38,8 @@ class Applied:
     """What it did to each slot."""
     before: State = field(default_factory=State, repr=False, compare=False)
     """The journal's state before it."""
+    open: tuple[OpenStep, ...] = ()
+    """Calls of it that have not ended."""
 
     def __repr__(self) -> str:
         return f"Applied({self.entry!r}, {self.verdict.grade.value}{', forced' if self.forced else ''})"
@@ -85,6 +88,10 @@ class RefusalReason(StrEnum):
     """The result would be larger, deeper or longer than Takeback reads (docs/formats.md lists the limits)."""
     TIED = "tied"
     """It would tie earlier entries to itself, and the caller asked for none of that."""
+    CALLS = "calls"
+    """It makes calls whose effects stay, and nobody approved that; or the manifest does not admit them."""
+    OPEN = "open"
+    """An entry that is still open has some of it; `takeback recover --now` tries to end that."""
     KEPT = "kept"
     """Later entries have written some of it since, which would be kept, and the caller asked for all or nothing."""
 
@@ -115,6 +122,8 @@ class Undone:
 
     entry: Record
     plan: Plan
+    open: tuple[OpenStep, ...] = ()
+    """Calls that are not compensated yet: what was put back stays back, and these are tried again."""
 
     @property
     def writes(self) -> tuple[Write, ...]:
@@ -179,6 +188,8 @@ class Recovered:
     """Temporary files removed."""
     given_up: bool = False
     """Whether nothing of the change was there, so that it was given up."""
+    open: tuple[OpenStep, ...] = ()
+    """Calls that have not ended."""
     fault: str = ""
     """Why it could not be finished; empty if it was."""
 
@@ -227,11 +238,13 @@ class Status:
     """Files in which someone changed nothing that the state says; that can be adopted, and stops nothing."""
     notes: tuple[str, ...] = ()
     """What is to be known and needs nothing done, such as folders whose files belong to a harness of their own."""
+    open: tuple[OpenStep, ...] = ()
+    """Calls that have not ended, or of which nobody knows whether they were made."""
 
     @property
     def clean(self) -> bool:
         """Whether nothing needs attention."""
-        return not (self.pending or self.drift or self.leftovers or self.problems or self.broken)
+        return not (self.open or self.pending or self.drift or self.leftovers or self.problems or self.broken)
 
     def __repr__(self) -> str:
         found = {

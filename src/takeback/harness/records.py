@@ -47,7 +47,7 @@ SEALED_WORD = "(sealed: {seal})"
 UNREADABLE_WORD = "(its surface is not installed)"
 PLAIN_FIELDS: Final = frozenset({"op_type", "target", "witness_key", "index", "priority"})
 """What of an operation is no value: it names things, and stays."""
-SUMMARY: Final = ("admitted", "grade", "rule", "language", "splits", "classes", "when", "steps")
+SUMMARY: Final = ("admitted", "grade", "rule", "language", "splits", "classes", "when", "steps", "class", "stays")
 """What of a verdict holds no value."""
 PENDING: Final = "pending"
 """Why a recorded change has no evidence that is to be proved by the next command: a later record holds it then."""
@@ -361,6 +361,8 @@ def _find_file_bytes(value: Any) -> bytes | None:
 def divide_evidence(evidence: Mapping[str, Any]) -> tuple[dict[str, Json], Leaf | None]:
     """Return what of a verdict can stand in a record for good, and the rest, if it has any, as a content."""
     summary = {name: evidence[name] for name in SUMMARY if name in evidence}
+    if not summary.get("stays"):  # reversible, which is what an entry is that says nothing
+        summary = {name: said for name, said in summary.items() if name not in {"class", "stays"}}
     rest = {name: value for name, value in evidence.items() if name not in SUMMARY}
     rest.pop("mutation_digest", None)  # a digest without salt, over what the candidate holds
     return summary, make_leaf(rest, "evidence") if any(rest.values()) else None

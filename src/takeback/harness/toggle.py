@@ -8,7 +8,7 @@ from functools import partial
 from typing import Any
 
 from takeback.errors import UnknownSurfaceError
-from takeback.harness.apply import can_grow, refuse_unreadable
+from takeback.harness.apply import can_grow, list_open_calls, refuse_open, refuse_unreadable
 from takeback.harness.drift import (
     Footing,
     build_effect_payload,
@@ -90,7 +90,7 @@ def toggle_entries(
     if token is not None and token != plan.token:
         return Stale(token, plan)
     footing = find_footing(engine, look, plan.state, plan.changes, (*plan.off, *plan.on))
-    refused = refuse_drift(footing)
+    refused = refuse_drift(footing) or refuse_open(engine, plan.changes, (*plan.off, *plan.on))
     if refused is not None:
         return refused
     if engine.durable:
@@ -102,7 +102,8 @@ def toggle_entries(
     about = {"asked": list(name_entries(entries)), **said, **build_effect_payload(engine, writes)}
     draft = draft_toggle(kind, plan.off, plan.on, plan.changes, about, packer=engine.ledger.packer)
     draft = index_by_files(engine, draft, (*plan.off, *plan.on))
-    return Undone(engine.make(draft, writes, footing[:2], changes), plan)
+    made = engine.make(draft, writes, footing[:2], changes)
+    return Undone(made, plan, list_open_calls(engine, made))
 
 
 def restore(
@@ -129,7 +130,7 @@ def restore_remaining(engine: Engine, left_over: Sequence[SlotChange], said: Map
     footing = find_footing(engine, read_and_absorb_client_writes(engine), after, writes)
     refused = refuse_unreadable(engine, state, after, (write.slot for write in writes), back=True)
     if refused is None:
-        refused = refuse_drift(footing)
+        refused = refuse_drift(footing) or refuse_open(engine, writes)
     changes = plan_file_changes(engine, footing.before, footing.after) if refused is None else refused
     if isinstance(changes, Refused):
         return changes

@@ -3,7 +3,7 @@
 A record's digest covers everything else in it, the digest of the record before it, and the ids of the
 contents it refers to; an id is a salted digest of the content. Contents are stored beside the records, so
 that they can be forgotten while the chain still holds. Records are never changed: later records (`commit`,
-`abort`, `undo`, `redo`, `forget`, `evidence`) say what becomes of an entry. Entries are numbered without
+`abort`, `undo`, `redo`, `forget`, `evidence`, `step`) say what becomes of an entry. Entries are numbered without
 gaps, from 1 for the beginning.
 """
 
@@ -26,7 +26,7 @@ ROOT: Final = "0" * 64
 ENTRY_KINDS: Final = frozenset({"genesis", "apply", "adopt", "salvage", "undo", "redo", "restore", "discard"})
 """Records that announce a change of the harness; each is settled by a later `commit` or `abort`."""
 
-KINDS: Final = ENTRY_KINDS | {"commit", "abort", "forget", "checkpoint", "evidence"}
+KINDS: Final = ENTRY_KINDS | {"commit", "abort", "forget", "checkpoint", "evidence", "step"}
 
 Refs: TypeAlias = "Ref | tuple[Ref | None, ...] | None"
 """What a record refers to under one name: a content, nothing, or several of these."""
@@ -209,6 +209,11 @@ class Record:
         told = {name: later.payload[name] for name in ("evidence", "unproved") if name in later.payload}
         payload = {**{name: said for name, said in self.payload.items() if name != "unproved"}, **told}
         return replace(self, payload=payload, contents={**self.contents, **later.contents})
+
+    @property
+    def approval(self) -> Mapping[str, Any] | None:
+        """Who approved that something of it stays: digest, by, at, stays; None if nobody had to."""
+        return self._mapping("approval")
 
     @property
     def check(self) -> Mapping[str, Any] | None:

@@ -49,6 +49,9 @@ _LOOSE: Final[dict[str, Callable[[str], bool]]] = {
 """Words that several shapes answer to."""
 
 
+_FLAT: Final = frozenset({"prompts", "routing", "tools", "calls"})
+
+
 class _Names:
     """What a candidate names: its components, what ties them together, and what they are on a state."""
 
@@ -74,7 +77,7 @@ class _Names:
         puts = (op.value for op in ops if op.name == "allocate_socket")
         held = {put if isinstance(put, str) else put["address"] for put in puts}
         self.addresses = sorted(address for address in held if not address.endswith(":0"))
-        self.flat = {(surface, *path) for surface, path in named if surface in {"prompts", "routing", "tools"}}
+        self.flat = {(surface, *path) for surface, path in named if surface in _FLAT}
         self.moved = set[Component]()
         for op in ops:
             if op.surface in {"middleware", "listeners"}:
@@ -116,13 +119,18 @@ class _Names:
                 (_BOXES[not inside] if isinstance(node, dict) else "leaf") if node is not ABSENT else "absent"
             )
         for place in self.flat:
-            shape[place] = "there" if self._is_there(place, state) else "absent"
+            shape[place] = self._name_shape(place, state)
         for key in self.sockets:
             address = state["resources"].get(key, {"address": "absent"})["address"]
             shape["resources", key] = address if address in {*self.addresses, "absent"} else "own"
         outside = {held["address"] for key, held in state["resources"].items() if key not in self.sockets}
         shape["resources",] = next((address for address in self.addresses if address in outside), "free")
         return shape
+
+    def _name_shape(self, place: Component, state: State) -> str:
+        if not self._is_there(place, state):
+            return "absent"
+        return str(state["calls"][place[1]]["state"]) if place[0] == "calls" else "there"
 
     def _is_there(self, place: Component, state: State) -> bool:
         value = state[place[0]]
@@ -137,6 +145,7 @@ class _Names:
         """Yield each component with the shapes in which it alone is not as in the base."""
         for place in (*self.flat, *(("resources", key) for key in self.sockets)):
             words = ("there", "absent") if place in self.flat else ("own", "absent", *self.addresses)
+            words = ("made", "compensated", "absent") if place[0] == "calls" else words
             taken = {held for at, held in base.items() if at[0] == "resources" and held in self.addresses}
             yield from ((place, {**base, place: word}) for word in words if word != base[place] and word not in taken)
         if self.addresses and not any(held == self.addresses[0] for held in base.values()):

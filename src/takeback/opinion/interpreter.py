@@ -19,13 +19,14 @@ Component = tuple[str, ...]
 """The surface, and the names that lead to a slot of it."""
 ABSENT: Final = type("Absent", (), {"__repr__": lambda _: "absent"})()
 TREES: Final = {"config": ".", "files": "/"}
-_KEYED: Final = {"prompt": "prompts", "routing": "routing", "tool": "tools", "socket": "resources"}
+_KEYED: Final = {"prompt": "prompts", "routing": "routing", "tool": "tools", "socket": "resources", "call": "calls"}
 _FORWARD: Final = {
     **{f"{verb}_{noun}": ("put", _KEYED[noun], "L0") for verb, noun in (("set", "prompt"), ("set", "routing"))},
     "register_tool": ("put", "tools", "L0"),
     "set_config": ("put", "config", "L0"),
     "write_file": ("put", "files", "L1"),
     "allocate_socket": ("put", "resources", "L1"),
+    "make_call": ("put", "calls", "L1"),
     "add_middleware": ("add", "middleware", "L1"),
     "add_listener": ("add", "listeners", "L1"),
     "remove_prompt": ("drop", "prompts", "L2"),
@@ -52,7 +53,8 @@ _SURFACES: Final = {
     "listener": "listeners",
 }
 _BACK: Final = {
-    **{f"restore_{noun}": surface for noun, surface in _SURFACES.items() if noun != "socket"},
+    **{f"restore_{noun}": surface for noun, surface in _SURFACES.items() if noun not in {"socket", "call"}},
+    "compensate_call": "calls",
     "delete_config": "config",
     "delete_file": "files",
     "unregister_tool": "tools",
@@ -212,6 +214,7 @@ _RECORDS: Final[dict[str, dict[str, Any]]] = {
     "middleware": {"id": ABSENT, "priority": 100, "options": {}},
     "listeners": {"id": ABSENT, "handler": ABSENT, "options": {}},
     "resources": {"kind": "socket", "lifecycle": "open"},
+    "calls": {"arguments": {}, "state": "made"},
 }
 
 
@@ -232,7 +235,7 @@ def read_state(plain: Any) -> State:
     if not isinstance(plain, dict) or set(plain) - set(_SURFACES.values()):
         raise RejectedError("impossible state", "not a mapping of surfaces")
     state: State = {name: plain.get(name, {}) for name in ("config", "prompts", "routing")}
-    for name in ("tools", "resources"):
+    for name in ("tools", "resources", "calls"):
         state[name] = {key: fill_record(name, key, raw) for key, raw in plain.get(name, {}).items()}
     held = [one["address"] for one in state["resources"].values() if not one["address"].endswith(":0")]
     if len(set(held)) != len(held):
@@ -322,6 +325,8 @@ def _forward(op: Op, value: Any, edit: Edit) -> Any:
     record = fill_record(op.surface, op.path[0], op.value)
     if op.surface == "resources":
         _want(value, op.path[0], record)
+    if op.surface == "calls" and op.path[0] in value:
+        raise FailedError(f"a call was made as {op.path[0]!r} before")
     return {**value, op.path[0]: record}
 
 
@@ -452,11 +457,21 @@ def _back(op: Op, value: Any, took: _Capture | None) -> Any:
         return {**value, op.path[0]: left}
     if op.surface == "middleware":
         return _back_in_chain(op, value, took)
+    if op.surface == "calls":
+        return _compensate(op, value, took)
     if content is ABSENT:
         return _drop(value, op.path)
     if op.surface == "resources":
         _want(value, op.path[0], content)
     return {**value, op.path[0]: content}
+
+
+def _compensate(op: Op, value: Any, took: _Capture | None) -> Any:
+    if took is not None and took.op.path != op.path:
+        raise FailedError("the witness is of another call")
+    if op.path[0] not in value or (took is not None and took.content is not ABSENT):
+        return value
+    return {**value, op.path[0]: {**value[op.path[0]], "state": "compensated"}}
 
 
 def _back_in_tree(op: Op, value: Any, took: _Capture | None, content: Any) -> Any:
@@ -525,8 +540,16 @@ def run(program: Program, state: State, *, edit: Edit | None = None, places: boo
         except FailedError as fault:
             return Trip(stops, f"not restored: recovery[{at}] cannot run, {fault}")
     other = (name for name in state if state[name] is not now[name])
-    wrong = next((name for name in other if _plain(state[name], places) != _plain(now[name], places)), None)
+    wrong = next((name for name in other if _mean(name, state, places) != _mean(name, now, places)), None)
     return Trip(stops, "" if wrong is None else f"not restored: {wrong} is not as before")
+
+
+def _mean(surface: str, state: State, places: bool) -> str:
+    """Return what a surface's value means: a call that was compensated means the same as one never made."""
+    value = state[surface]
+    if surface == "calls":
+        value = {key: call for key, call in value.items() if call["state"] == "made"}
+    return _plain(value, places)
 
 
 def _plain(value: Any, places: bool) -> str:

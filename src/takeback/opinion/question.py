@@ -10,15 +10,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from itertools import combinations, count
-from typing import Any, Final, NamedTuple
+from typing import Any, NamedTuple
 
 from takeback.opinion.interpreter import ABSENT, TREES, Op, Program, text
+from takeback.opinion.question_names import Names, Term, Trie, find_key
 
-Term = str
-"""A name that the script declares or defines, a number, or `true` or `false`."""
 TRUE, FALSE = "true", "false"
-UNNAMED: Final = ""
-"""As the id of an element of a chain: one that nobody names, and stands for all of these."""
+_MADE, _COMPENSATED = "0", "1"
+"""What the number of a call says."""
 
 
 class Script:
@@ -126,7 +125,6 @@ class Node(NamedTuple):
     kids: dict[str, Node]
 
 
-Trie = dict[str, Any]
 Cells = dict[Any, Cell]
 
 
@@ -144,7 +142,7 @@ class Question:
     def __init__(self, program: Program) -> None:
         self.program = program
         self.script = Script()
-        self.names = _Names(program)
+        self.names = Names(program)
         self.outside: dict[Term, Term] = {}
         self.raw: dict[Term, Term] = {}
         """What a term of the state before is beside its being inside a container: the constant that a model gives."""
@@ -163,7 +161,7 @@ class Question:
         if surface in TREES:
             return self._plant(TRUE, self.names.tries[surface], root=True)
         keys, script = self.names.keys[surface], self.script
-        sort = "Int" if surface in {"resources", "middleware", "listeners"} else ""
+        sort = "Int" if surface in {"resources", "middleware", "listeners", "calls"} else ""
         cells = {
             key: Cell(
                 script.declare("Bool", name="there"),
@@ -174,6 +172,10 @@ class Question:
         }
         if surface == "resources":
             self._hold_apart(cells)
+        if surface == "calls":
+            for cell in cells.values():
+                script.demand(script.any((script.same(cell.at, _MADE), script.same(cell.at, _COMPENSATED))))
+            return cells
         chains = [[key for key in keys if key[0] == event] for event in {key[0] for key in keys}] if sort else []
         for chain in chains if surface != "resources" else ():
             for one, two in combinations(chain, 2):
@@ -246,7 +248,7 @@ class Question:
             return Taken(op, {key: cell for key, cell in value.items() if key[0] == op.path[0]})
         if op.surface == "middleware" and op.path == ("*",):
             return Taken(op, value)
-        return Taken(op, value[_key(op)])
+        return Taken(op, value[find_key(op)])
 
     def _forward(self, op: Op, value: Any) -> tuple[Term, Any]:
         """Return the condition under which an operation can run, and the surface after it."""
@@ -254,13 +256,15 @@ class Question:
             return self._forward_in_tree(op, value)
         if op.surface in {"middleware", "listeners"}:
             return self._forward_in_chain(op, value)
-        key = _key(op)
+        key = find_key(op)
         if op.action == "drop":
             return TRUE, {**value, key: self._gone}
         if op.action == "edit":
             could, held = self._edit(op, value[key].held)
             return self.script.all((value[key].there, could)), {**value, key: value[key]._replace(held=held)}
         held = self.script.constant(text(op.value))
+        if op.surface == "calls":
+            return self.script.no(value[key].there), {**value, key: Cell(TRUE, held, _MADE)}
         if op.surface != "resources":
             return TRUE, {**value, key: Cell(TRUE, held)}
         cell = Cell(TRUE, held, self.names.port(op))
@@ -287,7 +291,7 @@ class Question:
         return self.script.define("Bool", f"({can} {held})"), self.script.define("Value", f"({edit} {held})")
 
     def _forward_in_chain(self, op: Op, value: Cells) -> tuple[Term, Cells]:
-        script, key = self.script, _key(op)
+        script, key = self.script, find_key(op)
         if op.action == "drop":
             all_of_it = op.surface == "listeners" and op.value is ABSENT
             return TRUE, {
@@ -359,13 +363,23 @@ class Question:
             return TRUE, self._back_in_event(op, value, took)
         if op.surface == "middleware":
             return self._back_in_chain(op, value, took)
-        key, script = _key(op), self.script
+        key, script = find_key(op), self.script
+        if op.surface == "calls":
+            return self._compensate(op, value, took)
         if took is None:
             return TRUE, {**value, key: self._gone}
         could = TRUE
         if op.surface == "resources":
             could = script.any((script.no(took.content.there), self._is_free(value, key, took.content)))
         return could, {**value, key: took.content}
+
+    def _compensate(self, op: Op, value: Cells, took: Taken | None) -> tuple[Term, Cells]:
+        key = find_key(op)
+        if took is not None and took.op.path != op.path:
+            return FALSE, value
+        answered = value[key]._replace(at=_COMPENSATED)
+        not_ours = FALSE if took is None else took.content.there
+        return TRUE, {**value, key: self._choose(not_ours, value[key], answered)}
 
     def _back_in_event(self, op: Op, value: Cells, took: Taken | None) -> Cells:
         event = op.path[0]
@@ -376,7 +390,7 @@ class Question:
         return {key: lent.get(key[1], self._gone) if key[0] == event else cell for key, cell in value.items()}
 
     def _back_in_chain(self, op: Op, value: Cells, took: Taken | None) -> tuple[Term, Cells]:
-        key = _key(op)
+        key = find_key(op)
         whole = took is not None and took.op.path == ("*",)
         if op.path == ("*",):
             return (TRUE, took.content) if whole and took is not None else (FALSE, value)
@@ -465,7 +479,7 @@ class Question:
         if surface in TREES:
             return self.script.any(self._unlike(one, two) for _, one, two in _pairs(before, value, (surface,)))
         script = self.script
-        wrong = [self._cell_unlike(cell, value[key]) for key, cell in before.items()]
+        wrong = [self._cell_unlike(cell, value[key], surface) for key, cell in before.items()]
         if surface in {"middleware", "listeners"}:
             for one, two in combinations(before, 2):
                 if one[0] == two[0]:
@@ -479,8 +493,12 @@ class Question:
             ]
         return script.any(wrong)
 
-    def _cell_unlike(self, one: Cell, two: Cell) -> Term:
+    def _cell_unlike(self, one: Cell, two: Cell, surface: str) -> Term:
         script = self.script
+        if surface == "calls":  # one that was compensated means the same as none
+            one, two = (
+                cell._replace(there=script.all((cell.there, script.same(cell.at, _MADE)))) for cell in (one, two)
+            )
         other = script.all((one.there, script.no(script.same(one.held, two.held))))
         return script.any((script.no(script.same(one.there, two.there)), other))
 
@@ -497,7 +515,7 @@ class Question:
         if surface not in TREES:
             named = {"listeners": 0, "middleware": 1}.get(surface)
             slots = (key for key in before if not covers((surface, key if named is None else key[named])))
-            return script.any(self._cell_unlike(before[key], after[key]) for key in slots)
+            return script.any(self._cell_unlike(before[key], after[key], surface) for key in slots)
         wrong = []
         for at, one, two in _pairs(before, after, (surface,)):
             if covers(at):
@@ -520,71 +538,8 @@ def _look(node: Node, path: Iterable[str]) -> Node:
     return node
 
 
-def _key(op: Op) -> Any:
-    if op.surface == "listeners":
-        return op.path[0], op.value["id"] if isinstance(op.value, dict) else op.value
-    return (op.surface, op.path[0]) if op.surface == "middleware" else op.path[0]
-
-
 def _pairs(one: Node, two: Node, at: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], Node, Node]]:
     """Yield the places of two trees, the root left out."""
     for name, kid in one.kids.items():
         yield (*at, name), kid, two.kids[name]
         yield from _pairs(kid, two.kids[name], (*at, name))
-
-
-class _Names:
-    """What a candidate names: paths of trees, keys, elements, addresses."""
-
-    def __init__(self, program: Program) -> None:
-        ops = (*program.mutation, *program.witness, *program.recovery)
-        self.surfaces = sorted({op.surface for op in ops})
-        self.edits: dict[str, tuple[Term, Term]] = {}
-        named = {surface: {path for op in ops if op.surface == surface for path in op.paths()} for surface in TREES}
-        took = {op.key: op for op in program.witness}
-        for op in program.recovery:
-            one = took.get(op.key)
-            if one is not None and one.surface == op.surface in TREES and one.path != op.path:
-                self._mirror(named[op.surface], op.path, one.path)
-        self.tries = {surface: _grow(paths) for surface, paths in named.items()}
-        self.keys: dict[str, list[Any]] = {}
-        for op in ops:
-            if op.surface not in TREES and op.surface != "listeners" and op.path != ("*",):
-                self.keys.setdefault(op.surface, []).append(_key(op))
-        near = [op for op in ops if op.spot is not None and op.spot[0] in {"before", "after"}]
-        chained = [
-            ("middleware", str(op.spot[1])) for op in near if op.surface == "middleware" and op.spot is not None
-        ]
-        self.keys["middleware"] = [*self.keys.get("middleware", ()), *chained, ("middleware", UNNAMED)]
-        heard = [op for op in ops if op.surface == "listeners"]
-        called = [_key(op)[1] for op in heard] + [
-            str(op.spot[1]) for op in near if op in heard and op.spot is not None
-        ]
-        called = [name for name in called if name is not ABSENT] + [UNNAMED]
-        self.keys["listeners"] = [(op.path[0], name) for op in heard for name in called]
-        self.keys = {surface: list(dict.fromkeys(keys)) for surface, keys in self.keys.items()}
-        self.ports = sorted({_address(op) for op in ops if op.name == "allocate_socket"} - {"0"})
-
-    def _mirror(self, paths: set[tuple[str, ...]], one: tuple[str, ...], two: tuple[str, ...]) -> None:
-        """Name below each of two paths what is named below the other."""
-        for here, other in ((one, two), (two, one)):
-            paths |= {(*other, *path[len(here) :]) for path in paths if path[: len(here)] == here}
-
-    def port(self, op: Op) -> Term:
-        """Return the number of an address: 0 where the system chooses one."""
-        address = _address(op)
-        return address if address == "0" else str(self.ports.index(address) + 1)
-
-
-def _address(op: Op) -> str:
-    address = str(op.value if isinstance(op.value, str) else op.value["address"])
-    return "0" if address.endswith(":0") else address
-
-
-def _grow(paths: Iterable[tuple[str, ...]]) -> Trie:
-    trie: Trie = {}
-    for path in sorted(paths):
-        node = trie
-        for name in path:
-            node = node.setdefault(name, {})
-    return trie

@@ -125,6 +125,9 @@ class _Example:
             number, ports = int(self.shape.get(at, "0")), self.question.names.ports
             port = f"tcp://127.0.0.1:{number and 20_000 + number}"
             return {"address": ports[number - 1] if 0 < number <= len(ports) else port, "lifecycle": f"first {key}"}
+        if surface == "calls":
+            state = "compensated" if self.shape.get(at) == "1" else "made"
+            return {"call": f"first {key}", "arguments": {}, "state": state}
         return edited.get((surface, (key,)), {"id": f"first {key}"} if surface == "tools" else f"first {key}")
 
     def _chains(self, cells: dict[Any, Any], front: int, back: int) -> dict[str, list[Any]]:

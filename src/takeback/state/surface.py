@@ -120,6 +120,8 @@ class Slotted(ABC):
     """Whether contents stand in an order: one is changed in place, or moved, which needs it to be there."""
     outside = False
     """Whether contents are kept by other systems: no adapter stores them, and no prompt tells of them."""
+    settles = False
+    """Whether contents that differ can mean the same, such as a call that was compensated and none."""
     part_word = "line"
     """What a part of a content is called, where contents have parts."""
 

@@ -12,7 +12,13 @@ from takeback.verify.evidence import register_verdict
 from takeback.verify.options import MAX_SECONDS, VerifyOptions, check_options
 from takeback.verify.proof import prove_with
 from takeback.verify.rules import EXACT, PROOF, RULES, freeze_candidate
-from takeback.verify.sampled import list_refusals, list_trip_reasons, reject_candidate, verify_sampled
+from takeback.verify.sampled import (
+    describe_effects,
+    list_refusals,
+    list_trip_reasons,
+    reject_candidate,
+    verify_sampled,
+)
 from takeback.verify.trip import round_trip, self_check
 from takeback.verify.verdict import Code, Counterexample, Grade, Reason, Split, Verdict
 
@@ -79,6 +85,7 @@ def _verify_exact(candidate: Candidate | Mapping[str, Any], options: VerifyOptio
         counterexample=example,
         mutation_digest=candidate.mutation_digest(),
         candidate_digest=candidate.digest(),
+        **describe_effects(candidate),
     )
     return register_verdict(verdict, candidate)
 

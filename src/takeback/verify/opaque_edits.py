@@ -17,6 +17,7 @@ from takeback.language import Candidate
 from takeback.runtime import capture, recover, run_forward
 from takeback.state import ABSENT, SURFACES, Operation, PMap, Stage, State
 from takeback.state.part_slots import HasParts
+from takeback.state.surface import Surface
 from takeback.state.text import Text
 from takeback.verify.trip import Trial, Trip
 
@@ -58,9 +59,20 @@ class PlaceTrial(Trial):
         one = self.candidate
         after = recover(one.recovery, run_forward(one.mutation, state)[0], capture(one.witness, state)).parts
         for name, _ in self._touched:
-            if next(SURFACES[name].differing(state.part(name), after[name]), None) is not None:
+            if _has_strayed(SURFACES[name], state.part(name), after[name]):
                 return replace(trip, failure=f"{name}: an element stands at another place")
         return trip
+
+
+def _has_strayed(surface: Surface, before: Any, after: Any) -> bool:
+    """Tell whether a slot holds something else, or at another place; or, where a surface settles, means it."""
+    differing = surface.differing(before, after)
+    if surface.settles:
+        return any(
+            not surface.equivalent(surface.get_slot(before, path), surface.get_slot(after, path))
+            for path in differing
+        )
+    return next(differing, None) is not None
 
 
 def why_recovery_undecided(candidate: Candidate) -> str:

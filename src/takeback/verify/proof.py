@@ -31,7 +31,13 @@ from takeback.verify.opaque_edits import (
 )
 from takeback.verify.options import MAX_SECONDS, VerifyOptions, check_options
 from takeback.verify.rules import PROOF, freeze_candidate
-from takeback.verify.sampled import list_refusals, list_trip_reasons, make_counterexample, reject_candidate
+from takeback.verify.sampled import (
+    describe_effects,
+    list_refusals,
+    list_trip_reasons,
+    make_counterexample,
+    reject_candidate,
+)
 from takeback.verify.trip import Trial, Trip, self_check
 from takeback.verify.verdict import Code, Counterexample, Grade, Reason, Verdict
 
@@ -281,6 +287,7 @@ def _make_verdict(
             mutation_digest=candidate.mutation_digest(),
             candidate_digest=candidate.digest(),
             certificate=certificate,
+            **describe_effects(candidate),
         ),
         candidate,
     )

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from takeback.language import Candidate, gate
 from takeback.state import Level, State
+from takeback.state.surfaces.calls import EffectClass, classify_calls
 from takeback.verify.evidence import register_verdict
 from takeback.verify.opaque_edits import has_recovery_edits
 from takeback.verify.options import MAX_SECONDS, VerifyOptions, check_options
@@ -122,6 +123,7 @@ def _verify_states(
         mutation_digest=candidate.mutation_digest(),
         candidate_digest=candidate.digest(),
         threshold=threshold,
+        **describe_effects(candidate),
     )
 
 
@@ -131,7 +133,19 @@ def list_refusals(candidate: Candidate, level: Level, locked: str | None) -> lis
     if locked is not None and candidate.mutation_digest() != locked:
         message = f"the mutation's digest is {candidate.mutation_digest()}, locked is {locked}"
         found.append(Reason(Code.MUTATION_CHANGED, message))
+    effects, stays = classify_calls(candidate.mutation)
+    if effects is EffectClass.IRREVERSIBLE:
+        names = ", ".join(dict.fromkeys(one["call"] for one in stays if one["compensation"] == "none"))
+        found.append(
+            Reason(Code.IRREVERSIBLE, f"nothing answers the call {names}: it is never proved, and needs approval")
+        )
     return found
+
+
+def describe_effects(candidate: Candidate) -> dict[str, Any]:
+    """Return what a verdict says of a candidate's class, and of what stays."""
+    effects, stays = classify_calls(candidate.mutation)
+    return {"effects": effects, "stays": stays} if stays else {}
 
 
 def reject_candidate(
@@ -141,7 +155,12 @@ def reject_candidate(
     said = Verdict(False, Grade.DECLARED, rule, level.value, tuple(reasons))
     if candidate is None:
         return said
-    about = replace(said, mutation_digest=candidate.mutation_digest(), candidate_digest=candidate.digest())
+    about = replace(
+        said,
+        mutation_digest=candidate.mutation_digest(),
+        candidate_digest=candidate.digest(),
+        **describe_effects(candidate),
+    )
     return register_verdict(about, candidate)
 
 

@@ -12,6 +12,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Any, final
 
 from takeback.state import State
+from takeback.state.surfaces.calls import EffectClass
 from takeback.verify.trip import Trip
 
 if TYPE_CHECKING:
@@ -44,6 +45,7 @@ class Code(StrEnum):
     BOUND_TOO_LOW = "BOUND_TOO_LOW"
     TIMEOUT = "TIMEOUT"
     UNDECIDED = "UNDECIDED"
+    IRREVERSIBLE = "IRREVERSIBLE"
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,6 +139,10 @@ class Verdict:
     candidate_digest: str | None = None
     threshold: float | None = None
     certificate: Certificate | None = field(default=None, compare=False, repr=False)
+    effects: EffectClass = EffectClass.REVERSIBLE
+    """What becomes of its effects when it is taken back: it stands beside the grade, never in its place."""
+    stays: tuple[Mapping[str, str], ...] = ()
+    """Calls that stay made, each with what answers it."""
 
     def __init_subclass__(cls) -> None:
         raise TypeError("Verdict is final: what it says must not depend on who asks")
@@ -155,6 +161,8 @@ class Verdict:
             "mutation_digest": self.mutation_digest,
             "candidate_digest": self.candidate_digest,
             "threshold": self.threshold,
+            "class": self.effects.value,
+            "stays": [dict(one) for one in self.stays],
         }
 
     def __repr__(self) -> str:

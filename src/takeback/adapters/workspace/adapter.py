@@ -45,7 +45,7 @@ from takeback.journal.url import redact_url
 from takeback.state import ABSENT, SURFACES, State
 from takeback.state.surface import install_surfaces
 
-HELD: Final = frozenset({"resources"})
+HELD: Final = frozenset({"resources", "calls"})
 """Surfaces of which a workspace has no file."""
 
 _STORAGES: dict[str, Callable[[], Storage]] = {

@@ -66,6 +66,10 @@ class VerdictAnswer(BaseModel):
     grade: str = Field(
         description="How good the evidence is: proved, refuted, or declared where nothing was checked."
     )
+    effect_class: str = Field(
+        default="reversible", description="Beside the grade: reversible, compensable or irreversible."
+    )
+    stays: list[str] = Field(default=[], description="Calls that stay made when it is taken back.")
     reasons: list[str] = Field(description="Why it is not admitted.")
     breaking_state: dict[str, Any] | None = Field(
         description="The smallest state on which the recovery does not bring everything back."
@@ -128,6 +132,7 @@ class Entry(BaseModel):
     at: str
     status: str
     grade: str | None
+    effect_class: str = Field(default="reversible", description="What becomes of its effects when it is taken back.")
     recorded: bool = Field(description="Whether it was made by other means and recorded; its grade came afterwards.")
     unproved: str | None = Field(description="Why a recorded change has no grade.")
     forced: bool

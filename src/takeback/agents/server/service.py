@@ -335,6 +335,8 @@ def _describe_verdict(verdict: Verdict) -> VerdictAnswer:
     return VerdictAnswer(
         admitted=verdict.admitted,
         grade=verdict.grade.value,
+        effect_class=verdict.effects.value,
+        stays=[one["call"] for one in verdict.stays],
         reasons=[mask_text_secrets(f"{reason.code.value}: {reason.message}") for reason in verdict.reasons],
         breaking_state=None if example is None else mask_secrets(example.state.write()),
         breaks=[mask_text_secrets(text) for text in breaks if text],
@@ -448,6 +450,7 @@ def _build_entry(seen: EntryView, who: str, named: Callable[[int], str]) -> Entr
         at=seen.at,
         status=seen.status,
         grade=seen.grade or None,
+        effect_class=seen.effects,
         recorded=seen.recorded,
         unproved=mask_text_secrets(seen.unproved) or None,
         forced=seen.forced,

@@ -1,0 +1,95 @@
+"""Starts a declared call's programs: without a shell, with a clean environment, within a time limit.
+
+A program is given the call's arguments as JSON on standard input, and the key, the action and the receipt in its
+environment. Exit status 0 is yes (made, compensated, it happened); any other is no; a program that was killed, or
+took too long, leaves the answer open. What it prints is the receipt.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+from takeback.canonical import encode
+
+USUAL: Final = ("PATH", "HOME", "LANG", "LC_ALL", "LC_CTYPE", "TZ", "TMPDIR", "USER", "LOGNAME")
+"""What of the environment every program is given; all else may be a secret."""
+MOST: Final = 4_000
+"""Characters of what a program says that are kept."""
+ASKED_NO: Final = 1
+
+
+class Answer(NamedTuple):
+    """What a program answered: yes, no, or None where nobody knows; and what it said."""
+
+    yes: bool | None
+    said: str
+    status: int | None = None
+
+
+def run_program(
+    vector: Sequence[str],
+    *,
+    root: Path,
+    given: Mapping[str, Any],
+    about: Mapping[str, str],
+    names: Sequence[str] = (),
+    seconds: float,
+) -> Answer:
+    """Start a program and wait for its answer."""
+    environment = {name: os.environ[name] for name in (*USUAL, *names) if name in os.environ} | dict(about)
+    try:
+        child = subprocess.Popen(  # noqa: S603 - the vector is the trusted manifest's, no shell reads it
+            list(vector),
+            cwd=root,
+            env=environment,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            start_new_session=True,
+        )
+    except OSError as fault:
+        return Answer(False, f"{vector[0]} cannot be started: {fault.strerror or fault}")
+    try:
+        told, errors = child.communicate(encode(given).encode(), timeout=seconds)
+    except subprocess.TimeoutExpired:
+        _end_group(child)
+        return Answer(None, f"{vector[0]} took more than {seconds:g} seconds")
+    said = (told if child.returncode == 0 else errors or told).decode(errors="replace").strip()[:MOST]
+    if child.returncode < 0:
+        return Answer(None, f"{vector[0]} was ended by signal {-child.returncode}")
+    if child.returncode == 0:
+        return Answer(True, said)
+    told_why = f": {said}" if said else ""
+    return Answer(False, f"{vector[0]} ended with status {child.returncode}{told_why}", child.returncode)
+
+
+def ask_program(
+    vector: Sequence[str],
+    *,
+    root: Path,
+    given: Mapping[str, Any],
+    about: Mapping[str, str],
+    names: Sequence[str] = (),
+    seconds: float,
+) -> Answer:
+    """Ask whether something happened: status 0 is yes, 1 is no, any other is no answer."""
+    if not vector:
+        return Answer(None, "")
+    found = run_program(vector, root=root, given=given, about=about, names=names, seconds=seconds)
+    if found.yes is False and found.status != ASKED_NO:
+        return Answer(None, found.said)
+    return found
+
+
+def _end_group(child: subprocess.Popen[bytes]) -> None:
+    """End a program and whatever it started."""
+    try:
+        os.killpg(child.pid, signal.SIGKILL)
+    except OSError:
+        child.kill()
+    child.communicate()

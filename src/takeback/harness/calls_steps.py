@@ -1,0 +1,404 @@
+"""Makes the calls of an announced change, step by step in the journal, so that none is made twice or forgotten.
+
+Steps stand in the record that announces the change: compensations first, the newest call first, then calls, an
+irreversible one last. Each is noted when it is tried and when its outcome is known. After a kill, a step that was
+tried is asked about, or repeated where the service keeps keys; otherwise it is in doubt, until someone says. A
+compensation that fails leaves its entry open: it is tried again later, and never the call itself.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+from takeback.errors import HarnessError, InputError
+from takeback.harness.calls import CallRules, DeclaredCall
+from takeback.harness.calls_program import Answer, ask_program, run_program
+from takeback.harness.file_transaction import require_lock_held
+from takeback.harness.ledger import EntryStatus, Ledger
+from takeback.harness.records import load_record_writes, read_slots
+from takeback.journal import Draft, Record, make_leaf
+from takeback.journal.failpoint import failpoint
+from takeback.state.pmap import PMap
+from takeback.state.slots import Slot
+from takeback.state.surfaces.calls import CALLS, is_made
+from takeback.state.values import thaw
+from takeback.undo import Write
+
+MAKE, COMPENSATE = "make", "compensate"
+TRIED, DONE, REFUSED, FAILED, DOUBT, NOT_MADE, WAITING = (
+    "tried",
+    "done",
+    "refused",
+    "failed",
+    "doubt",
+    "not made",
+    "waiting",
+)
+SETTLED: Final = frozenset({DONE, REFUSED})
+FIRST_WAIT: Final = 60
+LONGEST_WAIT: Final = 86_400
+A_DAY: Final = 86_400
+NOT_DECLARED: Final = DeclaredCall(run=())
+Fates = dict[tuple[int, str], str]
+"""How far each step of an entry has come, by its number and what is done."""
+
+
+class CallRefused(HarnessError):  # noqa: N818  (says what happened)
+    """A call of a change was refused for good: the change is given up."""
+
+
+class Step(NamedTuple):
+    """One call to make or to compensate, as the announcing record has it."""
+
+    number: int
+    action: str
+    key: str
+    call: str
+
+
+class OpenStep(NamedTuple):
+    """A step that keeps its entry open: which, how it stands, and when it is tried again."""
+
+    entry: int
+    step: int
+    action: str
+    key: str
+    call: str
+    state: str
+    tries: int
+    next: int
+    told: int
+
+    @property
+    def is_doubt(self) -> bool:
+        """Whether nobody knows if it happened."""
+        return self.state == DOUBT
+
+    def describe(self) -> str:
+        """Return it in a sentence, with the way out."""
+        what = f"{'compensating the ' if self.action == COMPENSATE else ''}call {self.call} ({self.key})"
+        if self.is_doubt:
+            way = f"'takeback resolve {self.entry} {self.step} --made' or --not-made says"
+            return (
+                f"entry #{self.entry}, step {self.step}: {what} was tried and nobody knows whether it happened; {way}"
+            )
+        return (
+            f"entry #{self.entry} is open: step {self.step}, {what}, has not been made; "
+            "'takeback recover --now' tries it again"
+        )
+
+    def to_json(self) -> dict[str, Any]:
+        """Return it as JSON."""
+        return self._asdict()
+
+
+def read_steps(record: Record) -> tuple[Step, ...]:
+    """Return the steps that a record announces."""
+    found = record.payload.get("steps", [])
+    rows = found if isinstance(found, list) else []
+    return tuple(Step(at, *map(str, row)) for at, row in enumerate(rows, 1) if isinstance(row, list))
+
+
+class CallSteps:
+    """The calls of one harness."""
+
+    def __init__(self, ledger: Ledger, rules: CallRules | None) -> None:
+        self._ledger = ledger
+        self._store = ledger.store
+        self._rules = rules or CallRules(Path())
+
+    def attach(self, draft: Draft, writes: Sequence[Write]) -> Draft:
+        """Return a draft with the steps that its writes mean; a call that nothing answers is made by `apply` only."""
+        mine = [write for write in writes if write.slot[0] == CALLS]
+        if not mine:
+            return draft
+        back: list[tuple[int, list[str]]] = []
+        makes: list[tuple[bool, list[str]]] = []
+        for write in mine:
+            was, now = is_made(write.before), is_made(write.after)
+            content = write.after if now else write.before
+            if was == now or not isinstance(content, PMap):
+                continue
+            name, key = str(content["call"]), write.slot[1]
+            final = self._rules.is_irreversible(name)
+            making = None if now else self._find_making(key)
+            if now and (draft.kind == "apply" or not final):
+                makes.append((final, [MAKE, key, name]))
+            elif making is not None and not final:
+                back.append((making.seq, [COMPENSATE, key, name]))
+        back.sort(key=lambda one: one[0], reverse=True)
+        makes.sort(key=lambda one: one[0])
+        rows = [row for _, row in back] + [row for _, row in makes]
+        return replace(draft, payload={**draft.payload, "steps": rows}) if rows else draft
+
+    def list_open(self, entry: int | None = None) -> tuple[OpenStep, ...]:
+        """Return what keeps entries open, or one of them."""
+        last = self._store.latest("step")
+        rows: Any = [] if last is None else last.payload.get("open", [])
+        found = (OpenStep(*row) for row in rows if isinstance(row, list) and len(row) == len(OpenStep._fields))
+        return tuple(one for one in found if entry in (None, one.entry))
+
+    def has_begun(self, record: Record) -> bool:
+        """Tell whether any step of a record was tried."""
+        return bool(self._fold(record))
+
+    def is_going_back(self, record: Record) -> bool:
+        """Tell whether a call of an announced change was refused, so that the change is given up."""
+        return REFUSED in self._fold(record).values()
+
+    def run(self, record: Record, writes: Sequence[Write], *, retry: bool = False) -> None:
+        """Make the steps of a record that are not made; one that fails, or is in doubt, leaves the entry open.
+
+        Raises `CallRefused` where a call was refused for good. What failed before is tried again with `retry` only.
+        """
+        contents = _list_contents(writes)
+        fates = self._fold(record)
+        for step in read_steps(record):
+            fate = fates.get((step.number, step.action))
+            if fate == DONE:
+                continue
+            if fate == DOUBT or (fate == FAILED and not retry):
+                self._leave_open(record, step, step.action, fate, "")
+                return
+            fate, why = self._attempt(record, step, step.action, contents.get(step.key), fate)
+            answered = any(action == COMPENSATE and done == DONE for (_, action), done in fates.items())
+            if fate == REFUSED and not answered:
+                raise CallRefused(f"the call {step.call} ({step.key}) was refused: {why}")
+            if fate != DONE:
+                self._leave_open(record, step, step.action, FAILED if fate == REFUSED else fate, why)
+                return
+            fates[step.number, step.action] = DONE
+
+    def run_back(self, record: Record, writes: Sequence[Write], *, retry: bool = False) -> None:
+        """Compensate what was made of a change that is given up, the newest call first."""
+        contents, fates = _list_contents(writes), self._fold(record)
+        for step in reversed(read_steps(record)):
+            fate = fates.get((step.number, COMPENSATE))
+            if fates.get((step.number, MAKE)) != DONE or fate == DONE:
+                continue
+            why = ""
+            if fate != DOUBT and (retry or fate != FAILED):
+                fate, why = self._attempt(record, step, COMPENSATE, contents.get(step.key), fate)
+            if fate != DONE:
+                self._leave_open(record, step, COMPENSATE, fate or FAILED, why)
+                return
+
+    def retry_open(self, *, now: bool = False) -> tuple[OpenStep, ...]:
+        """Try again what keeps entries open, if it is due or wanted now; return what is still open."""
+        moment = int(time.time())
+        for entry in dict.fromkeys(one.entry for one in self.list_open()):
+            item = self.list_open(entry)[0]
+            if not item.is_doubt and (now or item.next <= moment):
+                self._go_on(self._store.get(entry))
+            still = self.list_open(entry)
+            if still and moment - still[0].told >= A_DAY:
+                self._tell(still[0], "it is still so")
+        return self.list_open()
+
+    def _go_on(self, record: Record) -> None:
+        writes = load_record_writes(self._store, record)
+        if self._ledger.fate(record) is EntryStatus.ABORTED:
+            self.run_back(record, writes, retry=True)
+            return
+        try:
+            self.run(record, writes, retry=True)
+        except CallRefused:
+            self._note(record, _find_step(record, self._fold(record)), MAKE, REFUSED, "", closing=True)
+
+    def resolve(self, record: Record, number: int, *, made: bool, by: str) -> None:
+        """Take someone's word for a step in doubt, and go on with its entry."""
+        item = next((one for one in self.list_open(record.entry) if one.step == number and one.is_doubt), None)
+        if item is None:
+            doubts = [f"{one.entry} {one.step}" for one in self.list_open() if one.is_doubt]
+            raise InputError(
+                f"entry #{record.entry}, step {number}",
+                found="no step in doubt",
+                expected=f"one that is: {', '.join(doubts) or 'there is none now'}",
+            )
+        step = next(one for one in read_steps(record) if one.number == number)
+        self._note(record, step, item.action, DONE if made else NOT_MADE, f"said by {by}", by=by)
+        self._go_on(record)
+
+    def why_blocked(self, slots: Sequence[Slot], entries: Sequence[int] = ()) -> str:
+        """Return why slots or entries cannot be used, because an open entry has them; empty if they can."""
+        for item in self.list_open():
+            record = self._store.get(item.entry)
+            taken = set(read_slots(record))
+            if taken & set(slots) or {record.entry, *record.off, *record.on} & set(entries):
+                return item.describe()
+        return ""
+
+    # One step.
+
+    def _attempt(self, record: Record, step: Step, action: str, content: Any, fate: str | None) -> tuple[str, str]:
+        """Make one step, asking first where it was tried before; return how it stands then, and why."""
+        call = self._rules.declared.get(step.call, NOT_DECLARED)
+        if fate == TRIED:
+            asked = self._ask(call, record, step, action, content)
+            if asked.yes:
+                return self._note(record, step, action, DONE, asked.said or "found"), ""
+            if asked.yes is None and not call.repeats:
+                return self._note(record, step, action, DOUBT, asked.said), asked.said
+        require_lock_held(self._store)
+        self._note(record, step, action, TRIED, "")
+        failpoint("call.tried")
+        answer = self._start(call, record, step, action, content)
+        failpoint("call.made")
+        if answer.yes is None:
+            asked = self._ask(call, record, step, action, content)
+            if asked.yes is None and call.repeats:
+                asked = self._start(call, record, step, action, content)
+            answer = Answer(asked.yes, asked.said or answer.said)
+        if answer.yes:
+            self._note(record, step, action, DONE, answer.said)
+            failpoint("call.noted")
+            return DONE, ""
+        if answer.yes is None:
+            return self._note(record, step, action, DOUBT, answer.said), answer.said
+        return self._note(record, step, action, FAILED if action == COMPENSATE else REFUSED, answer.said), answer.said
+
+    def _start(self, call: DeclaredCall, record: Record, step: Step, action: str, content: Any) -> Answer:
+        vector = call.run if action == MAKE else call.compensate
+        if not vector:
+            return Answer(False, f"the manifest does not say how to {action} the call {step.call}")
+        if not isinstance(content, PMap):
+            return Answer(False, "its arguments were forgotten")
+        return run_program(vector, **self._give(call, record, step, action, content))
+
+    def _ask(self, call: DeclaredCall, record: Record, step: Step, action: str, content: Any) -> Answer:
+        if not isinstance(content, PMap):
+            return Answer(None, "its arguments were forgotten")
+        return ask_program(call.ask, **self._give(call, record, step, action, content))
+
+    def _give(self, call: DeclaredCall, record: Record, step: Step, action: str, content: PMap) -> dict[str, Any]:
+        about = {
+            "TAKEBACK_CALL": step.call,
+            "TAKEBACK_CALL_KEY": step.key,
+            "TAKEBACK_KEY": f"{step.key}.{record.digest[:12]}.{step.number}{'.back' * (action == COMPENSATE)}",
+            "TAKEBACK_ACTION": action,
+        }
+        if action == COMPENSATE:
+            about["TAKEBACK_RECEIPT"] = self._load_receipt(step.key)
+        return {
+            "root": self._rules.root,
+            "given": thaw(content["arguments"]),
+            "about": about,
+            "names": call.env,
+            "seconds": call.timeout,
+        }
+
+    # What the journal says.
+
+    def _fold(self, record: Record) -> Fates:
+        """Return how far the steps of a record have come; one that was never tried is not there."""
+        fates: Fates = {}
+        wanted = {(step.number, step.action) for step in read_steps(record)}
+        if not wanted:
+            return fates
+        for later in self._store.records(record.seq + 1):
+            if later.kind == "step" and later.about == record.number:
+                fates[int(str(later.payload["step"])), str(later.payload["action"])] = str(later.payload["state"])
+            elif later.kind == "commit" and later.about == record.number and wanted <= set(_list_done(fates)):
+                break
+        return fates
+
+    def _find_making(self, key: str) -> Record | None:
+        """Return the step that last made a call under a key; None where it was never made."""
+        found = self._store.latest("step")
+        while found is not None:
+            said = found.payload
+            if said.get("key") == key and said.get("action") == MAKE and said.get("state") in {*SETTLED, NOT_MADE}:
+                return found if said["state"] == DONE else None
+            found = self._store.latest("step", found.seq)
+        return None
+
+    def _load_receipt(self, key: str) -> str:
+        making = self._find_making(key)
+        ref = None if making is None else next(iter(making.refs("said")), None)
+        stored = None if not ref else self._store.content(ref)
+        return "" if stored is None else str(stored.json())
+
+    def _note(
+        self,
+        record: Record,
+        step: Step,
+        action: str,
+        state: str,
+        said: str,
+        *,
+        by: str = "",
+        closing: bool = False,
+        opened: OpenStep | None = None,
+    ) -> str:
+        """Write down how a step stands, with all that is open after it."""
+        items = [list(one) for one in self.list_open() if one.entry != record.entry]
+        mine = next(iter(self.list_open(record.entry)), None)
+        if opened is not None:
+            items.append(list(opened))
+        elif mine is not None and not closing and (state != DONE or self._is_unfinished(record, step, action)):
+            waits = WAITING if state == DONE else mine.state if state in {TRIED, NOT_MADE} else state
+            items.append(list(mine._replace(state=waits)))
+        payload: dict[str, Any] = {
+            "entry": record.entry,
+            "step": step.number,
+            "action": action,
+            "key": step.key,
+            "state": state,
+            "open": items,
+            **({"by": by} if by else {}),
+        }
+        contents = {"said": make_leaf(said, "said")} if said else {}
+        self._ledger.note_step(Draft("step", payload, contents))
+        return state
+
+    def _is_unfinished(self, record: Record, step: Step, action: str) -> bool:
+        fates = {**self._fold(record), (step.number, action): DONE}
+        if self._ledger.fate(record) is EntryStatus.ABORTED:
+            made = [one for one in read_steps(record) if fates.get((one.number, MAKE)) == DONE]
+            return any(fates.get((one.number, COMPENSATE)) != DONE for one in made)
+        return any(fates.get((one.number, one.action)) != DONE for one in read_steps(record))
+
+    def _leave_open(self, record: Record, step: Step, action: str, state: str, why: str) -> None:
+        mine = next(iter(self.list_open(record.entry)), None)
+        tries = 1 if mine is None else mine.tries + 1
+        wait = min(FIRST_WAIT * 5 ** (tries - 1), LONGEST_WAIT)
+        told = 0 if mine is None else mine.told
+        item = OpenStep(
+            record.entry, step.number, action, step.key, step.call, state, tries, int(time.time()) + wait, told
+        )
+        self._note(record, step, action, state, why, opened=item)
+        if not told:
+            self._tell(item, why)
+
+    def _tell(self, item: OpenStep, why: str) -> None:
+        """Start the `[tell]` command, once when an entry opens and once a day; its answer does not count."""
+        if not self._rules.tell:
+            return
+        record = self._store.get(item.entry)
+        step = Step(item.step, item.action, item.key, item.call)
+        self._note(record, step, item.action, item.state, why, opened=item._replace(told=int(time.time())))
+        about = {"TAKEBACK_ACTION": "tell"}
+        given = {**item.to_json(), "message": item.describe(), "why": why}
+        run_program(self._rules.tell, root=self._rules.root, given=given, about=about, seconds=FIRST_WAIT / 2)
+
+
+def _list_done(fates: Fates) -> list[tuple[int, str]]:
+    return [one for one, fate in fates.items() if fate == DONE]
+
+
+def _find_step(record: Record, fates: Fates) -> Step:
+    """Return the step of a record that was refused."""
+    return next(step for step in read_steps(record) if fates.get((step.number, MAKE)) == REFUSED)
+
+
+def _list_contents(writes: Sequence[Write]) -> Mapping[str, Any]:
+    """Return the calls that writes make or take back, by key."""
+    return {
+        write.slot[1]: write.after if is_made(write.after) else write.before
+        for write in writes
+        if write.slot[0] == CALLS
+    }
