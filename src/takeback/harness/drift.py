@@ -39,6 +39,7 @@ from takeback.journal import Draft, Record
 from takeback.state import ABSENT, SURFACES, PMap, State, diff
 from takeback.state.chain import ChainPlace, Link
 from takeback.state.file_paths import find_file
+from takeback.state.forgotten import has_forgotten
 from takeback.state.part_names import PLACE, is_part, make_part_name, parse_original_number
 from takeback.state.part_slots import compare_parts, get_parts, reserve_part_names
 from takeback.state.parts import Parts, make_original_place
@@ -304,7 +305,6 @@ def adopt_drift(
     """
     from takeback.harness.evidence_records import describe_evidence  # noqa: PLC0415 - start-up
     from takeback.harness.file_changes import LAYOUT  # noqa: PLC0415 - start-up
-    from takeback.undo.record import list_writes_between  # noqa: PLC0415 - start-up
 
     ledger, before = engine.ledger, engine.ledger.state
     layout = find_formatting_changes(engine, look)
@@ -313,19 +313,20 @@ def adopt_drift(
     layout = [one for one in layout if paths is None or one.path in paths]
     if not look.drift and not layout:
         return None
-    gone = tuple(Write(slot, held, ABSENT) for slot, held in ledger.holes.items())
-    writes = ledger.history.with_parents((*list_writes_between(ledger.state, look.actual), *gone))
+    writes = ledger.history.with_parents(ledger.list_outside_writes(look.actual))
     several, coarse = read_versions(ledger.state, look.actual, writes, ledger.history.index.at)
     about = {**about, **_build_notice(engine, writes), **describe_evidence(ledger, look.actual, writes)}
     about |= {"ambiguous": list(several)} if several else {}
     about |= {"coarse": list(coarse)} if coarse else {}
     about |= {LAYOUT: [image.path for image in layout]} if layout else {}
+    ledger.hide_replacements(writes)
     draft = draft_change("adopt", writes, about, packer=ledger.packer)
     entry = ledger.record(attach_images(draft, [*images, *layout]), writes)
+    ledger.hide_replacements(writes)
     if engine.live is not None:
         engine.live.write(look.actual, ledger.state)
         engine.adapter.read(ledger.state)  # which sees that this is what the journal says now
-    engine.note()
+    engine.tidy()
     return Adopted(entry, look.drift, several, tuple(image.path for image in layout), coarse, tuple(writes), before)
 
 
@@ -460,11 +461,15 @@ def discard_drift(
         return Refused(RefusalReason.UNSTORED, f"this harness ({engine.adapter.name}) has no files")
     with engine.locked():
         look = engine.look()
+        gone = tuple(change.slot for change in look.drift if has_forgotten(change.before))
         if slots:
-            return _make_discard(engine, _revert_slots(adapter, look, slots), about)
+            reverted = _refuse_forgotten(gone) if set(gone) & set(slots) else _revert_slots(adapter, look, slots)
+            return _make_discard(engine, reverted, about)
         links = [one for one in find_formatting_changes(engine, look) if is_link_change(one)]
         behind = find_link_targets(adapter, links)
-        drifted = (path for path in _list_drifted_files(adapter, engine, look) if path not in behind)
+        known = put_slots(engine.ledger.state, [(slot, get_slot(look.actual, slot)) for slot in gone])
+        touched = adapter.touched(known, look.actual) if look.drift else ()
+        drifted = (path for path in touched if path not in behind)
         relinked = (one.path for one in links)
         wrong = tuple(dict.fromkeys((*(one.path for one in look.broken), *drifted, *relinked)))
         chosen = tuple(path for path in wrong if not paths or _is_selected(path, paths))
@@ -472,7 +477,20 @@ def discard_drift(
             if not any(_is_selected(one, [path]) for one in wrong) and not adapter.owns(path):
                 _require_not_tracked(engine, path)
                 raise InputError("path", found=path, expected="a file of this harness")
-        return _make_discard(engine, _plan_discard(adapter, engine, look, chosen), about)
+        if gone and not chosen:
+            return _refuse_forgotten(gone)
+        return _make_discard(engine, _plan_discard(adapter, engine, look, chosen, known), about)
+
+
+def _refuse_forgotten(slots: Sequence[Slot]) -> Refused:
+    """Return the refusal to put back what was forgotten and then changed outside: nobody knows what it was."""
+    titles = list(dict.fromkeys(describe_slot(find_containing_slot(slot)) for slot in slots))
+    more = f" and {len(titles) - SHOWN} more" if len(titles) > SHOWN else ""
+    return Refused(
+        RefusalReason.REAL,
+        f"{', '.join(titles[:SHOWN])}{more}: what was there before the change was forgotten and cannot be put back; "
+        "nothing was changed: 'takeback adopt' records it as it is now",
+    )
 
 
 def _require_not_tracked(engine: Engine, path: str) -> None:
@@ -518,20 +536,24 @@ def undo_discard(engine: Engine, record: Record, about: dict[str, Any]) -> Disca
     adapter = engine.files
     changes = load_file_changes(engine.journal, record)
     if adapter is None or changes is None:
-        return Refused(RefusalReason.REAL, "what was in the files was forgotten")
+        return Refused(
+            RefusalReason.REAL,
+            "what was in the files before was forgotten, so that nothing can bring it back; they stay as they are: "
+            f"'takeback show {record.id[:10]}' names them",
+        )
     with engine.locked():
         engine.look()
         for change in changes:
             if not is_same_file(change.after, adapter.image(change.path)):
-                return Refused(RefusalReason.REAL, f"{change.path} was changed since; nothing was changed")
+                return Refused(
+                    RefusalReason.REAL,
+                    f"{change.path} was changed since; nothing was changed: take back first what changed it since, "
+                    f"or copy what was put back from 'takeback show {record.id[:10]}'",
+                )
         back = [FileChange(one.path, one.after, one.before) for one in reversed(changes)]
         draft = Draft("discard", {"note": f"undo of {record.id[:12]}", **about})
         entry = engine.make(draft, (), (engine.ledger.state, engine.ledger.state), back)
         return Discarded(entry, tuple(change.path for change in back))
-
-
-def _list_drifted_files(adapter: FileAdapter, engine: Engine, look: Inspection) -> tuple[str, ...]:
-    return adapter.touched(engine.ledger.state, look.actual) if look.drift else ()
 
 
 def _is_selected(path: str, paths: Sequence[str]) -> bool:
@@ -539,12 +561,14 @@ def _is_selected(path: str, paths: Sequence[str]) -> bool:
 
 
 def _plan_discard(
-    adapter: FileAdapter, engine: Engine, look: Inspection, paths: Sequence[str]
+    adapter: FileAdapter, engine: Engine, look: Inspection, paths: Sequence[str], state: State
 ) -> list[FileChange] | Refused:
-    """Return how each file is put back: by the bytes the journal has of it, or by an edit where it has none."""
+    """Return how each file is put back: by the bytes the journal has of it, or by an edit where it has none.
+
+    `state` is what the files should say: the journal's state, with what is there where that was forgotten.
+    """
     from takeback.harness.file_history import find_known_image  # noqa: PLC0415 - start-up
 
-    state = engine.ledger.state
     spliced = adapter.render(look.actual, state) if look.drift else ()
     edits = {} if isinstance(spliced, NotExpressible) else {change.path: change for change in spliced}
     found: list[FileChange] = []

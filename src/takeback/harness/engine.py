@@ -283,11 +283,8 @@ class Engine:
         if state is known and not broken and not strange and not unfinished and not ledger.holes:
             self._calm, self._calm_reading = Inspection((), (), known, notes=notes), found
             return self._calm
-        from takeback.undo.record import list_writes_between  # noqa: PLC0415 - start-up
-
-        writes = () if found.state is known else list_writes_between(known, found.state)
-        gone = (SlotChange(slot, held, ABSENT) for slot, held in ledger.holes.items())
-        drift = (*(SlotChange(write.slot, write.before, write.after) for write in writes), *gone)
+        writes = ledger.list_outside_writes(found.state)
+        drift = tuple(SlotChange(write.slot, write.before, write.after) for write in writes)
         return Inspection(drift, found.broken, found.state, found.strange, unfinished, found.notes)
 
     def render_changes(self, before: State, after: State) -> tuple[FileChange, ...] | NotExpressible:
@@ -334,12 +331,16 @@ class Engine:
             raise TypeError(f"the adapter {self.adapter.name!r} can be read but not changed")
         if self.resources is not None:
             self.resources.hold(after)
+        self.tidy()
+        return entry
+
+    def tidy(self) -> None:
+        """Do after a change what keeps the journal small and clean, and note how far it has come."""
         with suppress(JournalError):  # the change is made, whatever becomes of what only saves work later
             if self.ledger.is_checkpoint_due():
                 self.ledger.checkpoint()
             self._forget_copies()
         self.note()
-        return entry
 
     def _change_files(
         self, adapter: FileAdapter, entry: Record, writes: Sequence[Write], changes: Sequence[FileChange]

@@ -95,15 +95,22 @@ def forget_file_copies(ledger: Ledger, touched: Callable[[State, State], tuple[s
         ledger.refresh()
 
 
-def find_value(ledger: Ledger, value: str | bytes) -> tuple[tuple[ValuePlace, ...], set[Ref]]:
-    """Find where a value occurs, and the contents to forget for it."""
-    from takeback.journal.search import find_value_places  # noqa: PLC0415 - start-up
+def find_value(ledger: Ledger, value: str | bytes, *, dry: bool) -> tuple[tuple[ValuePlace, ...], set[Ref]]:
+    """Find where a value occurs, and the contents to forget for it.
+
+    What is in use is written down anew first, unless `dry`: a text that was edited is stored in other pieces
+    then, and those must be found as well.
+    """
+    from takeback.journal.search import Forms, find_value_places  # noqa: PLC0415 - start-up
 
     raw = value.encode() if isinstance(value, str) else value
     if not raw:
         raise InputError("value", found="nothing", expected="a text to look for")
     store = ledger.store
     places = tuple(find_value_places(store, raw))
+    if not dry and any(place.ref is not None for place in places):
+        ledger.checkpoint(Forms(raw).has_match_in)
+        places = tuple(find_value_places(store, raw))
     refs = {place.ref for place in places if place.ref is not None}
     paths = {path for seq in {place.seq for place in places if place.ref} for path in paths_of(store.record(seq))}
     return places, refs | collect_file_refs(store, paths)
@@ -113,7 +120,8 @@ def forget_contents(
     ledger: Ledger, read: Callable[[State], State], places: tuple[ValuePlace, ...], refs: set[Ref], *, dry: bool
 ) -> Forgetting:
     """Forget contents, except values in use that `read`, what is really there, does not have as well."""
-    if refs and not dry:
+    last = ledger.store.head()
+    if refs and not dry and (last is None or last.kind != "checkpoint"):
         ledger.checkpoint()
     live, state = find_live_values(ledger, refs), ledger.state
     actual = read(put_slots(state, [(slot, ABSENT) for slot in live])) if live else state

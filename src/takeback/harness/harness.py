@@ -526,7 +526,7 @@ class Harness:
         forms = Forms(value.encode() if isinstance(value, str) else value)
         with self._engine.locked():
             self._engine.look()
-            return self._forget(*find_value(self.ledger, value), forms.has_match_in, dry=dry)
+            return self._forget(*find_value(self.ledger, value, dry=dry), forms.has_match_in, dry=dry)
 
     def _forget(
         self, places: tuple[ValuePlace, ...], refs: builtins.set[Ref], matches: Callable[[bytes], bool], *, dry: bool

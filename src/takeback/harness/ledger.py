@@ -8,7 +8,7 @@ recorded.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from enum import StrEnum
 from itertools import chain, islice
 from typing import Any, Final
@@ -18,6 +18,8 @@ from takeback.harness.images import KeptImage, attach_images
 from takeback.harness.missing_values import (
     collect_missing_values,
     fill_from_actual,
+    find_blank_lines,
+    find_hidden_lines,
     make_missing_value,
     read_stored_value,
     remove_missing_values,
@@ -41,6 +43,7 @@ from takeback.journal.content import guard_against_corruption
 from takeback.journal.store import get_mutex, keyless_of
 from takeback.progress import report_progress
 from takeback.state import ABSENT, State
+from takeback.state.forgotten import has_forgotten
 from takeback.state.part_names import is_part
 from takeback.state.slots import Slot, format_slot_key, get_slot, put_slots
 from takeback.undo import History, Index, Write
@@ -381,14 +384,16 @@ class Ledger:
             if ref in gone:
                 self._hidden[slot] = value
                 del self._known[slot]
-        for slot, refs in self._inside().items():
-            if refs & gone and slot not in self.holes:
-                self._hidden[slot] = get_slot(self.state, slot)
+        for slot, stored in self._inside().items():
+            if slot not in self.holes and any(ref in gone for _, ref in stored):
+                content = get_slot(self.state, slot)
+                lines = find_hidden_lines(content, ((size, not ref or ref in gone) for size, ref in stored))
+                self._hidden[slot] = content if lines is None else lines
         self._first = None
         self.history = self._open_history(self.history.undone)
 
-    def _inside(self) -> dict[Slot, set[Ref]]:
-        """Return the ids of contents inside texts and lists of the last checkpoint, by slot."""
+    def _inside(self) -> dict[Slot, list[tuple[int, Ref]]]:
+        """Return the ids of contents inside texts and lists of the last checkpoint, by slot, with their sizes."""
         last = self.store.latest("checkpoint")
         stored = None if last is None else self._held(last, "state")
         if stored is None:
@@ -400,11 +405,29 @@ class Ledger:
     def fill(self, actual: State) -> None:
         """Fill missing values with what is really there; what is not there, or does not fit, stays missing."""
         found = [(slot, fill_from_actual(slot, gone, actual)) for slot, gone in self.holes.items()]
-        filled = [(slot, content) for slot, content in found if content is not ABSENT]
+        filled, held = [(slot, content) for slot, content in found if content is not ABSENT], dict(self.holes)
         self.state = put_slots(self.state, filled)
         for slot, content in filled:
             del self.holes[slot]
-            self._hidden[slot] = read_stored_value(content)
+            lines = find_blank_lines(held[slot], content)
+            self._hidden[slot] = read_stored_value(content) if lines is None else lines
+
+    def list_outside_writes(self, actual: State) -> tuple[Write, ...]:
+        """Return what others did: what turns the state, missing values included, into what is really there."""
+        from takeback.undo.record import list_writes_between  # noqa: PLC0415 - start-up
+
+        found = () if actual is self.state else list_writes_between(self.state, actual)
+        if not self.holes:
+            return found
+        replaced = {write.slot for write in found}
+        gone = (Write(slot, held, ABSENT) for slot, held in self.holes.items() if slot not in replaced)
+        return (*gone, *(w._replace(before=self.holes[w.slot]) if w.slot in self.holes else w for w in found))
+
+    def hide_replacements(self, writes: Iterable[Write]) -> None:
+        """Store nothing of what came in place of forgotten values: what was forgotten may stand in it still."""
+        for write in writes:
+            if write.after is not ABSENT and has_forgotten(write.before):
+                self._hidden[write.slot] = read_stored_value(write.after)
 
     def announce(self, draft: Draft) -> Record:
         """Write a change down ahead of making it."""
@@ -469,13 +492,18 @@ class Ledger:
         due = self._followed > max(self._values // VALUES_PER_WRITE, MIN_CHECKPOINT) or self._inside_hidden
         return due and not self.missing
 
-    def checkpoint(self) -> Record:
-        """Write the state down, so that opening does not follow the journal from further back."""
+    def checkpoint(self, is_apart: Callable[[bytes], bool] | None = None) -> Record:
+        """Write the state down, so that opening does not follow the journal from further back.
+
+        Lines of texts that `is_apart` names are stored apart from those around them.
+        """
         from takeback.harness.records import group_runs  # noqa: PLC0415 - start-up
 
         require_installed(self.missing)
         state = self.state if not self.holes else put_slots(self.state, self.holes.items())
+        self.packer.is_apart = is_apart
         tree = self.packer.state(state)
+        self.packer.is_apart = None
         standing: dict[str, Any] = {
             "undone": group_runs(sorted(self.history.undone)),
             "identity": self.identity,
@@ -522,9 +550,9 @@ class Ledger:
         for slot, (value, ref) in self._known.items():
             if read_stored_value(get_slot(self.state, slot)) is value:
                 places.setdefault(ref, []).append(slot)
-        for slot, refs in self._inside().items():
+        for slot, stored in self._inside().items():
             if get_slot(self.state, slot) is not ABSENT:
-                for ref in refs:
+                for ref in {ref for _, ref in stored if ref}:
                     places.setdefault(ref, []).append(slot)
         return places
 

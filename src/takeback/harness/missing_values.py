@@ -12,7 +12,7 @@ from typing import Any
 from takeback.state import ABSENT, SURFACES, PMap, State
 from takeback.state.chain import Link
 from takeback.state.file import File
-from takeback.state.forgotten import Forgotten, has_forgotten, make_blank
+from takeback.state.forgotten import Forgotten, HiddenLines, has_forgotten, make_blank
 from takeback.state.items import Items
 from takeback.state.part_slots import get_parts
 from takeback.state.parts import Parts
@@ -64,9 +64,11 @@ def _align_parts(gone: Forgotten, content: Any) -> Any:
     if sum(sizes) != len(records):
         return ABSENT
     at, segments = 0, []
-    for (first, second, _), size in zip(plain["segments"], sizes, strict=True):
+    for (first, second, known), size in zip(plain["segments"], sizes, strict=True):
         run = records[at : at + size]
         held = "".join(run) if isinstance(form, Text) else run
+        if not _is_blank(known) and known != (held if isinstance(first, int) else run[0]):
+            return ABSENT  # not only what was forgotten is different
         segments.append([first, second, held if isinstance(first, int) else run[0]])
         at += size
     ended = {"end": there["end"]} if isinstance(form, Text) else {}
@@ -75,6 +77,32 @@ def _align_parts(gone: Forgotten, content: Any) -> Any:
         return Items.from_json(raw, "a list that is there")
     text = Text.from_json(raw, "a text that is there")
     return text if gone.frame is None else File(text).with_frame(gone.frame)
+
+
+def _is_blank(segment: Any) -> bool:
+    """Return whether nothing is known of a segment but how many parts it has."""
+    if isinstance(segment, str):
+        return not segment.strip()
+    return segment is None or (isinstance(segment, list) and segment == [None] * len(segment))
+
+
+def find_hidden_lines(content: Any, sizes: Iterable[tuple[int, bool]]) -> HiddenLines | None:
+    """Return the forgotten lines of a text, told how many parts each are; None where that does not fit."""
+    parts = get_parts(content)
+    records = [link.record for link in parts.links()] if isinstance(parts, Text) else []
+    flags = [gone for size, gone in sizes for _ in range(size)]
+    if not records or len(flags) != len(records):
+        return None
+    return HiddenLines(record.strip() for record, gone in zip(records, flags, strict=True) if gone and record.strip())
+
+
+def find_blank_lines(gone: Any, content: Any) -> HiddenLines | None:
+    """Return the lines of a filled text of which the journal knows nothing; None where it is not known by lines."""
+    if not isinstance(gone, Forgotten) or not isinstance(gone.form, Text):
+        return None
+    segments = gone.form.to_json()["segments"]
+    sizes = ((size if isinstance(first, int) else 1, _is_blank(known)) for first, size, known in segments)
+    return find_hidden_lines(content, sizes)
 
 
 def update_missing_value(gone: Any, part: Slot, after: Any) -> Any:

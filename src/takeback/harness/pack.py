@@ -17,7 +17,7 @@ read back: it is known that something was there, what kind of thing, and what it
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from takeback.journal.content import (
@@ -34,7 +34,7 @@ from takeback.journal.content import (
 from takeback.state import ABSENT, SURFACES, PMap, Slotted, State
 from takeback.state.chain import Chain, Link
 from takeback.state.file import File
-from takeback.state.forgotten import Forgotten, make_blank
+from takeback.state.forgotten import Forgotten, HiddenLines, make_blank
 from takeback.state.items import Items
 from takeback.state.keyed_surface import KeyedSurface
 from takeback.state.part_names import PATH, is_part, make_part_name
@@ -60,6 +60,8 @@ class Packer:
         self._known: KnownRefs = {} if known is None else known
         self._hidden: Mapping[Slot, Any] = {} if hidden is None else hidden
         self._new: list[tuple[Slot, Any, Leaf]] = []
+        self.is_apart: Callable[[bytes], bool] | None = None
+        """Which lines of a text are stored apart from those around them, so that they can be forgotten alone."""
 
     def slot(self, slot: Slot, content: Any) -> Content | None:
         """Return the content of one slot; None where there is nothing."""
@@ -145,10 +147,29 @@ class Packer:
         """Pack a text or list that was edited inside: runs nobody touched, and each part that was written."""
         plain = content.to_json()
         segments: list[Json] = []
-        for first, second, value in plain["segments"]:
+        for first, second, value in self._cut(slot, plain["segments"]):
             place = slot if isinstance(first, int) else (*slot, make_part_name(first))
             segments.append([first, second, self._part(self._inside(slot, value, place), parts)])
         return ["p", {**plain, "segments": segments}]
+
+    def _cut(self, slot: Slot, segments: Sequence[Any]) -> Iterator[tuple[Any, Any, Any]]:
+        """Yield segments, cut where a line is hidden or is to be stored apart."""
+        hidden, is_apart = self._hidden.get(slot), self.is_apart
+        for first, second, value in segments:
+            lines = value.splitlines(keepends=True) if isinstance(value, str) and isinstance(first, int) else ()
+            if len(lines) != second or (is_apart is None and not isinstance(hidden, HiddenLines)):
+                yield first, second, value
+                continue
+            alone = [
+                (is_apart is not None and is_apart(line.encode(errors="surrogatepass")))
+                or (isinstance(hidden, HiddenLines) and hidden.has_part_of(line))
+                for line in lines
+            ]
+            start = 0
+            for at in range(1, len(lines) + 1):
+                if at == len(lines) or alone[at] or alone[at - 1]:
+                    yield first + start, at - start, "".join(lines[start:at])
+                    start = at
 
     def _inside(self, slot: Slot, value: Json, place: Slot) -> Content:
         hidden = self._hidden.get(slot)
@@ -178,14 +199,15 @@ def _encode_empty_form(form: Parts, at: int) -> Json:
     return ["p", {**plain, "segments": [[first, second, at] for first, second, _ in plain["segments"]]}]
 
 
-def collect_inside_refs(nodes: Mapping[str, Any], parts: list[Ref]) -> dict[Slot, set[Ref]]:
-    """Return the ids of contents inside edited texts and lists of a stored state, by their slot."""
-    found: dict[Slot, set[Ref]] = {}
+def collect_inside_refs(nodes: Mapping[str, Any], parts: list[Ref]) -> dict[Slot, list[tuple[int, Ref]]]:
+    """Return the ids of contents inside edited texts and lists of a stored state, by slot, with their sizes."""
+    found: dict[Slot, list[tuple[int, Ref]]] = {}
 
     def walk(slot: Slot, node: Any) -> None:
         tag = "" if isinstance(node, int) else node[0]
         if tag == "p":
-            found[slot] = {parts[at] for _, _, at in node[1]["segments"]} - {FORGOTTEN}
+            segments = node[1]["segments"]
+            found[slot] = [(size if isinstance(first, int) else 1, parts[at]) for first, size, at in segments]
         elif tag == "d":
             for name, item in node[1].items():
                 walk((*slot, name), item)
@@ -198,10 +220,14 @@ def collect_inside_refs(nodes: Mapping[str, Any], parts: list[Ref]) -> dict[Slot
 
 
 def _is_equal(one: Any, two: Any) -> bool:
+    if isinstance(one, HiddenLines):
+        return one.has_part_of(two.content.decode(errors="replace") if isinstance(two, File) else two)
     return bool(one == two) if isinstance(one, File) else is_same_value(one, two)
 
 
 def _is_part_of_hidden(hidden: Any, value: Any) -> bool:
+    if isinstance(hidden, HiddenLines):
+        return hidden.has_part_of(value)
     whole = hidden.content.decode(errors="replace") if isinstance(hidden, File) else thaw(hidden)
     if isinstance(whole, str) and isinstance(value, str):
         return value.strip() in whole

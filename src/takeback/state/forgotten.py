@@ -35,6 +35,14 @@ class Forgotten:
         return "GONE"
 
 
+class HiddenLines(frozenset[str]):
+    """Lines of a text in use that were forgotten: the text is stored without them."""
+
+    def has_part_of(self, value: Any) -> bool:
+        """Tell whether one of them stands in a value."""
+        return isinstance(value, str) and any(line.strip() in self for line in value.splitlines() if line.strip())
+
+
 FORGOTTEN_VALUE: Final = Forgotten()
 
 

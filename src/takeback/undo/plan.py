@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterable
 from itertools import chain
 from typing import Any, Final
 
-from takeback.errors import JournalCorruptError
+from takeback.errors import JournalCorruptError, OperationFailed
 from takeback.progress import track_all_progress
 from takeback.state import ABSENT, SURFACES, PMap, State
 from takeback.state.forgotten import has_forgotten
@@ -83,6 +83,12 @@ def _plan_possible(history: History, state: State, off: Entries, on: Entries) ->
         return make_plan(history, state, off, on)
     except ContentGone:
         return _plan_what_is_left(history, state, off, on)
+    except OperationFailed:
+        parts = (write.slot for entry in off | on for write in history.index.writes(entry) if is_part(write.slot[-1]))
+        wholes = dict.fromkeys(slot[:-1] for slot in parts if get_parts(get_slot(state, slot[:-1])) is None)
+        if not wholes:
+            raise
+        return Gone(tuple(wholes), ())  # what they were edited in was forgotten, and is another thing since
 
 
 def _plan_independent(history: History, state: State, entry: int) -> Plan | None:

@@ -1,0 +1,36 @@
+"""Forget, edit, adopt, discard, undo, redo and restore in any order: no file is lost, no secret left, no dead end."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from tests.support.forget_orders import Story
+
+EVERYDAY, ALL = 60, 2000
+
+
+@pytest.mark.parametrize("seed", range(EVERYDAY))
+def test_an_order_loses_nothing_leaves_no_secret_and_always_has_a_way_on(seed, tmp_path):
+    Story(tmp_path / "p", seed).run()
+
+
+@pytest.mark.long
+def test_two_thousand_orders_lose_nothing(tmp_path):
+    for seed in range(ALL):
+        Story(Path(tmp_path) / str(seed), seed).run()
+
+
+def test_a_line_that_held_a_secret_is_deleted_by_hand_and_the_file_stays(tmp_path):
+    story = Story(tmp_path / "p", 1)
+    for step in ("edit", "adopt", "forget", "reopen"):
+        story.told.append(step)
+        getattr(story, step)(story.read())
+    story.write_lines([line for line in story.lines() if "hunter2" not in line] + ["by hand"])
+    story.told.append("adopt")
+    story.adopt(story.read())
+    story.told.append("undo")
+    story.toggle(story.read(), "undo", None)
+    story.told.append("discard")
+    story.discard(story.read())
+    story.end()
