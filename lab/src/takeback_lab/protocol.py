@@ -9,13 +9,18 @@ from __future__ import annotations
 
 import hashlib
 import sys
+from collections.abc import Mapping
+from functools import cache
+from importlib import resources
+from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from takeback.errors import InputError, LockChanged
-from takeback_lab.lock import PARTS, Lock, read_lock, write_lock
-from takeback_lab.manifest import LOCK, Problem
+from takeback_lab.lock import PARTS, Lock, check, digest_of, read_lock, write_lock
+from takeback_lab.manifest import LOCK, SUPERSEDED, Problem
+from takeback_lab.models.weights import QWEN, SMOL
 from takeback_lab.results import find_runs
 
 LOCKS = "locks"
@@ -44,6 +49,71 @@ def sources(*names: str) -> dict[str, str]:
         for file in files:
             inner = file.relative_to(origin.parent).with_suffix("").as_posix() if len(files) > 1 else ""
             found[f"{name}/{inner}" if inner else name] = hashlib.sha256(file.read_bytes()).hexdigest()
+    return found
+
+
+CODE: Final = "code."
+"""How parts begin that hold sources: a replay does not refuse over them, `lab verify` names what changed."""
+ORIGINS: Final = ("weights", "runtime")
+"""Parts that hold what the model was made of: a replay needs neither."""
+_RESTS_ON: Final = {
+    "diagnosis": ("takeback.repair.diagnosis", "takeback.repair.visible"),
+    "synthesis": (
+        "takeback.repair.loop",
+        "takeback.repair.prompts",
+        "takeback.repair.attempt",
+        "takeback.repair.oracle",
+    ),
+    "verifier": ("takeback.verify", "takeback.runtime", "takeback.state", "takeback.language"),
+    "generators": ("takeback.verify.suites", "takeback_lab.experiments.draws"),
+    "tasks": ("takeback_lab.tasks",),
+}
+
+
+@cache
+def digest_sources() -> dict[str, str]:
+    """The digest of what each part of a run with a model rests on: its sources, and the data of tasks."""
+    found: dict[str, Any] = {name: sources(*modules) for name, modules in _RESTS_ON.items()}
+    data = sorted(Path(str(resources.files("takeback_lab.tasks"))).rglob("*.json"))
+    found["tasks"] |= {file.name: hashlib.sha256(file.read_bytes()).hexdigest() for file in data}
+    return {f"{CODE}{name}": digest_of(part) for name, part in found.items()}
+
+
+def rests_on(who: str) -> dict[str, Any]:
+    """What a lock holds beside the plan: sources, the weights of the model called `who`, the build that runs it."""
+    weights = next((one.sha256 for one in (QWEN, SMOL) if Path(one.filename).stem == who), None)
+    try:
+        build = f"xllamacpp {version('xllamacpp')}" if weights is not None else None
+    except PackageNotFoundError:
+        build = None
+    return {**digest_sources(), "weights": weights, "runtime": build}
+
+
+def check_replayable(lock: Lock, parts: Mapping[str, Any]) -> None:
+    """Raise `LockChanged` if a recording's plan is another now; sources, weights and runtime may be others."""
+    plan = {name: part for name, part in parts.items() if not is_ground(name)}
+    held = {name: part for name, part in lock.parts.items() if not is_ground(name)}
+    check(Lock(lock.name, held, lock.digest), plan)
+
+
+def is_ground(part: str) -> bool:
+    """Tell whether a part of a lock holds what a run rests on, not what it does."""
+    return part.startswith(CODE) or part in ORIGINS
+
+
+def find_outdated(folder: Path) -> list[Problem]:
+    """Every run and frozen recording below a folder whose sources are not today's, with the parts that changed."""
+    now = {name: digest_of(part) for name, part in digest_sources().items()}
+    found = []
+    for path in sorted(folder.rglob(LOCK)):
+        try:
+            held = read_lock(path)
+        except InputError:
+            continue
+        changed = [name.removeprefix(CODE) for name in now if held.parts.get(name, now[name]) != now[name]]
+        if changed and SUPERSEDED not in path.relative_to(folder).parts:
+            detail = f"{held.name} was run under other sources: {', '.join(changed)}"
+            found.append(Problem("outdated", str(path.parent), detail))
     return found
 
 
@@ -93,6 +163,9 @@ def verify_locks(folder: Path) -> list[Problem]:
             held = read_lock(run / LOCK)
         except InputError:
             continue
+        if any(map(is_ground, held.parts)) and not frozen_path(run.parent, held.name).exists():
+            detail = f"no lock there; {run.name} was run under one"
+            problems.append(Problem("missing", str(frozen_path(run.parent, held.name)), detail))
         if held.digest not in frozen.get((run.parent, held.name), {held.digest}):
             detail = f"is {held.digest}, which is none of those frozen in {run.parent / LOCKS}"
             problems.append(Problem("lock", str(run / LOCK), detail))

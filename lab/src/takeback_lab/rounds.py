@@ -15,7 +15,7 @@ from typing import Any, Final
 from takeback.canonical import parse, write_compact
 from takeback.errors import InputError, RecordingError
 from takeback.repair.models import RecordingModel, Reply, Request, Usage
-from takeback.repair.models.replies import has_recording, read_lines
+from takeback.repair.models.replies import IMPORTED, has_recording, read_lines, tell_origin
 from takeback.repair.synthesizer import Spec, make_method
 from takeback_lab.engines import FinishedUnits, UnitEngine, Work
 from takeback_lab.experiment import Asked, Experiment
@@ -181,9 +181,10 @@ def import_replies(replies: Path, folder: Path) -> dict[str, int]:
             )
     if new:
         model = next(iter(pending.values())).model
+        runtime = f"elsewhere, from {replies.name}"
         with RecordingModel(Unanswered(model), folder) as recorded:
             for digest, reply in new.items():
-                recorded.learn(pending[digest], reply)
+                recorded.learn(pending[digest], reply, tell_origin(IMPORTED, runtime))
     return {"imported": len(new), "known": again, "left": sum(digest not in known for digest in pending)}
 
 

@@ -165,6 +165,9 @@ _PACKAGES: Final = {VERSION: "takeback.repair"}
 """The package that holds the templates of each version."""
 _TERSE: Final[set[str]] = set()
 """Versions in which a refused attempt learns only why, and any smallest state is shown."""
+_FIELDS: Final = "summary.md"
+"""The file of versions whose D0 and D1 have the paper's fields and no others, whatever became of the attempt."""
+ONLY_CONTRACT: Final = "only the contract is at fault, witness and recovery put everything back"
 
 
 def register_templates(version: str, package: str, *, terse: bool) -> None:
@@ -230,6 +233,8 @@ def make_feedback(
     ground = ground or FeedbackBasis()
     seen = select_visible(verdict, isolated=isolated)
     fill = load_templates(ground.version)
+    if _FIELDS in fill and used in {Mode.D0, Mode.D1}:
+        return Feedback(mode, used, _render_fields(fill, used, mutation, seen, ground))
     if seen.refusals and used is not Mode.GENERIC:
         told = _fill_template(fill, "refused", result=seen.result, reasons=_format_lines(seen.refusals))
         if used is Mode.D1 and ground.version not in _TERSE:
@@ -249,6 +254,35 @@ FileTexts = Mapping[str, str]
 """Template files by name."""
 
 
+def _render_fields(fill: FileTexts, mode: Mode, mutation: Program, seen: Visible, ground: FeedbackBasis) -> str:
+    """Return the paper's fields: none says why a gate refused, none is left out."""
+    surfaces = ", ".join(dict.fromkeys(op.kind.surface for op in mutation))
+    summary = "summary_contract" if seen.blames_only_contract else "summary"
+    coarse = _fill_template(
+        fill,
+        "d0",
+        surfaces=surfaces,
+        summary=_fill_template(fill, summary, surfaces=surfaces),
+        rates="\n".join(_list_all_rates(seen)),
+    )
+    if mode is Mode.D0:
+        return coarse
+    observed = "; ".join((*seen.faults, *_list_omissions(seen)))
+    if seen.blames_only_contract:
+        return _render_bundle(fill, coarse, mutation, seen.residuals, f"{ONLY_CONTRACT}; {observed}")
+    if seen.residuals or not (seen.refusals or seen.faults):
+        return _render_bundle(fill, coarse, mutation, seen.residuals, observed or _describe_observation(seen))
+    return _render_mutation_bundle(fill, coarse, mutation, ground, observed or "the attempt was not run")
+
+
+def _list_all_rates(seen: Visible) -> list[str]:
+    lines = [f"Dev Recovery Rate: {(seen.dev_rate or 0) * 100:.1f}% (Required: 100.0%)"]
+    for label, bound in (("Hidden IID LCB", seen.iid_bound), ("Hidden OOD LCB", seen.ood_bound)):
+        told = "withheld" if seen.isolated else f"{bound or 0:.4f}"
+        lines.append(f"{label}: {told} (Required: >= {THRESHOLD})")
+    return lines
+
+
 def _render_generic(fill: FileTexts, _: Program, __: tuple[Defect, ...], ___: Visible) -> str:
     return _fill_template(fill, "generic")
 
@@ -263,12 +297,17 @@ def _render_raw(fill: FileTexts, mutation: Program, wrong: tuple[Defect, ...], s
 
 def _render_typed(fill: FileTexts, _: Program, wrong: tuple[Defect, ...], seen: Visible) -> str:
     lines = [f"{defect.kind.value}: {defect.place} ({MEANING[defect.kind]})" for defect in wrong]
+    lines = _blame_contract(fill, lines, seen)
     return _fill_template(
         fill,
         "typed",
         result=seen.result,
         defects=_format_lines(lines) or "UNSEEN_STATES: every dev state passes, hidden ones do not",
     )
+
+
+def _blame_contract(fill: FileTexts, lines: list[str], seen: Visible) -> list[str]:
+    return [*lines, ONLY_CONTRACT] if _FIELDS in fill and seen.blames_only_contract else lines
 
 
 def _render_prescriptive(fill: FileTexts, mutation: Program, wrong: tuple[Defect, ...], seen: Visible) -> str:

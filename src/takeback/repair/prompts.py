@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from functools import cache
 from importlib import resources
 from string import Template
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 from takeback.canonical import parse, sha256, write_compact, write_pretty
 from takeback.errors import InputError
@@ -58,6 +58,19 @@ def _find_source(version: str) -> PromptSource:
     return source
 
 
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """What a repair shows beside the verifier's words: how much of the mutation, and whether the rejected attempt."""
+
+    mutation: Literal["full", "operations", "none"] = "full"
+    attempt: bool = True
+
+
+ALL_SHOWN: Final = Shown()
+ATTEMPT: Final = "attempt.md"
+"""The file of sets that can leave the mutation or the attempt out."""
+
+
 @dataclass(frozen=True)
 class PromptSet:
     """The templates and schemas of one version, by file name."""
@@ -95,15 +108,29 @@ class PromptSet:
             forward=self.files.get("forward.md", "").strip(),
         )
 
-    def repair(self, level: Level, *, mutation: Any, attempt: Any, diagnosis: str) -> tuple[Message, ...]:
+    def repair(
+        self, level: Level, *, mutation: Any, attempt: Any, diagnosis: str, shown: Shown = ALL_SHOWN
+    ) -> tuple[Message, ...]:
         """Ask for witness, recovery and contract anew, with the mutation locked."""
-        return self._messages(
-            "repair.md", level, mutation=write_compact(mutation), attempt=write_compact(attempt), diagnosis=diagnosis
-        )
+        words, rejected = self._tell_mutation(mutation, shown), write_compact(attempt)
+        if ATTEMPT in self.files and shown.attempt:
+            words = self.fill(ATTEMPT, mutation=words, attempt=rejected)
+        return self._messages("repair.md", level, mutation=words, attempt=rejected, diagnosis=diagnosis)
 
-    def regenerate(self, level: Level, *, mutation: Any) -> tuple[Message, ...]:
+    def regenerate(self, level: Level, *, mutation: Any, shown: Shown = ALL_SHOWN) -> tuple[Message, ...]:
         """Ask for witness, recovery and contract with no word about earlier attempts."""
-        return self._messages("regenerate.md", level, mutation=write_compact(mutation))
+        return self._messages("regenerate.md", level, mutation=self._tell_mutation(mutation, shown))
+
+    def _tell_mutation(self, mutation: Any, shown: Shown) -> str:
+        """Return the locked mutation in the words of the set, as much of it as is to be shown."""
+        if ATTEMPT not in self.files:
+            if shown != ALL_SHOWN:
+                expected = "prompts that can leave it out: v4 and later"
+                raise InputError("--show-mutation, --show-attempt", found=self.version, expected=expected)
+            return write_compact(mutation)
+        names = ", ".join(str(op["op_type"]) for op in mutation)
+        text = names if shown.mutation == "operations" else write_compact(mutation)
+        return self.fill(f"mutation_{shown.mutation}.md", mutation=text)
 
     def schema(self, level: Level, *, mutation: bool) -> dict[str, Any]:
         """Return the schema a reply is held to; frozen with the version where it has one for the level."""

@@ -33,6 +33,12 @@ class Visible:
     iid_bound: float | None = None
     ood_bound: float | None = None
     example: Counterexample | None = None
+    isolated: bool = False
+
+    @property
+    def blames_only_contract(self) -> bool:
+        """Tell whether every state comes back and the contract alone falls short."""
+        return bool(self.uncovered) and not (self.residuals or self.faults or self.refusals)
 
     @property
     def dev_rate(self) -> float | None:
@@ -75,6 +81,7 @@ def select_visible(verdict: Verdict, *, isolated: bool = False) -> Visible:
         iid_bound=None if isolated else _find_bound(verdict, "iid"),
         ood_bound=None if isolated else _find_bound(verdict, "ood"),
         example=example,
+        isolated=isolated,
     )
 
 

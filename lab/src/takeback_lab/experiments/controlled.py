@@ -56,6 +56,7 @@ class ControlledPlan:
                 "budget": terms.budget,
                 "modes": [mode.value for mode in self.modes],
             },
+            **terms.grounds(who),
         }
 
     def units(self) -> dict[str, Any]:
@@ -93,6 +94,8 @@ class Controlled:
         options.BUDGET,
         options.RULE,
         options.PROMPT,
+        options.SHOW_MUTATION,
+        options.SHOW_ATTEMPT,
         options.SAMPLING,
     )
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from takeback_lab.experiments.factorial import Factorial
+from takeback_lab.experiments.repairs import TERMS
 
 CELLS: Final = ("genericL0", "rawL0", "typedL0", "prescriptiveL0", "noneL0")
 
@@ -19,6 +20,7 @@ class Conventional(Factorial):
 
     name = "conventional"
     cells = CELLS
+    terms = TERMS
 
 
 EXPERIMENT = Conventional()

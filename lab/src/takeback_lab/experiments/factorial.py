@@ -13,16 +13,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from takeback.errors import InputError
+from takeback.repair.prompts import ALL_SHOWN
 from takeback.repair.synthesizer import read_sampling
 from takeback_lab.experiment import Asked, Option
 from takeback_lab.experiments import options
 from takeback_lab.experiments.bank import STRATA, Failure, cohort, drawn, load_bank
 from takeback_lab.experiments.draws import at_most, first_seed, suites_of
 from takeback_lab.experiments.recorded import check_run, read_run, shipped_recording, write_run
-from takeback_lab.experiments.repairs import TERMS, Terms, read_cell, repair_unit, run_repair, spent
+from takeback_lab.experiments.repairs import CLOSED, TERMS, Terms, read_cell, repair_unit, run_repair, spent
 from takeback_lab.experiments.turn0 import STYLES
 from takeback_lab.lock import make_lock
-from takeback_lab.prompt_sets import FIRST, PLAIN
+from takeback_lab.prompt_sets import FIRST, V4
 from takeback_lab.report.table import Table
 from takeback_lab.results import BANK
 
@@ -52,6 +53,7 @@ class CellsPlan:
             "prompts": terms.prompts_digest(),
             "model": {"name": who, **terms.sampling.to_json()},
             "analysis": {"rule": terms.rule, "budget": terms.budget, "cells": list(self.cells)},
+            **terms.grounds(who),
         }
 
     def units(self) -> dict[str, Any]:
@@ -79,6 +81,7 @@ class Factorial:
     name = "factorial"
     asks = True
     cells: tuple[str, ...] = CELLS
+    terms = CLOSED
     default_synthesizer = "oracle"
     options: tuple[Option, ...] = (
         Option("tasks", "number", "How many cases, drawn by seed: strata in turn, families in turn.", least=1),
@@ -89,6 +92,8 @@ class Factorial:
         options.RULE,
         options.BANK,
         options.PROMPT,
+        options.SHOW_MUTATION,
+        options.SHOW_ATTEMPT,
         options.SAMPLING,
     )
 
@@ -108,7 +113,7 @@ class Factorial:
             cells = tuple(part.strip() for part in given["cells"].split(",")) if "cells" in given else self.cells
             for cell in cells:
                 read_cell(cell)
-            plan = CellsPlan(chosen_cases(failures, given), cells)
+            plan = CellsPlan(chosen_cases(failures, given), cells, self.terms)
         return replace(plan, terms=altered(plan.terms, given), bank=bank.accounting())
 
     def run(self, unit: Mapping[str, Any], asked: Asked | None) -> dict[str, Any]:
@@ -230,11 +235,14 @@ def altered(terms: Terms, given: Mapping[str, Any]) -> Terms:
     prompt = given.get("prompt")
     if prompt is not None and prompt not in STYLES:
         raise InputError("--prompt", found=prompt, expected=f"one of {', '.join(STYLES)}")
+    prompts = STYLES[prompt] if prompt else terms.prompts
+    base = terms.shown if prompts == V4 else ALL_SHOWN
     return Terms(
         options.read_budget(given, terms.budget),
         options.read_rule(given, terms.rule),
         read_sampling(given.get("sampling", ""), terms.sampling),
-        STYLES[prompt] if prompt else terms.prompts or PLAIN,
+        prompts,
+        options.read_shown(given, base),
     )
 
 

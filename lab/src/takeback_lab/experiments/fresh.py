@@ -23,7 +23,7 @@ from takeback_lab.experiments import options
 from takeback_lab.experiments.draws import at_most, draw_order, first_seed
 from takeback_lab.experiments.factorial import altered
 from takeback_lab.experiments.recorded import check_run, read_run, shipped_recording, write_run
-from takeback_lab.experiments.repairs import TERMS, Terms, outcome_of, repair_unit, repaired, spent
+from takeback_lab.experiments.repairs import CLOSED, TERMS, Terms, outcome_of, repair_unit, repaired, spent
 from takeback_lab.lock import make_lock
 from takeback_lab.prompt_sets import FIRST
 from takeback_lab.report.table import Table
@@ -58,6 +58,7 @@ class FreshPlan:
             "prompts": terms.prompts_digest(),
             "model": {"name": who, **terms.sampling.to_json()},
             "analysis": {"threshold": THRESHOLD, "budget": terms.budget, "mode": self.mode.value},
+            **terms.grounds(who),
         }
 
     def units(self) -> dict[str, Any]:
@@ -93,6 +94,8 @@ class Fresh:
         Option("feedback", "text", "The feedback after a failed turn; D0, or as recorded."),
         options.BUDGET,
         options.PROMPT,
+        options.SHOW_MUTATION,
+        options.SHOW_ATTEMPT,
         options.SAMPLING,
     )
 
@@ -106,7 +109,7 @@ class Fresh:
             check_run(frozen["folder"], plan.parts(frozen["model"]))
         else:
             suites = options.read_suites(given["suites"]) if "suites" in given else tuple(SUITES)
-            plan = FreshPlan(at_most(draw_order(load(NAME)), given.get("tasks")), suites)
+            plan = FreshPlan(at_most(draw_order(load(NAME)), given.get("tasks")), suites, terms=CLOSED)
         mode = options.read_mode(given["feedback"]) if "feedback" in given else plan.mode
         return replace(plan, mode=mode, terms=altered(plan.terms, given))
 

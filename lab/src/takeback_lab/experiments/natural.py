@@ -25,8 +25,10 @@ from takeback_lab.experiments.bank import STRATA, Bank, check_replayed, freeze_b
 from takeback_lab.experiments.draws import at_most, draw_order, first_seed, round_robin, suites_of
 from takeback_lab.experiments.recorded import shipped_recording
 from takeback_lab.experiments.repairs import counts_of
-from takeback_lab.experiments.turn0 import OUTCOMES, PLAIN_L0, RULE, Condition, Turn0, answer, read_condition
-from takeback_lab.lock import check, make_lock
+from takeback_lab.experiments.turn0 import BASE_L0, OUTCOMES, RULE, Condition, Turn0, answer, read_condition
+from takeback_lab.lock import make_lock
+from takeback_lab.prompt_sets import V4
+from takeback_lab.protocol import check_replayable, rests_on
 from takeback_lab.report.table import Table
 from takeback_lab.results import BANK
 from takeback_lab.tasks import FAMILIES, Task, get, load
@@ -43,7 +45,7 @@ class NaturalPlan:
 
     tasks: tuple[Task, ...]
     locked: tuple[Task, ...]
-    condition: Condition = PLAIN_L0
+    condition: Condition = BASE_L0
     sampling: Sampling = PAPER
     bank: Bank | None = None
 
@@ -57,6 +59,7 @@ class NaturalPlan:
             "prompts": load_prompt_set(condition.prompts).digest(*condition.prompt_files()),
             "model": {"name": who, **self.sampling.to_json()},
             "analysis": {"rule": RULE, "threshold": THRESHOLD, "language": condition.language.value},
+            **(rests_on(who) if condition.prompts == V4 else {}),
         }
 
     def units(self) -> dict[str, Any]:
@@ -97,7 +100,7 @@ class Natural:
             ran = tuple(get(entry["id"]) for entry in bank.entries)
             locked = tuple(get(task_id) for task_id in bank.locked)
             plan = NaturalPlan(ran, locked, bank.condition, bank.sampling, bank)
-            check(bank.lock, plan.parts(bank.model))
+            check_replayable(bank.lock, plan.parts(bank.model))
             return replace(plan, condition=condition, sampling=read_sampling(text, bank.sampling))
         order = draw_order(load(NAME))
         locked = round_robin(order, given.get("per_family"))

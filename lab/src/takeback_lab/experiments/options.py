@@ -9,12 +9,13 @@ from typing import Any, Final
 from takeback.errors import InputError
 from takeback.repair.diagnosis import Mode
 from takeback.repair.loop import MAX_BUDGET
+from takeback.repair.prompts import Shown
 from takeback.verify import RULE_NAMES
 from takeback.verify.suites import SUITES
 from takeback_lab.experiment import Option
 
 LANGUAGE: Final = Option("language", "text", "Language of witness and recovery: L0 or L1; L0 if left out.")
-PROMPT: Final = Option("prompt", "text", "plain (names the operations) or guided (explains them); plain if left out.")
+PROMPT: Final = Option("prompt", "text", "v4, plain or guided (both v3); v4, or the recording's, if left out.")
 SAMPLING: Final = Option(
     "sampling",
     "text",
@@ -22,6 +23,8 @@ SAMPLING: Final = Option(
 )
 BUDGET: Final = Option("budget", "number", "The most turns; 4, or the recording's.", least=1)
 RULE: Final = Option("rule", "text", f"Rule of admission: {', '.join(RULE_NAMES)}; split-wald, or the recording's.")
+SHOW_MUTATION: Final = Option("show-mutation", "text", "What a repair sees of the mutation: full, operations, none.")
+SHOW_ATTEMPT: Final = Option("show-attempt", "text", "Whether a repair sees the rejected attempt: yes or no.")
 BANK: Final = Option("bank", "path", "A frozen bank; the one beside the recording, or the shipped one.")
 TASKS: Final = Option("tasks", "number", "Only this many tasks, the same number from each family.", least=1)
 SETS: Final = Option("set", "texts", "Task sets whose references to take; bank: the shipped bank's defective ones.")
@@ -41,6 +44,17 @@ def read_rule(given: Mapping[str, Any], base: str = "split-wald") -> str:
     if name not in RULE_NAMES:
         raise InputError("--rule", found=name, expected=f"one of {', '.join(RULE_NAMES)}")
     return str(name)
+
+
+def read_shown(given: Mapping[str, Any], base: Shown) -> Shown:
+    """What a repair shows beside the verifier's words."""
+    mutation = given.get("show_mutation", base.mutation)
+    if mutation not in {"full", "operations", "none"}:
+        raise InputError("--show-mutation", found=mutation, expected="full, operations or none")
+    attempt = given.get("show_attempt", "yes" if base.attempt else "no")
+    if attempt not in {"yes", "no"}:
+        raise InputError("--show-attempt", found=attempt, expected="yes or no")
+    return Shown(mutation, attempt == "yes")
 
 
 def read_modes(text: str) -> tuple[Mode, ...]:

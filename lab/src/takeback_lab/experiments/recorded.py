@@ -14,7 +14,8 @@ from typing import Any, Final
 from takeback.canonical import write_pretty
 from takeback.errors import InputError, RecordingError
 from takeback.repair.models.replies import digest_replies, has_recording, read_lines
-from takeback_lab.lock import Lock, check, digest_of, read_json, read_lock, write_lock, write_whole
+from takeback_lab.lock import Lock, digest_of, read_json, read_lock, write_lock, write_whole
+from takeback_lab.protocol import check_replayable
 from takeback_lab.results import RAN
 
 LOCK: Final = "lock.json"
@@ -100,4 +101,4 @@ def check_replies(folder: Path, model: str, digest: str | None) -> None:
 
 def check_run(folder: str, parts: Mapping[str, Any]) -> None:
     """Raise `LockChanged` if what a frozen run rests on is another now."""
-    check(read_lock(Path(folder) / LOCK), parts)
+    check_replayable(read_lock(Path(folder) / LOCK), parts)

@@ -7,7 +7,7 @@ split passed) is enough to rescore it under another rule without asking anybody 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any, Final
 
 from takeback.errors import InputError
@@ -15,12 +15,13 @@ from takeback.repair.attempt import build_attempt
 from takeback.repair.diagnosis import Mode, digest_templates
 from takeback.repair.loop import Judge, Repair, Settings, make_judge, make_recovery_judge
 from takeback.repair.models import PAPER, Account, Sampling
-from takeback.repair.prompts import diagnosis_version, load_prompt_set
+from takeback.repair.prompts import ALL_SHOWN, Shown, diagnosis_version, load_prompt_set
 from takeback.state import Level, State
 from takeback.verify import Verdict
 from takeback_lab.experiment import Asked
 from takeback_lab.experiments.draws import first_seed
-from takeback_lab.prompt_sets import PLAIN
+from takeback_lab.prompt_sets import V4
+from takeback_lab.protocol import rests_on
 from takeback_lab.tasks import Task, get
 
 MAX_CELL: Final = 2
@@ -33,30 +34,40 @@ class Terms:
     budget: int = 4
     rule: str = "split-wald"
     sampling: Sampling = PAPER
-    prompts: str = PLAIN
+    prompts: str = V4
+    shown: Shown = ALL_SHOWN
 
     def to_json(self) -> dict[str, Any]:
         """The terms as a unit carries them and a recording is frozen with them."""
-        return {
+        terms = {
             "budget": self.budget,
             "rule": self.rule,
             "sampling": self.sampling.to_json(),
             "prompts": self.prompts,
         }
+        return terms if self.shown == ALL_SHOWN else {**terms, "shown": asdict(self.shown)}
 
     @classmethod
-    def from_json(cls, raw: Mapping[str, Any], prompts: str = PLAIN) -> Terms:
+    def from_json(cls, raw: Mapping[str, Any], prompts: str = V4) -> Terms:
         """The terms that `to_json` wrote; `prompts` are those of a recording that does not name them."""
         rule = raw.get("rule", "split-wald")
-        return cls(int(raw["budget"]), rule, Sampling(**raw["sampling"]), raw.get("prompts", prompts))
+        shown = Shown(**raw["shown"]) if "shown" in raw else ALL_SHOWN
+        return cls(int(raw["budget"]), rule, Sampling(**raw["sampling"]), raw.get("prompts", prompts), shown)
 
-    def prompts_digest(self) -> list[str]:
-        """What a lock freezes of the prompts: templates, schemas and the words of the diagnosis."""
-        return [load_prompt_set(self.prompts).digest(), digest_templates(diagnosis_version(self.prompts))]
+    def prompts_digest(self) -> list[Any]:
+        """What a lock freezes of the prompts: templates, schemas, the words of the diagnosis, what is shown."""
+        found: list[Any] = [load_prompt_set(self.prompts).digest(), digest_templates(diagnosis_version(self.prompts))]
+        return found if self.shown == ALL_SHOWN else [*found, asdict(self.shown)]
+
+    def grounds(self, who: str) -> dict[str, Any]:
+        """What a lock holds beside the plan: sources, weights, runtime; earlier prompts were locked without."""
+        return rests_on(who) if self.prompts == V4 else {}
 
 
 TERMS: Final = Terms()
-"""The paper's, with plain prompts."""
+"""The paper's, with prompts that show the mutation and the rejected attempt."""
+CLOSED: Final = Terms(shown=Shown(attempt=False))
+"""The factorial's and the holdout's: the paper's fields, and not the attempt they speak of."""
 
 
 def read_cell(name: str) -> tuple[Mode, Level]:
@@ -107,6 +118,7 @@ def repaired(
         any_mutation=any_mutation,
         isolated=isolated,
         dev=dev,
+        shown=terms.shown,
     )
     return asked.method(build_attempt(unit["candidate"]), judge, settings, nominal)
 

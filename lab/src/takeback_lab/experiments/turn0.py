@@ -23,13 +23,13 @@ from takeback.state import SURFACES, Level, State
 from takeback.verify import Verdict
 from takeback_lab.experiments.draws import first_seed
 from takeback_lab.prompt_sets import FIRST as FIRST_PROMPTS
-from takeback_lab.prompt_sets import GUIDED, PLAIN
+from takeback_lab.prompt_sets import GUIDED, PLAIN, V4
 from takeback_lab.tasks import Task, capability
 
 Turn0Outcome = Literal["admissible", "defective", "inadequate"]
 OUTCOMES: Final[tuple[Turn0Outcome, ...]] = ("admissible", "defective", "inadequate")
 RULE: Final = "split-wald"
-STYLES: Final = {"plain": PLAIN, "guided": GUIDED}
+STYLES: Final = {"v4": V4, "plain": PLAIN, "guided": GUIDED}
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +40,7 @@ class Condition:
     """
 
     language: Level = Level.L0
-    prompts: str = PLAIN
+    prompts: str = V4
 
     def prompt_files(self) -> tuple[str, ...]:
         """The files that a request at turn 0 is made of."""
@@ -58,13 +58,13 @@ class Condition:
         return cls(Level(raw["language"]), str(raw["prompts"]))
 
 
-PLAIN_L0: Final = Condition()
+BASE_L0: Final = Condition()
 """The paper's: a base language, and a prompt that names the operations and explains nothing."""
 FIRST: Final = Condition(Level.L1, FIRST_PROMPTS)
 """What banks were made under that do not name their condition."""
 
 
-def read_condition(language: str | None, prompt: str | None, base: Condition = PLAIN_L0) -> Condition:
+def read_condition(language: str | None, prompt: str | None, base: Condition = BASE_L0) -> Condition:
     """The condition that two options name; what they leave out is that of `base`."""
     if language not in {None, "L0", "L1"}:
         raise InputError("--language", found=language, expected="L0 or L1")
@@ -106,7 +106,7 @@ class Turn0:
         }
 
 
-def proposal_request(task: Task, model: str, sampling: Sampling = PAPER, condition: Condition = PLAIN_L0) -> Request:
+def proposal_request(task: Task, model: str, sampling: Sampling = PAPER, condition: Condition = BASE_L0) -> Request:
     """What is asked for a task at turn 0, with seed 7000 + the task's index."""
     chosen = load_prompt_set(condition.prompts)
     state = {name: task.state.get(name, SURFACES[name].write(SURFACES[name].empty)) for name in task.surfaces}
@@ -144,7 +144,7 @@ def improvement(task: Task, mutation: Program) -> Fraction:
     return capability(task, after.write()) - capability(task, task.state)
 
 
-def answer(task: Task, model: ChatModel, sampling: Sampling = PAPER, condition: Condition = PLAIN_L0) -> Turn0:
+def answer(task: Task, model: ChatModel, sampling: Sampling = PAPER, condition: Condition = BASE_L0) -> Turn0:
     """Ask the model once and judge what it says."""
     request = proposal_request(task, model.name, sampling, condition)
     return judge_reply(task, model.complete(request), condition.language)

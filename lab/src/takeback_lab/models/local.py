@@ -7,6 +7,7 @@ shared start of prompts is cached between calls, so replies are recorded rather 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from importlib.metadata import version
 from pathlib import Path
 from secrets import token_urlsafe
 from typing import Any
@@ -57,6 +58,11 @@ class LocalModel:
     def name(self) -> str:
         """The file's name without its ending."""
         return self._settings.path.stem
+
+    @property
+    def runtime(self) -> str:
+        """The build that answers, as a recording names it."""
+        return f"xllamacpp {version('xllamacpp')}"
 
     @property
     def base_url(self) -> str:

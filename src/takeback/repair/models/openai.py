@@ -269,9 +269,18 @@ def strip_credentials(url: str) -> str:
 
 
 def build_llguidance_grammar(schema: Mapping[str, object]) -> str:
-    """Return the schema as an llguidance grammar without whitespace: half the tokens of spaced JSON."""
-    compact = {**schema, "x-guidance": {"whitespace_flexible": False}}
+    """Return the schema as an llguidance grammar without whitespace: half the tokens of spaced JSON.
+
+    A grammar cannot say that items differ, and a schema that asks for it is silently not held to: it is left out.
+    """
+    compact = {**_drop_unique(schema), "x-guidance": {"whitespace_flexible": False}}
     return "%llguidance {}\nstart: %json " + write_pretty(compact, indent=None, ascii_only=True)
+
+
+def _drop_unique(schema: Any) -> Any:
+    if isinstance(schema, Mapping):
+        return {name: _drop_unique(part) for name, part in schema.items() if name != "uniqueItems"}
+    return [_drop_unique(part) for part in schema] if isinstance(schema, list) else schema
 
 
 def _read_usage(seen: Any) -> Usage:

@@ -1,6 +1,7 @@
 """Replies kept as JSON lines, one per request: record with any model, replay without one.
 
-A line is `{"digest", "request", "reply"}`. A last line torn by a kill is dropped when the file is opened to
+A line is `{"digest", "request", "reply"}`, with `origin` where it is known: asked or imported, when, by which
+runtime. A last line torn by a kill is dropped when the file is opened to
 record again; damage anywhere else is an error that names the line. Replaying a request that is not there
 is an error that names its digest.
 """
@@ -13,6 +14,7 @@ import threading
 import zlib
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 from types import TracebackType
 from typing import BinaryIO
@@ -24,6 +26,8 @@ from takeback.repair.models.providers import Provider
 
 PLAIN = "recording.jsonl"
 PACKED = "recording.jsonl.gz"
+ASKED = "asked"
+IMPORTED = "imported"
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,10 +37,13 @@ class RecordedLine:
     digest: str
     request: Mapping[str, object]
     reply: Reply
+    origin: Mapping[str, str] | None = None
 
     def to_text(self) -> str:
         """Return the line as it is written, newline included."""
         body = {"digest": self.digest, "reply": asdict(self.reply), "request": self.request}
+        if self.origin is not None:
+            body["origin"] = dict(self.origin)
         return f"{encode(body)}\n"
 
 
@@ -73,8 +80,18 @@ def pack_to_bytes(directory: Path) -> bytes:
 
 def digest_replies(directory: Path) -> str:
     """Return the SHA-256 over every request's digest and whole reply: an altered reply changes it."""
-    pairs = [[line.digest, asdict(line.reply)] for line in _sort_by_digest(directory)]
-    return digest(pairs)
+    lines = _sort_by_digest(directory)
+    return digest([[one.digest, asdict(one.reply), *([dict(one.origin)] if one.origin else [])] for one in lines])
+
+
+def count_imported(directory: Path) -> int:
+    """Return how many replies of a recording came from elsewhere."""
+    return sum((line.origin or {}).get("how") == IMPORTED for line in _sort_by_digest(directory))
+
+
+def tell_origin(how: str, runtime: str) -> dict[str, str]:
+    """Return what a recorded reply says of itself: asked or imported, when, by which runtime."""
+    return {"how": how, "at": datetime.now(UTC).isoformat(timespec="seconds"), "runtime": runtime}
 
 
 def _sort_by_digest(directory: Path) -> list[RecordedLine]:
@@ -117,13 +134,14 @@ class RecordingModel:
         with self._lock:
             if (known := self._known.get(name)) is not None:
                 return known
-        self.learn(request, self._model.complete(request))
+        reply, runtime = self._model.complete(request), getattr(self._model, "runtime", None)
+        self.learn(request, reply, tell_origin(ASKED, runtime) if isinstance(runtime, str) else None)
         return self._known[name]
 
-    def learn(self, request: Request, reply: Reply) -> bool:
+    def learn(self, request: Request, reply: Reply, origin: Mapping[str, str] | None = None) -> bool:
         """Write down a reply that came from elsewhere; a request that has one keeps it. Whether it was new."""
         name = request.digest()
-        line = RecordedLine(name, request.to_json(), reply).to_text().encode("utf-8")
+        line = RecordedLine(name, request.to_json(), reply, origin).to_text().encode("utf-8")
         with self._lock:
             if name in self._known:
                 return False
@@ -222,8 +240,9 @@ def _parse_line(path: Path, number: int, row: bytes) -> RecordedLine:
                 usage=Usage(**reply["usage"]),
                 latency_s=float(reply["latency_s"]),
             ),
+            origin={str(name): str(said) for name, said in body["origin"].items()} if "origin" in body else None,
         )
-    except (InputError, ValueError, KeyError, TypeError) as error:
+    except (InputError, ValueError, KeyError, TypeError, AttributeError) as error:
         raise RecordingError(f"not a recorded call ({type(error).__name__}: {error})", where=where) from None
     if line.digest != digest_request(line.request):
         raise RecordingError("the digest is not that of the request: one of them was altered", where=where)
