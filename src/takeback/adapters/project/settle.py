@@ -74,8 +74,8 @@ def _make_intake_key(store: TrackStore, row: IntakeRow) -> str:
 def _make_rest(row: IntakeRow) -> IntakeRow:
     """Return the row of what changed in an edit tool's files beside its edits, where that can be told apart."""
     note = f"found changed beside {row.tool} {row.call}, which did not say so: by a formatter or an editor"
-    kept = {"kind": "found", "tool": "", "call": "", "command": "", "prompt": None, "edits": (), "git": ""}
-    return replace(row, **kept, said={REST: "yes"}, notes=(note,))
+    said = {REST: "yes"}
+    return replace(row, kind="found", tool="", call="", prompt=None, edits=(), git="", said=said, notes=(note,))
 
 
 @dataclass
