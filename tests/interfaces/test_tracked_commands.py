@@ -144,3 +144,23 @@ def test_doctor_does_not_count_recorded_changes_that_are_proved_as_without_recov
     (found,) = [one["detail"] for one in told["findings"] if one["check"] == "recoveries"]
     assert "1 without an admitted recovery" in found
     assert "1 of the project's files, proved when they were recorded" in found
+
+
+def test_forgetting_a_value_that_stands_in_a_tracked_file_says_so_until_it_is_taken_out(
+    project: TrackedProject,
+) -> None:
+    project.shell("echo hunter-2-token >> src/a.py; echo hunter-2-token > never-edited.txt")
+    planned = json.loads(project.command("forget", "--value", "hunter-2-token", "--json").stdout)
+    assert planned["standing"] == ["never-edited.txt", "src/a.py"]
+    told = project.command("forget", "--value", "hunter-2-token", "--yes")
+    assert "still in the file: src/a.py" in told.stdout
+    assert "take it out of there, and then forget it once more" in told.stdout
+    project.shell("sed -i /hunter/d src/a.py never-edited.txt")
+    project.command("forget", "--value", "hunter-2-token", "--yes")
+    said = project.command("forget", "--value", "hunter-2-token", "--json")
+    found = json.loads(said.stdout)
+    assert (found["standing"], found["places"]) == ([], [])
+    assert "still in the file" not in said.stdout
+    project.log()
+    stored = b"".join(path.read_bytes() for path in (project.root / ".takeback").rglob("*") if path.is_file())
+    assert b"hunter-2-token" not in stored

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import typer
 
@@ -16,6 +16,13 @@ from takeback.harness.entry_names import resolve_entry
 from takeback.harness.forget import Forgetting
 from takeback.journal.search import SEARCHED, Forms
 from takeback.state.slots import describe_slot
+
+NAMED: Final = 20
+"""So many files are named that still have what is forgotten."""
+STANDING: Final = (
+    "what stands in a tracked file is kept again when it changes: take it out of there, and then forget it once more "
+    "(git's own history is left alone)"
+)
 
 
 def register(app: typer.Typer) -> None:
@@ -99,6 +106,7 @@ def _to_json(done: Forgetting, ids: list[str]) -> dict[str, Any]:
         "live": [describe_slot(slot) for slot in done.live],
         "lingering": done.lingering or None,
         "captured": done.captured,
+        "standing": list(done.standing),
     }
 
 
@@ -131,5 +139,11 @@ def _show(done: Forgetting, ids: list[str], searched: Forms | None) -> None:
         out.print(f"  kept: {describe_slot(slot)}, of which there is no other copy")
     for slot in done.live:
         out.print(f"  still in place: {describe_slot(slot)}; the journal keeps no copy of it")
+    for path in done.standing[:NAMED]:
+        out.print(f"  still in the file: {path}")
+    if done.standing:
+        left = len(done.standing) - NAMED
+        more = f"and {left} more files still have it; " if left > 0 else ""
+        out.print(f"{more}{STANDING}")
     if done.lingering:
         err.print(done.lingering)

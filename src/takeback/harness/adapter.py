@@ -275,6 +275,9 @@ class ProjectFiles(Protocol):
     def forget(self, matches: Callable[[bytes], bool]) -> int:
         """Drop captured contents that match, permanently; return how many."""
 
+    def list_standing(self, matches: Callable[[bytes], bool]) -> tuple[str, ...]:
+        """Return the files that match as they stand."""
+
     def note_owned(self, adapter: Adapter) -> None:
         """Note which files an adapter stores, by its last reading: those are not the project's own."""
 

@@ -42,6 +42,8 @@ class Forgetting:
     """Where copies may be found for a while, and until when."""
     captured: int = 0
     """How many contents went that hooks had captured of the project's files."""
+    standing: tuple[str, ...] = ()
+    """The project's own files that hold it as they stand; the next look at them keeps it again."""
 
     @property
     def stays(self) -> tuple[ValuePlace, ...]:

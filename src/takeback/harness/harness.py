@@ -535,8 +535,11 @@ class Harness:
 
         found = forget_contents(self.ledger, self._engine.read_actual, places, refs, dry=dry)
         self._engine.note()
-        project = None if dry else self._engine.project
-        return found if project is None else replace(found, captured=project.forget(matches))
+        project = self._engine.project
+        if project is None:
+            return found
+        captured = 0 if dry else project.forget(matches)
+        return replace(found, captured=captured, standing=project.list_standing(matches))
 
     def recover(self, *, now: bool = False) -> Recovered:
         """Finish what a killed process left, and try again what is open, if it is due or wanted `now`."""

@@ -40,6 +40,8 @@ CALLS: Final = 1_000
 KILL_EVERY: Final = 50
 FORMATTED: Final = 30
 SECONDS: Final = 600
+SAID: Final = 600
+"""So much is shown of what a process said that failed."""
 _CLIENT: Final = "claude-code"
 
 
@@ -161,8 +163,10 @@ def measure_process(words: Sequence[str], root: Path, env: Mapping[str, str], gi
         input=given.encode(),
         capture_output=True,
         timeout=SECONDS,
-        check=True,
+        check=False,
     )
+    if done.returncode:
+        raise RuntimeError(f"{' '.join(words)} ended with {done.returncode}: {done.stderr.decode()[-SAID:]}")
     wall, cpu, peak = done.stderr.split()[-3:]
     return Cost(float(wall), float(cpu)), round(int(peak) / 1024, 1)
 

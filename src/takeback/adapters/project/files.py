@@ -7,15 +7,17 @@ any command looks at the journal, so that tracked files never drift.
 from __future__ import annotations
 
 import os
+import stat
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
-from takeback.adapters.directory import Directory
+from takeback.adapters.directory import Directory, open_unfollowed
 from takeback.adapters.project.changes import list_project_changes
 from takeback.errors import HarnessError, UnsafePathError
 from takeback.harness.adapter import Adapter
 from takeback.harness.engine import Engine
-from takeback.harness.images import DirectoryImage, FileChange, FileImage, Image
+from takeback.harness.images import DirectoryImage, FileChange, FileImage, Image, LinkImage
 from takeback.journal import Record
 from takeback.state import State
 from takeback.state.file import File
@@ -94,6 +96,23 @@ class TrackedFiles:
     def forget(self, matches: Callable[[bytes], bool]) -> int:
         """Drop captured contents that match."""
         return self.store.forget(matches)
+
+    def list_standing(self, matches: Callable[[bytes], bool]) -> tuple[str, ...]:
+        """Return the files that match as they stand."""
+        return tuple(path for path in sorted(self.store.list_paths()) if self._is_match(path, matches))
+
+    def _is_match(self, path: str, matches: Callable[[bytes], bool]) -> bool:
+        parts = tuple(path.split("/"))
+        with suppress(OSError), self._directory.parent(parts) as parent:
+            found = None if parent is None else open_unfollowed(parent, parts[-1])
+            if isinstance(found, int):
+                try:
+                    with open(found, "rb", closefd=False) as file:
+                        return stat.S_ISREG(os.fstat(found).st_mode) and matches(file.read())
+                finally:
+                    os.close(found)
+            return isinstance(found, LinkImage) and matches(os.fsencode(found.target))
+        return False
 
     def note_owned(self, adapter: Adapter) -> None:
         """Have captures leave to the clients what they declare, and what their files were seen to bring in."""

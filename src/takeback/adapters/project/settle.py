@@ -40,6 +40,8 @@ NAMED: Final = 2
 """So many files a title names."""
 SHORT: Final = 8
 """So much of a session's name is shown."""
+REST: Final = "rest"
+MORE: Final = "more changed in {} than {} said, and which is whose cannot be told: a formatter or editor was at work"
 NOT_HAD: Final = "its content could not be had any more"
 NOT_KNOWN: Final = "what was there before is not known"
 NOT_KEPT: Final = "its content is not kept"
@@ -49,9 +51,10 @@ def settle_rows(engine: Engine, store: TrackStore) -> tuple[Record, ...]:
     """Make an entry of every row that waits, oldest first; the journal's lock is held."""
     ledger, entries, done = engine.ledger, [], []
     for row in store.rows():
-        if not ledger.store.touching(_make_intake_key(store, row)):
-            entry = _RowSettler(ledger, store, row).settle()
-            entries += [] if entry is None else [entry]
+        for part in (row, _make_rest(row)) if row.edits else (row,):
+            if not ledger.store.touching(_make_intake_key(store, part)):
+                entry = _RowSettler(ledger, store, part).settle()
+                entries += [] if entry is None else [entry]
         done.append(row.number)
     if done:
         store.drop_rows(done)
@@ -64,7 +67,15 @@ def settle_rows(engine: Engine, store: TrackStore) -> tuple[Record, ...]:
 
 def _make_intake_key(store: TrackStore, row: IntakeRow) -> str:
     """Return the index key under which the entry of a row is found."""
-    return format_slot_key(("@intake", store.identity, str(row.number)))
+    rest = (REST,) if REST in row.said else ()
+    return format_slot_key(("@intake", store.identity, str(row.number), *rest))
+
+
+def _make_rest(row: IntakeRow) -> IntakeRow:
+    """Return the row of what changed in an edit tool's files beside its edits, where that can be told apart."""
+    note = f"found changed beside {row.tool} {row.call}, which did not say so: by a formatter or an editor"
+    said = {REST: "yes"}
+    return replace(row, kind="found", tool="", call="", prompt=None, edits=(), git="", said=said, notes=(note,))
 
 
 @dataclass
@@ -94,6 +105,10 @@ class _RowSettler:
         self._store = store
         self._row = row
         self._fresh: dict[Slot, bool] = {}
+        self._notes = list(row.notes)
+        self._edits: dict[str, list[tuple[str, str]]] = {}
+        for path, old, new in row.edits:
+            self._edits.setdefault(path, []).append((old, new))
         if row.said.get("anew"):
             self._row = row = replace(row, deltas=tuple(self._list_strayed()))
         facts = (side for delta in row.deltas for side in (delta.before, delta.after))
@@ -104,7 +119,7 @@ class _RowSettler:
         ledger, known = self._ledger, self._ledger.state
         files = self._sort_files()
         there = put_slots(known, files.fresh)
-        if not files.known and not files.unkept:
+        if not files.known and (not files.unkept or REST in self._row.said):
             return None
         taken = take_changes(_view_project(there), files.known)
         after = _with_project(there, self._use_spans(taken.state, there))
@@ -145,6 +160,8 @@ class _RowSettler:
                     there = files.take_in(there, place, path, before)
                 elif before is not None:
                     before = None  # the journal says that it went; it came back unseen, and counts as new
+            if before is not None and after is not None and path in self._edits:
+                after = self._take_spans_only(path, before, after)
             if before != after:
                 files.known.append(FileVersion(path, before, after))
         return files
@@ -200,12 +217,20 @@ class _RowSettler:
             self._fresh[key] = not any(touching(one, below=below) for one in keys)
         return self._fresh[key]
 
+    def _take_spans_only(self, path: str, before: File, after: File) -> File:
+        """Return a file after the edits alone that a tool announced, where these stand in it as announced."""
+        spanned = _apply_spans(before, self._edits[path])
+        if spanned is None or spanned.content == after.content:
+            return after
+        text = after.content.decode(errors="replace")
+        if all(new in text if new else old not in text for old, new in self._edits[path]):
+            return File(spanned.content).with_frame(after.frame)
+        self._notes.append(MORE.format(path, self._row.tool or "the tool"))
+        return after
+
     def _use_spans(self, taken: State, there: State) -> State:
         """Return the files with the spans that an edit tool announced, where these explain all of the change."""
-        edits: dict[str, list[tuple[str, str]]] = {}
-        for path, old, new in self._row.edits:
-            edits.setdefault(path, []).append((old, new))
-        for path, pairs in edits.items():
+        for path, pairs in self._edits.items():
             slot = find_slot(taken, path)
             known = None if slot is None else get_slot(_view_project(there), slot)
             if slot is None or not isinstance(known, File):
@@ -227,7 +252,7 @@ class _RowSettler:
             "prompt_number": "" if row.prompt is None else str(row.prompt),
             "git": row.git,
             "beside": ", ".join(row.beside),
-            "notes": "; ".join(row.notes),
+            "notes": "; ".join(self._notes),
             "began": str(row.began),
             "ended": str(row.ended),
             "exit_code": row.said.get("exit_code", ""),

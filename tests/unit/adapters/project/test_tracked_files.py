@@ -9,10 +9,13 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from tests.support.tracked_project import TrackedProject
+from tests.support.tracked_project import ENVIRONMENT, TrackedProject
 
+from takeback.adapters.project import settle
 from takeback.harness.outcomes import Undone
 from takeback.present.entries import summarize_entry
+from takeback.track.call import Call
+from takeback.track.capture import capture_after, capture_before
 from takeback.undo import Blocked
 
 LINES = "".join(f"line {number}\n" for number in range(12))
@@ -252,3 +255,63 @@ def test_a_file_moved_away_and_a_new_one_in_its_place_in_one_call_are_two(projec
     assert project.command("undo", "3").exit_code == 0
     assert (project.root / "src/a.py").read_text() == LINES
     assert not (project.root / "src/c.py").exists()
+
+
+def edit_and_format(project: TrackedProject, old: str, new: str, format_file: str) -> None:
+    """Have the edit tool change a file, and a formatter right after it, before the call is reported as ended."""
+    call = Call("claude-code", "session-1", "call-f", "Edit", paths=["src/a.py"], edits=[("src/a.py", old, new)])
+    capture_before(str(project.root), call, ENVIRONMENT)
+    place = project.root / "src/a.py"
+    place.write_text(place.read_text().replace(old, new))
+    project.run(format_file)
+    capture_after(str(project.root), call, ENVIRONMENT)
+
+
+def test_a_formatter_behind_an_edit_tool_is_kept_apart_where_the_edit_stands_as_announced(
+    project: TrackedProject,
+) -> None:
+    edit_and_format(project, "line 3\n", "line three\n", "sed -i 's/line 9/line   9/; $d' src/a.py")
+    mine, rest = project.log()
+    assert "Edit" in mine.note
+    assert "beside Edit call-f" in rest.note
+    assert [entry.grade for entry in (mine, rest)] == ["proved", "proved"]
+    formatted = (project.root / "src/a.py").read_text()
+    assert project.command("undo", "2").exit_code == 0
+    assert (project.root / "src/a.py").read_text() == formatted.replace("line three\n", "line 3\n")
+    assert project.command("redo", "2").exit_code == 0
+    assert project.command("undo", "3").exit_code == 0
+    assert (project.root / "src/a.py").read_text() == LINES.replace("line 3\n", "line three\n")
+
+
+def test_a_formatter_that_rewrote_what_an_edit_tool_wrote_is_said(project: TrackedProject) -> None:
+    edit_and_format(project, "line 3\n", "line three\n", "sed -i 's/line /line  /' src/a.py")
+    (entry,) = project.log()
+    assert "more changed in src/a.py than Edit said" in entry.origin["notes"]
+    assert project.command("undo", "2").exit_code == 0
+    assert (project.root / "src/a.py").read_text() == LINES
+
+
+def test_a_row_whose_first_entry_is_there_already_gives_the_second_one_only(
+    project: TrackedProject, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    edit_and_format(project, "line 3\n", "line three\n", "sed -i '$d' src/a.py")
+    with monkeypatch.context() as patch:
+        patch.setattr(settle, "_make_rest", interrupt)
+        with pytest.raises(KeyboardInterrupt):
+            project.log()
+    assert len(project.log()) == 2
+    assert len(project.log()) == 2
+    assert project.command("status").exit_code == 0
+
+
+def interrupt(row: object) -> object:
+    raise KeyboardInterrupt
+
+
+def test_an_edit_of_a_file_that_is_not_kept_is_one_entry(project: TrackedProject) -> None:
+    (project.root / ".env").write_text("TOKEN=one\n")
+    project.look()
+    project.log()
+    project.edit(".env", "one", "two")
+    (entry,) = [entry for entry in project.log() if "Edit" in entry.note]
+    assert len([one for one in project.log() if ".env" in one.files and one.seq >= entry.seq]) == 1
