@@ -161,3 +161,9 @@ def test_no_plan_rests_on_an_index_that_lacks_what_the_state_holds(entries):
     state = State.read({"routing": {"a": "written by an entry that the index lacks", "b": "one"}})
     with pytest.raises(JournalCorruptError, match="does not hold every entry"):
         plan_undo(History(State, Index(source)), state, entries)
+
+
+def test_what_many_entries_wrote_is_read_together(monkeypatch):
+    source = Entries({number: (Write(("config", f"k{number}"), ABSENT, number),) for number in range(1, 301)})
+    monkeypatch.setattr(source, "entry", lambda number: pytest.fail(f"entry {number} was read by itself"))
+    Index(source).load_around(iter(source))
