@@ -14,11 +14,11 @@ from typing import Any, Final
 from takeback.adapters.manifest import CALL_TABLES, Manifest
 from takeback.canonical import encode
 from takeback.errors import InputError
-from takeback.harness.calls import CallRules, DeclaredCall
+from takeback.harness.calls import CallRules, DeclaredCall, raise_class
 from takeback.state.values import read_name
 
 _VECTORS: Final = ("run", "compensate", "ask")
-_KEYS: Final = frozenset({*_VECTORS, "repeats", "says", "stays", "env", "timeout", "irreversible"})
+_KEYS: Final = frozenset({*_VECTORS, "repeats", "says", "stays", "env", "timeout", "irreversible", "hints"})
 LONGEST: Final = 600
 
 
@@ -76,7 +76,8 @@ def _read_call(raw: Any, where: str) -> DeclaredCall:
             raise InputError(f"{where}.{name}", found=said, expected="a text")
     if type(names) is not list or not all(type(name) is str and name for name in names):
         raise InputError(f"{where}.env", found=names, expected="names of environment variables")
-    return DeclaredCall(
+    hints = _read_table(table.get("hints", {}), f"{where}.hints")
+    declared = DeclaredCall(
         **vectors,
         repeats=table.get("repeats", False),
         **texts,
@@ -84,6 +85,7 @@ def _read_call(raw: Any, where: str) -> DeclaredCall:
         timeout=float(seconds),
         irreversible=table.get("irreversible", False),
     )
+    return raise_class(declared, hints)
 
 
 def _read_vector(raw: Any, where: str) -> tuple[str, ...]:

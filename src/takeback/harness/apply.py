@@ -240,7 +240,8 @@ def apply_judged(engine: Engine, found: Judged, said: Mapping[str, Any], *, allo
         return change
     known = engine.ledger.state
     before, after = change.footing[:2]
-    refused = refuse_drift(change.footing) or refuse_open(engine, change.writes)
+    refused = refuse_drift(change.footing)
+    refused = refuse_open(engine, change.writes) if refused is None else refused
     changes = plan_file_changes(engine, before, after) if refused is None else refused
     if isinstance(changes, Refused):
         return replace(changes, verdict=verdict)

@@ -59,7 +59,11 @@ def run_program(
     except subprocess.TimeoutExpired:
         _end_group(child)
         return Answer(None, f"{vector[0]} took more than {seconds:g} seconds")
-    said = (told if child.returncode == 0 else errors or told).decode(errors="replace").strip()[:MOST]
+    said = (told if child.returncode == 0 else errors or told).decode(errors="replace").strip()
+    for name in names:  # what a program was given in secret is not kept where it says it
+        if environment.get(name):
+            said = said.replace(environment[name], f"(${name})")
+    said = said[:MOST]
     if child.returncode < 0:
         return Answer(None, f"{vector[0]} was ended by signal {-child.returncode}")
     if child.returncode == 0:

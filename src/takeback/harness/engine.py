@@ -491,9 +491,13 @@ class Engine:
         self.note()
         return Recovered(record, kept)
 
+    def list_open_calls(self) -> tuple[OpenStep, ...]:
+        """Return what keeps entries open; nothing where no calls are declared."""
+        return () if self.call_rules is None else self.calls.list_open()
+
     def retry_open_calls(self, *, now: bool = False) -> tuple[OpenStep, ...]:
         """Try again what keeps entries open, where it is due or wanted now; return what still does."""
-        if self.call_rules is None or not self.calls.list_open():
+        if not self.list_open_calls():
             return ()
         left = self.calls.retry_open(now=now)
         self.note()

@@ -581,7 +581,7 @@ class Harness:
                 look.broken,
                 tuple(image.path for image in find_formatting_changes(self._engine, look)) if not look.drift else (),
                 look.notes,
-                self._engine.calls.list_open(),
+                self._engine.list_open_calls(),
             )
 
     def _toggle(

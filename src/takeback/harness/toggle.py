@@ -90,7 +90,8 @@ def toggle_entries(
     if token is not None and token != plan.token:
         return Stale(token, plan)
     footing = find_footing(engine, look, plan.state, plan.changes, (*plan.off, *plan.on))
-    refused = refuse_drift(footing) or refuse_open(engine, plan.changes, (*plan.off, *plan.on))
+    refused = refuse_drift(footing)
+    refused = refuse_open(engine, plan.changes, (*plan.off, *plan.on)) if refused is None else refused
     if refused is not None:
         return refused
     if engine.durable:
@@ -130,7 +131,8 @@ def restore_remaining(engine: Engine, left_over: Sequence[SlotChange], said: Map
     footing = find_footing(engine, read_and_absorb_client_writes(engine), after, writes)
     refused = refuse_unreadable(engine, state, after, (write.slot for write in writes), back=True)
     if refused is None:
-        refused = refuse_drift(footing) or refuse_open(engine, writes)
+        refused = refuse_drift(footing)
+        refused = refuse_open(engine, writes) if refused is None else refused
     changes = plan_file_changes(engine, footing.before, footing.after) if refused is None else refused
     if isinstance(changes, Refused):
         return changes

@@ -195,6 +195,29 @@ def test_hints_raise_a_class_and_never_lower_it():
     assert not raise_class(gone, {"readOnlyHint": True, "destructiveHint": False}).facts.compensable
 
 
+def test_hints_in_the_manifest_raise_a_call_to_irreversible(agent):
+    root = agent(ASKED.replace("[admit]", "hints = {destructiveHint = true}\n[admit]"))
+    with open_workspace(root) as harness:
+        refused = harness.apply(change("one"))
+        assert isinstance(refused, Refused)
+        assert "irreversible" in refused.message
+    assert sent(root) == []
+
+
+def test_what_a_program_was_given_in_secret_is_not_kept_where_it_says_it(agent):
+    root = agent('[calls.mail]\nrun = ["sh", "-c", "echo token $HUSH >&2; exit 3"]\nenv = ["HUSH"]\n')
+    approval = Approval(read_candidate_of(root, change("one")), "ann")
+    with open_workspace(root) as harness, pytest.raises(HarnessError) as fault:
+        harness.apply(change("one"), approval=approval)
+    assert "a secret" not in str(fault.value)
+    assert "token ($HUSH)" in str(fault.value)
+
+
+def read_candidate_of(root, plain):
+    with open_workspace(root):
+        return read_candidate(plain).digest()
+
+
 def test_a_refused_call_takes_the_writes_back_and_compensates_earlier_calls(agent):
     root = agent(ASKED + '[calls.bad]\nrun = ["./mail", "bad"]\ncompensate = ["true"]\n')
     (root / "broken-bad").touch()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import tempfile
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
+from typing import NoReturn
 
 import typer
 
@@ -22,6 +23,9 @@ def torture(
     journal: str | None = typer.Option(
         None, "--journal", metavar="URL", help="Keep the journal in this PostgreSQL, instead of SQLite."
     ),
+    external: bool = typer.Option(
+        False, "--external", help="Changes that also send mail, to a sink on loopback; count what was sent."
+    ),
     as_json: bool = JsonFlag,
 ) -> None:
     """Kill processes that change a workspace, and check what is left.
@@ -30,8 +34,10 @@ def torture(
     disk, in a directory nobody may write to, with a connection that was cut. Exit code 1 if anything is violated, or
     if a boundary was never reached: that takes enough kills.
 
-    Example: `takeback torture --kills 500 --json`
+    Example: `takeback torture --kills 500 --json`, `takeback torture --external --kills 300 --json`
     """
+    if external:
+        _torture_external(kills, seed, as_json=as_json)
     from takeback_lab.torture import torture as run  # noqa: PLC0415 - the command line starts without the lab
 
     with (
@@ -62,6 +68,30 @@ def torture(
     if result["missed"]:
         err.print(f"not enough kills: {', '.join(result['missed'])} never reached, so nothing is known about them")
     finish(yes=not found.violations and not result["missed"])
+
+
+def _torture_external(kills: int, seed: int, *, as_json: bool) -> NoReturn:
+    """Run the torture of changes whose effects stay, and end the command."""
+    from takeback_lab.torture_external import torture_external  # noqa: PLC0415 - the command line starts without it
+
+    with tempfile.TemporaryDirectory(prefix="takeback-torture-") as directory, show_bar("killing") as advance:
+        found = torture_external(
+            Path(directory), kills=kills, seed=seed, progress=lambda done: advance(min(done, kills), kills)
+        )
+    result = found.to_json()
+    if as_json:
+        emit(result)
+    else:
+        out.print(
+            f"{found.kills} kills, {found.checks} checks, {found.mails_sent} mails, {found.corrections_sent} "
+            f"corrections; wrong ends {found.wrong_ends}, made twice {found.calls_made_twice}, foreign writes lost "
+            f"{found.foreign_writes_lost}"
+        )
+        for text in result["examples"]:
+            out.print(f"  ! {text}")
+    if result["missed"]:
+        err.print(f"not enough kills: {', '.join(result['missed'])} never reached, so nothing is known about them")
+    finish(yes=found.holds and not result["missed"])
 
 
 def _place(journal: str | None) -> AbstractContextManager[str | None]:

@@ -123,6 +123,8 @@ class Soundness:
         """The counts in words."""
         proved, refuted, undecided = summary["proved"], summary["refuted"], summary["undecided"]
         yield f"{summary['cases']} candidates: {proved} proved, {refuted} refuted, {undecided} undecided"
+        if "with_calls" in summary:
+            yield f"{summary['with_calls']} of them make calls"
         if undecided:
             yield (
                 f"{summary['undecided_not_admitted']} of the undecided were not admitted; "

@@ -28,7 +28,7 @@ def candidate(rng: random.Random) -> Plain:
     makers = rng.choice(_THEMES)
     mutation = [rng.choice(makers)(rng) for _ in range(rng.choice((1, 1, 2, 2, 3, 4)))]
     if not any(KINDS[op["op_type"]].level == "L2" for op in mutation):
-        mutation.insert(rng.randrange(len(mutation) + 1), rng.choice(_ANY)(rng))
+        mutation.insert(rng.randrange(len(mutation) + 1), rng.choice(ANY)(rng))
     plain = invert_mutation(read_program(mutation, Stage.FORWARD, "soundness")).to_json()
     for _ in range(rng.choice((0, 1, 1, 2))):
         rng.choice(_ALL_BREAKS)(plain, rng)
@@ -101,7 +101,7 @@ _REMOVED: Final = (
 _EDIT_PROMPT, _EDIT_ONE = _edit_of("edit_prompt", NAMES), _edit_of("edit_prompt", ("p",))
 _EDIT_FILE = _edit_of("edit_file", TEXT_FILES)
 _LIST = (_append, _insert, _remove_item)
-_ANY: Final[tuple[Maker, ...]] = (
+ANY: Final[tuple[Maker, ...]] = (
     _EDIT_PROMPT,
     _EDIT_FILE,
     *_LIST,
@@ -113,8 +113,8 @@ _ANY: Final[tuple[Maker, ...]] = (
     _move_file,
 )
 _THEMES: Final[tuple[tuple[Maker, ...], ...]] = (
-    _ANY,
-    (*_ANY, *MAKERS),
+    ANY,
+    (*ANY, *MAKERS),
     (_EDIT_ONE,),
     (_EDIT_ONE, _EDIT_ONE, _removal),
     (_EDIT_FILE, _EDIT_FILE, _move_file),

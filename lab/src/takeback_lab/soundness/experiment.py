@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable
+from copy import deepcopy
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -22,7 +23,7 @@ from takeback.opinion.interpreter import RejectedError
 from takeback.opinion.solver import ask_z3
 from takeback.state import Level, State
 from takeback.verify import Grade, Verdict, prove
-from takeback_lab.soundness import brute, edits, failing
+from takeback_lab.soundness import brute, calls, edits, failing
 from takeback_lab.soundness.candidates import candidate as random_candidate
 from takeback_lab.soundness.shapes import joint_shapes
 from takeback_lab.soundness.states import random_state
@@ -54,6 +55,8 @@ class Tally:
     never_through: int = 0
     states: int = 0
     shapes: int = 0
+    with_calls: int = 0
+    """Candidates that make calls; the first of them is planted, and compensates somebody else's."""
     found: list[dict[str, Any]] = field(default_factory=list)
 
     def to_json(self) -> dict[str, Any]:
@@ -86,18 +89,28 @@ def run_soundness(
     """
     if cases < 1:
         raise InputError("--cases", found=cases, expected="at least 1")
-    rng, tally = random.Random(seed), Tally()
+    rng, calling, tally = random.Random(seed), random.Random(f"calls {seed}"), Tally()
     pool = [random_state(rng) for _ in range(min(_POOL, max(states, cases)))]
-    for _ in range(cases):
-        if rng.random() < _FAILING_SHARE:
-            plain = failing.candidate(rng, wide=level is Level.L2)
-        elif level is Level.L2:
-            plain = edits.candidate(rng)
-        else:
-            plain = random_candidate(rng, keyed=rng.random() < _KEYED_SHARE)
-        _case(plain, rng, pool, states, tally, opinions=opinions)
-        tick()
+    with calls.declared_calls():
+        beside = [calls.with_calls(state, calling) for state in pool[: max(states, _POOL // 10)]]
+        for at in range(cases):
+            if at % calls.EVERY == calls.EVERY - 1:
+                first = at < calls.EVERY
+                plain = deepcopy(calls.PLANTED) if first else calls.candidate(calling, wide=level is Level.L2)
+                tally.with_calls += 1
+                _case(plain, calling, beside, states, tally, opinions=opinions)
+            else:
+                _case(_draw(rng, level), rng, pool, states, tally, opinions=opinions)
+            tick()
     return tally
+
+
+def _draw(rng: random.Random, level: Level) -> dict[str, Any]:
+    if rng.random() < _FAILING_SHARE:
+        return failing.candidate(rng, wide=level is Level.L2)
+    if level is Level.L2:
+        return edits.candidate(rng)
+    return random_candidate(rng, keyed=rng.random() < _KEYED_SHARE)
 
 
 def _case(

@@ -139,6 +139,8 @@ def _contents(surface: str, key: str, ops: list[Plain]) -> Choices:
     """Return the contents that a flat slot is tried with."""
     if surface == "prompts":
         return [f"first {key}", *_edited(surface, key, ops)]
+    if surface == "calls":
+        return [{"call": f"first {key}", "arguments": {}, "state": state} for state in ("made", "compensated")]
     if surface == "tools":
         return [{"id": f"first {key}"}]
     if surface in {"middleware", "listeners"}:
