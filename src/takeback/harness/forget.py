@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from takeback.errors import InputError
+from takeback.harness.holds import require_not_held
 from takeback.harness.images import iter_image_refs, make_file_key, paths_of
 from takeback.harness.ledger import Ledger
 from takeback.harness.missing_values import is_same_known_value
@@ -53,6 +54,8 @@ def collect_forgettable_refs(store: Store, entries: Iterable[Record]) -> set[Ref
     """Return everything entries captured that can be forgotten: values, not the names around them."""
     refs: set[Ref] = set()
     paths: set[str] = set()
+    entries = list(entries)
+    require_not_held(store, [entry.number for entry in entries if entry.number is not None])
     for entry in entries:
         refs.update(with_evidence(store, entry).all_refs())
         paths.update(paths_of(entry))
@@ -105,6 +108,7 @@ def find_value(ledger: Ledger, value: str | bytes, *, dry: bool) -> tuple[tuple[
     store = ledger.store
     places = tuple(find_value_places(store, raw))
     if not dry and any(place.ref is not None for place in places):
+        require_not_held(store, {place.number for place in places if place.ref is not None and place.number})
         ledger.checkpoint(Forms(raw).has_match_in)
         places = tuple(find_value_places(store, raw))
     refs = {place.ref for place in places if place.ref is not None}
