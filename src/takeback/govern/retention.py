@@ -6,6 +6,7 @@ log, and can no longer be taken back by itself.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
@@ -34,6 +35,18 @@ class Retained:
 def expires_at(record: Record, keep: timedelta) -> datetime:
     """Return when what a record captured is no longer kept."""
     return datetime.fromisoformat(record.created_at) + keep
+
+
+def make_expiry(store: Store, keep: timedelta | None) -> Callable[[int, str], str]:
+    """Return what tells, of an entry's number and time, from when on its captures go; empty if they stay."""
+    held = set() if keep is None else list_held(store)
+
+    def tell(number: int, at: str) -> str:
+        if keep is None or number in held:
+            return ""
+        return (datetime.fromisoformat(at) + keep).isoformat(timespec="minutes")
+
+    return tell
 
 
 def retain(harness: Harness, keep: timedelta, now: datetime, *, dry: bool = False) -> Retained:

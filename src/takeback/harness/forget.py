@@ -81,13 +81,18 @@ def collect_file_refs(store: Store, paths: Iterable[str], since: int = 0) -> set
     return collect_leaf_refs(store, refs)
 
 
-def forget_file_copies(ledger: Ledger, touched: Callable[[State, State], tuple[str, ...]]) -> None:
-    """Forget the bytes that later changes kept of files in which a forgotten value is still in use."""
+def find_files_in_use(ledger: Ledger, touched: Callable[[State, State], tuple[str, ...]]) -> tuple[str, ...]:
+    """Return the files in which a forgotten value is still in use."""
     hidden = ledger.hidden
-    if not hidden or ledger.store.readonly:
+    return touched(ledger.state, put_slots(ledger.state, [(slot, ABSENT) for slot in hidden])) if hidden else ()
+
+
+def forget_file_copies(ledger: Ledger, paths: Iterable[str]) -> None:
+    """Forget the bytes that later changes kept of files in which a forgotten value is, or was, in use."""
+    paths = tuple(paths)
+    if not paths or ledger.store.readonly:
         return
     last = ledger.store.latest("forget")
-    paths = touched(ledger.state, put_slots(ledger.state, [(slot, ABSENT) for slot in hidden]))
     refs = collect_file_refs(ledger.store, paths, 0 if last is None else last.seq)
     if refs:
         ledger.store.forget(sorted(refs))

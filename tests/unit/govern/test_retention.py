@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import json
 from contextlib import closing
 from datetime import UTC, datetime, timedelta
 
 import pytest
 from tests.support.raw_bytes import files_holding
+from typer.testing import CliRunner
 
 from takeback.adapters.clients.init import init_clients
 from takeback.adapters.doctor import examine_workspace
 from takeback.adapters.opener import open_workspace
+from takeback.cli import app
 from takeback.errors import InputError
 from takeback.govern.policy import POLICY, read_policy
 from takeback.govern.retention import retain
@@ -95,3 +98,15 @@ def test_a_policy_that_is_not_understood_is_refused(tmp_path, text):
 
 def test_without_a_policy_everything_is_kept(tmp_path):
     assert read_policy(tmp_path).captures is None
+
+
+def test_the_log_tells_beforehand_from_when_on_an_entry_is_irreversible(root):
+    (root / POLICY).write_text('[retention]\ncaptures = "30d"\n')
+    with closing(open_workspace(root)) as harness:
+        harness.journal.append([draft_hold(2, release=False)])
+        harness.recover()
+    entries = json.loads(CliRunner().invoke(app, ["log", "--json", "--dir", str(root)]).stdout)["entries"]
+    told = {entry["seq"]: entry.get("irreversible_from") for entry in entries}
+    assert told[2] is None
+    made = datetime.fromisoformat(next(entry["at"] for entry in entries if entry["seq"] == 3))
+    assert made + DAYS - datetime.fromisoformat(told[3]) < timedelta(minutes=1)
