@@ -6,7 +6,7 @@ JOBS ?= 3
 # How many mutants of each package `make mutants` tries, drawn by a fixed seed; all: every one, which takes hours.
 MUTANTS ?= 25
 
-.PHONY: setup demo test test-long test-slow test-web test-clients test-clients-more test-load test-dspy check bench mutants docs site pictures plugin theorem oracle format clean
+.PHONY: setup demo test test-long test-slow test-governance test-web test-clients test-clients-more test-load test-dspy check bench mutants docs site pictures plugin theorem oracle format clean
 
 setup: .venv/.ready
 
@@ -39,6 +39,10 @@ test-long: setup
 # What each takes minutes: the same laws on more cases, Ray, thousands of kills.
 test-slow: setup
 	$(BIN)/python -m pytest -m slow
+
+# Forgetting in any order, retention, holds, signed heads.
+test-governance: setup
+	$(BIN)/python -m pytest tests/unit/govern tests/laws/test_forget_in_any_order.py tests/unit/journal/test_forgetting.py
 
 test-web: setup
 	command -v npm > /dev/null && npm install --silent --no-fund --no-audit --prefix build/axe axe-core@4.14.0 || true

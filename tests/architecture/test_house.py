@@ -39,6 +39,7 @@ ORDER = (
     "undo",
     "harness",
     "adapters",
+    "govern",
     "present",
     "evolve",
     "agents",

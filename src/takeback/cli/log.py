@@ -195,9 +195,10 @@ def show_entries(
     with open_harness(directory, journal, looking=True) as harness:
         named = make_entry_namer(harness)
         entries = wanted.admitted(iter_entries(harness), named)
+        expiry = _read_expiry(harness, directory)
         if as_json:
             listed = list(islice(entries, number or None))
-            _emit(harness, listed, named, patch=patch, stat=stat, graph=graph)
+            _emit(harness, listed, named, expiry, patch=patch, stat=stat, graph=graph)
             return
         limit = number if number is not None else ON_A_TERMINAL if out.is_terminal and wanted == Filter() else 0
         past = Rewind(harness)
@@ -209,7 +210,8 @@ def show_entries(
             found_any = False
             for entry, before, needed in lines:
                 found_any = True
-                what = summarize_entry(entry, named) + needed
+                until = expiry(entry.seq, entry.at)
+                what = summarize_entry(entry, named) + needed + (f" (irreversible from {until})" if until else "")
                 if template:
                     out.print(f"{before}{format_entry(template, entry, what)}")
                 else:
@@ -221,6 +223,19 @@ def show_entries(
         if not found_any and wanted != Filter():
             err.print(localize_hints("no entry passes; 'takeback log' lists all of them"), style="yellow")
         _tell_of_more(entries, given=number)
+
+
+def _read_expiry(harness: Harness, directory: Path) -> Callable[[int, str], str]:
+    """Return what tells from when on an entry's captures are not kept; nothing where no policy limits that."""
+    from takeback.adapters.manifest import find_root  # noqa: PLC0415 - start-up
+    from takeback.govern.policy import POLICY, read_policy  # noqa: PLC0415 - start-up
+
+    root = find_root(directory)
+    if not (root / POLICY).exists():
+        return lambda _number, _at: ""
+    from takeback.govern.retention import make_expiry  # noqa: PLC0415 - start-up
+
+    return make_expiry(harness.journal, read_policy(root).captures)
 
 
 def _tell_of_more(entries: Iterator[EntryView], *, given: int | None) -> None:
@@ -246,12 +261,21 @@ def _draw_graph(harness: Harness, entries: list[EntryView]) -> list[tuple[EntryV
 
 
 def _emit(
-    harness: Harness, entries: list[EntryView], named: EntryNamer, *, patch: bool, stat: bool, graph: bool
+    harness: Harness,
+    entries: list[EntryView],
+    named: EntryNamer,
+    expiry: Callable[[int, str], str],
+    *,
+    patch: bool,
+    stat: bool,
+    graph: bool,
 ) -> None:
     needs, past = _find_needs(harness, entries) if graph else {}, Rewind(harness)
     found: list[dict[str, object]] = []
     for entry in entries:
         told: dict[str, object] = {**entry.to_json(), "what": summarize_entry(entry, named)}
+        until = expiry(entry.seq, entry.at)
+        told |= {"irreversible_from": until} if until else {}
         told |= {"needs": sorted(needs.get(entry.seq, ()))} if graph else {}
         if entry.kind != "genesis" and (patch or stat):
             record = harness.journal.get(entry.seq)

@@ -92,6 +92,11 @@ SECTIONS: Final[Mapping[str, Mapping[str, ListedCommand]]] = {
             "bisect", "Find the entry that broke the agent, or the smallest set of entries, by leaving entries out."
         ),
         "forget": Listed("forget", "Delete the contents that entries captured, such as secrets, permanently."),
+        "retain": Listed("govern", "Forget what entries captured longer ago than the policy keeps it."),
+        "hold": Listed("govern", "Keep what an entry captured, whatever retention says."),
+        "head": Listed(
+            "govern", "Print a signed head of the journal: how many records it has, and the root over them."
+        ),
     },
     "Candidates": {
         "verify": Listed("candidates", "Decide whether a candidate may be admitted."),

@@ -16,6 +16,7 @@ from takeback.cli.hints import localize_hints, remember_directory
 from takeback.cli.open_calls import open_to_json, show_open
 from takeback.cli.output import JsonFlag, commit_exit_code, emit, err, finish, out, set_interrupt_message
 from takeback.cli.pulse import pulse
+from takeback.errors import InputError
 from takeback.harness.doctor import Finding
 from takeback.present.titles import format_count
 
@@ -101,6 +102,12 @@ def doctor(
     journal: str | None = JournalOption,
     deep: bool = typer.Option(False, "--deep", help="Run every live entry's recovery and compare with its undo."),
     mend: bool = typer.Option(False, "--mend", help="First rebuild the journal's indexes from its records."),
+    head: Path | None = typer.Option(
+        None, "--head", metavar="FILE", help="Check that the journal continues this head."
+    ),
+    key: str | None = typer.Option(
+        None, "--key", metavar="PUB", help="The signer's key, as the command head prints it."
+    ),
     as_json: bool = JsonFlag,
 ) -> None:
     """Check everything: manifest, journal, files, leftovers. Exit code 1 if anything is bad.
@@ -123,6 +130,8 @@ def doctor(
         seen=lambda found: pulse.set_activity(f"{found.check} done"),
     )
     findings = (*findings, *_examine_runs(find_root(directory).resolve()))
+    if head is not None or key is not None:
+        findings = (*findings, _check_head(directory, journal, head, key))
     if as_json:
         plain = [{"check": f.check, "good": f.good, "detail": f.detail} for f in findings]
         emit({"good": all(f.good for f in findings), "findings": plain})
@@ -131,6 +140,27 @@ def doctor(
             mark = ("ok ", "green") if finding.good else ("BAD", "red")
             out.print(mark, localize_hints(f" {finding.check}: {finding.detail}"))
     finish(yes=all(finding.good for finding in findings))
+
+
+def _check_head(directory: Path, journal: str | None, head: Path | None, key: str | None) -> Finding:
+    """Return whether a signed head holds, and whether the journal continues it."""
+    from takeback.govern.heads import MOST_NOTE, HeadError, open_head, require_continuation  # noqa: PLC0415 - start-up
+
+    if head is None or key is None:
+        raise InputError("doctor", found="only one of --head and --key", expected="both")
+    try:
+        with head.open("rb") as file:
+            note = file.read(MOST_NOTE + 1).decode()
+    except (OSError, ValueError) as fault:
+        raise InputError(str(head), found=str(fault), expected="a signed head") from None
+    root = find_root(directory)
+    try:
+        signed = open_head(note, key)
+        with closing(open_workspace(root, journal=journal, keys=find_key_file(), readonly=True)) as harness:
+            more = require_continuation(harness.journal, signed)
+    except HeadError as fault:
+        return Finding("head", good=False, detail=f"{fault.problem}: {fault.message}")
+    return Finding("head", good=True, detail=f"{signed.origin} at {signed.size} records; {more} more since")
 
 
 def _examine_runs(root: Path) -> Iterator[Finding]:

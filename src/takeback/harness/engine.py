@@ -197,12 +197,21 @@ class Engine:
         }
         return self.project.read_files(found, missing)
 
-    def _forget_copies(self) -> None:
-        """Keep no bytes of files that hold a forgotten value, beyond the change that needs them."""
-        from takeback.harness.forget import forget_file_copies  # noqa: PLC0415 - start-up
+    def _list_secret_files(self) -> tuple[str, ...]:
+        """Return the files in which a forgotten value is in use."""
+        if self.files is None or not self.ledger.hidden:
+            return ()
+        from takeback.harness.forget import find_files_in_use  # noqa: PLC0415 - start-up
 
-        if self.files is not None:
-            forget_file_copies(self.ledger, self.files.touched)
+        return find_files_in_use(self.ledger, self.files.touched)
+
+    def _forget_copies(self, paths: tuple[str, ...] = ()) -> None:
+        """Keep no bytes of files that hold or held a forgotten value, beyond the change that needs them."""
+        paths = (*paths, *self._list_secret_files())
+        if paths:
+            from takeback.harness.forget import forget_file_copies  # noqa: PLC0415 - start-up
+
+            forget_file_copies(self.ledger, dict.fromkeys(paths))
 
     def sweep(self) -> tuple[str, ...]:
         """Remove what a killed process left."""
@@ -311,6 +320,7 @@ class Engine:
         from takeback.harness.file_transaction import defer_sigint, require_unchanged  # noqa: PLC0415 - start-up
 
         before, after = real
+        secret = self._list_secret_files()
         if self.live is not None:
             drifted = before is not self.ledger.state
             entry = self.ledger.record(draft, writes)
@@ -331,15 +341,18 @@ class Engine:
             raise TypeError(f"the adapter {self.adapter.name!r} can be read but not changed")
         if self.resources is not None:
             self.resources.hold(after)
-        self.tidy()
+        self.tidy(secret)
         return entry
 
-    def tidy(self) -> None:
-        """Do after a change what keeps the journal small and clean, and note how far it has come."""
+    def tidy(self, paths: tuple[str, ...] = ()) -> None:
+        """Do after a change what keeps the journal small and clean, and note how far it has come.
+
+        `paths` are files that held a forgotten value before the change.
+        """
         with suppress(JournalError):  # the change is made, whatever becomes of what only saves work later
             if self.ledger.is_checkpoint_due():
                 self.ledger.checkpoint()
-            self._forget_copies()
+            self._forget_copies(paths)
         self.note()
 
     def _change_files(

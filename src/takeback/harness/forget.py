@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from takeback.errors import InputError
+from takeback.harness.holds import require_not_held
 from takeback.harness.images import iter_image_refs, make_file_key, paths_of
 from takeback.harness.ledger import Ledger
 from takeback.harness.missing_values import is_same_known_value
@@ -55,6 +56,8 @@ def collect_forgettable_refs(store: Store, entries: Iterable[Record]) -> set[Ref
     """Return everything entries captured that can be forgotten: values, not the names around them."""
     refs: set[Ref] = set()
     paths: set[str] = set()
+    entries = list(entries)
+    require_not_held(store, [entry.number for entry in entries if entry.number is not None])
     for entry in entries:
         refs.update(with_evidence(store, entry).all_refs())
         paths.update(paths_of(entry))
@@ -84,13 +87,18 @@ def collect_file_refs(store: Store, paths: Iterable[str], since: int = 0) -> set
     return collect_leaf_refs(store, refs)
 
 
-def forget_file_copies(ledger: Ledger, touched: Callable[[State, State], tuple[str, ...]]) -> None:
-    """Forget the bytes that later changes kept of files in which a forgotten value is still in use."""
+def find_files_in_use(ledger: Ledger, touched: Callable[[State, State], tuple[str, ...]]) -> tuple[str, ...]:
+    """Return the files in which a forgotten value is still in use."""
     hidden = ledger.hidden
-    if not hidden or ledger.store.readonly:
+    return touched(ledger.state, put_slots(ledger.state, [(slot, ABSENT) for slot in hidden])) if hidden else ()
+
+
+def forget_file_copies(ledger: Ledger, paths: Iterable[str]) -> None:
+    """Forget the bytes that later changes kept of files in which a forgotten value is, or was, in use."""
+    paths = tuple(paths)
+    if not paths or ledger.store.readonly:
         return
     last = ledger.store.latest("forget")
-    paths = touched(ledger.state, put_slots(ledger.state, [(slot, ABSENT) for slot in hidden]))
     refs = collect_file_refs(ledger.store, paths, 0 if last is None else last.seq)
     if refs:
         ledger.store.forget(sorted(refs))
@@ -111,6 +119,7 @@ def find_value(ledger: Ledger, value: str | bytes, *, dry: bool) -> tuple[tuple[
     store = ledger.store
     places = tuple(find_value_places(store, raw))
     if not dry and any(place.ref is not None for place in places):
+        require_not_held(store, {place.number for place in places if place.ref is not None and place.number})
         ledger.checkpoint(Forms(raw).has_match_in)
         places = tuple(find_value_places(store, raw))
     refs = {place.ref for place in places if place.ref is not None}

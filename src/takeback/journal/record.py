@@ -3,7 +3,7 @@
 A record's digest covers everything else in it, the digest of the record before it, and the ids of the
 contents it refers to; an id is a salted digest of the content. Contents are stored beside the records, so
 that they can be forgotten while the chain still holds. Records are never changed: later records (`commit`,
-`abort`, `undo`, `redo`, `forget`, `evidence`, `step`) say what becomes of an entry. Entries are numbered without
+`abort`, `undo`, `redo`, `forget`, `evidence`, `hold`, `step`) say what becomes of an entry. Entries are numbered without
 gaps, from 1 for the beginning.
 """
 
@@ -26,7 +26,7 @@ ROOT: Final = "0" * 64
 ENTRY_KINDS: Final = frozenset({"genesis", "apply", "adopt", "salvage", "undo", "redo", "restore", "discard"})
 """Records that announce a change of the harness; each is settled by a later `commit` or `abort`."""
 
-KINDS: Final = ENTRY_KINDS | {"commit", "abort", "forget", "checkpoint", "evidence", "step"}
+KINDS: Final = ENTRY_KINDS | {"commit", "abort", "forget", "checkpoint", "evidence", "hold", "step"}
 
 Refs: TypeAlias = "Ref | tuple[Ref | None, ...] | None"
 """What a record refers to under one name: a content, nothing, or several of these."""
@@ -203,6 +203,11 @@ class Record:
         """The number of the entry that it says something of, such as its evidence; None if of none."""
         found = self.payload.get("entry")
         return found if found is None or type(found) is int else self._refuse("entry", "a number")
+
+    @property
+    def releases(self) -> bool:
+        """Whether it releases the entry that it is about from a hold."""
+        return self.payload.get("release") is True
 
     def with_evidence(self, later: Record) -> Record:
         """Return an entry with the evidence that a later record holds for it, or why there is none."""

@@ -1,0 +1,1 @@
+"""Who may, how long, and proof of it: retention, and signed heads."""

@@ -1,0 +1,154 @@
+"""Signed heads: they hold for a journal that goes on, and every kind of tampering is refused by its name."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+
+import pytest
+
+from takeback.govern.heads import (
+    Head,
+    HeadError,
+    format_public_key,
+    load_or_make_key,
+    make_head,
+    open_head,
+    require_continuation,
+    sign_head,
+)
+from takeback.govern.merkle import Frontier
+from takeback.journal import Draft, open_journal
+
+ORIGIN = "example.org/agent"
+
+
+def naive_root(leaves):
+    if not leaves:
+        return hashlib.sha256(b"").digest()
+    if len(leaves) == 1:
+        return hashlib.sha256(b"\0" + leaves[0]).digest()
+    half = 1
+    while half * 2 < len(leaves):
+        half *= 2
+    return hashlib.sha256(b"\1" + naive_root(leaves[:half]) + naive_root(leaves[half:])).digest()
+
+
+def fill(store, count):
+    for at in range(count):
+        store.append([Draft("evidence", {"entry": at})])
+
+
+@pytest.fixture
+def store():
+    journal = open_journal(":memory:")
+    fill(journal, 11)
+    return journal
+
+
+@pytest.fixture
+def key(tmp_path):
+    return load_or_make_key(tmp_path / "sign.key")
+
+
+@pytest.fixture
+def public(key):
+    return format_public_key(ORIGIN, key.public_key().public_bytes_raw())
+
+
+@pytest.mark.parametrize("size", range(70))
+def test_the_root_kept_leaf_by_leaf_is_that_of_the_whole_tree(size):
+    leaves = [bytes([at]) for at in range(size)]
+    frontier = Frontier()
+    for leaf in leaves:
+        frontier.add(leaf)
+    assert frontier.root() == naive_root(leaves)
+
+
+def test_a_key_is_made_once_and_only_its_owner_may_read_it(tmp_path):
+    first = load_or_make_key(tmp_path / "k")
+    assert (tmp_path / "k").stat().st_mode & 0o777 == 0o600
+    assert load_or_make_key(tmp_path / "k").private_bytes_raw() == first.private_bytes_raw()
+
+
+def test_a_journal_continues_a_head_that_was_signed_earlier(store, key, public):
+    note = sign_head(make_head(store, ORIGIN), key)
+    fill(store, 5)
+    assert require_continuation(store, open_head(note, public)) == 5
+
+
+def test_a_kept_frontier_gives_the_same_head_and_one_that_does_not_fit_is_not_used(store, tmp_path):
+    cache = tmp_path / "frontier.json"
+    make_head(store, ORIGIN, cache)
+    fill(store, 6)
+    assert make_head(store, ORIGIN, cache) == make_head(store, ORIGIN)
+    other = open_journal(":memory:")
+    fill(other, 20)
+    assert make_head(other, ORIGIN, cache) == make_head(other, ORIGIN)
+    cache.write_text("{")
+    assert make_head(store, ORIGIN, cache) == make_head(store, ORIGIN)
+
+
+def test_another_history_and_a_shorter_one_are_refused_by_name(store):
+    other = open_journal(":memory:")
+    fill(other, 12)
+    head = make_head(store, ORIGIN)
+    with pytest.raises(HeadError) as fault:
+        require_continuation(other, head)
+    assert fault.value.problem == "root"
+    short = open_journal(":memory:")
+    fill(short, 3)
+    with pytest.raises(HeadError) as fault:
+        require_continuation(short, head)
+    assert fault.value.problem == "shorter"
+
+
+def resign(key, text):
+    signed = hashlib.sha256(f"{ORIGIN}\n".encode() + b"\1" + key.public_key().public_bytes_raw()).digest()[:4]
+    return f"{text}\n\u2014 {ORIGIN} {base64.b64encode(signed + key.sign(text.encode())).decode()}\n"
+
+
+TAMPERED = {
+    "another size": ("signature", lambda note, key: note.replace("\n11\n", "\n10\n")),
+    "another root": ("signature", lambda note, key: note.replace(note.split("\n")[2][:4], "AAAA", 1)),
+    "another origin": ("signature", lambda note, key: note.replace(ORIGIN, "example.org/other", 1)),
+    "a line added": ("signature", lambda note, key: note.replace("\n\n", "\nmore\n\n", 1)),
+    "another signer": ("signer", lambda note, key: note.replace(f"\u2014 {ORIGIN}", "\u2014 example.org/other")),
+    "no signature": ("form", lambda note, key: note.partition("\n\n")[0] + "\n"),
+    "an empty signature": ("form", lambda note, key: note.partition("\n\n")[0] + "\n\n\n"),
+    "a hyphen for the dash": ("form", lambda note, key: note.replace("\u2014", "-")),
+    "signature no base64": ("signature", lambda note, key: note[:-8] + "******\n"),
+    "signature cut": ("signature", lambda note, key: note[:-13] + "\n"),
+    "no newline at the end": ("form", lambda note, key: note[:-1]),
+    "signed: size with a zero": ("size", lambda note, key: resign(key, f"{ORIGIN}\n011\n{note.split(chr(10))[2]}\n")),
+    "signed: size below zero": ("size", lambda note, key: resign(key, f"{ORIGIN}\n-1\n{note.split(chr(10))[2]}\n")),
+    "signed: size no number": ("size", lambda note, key: resign(key, f"{ORIGIN}\nx\n{note.split(chr(10))[2]}\n")),
+    "signed: root too short": ("root", lambda note, key: resign(key, f"{ORIGIN}\n11\nAAAA\n")),
+    "signed: root no base64": ("root", lambda note, key: resign(key, f"{ORIGIN}\n11\n*\n")),
+    "signed: other origin": ("origin", lambda note, key: resign(key, f"other\n11\n{note.split(chr(10))[2]}\n")),
+    "signed: lines missing": ("origin", lambda note, key: resign(key, f"{ORIGIN}\n11\n")),
+}
+
+
+@pytest.mark.parametrize("name", TAMPERED)
+def test_a_tampered_head_is_refused_by_name(store, key, public, name):
+    problem, tamper = TAMPERED[name]
+    note = sign_head(make_head(store, ORIGIN), key)
+    changed = tamper(note, key)
+    assert changed != note
+    with pytest.raises(HeadError) as fault:
+        open_head(changed, public)
+    assert fault.value.problem == problem
+
+
+@pytest.mark.parametrize("text", ["", "a+b+c", "a+00000000+AAAA", "+1+2", "x"])
+def test_a_key_that_is_none_is_refused(store, key, text):
+    with pytest.raises(HeadError, match="key"):
+        open_head(sign_head(make_head(store, ORIGIN), key), text)
+
+
+def test_a_head_by_another_key_of_the_same_name_is_refused(store, key, public, tmp_path):
+    other = load_or_make_key(tmp_path / "other.key")
+    with pytest.raises(HeadError) as fault:
+        open_head(sign_head(Head(ORIGIN, 1, b"\0" * 32), other), public)
+    assert fault.value.problem == "signer"
