@@ -20,6 +20,7 @@ from takeback.cli.hints import remember_directory as told_directory
 from takeback.cli.output import err, set_interrupt_message
 from takeback.errors import UntrustedError
 from takeback.harness import Harness
+from takeback.harness.listeners import RefusalListener
 from takeback.harness.outcomes import describe_left_out
 
 
@@ -121,6 +122,7 @@ def open_harness(
         harness = open_workspace(root, journal=journal, keys=find_key_file(), hold=False, readonly=True)
         err.print(f"{fault.message}: it is only shown", style="yellow")
         err.print(f"  {fault.hint}", style="cyan")
+    harness.listeners.on_refusal = _make_refusal_listener(harness)
     try:
         told = harness.recovered
         if told.fault:
@@ -138,6 +140,19 @@ def open_harness(
             raise
     finally:
         harness.close()
+
+
+def _make_refusal_listener(harness: Harness) -> RefusalListener:
+    """Return what notes a refusal; its module is imported when there is one."""
+
+    def note(outcome: Any, asked: Any) -> None:
+        from takeback.present.attempts import record_refusals  # noqa: PLC0415 - start-up
+
+        record_refusals(harness)
+        if harness.listeners.on_refusal not in {None, note}:
+            harness.listeners.on_refusal(outcome, asked)
+
+    return note
 
 
 def print_left_out(harness: Harness) -> None:

@@ -25,17 +25,19 @@ from takeback.cli.context import (
 )
 from takeback.cli.hints import localize_hints
 from takeback.cli.output import JsonFlag, cut_text, emit, err, measure_cells, out
+from takeback.cli.refused import show_refused
 from takeback.cli.secrets import RevealFlag
 from takeback.errors import InputError
 from takeback.harness import Harness
 from takeback.harness.entry_log import EntryView, Rewind, iter_entries, load_entry_writes
 from takeback.present.entries import EntryNamer, Filter, make_entry_namer, read_filter, summarize_entry
+from takeback.present.search_index import load_headline, narrow_filter
 from takeback.present.visible import escape_invisible
 
 COLUMNS: Final = {"entry": SHORT, "#": 5, "when": 11, "kind": 7, "evidence": 15, "status": 7}
 """Columns before the last one, with the width they have at least."""
-NARROW: Final = {"entry": SHORT, "#": 3, "when": 11, "evidence": 8, "status": 7}
-"""The same on a terminal that is narrower than `WIDE`, so that what was done has room."""
+NARROW: Final = {"#": 4, "when": 11, "by": 12, "evidence": 8}
+"""Those on a terminal that is narrower than `WIDE`, so that what was done has room; each is cut to its width."""
 WIDE: Final = 110
 MIN_WHAT: Final = 12
 STYLES: Final = {"live": "green", "undone": "yellow", "aborted": "red", "pending": "red", "done": "dim"}
@@ -75,7 +77,7 @@ def _choose_columns() -> Mapping[str, int]:
 
 def show_heading(indent: int = 0) -> None:
     """Print the names of the log's columns, which begin so far to the right."""
-    out.print(_format_row({name: name for name in COLUMNS}, "what", " " * indent)[0], style="bold")
+    out.print(_format_row({name: name for name in (*COLUMNS, "by")}, "what", " " * indent)[0], style="bold")
 
 
 def show_line(entry: EntryView, what: str, graph: str = "") -> None:
@@ -83,8 +85,10 @@ def show_line(entry: EntryView, what: str, graph: str = "") -> None:
 
     On a terminal the last column, what was done, is cut to fit; elsewhere nothing.
     """
-    told = f"{what} (by {entry.by})" if entry.by else what
     narrow = _choose_columns() is NARROW
+    told = f"{what} (by {entry.by})" if entry.by and not narrow else what
+    if narrow and entry.status not in {"live", "done"}:
+        told = f"{entry.status}: {told}"
     grade = entry.grade or ("none" if entry.unproved else "")
     if entry.forced:
         grade = "FORCED" if narrow else f"{grade}, FORCED"
@@ -99,10 +103,11 @@ def show_line(entry: EntryView, what: str, graph: str = "") -> None:
         "kind": entry.kind,
         "evidence": grade,
         "status": entry.status,
+        "by": cut_text(escape_invisible(entry.by), NARROW["by"]),
     }
     line, start = _format_row(shown, told, graph)
-    at = start - 2 - max(COLUMNS["status"], len(entry.status))
-    end = at + len(entry.status)
+    at = start if narrow else start - 2 - max(COLUMNS["status"], len(entry.status))
+    end = at + len(entry.status) * (not narrow or entry.status not in {"live", "done"})
     out.print(line[:at], (line[at:end], STYLES.get(entry.status, "")), line[end:])
 
 
@@ -110,8 +115,17 @@ def _format_row(shown: Mapping[str, str], last: str, before: str = "") -> tuple[
     line = before + "".join(f"{shown[name]:<{width}}  " for name, width in _choose_columns().items())
     told = escape_invisible(last)
     if out.width is not None:
-        told = cut_text(told, max(MIN_WHAT, out.width - measure_cells(line)))
+        told = cut_at_word(told, max(MIN_WHAT, out.width - measure_cells(line)))
     return (line + told).rstrip(), len(line)
+
+
+def cut_at_word(text: str, width: int) -> str:
+    """Return a text cut to a width with a mark, between words where it has any."""
+    cut = cut_text(text, width)
+    if cut == text or text[len(cut) - 1 :].startswith(" "):
+        return cut
+    whole = cut[:-1].rstrip().rpartition(" ")[0].rstrip(" ·,;:")
+    return f"{whole} …" if len(whole) * 2 >= width else cut
 
 
 def check_format(template: str) -> str:
@@ -171,6 +185,9 @@ def show_entries(
     prompt: str = PromptOption,
     session: str = SessionOption,
     path: str = PathOption,
+    refused: bool = typer.Option(
+        False, "--refused", help="List what was refused instead: who wanted what, why not, and what breaks it."
+    ),
     template: str = typer.Option(
         "", "--format", metavar="TEMPLATE", help="A format for each line, such as '{short} {status} {what}'."
     ),
@@ -189,11 +206,15 @@ def show_entries(
     """
     del reveal  # read by its callback
     wanted = read_filter(
-        text, surface=surface, by=by, grade=grade, since=since, prompt=prompt, session=session, path=path
+        text, surface=surface, by=by, grade=grade, since=since, prompt=prompt, session=session, path=path, loose=True
     )
     check_format(template)
     with open_harness(directory, journal, looking=True) as harness:
+        if refused:
+            show_refused(harness, wanted, number, as_json=as_json)
+            return
         named = make_entry_namer(harness)
+        wanted = narrow_filter(harness, wanted)
         entries = wanted.admitted(iter_entries(harness), named)
         expiry = _read_expiry(harness, directory)
         if as_json:
@@ -211,7 +232,8 @@ def show_entries(
             for entry, before, needed in lines:
                 found_any = True
                 until = expiry(entry.seq, entry.at)
-                what = summarize_entry(entry, named) + needed + (f" (irreversible from {until})" if until else "")
+                what = summarize_entry(entry, named, find_headline(harness, entry)) + needed
+                what += f" (irreversible from {until})" if until else ""
                 if template:
                     out.print(f"{before}{format_entry(template, entry, what)}")
                 else:
@@ -236,6 +258,14 @@ def _read_expiry(harness: Harness, directory: Path) -> Callable[[int, str], str]
     from takeback.govern.retention import make_expiry  # noqa: PLC0415 - start-up
 
     return make_expiry(harness.journal, read_policy(root).captures)
+
+
+def find_headline(harness: Harness, entry: EntryView) -> str:
+    """Return the first changed line of an entry that others made, of which the addresses alone would be told."""
+    if entry.mutation or entry.stat or entry.kind not in {"adopt", "salvage"}:
+        return ""
+    headline = load_headline(harness, harness.journal.get(entry.seq))
+    return f"{headline.line} ({headline.count})" if headline.added + headline.removed > 1 else headline.line
 
 
 def _tell_of_more(entries: Iterator[EntryView], *, given: int | None) -> None:
@@ -276,6 +306,7 @@ def _emit(
         told: dict[str, object] = {**entry.to_json(), "what": summarize_entry(entry, named)}
         until = expiry(entry.seq, entry.at)
         told |= {"irreversible_from": until} if until else {}
+        told |= {"headline": find_headline(harness, entry)}
         told |= {"needs": sorted(needs.get(entry.seq, ()))} if graph else {}
         if entry.kind != "genesis" and (patch or stat):
             record = harness.journal.get(entry.seq)

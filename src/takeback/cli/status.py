@@ -15,6 +15,7 @@ from takeback.cli.output import JsonFlag, emit, finish, out
 from takeback.cli.secrets import RevealFlag
 from takeback.cli.track_status import find_tracking, show_tracking, stats_to_json
 from takeback.harness.outcomes import Status
+from takeback.present.summary import Summary, summarize_since
 from takeback.state import State
 
 
@@ -41,15 +42,31 @@ def status(
     with open_harness(directory, journal, looking=True) as harness:
         found = harness.status()
         state = harness.state
+        summary = summarize_since(harness)
     tracking = find_tracking(directory)
     if as_json:
-        emit(_to_json(found) | ({} if tracking is None else {"tracking": stats_to_json(tracking)}))
+        emit(
+            _to_json(found)
+            | {"since_yesterday": summary.to_json()}
+            | ({} if tracking is None else {"tracking": stats_to_json(tracking)})
+        )
     else:
         with out.page_output(allowed=not no_pager):
             _show(found, state, stat=stat)
+            _show_summary(summary)
             if tracking is not None:
                 show_tracking(tracking)
     finish(yes=found.clean)
+
+
+def _show_summary(summary: Summary) -> None:
+    out.print(summary.describe())
+    for number, what in summary.loosened:
+        out.print(f"  looser since #{number}: {what}", style="yellow")
+    if summary.suspect is not None:
+        out.print(localize_hints(f"  'takeback undo {summary.suspect} --plan' shows what taking it back would do"))
+    if summary.refused:
+        out.print(localize_hints("  'takeback log --refused' says what was refused, and why"))
 
 
 def _to_json(found: Status) -> dict[str, object]:

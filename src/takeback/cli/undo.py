@@ -248,11 +248,17 @@ def redo(
 
 
 def restore(
+    point: str = typer.Argument(
+        "",
+        metavar="POINT",
+        help="The entry right after which things should be, or a time.",
+        autocompletion=completion.offer_entries,
+    ),
     to: str = typer.Option(
-        ...,
+        "",
         "--to",
         metavar="ENTRY|TIME",
-        help="The entry right after which things should be, or a time (ISO 8601, UTC).",
+        help="The same: an entry, or a time (ISO 8601, UTC; 2h ago; yesterday).",
         autocompletion=completion.offer_entries,
     ),
     plan: bool = BindingPlanFlag,
@@ -268,17 +274,23 @@ def restore(
 ) -> None:
     """Go back, or forward again, to how things were after an entry or at a time. A restore can be undone as well.
 
-    Example: `takeback restore --to 6 --dir agent`, or `takeback restore --to 2031-05-27T14:30:00Z`
+    Example: `takeback restore 6 --dir agent`, `takeback restore --to yesterday`, or
+    `takeback restore --to 2031-05-27T14:30:00Z`
     """
     from takeback.harness.entry_names import build_restore_request  # noqa: PLC0415 - start-up
 
     del reveal  # read by its callback
     _require_one_option(plan=plan, token=token is not None)
+    if bool(point) == bool(to):
+        found = "two points" if to else "no point"
+        hint = "for example 'takeback restore 6', or 'takeback restore --to yesterday'"
+        raise InputError("restore", found=found, expected="one entry or time to go to", hint=hint)
+    goal = point or to
 
     def answer(harness: Harness) -> CommandOutcome:
         if plan:
-            return harness.plan(lambda ledger: build_restore_request(ledger, to), strict=strict)
-        return harness.restore(to, token=token, strict=strict, by=by)
+            return harness.plan(lambda ledger: build_restore_request(ledger, goal), strict=strict)
+        return harness.restore(goal, token=token, strict=strict, by=by)
 
     _run(answer, directory, journal, as_json=as_json, stat=stat, paged=plan and not no_pager)
 

@@ -46,12 +46,16 @@ _AGO: Final = re.compile(r"(\d{1,6})\s*([a-z]+)")
 _UNITS: Final = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
 _WORDS: Final = {word: word for word in _UNITS.values()} | {word[:-1]: word for word in _UNITS.values()}
 _SHORT: Final = {"sec": "seconds", "min": "minutes", "mins": "minutes", "hr": "hours", "hrs": "hours"}
-_NAMED_TIMES: Final = {"now": timedelta(0), "yesterday": timedelta(days=1)}
+_NAMED_TIMES: Final = {"now": timedelta(0), "yesterday": timedelta(days=1), "week": timedelta(weeks=1)}
+TODAY: Final = "today"
+"""The midnight that begins this day, UTC."""
 
 
 def read_time(text: str, now: datetime, where: str = "time") -> datetime:
     """Return the time that a text means, UTC unless it says otherwise."""
     plain = " ".join(text.lower().replace("_", " ").replace(".", " ").split()).removesuffix("ago").strip()
+    if plain == TODAY:
+        return now.replace(hour=0, minute=0, second=0, microsecond=0)
     if plain in _NAMED_TIMES:
         return now - _NAMED_TIMES[plain]
     ago = _AGO.fullmatch(plain)
@@ -194,9 +198,7 @@ def _invert_last_undo(ledger: Ledger) -> ToggleRequest:
 
 def build_restore_request(ledger: Ledger, name: str) -> ToggleRequest:
     """Build the request that takes back and brings back all it takes to restore an entry or a time."""
-    target = (
-        find_entry_at(ledger, name) if TIME.search(name) and not AT.fullmatch(name) else resolve_entry(ledger, name)
-    )
+    target = find_entry_at(ledger, name) if _is_time(name) else resolve_entry(ledger, name)
     undone = set(ledger.history.undone)
     changes_after: set[int] = set()
     for record in ledger.entries():
@@ -212,6 +214,14 @@ def build_restore_request(ledger: Ledger, name: str) -> ToggleRequest:
     off = (changes_after - now) | {entry for entry in undone - now if entry <= at}
     on = {entry for entry in now - undone if entry <= at}
     return _build_request(off, on, (name,))
+
+
+def _is_time(name: str) -> bool:
+    """Tell whether a name is a time: it has what only times have, or is one of the words for them."""
+    if AT.fullmatch(name):
+        return False
+    plain = name.strip().lower()
+    return bool(TIME.search(name)) or plain in {*_NAMED_TIMES, TODAY} or plain.endswith(" ago")
 
 
 def find_entry_at(ledger: Ledger, text: str) -> Record:

@@ -14,11 +14,11 @@ from dataclasses import replace
 from functools import cache, partial
 from typing import TYPE_CHECKING, Any, NamedTuple, Self, TypeVar
 
-from takeback.errors import WrongTypeError
 from takeback.harness.adapter import Adapter, Reading
 from takeback.harness.engine import LOCK_SECONDS, Engine, Inspection
 from takeback.harness.images import FileChange
 from takeback.harness.ledger import Ledger
+from takeback.harness.listeners import Listeners, Subscriber
 from takeback.harness.outcomes import (
     Adopted,
     Applied,
@@ -56,7 +56,6 @@ if TYPE_CHECKING:
 
 Verifier = Callable[["Candidate"], "Verdict"]
 ToggleReader = Callable[[Ledger, Sequence["EntryRef"]], "ToggleRequest"]
-Subscriber = Callable[["HarnessOutcome"], object]
 SomeOutcome = TypeVar("SomeOutcome", bound="HarnessOutcome | None")
 
 
@@ -96,7 +95,7 @@ class Harness:
         self.adapter = adapter
         self.journal = journal
         self._verifier = verifier
-        self._subscribers: dict[object, Subscriber] = {}
+        self.listeners = Listeners()
         with journal.lock(LOCK_SECONDS):
             self._engine = Engine(adapter, journal)
             self._engine.tell = self._tell
@@ -173,27 +172,12 @@ class Harness:
 
         It is called in the thread that asked; what it raises is logged. Returns what ends the subscription.
         """
-        if not callable(callback):
-            raise WrongTypeError("subscribe", callback, expected="a function of one outcome")
-        key = object()
-        self._subscribers[key] = callback
+        return self.listeners.add(callback)
 
-        def unsubscribe() -> None:
-            self._subscribers.pop(key, None)
-
-        return unsubscribe
-
-    def _tell(self, outcome: SomeOutcome) -> SomeOutcome:
-        """Tell the subscribers an outcome, and return it."""
-        if outcome is None:
-            return outcome
-        for callback in tuple(self._subscribers.values()):
-            try:
-                callback(outcome)
-            except Exception:  # the change is made, whatever becomes of who listens
-                import logging  # noqa: PLC0415 - hardly ever
-
-                logging.getLogger("takeback").exception("a subscriber failed on %s", type(outcome).__name__)
+    def _tell(self, outcome: SomeOutcome, **asked: Any) -> SomeOutcome:
+        """Tell those who listen an outcome, and return it; `asked` is what a refusal is about."""
+        if outcome is not None:
+            self.listeners.tell(outcome, asked)
         return outcome
 
     def set(
@@ -287,12 +271,14 @@ class Harness:
 
         candidate = complete_given(candidate, self.state)
         found = judge_candidate(candidate, self.adapter, self._verifier, evidence, force=force, approval=approval)
+        asked = {"verb": "apply", "by": by, "note": note, "candidate": candidate}
         if isinstance(found, Refused):
-            return self._tell(found)
+            return self._tell(found, **asked)
         about = {"note": note, **_describe_author(by), **({"check": dict(check)} if check else {})}
         about |= write_approval(self._engine.call_rules, found.candidate, approval)
         return self._tell(
-            retry_on_conflict(lambda: self._apply(found, about, allow_ties=allow_ties), self._engine.look_anew)
+            retry_on_conflict(lambda: self._apply(found, about, allow_ties=allow_ties), self._engine.look_anew),
+            **asked,
         )
 
     def _apply(self, found: Judged, said: dict[str, Any], *, allow_ties: bool) -> Applied | Refused:
@@ -359,7 +345,7 @@ class Harness:
                     engine, "undo", request, token, _describe_author(by), cascade=cascade, strict=strict
                 )
 
-        return self._tell(retry_on_conflict(make, engine.look_anew))
+        return self._tell(retry_on_conflict(make, engine.look_anew), verb="undo", by=by, entries=names)
 
     def redo(
         self, *entries: EntryRef, token: str | None = None, cascade: bool = False, strict: bool = False, by: str = ""
@@ -385,7 +371,8 @@ class Harness:
             with self._engine.locked():
                 return restore(self._engine, name_entry(to), token, _describe_author(by), strict=strict)
 
-        return self._tell(retry_on_conflict(make, self._engine.look_anew))
+        done = retry_on_conflict(make, self._engine.look_anew)
+        return self._tell(done, verb="restore", by=by, entries=(name_entry(to),))
 
     def adopt(
         self,
@@ -514,7 +501,7 @@ class Harness:
             self._engine.look()
             records = [resolve_entry(self.ledger, name) for name in name_entries(entries)]
             refs = collect_forgettable_refs(self.journal, records)
-            held = self.journal.contents(refs).values() if self._engine.project is not None else ()
+            held = self.journal.contents(refs).values()
             whole = {one.data for one in held if one is not None and not one.tree}
             return self._forget((), refs, whole.__contains__, dry=dry)
 
@@ -531,10 +518,14 @@ class Harness:
     def _forget(
         self, places: tuple[ValuePlace, ...], refs: builtins.set[Ref], matches: Callable[[bytes], bool], *, dry: bool
     ) -> Forgetting:
+        from takeback.harness.attempts import find_directory, forget_beside_journal  # noqa: PLC0415 - start-up
         from takeback.harness.forget import forget_contents  # noqa: PLC0415 - start-up
 
         found = forget_contents(self.ledger, self._engine.read_actual, places, refs, dry=dry)
         self._engine.note()
+        root = find_directory(self.adapter)
+        if found.record is not None and root:
+            forget_beside_journal(root, matches)
         project = self._engine.project
         if project is None:
             return found
@@ -596,7 +587,7 @@ class Harness:
                     self._engine, kind, ask, token, _describe_author(by), cascade=cascade, strict=strict
                 )
 
-        return self._tell(retry_on_conflict(make, self._engine.look_anew))
+        return self._tell(retry_on_conflict(make, self._engine.look_anew), verb=kind, by=by)
 
 
 def _describe_author(who: str) -> dict[str, Any]:

@@ -3,8 +3,8 @@
 A record's digest covers everything else in it, the digest of the record before it, and the ids of the
 contents it refers to; an id is a salted digest of the content. Contents are stored beside the records, so
 that they can be forgotten while the chain still holds. Records are never changed: later records (`commit`,
-`abort`, `undo`, `redo`, `forget`, `evidence`, `hold`, `step`) say what becomes of an entry. Entries are numbered without
-gaps, from 1 for the beginning.
+`abort`, `undo`, `redo`, `forget`, `evidence`, `hold`, `step`) say what becomes of an entry. Entries are numbered
+without gaps, from 1 for the beginning.
 """
 
 from __future__ import annotations

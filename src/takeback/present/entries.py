@@ -37,8 +37,8 @@ _DONE: Final = {
 }
 
 
-def summarize_entry(entry: EntryView, named: EntryNamer) -> str:
-    """Return what an entry did, on one line and whole."""
+def summarize_entry(entry: EntryView, named: EntryNamer, headline: str = "") -> str:
+    """Return what an entry did, on one line and whole; `headline` is told instead of where it wrote."""
     if entry.kind == "genesis":
         return entry.note or "the beginning"
     if entry.stat:
@@ -46,7 +46,7 @@ def summarize_entry(entry: EntryView, named: EntryNamer) -> str:
         return line if is_revealing() else mask_text_secrets(line)
     told = [f"took back {_list_entries(entry.off, named)}"] if entry.off else []
     told += [f"brought back {_list_entries(entry.on, named)}"] if entry.on else []
-    line = "; ".join(told) or describe_change(entry)
+    line = "; ".join(told) or headline or describe_change(entry)
     around = [*([", ".join(entry.effect)] if entry.effect else []), *describe_readers(entry.readers)]
     if around:
         line += f" ({'; '.join(around)})"
@@ -141,6 +141,13 @@ class Filter:
     """How the name of the client's session begins."""
     path: str = ""
     """A pattern that a file it changed matches."""
+    client: str = ""
+    effect_class: str = ""
+    """What it does outside the harness: reversible, compensable or irreversible."""
+    among: frozenset[int] | None = None
+    """Numbers that an index found; None for any."""
+    loose: bool = False
+    """Whether part of an author's name is enough."""
 
     def admitted(self, entries: Iterable[EntryView], named: EntryNamer) -> Iterator[EntryView]:
         """Return entries that pass, each judged by its own time: a clock may have been set back."""
@@ -154,7 +161,11 @@ class Filter:
         """Return whether an entry passes, whenever it was made; `what` is what it did, in a line."""
         if self.surface and not any(re.split(r"[\[ ]", one)[0] == self.surface for one in entry.addresses):
             return False
-        if self.by and entry.by != self.by:
+        if self.among is not None and entry.seq not in self.among:
+            return False
+        if self.by and not self._is_by(entry.by):
+            return False
+        if self.client and self.client.casefold() not in entry.origin.get("client", "").casefold():
             return False
         if self.grade and self.grade not in {entry.grade, "forced" if entry.forced else ""}:
             return False
@@ -164,6 +175,9 @@ class Filter:
             return False
         words = f"{entry.id} #{entry.seq} {entry.kind} {entry.by} {what}".casefold()
         return self.text.casefold() in words
+
+    def _is_by(self, author: str) -> bool:
+        return author == self.by or (self.loose and self.by.casefold() in author.casefold())
 
     def matches_path(self, path: str) -> bool:
         """Tell whether a path matches the pattern."""
@@ -196,6 +210,9 @@ def read_filter(
     prompt: str = "",
     session: str = "",
     path: str = "",
+    client: str = "",
+    effect_class: str = "",
+    loose: bool = False,
 ) -> Filter:
     """Return the filter that options name; raise an error that lists the valid values."""
     from takeback.harness.entry_names import read_time  # noqa: PLC0415 - start-up
@@ -207,7 +224,7 @@ def read_filter(
     if grade and grade not in GRADES:
         raise InputError("--grade", found=grade, expected=f"one of {', '.join(GRADES)}")
     start = read_time(since, datetime.now(UTC), "--since") if since else None
-    return Filter(text, surface, by, grade, start, prompt, session, path)
+    return Filter(text, surface, by, grade, start, prompt, session, path, client, effect_class, loose=loose)
 
 
 def make_entry_namer(harness: Harness) -> EntryNamer:

@@ -7,13 +7,21 @@ from dataclasses import dataclass
 from difflib import SequenceMatcher
 from typing import Any
 
+from starlette.exceptions import HTTPException
 from starlette.requests import Request
-from starlette.responses import Response
+from starlette.responses import RedirectResponse, Response
 
 from takeback.canonical import write_pretty
 from takeback.errors import TakebackError
 from takeback.harness.dependencies import find_dependencies, find_dependents, find_later_writers
-from takeback.harness.entry_log import EntryView, load_entry_writes, rebuild_state_before, view_entry
+from takeback.harness.entry_log import (
+    EntryView,
+    Rewind,
+    diff_states,
+    load_entry_writes,
+    rebuild_state_before,
+    view_entry,
+)
 from takeback.harness.entry_names import resolve_entry
 from takeback.harness.images import load_images
 from takeback.harness.ledger import CHANGES, TOGGLES
@@ -31,6 +39,7 @@ from takeback.web.rows import describe_entry, find_action
 from takeback.web.shelf import Shown
 from takeback.web.views import harness_view
 
+TWO = 2
 MarkedLines = list[tuple[str, str]]
 """Lines, each with what it is beside another text: `context`, `added` or `removed`."""
 
@@ -75,6 +84,36 @@ def show_entry(request: Request, shown: Shown) -> Response:
         undone=_list_related(shown, [(number, "took this back") for number in _find_takers(shown, seen)]),
         action=find_action(seen),
     )
+
+
+@harness_view
+def compare_entries(request: Request, shown: Shown) -> Response:
+    """Show what differs between the states right after two entries, the older first."""
+    harness = shown.harness
+    harness.ledger.refresh()
+    chosen = request.query_params.getlist("entry")
+    if len(chosen) != TWO:
+        message = "Tick two entries on the timeline, then press Compare two."
+        return render_page(request, "message.html", 400, title="Choose two", message=message, shown=shown)
+    older, newer = sorted((resolve_entry(harness.ledger, name) for name in chosen), key=lambda one: one.seq)
+    past = Rewind(harness)
+    after, before = past.after(newer), past.after(older)
+    found = list(find_differences(diff_states(before, after), lambda: before))
+    return render_page(request, "compare.html", shown=shown, older=older, newer=newer, found=found)
+
+
+def follow_permalink(request: Request) -> Response:
+    """Lead to an entry by number or id, in the first harness that has it."""
+    name = request.path_params["name"]
+    for shown in request.app.state.shelf.all:
+        try:
+            with shown.lock:
+                shown.harness.ledger.refresh()
+                record = resolve_entry(shown.harness.ledger, name)
+        except TakebackError:
+            continue
+        return RedirectResponse(f"/{shown.number}/entry/{record.id}", 303)
+    raise HTTPException(404)
 
 
 def _list_differences(shown: Shown, record: Record) -> list[Difference]:

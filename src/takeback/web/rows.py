@@ -18,6 +18,8 @@ from takeback.harness.entry_log import EntryView, iter_entries, view_entry, view
 from takeback.harness.ledger import CHANGES, TOGGLES, has_admitted_recovery
 from takeback.journal import ENTRY_KINDS, ROOT, Record
 from takeback.present.entries import EntryNamer, Filter, make_entry_namer, summarize_entry
+from takeback.present.headlines import Headline
+from takeback.present.search_index import SearchIndex, load_headline
 from takeback.present.secrets import is_revealing, reveal_secrets
 
 if TYPE_CHECKING:
@@ -28,6 +30,8 @@ PAGE: Final = 50
 MOST: Final = 200
 """So many new rows are told at once."""
 NONE: Final = Filter()
+LOOSE: Final = Filter(loose=True)
+NO_HEADLINE: Final = Headline()
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +42,13 @@ class EntryRow:
     masked: str
     clear: str
     """The same with secrets, for a person who asked for them."""
+    headline: Headline = NO_HEADLINE
+    """What changed, by its first line."""
+
+    @property
+    def day(self) -> str:
+        """The day on which it was made, UTC."""
+        return self.entry.at[:10]
 
     @property
     def what(self) -> str:
@@ -66,6 +77,8 @@ class EntryRows:
     def __init__(self, harness: Harness) -> None:
         self._harness = harness
         self._named = make_entry_namer(harness)
+        self.index = SearchIndex(harness)
+        self._known: dict[int, EntryRow] = {}
         self._recent: list[EntryRow] = []
         self._earlier: list[EntryRow] = []
         self._open: Record | None = None
@@ -93,11 +106,37 @@ class EntryRows:
     ) -> tuple[list[EntryRow], int | None]:
         """Return the rows that pass, from `before` downwards, and the number to go on from; None at the end."""
         self.refresh()
-        below = (row for row in self._all() if before is None or row.entry.seq < before)
-        passing = (row for row in below if wanted.passes(row.entry, row.what))
-        found = list(islice(passing, size + 1))
+        if wanted in (NONE, LOOSE):
+            found = list(islice((row for row in self._all() if before is None or row.entry.seq < before), size + 1))
+        else:
+            numbers = self.index.find(wanted, before=before, limit=size + 1)
+            found = [row for row in map(self._read, numbers) if row.entry.status != "pending"]
         more = found[size - 1].entry.seq if len(found) > size else None
-        return [self.now(row) for row in found[:size]], more
+        return self._tell_headlines([self.now(row) for row in found[:size]]), more
+
+    def pick(self, rows: list[EntryRow], wanted: Filter) -> list[EntryRow]:
+        """Return those of some rows that pass."""
+        if wanted in (NONE, LOOSE) or not rows:
+            return self._tell_headlines(rows)
+        oldest = min(row.entry.seq for row in rows)
+        passing = {number for number in self.index.find(wanted, limit=MOST) if number >= oldest}
+        return self._tell_headlines([row for row in rows if row.entry.seq in passing])
+
+    def _tell_headlines(self, rows: list[EntryRow]) -> list[EntryRow]:
+        """Return rows with their headlines, as far as the index has come."""
+        found = self.index.headlines(row.entry.seq for row in rows)
+        return [replace(row, headline=found.get(row.entry.seq) or self._load_headline(row)) for row in rows]
+
+    def _load_headline(self, row: EntryRow) -> Headline:
+        with reveal_secrets(wanted=False):
+            return load_headline(self._harness, self._harness.journal.get(row.entry.seq))
+
+    def _read(self, number: int) -> EntryRow:
+        row = self._known.get(number)
+        if row is None:
+            row = self._row(view_entry(self._harness, self._harness.journal.get(number)))
+            self._known[number] = row
+        return row
 
     def now(self, row: EntryRow) -> EntryRow:
         """Return a row with the present status of its entry."""
@@ -116,10 +155,6 @@ class EntryRows:
         toggled = {other for row in fresh for other in (*row.entry.off, *row.entry.on) if other <= number}
         others = [row for row in (*self._recent, *self._earlier) if row.entry.seq in toggled]
         return [self.now(row) for row in fresh], [self.now(row) for row in others]
-
-    def people(self) -> list[str]:
-        """Return the authors of the entries read so far."""
-        return sorted({row.entry.by for row in (*self._recent, *self._earlier)} - {""})
 
     def _all(self) -> Iterator[EntryRow]:
         """Yield every row, newest first; read on in the journal where needed."""
@@ -152,7 +187,7 @@ def build_row(entry: EntryView, named: EntryNamer) -> EntryRow:
     for clear in (False, True):
         with reveal_secrets(wanted=clear):
             lines.append(describe_entry(entry, named))
-    return EntryRow(replace(entry, mutation=()), *lines)
+    return EntryRow(replace(entry, mutation=()), lines[0], lines[1])
 
 
 class JournalTally:

@@ -15,7 +15,7 @@ from typing import Final
 
 from starlette.datastructures import MutableHeaders
 from starlette.requests import Request
-from starlette.responses import PlainTextResponse, RedirectResponse, Response
+from starlette.responses import HTMLResponse, PlainTextResponse, RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 BYTES: Final = 32
@@ -133,7 +133,7 @@ class Guard:
             return self._exchange(request)
         if self._session.knows(request.cookies.get(self._cookie, "")):
             return None
-        return _refuse(403, "open the link that 'takeback web' printed; it works once, in one browser")
+        return _refuse_stranger(request)
 
     def _exchange(self, request: Request) -> Response:
         fetched_ahead = "prefetch" in request.headers.get("sec-purpose", request.headers.get("purpose", ""))
@@ -147,3 +147,20 @@ class Guard:
 
 def _refuse(code: int, why: str, headers: dict[str, str] | None = None) -> Response:
     return PlainTextResponse(f"refused: {why}\n", code, headers)
+
+
+EXPIRED: Final = """<!doctype html>
+<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark"><title>Session expired · Takeback</title></head>
+<body><main><h1>This session has expired</h1>
+<p>refused: open the link that 'takeback web' printed; it works once, in one browser</p>
+<p>Run <code>takeback web</code> again in the project, and open the link it prints. Addresses such as
+<code>/entry/62</code> work again then.</p></main></body></html>
+"""
+
+
+def _refuse_stranger(request: Request) -> Response:
+    """Refuse whoever has no cookie: a browser that shows pages gets one that says what to do."""
+    if request.method == "GET" and "text/html" in request.headers.get("accept", ""):
+        return HTMLResponse(EXPIRED, 403)
+    return _refuse(403, "open the link that 'takeback web' printed; it works once, in one browser")

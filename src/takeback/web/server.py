@@ -19,14 +19,21 @@ from starlette.types import ASGIApp
 from takeback.errors import InputError, TakebackError
 from takeback.plugins import ExtraPages
 from takeback.web.drift import adopt_drift, discard_drift, show_drift
-from takeback.web.entry import show_entry
+from takeback.web.entry import compare_entries, follow_permalink, show_entry
 from takeback.web.fleet import show_journal
 from takeback.web.forget import forget, preview_forget
 from takeback.web.pages import form_endpoint, render_page
 from takeback.web.security import LINK, Guard, Session
 from takeback.web.shelf import HarnessShelf
-from takeback.web.timeline import show_matrix, show_timeline, stream_events, stream_standings
-from takeback.web.undo import preview_redo, preview_undo, redo_entries, undo_entries
+from takeback.web.timeline import show_matrix, show_refused, show_timeline, stream_events, stream_standings
+from takeback.web.undo import (
+    preview_redo,
+    preview_restore,
+    preview_undo,
+    redo_entries,
+    restore_point,
+    undo_entries,
+)
 
 STATIC: Final = Path(__file__).parent / "static"
 ROUTES: Final = (
@@ -35,6 +42,11 @@ ROUTES: Final = (
     Route("/{number:int}/", show_timeline),
     Route("/{number:int}/events", stream_events),
     Route("/{number:int}/entry/{name}", show_entry),
+    Route("/entry/{name}", follow_permalink),
+    Route("/{number:int}/refused", show_refused),
+    Route("/{number:int}/compare", compare_entries),
+    Route("/{number:int}/restore", preview_restore),
+    Route("/{number:int}/restore", form_endpoint(restore_point), methods=["POST"]),
     Route("/{number:int}/undo", preview_undo),
     Route("/{number:int}/redo", preview_redo),
     Route("/{number:int}/undo", form_endpoint(undo_entries), methods=["POST"]),

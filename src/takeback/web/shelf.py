@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import sqlite3
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
-from threading import RLock
+from threading import RLock, Thread
+from time import sleep
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final, Self
 
@@ -16,12 +18,18 @@ from takeback.adapters.manifest import find_root
 from takeback.adapters.opener import require_workspace
 from takeback.errors import InputError, MissingExtraError, TakebackError
 from takeback.harness import Harness, Refused
+from takeback.harness.attempts import find_directory
+from takeback.present.attempts import record_refusals
 from takeback.web.fleet import FleetRows, WatchedFleet
 from takeback.web.rows import EntryRows, HarnessRow, JournalTally, build_harness_row
 
 if TYPE_CHECKING:
     from takeback.journal.postgres import JournalFleet
 
+AT_ONCE: Final = 400
+"""Records that are taken into the index before a page is shown."""
+PAUSE: Final = 0.002
+"""Seconds in which others may have the harness while its index is made."""
 TOLD: Final = 100
 """So many outcomes are remembered, to be told on the page of the entry they made."""
 
@@ -46,11 +54,30 @@ class Shown:
     """Its directory; empty for a harness without one."""
     tally: JournalTally = field(default_factory=JournalTally)
     lock: RLock = field(default_factory=RLock)
+    indexing: bool = False
+    """Whether the index of a long journal is being made."""
     told: dict[str, tuple[str, ...]] = field(default_factory=dict)
     """What was said when an entry was made here, by its id."""
 
     gone: dict[str, tuple[WantedGone, str]] = field(default_factory=dict, repr=False)
     """What was shown to be forgotten and is not confirmed yet, by token, with the journal's head at that time."""
+
+    def follow_index(self) -> None:
+        """Take into the index what is new: a little at once, the rest of a long journal in the background."""
+        if not self.rows.index.refresh(AT_ONCE) and not self.indexing:
+            self.indexing = True
+            Thread(target=self._finish_index, daemon=True).start()
+
+    def _finish_index(self) -> None:
+        done = False
+        while not done:
+            try:
+                with self.lock:
+                    done = self.rows.index.refresh(AT_ONCE)
+            except (TakebackError, sqlite3.Error):  # the harness was closed meanwhile
+                return
+            sleep(PAUSE)
+        self.indexing = False
 
     def tell(self, entry: str, lines: Iterable[str]) -> None:
         """Remember what to say about an entry that was just made."""
@@ -75,9 +102,11 @@ class HarnessShelf:
         places: Mapping[str, str] = MappingProxyType({}),
     ) -> None:
         self.all = tuple(
-            Shown(number, name, harness, EntryRows(harness), places.get(name, ""))
+            Shown(number, name, harness, EntryRows(harness), places.get(name, "") or find_directory(harness.adapter))
             for number, (name, harness) in enumerate(harnesses, 1)
         )
+        for shown in self.all:
+            record_refusals(shown.harness)
         self.fleets = tuple(WatchedFleet(number, fleet) for number, fleet in enumerate(fleets, 1))
         self.shut = tuple(shut)
 
@@ -147,6 +176,7 @@ class HarnessShelf:
         """Let go of all of them."""
         for shown in self.all:
             with shown.lock:
+                shown.rows.index.close()
                 shown.harness.close()
         for watched in self.fleets:
             watched.fleet.close()

@@ -16,22 +16,35 @@ from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response, StreamingResponse
 
+from takeback.canonical import write_pretty
 from takeback.errors import TakebackError
+from takeback.harness.attempts import read_attempts
 from takeback.harness.dependencies import find_dependents
 from takeback.present.entries import GRADES, Filter, read_filter
-from takeback.state import SURFACES
+from takeback.present.summary import summarize_since
 from takeback.web.pages import is_part_wanted, render_page, render_template
 from takeback.web.rows import EntryRow
 from takeback.web.shelf import HarnessShelf, Shown
 from takeback.web.views import find_shown, harness_view
 
-FIELDS = ("text", "surface", "by", "grade")
+FIELDS = ("text", "surface", "by", "grade", "client", "session", "since", "effect_class")
 
 
 def read_request_filter(request: Request) -> tuple[Filter, dict[str, str]]:
     """Return the filter that a request asks for, and its fields."""
     fields = {name: request.query_params.get(name, "") for name in FIELDS}
-    return read_filter(**fields), fields
+    wanted = read_filter(
+        fields["text"],
+        surface=fields["surface"],
+        by=fields["by"],
+        grade=fields["grade"],
+        since=fields["since"],
+        session=fields["session"],
+        client=fields["client"],
+        effect_class=fields["effect_class"],
+        loose=True,
+    )
+    return wanted, fields
 
 
 @harness_view
@@ -40,23 +53,35 @@ def show_timeline(request: Request, shown: Shown) -> Response:
     wanted, fields = read_request_filter(request)
     given = request.query_params.get("before", "")
     before = int(given) if given.isdecimal() else None
+    shown.follow_index()
     found, more = shown.rows.page(wanted, before)
     values: dict[str, Any] = {"shown": shown, "found": found, "more": more, "fields": fields}
     if is_part_wanted(request):
-        return HTMLResponse(render_template("rows.html", read_only=request.app.state.read_only, **values))
+        day = request.query_params.get("day", "")
+        return HTMLResponse(render_template("rows.html", read_only=request.app.state.read_only, day=day, **values))
     return render_page(
         request,
         "timeline.html",
         before=before,
         last=shown.rows.newest(),
         drift=shown.drifted(),
-        surfaces=list(SURFACES),
-        people=shown.rows.people(),
+        facets=shown.rows.index.count_facets(),
         grades=GRADES,
+        summary=summarize_since(shown.harness, shown.rows.index),
         **values,
     )
 
 
+@harness_view
+def show_refused(request: Request, shown: Shown) -> Response:
+    """Show what was refused: who wanted what, why not, and the state that breaks it."""
+    found = read_attempts(shown.where) if shown.where else []
+    told = [{**one, "state": None if one.get("state") is None else write_pretty(one["state"])} for one in found]
+    return render_page(request, "refused.html", shown=shown, found=told[:MOST_REFUSED])
+
+
+MOST_REFUSED: Final = 200
+"""Refused attempts on a page."""
 SIZE: Final = 40
 """Entries on a page."""
 
@@ -183,7 +208,7 @@ def build_news(shown: Shown, wanted: Filter, after: int, *, read_only: bool = Fa
         fresh, touched = shown.rows.after(after)
         if not fresh:
             return None
-        found = [row for row in fresh if wanted.passes(row.entry, row.what)]
+        found = shown.rows.pick(fresh, wanted)
         text = render_template(
             "news.html", shown=shown, found=found, touched=touched, count=len(fresh), read_only=read_only
         )

@@ -16,9 +16,9 @@ from takeback.agents.guard import weigh_edits
 from takeback.agents.hook_events import FileEdit
 from takeback.errors import InputError
 from takeback.harness import Harness, Refused, Stale, Undone
-from takeback.harness.entry_names import build_redo_request, build_undo_request, resolve_entry
+from takeback.harness.entry_names import build_redo_request, build_restore_request, build_undo_request, resolve_entry
 from takeback.harness.images import FileImage, Image, KeptImage, Unknown, load_images
-from takeback.harness.outcomes import Discarded, PlanOutcome, UndoOutcome
+from takeback.harness.outcomes import Discarded, PlanOutcome, Unchanged, UndoOutcome
 from takeback.journal import Record
 from takeback.present.changes import find_differences, find_file_differences
 from takeback.present.diffs import Difference
@@ -30,7 +30,7 @@ from takeback.web.pages import Form, read_first, render_page
 from takeback.web.shelf import Shown
 from takeback.web.views import harness_form, harness_view
 
-Verb = Literal["undo", "redo"]
+Verb = Literal["undo", "redo", "restore"]
 HEAD = "head:"
 """What a confirmation is bound to where there is no plan: the journal's head."""
 
@@ -96,6 +96,18 @@ def redo_entries(request: Request, shown: Shown, form: Form) -> Response:
     return _carry_out(request, shown, form, "redo")
 
 
+@harness_view
+def preview_restore(request: Request, shown: Shown) -> Response:
+    """Show what going back to right after an entry, or to a time, would do."""
+    return _show_preview(request, shown, "restore")
+
+
+@harness_form
+def restore_point(request: Request, shown: Shown, form: Form) -> Response:
+    """Go back to a point, as confirmed."""
+    return _carry_out(request, shown, form, "restore")
+
+
 def _show_preview(request: Request, shown: Shown, verb: Verb) -> Response:
     names = request.query_params.getlist("entry")
     if not names:
@@ -133,6 +145,8 @@ def _describe_toggle(shown: Shown, verb: Verb, names: Sequence[str], *, cascade:
     discarded = _find_discard(shown, names) if verb == "undo" else None
     if discarded is not None:
         return _preview_put_back(shown, discarded)
+    if verb == "restore":
+        return _describe_outcome(shown, harness.plan(lambda ledger: build_restore_request(ledger, names[0])))
     request = build_undo_request if verb == "undo" else build_redo_request
     return _describe_outcome(shown, harness.plan(lambda ledger: request(ledger, names), cascade=cascade))
 
@@ -213,6 +227,11 @@ def _carry_out(request: Request, shown: Shown, form: Form, verb: Verb) -> Respon
         if token != HEAD + harness.ledger.head or _find_discard(shown, names) is None:
             return _render_undo(request, shown, verb, names, cascade=cascade, stale=True, code=409)
         outcome: UndoOutcome = harness.undo(*names, by=who)
+    elif verb == "restore":
+        gone_back = harness.restore(names[0], token=token, by=who)
+        if isinstance(gone_back, Unchanged):
+            return _render_undo(request, shown, verb, names, cascade=cascade)
+        outcome = gone_back
     else:
         outcome = (harness.undo if verb == "undo" else harness.redo)(*names, token=token, cascade=cascade, by=who)
     match outcome:

@@ -1,0 +1,300 @@
+"""One index of a journal's entries: full text over lines, prompts, commands, notes and authors; facts to filter by.
+
+A SQLite database beside the journal, made anew whenever it does not fit the journal. It has masked text only, and
+nothing of contents that were forgotten. Where the journal is sealed, cannot be written or has no directory, the
+index is in memory. What becomes of an entry later (undone, live) is asked of the journal, not of the index.
+"""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import closing
+from datetime import datetime
+from itertools import islice
+from pathlib import Path
+from typing import Any, Final
+
+from takeback.harness import Harness
+from takeback.harness.attempts import SEARCH
+from takeback.harness.entry_log import load_entry_writes
+from takeback.harness.ledger import CHANGES
+from takeback.harness.records import list_addresses, load_call, load_writes, with_evidence
+from takeback.journal import ENTRY_KINDS, Record
+from takeback.present.attempts import find_root
+from takeback.present.entries import Filter
+from takeback.present.headlines import MOST_TEXT, Headline, iter_changed_lines, make_headline_from
+from takeback.present.secrets import mask_text_secrets, reveal_secrets
+
+VERSION: Final = 1
+BATCH: Final = 200
+"""Records taken in at once."""
+SHORT: Final = 3
+"""The index finds words from this length on; shorter ones are looked for in the texts."""
+FACETS: Final = ("by", "client", "session", "surface", "grade", "class")
+_TABLES: Final = """
+CREATE TABLE facts (seq INTEGER PRIMARY KEY, id TEXT, at TEXT, by TEXT, client TEXT, session TEXT, surface TEXT,
+  grade TEXT, class TEXT, forced INTEGER, failed INTEGER, headline TEXT, added INTEGER, removed INTEGER, body TEXT);
+CREATE TABLE about (last INTEGER, digest TEXT);
+INSERT INTO about VALUES (0, '');
+"""
+_WORDS: Final = (
+    "CREATE VIRTUAL TABLE words USING fts5(body, content='facts', content_rowid='seq', tokenize='trigram')"
+)
+
+
+class SearchIndex:
+    """The index of one harness; one thread at a time uses it."""
+
+    def __init__(self, harness: Harness) -> None:
+        self._harness = harness
+        self._place = _find_place(harness)
+        self._base = self._open()
+
+    def close(self) -> None:
+        """Let go of the database."""
+        self._base.close()
+
+    def refresh(self, most: int | None = None) -> bool:
+        """Take in what was appended, at most so many records; return whether that was all."""
+        try:
+            if self._place is not None and not self._place.exists():  # forgotten contents take it away
+                self._base.close()
+                self._base = self._open()
+            return self._take_in(most)
+        except sqlite3.Error:
+            self._base.close()
+            self._place, self._base = None, _begin(":memory:")
+            return self._take_in(most)
+
+    def find(self, wanted: Filter, *, before: int | None = None, limit: int | None = None) -> list[int]:
+        """Return the numbers of entries that pass, newest first; everything but prompt and path is looked at."""
+        self.refresh()
+        where, values = _list_conditions(wanted)
+        if before is not None:
+            where.append("seq < ?")
+            values.append(before)
+        return [row[0] for row in self._select("seq", where, values, limit)]
+
+    def headlines(self, numbers: Iterable[int]) -> dict[int, Headline]:
+        """Return the headlines of some entries."""
+        found: dict[int, Headline] = {}
+        left = iter(numbers)
+        while chosen := list(islice(left, 500)):
+            marks = ",".join("?" * len(chosen))
+            sql = f"SELECT seq, headline, added, removed FROM facts WHERE seq IN ({marks})"  # noqa: S608 - marks
+            found |= {row[0]: Headline(*row[1:]) for row in self._base.execute(sql, chosen)}
+        return found
+
+    def count_facets(self) -> dict[str, dict[str, int]]:
+        """Return what entries taken in can be filtered by: each value with how many have it, the most first."""
+        found: dict[str, dict[str, int]] = {}
+        for name in FACETS:
+            counts: dict[str, int] = {}
+            for value, number in self._base.execute(f"SELECT {name}, count(*) FROM facts GROUP BY 1"):  # noqa: S608
+                for one in (value or "").split(" ") if name == "surface" else (value or "",):
+                    if one:
+                        counts[one] = counts.get(one, 0) + number
+            found[name] = dict(sorted(counts.items(), key=lambda item: (-item[1], item[0])))
+        return found
+
+    def list_since(self, since: datetime) -> list[dict[str, Any]]:
+        """Return the facts of entries taken in from a time on, newest first."""
+        names = ("seq", "by", "grade", "failed", "surface")
+        rows = self._select(", ".join(names), ["datetime(at) >= datetime(?)"], [since.isoformat()], None)
+        return [dict(zip(names, row, strict=True)) for row in rows]
+
+    def _select(self, what: str, where: Sequence[str], values: Sequence[Any], limit: int | None) -> list[Any]:
+        clause = " AND ".join(where) or "1"
+        sql = f"SELECT {what} FROM facts WHERE {clause} ORDER BY seq DESC LIMIT ?"  # noqa: S608 - our own words
+        return self._base.execute(sql, (*values, -1 if limit is None else limit)).fetchall()
+
+    def _open(self) -> sqlite3.Connection:
+        if self._place is None:
+            return _begin(":memory:")
+        try:
+            return _open_file(self._place)
+        except (sqlite3.Error, OSError):
+            self._place = None
+            return _begin(":memory:")
+
+    def _take_in(self, most: int | None) -> bool:
+        base, journal = self._base, self._harness.journal
+        last, digest = base.execute("SELECT last, digest FROM about").fetchone()
+        known = next(iter(journal.records(last)), None) if last else None
+        if last and (known is None or known.seq != last or known.digest != digest):
+            last = self._clear()
+        gone = journal.latest("forget") if last else None
+        if gone is not None and gone.seq > last:
+            last = self._clear()
+        records = journal.records(last + 1)
+        taken = 0
+        while batch := list(islice(records, BATCH)):
+            with base:
+                base.execute("BEGIN IMMEDIATE")
+                self._add(batch)
+                last = batch[-1].seq
+                base.execute("UPDATE about SET last = ?, digest = ?", (last, batch[-1].digest))
+            taken += len(batch)
+            if most is not None and taken >= most:
+                return False
+        return True
+
+    def _clear(self) -> int:
+        with self._base as base:
+            base.execute("BEGIN IMMEDIATE")
+            base.execute("INSERT INTO words(words) VALUES ('delete-all')")
+            base.execute("DELETE FROM facts")
+            base.execute("UPDATE about SET last = 0, digest = ''")
+        return 0
+
+    def _add(self, batch: Sequence[Record]) -> None:
+        journal = self._harness.journal
+        made = [record for record in batch if record.kind in ENTRY_KINDS]
+        changes = [record for record in made if record.kind in CHANGES]
+        writes = dict(zip((record.seq for record in changes), load_writes(journal, changes), strict=True))
+        with reveal_secrets(wanted=False):
+            rows = [self._build(record, list(iter_changed_lines(writes.get(record.seq, ())))) for record in made]
+        rows = [tuple(_write_safely(value) for value in row) for row in rows]
+        marks = ", ".join("?" * 15)
+        self._base.executemany(f"INSERT OR REPLACE INTO facts VALUES ({marks})", rows)  # noqa: S608 - marks
+        self._base.executemany("INSERT INTO words(rowid, body) VALUES (?, ?)", [(row[0], row[-1]) for row in rows])
+        for record in batch:
+            if record.kind == "evidence" and record.about is not None:
+                grade = with_evidence(journal, journal.get(record.about)).evidence or {}
+                self._base.execute(
+                    "UPDATE facts SET grade = ?, class = ? WHERE seq = ?",
+                    (grade.get("grade", ""), grade.get("class", ""), record.about),
+                )
+
+    def _build(self, record: Record, lines: list[tuple[str, str]]) -> tuple[Any, ...]:
+        evidence: Mapping[str, Any] = record.evidence or {}
+        call = load_call(self._harness.journal, record) if record.kind == "adopt" else {}
+        origin = {**record.origin, **call}
+        addresses = list_addresses(record)
+        headline = make_headline_from(lines)
+        said = [f"#{record.entry} {record.kind}", record.by, record.note, *origin.values(), *addresses]
+        said += [f"{verb} #{n}" for verb, n in _list_toggled(record)]
+        said += [*record.paths, *(f"{mark} {line}" for mark, line in lines)]
+        body = mask_text_secrets("\n".join(said)[:MOST_TEXT])
+        surfaces = " ".join(dict.fromkeys(address.partition("[")[0].partition(" ")[0] for address in addresses))
+        failed = record.check is not None and not record.check.get("passed")
+        return (
+            record.entry,
+            record.id,
+            record.created_at,
+            mask_text_secrets(record.by),
+            origin.get("client", ""),
+            origin.get("session", ""),
+            surfaces,
+            evidence.get("grade", ""),
+            str(evidence.get("class", "")),
+            int(record.is_forced),
+            int(failed),
+            headline.line,
+            headline.added,
+            headline.removed,
+            body,
+        )
+
+
+def _write_safely(value: Any) -> Any:
+    """Return a value that a database can hold: half a character becomes a question mark."""
+    return value.encode("utf-8", "replace").decode() if isinstance(value, str) else value
+
+
+def _list_toggled(record: Record) -> list[tuple[str, int]]:
+    return [*(("took back", n) for n in record.off), *(("brought back", n) for n in record.on)]
+
+
+def narrow_filter(harness: Harness, wanted: Filter) -> Filter:
+    """Return a filter whose text is looked for in the whole index, as the numbers of the entries that have it."""
+    from dataclasses import replace  # noqa: PLC0415 - start-up
+
+    if not wanted.text:
+        return wanted
+    with closing(SearchIndex(harness)) as index:
+        return replace(wanted, text="", among=frozenset(index.find(Filter(text=wanted.text))))
+
+
+def load_headline(harness: Harness, record: Record) -> Headline:
+    """Return the headline of one entry, from its own writes."""
+    if record.kind not in CHANGES:
+        return Headline()
+    return make_headline_from(list(iter_changed_lines(load_entry_writes(harness, record))))
+
+
+def _list_conditions(wanted: Filter) -> tuple[list[str], list[Any]]:
+    where: list[str] = []
+    values: list[Any] = []
+    long_words = []
+    for word in iter_words(wanted.text):
+        if len(word) >= SHORT:
+            long_words.append('"' + word.replace('"', '""') + '"')
+        else:
+            where.append("body LIKE ? ESCAPE '\\'")
+            values.append(f"%{_escape(word)}%")
+    if long_words:
+        where.append("(seq IN (SELECT rowid FROM words WHERE words MATCH ?) OR id LIKE ? ESCAPE '\\')")
+        values += [" AND ".join(long_words), f"{_escape(wanted.text.strip())}%"]
+    for name, value in (("by", wanted.by), ("client", wanted.client), ("session", wanted.session)):
+        if value:
+            where.append(f"{name} LIKE ? ESCAPE '\\'")
+            values.append(f"{'' if name == 'session' else '%'}{_escape(value)}%")
+    if wanted.surface:
+        where.append("' ' || surface || ' ' LIKE ?")
+        values.append(f"% {wanted.surface} %")
+    if wanted.grade:
+        where.append("forced = 1" if wanted.grade == "forced" else "grade = ?")
+        values += [] if wanted.grade == "forced" else [wanted.grade]
+    if wanted.effect_class:
+        where.append("class = ?")
+        values.append(wanted.effect_class)
+    if wanted.since is not None:
+        where.append("datetime(at) >= datetime(?)")
+        values.append(wanted.since.isoformat())
+    return where, values
+
+
+def iter_words(text: str) -> Iterator[str]:
+    """Yield the words to look for; what is quoted is one."""
+    for number, part in enumerate(text.split('"')):
+        if number % 2:
+            yield from (part,) if part.strip() else ()
+        else:
+            yield from part.split()
+
+
+def _escape(text: str) -> str:
+    return text.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_")
+
+
+def _find_place(harness: Harness) -> Path | None:
+    root = find_root(harness)
+    sealed = bool(getattr(harness.journal, "key_place", ""))
+    if not root or sealed or harness.journal.readonly:
+        return None
+    place = Path(root) / SEARCH
+    return place if place.parent.is_dir() else None
+
+
+def _open_file(place: Path) -> sqlite3.Connection:
+    if place.is_symlink():
+        raise OSError("a link stands where the index belongs")
+    os.close(os.open(place, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600))
+    base = sqlite3.connect(place, timeout=5, isolation_level=None, check_same_thread=False)
+    if base.execute("PRAGMA user_version").fetchone()[0] != VERSION:
+        base.close()
+        place.unlink()
+        os.close(os.open(place, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600))
+        return _begin(str(place))
+    base.execute("PRAGMA secure_delete = ON")
+    return base
+
+
+def _begin(place: str) -> sqlite3.Connection:
+    base = sqlite3.connect(place, timeout=5, isolation_level=None, check_same_thread=False)
+    base.execute("PRAGMA secure_delete = ON")
+    base.executescript(f"BEGIN; {_TABLES} {_WORDS}; PRAGMA user_version = {VERSION}; COMMIT;")
+    return base

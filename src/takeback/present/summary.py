@@ -1,0 +1,128 @@
+"""How a harness fared since a time: changes, authors, loosened permissions, failed checks, refused attempts.
+
+Answers the question whether the agent is healthy: what may do more than before is said, with the entry that made
+it so, so that it can be taken back.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from contextlib import closing
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Any, Final
+
+from takeback.errors import TakebackError
+from takeback.harness import Harness
+from takeback.harness.attempts import read_attempts
+from takeback.harness.entry_log import load_entry_writes
+from takeback.harness.ledger import CHANGES
+from takeback.present.attempts import find_root
+from takeback.present.search_index import SearchIndex
+from takeback.present.secrets import mask_text_secrets
+from takeback.present.titles import format_count
+from takeback.present.warnings import weigh_states
+from takeback.state.slots import put_slots
+
+DAY: Final = timedelta(days=1)
+WEIGHED: Final = 60
+"""So many of the newest entries are weighed."""
+GUARDED: Final = frozenset({"config", "tools", "listeners", "prompts", "files"})
+"""Surfaces that permissions can stand in."""
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """What happened since a time."""
+
+    changes: int = 0
+    authors: tuple[str, ...] = ()
+    loosened: tuple[tuple[int, str], ...] = ()
+    """Live entries that allow or run what was not allowed or run before, each with what."""
+    failed: tuple[int, ...] = ()
+    """Entries whose check failed."""
+    refused: int = 0
+
+    @property
+    def suspect(self) -> int | None:
+        """The entry to look at first: the newest that loosened something, or whose check failed."""
+        found = [*(number for number, _ in self.loosened), *self.failed]
+        return max(found) if found else None
+
+    def describe(self) -> str:
+        """Return it on a line."""
+        told = [format_count(self.changes, "change")]
+        if self.changes:
+            told.append(format_count(len(self.authors), "author"))
+        told += [format_count(len(self.loosened), "loosened permission")] if self.loosened else []
+        told += [format_count(len(self.failed), "failed check")] if self.failed else []
+        told += [format_count(self.refused, "refused attempt")] if self.refused else []
+        return f"since yesterday: {', '.join(told)}"
+
+    def to_json(self) -> dict[str, Any]:
+        """Return it as JSON."""
+        return {
+            "changes": self.changes,
+            "authors": list(self.authors),
+            "loosened": [{"entry": number, "what": what} for number, what in self.loosened],
+            "failed_checks": list(self.failed),
+            "refused": self.refused,
+            "suspect": self.suspect,
+        }
+
+
+def summarize_since(harness: Harness, index: SearchIndex | None = None, now: datetime | None = None) -> Summary:
+    """Return what happened in the day before `now`."""
+    since = (now or datetime.now(UTC)) - DAY
+    if index is None:
+        with closing(SearchIndex(harness)) as own:
+            own.refresh()
+            facts = own.list_since(since)
+    else:
+        facts = index.list_since(since)
+    ledger = harness.ledger
+    made = [one for one in facts if _is_change(harness, one["seq"])]
+    live = [one for one in made if one["seq"] not in ledger.history.undone]
+    root = find_root(harness)
+    refused = [one for one in read_attempts(root) if is_after(one["at"], since)] if root else []
+    return Summary(
+        len(made),
+        tuple(sorted({one["by"] or "not said" for one in made})),
+        tuple(_find_loosened(harness, [one["seq"] for one in live if GUARDED & set(one["surface"].split())])),
+        tuple(one["seq"] for one in live if one["failed"]),
+        len(refused),
+    )
+
+
+def is_after(at: str, since: datetime) -> bool:
+    """Tell whether a time, as it was written down, is not before another; what is no time is."""
+    try:
+        told = datetime.fromisoformat(at)
+    except ValueError:
+        return False
+    return (told if told.tzinfo else told.replace(tzinfo=UTC)) >= since
+
+
+def _is_change(harness: Harness, number: int) -> bool:
+    record = harness.journal.get(number)
+    return record.kind in CHANGES and not harness.ledger.aborted(record)
+
+
+def _find_loosened(harness: Harness, numbers: Iterable[int]) -> list[tuple[int, str]]:
+    """Return what live entries allow that would not be allowed without their writes."""
+    found: list[tuple[int, str]] = []
+    for number in list(numbers)[:WEIGHED]:
+        record = harness.journal.get(number)
+        known = record.origin.get("loosens")
+        if known:
+            found.append((number, mask_text_secrets(known)))
+            continue
+        try:
+            writes = load_entry_writes(harness, record)
+            before = put_slots(harness.state, [(write.slot, write.before) for write in reversed(writes)])
+            reasons = weigh_states(harness, before, harness.state)
+        except (TakebackError, ValueError, KeyError):
+            continue
+        if reasons:
+            found.append((number, mask_text_secrets("; ".join(reasons))))
+    return found

@@ -1,0 +1,68 @@
+"""What the page answers: who, why and what broke; compare, go back, refused, permalinks, an expired session."""
+
+from __future__ import annotations
+
+import re
+
+from takeback.web.shelf import HarnessShelf
+
+
+def test_a_row_has_its_first_changed_line_under_its_day(browser, three):
+    page = browser.get("/1/").text
+    assert '<li class="day"><h2>' in page
+    assert re.search(r'<p class="headline"><code class="plus">\+ \S', page)
+    assert "Since yesterday: 3 changes" in page
+
+
+def test_a_word_of_a_changed_value_is_found_on_the_page(browser, three):
+    assert "No entry passes" in browser.get("/1/?text=wombat").text
+    assert three.set("config", "animal", "a grey wombat", by="ann").entry
+    page = browser.get("/1/?text=wombat").text
+    assert "animal: a grey wombat" in page
+    assert page.count('class="entry ') == 1
+
+
+def test_part_of_an_authors_name_is_enough_and_time_is_a_facet(browser, three):
+    assert three.set("config", "animal", "wombat", by="Maria Lopez").entry
+    assert browser.get("/1/?by=lopez").text.count('class="entry ') == 1
+    assert browser.get("/1/?by=lopez&since=today").text.count('class="entry ') == 1
+
+
+def test_two_entries_are_compared_and_one_is_not(browser, three):
+    page = browser.get("/1/compare?entry=2&entry=4").text
+    assert "From #2 to #4" in page
+    assert 'class="added"' in page
+    assert browser.get("/1/compare?entry=2").status_code == 400
+
+
+def test_going_back_to_an_entry_is_previewed_and_then_done(browser, three):
+    preview = browser.get("/1/restore?entry=2").text
+    assert "Go back now" in preview
+    token = re.search(r'name="token" value="([^"]+)"', preview)[1]
+    before = three.state
+    done = browser.post("/1/restore", {"entry": "2", "token": token})
+    assert done.status_code == 200
+    assert three.state != before
+    assert browser.post("/1/restore", {"entry": "2", "token": token}).status_code == 409
+
+
+def test_a_permalink_by_number_leads_to_the_entry(browser, three):
+    answer = browser.get("/entry/3")
+    assert answer.url.path.startswith("/1/entry/")
+    assert "#3" in answer.text
+    assert browser.get("/entry/999").status_code == 404
+
+
+def test_the_page_of_refusals_says_what_to_expect_there(browser):
+    assert "Nothing was refused" in browser.get("/1/refused").text
+
+
+def test_a_shelf_lets_go_of_its_indexes(three):
+    HarnessShelf([("three", three)]).close()
+
+
+def test_a_browser_without_the_session_gets_a_page_that_says_how_to_go_on(browser):
+    answer = browser.stranger.get("/entry/3", headers={"accept": "text/html"})
+    assert answer.status_code == 403
+    assert "This session has expired" in answer.text
+    assert "takeback web" in answer.text
