@@ -542,15 +542,12 @@ class Harness:
     def _forget(
         self, places: tuple[ValuePlace, ...], refs: builtins.set[Ref], matches: Callable[[bytes], bool], *, dry: bool
     ) -> Forgetting:
-        from takeback.harness.forget import forget_contents  # noqa: PLC0415 - start-up
+        from takeback.harness.forget import forget_captured, forget_contents  # noqa: PLC0415 - start-up
 
         found = forget_contents(self.ledger, self._engine.read_actual, places, refs, dry=dry)
         self._engine.note()
         project = self._engine.project
-        if project is None:
-            return found
-        captured = 0 if dry else project.forget(matches)
-        return replace(found, captured=captured, standing=project.list_standing(matches))
+        return found if project is None else forget_captured(found, project, matches, dry=dry)
 
     def recover(self) -> Recovered:
         """Finish what a killed process left; called at every start, and harmless at any time."""
