@@ -22,6 +22,7 @@ from takeback.state import ABSENT, State
 from takeback.state.slots import Slot, get_slot, put_slots
 
 if TYPE_CHECKING:
+    from takeback.harness.adapter import ProjectFiles
     from takeback.journal.search import ValuePlace
 
 
@@ -50,6 +51,14 @@ class Forgetting:
     def stays(self) -> tuple[ValuePlace, ...]:
         """Names and notes that hold the value, which are not forgotten."""
         return tuple(place for place in self.places if place.ref is None)
+
+
+def forget_captured(
+    found: Forgetting, project: ProjectFiles, matches: Callable[[bytes], bool], *, dry: bool
+) -> Forgetting:
+    """Drop what was captured of the project's files too, unless `dry`, and say which files still have it."""
+    captured = 0 if dry else project.forget(matches)
+    return replace(found, captured=captured, standing=project.list_standing(matches))
 
 
 def collect_forgettable_refs(store: Store, entries: Iterable[Record]) -> set[Ref]:

@@ -519,7 +519,7 @@ class Harness:
         self, places: tuple[ValuePlace, ...], refs: builtins.set[Ref], matches: Callable[[bytes], bool], *, dry: bool
     ) -> Forgetting:
         from takeback.harness.attempts import find_directory, forget_beside_journal  # noqa: PLC0415 - start-up
-        from takeback.harness.forget import forget_contents  # noqa: PLC0415 - start-up
+        from takeback.harness.forget import forget_captured, forget_contents  # noqa: PLC0415 - start-up
 
         found = forget_contents(self.ledger, self._engine.read_actual, places, refs, dry=dry)
         self._engine.note()
@@ -527,10 +527,7 @@ class Harness:
         if found.record is not None and root:
             forget_beside_journal(root, matches)
         project = self._engine.project
-        if project is None:
-            return found
-        captured = 0 if dry else project.forget(matches)
-        return replace(found, captured=captured, standing=project.list_standing(matches))
+        return found if project is None else forget_captured(found, project, matches, dry=dry)
 
     def recover(self, *, now: bool = False) -> Recovered:
         """Finish what a killed process left, and try again what is open, if it is due or wanted `now`."""
