@@ -12,7 +12,6 @@ import os
 import sys
 
 from takeback.adapters.trust_record import use_trust_folder
-from takeback.harness.calls_environment import use_call_environment
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -21,8 +20,7 @@ if TYPE_CHECKING:
 
 
 def choose_trust_folder() -> None:
-    """Keep and look for trust records where the environment says; calls may be given variables of it."""
-    use_call_environment(os.environ)
+    """Keep and look for trust records where the environment says."""
     chosen = os.environ.get("TAKEBACK_TRUST")
     if chosen:
         use_trust_folder(os.path.abspath(os.path.expanduser(chosen)))
