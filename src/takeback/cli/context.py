@@ -112,6 +112,9 @@ def open_harness(
 
     A workspace that is not trusted is refused, unless the command is only `looking`: then it is only read.
     """
+    from takeback.harness.calls_environment import use_call_environment  # noqa: PLC0415 - start-up
+
+    use_call_environment(os.environ)
     told_directory(directory)
     root = find_root(directory)
     try:

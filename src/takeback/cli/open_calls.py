@@ -36,7 +36,7 @@ def describe_grade(verdict: Verdict) -> str:
 
 def with_class(grade: str, evidence: Mapping[str, Any]) -> str:
     """Return a grade with the class beside it, by the JSON of a verdict; the grade alone where nothing stays."""
-    from takeback.harness.calls import describe_stays  # noqa: PLC0415 - start-up
+    from takeback.state.surfaces.calls import describe_stays  # noqa: PLC0415 - start-up
 
     told = describe_stays(evidence.get("class", ""), evidence.get("stays", ()))
     return f"{grade}, {told}" if told else grade

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
@@ -40,6 +41,9 @@ def recover(
 
     Example: `takeback recover --dir agent`, `takeback recover --now`
     """
+    from takeback.harness.calls_environment import use_call_environment  # noqa: PLC0415 - start-up
+
+    use_call_environment(os.environ)
     with closing(open_workspace(find_root(directory), journal=journal, keys=find_key_file(), hold=False)) as harness:
         recovered = harness.recovered
         again = harness.recover(now=now)

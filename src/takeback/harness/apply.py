@@ -264,7 +264,7 @@ def refuse_open(engine: Engine, writes: Iterable[Write | SlotChange], entries: S
 
 def list_open_calls(engine: Engine, entry: Record) -> tuple[OpenStep, ...]:
     """Return the calls of an entry that have not ended."""
-    return engine.calls.list_open(entry.entry) if "steps" in entry.payload else ()
+    return engine.calls.list_open(entry.entry) if entry.steps else ()
 
 
 def preview_change(engine: Engine, found: Judged, *, allow_ties: bool) -> Preview | Refused:

@@ -7,7 +7,7 @@ digest, who, when, and what stays.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 
 from takeback.errors import InputError
 from takeback.harness.outcomes import RefusalReason, Refused
-from takeback.state.surfaces.calls import CallFacts, EffectClass, classify_named
+from takeback.state.surfaces.calls import CallFacts, EffectClass, classify_named, describe_stays
 
 if TYPE_CHECKING:
     from takeback.language import Candidate
@@ -157,18 +157,6 @@ def write_approval(
     _, stays = classify_named(names, rules.facts)
     at = datetime.now(UTC).isoformat(timespec="seconds")
     return {"approval": {"digest": candidate.digest(), "by": approval.by, "at": at, "stays": list(stays)}}
-
-
-def describe_stays(kind: EffectClass | str, stays: Sequence[Mapping[str, str]]) -> str:
-    """Return a class with what stays, in words; empty where nothing does."""
-    if not stays:
-        return ""
-    counts: dict[str, int] = {}
-    for one in stays:
-        what = f"{one['call']} stays {one.get('stays', 'made')}"
-        counts[what] = counts.get(what, 0) + 1
-    told = ", ".join(f"{count} {what}" for what, count in counts.items())
-    return f"{kind!s}: {told}"
 
 
 def read_approval(digest: str, by: str) -> Approval | None:

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from takeback.canonical import encode
+from takeback.harness.calls_environment import get_call_environment
 
 USUAL: Final = ("PATH", "HOME", "LANG", "LC_ALL", "LC_CTYPE", "TZ", "TMPDIR", "USER", "LOGNAME")
 """What of the environment every program is given; all else may be a secret."""
@@ -41,7 +42,8 @@ def run_program(
     seconds: float,
 ) -> Answer:
     """Start a program and wait for its answer."""
-    environment = {name: os.environ[name] for name in (*USUAL, *names) if name in os.environ} | dict(about)
+    outside = get_call_environment()
+    environment = {name: outside[name] for name in (*USUAL, *names) if name in outside} | dict(about)
     try:
         child = subprocess.Popen(  # noqa: S603 - the vector is the trusted manifest's, no shell reads it
             list(vector),

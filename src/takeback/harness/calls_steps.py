@@ -98,9 +98,7 @@ class OpenStep(NamedTuple):
 
 def read_steps(record: Record) -> tuple[Step, ...]:
     """Return the steps that a record announces."""
-    found = record.payload.get("steps", [])
-    rows = found if isinstance(found, list) else []
-    return tuple(Step(at, *map(str, row)) for at, row in enumerate(rows, 1) if isinstance(row, list))
+    return tuple(Step(at, *map(str, row)) for at, row in enumerate(record.steps, 1))
 
 
 class CallSteps:
@@ -138,8 +136,8 @@ class CallSteps:
     def list_open(self, entry: int | None = None) -> tuple[OpenStep, ...]:
         """Return what keeps entries open, or one of them."""
         last = self._store.latest("step")
-        rows: Any = [] if last is None else last.payload.get("open", [])
-        found = (OpenStep(*row) for row in rows if isinstance(row, list) and len(row) == len(OpenStep._fields))
+        rows = () if last is None else last.open_steps
+        found = (OpenStep(*row) for row in rows if len(row) == len(OpenStep._fields))
         return tuple(one for one in found if entry in (None, one.entry))
 
     def has_begun(self, record: Record) -> bool:
@@ -301,7 +299,7 @@ class CallSteps:
             return fates
         for later in self._store.records(record.seq + 1):
             if later.kind == "step" and later.about == record.number:
-                fates[int(str(later.payload["step"])), str(later.payload["action"])] = str(later.payload["state"])
+                fates[later.step] = later.outcome
             elif later.kind == "commit" and later.about == record.number and wanted <= set(_list_done(fates)):
                 break
         return fates
@@ -310,9 +308,8 @@ class CallSteps:
         """Return the step that last made a call under a key; None where it was never made."""
         found = self._store.latest("step")
         while found is not None:
-            said = found.payload
-            if said.get("key") == key and said.get("action") == MAKE and said.get("state") in {*SETTLED, NOT_MADE}:
-                return found if said["state"] == DONE else None
+            if found.call_key == key and found.step[1] == MAKE and found.outcome in {*SETTLED, NOT_MADE}:
+                return found if found.outcome == DONE else None
             found = self._store.latest("step", found.seq)
         return None
 

@@ -392,7 +392,7 @@ class Engine:
 
     def _make_calls(self, entry: Record, writes: Sequence[Write], writing: FileTransaction) -> None:
         """Make the calls of a change whose files are written; one that is refused has all of it given up."""
-        if "steps" not in entry.payload:
+        if not entry.steps:
             return
         from takeback.harness.calls_steps import CallRefused  # noqa: PLC0415 - start-up
 
@@ -405,7 +405,7 @@ class Engine:
         self, record: Record, writes: Sequence[Write], changes: Sequence[FileChange]
     ) -> Recovered | None:
         """Go on with the calls of a change that a killed process left; return what was done where it is given up."""
-        if "steps" not in record.payload or self.files is None:
+        if not record.steps or self.files is None:
             return None
         from takeback.harness.calls_steps import CallRefused  # noqa: PLC0415 - start-up
         from takeback.harness.file_transaction import complete_changes  # noqa: PLC0415 - start-up
@@ -489,7 +489,7 @@ class Engine:
                 after = put_slots(self.ledger.state, [(write.slot, write.after) for write in writes])
                 changes = (*changes, *self.project.list_changes(self.ledger.state, after))
             begun = has_begun(self.files.place, changes) or self.calls.has_begun(record)
-            if (changes or "steps" in record.payload) and not begun:
+            if (changes or record.steps) and not begun:
                 self.ledger.abort("the process that announced it died before it changed anything")
                 self.note()
                 return Recovered(record, given_up=True)

@@ -216,6 +216,32 @@ class Record:
         return replace(self, payload=payload, contents={**self.contents, **later.contents})
 
     @property
+    def steps(self) -> tuple[list[Any], ...]:
+        """The calls that it announces, in order: what is done, under which key, by which call."""
+        return self._list("steps", list)
+
+    @property
+    def step(self) -> tuple[int, str]:
+        """Of a `step` record: the number of the step, and what is done."""
+        number = self.payload.get("step", 0)
+        return (number if type(number) is int else self._refuse("step", "a number")), self._text("action")
+
+    @property
+    def call_key(self) -> str:
+        """Of a `step` record: the key of the call."""
+        return self._text("key")
+
+    @property
+    def outcome(self) -> str:
+        """Of a `step` record: how far the step has come."""
+        return self._text("state")
+
+    @property
+    def open_steps(self) -> tuple[list[Any], ...]:
+        """Of a `step` record: all that is open after it."""
+        return self._list("open", list)
+
+    @property
     def approval(self) -> Mapping[str, Any] | None:
         """Who approved that something of it stays: digest, by, at, stays; None if nobody had to."""
         return self._mapping("approval")

@@ -13,6 +13,7 @@ from takeback.adapters.opener import trust_workspace
 from takeback.errors import HarnessError, InputError, UntrustedError
 from takeback.harness import Applied, Refused, Undone
 from takeback.harness.calls import Approval, DeclaredCall, raise_class
+from takeback.harness.calls_environment import use_call_environment
 from takeback.journal.failpoint import arm_failpoints
 from takeback.language import read_candidate
 from takeback.state.surface import SURFACES, unregister
@@ -45,7 +46,7 @@ def calls():
 
 
 @pytest.fixture
-def agent(tmp_path, monkeypatch):
+def agent(tmp_path):
     def make(manifest):
         root = tmp_path / "agent"
         init_workspace(root)
@@ -57,8 +58,9 @@ def agent(tmp_path, monkeypatch):
         trust_workspace(root)
         return root
 
-    monkeypatch.setenv("HUSH", "a secret")
-    return make
+    use_call_environment({**os.environ, "HUSH": "a secret"})
+    yield make
+    use_call_environment({"PATH": os.defpath})
 
 
 def change(*keys, call="mail", value=1):

@@ -177,6 +177,18 @@ def classify_named(
     return worst, tuple(stays)
 
 
+def describe_stays(kind: EffectClass | str, stays: Sequence[Mapping[str, str]]) -> str:
+    """Return a class with what stays, in words; empty where nothing does."""
+    if not stays:
+        return ""
+    counts: dict[str, int] = {}
+    for one in stays:
+        what = f"{one['call']} stays {one.get('stays', 'made')}"
+        counts[what] = counts.get(what, 0) + 1
+    told = ", ".join(f"{count} {what}" for what, count in counts.items())
+    return f"{kind!s}: {told}"
+
+
 def install_calls_surface(declared: Mapping[str, CallFacts]) -> None:
     """Register the surface, once, and note what a manifest declares; where two manifests differ, the worse counts."""
     if CALLS not in SURFACES:
