@@ -11,6 +11,7 @@ from typer.testing import CliRunner
 
 from takeback.adapters import open_workspace
 from takeback.cli import app
+from takeback.cli.log import cut_at_word
 from takeback.errors import InputError
 from takeback.harness.entry_names import read_time
 
@@ -128,9 +129,17 @@ def test_the_state_at_any_entry_comes_out_and_goes_in_again(agent, tmp_path):
 
 def test_on_eighty_columns_a_line_has_room_for_what_was_done_and_no_line_is_wider(agent):
     ended = run_on_terminal(("log", "--no-pager", "-C", agent), {"NO_COLOR": "1"})
-    assert 'set config["limit"] to 3' in ended.out
+    assert "+ limit: 3" in ended.out
+    assert 'config["' not in ended.out
+    assert any("bot" in line and "+ main: small-1" in line for line in ended.out.splitlines())
     assert all(len(line) <= 80 for line in ended.out.splitlines())
     assert "\x1b" not in ended.out
+
+
+def test_a_line_that_is_cut_ends_between_words():
+    assert cut_at_word("retry twice, then give up", 16) == "retry twice …"
+    assert cut_at_word("retry twice", 16) == "retry twice"
+    assert cut_at_word("a" * 30, 10) == "a" * 9 + "…"
 
 
 def test_the_graph_of_the_log_shows_which_entries_depend_on_which(agent):

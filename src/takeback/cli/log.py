@@ -30,6 +30,7 @@ from takeback.cli.secrets import RevealFlag
 from takeback.errors import InputError
 from takeback.harness import Harness
 from takeback.harness.entry_log import EntryView, Rewind, iter_entries, load_entry_writes
+from takeback.harness.ledger import CHANGES
 from takeback.present.entries import EntryNamer, Filter, make_entry_namer, read_filter, summarize_entry
 from takeback.present.search_index import load_headline, narrow_filter
 from takeback.present.visible import escape_invisible
@@ -261,8 +262,8 @@ def _read_expiry(harness: Harness, directory: Path) -> Callable[[int, str], str]
 
 
 def find_headline(harness: Harness, entry: EntryView) -> str:
-    """Return the first changed line of an entry that others made, of which the addresses alone would be told."""
-    if entry.mutation or entry.stat or entry.kind not in {"adopt", "salvage"}:
+    """Return the first changed line of an entry, where only addresses would be told, or there is little room."""
+    if entry.stat or entry.kind not in CHANGES or (entry.mutation and _choose_columns() is not NARROW):
         return ""
     headline = load_headline(harness, harness.journal.get(entry.seq))
     return f"{headline.line} ({headline.count})" if headline.added + headline.removed > 1 else headline.line

@@ -22,6 +22,7 @@ from takeback.present.search_index import SearchIndex
 from takeback.present.secrets import mask_text_secrets
 from takeback.present.titles import format_count
 from takeback.present.warnings import weigh_states
+from takeback.state.forgotten import has_forgotten
 from takeback.state.slots import put_slots
 
 DAY: Final = timedelta(days=1)
@@ -119,9 +120,11 @@ def _find_loosened(harness: Harness, numbers: Iterable[int]) -> list[tuple[int, 
             continue
         try:
             writes = load_entry_writes(harness, record)
+            if any(has_forgotten(write.before) for write in writes):
+                continue  # what was there before is gone, so nothing can be compared
             before = put_slots(harness.state, [(write.slot, write.before) for write in reversed(writes)])
             reasons = weigh_states(harness, before, harness.state)
-        except (TakebackError, ValueError, KeyError):
+        except (TakebackError, ValueError, KeyError, TypeError):  # a state with forgotten contents cannot be weighed
             continue
         if reasons:
             found.append((number, mask_text_secrets("; ".join(reasons))))

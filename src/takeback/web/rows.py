@@ -123,13 +123,12 @@ class EntryRows:
         return self._tell_headlines([row for row in rows if row.entry.seq in passing])
 
     def _tell_headlines(self, rows: list[EntryRow]) -> list[EntryRow]:
-        """Return rows with their headlines, as far as the index has come."""
-        found = self.index.headlines(row.entry.seq for row in rows)
+        """Return rows with their headlines; the index has them masked, as far as it has come."""
+        found = {} if is_revealing() else self.index.headlines(row.entry.seq for row in rows)
         return [replace(row, headline=found.get(row.entry.seq) or self._load_headline(row)) for row in rows]
 
     def _load_headline(self, row: EntryRow) -> Headline:
-        with reveal_secrets(wanted=False):
-            return load_headline(self._harness, self._harness.journal.get(row.entry.seq))
+        return load_headline(self._harness, self._harness.journal.get(row.entry.seq))
 
     def _read(self, number: int) -> EntryRow:
         row = self._known.get(number)
