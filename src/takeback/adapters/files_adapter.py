@@ -35,7 +35,7 @@ from takeback.adapters.directory import (
 from takeback.adapters.harness_places import InnerHarnesses, require_own_place
 from takeback.adapters.manifest import PRIVATE
 from takeback.errors import ChangedMeanwhile, HarnessError, TakebackError, UnsafePathError
-from takeback.harness.adapter import ProjectFiles
+from takeback.harness.adapter import OutsideRecords, ProjectFiles
 from takeback.harness.images import DirectoryImage, FileChange, FileImage, Image, LinkImage, is_same_file
 from takeback.journal.failpoint import failpoint
 
@@ -497,6 +497,8 @@ class FilesAdapter:
 
     project: ProjectFiles | None = None
     """The project's own files, where they are tracked."""
+    external: OutsideRecords | None = None
+    """Records of other systems, where the manifest declares bindings."""
 
     def __init__(self, directory: Directory) -> None:
         self._directory = directory
@@ -566,6 +568,8 @@ class FilesAdapter:
         """Let the directory go."""
         if self.project is not None:
             self.project.close()
+        if self.external is not None:
+            self.external.close()
         self._directory.close()
 
 

@@ -57,6 +57,8 @@ class Manifest:
     """What `[track]` says of the project's own files; None where they are not tracked."""
     documents: list[OwnDocument] = field(default_factory=list)
     """Files of one's own, beside clients' files or alone."""
+    bindings: dict[str, dict[str, Any]] = field(default_factory=dict)
+    """Records of other systems, by the name of their binding."""
 
 
 def read_manifest(data: bytes, where: str) -> Manifest:
@@ -70,7 +72,9 @@ def read_manifest(data: bytes, where: str) -> Manifest:
 
         require_valid(raw, where)
     own = [OwnDocument(**one) for one in raw.get("documents", ())]
-    manifest = Manifest(Workspace(**raw["workspace"]), raw.get("surfaces", {}), raw.get("track"), own)
+    manifest = Manifest(
+        Workspace(**raw["workspace"]), raw.get("surfaces", {}), raw.get("track"), own, raw.get("bindings", {})
+    )
     if manifest.workspace.version != VERSION:
         raise InputError(f"{where}: workspace.version", found=manifest.workspace.version, expected=f"{VERSION}")
     check_places(manifest.surfaces, where)
@@ -94,9 +98,12 @@ def read_manifest(data: bytes, where: str) -> Manifest:
 def _is_well_formed(raw: dict[str, Any]) -> bool:
     """Return whether every key and value is one that a manifest may have; `manifest_model` says what is not."""
     about, surfaces = raw.get("workspace"), raw.get("surfaces", {})
-    if not raw.keys() <= {"workspace", "surfaces", "track", "documents"}:
+    if not raw.keys() <= {"workspace", "surfaces", "track", "documents", "bindings"}:
         return False
     if type(about) is not dict or type(surfaces) is not dict or type(raw.get("track", {})) is not dict:
+        return False
+    bindings = raw.get("bindings", {})
+    if type(bindings) is not dict or not all(type(one) is dict for one in bindings.values()):
         return False
     return (
         "id" in about
@@ -117,6 +124,8 @@ def write_manifest(manifest: Manifest) -> bytes:
     for name, part in (("workspace", workspace), ("surfaces", manifest.surfaces), ("track", manifest.track)):
         if part or (name == "track" and part is not None):
             lines += [f"[{name}]", *(f"{format_key(key)} = {format_value(value)}" for key, value in part.items()), ""]
+    for name, given in manifest.bindings.items():
+        lines += [f"[bindings.{format_key(name)}]", *(f"{k} = {format_value(v)}" for k, v in given.items()), ""]
     for one in manifest.documents:
         lines += ["[[documents]]", *(f"{key} = {format_value(value)}" for key, value in list_pairs(one).items()), ""]
     return "\n".join(lines).encode()

@@ -36,6 +36,7 @@ from takeback.adapters.trust_record import (
     read_record,
     write_record,
 )
+from takeback.canonical import encode, sha256
 from takeback.errors import HarnessError, InputError, UntrustedError
 from takeback.journal import Store
 from takeback.journal.store import explain_cut
@@ -59,6 +60,8 @@ def why_untrusted(root: Path, manifest: Manifest) -> str | None:
         return "making it was not finished"
     now = bind_manifest(manifest)
     name = next((name for name in BOUND if now[name] != trusted.get(name)), None)
+    if name is None and now.get("bindings") != trusted.get("bindings"):
+        return "its manifest declares other bindings to other systems than when it was trusted"
     if name is None:
         return why_strange_journal(root, record, manifest.workspace.journal)
     is_now, was = _describe_binding(name, now), _describe_binding(name, trusted)
@@ -132,7 +135,8 @@ def identify_journal(store: Store | None) -> str:
 
 def bind_manifest(manifest: Manifest) -> dict[str, Any]:
     """Return what of a manifest is trusted as it is."""
-    return {name: getattr(manifest.workspace, name) for name in BOUND}
+    declared = {"bindings": sha256(encode(manifest.bindings))} if manifest.bindings else {}
+    return {**{name: getattr(manifest.workspace, name) for name in BOUND}, **declared}
 
 
 def record_trust(root: Path, manifest: Manifest | None = None, store: Store | None = None) -> None:

@@ -14,6 +14,7 @@ import typer
 
 from takeback.adapters import open_workspace
 from takeback.adapters.manifest import find_root
+from takeback.adapters.variables import use_variables
 from takeback.cli import completion
 from takeback.cli.hints import localize_hints, make_command_line
 from takeback.cli.hints import remember_directory as told_directory
@@ -111,6 +112,7 @@ def open_harness(
 
     A workspace that is not trusted is refused, unless the command is only `looking`: then it is only read.
     """
+    use_variables(os.environ)
     told_directory(directory)
     root = find_root(directory)
     try:

@@ -23,6 +23,8 @@ from takeback.harness.adapter import (
     LiveAdapter,
     Notes,
     NotExpressible,
+    OutsideRecord,
+    OutsideRecords,
     ProjectFiles,
     Reading,
     Resources,
@@ -48,6 +50,7 @@ from takeback.state.slots import Slot, find_differing_slots, get_slot, put_slots
 from takeback.undo import SlotChange, Write
 
 if TYPE_CHECKING:
+    from takeback.harness.external import RecordTransaction
     from takeback.harness.file_transaction import FileTransaction
 
 LOCK_SECONDS = 60.0
@@ -107,6 +110,7 @@ class Engine:
         self.writers = adapter if isinstance(adapter, SelfWriting) else None
         self.formatted = adapter if isinstance(adapter, TracksFormatting) else None
         self.project: ProjectFiles | None = getattr(adapter, "project", None)
+        self.external: OutsideRecords | None = getattr(adapter, "external", None)
 
     def locked(self) -> AbstractContextManager[None]:
         """Return the lock that keeps every other process and thread out while it is entered."""
@@ -322,7 +326,7 @@ class Engine:
             with defer_sigint():
                 entry = self.ledger.announce(attach_images(draft, changes))
                 failpoint("change.announced")
-                self._change_files(self.files, entry, writes, changes)
+                self._change_files(self.files, entry, writes, changes, self.list_records(before, after))
                 self._note_project(changes)
         else:
             raise TypeError(f"the adapter {self.adapter.name!r} can be read but not changed")
@@ -335,12 +339,35 @@ class Engine:
         self.note()
         return entry
 
-    def _change_files(
-        self, adapter: FileAdapter, entry: Record, writes: Sequence[Write], changes: Sequence[FileChange]
-    ) -> None:
+    def list_records(self, before: State, after: State) -> tuple[OutsideRecord, ...]:
+        """Return which records of other systems change, and how, when one state becomes another."""
+        if self.external is None:
+            return ()
+        from takeback.harness.external import list_record_changes  # noqa: PLC0415 - start-up
+
+        return list_record_changes(before, after)
+
+    def _begin_transaction(
+        self, adapter: FileAdapter, records: Sequence[OutsideRecord]
+    ) -> FileTransaction | RecordTransaction:
         from takeback.harness.file_transaction import FileTransaction  # noqa: PLC0415 - start-up
 
         writing = FileTransaction(adapter.place, self.journal)
+        if self.external is None or not records:
+            return writing
+        from takeback.harness.external import RecordTransaction  # noqa: PLC0415 - start-up
+
+        return RecordTransaction(writing, self.external, records)
+
+    def _change_files(
+        self,
+        adapter: FileAdapter,
+        entry: Record,
+        writes: Sequence[Write],
+        changes: Sequence[FileChange],
+        records: Sequence[OutsideRecord],
+    ) -> None:
+        writing = self._begin_transaction(adapter, records)
         try:
             writing.run(changes)
             writing.require_untouched()
@@ -375,7 +402,7 @@ class Engine:
             return False
         return head is not None and head.digest == entry.digest
 
-    def _give_up(self, writing: FileTransaction, fault: TakebackError) -> None:
+    def _give_up(self, writing: FileTransaction | RecordTransaction, fault: TakebackError) -> None:
         """Put back what was already changed and say so; if that fails too, recovery will finish the change."""
         from takeback.harness.file_transaction import require_lock_held  # noqa: PLC0415 - start-up
 
@@ -425,16 +452,38 @@ class Engine:
             if self.project is not None:
                 after = put_slots(self.ledger.state, [(write.slot, write.after) for write in writes])
                 changes = (*changes, *self.project.list_changes(self.ledger.state, after))
-            if changes and not has_begun(self.files.place, changes):
+            records = self._list_announced_records(writes)
+            begun = has_begun(self.files.place, changes) or self._has_begun_records(records)
+            if (changes or records) and not begun:
                 self.ledger.abort("the process that announced it died before it changed anything")
                 self.note()
                 return Recovered(record, given_up=True)
-            kept = complete_changes(self.files.place, self.journal, changes)
+            kept = (*complete_changes(self.files.place, self.journal, changes), *self._complete_records(records))
         failpoint("recovery.written")
         self.ledger.commit(writes)
         self._note_project(changes)
         self.note()
         return Recovered(record, kept)
+
+    def _list_announced_records(self, writes: Sequence[Write]) -> tuple[OutsideRecord, ...]:
+        after = put_slots(self.ledger.state, [(write.slot, write.after) for write in writes])
+        records = self.list_records(self.ledger.state, after) if self.external is not None else ()
+        if self.external is None and any(write.slot[0] == "external" for write in writes):
+            raise HarnessError(
+                "an announced change of another system's records cannot be finished: no bindings are declared",
+                hint="put [bindings] back into takeback.toml as it was; nothing was changed",
+            )
+        return records
+
+    def _has_begun_records(self, records: Sequence[OutsideRecord]) -> bool:
+        from takeback.harness.external import has_begun_outside  # noqa: PLC0415 - start-up
+
+        return self.external is not None and has_begun_outside(self.external, records)
+
+    def _complete_records(self, records: Sequence[OutsideRecord]) -> tuple[str, ...]:
+        from takeback.harness.external import complete_outside  # noqa: PLC0415 - start-up
+
+        return () if self.external is None else complete_outside(self.external, records)
 
     def note(self) -> None:
         """Remember, apart from the journal, how far it has come; not while a person has to decide about that."""
