@@ -180,6 +180,10 @@ class ChangedMeanwhile(HarnessError):  # noqa: N818  (says what happened)
     """A file is not what it was when it was read: someone else changed it. It was left as it is."""
 
 
+class UnreachableError(HarnessError):
+    """Another system could not be asked, or did not do what it was asked; secrets are left out of what it said."""
+
+
 class LostLock(HarnessError):  # noqa: N818  (says what happened)
     """This process no longer holds the journal's lock in the middle of a change, and did nothing more."""
 

@@ -8,7 +8,6 @@ space.
 
 from __future__ import annotations
 
-import ctypes
 import errno
 import fcntl
 import os
@@ -19,9 +18,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext, suppress
 from dataclasses import dataclass
-from functools import cache
 from pathlib import Path
-from typing import Any
 
 from takeback.adapters.directory import (
     READ_FLAGS,
@@ -34,64 +31,12 @@ from takeback.adapters.directory import (
 )
 from takeback.adapters.harness_places import InnerHarnesses, require_own_place
 from takeback.adapters.manifest import PRIVATE
+from takeback.adapters.swaps import swap_names, sync_file_system, take_name
 from takeback.errors import ChangedMeanwhile, HarnessError, TakebackError, UnsafePathError
-from takeback.harness.adapter import ProjectFiles
+from takeback.harness.adapter import OutsideRecords, ProjectFiles
 from takeback.harness.calls import CallRules
 from takeback.harness.images import DirectoryImage, FileChange, FileImage, Image, LinkImage, is_same_file
 from takeback.journal.failpoint import failpoint
-
-NOREPLACE = 1
-EXCHANGE = 2
-UNSUPPORTED = frozenset({errno.ENOSYS, errno.EINVAL, errno.ENOTSUP})
-
-
-@cache
-def _load_renameat2() -> Any:
-    try:
-        return ctypes.CDLL(None, use_errno=True).renameat2
-    except (OSError, AttributeError):
-        return None
-
-
-def _rename_with_flags(parent: int, one: str, other: int, two: str, flags: int) -> bool:
-    call = _load_renameat2()
-    if call is None:
-        return False
-    if call(parent, os.fsencode(one), other, os.fsencode(two), flags) == 0:
-        return True
-    number = ctypes.get_errno()
-    if number in UNSUPPORTED:
-        return False
-    raise OSError(number, os.strerror(number))
-
-
-def sync_file_system(descriptor: int) -> None:
-    """Wait until everything written to the file system of a descriptor is on the disk."""
-    try:
-        done = ctypes.CDLL(None, use_errno=True).syncfs(descriptor) == 0
-    except (OSError, AttributeError):
-        done = False
-    if not done:
-        os.sync()
-
-
-def swap_names(parent: int, one: str, two: str, other: int | None = None) -> bool:
-    """Swap two names in a directory, or in two; False if that is not supported here."""
-    return _rename_with_flags(parent, one, parent if other is None else other, two, EXCHANGE)
-
-
-def take_name(source: int, old: str, parent: int, new: str) -> None:
-    """Rename from one directory into another, raising `FileExistsError` if the new name is taken there."""
-    if _rename_with_flags(source, old, parent, new, NOREPLACE):
-        return
-    os.link(old, new, src_dir_fd=source, dst_dir_fd=parent, follow_symlinks=False)
-    try:
-        os.unlink(old, dir_fd=source)
-    except OSError:
-        with suppress(OSError):  # where that fails too, whoever asked looks at what is there
-            os.unlink(new, dir_fd=parent)
-        raise
-
 
 OLD = ".edited-meanwhile"
 """Ending of the name under which an edit is kept that came too late to be noticed."""
@@ -524,6 +469,8 @@ class FilesAdapter:
     """The project's own files, where they are tracked."""
     calls: CallRules | None = None
     """Which calls changes may make, where the manifest declares any."""
+    external: OutsideRecords | None = None
+    """Records of other systems, where the manifest declares bindings."""
 
     def __init__(self, directory: Directory) -> None:
         self._directory = directory
@@ -593,6 +540,8 @@ class FilesAdapter:
         """Let the directory go."""
         if self.project is not None:
             self.project.close()
+        if self.external is not None:
+            self.external.close()
         self._directory.close()
 
 

@@ -62,6 +62,8 @@ class Manifest:
     """Which programs a change may have started, by name; `manifest_calls.py` reads this and the next two."""
     admit: dict[str, Any] = field(default_factory=dict)
     tell: dict[str, Any] = field(default_factory=dict)
+    bindings: dict[str, dict[str, Any]] = field(default_factory=dict)
+    """Records of other systems, by the name of their binding."""
 
 
 def read_manifest(data: bytes, where: str) -> Manifest:
@@ -75,7 +77,7 @@ def read_manifest(data: bytes, where: str) -> Manifest:
 
         require_valid(raw, where)
     own = [OwnDocument(**one) for one in raw.get("documents", ())]
-    rules = {name: raw[name] for name in CALL_TABLES if name in raw}
+    rules = {name: raw[name] for name in (*CALL_TABLES, "bindings") if name in raw}
     manifest = Manifest(Workspace(**raw["workspace"]), raw.get("surfaces", {}), raw.get("track"), own, **rules)
     if manifest.workspace.version != VERSION:
         raise InputError(f"{where}: workspace.version", found=manifest.workspace.version, expected=f"{VERSION}")
@@ -100,11 +102,14 @@ def read_manifest(data: bytes, where: str) -> Manifest:
 def _is_well_formed(raw: dict[str, Any]) -> bool:
     """Return whether every key and value is one that a manifest may have; `manifest_model` says what is not."""
     about, surfaces = raw.get("workspace"), raw.get("surfaces", {})
-    if not raw.keys() <= {"workspace", "surfaces", "track", "documents", *CALL_TABLES}:
+    if not raw.keys() <= {"workspace", "surfaces", "track", "documents", "bindings", *CALL_TABLES}:
         return False
     if any(type(raw.get(name, {})) is not dict for name in CALL_TABLES):
         return False
     if type(about) is not dict or type(surfaces) is not dict or type(raw.get("track", {})) is not dict:
+        return False
+    bindings = raw.get("bindings", {})
+    if type(bindings) is not dict or not all(type(one) is dict for one in bindings.values()):
         return False
     return (
         "id" in about
@@ -125,6 +130,8 @@ def write_manifest(manifest: Manifest) -> bytes:
     for name, part in (("workspace", workspace), ("surfaces", manifest.surfaces), ("track", manifest.track)):
         if part or (name == "track" and part is not None):
             lines += [f"[{name}]", *(f"{format_key(key)} = {format_value(value)}" for key, value in part.items()), ""]
+    for name, given in manifest.bindings.items():
+        lines += [f"[bindings.{format_key(name)}]", *(f"{k} = {format_value(v)}" for k, v in given.items()), ""]
     for one in manifest.documents:
         lines += ["[[documents]]", *(f"{key} = {format_value(value)}" for key, value in list_pairs(one).items()), ""]
     told = {f"calls.{format_key(name)}": call for name, call in manifest.calls.items()}

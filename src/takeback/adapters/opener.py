@@ -28,7 +28,7 @@ from takeback.adapters.trust import (
     why_untrusted,
 )
 from takeback.errors import HarnessError, InputError, TakebackError
-from takeback.harness.adapter import Resources
+from takeback.harness.adapter import Adapter, Resources
 from takeback.harness.harness import Harness, Verifier
 from takeback.harness.images import load_images
 from takeback.harness.ledger import Ledger
@@ -188,6 +188,8 @@ def _open_harness(directory: Directory, manifest: Manifest, how: Opening, verifi
             adapter.calls = rules
         if isinstance(adapter, FilesAdapter) and manifest.track is not None:
             _follow_project(adapter, directory, store, readonly=how.readonly)
+        if manifest.bindings:
+            _bind_records(adapter, directory.root, manifest, readonly=how.readonly)
         harness = Harness(adapter, store, verifier=verifier, about={"identity": manifest.workspace.id}, begin=False)
     except BaseException:
         if adapter is not None:
@@ -238,6 +240,17 @@ def _follow_project(adapter: FilesAdapter, directory: Directory, journal: Store,
             hint=f"move {TRACK} away: it is made anew, and what was recorded stays in the journal",
         ) from fault
     adapter.project = TrackedFiles(directory, store)
+
+
+def _bind_records(adapter: Adapter, root: Path, manifest: Manifest, *, readonly: bool) -> None:
+    """Have records of other systems beside what an adapter stores; nothing is connected to yet, or at all to look."""
+    from takeback.adapters.bound import BoundRecords  # noqa: PLC0415 - start-up
+    from takeback.state.surfaces.external import install_external_surface  # noqa: PLC0415 - start-up
+
+    install_external_surface()
+    if readonly or not isinstance(adapter, FilesAdapter):
+        return
+    adapter.external = BoundRecords(root, manifest.bindings)
 
 
 def _track_anew(adapter: FilesAdapter, root: Path, journal: Store) -> None:

@@ -36,6 +36,7 @@ from takeback.adapters.trust_record import (
     read_record,
     write_record,
 )
+from takeback.canonical import encode, sha256
 from takeback.errors import HarnessError, InputError, UntrustedError
 from takeback.journal import Store
 from takeback.journal.store import explain_cut
@@ -63,6 +64,8 @@ def why_untrusted(root: Path, manifest: Manifest) -> str | None:
     name = next((name for name in BOUND if now[name] != trusted.get(name)), None)
     if name is None and now[CALLS_BOUND] != trusted.get(CALLS_BOUND, ""):
         return "the programs that its manifest declares ([calls], [admit], [tell]) are not those that you trusted"
+    if name is None and now.get("bindings") != trusted.get("bindings"):
+        return "its manifest declares other bindings to other systems than when it was trusted"
     if name is None:
         return why_strange_journal(root, record, manifest.workspace.journal)
     is_now, was = _describe_binding(name, now), _describe_binding(name, trusted)
@@ -138,7 +141,8 @@ def bind_manifest(manifest: Manifest) -> dict[str, Any]:
     """Return what of a manifest is trusted as it is."""
     from takeback.adapters.manifest_calls import digest_call_tables  # noqa: PLC0415 - start-up
 
-    return {name: getattr(manifest.workspace, name) for name in BOUND} | {CALLS_BOUND: digest_call_tables(manifest)}
+    bound = {name: getattr(manifest.workspace, name) for name in BOUND} | {CALLS_BOUND: digest_call_tables(manifest)}
+    return bound | ({"bindings": sha256(encode(manifest.bindings))} if manifest.bindings else {})
 
 
 def record_trust(root: Path, manifest: Manifest | None = None, store: Store | None = None) -> None:

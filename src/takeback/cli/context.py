@@ -14,6 +14,7 @@ import typer
 
 from takeback.adapters import open_workspace
 from takeback.adapters.manifest import find_root
+from takeback.adapters.variables import use_variables
 from takeback.cli import completion
 from takeback.cli.hints import localize_hints, make_command_line
 from takeback.cli.hints import remember_directory as told_directory
@@ -115,6 +116,7 @@ def open_harness(
     from takeback.harness.calls_environment import use_call_environment  # noqa: PLC0415 - start-up
 
     use_call_environment(os.environ)
+    use_variables(os.environ)
     told_directory(directory)
     root = find_root(directory)
     try:

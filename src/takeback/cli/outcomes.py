@@ -35,6 +35,7 @@ def list_plan_notes(plan: Plan, harness: Harness, *, done: bool = False) -> Iter
     """Yield what there is to say of a plan beside its changes."""
     from takeback.harness.entry_log import map_plan_readers  # noqa: PLC0415 - start-up
     from takeback.present.entries import describe_readers  # noqa: PLC0415 - start-up
+    from takeback.present.outside import describe_outside, why_kept  # noqa: PLC0415 - start-up
     from takeback.present.plans import describe_kept  # noqa: PLC0415 - start-up
     from takeback.present.warnings import weigh_plan  # noqa: PLC0415 - start-up
 
@@ -48,6 +49,10 @@ def list_plan_notes(plan: Plan, harness: Harness, *, done: bool = False) -> Iter
         yield f"looser: {reason}", "yellow"
     for line in describe_kept(plan, done=done):
         yield line, "yellow"
+    for number in dict.fromkeys(one.entry for one in plan.kept if why_kept(harness, one.entry)):
+        yield f"#{number} was written outside, in another system, since: --over writes over it", "yellow"
+    touched = (*(change.slot for change in plan.changes), *(one.slot for one in plan.kept))
+    yield from ((line, "yellow") for line in describe_outside(harness, touched))
     for number in plan.unadmitted:
         how = why_unadmitted(harness, harness.journal.get(number))
         yield f"note: {describe_entry(number, harness)} has no admitted recovery: it was {how}", "yellow"
@@ -171,6 +176,7 @@ def outcome_to_json(outcome: CommandOutcome, harness: Harness) -> dict[str, Any]
     """Return any outcome as JSON."""
     from takeback.cli.changes import changes_to_json  # noqa: PLC0415 - start-up
     from takeback.harness.entry_log import view_entry  # noqa: PLC0415 - start-up
+    from takeback.present.outside import outside_to_json  # noqa: PLC0415 - start-up
     from takeback.present.plans import list_kept_json  # noqa: PLC0415 - start-up
     from takeback.present.warnings import list_unheeded, weigh_entry, weigh_preview  # noqa: PLC0415 - start-up
 
@@ -197,6 +203,7 @@ def outcome_to_json(outcome: CommandOutcome, harness: Harness) -> dict[str, Any]
                 "verdict": outcome.verdict.to_json(),
                 "candidate": outcome.candidate.to_json(),
                 "paths": list(outcome.paths),
+                **outside_to_json(harness, (write.slot for write in outcome.changes)),
                 "ties": _ties_to_json(outcome.ties),
                 "changes": changes_to_json(outcome.changes),
                 "looser": weigh_preview(harness, outcome),
@@ -408,6 +415,7 @@ def _show_applied(applied: Applied, harness: Harness, *, stat: bool) -> None:
 def _show_preview(preview: Preview, harness: Harness, *, stat: bool) -> None:
     from takeback.cli.changes import show_changes  # noqa: PLC0415 - start-up
     from takeback.harness.drift import Footing  # noqa: PLC0415 - start-up
+    from takeback.present.outside import describe_outside  # noqa: PLC0415 - start-up
     from takeback.present.warnings import weigh_preview  # noqa: PLC0415 - start-up
 
     forced = "" if preview.verdict.admitted else ", NOT ADMITTED"
@@ -421,6 +429,8 @@ def _show_preview(preview: Preview, harness: Harness, *, stat: bool) -> None:
             f"note: {describe_entry(number, harness)} could then be taken back only together with this "
             f"({why} without it)"
         )
+    for line in describe_outside(harness, (write.slot for write in preview.changes)):
+        out.print(line, style="yellow")
     footing = Footing(preview.before, preview.before, preview.drift, preview.elsewhere)
     for text, style in list_drift_notes(footing):
         out.print(text, style=style)
@@ -478,6 +488,7 @@ def _show_readers(harness: Harness, paths: Iterable[str], changes: Iterable[Slot
 def _plan_to_json(plan: Plan, harness: Harness, *, done: bool = False) -> dict[str, Any]:
     from takeback.cli.changes import changes_to_json  # noqa: PLC0415 - start-up
     from takeback.harness.entry_log import map_plan_readers  # noqa: PLC0415 - start-up
+    from takeback.present.outside import outside_to_json, why_kept  # noqa: PLC0415 - start-up
     from takeback.present.plans import list_kept_json  # noqa: PLC0415 - start-up
     from takeback.present.warnings import weigh_plan  # noqa: PLC0415 - start-up
 
@@ -487,7 +498,8 @@ def _plan_to_json(plan: Plan, harness: Harness, *, done: bool = False) -> dict[s
         "on": list(plan.on),
         "ids": _list_ids(harness, (*plan.off, *plan.on, *(one.entry for one in plan.kept))),
         "visible": plan.visible,
-        "kept": list_kept_json(plan, done=done),
+        "kept": [one | why_kept(harness, one["entry"]) for one in list_kept_json(plan, done=done)],
+        **outside_to_json(harness, (*(change.slot for change in plan.changes), *(one.slot for one in plan.kept))),
         "unadmitted": list(plan.unadmitted),
         "ambiguous": [{"entry": number, "slot": address} for number, address in find_ambiguous(plan, harness)],
         "changes": changes_to_json(plan.changes, *((plan.state, plan.before) if done else (plan.before, plan.state))),

@@ -88,6 +88,8 @@ SECTIONS: Final[Mapping[str, Mapping[str, ListedCommand]]] = {
         "trust": Listed("trust", "Trust a harness that came from elsewhere: a clone, a copy, a backup."),
         "recover": Listed("recover", "Finish what a killed process left, and try open compensations again."),
         "resolve": Listed("recover", "Say whether a call in doubt was made."),
+        "bind": Listed("bind", "Declare records of another system, and measure how it guards others' writes."),
+        "probe": Listed("bind", "Measure how a binding guards others' writes, by eight questions and a race."),
         "bisect": Listed(
             "bisect", "Find the entry that broke the agent, or the smallest set of entries, by leaving entries out."
         ),

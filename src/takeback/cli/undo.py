@@ -59,6 +59,11 @@ def undo(
     token: str | None = TokenOption,
     cascade: bool = CascadeFlag,
     strict: bool = StrictFlag,
+    over: bool = typer.Option(
+        False,
+        "--over",
+        help="Also over what others wrote since in another system; needs the token of a plan made with --over.",
+    ),
     salvage: bool = typer.Option(False, "--salvage", help="If the witness is gone, restore what is left of it."),
     last: bool = typer.Option(False, "--last", help="The newest live change, without a list to pick from."),
     surface: str = typer.Option(
@@ -131,6 +136,8 @@ def undo(
         raise InputError("options", found=found, expected="--path PATTERN --only")
     _require_one_option(plan=plan, token=token is not None, salvage=salvage)
     _require_one_option(cascade=cascade, salvage=salvage)
+    _require_one_option(over=over, salvage=salvage)
+    _require_approval(over=over, plan=plan, token=token)
     _require_one_option(strict=strict, salvage=salvage)
 
     named = bool(entries) or wanted != Filter() or last or plan or token is not None
@@ -161,10 +168,12 @@ def undo(
             warnings.extend(_list_others(harness, names, wanted))
             _warn_before(() if as_json else warnings)
         if plan:
-            return harness.plan(lambda ledger: build_undo_request(ledger, names), cascade=cascade, strict=strict)
+            return harness.plan(
+                lambda ledger: build_undo_request(ledger, names), cascade=cascade, strict=strict, over=over
+            )
         if salvage:
             return harness.salvage(*(names or (find_last_live(harness.ledger).id,)), by=author)
-        return harness.undo(*names, token=token, cascade=cascade, strict=strict, by=author)
+        return harness.undo(*names, token=token, cascade=cascade, strict=strict, over=over, by=author)
 
     _run(
         answer,
@@ -299,6 +308,17 @@ def _require_one_option(**options: bool) -> None:
     given = [f"--{name}" for name, present in options.items() if present]
     if len(given) > 1:
         raise InputError("options", found=" and ".join(given), expected="one of them")
+
+
+def _require_approval(*, over: bool, plan: bool, token: str | None) -> None:
+    """Refuse to write over what others wrote, unless someone has seen the plan for it."""
+    if over and not plan and token is None:
+        raise InputError(
+            "--over",
+            found="no token",
+            expected="the token of the plan that you approve",
+            hint="'takeback undo ENTRY --over --plan' shows what it would write over, and the token",
+        )
 
 
 def _make_name_error(command: str, meant: Record) -> InputError:

@@ -291,6 +291,48 @@ class ProjectFiles(Protocol):
         """Let go."""
 
 
+class OutsideRecord(NamedTuple):
+    """What is done to one record of another system, by fields: what is known of it, and what is wanted.
+
+    ABSENT stands for a field that is not there, None for no record.
+    """
+
+    key: str
+    known: Mapping[str, Any] | None
+    wanted: Mapping[str, Any] | None
+
+
+class OutsideRecords(Protocol):
+    """Records that other systems keep, by declared bindings: looked at only where a change touches them."""
+
+    def look(self, key: str) -> dict[str, Any] | None:
+        """Return a record as it is now; None where there is none."""
+
+    def why_unguarded(self, keys: Iterable[str]) -> str | None:
+        """Return why some records must not be written, such as a guard that was never measured; None if they may."""
+
+    def why_unwritable(self, changes: Iterable[OutsideRecord]) -> str | None:
+        """Return why some changes must not be made, such as one of a field that is not declared; None if they may."""
+
+    def put(self, changes: Sequence[OutsideRecord], done: Callable[[OutsideRecord], None]) -> None:
+        """Make changes, those of one database together, each only if its fields are as known; tell each that is made.
+
+        Raises `ChangedMeanwhile` where one is not.
+        """
+
+    def take_back(self, change: OutsideRecord) -> None:
+        """Put back what `put` did, as far as nobody has written there since."""
+
+    def is_applied(self, change: OutsideRecord) -> bool | None:
+        """Tell whether a change is made: True, or False where things are as before; None where others wrote."""
+
+    def describe_guards(self, keys: Iterable[str]) -> dict[str, str]:
+        """Return how each binding of some records guards others' writes."""
+
+    def close(self) -> None:
+        """Let go."""
+
+
 @runtime_checkable
 class Linked(Protocol):
     """Capability: a file of the harness may be a link to another file inside the directory."""

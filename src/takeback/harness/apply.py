@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias, TypeVar
 
-from takeback.errors import ChangedMeanwhile, HarnessError, InputError, WrongTypeError
+from takeback.errors import ChangedMeanwhile, HarnessError, InputError, UnreachableError, WrongTypeError
 from takeback.harness.adapter import Adapter, NotExpressible
 from takeback.harness.calls import Approval, CallRules, is_approved_irreversible, refuse_calls
 from takeback.harness.drift import (
@@ -34,6 +34,7 @@ from takeback.runtime import run_forward
 from takeback.state import ABSENT, SURFACES, State
 from takeback.state.slots import Slot, find_containing_slot
 from takeback.state.surfaces.calls import CALLS
+from takeback.state.surfaces.external import EXTERNAL
 from takeback.undo import SlotChange, Write
 
 if TYPE_CHECKING:
@@ -161,7 +162,8 @@ def judge_candidate(
         if why is not None:
             return Refused(RefusalReason.EVIDENCE, why, evidence if isinstance(evidence, Verdict) else None)
     rules: CallRules | None = getattr(adapter, "calls", None)
-    unstored = {op.kind.surface for op in candidate.mutation} - adapter.surfaces - {CALLS}
+    stored = adapter.surfaces if getattr(adapter, "external", None) is None else {*adapter.surfaces, EXTERNAL}
+    unstored = {op.kind.surface for op in candidate.mutation} - stored - {CALLS}
     if unstored:
         names = ", ".join(sorted(unstored))
         return Refused(RefusalReason.UNSTORED, f"this harness ({adapter.name}) does not store {names}")
@@ -209,19 +211,27 @@ def dry_run_candidate(engine: Engine, found: Judged, look: Inspection, *, allow_
     from takeback.undo import find_dependencies  # noqa: PLC0415 - start-up
     from takeback.undo.record import run_and_record  # noqa: PLC0415 - start-up
 
-    history, state = engine.ledger.history, engine.ledger.state
     mutation = found.candidate.mutation
+    refused = refuse_unreachable(engine, _list_named_records(mutation))
+    if refused is not None:
+        return replace(refused, verdict=found.verdict)
+    history, state = engine.ledger.history, engine.ledger.state
     recorded = run_and_record(mutation, reserve_drift_ids(look, state, mutation))
     if not recorded.receipt.succeeded:
         refused = refuse_drift(Footing(state, state, look.drift))
         if refused is not None and run_and_record(mutation, look.actual).receipt.succeeded:
             return replace(refused, verdict=found.verdict)
         return Refused(RefusalReason.STATE, f"the mutation cannot run here: {recorded.receipt.reason}", found.verdict)
+    records = engine.list_records(state, recorded.state)
+    why = None if engine.external is None or not records else engine.external.why_unwritable(records)
+    if why is not None:
+        return Refused(RefusalReason.REAL, f"{why}; nothing was changed", found.verdict)
     writes = history.with_parents(recorded.writes)
     beyond = refuse_unreadable(engine, state, recorded.state, (write.slot for write in writes))
     if beyond is not None:
         return replace(beyond, verdict=found.verdict)
-    ties = find_dependencies(history, writes)
+    found_ties = find_dependencies(history, writes)
+    ties = {number: why for number, why in found_ties.items() if number > 0}  # what was taken in stays
     if ties and not allow_ties:
         return Refused(
             RefusalReason.TIED, "earlier entries could be taken back only with this one", found.verdict, ties=ties
@@ -230,6 +240,33 @@ def dry_run_candidate(engine: Engine, found: Judged, look: Inspection, *, allow_
     if look.drift and not footing.touched and not has_same_effect(mutation, footing):
         footing = footing._replace(touched=look.drift, elsewhere=())
     return Prepared(tuple(writes), recorded.state, ties, footing)
+
+
+def _list_named_records(mutation: Program) -> list[Slot]:
+    """Return the records that a mutation is about: the field of an edit, otherwise the whole."""
+    found = (op for op in mutation if op.kind.surface == EXTERNAL)
+    slots = ((SURFACES[EXTERNAL].written(op) or ((op.path,),), op) for op in found)
+    return [(EXTERNAL, *path) for paths, _ in slots for path in paths]
+
+
+def refuse_unreachable(engine: Engine, slots: Sequence[Slot]) -> Refused | None:
+    """Look at the records that a change touches; return why it cannot be made now, None if it can.
+
+    What others wrote there since is recorded first.
+    """
+    if engine.external is None or not slots:
+        return None
+    from takeback.harness.external import absorb_outside  # noqa: PLC0415 - start-up
+
+    try:
+        why = engine.external.why_unguarded(slot[1] for slot in slots)
+        if why is not None:
+            return Refused(RefusalReason.REAL, f"{why}; nothing was changed")
+        absorb_outside(engine, slots)
+    except (UnreachableError, InputError) as fault:
+        hint = f": {fault.hint}" if fault.hint else ""
+        return Refused(RefusalReason.REAL, f"{fault}{hint}; nothing was changed")
+    return None
 
 
 def apply_judged(engine: Engine, found: Judged, said: Mapping[str, Any], *, allow_ties: bool) -> Applied | Refused:

@@ -24,6 +24,8 @@ from takeback.harness.adapter import (
     LiveAdapter,
     Notes,
     NotExpressible,
+    OutsideRecord,
+    OutsideRecords,
     ProjectFiles,
     Reading,
     Resources,
@@ -51,6 +53,7 @@ from takeback.undo import SlotChange, Write
 if TYPE_CHECKING:
     from takeback.harness.calls import CallRules
     from takeback.harness.calls_steps import CallSteps, OpenStep
+    from takeback.harness.external import RecordTransaction
     from takeback.harness.file_transaction import FileTransaction
 
 LOCK_SECONDS = 60.0
@@ -111,6 +114,7 @@ class Engine:
         self.formatted = adapter if isinstance(adapter, TracksFormatting) else None
         self.project: ProjectFiles | None = getattr(adapter, "project", None)
         self.call_rules: CallRules | None = getattr(adapter, "calls", None)
+        self.external: OutsideRecords | None = getattr(adapter, "external", None)
 
     def locked(self) -> AbstractContextManager[None]:
         """Return the lock that keeps every other process and thread out while it is entered."""
@@ -335,7 +339,7 @@ class Engine:
                 draft = self.calls.attach(draft, writes)
                 entry = self.ledger.announce(attach_images(draft, changes))
                 failpoint("change.announced")
-                self._change_files(self.files, entry, writes, changes)
+                self._change_files(self.files, entry, writes, changes, self.list_records(before, after))
                 self._note_project(changes)
         else:
             raise TypeError(f"the adapter {self.adapter.name!r} can be read but not changed")
@@ -355,12 +359,35 @@ class Engine:
             self._forget_copies(paths)
         self.note()
 
-    def _change_files(
-        self, adapter: FileAdapter, entry: Record, writes: Sequence[Write], changes: Sequence[FileChange]
-    ) -> None:
+    def list_records(self, before: State, after: State) -> tuple[OutsideRecord, ...]:
+        """Return which records of other systems change, and how, when one state becomes another."""
+        if self.external is None:
+            return ()
+        from takeback.harness.external import list_record_changes  # noqa: PLC0415 - start-up
+
+        return list_record_changes(before, after)
+
+    def _begin_transaction(
+        self, adapter: FileAdapter, records: Sequence[OutsideRecord]
+    ) -> FileTransaction | RecordTransaction:
         from takeback.harness.file_transaction import FileTransaction  # noqa: PLC0415 - start-up
 
         writing = FileTransaction(adapter.place, self.journal)
+        if self.external is None or not records:
+            return writing
+        from takeback.harness.external import RecordTransaction  # noqa: PLC0415 - start-up
+
+        return RecordTransaction(writing, self.external, records)
+
+    def _change_files(
+        self,
+        adapter: FileAdapter,
+        entry: Record,
+        writes: Sequence[Write],
+        changes: Sequence[FileChange],
+        records: Sequence[OutsideRecord],
+    ) -> None:
+        writing = self._begin_transaction(adapter, records)
         try:
             writing.run(changes)
             writing.require_untouched()
@@ -390,7 +417,9 @@ class Engine:
 
         return CallSteps(self.ledger, self.call_rules)
 
-    def _make_calls(self, entry: Record, writes: Sequence[Write], writing: FileTransaction) -> None:
+    def _make_calls(
+        self, entry: Record, writes: Sequence[Write], writing: FileTransaction | RecordTransaction
+    ) -> None:
         """Make the calls of a change whose files are written; one that is refused has all of it given up."""
         if not entry.steps:
             return
@@ -415,7 +444,8 @@ class Engine:
                 self.calls.run(record, writes)
                 return None
         back = [replace(change, before=change.after, after=change.before) for change in reversed(changes)]
-        kept = complete_changes(self.files.place, self.journal, back)
+        made = [OutsideRecord(one.key, one.wanted, one.known) for one in self._list_announced_records(writes)]
+        kept = (*complete_changes(self.files.place, self.journal, back), *self._complete_records(made))
         self.calls.run_back(record, writes)
         failpoint("recovery.written")
         self.ledger.abort("a call of it was refused")
@@ -436,7 +466,10 @@ class Engine:
         return head is not None and head.digest in {entry.digest, self.ledger.head}
 
     def _give_up(
-        self, writing: FileTransaction, fault: TakebackError, answer_calls: Callable[[], None] = lambda: None
+        self,
+        writing: FileTransaction | RecordTransaction,
+        fault: TakebackError,
+        answer_calls: Callable[[], None] = lambda: None,
     ) -> None:
         """Put back what was already changed and say so; if that fails too, recovery will finish the change."""
         from takeback.harness.file_transaction import require_lock_held  # noqa: PLC0415 - start-up
@@ -488,13 +521,14 @@ class Engine:
             if self.project is not None:
                 after = put_slots(self.ledger.state, [(write.slot, write.after) for write in writes])
                 changes = (*changes, *self.project.list_changes(self.ledger.state, after))
-            begun = has_begun(self.files.place, changes) or self.calls.has_begun(record)
-            if (changes or record.steps) and not begun:
+            records = self._list_announced_records(writes)
+            begun = has_begun(self.files.place, changes) or self._has_begun_records(records)
+            if (changes or records or record.steps) and not begun and not self.calls.has_begun(record):
                 self.ledger.abort("the process that announced it died before it changed anything")
                 self.note()
                 return Recovered(record, given_up=True)
-            going_back = self.calls.is_going_back(record)
-            kept = () if going_back else complete_changes(self.files.place, self.journal, changes)
+            if not self.calls.is_going_back(record):
+                kept = (*complete_changes(self.files.place, self.journal, changes), *self._complete_records(records))
             given_up = self._finish_calls(record, writes, changes)
             if given_up is not None:
                 return given_up
@@ -515,6 +549,26 @@ class Engine:
         left = self.calls.retry_open(now=now)
         self.note()
         return left
+
+    def _list_announced_records(self, writes: Sequence[Write]) -> tuple[OutsideRecord, ...]:
+        after = put_slots(self.ledger.state, [(write.slot, write.after) for write in writes])
+        records = self.list_records(self.ledger.state, after) if self.external is not None else ()
+        if self.external is None and any(write.slot[0] == "external" for write in writes):
+            raise HarnessError(
+                "an announced change of another system's records cannot be finished: no bindings are declared",
+                hint="put [bindings] back into takeback.toml as it was; nothing was changed",
+            )
+        return records
+
+    def _has_begun_records(self, records: Sequence[OutsideRecord]) -> bool:
+        from takeback.harness.external import has_begun_outside  # noqa: PLC0415 - start-up
+
+        return self.external is not None and has_begun_outside(self.external, records)
+
+    def _complete_records(self, records: Sequence[OutsideRecord]) -> tuple[str, ...]:
+        from takeback.harness.external import complete_outside  # noqa: PLC0415 - start-up
+
+        return () if self.external is None else complete_outside(self.external, records)
 
     def note(self) -> None:
         """Remember, apart from the journal, how far it has come; not while a person has to decide about that."""

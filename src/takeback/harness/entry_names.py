@@ -15,6 +15,7 @@ from typing import Final
 
 from takeback.errors import InputError
 from takeback.harness.entry_log import EntryView
+from takeback.harness.external import is_outside
 from takeback.harness.ledger import CHANGES, TOGGLES, Ledger
 from takeback.harness.outcomes import Adopted, Applied, Discarded, Undone
 from takeback.journal import ENTRY_KINDS, Record, resolve_record
@@ -125,7 +126,7 @@ def _resolve_before_head(ledger: Ledger, name: str, back: int) -> Record:
 def find_last_live(ledger: Ledger) -> Record:
     """Return the newest live change, which an undo without names takes back: repeating it goes further back."""
     for record in ledger.entries():
-        if record.kind in CHANGES and record.number not in ledger.history.undone:
+        if record.kind in CHANGES and record.number not in ledger.history.undone and not is_outside(record):
             return record
     raise InputError("undo", found="no change that is live", expected="something to take back")
 

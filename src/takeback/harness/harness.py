@@ -1,8 +1,6 @@
 """A live harness: a state bound to real things, changed only through a write-ahead journal.
 
-Every change goes the same way: lock, record drift, finish what a crash left, check for drift, decide,
-announce in the journal, change the real things, commit in the journal. Undo, redo and restore are changes
-too.
+Every change, undo and redo goes the same way: lock, finish what a crash left, look, decide, announce, change, commit.
 """
 
 from __future__ import annotations
@@ -300,24 +298,31 @@ class Harness:
         with self._engine.locked():
             return preview_change(self._engine, found, allow_ties=allow_ties)
 
-    def plan(self, request: ToggleAsk, *, cascade: bool = False, strict: bool = False) -> PlanOutcome:
+    def plan(
+        self, request: ToggleAsk, *, cascade: bool = False, strict: bool = False, over: bool = False
+    ) -> PlanOutcome:
         """Return what a request would do, without doing it; `strict` refuses where later writes would be kept."""
-        return self._plan(lambda ledger, _: request(ledger), (), cascade, strict)
+        return self._plan(lambda ledger, _: request(ledger), (), (cascade, strict, over))
 
-    def _plan(self, ask: ToggleReader, entries: tuple[EntryRef, ...], cascade: bool, strict: bool) -> PlanOutcome:
+    def _plan(self, ask: ToggleReader, entries: tuple[EntryRef, ...], how: tuple[bool, bool, bool]) -> PlanOutcome:
         engine, (drift, toggle, _) = self._engine, _load_planning()
         with engine.locked():
             drift.read_and_absorb_client_writes(engine)
-            off, on, _ = ask(engine.ledger, entries)
-            planned: PlanOutcome = toggle.plan_request(engine, off, on, cascade=cascade, strict=strict)
-            return planned
+            asked = ask(engine.ledger, entries)
+            return toggle.plan_asked(engine, asked, *how)  # type: ignore[no-any-return]
 
     def plan_undo(self, *entries: EntryRef, cascade: bool = False, strict: bool = False) -> PlanOutcome:
         """Return what taking entries back would do; the plan's token binds a later `undo` to it."""
-        return self._plan(_load_planning().entry_names.build_undo_request, entries, cascade, strict)
+        return self._plan(_load_planning().entry_names.build_undo_request, entries, (cascade, strict, False))
 
     def undo(
-        self, *entries: EntryRef, token: str | None = None, cascade: bool = False, strict: bool = False, by: str = ""
+        self,
+        *entries: EntryRef,
+        token: str | None = None,
+        cascade: bool = False,
+        strict: bool = False,
+        over: bool = False,
+        by: str = "",
     ) -> UndoOutcome:
         """Take entries back; taking back an undo brings back what it took, taking back a discard what was there.
 
@@ -341,9 +346,8 @@ class Harness:
                         return undo_discard(engine, record, _describe_author(by))
                     meant = (record,)
                 request = partial(build_undo_request, entries=meant, asked=names)
-                return toggle_entries(
-                    engine, "undo", request, token, _describe_author(by), cascade=cascade, strict=strict
-                )
+                said = _describe_author(by)
+                return toggle_entries(engine, "undo", request, token, said, cascade=cascade, strict=strict, over=over)
 
         return self._tell(retry_on_conflict(make, engine.look_anew), verb="undo", by=by, entries=names)
 
@@ -416,7 +420,7 @@ class Harness:
             self.ledger.refresh()
             proved = prove_pending(self)
             self._engine.note()
-            return proved
+        return proved
 
     def effect_of(self, plan: Plan) -> tuple[str, ...]:
         """Return when what a plan changes would be noticed by whatever loads the harness."""
@@ -430,10 +434,8 @@ class Harness:
 
         with self._engine.locked():
             footing = find_plan_footing(self._engine, plan)
-            refused = refuse_drift(footing)
-            if refused is not None:
-                return refused
-            return render_file_changes(self._engine, footing.before, footing.after, plan.off, plan.on)
+            refused, how = refuse_drift(footing), (footing.before, footing.after, plan.off, plan.on)
+            return render_file_changes(self._engine, *how) if refused is None else refused
 
     def drift_beside(self, plan: Plan) -> Footing:
         """Return the drift where a plan writes, which blocks it, and the drift elsewhere."""
@@ -452,10 +454,8 @@ class Harness:
         from takeback.harness.apply import retry_on_conflict  # noqa: PLC0415 - start-up
         from takeback.harness.drift import discard_drift  # noqa: PLC0415 - start-up
 
-        about = {"note": note, **_describe_author(by)}
-        return self._tell(
-            retry_on_conflict(lambda: discard_drift(self._engine, paths, about, slots), self._engine.look_anew)
-        )
+        about, engine = {"note": note, **_describe_author(by)}, self._engine
+        return self._tell(retry_on_conflict(lambda: discard_drift(engine, paths, about, slots), engine.look_anew))
 
     def salvage(self, *entries: EntryRef, by: str = "") -> Adopted | UndoOutcome:
         """Put back what is left of an undo whose witness is gone, as a change of its own.
@@ -487,8 +487,8 @@ class Harness:
         """Put back only the files whose paths match, as a change of its own; with `planning`, return the plan."""
         from takeback.harness.partial_undo import undo_files  # noqa: PLC0415 - start-up
 
-        said = _describe_author(by)
         with self._engine.locked():
+            said = _describe_author(by)
             done = undo_files(self._engine, entries, matches, token, said, planning=planning, strict=strict)
         return done if planning else self._tell(done)  # type: ignore[type-var]
 

@@ -8,7 +8,7 @@ from functools import partial
 from typing import Any
 
 from takeback.errors import UnknownSurfaceError
-from takeback.harness.apply import can_grow, list_open_calls, refuse_open, refuse_unreadable
+from takeback.harness.apply import can_grow, list_open_calls, refuse_open, refuse_unreachable, refuse_unreadable
 from takeback.harness.drift import (
     Footing,
     build_effect_payload,
@@ -62,6 +62,47 @@ def plan_request(
     return refuse_kept_writes(plan) if strict else plan
 
 
+def look_outside(engine: Engine, off: Collection[int], on: Collection[int]) -> Refused | None:
+    """Look at the records of other systems that some entries wrote; return why they cannot be reached, if so."""
+    if engine.external is None:
+        return None
+    from takeback.harness.external import list_touched_slots  # noqa: PLC0415 - start-up
+
+    return refuse_unreachable(engine, list_touched_slots(engine, (*off, *on)))
+
+
+def choose_entries(
+    engine: Engine,
+    kind: str,
+    off: Collection[int],
+    on: Collection[int],
+    *,
+    over: bool,
+) -> Collection[int]:
+    """Return which entries to take back: a restore leaves what others wrote elsewhere, `over` takes that back too."""
+    if engine.external is None:
+        return off
+    from takeback.harness.external import find_overwriting, is_outside  # noqa: PLC0415 - start-up
+
+    if over:
+        return sorted({*off, *find_overwriting(engine, off, on)})
+    if kind == "restore":
+        return [number for number in off if not is_outside(engine.ledger.store.get(number))]
+    return off
+
+
+def plan_asked(
+    engine: Engine, asked: ToggleRequest, cascade: bool, strict: bool, over: bool
+) -> PlanOutcome | Refused:
+    """Return what a request would do, with the records of other systems that it touches looked at."""
+    off, on, _ = asked
+    outside = look_outside(engine, off, on)
+    if outside is not None:
+        return outside
+    off = choose_entries(engine, "", off, on, over=over)
+    return plan_request(engine, off, on, cascade=cascade, strict=strict)
+
+
 def find_plan_footing(engine: Engine, plan: Plan) -> Footing:
     """Return what a plan means for things as they are; the lock is held."""
     return find_footing(
@@ -78,12 +119,17 @@ def toggle_entries(
     *,
     cascade: bool,
     strict: bool,
+    over: bool = False,
 ) -> UndoOutcome:
     """Take entries back or bring them back, on things as they are; the lock is held."""
     from takeback.harness.cross_check import cross_check_recovery  # noqa: PLC0415 - start-up
 
     look = read_and_absorb_client_writes(engine)
     off, on, entries = ask(engine.ledger)
+    outside = look_outside(engine, off, on)
+    if outside is not None:
+        return outside
+    off = choose_entries(engine, kind, off, on, over=over)
     plan = plan_request(engine, off, on, cascade=cascade, strict=strict)
     if not isinstance(plan, Plan):
         return plan

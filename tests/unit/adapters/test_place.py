@@ -8,7 +8,7 @@ import time
 
 import pytest
 
-from takeback.adapters import files_adapter
+from takeback.adapters import files_adapter, swaps
 from takeback.adapters.directory import Directory
 from takeback.adapters.files_adapter import FilePlace
 from takeback.errors import ChangedMeanwhile, HarnessError
@@ -43,7 +43,7 @@ def root(tmp_path):
 def files(root, request, monkeypatch):
     """The same with names swapped in one step, and where the system cannot do that."""
     if not request.param:
-        monkeypatch.setattr(files_adapter, "_load_renameat2", lambda: None)
+        monkeypatch.setattr(swaps, "_load_renameat2", lambda: None)
     directory = Directory(root, tag="t" * 12)
     yield FilePlace(directory)
     directory.close()
@@ -217,6 +217,6 @@ def test_the_swap_is_what_runs_here(root):
     (root / "a").write_text("a")
     (root / "b").write_text("b")
     fd = os.open(root, os.O_RDONLY)
-    assert files_adapter.swap_names(fd, "a", "b")
+    assert swaps.swap_names(fd, "a", "b")
     os.close(fd)
     assert (root / "a").read_text() == "b"

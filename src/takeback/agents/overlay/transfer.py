@@ -19,8 +19,8 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple, Protocol
 
 from takeback.adapters.directory import Directory
-from takeback.adapters.files_adapter import swap_names, take_name
 from takeback.adapters.roots import PRIVATE
+from takeback.adapters.swaps import swap_names, take_name
 from takeback.agents.overlay.layer import LayerChange, show_path
 from takeback.agents.overlay.runs import NAMES, OverlayRun, discard_tree
 from takeback.agents.overlay.snapshot import NameTraits, digest_file, read_traits

@@ -1,0 +1,140 @@
+"""`takeback bind` and `takeback probe`: declare records of another system, and measure its guard."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+import typer
+
+from takeback.adapters.bindings.binding import open_binding
+from takeback.adapters.bound import BoundRecords, describe_guard
+from takeback.adapters.formats.toml_values import format_key, format_value
+from takeback.adapters.manifest import Manifest, find_root, read_manifest
+from takeback.adapters.opener import load_manifest, require_workspace, trust_workspace
+from takeback.adapters.trust import require_trusted
+from takeback.adapters.variables import use_variables
+from takeback.cli.context import DirOption, find_key_file
+from takeback.cli.output import JsonFlag, emit, finish, out
+from takeback.errors import InputError, UnreachableError
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands."""
+    app.command("bind")(bind)
+    app.command("probe")(probe)
+
+
+def _split(text: str) -> list[str]:
+    return [word.strip() for word in text.split(",") if word.strip()]
+
+
+def bind(
+    name: str = typer.Argument(..., metavar="NAME", help="What the binding is called; records are NAME/RECORD."),
+    sql_env: str = typer.Option(
+        "", "--sql-env", metavar="VARIABLE", help="Rows of the database at the URL in this variable."
+    ),
+    http: str = typer.Option("", "--http", metavar="URL", help="JSON records below this URL."),
+    etcd: str = typer.Option("", "--etcd", metavar="URL", help="Keys of etcd."),
+    redis: str = typer.Option("", "--redis", metavar="URL", help="Keys of Redis."),
+    table: str = typer.Option("", "--table", metavar="NAME", help="The table of the rows."),
+    key: str = typer.Option("", "--key", metavar="COLUMNS", help="The columns that name a row."),
+    fields: str = typer.Option("", "--fields", metavar="NAMES", help="The only fields that are read and written."),
+    volatile: str = typer.Option("", "--volatile", metavar="NAMES", help="Fields that the server writes itself."),
+    token_env: str = typer.Option("", "--token-env", metavar="VARIABLE", help="The variable that holds a token."),
+    prefix: str = typer.Option("", "--prefix", metavar="TEXT", help="What every key of the binding begins with."),
+    wrap: str = typer.Option("", "--wrap", metavar="FIELD", help="The field that the server wraps records in."),
+    no_probe: bool = typer.Option(False, "--no-probe", help="Do not measure its guard now."),
+    directory: Path = DirOption,
+    as_json: bool = JsonFlag,
+) -> None:
+    """Declare records of another system in the manifest, and measure how that system guards others' writes.
+
+    Passwords and tokens are never written down: only the names of the variables that hold them.
+
+    Example: `takeback bind memory --sql-env AGENT_DB --table memory --key id --fields text,weight`
+    """
+    kinds = {"sql": ("url_env", sql_env), "http": ("base", http), "etcd": ("base", etcd), "redis": ("base", redis)}
+    chosen = [(kind, setting, value) for kind, (setting, value) in kinds.items() if value]
+    if len(chosen) != 1:
+        raise InputError("bind", found=f"{len(chosen)} systems", expected="one of --sql-env, --http, --etcd, --redis")
+    kind, setting, value = chosen[0]
+    given: dict[str, Any] = {"kind": kind, setting: value}
+    given |= {k: v for k, v in {"table": table, "token_env": token_env, "prefix": prefix, "wrap": wrap}.items() if v}
+    given |= {k: _split(v) for k, v in {"key": key, "fields": fields, "volatile": volatile}.items() if v}
+    root = find_root(directory)
+    manifest = load_manifest(root)
+    require_trusted(root, manifest)
+    if name in manifest.bindings:
+        raise InputError(
+            "bind", found=f"a binding {name} already", expected="a new name, or an edit of takeback.toml"
+        )
+    open_binding(name, given, "bind")
+    _declare(root, name, given)
+    if no_probe:
+        _tell(name, None, as_json=as_json)
+    _probe(root, load_manifest(root), name, as_json=as_json)
+
+
+def _declare(root: Path, name: str, given: dict[str, Any]) -> None:
+    """Add a table to the manifest, which stays as it is otherwise, and trust it so."""
+    place = root / require_workspace(root)
+    lines = [f"[bindings.{format_key(name)}]", *(f"{key} = {format_value(value)}" for key, value in given.items())]
+    text = place.read_bytes().decode()
+    whole = f"{text.rstrip()}\n\n" + "\n".join(lines) + "\n"
+    read_manifest(whole.encode(), str(place))
+    place.write_bytes(whole.encode())
+    trust_workspace(root, keys=find_key_file())
+
+
+def probe(
+    name: str = typer.Argument(..., metavar="NAME", help="The binding."),
+    directory: Path = DirOption,
+    as_json: bool = JsonFlag,
+) -> None:
+    """Measure how a binding guards others' writes: eight questions, then a race of 6 writers with 50 writes each.
+
+    It works on a record of its own, which it removes. `atomic` lost nothing, `checked` refuses stale writes in
+    sequence and lost some in the race, `none` ignores conditions. What it found is kept and shown in every plan. Exit
+    code 1 for `none`, and where the system cannot be reached.
+
+    Example: `takeback probe memory`
+    """
+    root = find_root(directory)
+    manifest = load_manifest(root)
+    require_trusted(root, manifest)
+    _probe(root, manifest, name, as_json=as_json)
+
+
+def _probe(root: Path, manifest: Manifest, name: str, *, as_json: bool) -> None:
+    from takeback.adapters.bindings.probe import probe_binding  # noqa: PLC0415 - start-up
+
+    use_variables(os.environ)
+    records = BoundRecords(root, manifest.bindings)
+    try:
+        found = probe_binding(records.find(name)).to_json()
+        records.keep_guard(name, found)
+    except UnreachableError as fault:
+        if as_json:
+            emit({"binding": name, "guard": None, "why": fault.message, "hint": fault.hint})
+        else:
+            out.print(f"{name}: {fault.message}; {fault.hint}")
+        finish(yes=False)
+    finally:
+        records.close()
+    _tell(name, found, as_json=as_json)
+
+
+def _tell(name: str, found: dict[str, Any] | None, *, as_json: bool) -> None:
+    if as_json:
+        emit({"binding": name, **({"guard": None} if found is None else found)})
+    elif found is None:
+        out.print(f"{name} is declared; 'takeback probe {name}' measures how it guards others' writes")
+    else:
+        right = sum(found["answers"].values())
+        out.print(f"{name}: {found['guard']}: {found['kept']} of {found['made']} kept, {right} of 8 answers")
+        for question in (question for question, given in found["answers"].items() if not given):
+            out.print(f"  no: {question}")
+        out.print(f"  kept as: {describe_guard(found)}")
+    finish(yes=found is None or found["guard"] != "none")

@@ -1,0 +1,192 @@
+"""Records of other systems beside the files of a harness: looked at where a change touches them, changed by fields.
+
+Others write there all the time. Before a change or an undo, the records it touches are looked at: one that the
+journal never knew is taken in, and what others have written since becomes an entry of its own, so that an undo
+keeps it and says so. Records and files are one transaction as far as that goes: each is written only over what is
+known, and what was written is put back where something fails.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Sequence
+from typing import TYPE_CHECKING, Any, Final
+
+from takeback.errors import ChangedMeanwhile
+from takeback.harness.adapter import OutsideRecord, OutsideRecords
+from takeback.harness.images import FileChange
+from takeback.harness.records import draft_change, make_taken_in_key
+from takeback.state import ABSENT, SURFACES, State
+from takeback.state.slots import Slot, format_slot_key, get_slot
+from takeback.state.surfaces.external import EXTERNAL, split_key
+from takeback.state.values import thaw
+from takeback.undo import Write
+
+if TYPE_CHECKING:
+    from takeback.harness.engine import Engine
+    from takeback.harness.file_transaction import FileTransaction, Left
+    from takeback.journal import Record
+
+OUTSIDE: Final = "outside"
+"""Who wrote what was found written in another system."""
+NO_ISOLATION: Final = (
+    "there is no isolation between systems: others may see this half made, and one part put back before another"
+)
+
+
+def list_record_changes(before: State, after: State) -> tuple[OutsideRecord, ...]:
+    """Return what turns the records of one state into those of another, by fields."""
+    if EXTERNAL not in SURFACES:
+        return ()
+    one, two = before.part(EXTERNAL), after.part(EXTERNAL)
+    fields: dict[str, list[str]] = {}
+    for path in SURFACES[EXTERNAL].differing(one, two) if one is not two else ():
+        fields.setdefault(path[0], []).extend(path[1:])
+    return tuple(
+        OutsideRecord(key, _take(one.get(key, ABSENT), names), _take(two.get(key, ABSENT), names))
+        for key, names in sorted(fields.items())
+    )
+
+
+def _take(record: Any, names: Sequence[str]) -> dict[str, Any] | None:
+    if record is ABSENT:
+        return None
+    chosen = names or list(record)
+    return {name: ABSENT if (item := record.get(name, ABSENT)) is ABSENT else thaw(item) for name in chosen}
+
+
+def find_systems(changes: Collection[OutsideRecord], files: Collection[FileChange]) -> tuple[str, ...]:
+    """Return the bindings that changes touch, and `files` where files change as well."""
+    return (*sorted({split_key(one.key)[0] for one in changes}), *(["files"] if files else []))
+
+
+def absorb_outside(engine: Engine, slots: Iterable[Slot]) -> Record | None:
+    """Look at the records that some slots are of; take in what is new to the journal, record what others wrote.
+
+    A slot that is a whole record is compared as a whole, one that is a field only there.
+    """
+    records = engine.external
+    touched: dict[str, set[str]] = {}
+    for slot in slots:
+        if slot[0] == EXTERNAL:
+            touched.setdefault(slot[1], set()).add(slot[2] if len(slot) > 2 else "")  # noqa: PLR2004
+    if records is None or not touched or engine.journal.readonly:
+        return None
+    surface, ledger = SURFACES[EXTERNAL], engine.ledger
+    fresh: list[Write] = []
+    written: list[Write] = []
+    known: Any
+    there: Any
+    for key, fields in sorted(touched.items()):
+        found, slot = records.look(key), (EXTERNAL, key)
+        there = ABSENT if found is None else surface.slot_from_json(found, (key,))
+        known = get_slot(ledger.state, slot)
+        if known is ABSENT and there is not ABSENT and _is_fresh(engine, slot):
+            fresh.append(Write(slot, ABSENT, there))
+        elif "" in fields or known is ABSENT or there is ABSENT:
+            if not (
+                known is there or (known is not ABSENT and there is not ABSENT and surface.equivalent(known, there))
+            ):
+                written.append(Write(slot, known, there))
+        else:
+            pairs = ((name, known.get(name, ABSENT), there.get(name, ABSENT)) for name in sorted(fields))
+            written += [Write((*slot, name), a, b) for name, a, b in pairs if not surface.equivalent(a, b)]
+    if not fresh and not written:
+        return None
+    number = ledger.next_entry
+    writes = ledger.history.with_parents(tuple(written), tuple(fresh), number)
+    note = "written in another system" if written else "taken in from another system, as it was"
+    about = {"note": note, "by": OUTSIDE, "unproved": "others wrote it, in another system"}
+    draft = draft_change("adopt", writes, about, packer=ledger.packer, taken_in=fresh)
+    record = ledger.record(draft, writes, tuple(fresh))
+    engine.look_anew()
+    engine.note()
+    return record
+
+
+def _is_fresh(engine: Engine, slot: Slot) -> bool:
+    """Tell whether the journal has never heard of a record."""
+    touching = engine.ledger.store.touching
+    keys = (format_slot_key(slot), make_taken_in_key(slot))
+    return not any(touching(key) or touching(key, below=True) for key in keys)
+
+
+def list_touched_slots(engine: Engine, entries: Iterable[int]) -> list[Slot]:
+    """Return the records and fields that some entries wrote."""
+    if engine.external is None:
+        return []
+    writes = engine.ledger.history.index.writes
+    return [write.slot for entry in entries for write in writes(entry) if write.slot[0] == EXTERNAL]
+
+
+def is_outside(record: Record) -> bool:
+    """Tell whether an entry is what others wrote in another system."""
+    return record.kind == "adopt" and record.by == OUTSIDE
+
+
+def find_overwriting(engine: Engine, off: Iterable[int], on: Iterable[int]) -> tuple[int, ...]:
+    """Return the live entries of others that wrote, later, where some entries wrote in other systems."""
+    index, store, undone = engine.ledger.history.index, engine.ledger.store, engine.ledger.history.undone
+    found: set[int] = set()
+    for entry in {*off, *on}:
+        for slot in list_touched_slots(engine, [entry]):
+            around = (*index.at(slot), *index.at(slot[:2]), *index.below(slot))
+            found |= {one.entry for one in around if one.entry > entry and one.entry not in undone}
+    return tuple(sorted(number for number in found if is_outside(store.get(number))))
+
+
+class RecordTransaction:
+    """A change of files and of records of other systems: all of it or, as far as nobody else writes, none."""
+
+    def __init__(self, files: FileTransaction, records: OutsideRecords, changes: Sequence[OutsideRecord]) -> None:
+        self._files = files
+        self._records = records
+        self._changes = changes
+        self._done: list[OutsideRecord] = []
+
+    def run(self, changes: Sequence[FileChange]) -> None:
+        """Change the files, then the records."""
+        self._files.run(changes)
+        self._records.put(self._changes, self._done.append)
+
+    def require_untouched(self) -> None:
+        """Raise `ChangedMeanwhile` if someone wrote to a file that was replaced, after it was."""
+        self._files.require_untouched()
+
+    def roll_back(self) -> None:
+        """Put back what was there, last change first."""
+        while self._done:
+            self._records.take_back(self._done.pop())
+        self._files.roll_back()
+
+    def inspect_leftovers(self) -> Left:
+        """Inspect every file and record after rolling back."""
+        left = self._files.inspect_leftovers()
+        found = [(one.key, self._records.is_applied(one)) for one in self._changes]
+        return left._replace(
+            ours=(*left.ours, *(key for key, made in found if made is True)),
+            theirs=(*left.theirs, *(key for key, made in found if made is None)),
+        )
+
+    def settle(self) -> tuple[str, ...]:
+        """Release what was replaced."""
+        return self._files.settle()
+
+
+def has_begun_outside(records: OutsideRecords, changes: Sequence[OutsideRecord]) -> bool:
+    """Tell whether any record was changed already."""
+    return any(records.is_applied(change) is True for change in changes)
+
+
+def complete_outside(records: OutsideRecords, changes: Sequence[OutsideRecord]) -> tuple[str, ...]:
+    """Bring every record to what it should become; return those that others have written, left alone."""
+    foreign: list[str] = []
+    for change in changes:
+        made = records.is_applied(change)
+        if made is None:
+            foreign.append(change.key)
+        elif made is False:
+            try:
+                records.put([change], lambda _: None)
+            except ChangedMeanwhile:
+                foreign.append(change.key)
+    return tuple(foreign)
