@@ -163,8 +163,8 @@ def verify_locks(folder: Path) -> list[Problem]:
             held = read_lock(run / LOCK)
         except InputError:
             continue
-        if any(map(is_ground, held.parts)) and not frozen_path(run.parent, held.name).exists():
-            detail = f"no lock there; {run.name} was run under one"
+        if (run.parent / LOCKS).is_dir() and not frozen_path(run.parent, held.name).exists():
+            detail = f"no lock there, although others are; {run.name} was run under {held.digest}"
             problems.append(Problem("missing", str(frozen_path(run.parent, held.name)), detail))
         if held.digest not in frozen.get((run.parent, held.name), {held.digest}):
             detail = f"is {held.digest}, which is none of those frozen in {run.parent / LOCKS}"

@@ -22,6 +22,7 @@ MODULES: Final = {
     "natural": "takeback_lab.experiments.natural",
     "oracle": "takeback_lab.experiments.oracle",
     "replication": "takeback_lab.experiments.replication",
+    "sensitivity": "takeback_lab.experiments.sensitivity",
     "snapshots": "takeback_lab.experiments.snapshots",
     "soundness": "takeback_lab.experiments.soundness",
     "stability": "takeback_lab.experiments.stability",

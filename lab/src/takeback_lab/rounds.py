@@ -100,9 +100,23 @@ def progress_of(
     return done, list(unanswered.requests.values())
 
 
-def write_pending(folder: Path, requests: list[Request]) -> Path:
+def read_shard(text: str) -> tuple[int, int]:
+    """Which of how many shards, as in `3/10`."""
+    which, _, of = text.partition("/")
+    if not (which.isdecimal() and of.isdecimal() and 1 <= int(which) <= int(of)):
+        raise InputError("--shard", found=text, expected="which of how many, such as 3/10")
+    return int(which), int(of)
+
+
+def write_shard(folder: Path, requests: list[Request], shard: tuple[int, int]) -> Path:
+    """Write one share of a round's requests to a file of its own; replies to it are imported like any others."""
+    which, of = shard
+    return write_pending(folder, requests[which - 1 :: of], f"pending-{which}-of-{of}.jsonl")
+
+
+def write_pending(folder: Path, requests: list[Request], name: str = PENDING) -> Path:
     """Write the requests of a round as JSON lines: each by its digest, and as a batch service takes it."""
-    path = folder / PENDING
+    path = folder / name
     lines = [
         write_compact(
             {

@@ -277,10 +277,10 @@ def _render_fields(fill: FileTexts, mode: Mode, mutation: Program, seen: Visible
 
 def _list_all_rates(seen: Visible) -> list[str]:
     lines = [f"Dev Recovery Rate: {(seen.dev_rate or 0) * 100:.1f}% (Required: 100.0%)"]
-    for label, bound in (("Hidden IID LCB", seen.iid_bound), ("Hidden OOD LCB", seen.ood_bound)):
-        told = "withheld" if seen.isolated else f"{bound or 0:.4f}"
-        lines.append(f"{label}: {told} (Required: >= {THRESHOLD})")
-    return lines
+    if seen.isolated:
+        return lines
+    bounds = (("IID", seen.iid_bound), ("OOD", seen.ood_bound))
+    return lines + [f"Hidden {name} LCB: {bound or 0:.4f} (Required: >= {THRESHOLD})" for name, bound in bounds]
 
 
 def _render_generic(fill: FileTexts, _: Program, __: tuple[Defect, ...], ___: Visible) -> str:

@@ -113,6 +113,12 @@ def oracle():
     }
 
 
+def sensitivity():
+    both = {"dev": {"Q2": "11", "Q20": "10"}, "hidden": "1" * 95 + "0" * 5}
+    row = {"id": "ctl_001", "defect": "missing capture", "diverse": both, "rare": both}
+    return {"population": "1 defective candidate", "apart": True, "candidates": [row]}
+
+
 def stability():
     tasks = [{"id": t["id"], "strata": [t["stratum"]] * 3} for t in defective()]
     tasks[0]["strata"] = ["S0", "S1", "S0"]
@@ -172,5 +178,6 @@ ALL = {
     "natural": natural,
     "oracle": oracle,
     "snapshots": snapshots,
+    "sensitivity": sensitivity,
     "stability": stability,
 }

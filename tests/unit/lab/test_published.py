@@ -146,7 +146,7 @@ def numbers_of(entries):
     """Every number in the data: (entry, field, place in a list or None)."""
     for name, entry in entries.items():
         for field, value in entry.items():
-            if field in ("where", "measured"):
+            if field in ("where", "measured", "names"):
                 continue
             places = range(len(value)) if isinstance(value, list) else [None]
             yield from ((name, field, place) for place in places)

@@ -83,7 +83,7 @@ def bank(tmp_path: Path) -> Path:
 def good_at_the_fourth_turn(request: dict[str, Any]) -> str:
     """Nothing at first; in the fourth turn of a grounded cell, the oracle's recovery."""
     content = request["messages"][1]["content"]
-    mutation = json.loads(content.split("runs as it stands:\n")[1].split("\nIts witness")[0])
+    mutation = json.loads(content.split("runs as it stands:\n")[1].split("\n")[0])
     task = next(task for task in TASKS if json.dumps(list(task.reference)) == json.dumps(mutation))
     turn = request["seed"] - first_seed(task)
     if turn < 4 or "D1_EXACT_ADDRESS" not in content:
@@ -259,6 +259,6 @@ def test_what_a_stopped_run_reached_is_collected_under_the_lock_of_all(pending: 
     said("report", tmp_path / "out", "--out", tmp_path / "report")
     assert ": 1 of 600 locked natural tasks, m" in (tmp_path / "report" / "report.md").read_text()
     [plot] = (tmp_path / "report" / "plots").rglob("*.svg")
-    assert "1 of 600 locked natural tasks, m, prompts v3-plain" in plot.read_text()
+    assert "1 of 600 locked natural tasks, m, prompts v4" in plot.read_text()
     drawn = ("--draw", "S0=24,S1=36", "--bank", target, "--model", "m")
     assert said("lock", "factorial", *drawn, "--out", tmp_path / "out")["name"] == "factorial"

@@ -160,6 +160,10 @@ class Factorial:
             difference, p, adjusted = found["difference"], found["p"], found["p_holm"]
             few = f" (n = {found['n']}: too few cases for a contrast)" if found["few"] else f" (n = {found['n']})"
             yield f"{name}: {difference * 100:+.2f} pp, p = {p:.4g}, Holm p = {adjusted:.4g}{few}"
+        if summary["prompts"] == V4 and summary["account"]["calls"]:
+            for name, found in summary["contrasts"].items():
+                power = ", ".join(f"{whose} {chance:.2f}" for whose, chance in found["power"].items())
+                yield f"{name}: power {power}"
         yield options.spent_line(summary["account"])
 
     def tables(self, data: Mapping[str, Any]) -> Iterator[Table]:

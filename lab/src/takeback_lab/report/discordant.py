@@ -127,6 +127,8 @@ def _published() -> list[tuple[Cell, ...]]:
         ("Ambiguous target", GROUNDED),
     ):
         entry = published.paper().entries[f"discordant.{name}"]
-        means: list[Cell] = [Figure(float(text), 1 if at > 1 else 2) for at, text in enumerate(entry["means"])]
+        means: list[Cell] = [
+            Figure(float(text), 1 if at > 1 else 2) for at, text in enumerate(entry.get("means") or entry["measured"])
+        ]
         rows.append((f"{name}, published", str(entry["tasks"]), winner, *(means or [None] * 4)))
     return rows

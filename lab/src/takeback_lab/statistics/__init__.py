@@ -15,7 +15,17 @@ from takeback_lab.statistics.bootstrap import (
 )
 from takeback_lab.statistics.bounds import Bound, clopper_pearson, wald, wilson
 from takeback_lab.statistics.families import LeftOut, leave_one_family_out
-from takeback_lab.statistics.paired import Adjusted, McNemar, PairedCounts, Unpaired, holm, mcnemar, pair, unpaired
+from takeback_lab.statistics.paired import (
+    Adjusted,
+    McNemar,
+    PairedCounts,
+    Unpaired,
+    holm,
+    mcnemar,
+    mcnemar_power,
+    pair,
+    unpaired,
+)
 
 __all__ = [
     "RESAMPLES",
@@ -34,6 +44,7 @@ __all__ = [
     "interaction",
     "leave_one_family_out",
     "mcnemar",
+    "mcnemar_power",
     "pair",
     "paired_bootstrap",
     "unpaired",

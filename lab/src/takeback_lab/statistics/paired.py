@@ -8,14 +8,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Final
 
-from scipy.stats import fisher_exact
+import numpy as np
+from scipy.stats import binom, fisher_exact
 from statsmodels.stats.contingency_tables import mcnemar as statsmodels_mcnemar
 from statsmodels.stats.multitest import multipletests
 from statsmodels.stats.proportion import confint_proportions_2indep
 
 from takeback.errors import InputError
 from takeback_lab.statistics.bounds import check_counts
+
+NEGLIGIBLE: Final = 1e-12
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,6 +100,21 @@ def mcnemar(only_new: int, only_old: int) -> McNemar:
         raise InputError("discordant counts", found=f"{only_new}, {only_old}", expected="two counts of 0 or more")
     result = statsmodels_mcnemar([[0, only_new], [only_old, 0]], exact=True)
     return McNemar(only_new, only_old, min(1.0, float(result.pvalue)))
+
+
+def mcnemar_power(pairs: int, only_new: float, only_old: float, alpha: float = 0.05) -> float:
+    """The chance that the exact test is significant on so many pairs, given the shares of discordant ones."""
+    total = 0.0
+    for new in range(pairs + 1):
+        weight = float(binom.pmf(new, pairs, only_new))
+        if weight < NEGLIGIBLE:
+            continue
+        left = pairs - new
+        olds = np.arange(left + 1)
+        p = np.minimum(1.0, 2 * binom.cdf(np.minimum(olds, new), olds + new, 0.5))
+        share = only_old / (1 - only_new) if only_new < 1 else 0.0
+        total += weight * float(binom.pmf(olds, left, share)[p <= alpha].sum())
+    return total
 
 
 def holm(p_values: Sequence[float], alpha: float = 0.05) -> Adjusted:

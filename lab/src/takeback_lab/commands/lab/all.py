@@ -13,7 +13,7 @@ from takeback_lab.commands.lab.extra import lab_extra
 from takeback_lab.commands.lab.wrapper import Running, conduct
 from takeback_lab.registry import experiment_named
 
-NAMES: Final = ("contract-audit", "oracle", "stability", "snapshots")
+NAMES: Final = ("contract-audit", "oracle", "stability", "snapshots", "sensitivity")
 ALONE: Final = "snapshots"
 TasksOption = typer.Option(None, "--tasks", min=1, help="Only this many tasks, the same number from each family.")
 WorkersOption = typer.Option(2, "--workers", min=1, help="How many units run at once.")
@@ -33,7 +33,7 @@ def run_all(
     results: Path | None = RunsOutOption,
     as_json: bool = JsonFlag,
 ) -> None:
-    """Run contract-audit, oracle, stability and snapshots, and say whether all of them hold.
+    """Run contract-audit, oracle, stability, snapshots and sensitivity, and say whether all of them hold.
 
     Snapshots always runs in one process, because it measures latencies.
 

@@ -15,10 +15,11 @@ from takeback.repair.models.replies import PACKED, PLAIN, pack, read_lines
 from takeback_lab.commands.lab.wrapper import command_of
 from takeback_lab.experiment import Option
 from takeback_lab.registry import ASKING, experiment_named
-from takeback_lab.rounds import import_replies, progress_of, write_pending
+from takeback_lab.rounds import import_replies, progress_of, read_shard, write_pending, write_shard
 
 RECORD: Final = Option("record", "path", "The recording: what is answered is taken from there.")
 MODEL: Final = Option("model", "text", "The name of the model that answers, as requests carry it.")
+SHARD: Final = Option("shard", "text", "Write also this share of the requests to a file of its own, such as 3/10.")
 TO: Final = Option("to", "path", "Where to: the recording, packed, with what was run and its lock.")
 RepliesRecordOption = typer.Option(..., "--record", metavar="DIR", help="The recording the replies belong to.")
 RepliesArgument = typer.Argument(..., metavar="FILE", help="Replies as JSON lines: digest and text.")
@@ -30,7 +31,7 @@ def register(lab_app: typer.Typer) -> None:
     exports = typer.Typer(help="Write the requests that an experiment waits for.", no_args_is_help=True)
     collects = typer.Typer(help="Freeze a recording as far as it carries an experiment.", no_args_is_help=True)
     for name in ASKING:
-        exports.command(name)(_made(name, (RECORD, MODEL), _export, EXPORT))
+        exports.command(name)(_made(name, (RECORD, MODEL, SHARD), _export, EXPORT))
         collects.command(name)(_made(name, (RECORD, TO), _collect, COLLECT))
     lab_app.add_typer(exports, name="export-prompts")
     lab_app.add_typer(collects, name="collect")
@@ -70,15 +71,22 @@ def _needed(words: dict[str, Any], name: str) -> Any:
 
 def _export(name: str, words: dict[str, Any], *, as_json: bool) -> None:
     folder, model = _needed(words, "record"), _needed(words, "model")
+    shard = read_shard(words.pop("shard")) if "shard" in words else None
     experiment = experiment_named(name)
     plan = experiment.plan(words, None)
     done, requests = progress_of(experiment, plan, model, folder)
     path = write_pending(folder, requests)
+    if shard is not None:
+        path = write_shard(folder, requests, shard)
     found = {"pending": len(requests), "units": len(plan.units()), "done": len(done), "file": str(path)}
     if as_json:
         emit(found)
     else:
         out.print(f"{found['pending']} requests pending in {path}; {found['done']} of {found['units']} units done")
+        if requests:
+            out.print(f"next: answer them, then 'takeback lab import-replies FILE --record {folder}'", markup=False)
+        else:
+            out.print(f"next: 'takeback lab {name} --synthesizer replay:{folder} --freeze {folder}'", markup=False)
     finish(yes=True)
 
 

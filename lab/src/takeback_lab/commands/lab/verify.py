@@ -8,7 +8,7 @@ import typer
 
 from takeback.cli.output import JsonFlag, emit, finish, out
 from takeback_lab.manifest import Problem
-from takeback_lab.protocol import verify_locks
+from takeback_lab.protocol import find_outdated, verify_locks
 from takeback_lab.replies import find_recordings, verify_replies
 from takeback_lab.results import find_runs, verify_results
 
@@ -23,6 +23,9 @@ def register(lab_app: typer.Typer) -> None:
 def verify(folder: Path = ResultsFolder, as_json: bool = JsonFlag) -> None:
     """Check digests, manifest, lock and replies of every run, and every recording that was frozen.
 
+    Runs whose sources (diagnosis, synthesis, verifier, generators, task data) are others today are named as outdated;
+    they replay, and are no fault.
+
     Example: `takeback lab verify results/ --json`
     """
     problems = verify_results(folder) + verify_locks(folder) + verify_replies(folder)
@@ -30,11 +33,20 @@ def verify(folder: Path = ResultsFolder, as_json: bool = JsonFlag) -> None:
     recordings = [str(one) for one in find_recordings(folder)]
     if not runs and not recordings:
         problems = [Problem("missing", str(folder), "no run and no recording here")]
+    outdated = find_outdated(folder)
     if as_json:
         shown = [problem.to_json() for problem in problems]
-        emit({"ok": not problems, "runs": runs, "recordings": recordings, "problems": shown})
+        emit(
+            {
+                "ok": not problems,
+                "runs": runs,
+                "recordings": recordings,
+                "problems": shown,
+                "outdated": [one.to_json() for one in outdated],
+            }
+        )
     else:
-        for problem in problems:
+        for problem in (*problems, *outdated):
             out.print(str(problem), markup=False)
         out.print(f"{len(runs)} runs, {len(recordings)} recordings, {len(problems)} problems", markup=False)
     finish(yes=not problems)
