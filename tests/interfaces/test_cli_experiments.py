@@ -81,7 +81,7 @@ def test_a_lock_is_frozen_and_a_run_under_another_protocol_refuses(tmp_path):
         (("fresh", "--tasks", 301), "expected at most 300"),
         (("controlled", "--tasks", 121), "expected at most 120"),
         (("natural", "--language", "L7"), "expected L0 or L1"),
-        (("natural", "--prompt", "florid"), "expected one of plain, guided"),
+        (("natural", "--prompt", "florid"), "expected one of v4, plain, guided"),
         (("factorial", "--draw", "S9=4"), "such as S0=24,S1=36"),
         (("controlled", "--engine", "ray", "--synthesizer", "local:x.gguf"), "expected openai:MODEL"),
         (("controlled", "--engine", "abacus"), "expected one of local, ray"),

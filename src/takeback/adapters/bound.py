@@ -11,11 +11,11 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
-from takeback.adapters.bindings.binding import Binding, RecordChange, digest_settings, is_as_known, open_binding
+from takeback.adapters.bindings.protocol import Binding, RecordChange, digest_settings, is_as_known, open_binding
 from takeback.adapters.roots import PRIVATE
 from takeback.errors import ChangedMeanwhile, InputError
 from takeback.harness.adapter import OutsideRecord
-from takeback.state.surfaces.external import split_key
+from takeback.state.surfaces.external import parse_key
 
 GUARDS: Final = f"{PRIVATE}/guards.json"
 """What probes found, kept with date and version."""
@@ -45,7 +45,7 @@ class BoundRecords:
 
     def look(self, key: str) -> dict[str, Any] | None:
         """Return a record, without what is hidden or volatile."""
-        name, record = split_key(key)
+        name, record = parse_key(key)
         binding = self.find(name)
         return binding.show(binding.look(record))
 
@@ -70,13 +70,13 @@ class BoundRecords:
 
     def describe_guards(self, keys: Iterable[str]) -> dict[str, str]:
         """Return how each binding guards others' writes, as it was measured."""
-        names = sorted({split_key(key)[0] for key in keys})
+        names = sorted({parse_key(key)[0] for key in keys})
         kept = {name: self.read_guard(name) for name in names if name in self._declared}
         return {name: "not probed" if one is None else describe_guard(one) for name, one in kept.items()}
 
     def why_unguarded(self, keys: Iterable[str]) -> str | None:
         """Return why a binding must not be written to; None if all may be."""
-        for name in sorted({split_key(key)[0] for key in keys}):
+        for name in sorted({parse_key(key)[0] for key in keys}):
             binding, kept = self.find(name), self.read_guard(name)
             probe = f"'takeback probe {name}' measures it"
             if binding.given.get("allow") == "unguarded":
@@ -97,7 +97,7 @@ class BoundRecords:
     def why_unwritable(self, changes: Iterable[OutsideRecord]) -> str | None:
         """Return why some changes must not be made: a field that is not declared; None if they may."""
         for change in changes:
-            name, record = split_key(change.key)
+            name, record = parse_key(change.key)
             try:
                 self.find(name).require_visible(RecordChange(record, change.known, change.wanted))
             except InputError as fault:
@@ -108,7 +108,7 @@ class BoundRecords:
         """Make changes system by system; those of one database in one transaction."""
         by_system: dict[str, list[tuple[Binding, RecordChange, OutsideRecord]]] = {}
         for change in changes:
-            name, record = split_key(change.key)
+            name, record = parse_key(change.key)
             binding = self.find(name)
             made = RecordChange(record, change.known, change.wanted)
             by_system.setdefault(binding.system, []).append((binding, made, change))

@@ -8,7 +8,7 @@ from typing import Any
 
 import typer
 
-from takeback.adapters.bindings.binding import open_binding
+from takeback.adapters.bindings.protocol import open_binding
 from takeback.adapters.bound import BoundRecords, describe_guard
 from takeback.adapters.formats.toml_values import format_key, format_value
 from takeback.adapters.manifest import Manifest, find_root, read_manifest
@@ -26,7 +26,7 @@ def register(app: typer.Typer) -> None:
     app.command("probe")(probe)
 
 
-def _split(text: str) -> list[str]:
+def _parse_list(text: str) -> list[str]:
     return [word.strip() for word in text.split(",") if word.strip()]
 
 
@@ -62,7 +62,7 @@ def bind(
     kind, setting, value = chosen[0]
     given: dict[str, Any] = {"kind": kind, setting: value}
     given |= {k: v for k, v in {"table": table, "token_env": token_env, "prefix": prefix, "wrap": wrap}.items() if v}
-    given |= {k: _split(v) for k, v in {"key": key, "fields": fields, "volatile": volatile}.items() if v}
+    given |= {k: _parse_list(v) for k, v in {"key": key, "fields": fields, "volatile": volatile}.items() if v}
     root = find_root(directory)
     manifest = load_manifest(root)
     require_trusted(root, manifest)

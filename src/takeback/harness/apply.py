@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias, TypeVar
 
 from takeback.errors import ChangedMeanwhile, HarnessError, InputError, UnreachableError, WrongTypeError
 from takeback.harness.adapter import Adapter, NotExpressible
-from takeback.harness.calls import Approval, CallRules, is_approved_irreversible, refuse_calls
+from takeback.harness.calls import CallApproval, CallRules, is_approved_irreversible, refuse_calls
 from takeback.harness.drift import (
     Footing,
     build_effect_payload,
@@ -139,7 +139,7 @@ def judge_candidate(
     evidence: Verdict | None,
     *,
     force: bool,
-    approval: Approval | None = None,
+    approval: CallApproval | None = None,
     planning: bool = False,
 ) -> Judged | Refused:
     """Decide whether a candidate may be applied; `evidence` is a verdict already at hand.

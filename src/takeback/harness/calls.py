@@ -73,7 +73,7 @@ class CallRules:
 
 
 @dataclass(frozen=True, slots=True)
-class Approval:
+class CallApproval:
     """A person's word that a change may be made although something of it stays."""
 
     digest: str
@@ -97,7 +97,7 @@ def name_calls(candidate: Candidate) -> list[str]:
     return [op.value["call"] for op in candidate.mutation if op.kind.name == "make_call"]
 
 
-def why_approval_unfit(approval: Approval | None, candidate: Candidate) -> str:
+def why_approval_unfit(approval: CallApproval | None, candidate: Candidate) -> str:
     """Return why an approval does not admit a candidate; empty if it does."""
     digest = candidate.digest()
     if approval is None:
@@ -108,7 +108,7 @@ def why_approval_unfit(approval: Approval | None, candidate: Candidate) -> str:
 
 
 def refuse_calls(
-    rules: CallRules | None, candidate: Candidate, verdict: Verdict, approval: Approval | None
+    rules: CallRules | None, candidate: Candidate, verdict: Verdict, approval: CallApproval | None
 ) -> Refused | None:
     """Return why a change with calls may not be made; None if it may be, or makes none."""
     names = name_calls(candidate)
@@ -140,7 +140,7 @@ def refuse_calls(
     return None
 
 
-def is_approved_irreversible(rules: CallRules | None, candidate: Candidate, approval: Approval | None) -> bool:
+def is_approved_irreversible(rules: CallRules | None, candidate: Candidate, approval: CallApproval | None) -> bool:
     """Tell whether a change that cannot be proved, because nothing answers one of its calls, was approved."""
     if rules is None or approval is None or not any(map(rules.is_irreversible, name_calls(candidate))):
         return False
@@ -148,7 +148,7 @@ def is_approved_irreversible(rules: CallRules | None, candidate: Candidate, appr
 
 
 def write_approval(
-    rules: CallRules | None, candidate: Candidate, approval: Approval | None
+    rules: CallRules | None, candidate: Candidate, approval: CallApproval | None
 ) -> dict[str, dict[str, Any]]:
     """Return what an entry says of its approval: digest, who, when, and what stays."""
     names = name_calls(candidate)
@@ -159,10 +159,10 @@ def write_approval(
     return {"approval": {"digest": candidate.digest(), "by": approval.by, "at": at, "stays": list(stays)}}
 
 
-def read_approval(digest: str, by: str) -> Approval | None:
+def read_approval(digest: str, by: str) -> CallApproval | None:
     """Return the approval that a command line gives; None if it gives none."""
     if not digest:
         return None
     if len(digest) < SHORTEST_DIGEST:
         raise InputError("--approve", found=digest, expected=f"at least {SHORTEST_DIGEST} digits of the digest")
-    return Approval(digest, by)
+    return CallApproval(digest, by)

@@ -24,7 +24,7 @@ MOST: Final = 4_000
 ASKED_NO: Final = 1
 
 
-class Answer(NamedTuple):
+class ProgramAnswer(NamedTuple):
     """What a program answered: yes, no, or None where nobody knows; and what it said."""
 
     yes: bool | None
@@ -40,7 +40,7 @@ def run_program(
     about: Mapping[str, str],
     names: Sequence[str] = (),
     seconds: float,
-) -> Answer:
+) -> ProgramAnswer:
     """Start a program and wait for its answer."""
     outside = get_call_environment()
     environment = {name: outside[name] for name in (*USUAL, *names) if name in outside} | dict(about)
@@ -55,23 +55,23 @@ def run_program(
             start_new_session=True,
         )
     except OSError as fault:
-        return Answer(False, f"{vector[0]} cannot be started: {fault.strerror or fault}")
+        return ProgramAnswer(False, f"{vector[0]} cannot be started: {fault.strerror or fault}")
     try:
         told, errors = child.communicate(encode(given).encode(), timeout=seconds)
     except subprocess.TimeoutExpired:
         _end_group(child)
-        return Answer(None, f"{vector[0]} took more than {seconds:g} seconds")
+        return ProgramAnswer(None, f"{vector[0]} took more than {seconds:g} seconds")
     said = (told if child.returncode == 0 else errors or told).decode(errors="replace").strip()
     for name in names:  # what a program was given in secret is not kept where it says it
         if environment.get(name):
             said = said.replace(environment[name], f"(${name})")
     said = said[:MOST]
     if child.returncode < 0:
-        return Answer(None, f"{vector[0]} was ended by signal {-child.returncode}")
+        return ProgramAnswer(None, f"{vector[0]} was ended by signal {-child.returncode}")
     if child.returncode == 0:
-        return Answer(True, said)
+        return ProgramAnswer(True, said)
     told_why = f": {said}" if said else ""
-    return Answer(False, f"{vector[0]} ended with status {child.returncode}{told_why}", child.returncode)
+    return ProgramAnswer(False, f"{vector[0]} ended with status {child.returncode}{told_why}", child.returncode)
 
 
 def ask_program(
@@ -82,13 +82,13 @@ def ask_program(
     about: Mapping[str, str],
     names: Sequence[str] = (),
     seconds: float,
-) -> Answer:
+) -> ProgramAnswer:
     """Ask whether something happened: status 0 is yes, 1 is no, any other is no answer."""
     if not vector:
-        return Answer(None, "")
+        return ProgramAnswer(None, "")
     found = run_program(vector, root=root, given=given, about=about, names=names, seconds=seconds)
     if found.yes is False and found.status != ASKED_NO:
-        return Answer(None, found.said)
+        return ProgramAnswer(None, found.said)
     return found
 
 

@@ -16,7 +16,7 @@ from typing import Any, Final, NamedTuple
 
 from takeback.errors import HarnessError, InputError
 from takeback.harness.calls import CallRules, DeclaredCall
-from takeback.harness.calls_program import Answer, ask_program, run_program
+from takeback.harness.calls_program import ProgramAnswer, ask_program, run_program
 from takeback.harness.file_transaction import require_lock_held
 from takeback.harness.ledger import EntryStatus, Ledger
 from takeback.harness.records import load_record_writes, read_slots
@@ -250,7 +250,7 @@ class CallSteps:
             asked = self._ask(call, record, step, action, content)
             if asked.yes is None and call.repeats:
                 asked = self._start(call, record, step, action, content)
-            answer = Answer(asked.yes, asked.said or answer.said)
+            answer = ProgramAnswer(asked.yes, asked.said or answer.said)
         if answer.yes:
             self._note(record, step, action, DONE, answer.said)
             failpoint("call.noted")
@@ -259,17 +259,17 @@ class CallSteps:
             return self._note(record, step, action, DOUBT, answer.said), answer.said
         return self._note(record, step, action, FAILED if action == COMPENSATE else REFUSED, answer.said), answer.said
 
-    def _start(self, call: DeclaredCall, record: Record, step: Step, action: str, content: Any) -> Answer:
+    def _start(self, call: DeclaredCall, record: Record, step: Step, action: str, content: Any) -> ProgramAnswer:
         vector = call.run if action == MAKE else call.compensate
         if not vector:
-            return Answer(False, f"the manifest does not say how to {action} the call {step.call}")
+            return ProgramAnswer(False, f"the manifest does not say how to {action} the call {step.call}")
         if not isinstance(content, PMap):
-            return Answer(False, "its arguments were forgotten")
+            return ProgramAnswer(False, "its arguments were forgotten")
         return run_program(vector, **self._give(call, record, step, action, content))
 
-    def _ask(self, call: DeclaredCall, record: Record, step: Step, action: str, content: Any) -> Answer:
+    def _ask(self, call: DeclaredCall, record: Record, step: Step, action: str, content: Any) -> ProgramAnswer:
         if not isinstance(content, PMap):
-            return Answer(None, "its arguments were forgotten")
+            return ProgramAnswer(None, "its arguments were forgotten")
         return ask_program(call.ask, **self._give(call, record, step, action, content))
 
     def _give(self, call: DeclaredCall, record: Record, step: Step, action: str, content: PMap) -> dict[str, Any]:

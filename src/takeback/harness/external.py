@@ -17,7 +17,7 @@ from takeback.harness.images import FileChange
 from takeback.harness.records import draft_change, make_taken_in_key
 from takeback.state import ABSENT, SURFACES, State
 from takeback.state.slots import Slot, format_slot_key, get_slot
-from takeback.state.surfaces.external import EXTERNAL, split_key
+from takeback.state.surfaces.external import EXTERNAL, parse_key
 from takeback.state.values import thaw
 from takeback.undo import Write
 
@@ -56,7 +56,7 @@ def _take(record: Any, names: Sequence[str]) -> dict[str, Any] | None:
 
 def find_systems(changes: Collection[OutsideRecord], files: Collection[FileChange]) -> tuple[str, ...]:
     """Return the bindings that changes touch, and `files` where files change as well."""
-    return (*sorted({split_key(one.key)[0] for one in changes}), *(["files"] if files else []))
+    return (*sorted({parse_key(one.key)[0] for one in changes}), *(["files"] if files else []))
 
 
 def absorb_outside(engine: Engine, slots: Iterable[Slot]) -> Record | None:

@@ -40,7 +40,7 @@ from takeback.state.slots import Slot
 if TYPE_CHECKING:
     from takeback.harness.apply import Given, Judged
     from takeback.harness.async_harness import AsyncHarness
-    from takeback.harness.calls import Approval
+    from takeback.harness.calls import CallApproval
     from takeback.harness.calls_steps import OpenStep
     from takeback.harness.drift import Footing
     from takeback.harness.entry_log import EntryView
@@ -256,7 +256,7 @@ class Harness:
         allow_ties: bool = True,
         evidence: Verdict | None = None,
         check: Mapping[str, Any] | None = None,
-        approval: Approval | None = None,
+        approval: CallApproval | None = None,
     ) -> Applied | Refused:
         """Make a change, if it is admitted; with `force` also if not.
 

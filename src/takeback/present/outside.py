@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from takeback.harness.external import NO_ISOLATION, OUTSIDE, is_outside
 from takeback.state.slots import Slot
-from takeback.state.surfaces.external import EXTERNAL, split_key
+from takeback.state.surfaces.external import EXTERNAL, parse_key
 
 if TYPE_CHECKING:
     from takeback.harness import Harness
@@ -22,7 +22,7 @@ def find_guards(harness: Harness, slots: Iterable[Slot]) -> dict[str, str]:
 
 def count_systems(slots: Iterable[Slot]) -> int:
     """Return how many systems some slots are in; the files are one."""
-    return len({split_key(slot[1])[0] if slot[0] == EXTERNAL else "" for slot in slots})
+    return len({parse_key(slot[1])[0] if slot[0] == EXTERNAL else "" for slot in slots})
 
 
 def describe_outside(harness: Harness, slots: Iterable[Slot]) -> Iterator[str]:

@@ -20,7 +20,7 @@ from takeback.repair.attempt import Attempt, make_reason, read_repair
 from takeback.repair.diagnosis import Feedback, FeedbackBasis, Mode, make_feedback
 from takeback.repair.models import PAPER, Account, ChatModel, Reply, Request, Sampling
 from takeback.repair.oracle import invert_mutation
-from takeback.repair.prompts import ALL_SHOWN, VERSION, Shown, diagnosis_version, load_prompt_set, strip_language
+from takeback.repair.prompts import ALL_SHOWN, VERSION, ShownParts, diagnosis_version, load_prompt_set, strip_language
 from takeback.state import Contract, Level, State
 from takeback.verify import Code, Reason, Verdict, VerifyOptions, verify_with
 from takeback.verify.sampled import reject_candidate, verify_dev
@@ -51,7 +51,7 @@ class Settings:
     any_mutation: bool = False
     prompts: str = VERSION
     dev: str = "Q10"
-    shown: Shown = ALL_SHOWN
+    shown: ShownParts = ALL_SHOWN
 
     def __post_init__(self) -> None:
         if not 1 <= self.budget <= MAX_BUDGET:

@@ -59,14 +59,14 @@ def _find_source(version: str) -> PromptSource:
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
+class ShownParts:
     """What a repair shows beside the verifier's words: how much of the mutation, and whether the rejected attempt."""
 
     mutation: Literal["full", "operations", "none"] = "full"
     attempt: bool = True
 
 
-ALL_SHOWN: Final = Shown()
+ALL_SHOWN: Final = ShownParts()
 ATTEMPT: Final = "attempt.md"
 """The file of sets that can leave the mutation or the attempt out."""
 
@@ -109,7 +109,7 @@ class PromptSet:
         )
 
     def repair(
-        self, level: Level, *, mutation: Any, attempt: Any, diagnosis: str, shown: Shown = ALL_SHOWN
+        self, level: Level, *, mutation: Any, attempt: Any, diagnosis: str, shown: ShownParts = ALL_SHOWN
     ) -> tuple[Message, ...]:
         """Ask for witness, recovery and contract anew, with the mutation locked."""
         words, rejected = self._tell_mutation(mutation, shown), write_compact(attempt)
@@ -117,11 +117,11 @@ class PromptSet:
             words = self.fill(ATTEMPT, mutation=words, attempt=rejected)
         return self._messages("repair.md", level, mutation=words, attempt=rejected, diagnosis=diagnosis)
 
-    def regenerate(self, level: Level, *, mutation: Any, shown: Shown = ALL_SHOWN) -> tuple[Message, ...]:
+    def regenerate(self, level: Level, *, mutation: Any, shown: ShownParts = ALL_SHOWN) -> tuple[Message, ...]:
         """Ask for witness, recovery and contract with no word about earlier attempts."""
         return self._messages("regenerate.md", level, mutation=self._tell_mutation(mutation, shown))
 
-    def _tell_mutation(self, mutation: Any, shown: Shown) -> str:
+    def _tell_mutation(self, mutation: Any, shown: ShownParts) -> str:
         """Return the locked mutation in the words of the set, as much of it as is to be shown."""
         if ATTEMPT not in self.files:
             if shown != ALL_SHOWN:

@@ -12,7 +12,7 @@ from takeback.adapters import init_workspace, open_workspace
 from takeback.adapters.opener import trust_workspace
 from takeback.errors import HarnessError, InputError, UntrustedError
 from takeback.harness import Applied, Refused, Undone
-from takeback.harness.calls import Approval, DeclaredCall, raise_class
+from takeback.harness.calls import CallApproval, DeclaredCall, raise_class
 from takeback.harness.calls_environment import use_call_environment
 from takeback.journal.failpoint import arm_failpoints
 from takeback.language import read_candidate
@@ -139,10 +139,10 @@ def test_compensable_is_asked_about_unless_the_manifest_says_yes(agent):
         assert refused.why.value == "calls"
         digest = read_candidate(change("one")).digest()
         assert f"--approve {digest[:12]}" in refused.message
-        assert isinstance(harness.apply(change("one"), approval=Approval("0" * 64, "ann")), Refused)
-        assert isinstance(harness.apply(change("one"), approval=Approval(digest, "")), Refused)
+        assert isinstance(harness.apply(change("one"), approval=CallApproval("0" * 64, "ann")), Refused)
+        assert isinstance(harness.apply(change("one"), approval=CallApproval(digest, "")), Refused)
         assert sent(root) == []
-        assert isinstance(harness.apply(change("one"), approval=Approval(digest, "ann")), Applied)
+        assert isinstance(harness.apply(change("one"), approval=CallApproval(digest, "ann")), Applied)
         entry = next(iter(harness.log()))
         assert (entry.approval["digest"], entry.approval["by"]) == (digest, "ann")
         assert entry.approval["at"]
@@ -155,7 +155,7 @@ def test_the_manifest_can_admit_no_compensable_change(agent):
     root = agent(f'[calls.mail]\n{MAIL}[admit]\ncompensable = "no"\n')
     with open_workspace(root) as harness:
         digest = read_candidate(change("one")).digest()
-        assert isinstance(harness.apply(change("one"), approval=Approval(digest, "ann")), Refused)
+        assert isinstance(harness.apply(change("one"), approval=CallApproval(digest, "ann")), Refused)
     assert sent(root) == []
 
 
@@ -171,10 +171,10 @@ def test_irreversible_is_never_proved_needs_an_approval_and_comes_last(agent):
         assert isinstance(harness.apply(mixed), Refused)
         assert isinstance(harness.apply(mixed, force=True), Refused)
         digest = read_candidate(mixed).digest()
-        assert isinstance(harness.apply(mixed, approval=Approval(digest, "ann")), Applied)
+        assert isinstance(harness.apply(mixed, approval=CallApproval(digest, "ann")), Applied)
         assert verbs(root) == ["send one", "pay gone"]
         two = change("p", "q", call="pay", value=2)
-        refused = harness.apply(two, approval=Approval(read_candidate(two).digest(), "ann"))
+        refused = harness.apply(two, approval=CallApproval(read_candidate(two).digest(), "ann"))
         assert "more than one call" in refused.message
         assert isinstance(harness.undo(), Undone)
         harness.redo()
@@ -208,7 +208,7 @@ def test_hints_in_the_manifest_raise_a_call_to_irreversible(agent):
 
 def test_what_a_program_was_given_in_secret_is_not_kept_where_it_says_it(agent):
     root = agent('[calls.mail]\nrun = ["sh", "-c", "echo token $HUSH >&2; exit 3"]\nenv = ["HUSH"]\n')
-    approval = Approval(read_candidate_of(root, change("one")), "ann")
+    approval = CallApproval(read_candidate_of(root, change("one")), "ann")
     with open_workspace(root) as harness, pytest.raises(HarnessError) as fault:
         harness.apply(change("one"), approval=approval)
     assert "a secret" not in str(fault.value)
@@ -313,7 +313,7 @@ def test_a_program_that_takes_too_long_is_ended_and_asked_about(agent):
     slow = 'run = ["sleep", "60"]\nask = ["./mail", "ask"]\ncompensate = ["true"]\ntimeout = 0.2\n'
     root = agent(f"[calls.mail]\n{slow}")
     with open_workspace(root) as harness, pytest.raises(HarnessError, match="was refused"):
-        harness.apply(change("one"), approval=Approval(read_candidate(change("one")).digest(), "ann"))
+        harness.apply(change("one"), approval=CallApproval(read_candidate(change("one")).digest(), "ann"))
     with open_workspace(root) as harness:
         assert harness.status().clean
     assert os.path.exists(root / "config.toml")

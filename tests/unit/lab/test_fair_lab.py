@@ -14,7 +14,7 @@ from takeback.repair.diagnosis import FeedbackBasis, Mode, make_feedback
 from takeback.repair.loop import make_recovery_judge
 from takeback.repair.models.replies import count_imported
 from takeback.repair.oracle import invert_mutation
-from takeback.repair.prompts import Shown, load_prompt_set
+from takeback.repair.prompts import ShownParts, load_prompt_set
 from takeback.state import Level, Stage, State
 from takeback_lab import protocol
 from takeback_lab.experiments.natural import EXPERIMENT as NATURAL
@@ -88,13 +88,13 @@ def test_what_a_repair_shows_is_a_choice():
         words = prompts.repair(Level.L0, mutation=MUTATION, attempt={"witness": ["w0"]}, diagnosis="d", shown=shown)
         return words[1].content
 
-    assert "timeout_sec" in asked(Shown())
-    assert "w0" in asked(Shown())
-    assert "w0" not in asked(Shown(attempt=False))
-    only = asked(Shown("operations", attempt=False))
+    assert "timeout_sec" in asked(ShownParts())
+    assert "w0" in asked(ShownParts())
+    assert "w0" not in asked(ShownParts(attempt=False))
+    only = asked(ShownParts("operations", attempt=False))
     assert "timeout_sec" not in only
     assert "set_config" in only
-    assert "set_config" not in asked(Shown("none", attempt=False)).split("# Candidate")[1]
+    assert "set_config" not in asked(ShownParts("none", attempt=False)).split("# Candidate")[1]
 
 
 def test_verify_names_runs_whose_sources_are_others_now(tmp_path, monkeypatch):

@@ -9,7 +9,7 @@ from typing import Any, Final
 from takeback.errors import InputError
 from takeback.repair.diagnosis import Mode
 from takeback.repair.loop import MAX_BUDGET
-from takeback.repair.prompts import Shown
+from takeback.repair.prompts import ShownParts
 from takeback.verify import RULE_NAMES
 from takeback.verify.suites import SUITES
 from takeback_lab.experiment import Option
@@ -46,7 +46,7 @@ def read_rule(given: Mapping[str, Any], base: str = "split-wald") -> str:
     return str(name)
 
 
-def read_shown(given: Mapping[str, Any], base: Shown) -> Shown:
+def read_shown(given: Mapping[str, Any], base: ShownParts) -> ShownParts:
     """What a repair shows beside the verifier's words."""
     mutation = given.get("show_mutation", base.mutation)
     if mutation not in {"full", "operations", "none"}:
@@ -54,7 +54,7 @@ def read_shown(given: Mapping[str, Any], base: Shown) -> Shown:
     attempt = given.get("show_attempt", "yes" if base.attempt else "no")
     if attempt not in {"yes", "no"}:
         raise InputError("--show-attempt", found=attempt, expected="yes or no")
-    return Shown(mutation, attempt == "yes")
+    return ShownParts(mutation, attempt == "yes")
 
 
 def read_modes(text: str) -> tuple[Mode, ...]:

@@ -15,7 +15,7 @@ from takeback.repair.attempt import build_attempt
 from takeback.repair.diagnosis import Mode, digest_templates
 from takeback.repair.loop import Judge, Repair, Settings, make_judge, make_recovery_judge
 from takeback.repair.models import PAPER, Account, Sampling
-from takeback.repair.prompts import ALL_SHOWN, Shown, diagnosis_version, load_prompt_set
+from takeback.repair.prompts import ALL_SHOWN, ShownParts, diagnosis_version, load_prompt_set
 from takeback.state import Level, State
 from takeback.verify import Verdict
 from takeback_lab.experiment import Asked
@@ -35,7 +35,7 @@ class Terms:
     rule: str = "split-wald"
     sampling: Sampling = PAPER
     prompts: str = V4
-    shown: Shown = ALL_SHOWN
+    shown: ShownParts = ALL_SHOWN
 
     def to_json(self) -> dict[str, Any]:
         """The terms as a unit carries them and a recording is frozen with them."""
@@ -51,7 +51,7 @@ class Terms:
     def from_json(cls, raw: Mapping[str, Any], prompts: str = V4) -> Terms:
         """The terms that `to_json` wrote; `prompts` are those of a recording that does not name them."""
         rule = raw.get("rule", "split-wald")
-        shown = Shown(**raw["shown"]) if "shown" in raw else ALL_SHOWN
+        shown = ShownParts(**raw["shown"]) if "shown" in raw else ALL_SHOWN
         return cls(int(raw["budget"]), rule, Sampling(**raw["sampling"]), raw.get("prompts", prompts), shown)
 
     def prompts_digest(self) -> list[Any]:
@@ -66,7 +66,7 @@ class Terms:
 
 TERMS: Final = Terms()
 """The paper's, with prompts that show the mutation and the rejected attempt."""
-CLOSED: Final = Terms(shown=Shown(attempt=False))
+CLOSED: Final = Terms(shown=ShownParts(attempt=False))
 """The factorial's and the holdout's: the paper's fields, and not the attempt they speak of."""
 
 

@@ -12,7 +12,7 @@ from urllib.parse import quote
 
 import httpx
 
-from takeback.adapters.bindings.binding import SECONDS, Binding, Seen
+from takeback.adapters.bindings.protocol import SECONDS, Binding, Seen
 from takeback.canonical import encode, parse
 from takeback.errors import InputError, UnreachableError
 

@@ -10,7 +10,7 @@ from base64 import b64decode, b64encode
 from collections.abc import Mapping
 from typing import Any, Final
 
-from takeback.adapters.bindings.binding import SECONDS, Binding, Seen
+from takeback.adapters.bindings.protocol import SECONDS, Binding, Seen
 from takeback.canonical import encode, parse
 from takeback.errors import InputError
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, Final
 
-from takeback.adapters.bindings.binding import Binding, Seen, fill_in, is_as_known
+from takeback.adapters.bindings.protocol import Binding, Seen, fill_in, is_as_known
 from takeback.errors import TakebackError, UnreachableError
 from takeback.progress import report_progress
 
@@ -26,7 +26,7 @@ ADVISORY: Final = frozenset({"aba seen"})
 
 
 @dataclass(frozen=True, slots=True)
-class Probe:
+class GuardProbe:
     """What a probe found."""
 
     guard: str
@@ -42,7 +42,7 @@ class Probe:
         return {**told, "lost": self.made - self.kept}
 
 
-def probe_binding(binding: Binding, *, writers: int = WRITERS, writes: int = WRITES) -> Probe:
+def probe_binding(binding: Binding, *, writers: int = WRITERS, writes: int = WRITES) -> GuardProbe:
     """Ask and race; raises where a record of its own cannot be made."""
     name = binding.make_probe_name(secrets.token_hex(6))
     version = binding.find_version()
@@ -53,7 +53,7 @@ def probe_binding(binding: Binding, *, writers: int = WRITERS, writes: int = WRI
     finally:
         _remove(binding, name)
     guard = "none" if not sound else "atomic" if made == kept else "checked"
-    return Probe(guard, answers, made, kept, version, datetime.now(UTC).isoformat(timespec="seconds"))
+    return GuardProbe(guard, answers, made, kept, version, datetime.now(UTC).isoformat(timespec="seconds"))
 
 
 def _look(binding: Binding, name: str) -> Seen:

@@ -16,7 +16,7 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from takeback.adapters.bindings.binding import SECONDS, Binding, RecordChange, Seen, fill_in, is_as_known, is_same
+from takeback.adapters.bindings.protocol import SECONDS, Binding, RecordChange, Seen, fill_in, is_as_known, is_same
 from takeback.canonical import encode, sha256
 from takeback.errors import ChangedMeanwhile, InputError
 from takeback.state import ABSENT

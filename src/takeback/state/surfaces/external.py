@@ -28,7 +28,7 @@ _EDIT: Final = {
 }
 
 
-def split_key(key: str) -> tuple[str, str]:
+def parse_key(key: str) -> tuple[str, str]:
     """Return the binding and the name in a record's key."""
     binding, _, name = key.partition("/")
     return binding, name
@@ -73,7 +73,7 @@ class ExternalSurface(KeyedSurface):
 
     def target(self, raw: str, where: str, kind: Kind | None) -> str:
         """Take `BINDING/NAME`."""
-        binding, name = split_key(super().target(raw, where, kind))
+        binding, name = parse_key(super().target(raw, where, kind))
         if not binding or not name:
             raise InputError(where, found=raw, expected="BINDING/NAME, such as memory/users-42")
         return raw
