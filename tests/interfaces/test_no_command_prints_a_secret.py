@@ -67,6 +67,10 @@ WORDS: dict[str, list[tuple[str, ...]]] = {
     "backup": [("backup", "{new}", "-C", "{dir}")],
     "restore-journal": [("restore-journal", "-C", "{dir}"), ("restore-journal", "--yes", "-C", "{dir}")],
     "trust": [("trust", "{copy}")],
+    "retain": [("retain", "--plan", "-C", "{dir}")],
+    "hold": [("hold", "2", "-C", "{dir}"), ("hold", "2", "--release", "-C", "{dir}")],
+    "head": [("head", "--sign", "{new}", "-C", "{dir}")],
+    "resolve": [("resolve", "2", "1", "--made", "-C", "{dir}")],
     "recover": [("recover", "-C", "{dir}")],
     "bisect": [("bisect", "--test", f"sh -c '! grep -q {OTHER} config.toml'", "-C", "{dir}")],
     "forget": [("forget", "--value", NAMED, "-C", "{dir}"), ("forget", "--value", NAMED, "--yes", "-C", "{dir}")],
@@ -99,6 +103,8 @@ WORDS: dict[str, list[tuple[str, ...]]] = {
 }
 NOT_ABOUT_A_HARNESS = {
     "run": "what a command did is masked: tests/interfaces/test_run_command.py",
+    "bind": "other systems: tests/interfaces/test_external_commands.py",
+    "probe": "other systems: tests/interfaces/test_external_commands.py",
     "web": "the page: tests/interfaces/test_secrets_masked.py",
     "serve": "the server's answers: tests/interfaces/test_mcp_answers.py",
     "model": "weights and a key of its own",
@@ -178,8 +184,16 @@ def test_every_command_of_the_table_is_walked_or_has_a_reason_not_to_be() -> Non
     assert not set(WORDS) & set(NOT_ABOUT_A_HARNESS)
 
 
-REFUSED = {("apply", 2), ("check-proof", 3), ("prove", 3), ("oracle", 2), ("verify", 3)}
-"""Runs that end with code 2, because what they are given is not a candidate."""
+REFUSED = {
+    ("apply", 2),
+    ("check-proof", 3),
+    ("prove", 3),
+    ("oracle", 2),
+    ("verify", 3),
+    ("retain", 0),
+    ("resolve", 0),
+}
+"""Runs that end with code 2, because what they are given is not a candidate, or there is no policy, or no doubt."""
 
 
 @pytest.mark.parametrize(("name", "number"), RUNS, ids=str)

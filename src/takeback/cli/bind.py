@@ -49,7 +49,7 @@ def bind(
     directory: Path = DirOption,
     as_json: bool = JsonFlag,
 ) -> None:
-    """Declare records of another system in the manifest, and measure how that system guards others' writes.
+    """Declare records of another system, and measure how it guards others' writes.
 
     Passwords and tokens are never written down: only the names of the variables that hold them.
 
@@ -93,7 +93,9 @@ def probe(
     directory: Path = DirOption,
     as_json: bool = JsonFlag,
 ) -> None:
-    """Measure how a binding guards others' writes: eight questions, then a race of 6 writers with 50 writes each.
+    """Measure how a binding guards others' writes, by eight questions and a race.
+
+    The race has 6 writers with 50 writes each.
 
     It works on a record of its own, which it removes. `atomic` lost nothing, `checked` refuses stale writes in
     sequence and lost some in the race, `none` ignores conditions. What it found is kept and shown in every plan. Exit

@@ -94,7 +94,7 @@ def head(
     Keep it elsewhere: `takeback doctor --head FILE --key KEY` later tells whether the journal still begins with the
     same records. The key to give there is printed on stderr.
 
-    Example: `takeback head --sign sign.key > head.txt`
+    Example: `takeback head --sign sign.key`
     """
     with open_harness(directory, journal, looking=True) as harness:
         name = origin or f"takeback/{harness.ledger.identity or 'journal'}"

@@ -144,6 +144,7 @@ def format_entry(template: str, entry: EntryView, what: str) -> str:
     return _FIELD.sub(lambda found: values[found[1]], template)
 
 
+ANY: Final = Filter(loose=True)
 ON_A_TERMINAL: Final = 30
 """Entries shown on a terminal where no number is given; elsewhere, all."""
 
@@ -222,7 +223,7 @@ def show_entries(
             listed = list(islice(entries, number or None))
             _emit(harness, listed, named, expiry, patch=patch, stat=stat, graph=graph)
             return
-        limit = number if number is not None else ON_A_TERMINAL if out.is_terminal and wanted == Filter() else 0
+        limit = number if number is not None else ON_A_TERMINAL if out.is_terminal and wanted == ANY else 0
         past = Rewind(harness)
         with out.page_output(allowed=not no_pager):
             shown = islice(entries, limit or None)
@@ -243,7 +244,7 @@ def show_entries(
                     record = harness.journal.get(entry.seq)
                     show_changes(load_entry_writes(harness, record), partial(past.before, record), stat=stat)
                     out.print()
-        if not found_any and wanted != Filter():
+        if not found_any and wanted != ANY:
             err.print(localize_hints("no entry passes; 'takeback log' lists all of them"), style="yellow")
         _tell_of_more(entries, given=number)
 

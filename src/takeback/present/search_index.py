@@ -23,11 +23,11 @@ from takeback.harness.ledger import CHANGES
 from takeback.harness.records import list_addresses, load_call, load_writes, with_evidence
 from takeback.journal import ENTRY_KINDS, Record
 from takeback.present.attempts import find_root
-from takeback.present.entries import Filter
+from takeback.present.entries import Filter, make_entry_namer
 from takeback.present.headlines import MOST_TEXT, Headline, iter_changed_lines, make_headline_from
 from takeback.present.secrets import mask_text_secrets, reveal_secrets
 
-VERSION: Final = 1
+VERSION: Final = 2
 BATCH: Final = 200
 """Records taken in at once."""
 SHORT: Final = 3
@@ -49,6 +49,7 @@ class SearchIndex:
 
     def __init__(self, harness: Harness) -> None:
         self._harness = harness
+        self._named = make_entry_namer(harness)
         self._place = _find_place(harness)
         self._base = self._open()
 
@@ -175,7 +176,7 @@ class SearchIndex:
         addresses = list_addresses(record)
         headline = make_headline_from(lines)
         said = [f"#{record.entry} {record.kind}", record.by, record.note, *origin.values(), *addresses]
-        said += [f"{verb} #{n}" for verb, n in _list_toggled(record)]
+        said += [f"{verb} #{n} {self._named(n)}" for verb, n in _list_toggled(record)]
         said += [*record.paths, *(f"{mark} {line}" for mark, line in lines)]
         body = mask_text_secrets("\n".join(said)[:MOST_TEXT])
         surfaces = " ".join(dict.fromkeys(address.partition("[")[0].partition(" ")[0] for address in addresses))

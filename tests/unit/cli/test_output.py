@@ -243,7 +243,7 @@ def test_long_output_on_a_terminal_goes_through_the_pager_and_short_does_not(wor
     assert "line 99" not in ended.out
     assert "\x1b[32m+line 99" in seen.read_text()
     seen.unlink()
-    assert 'set prompts["p"]' in run_on_terminal(("log", "-C", workspace), pager).out
+    assert "+ p: line 0" in run_on_terminal(("log", "-C", workspace), pager).out
     assert "line 99" in run_on_terminal(("show", "HEAD", "--no-pager", "-C", workspace), pager).out
     assert "line 99" in run_on_terminal(("show", "HEAD", "-C", workspace), {"TAKEBACK_PAGER": ""}).out
     assert "line 99" in run("show", "HEAD", "-C", workspace, **pager).out

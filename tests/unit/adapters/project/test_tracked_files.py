@@ -230,7 +230,7 @@ def find_in_takeback(project: TrackedProject, secret: str) -> Iterator[str]:
     with project.open() as harness:
         from takeback.harness.forget import find_value
 
-        yield from (f"entry {found.number}" for found in find_value(harness.ledger, secret)[0])
+        yield from (f"entry {found.number}" for found in find_value(harness.ledger, secret, dry=True)[0])
     with TrackStore.open(project.root) as store:
         digests = [row[0].hex() for row in store._database.run("SELECT digest FROM contents WHERE form <> 9")]
         yield from (digest for digest, data in store.contents(digests).items() if secret.encode() in data)
