@@ -6,13 +6,13 @@ the settings and the server's version it has now; one that guards nothing needs 
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
 from takeback.adapters.bindings.protocol import Binding, RecordChange, digest_settings, is_as_known, open_binding
 from takeback.adapters.roots import PRIVATE
+from takeback.canonical import parse_strict, write_pretty
 from takeback.errors import ChangedMeanwhile, InputError
 from takeback.harness.adapter import OutsideRecord
 from takeback.state.surfaces.external import parse_key
@@ -52,8 +52,8 @@ class BoundRecords:
     def read_guard(self, name: str) -> dict[str, Any] | None:
         """Return what a probe found of a binding with the settings it has now; None if there was none."""
         try:
-            kept = json.loads((self._root / GUARDS).read_text(encoding="utf-8")).get(name)
-        except (OSError, ValueError, AttributeError):
+            kept = parse_strict((self._root / GUARDS).read_text(encoding="utf-8")).get(name)
+        except (OSError, ValueError, AttributeError, RecursionError):
             return None
         same = isinstance(kept, dict) and kept.get("settings") == digest_settings(self._declared[name])
         return kept if same else None
@@ -62,11 +62,12 @@ class BoundRecords:
         """Keep what a probe found."""
         place = self._root / GUARDS
         try:
-            known = json.loads(place.read_text(encoding="utf-8"))
-        except (OSError, ValueError):
+            known = parse_strict(place.read_text(encoding="utf-8"))
+        except (OSError, ValueError, RecursionError):
             known = {}
+        known = known if isinstance(known, dict) else {}
         known[name] = {**told, "settings": digest_settings(self._declared[name])}
-        place.write_text(json.dumps(known, indent=1, sort_keys=True) + "\n", encoding="utf-8")
+        place.write_text(write_pretty(known) + "\n", encoding="utf-8")
 
     def describe_guards(self, keys: Iterable[str]) -> dict[str, str]:
         """Return how each binding guards others' writes, as it was measured."""

@@ -49,6 +49,8 @@ _NEXT = {
     Code.BOUND_TOO_LOW: "Look at the failing state above, or decide by proof: `--rule proof`.",
     Code.UNDECIDED: "Capture what is edited before the change and restore it from that; "
     "`takeback oracle FILE` writes such a recovery.",
+    Code.IRREVERSIBLE: "Declare how to compensate the call in takeback.toml, or approve what stays: "
+    "`takeback apply FILE --approve DIGEST`.",
     Code.TIMEOUT: "Verify on fewer states, or decide by proof: `--rule proof`.",
 }
 

@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import base64
 import hashlib
-import json
 import os
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+from takeback.canonical import encode, parse_strict
 from takeback.errors import InputError
 from takeback.govern.merkle import Frontier
 from takeback.journal import Store
@@ -118,7 +118,7 @@ def make_head(store: Store, origin: str, cache: Path | None = None) -> Head:
     if cache is not None and frontier.size > before and not store.readonly:
         told = {"size": frontier.size, "last": last, "stack": [node.hex() for node in frontier.stack]}
         aside = cache.with_name(f"{cache.name}.new")
-        aside.write_text(json.dumps(told))
+        aside.write_text(encode(told))
         aside.replace(cache)
     return Head(origin, frontier.size, frontier.root())
 
@@ -141,12 +141,12 @@ def require_continuation(store: Store, head: Head) -> int:
 def _load_frontier(store: Store, cache: Path | None) -> Frontier:
     """Return the frontier that was kept, if the journal still has the record at which it ended."""
     try:
-        raw: Any = json.loads(cache.read_text()) if cache is not None else None
+        raw: Any = parse_strict(cache.read_text()) if cache is not None else None
         last = None if raw is None else store.record(raw["size"])
         if last is None or last.digest != raw["last"] or bin(raw["size"]).count("1") != len(raw["stack"]):
             return Frontier()
         return Frontier(raw["size"], [bytes.fromhex(node) for node in raw["stack"]])
-    except (OSError, ValueError, TypeError, KeyError, InputError):
+    except (OSError, ValueError, TypeError, KeyError, RecursionError, InputError):
         return Frontier()
 
 

@@ -64,6 +64,7 @@ class AsyncHarness:
     forget = _await_in_thread(Harness.forget)
     forget_value = _await_in_thread(Harness.forget_value)
     recover = _await_in_thread(Harness.recover)
+    resolve = _await_in_thread(Harness.resolve)
     status = _await_in_thread(Harness.status)
 
     @property

@@ -7,14 +7,13 @@ changes no answer.
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Callable, Iterator, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final
 
-from takeback.canonical import encode
+from takeback.canonical import encode, parse_strict
 
 PRIVATE: Final = ".takeback"
 ATTEMPTS: Final = f"{PRIVATE}/attempts.jsonl"
@@ -55,8 +54,8 @@ def read_attempts(root: str | os.PathLike[str]) -> list[dict[str, Any]]:
     found = []
     for line in _iter_lines(Path(root) / ATTEMPTS):
         try:
-            attempt = json.loads(line)
-        except ValueError:
+            attempt = parse_strict(line)
+        except (ValueError, RecursionError):
             continue
         if isinstance(attempt, dict) and isinstance(attempt.get("at"), str):
             found.append(attempt)
@@ -90,8 +89,8 @@ def _list_texts(line: str) -> list[bytes]:
                 take(inner)
 
     try:
-        take(json.loads(line))
-    except ValueError:
+        take(parse_strict(line))
+    except (ValueError, RecursionError):
         return texts
     return texts
 

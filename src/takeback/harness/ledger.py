@@ -475,7 +475,9 @@ class Ledger:
     def fate(self, record: Record, following: Record | None = None) -> EntryStatus:
         """Return what became of an entry: whether it was made, by the next record that is no call, and is live."""
         if following is None and record.seq < self.last:
-            following = next((one for one in self.store.records(record.seq + 1) if one.kind != "step"), None)
+            following = self.store.record(record.seq + 1)
+            while following.kind == "step" and following.seq < self.last:
+                following = self.store.record(following.seq + 1)
         if following is None or following.kind not in {"commit", "abort"}:
             return EntryStatus.PENDING
         if following.kind == "abort":

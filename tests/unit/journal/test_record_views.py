@@ -29,6 +29,7 @@ EMPTY = {
     "shared": frozenset(),
     "bare": frozenset(),
     "stat": {},
+    "releases": False,
     **dict.fromkeys(
         (
             "touches",
@@ -74,6 +75,7 @@ SAID = {
     "shared": ("shared", [1], {1}),
     "bare": ("bare", [1], {1}),
     "stat": ("stat", {"files": 2}, {"files": 2}),
+    "releases": ("release", True, True),
     "paths": ("paths", ["a"], ("a",)),
     "taken_in": ("taken_in", ["k"], ("k",)),
     "unkept": ("unkept", [["a", "why"]], (("a", "why"),)),

@@ -56,6 +56,8 @@ def test_a_verdict_has_the_fields_a_program_needs(rule):
             "mutation_digest",
             "candidate_digest",
             "threshold",
+            "class",
+            "stays",
         }
         assert verdict["admitted"] is admitted
         assert verdict["rule"] == rule
