@@ -14,6 +14,7 @@ FOLDERS = {
     "oracle": ["oracle-proof", "oracle-split-wald"],
     "stability": ["stability"],
     "snapshots": ["snapshots"],
+    "sensitivity": ["sensitivity"],
 }
 
 

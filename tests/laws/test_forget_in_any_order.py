@@ -15,7 +15,7 @@ def test_an_order_loses_nothing_leaves_no_secret_and_always_has_a_way_on(seed, t
     Story(tmp_path / "p", seed).run()
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_two_thousand_orders_lose_nothing(tmp_path):
     for seed in range(ALL):
         Story(Path(tmp_path) / str(seed), seed).run()
