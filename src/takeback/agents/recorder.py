@@ -82,6 +82,7 @@ def record_changes(root: Path, event: Event) -> HookReply:
         harness = open_workspace(root, hold=False)
     except UntrustedError as fault:
         return HookReply(err=f"takeback: {fault.message}. {fault.hint}.\n")
+    harness.treat_as_agent(event.client)
     with closing(harness), harness.inspect() as reading:
         alone: tuple[str, ...] = ()
         after = reading.actual

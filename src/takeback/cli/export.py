@@ -41,6 +41,8 @@ def export(
     """
     del as_json, reveal
     with open_harness(directory, journal, looking=True) as harness:
-        state = rebuild_state_after(harness, resolve_entry(harness.ledger, at))
+        record = resolve_entry(harness.ledger, at)
+        harness.note_read("export", record.id)
+        state = rebuild_state_after(harness, record)
         print_left_out(harness)
         emit(state.write(), exact=True)

@@ -42,6 +42,7 @@ def retain(
     if keep is None:
         raise InputError(POLICY, found="no retention", expected=EXAMPLE)
     with open_harness(directory, journal) as harness:
+        harness.require("forget")
         done = retain_captures(harness, keep, datetime.now(UTC), dry=plan)
     if done.record is not None:
         commit_exit_code(0)
@@ -69,9 +70,10 @@ def hold(
     Example: `takeback hold 3`
     """
     with open_harness(directory, journal) as harness, harness.session():
+        harness.require("forget", by)
         number = resolve_entry(harness.ledger, entry).entry
         if (number in list_held(harness.journal)) is release:
-            harness.journal.append([draft_hold(number, release=release, by=by)])
+            harness.journal.append([draft_hold(number, release=release, by=harness.name_author(by))])
             harness.recover()
         held = sorted(list_held(harness.journal))
     commit_exit_code(0)
@@ -97,6 +99,7 @@ def head(
     Example: `takeback head --sign sign.key`
     """
     with open_harness(directory, journal, looking=True) as harness:
+        harness.require("sign")
         name = origin or f"takeback/{harness.ledger.identity or 'journal'}"
         if not name.isprintable() or "+" in name or " " in name:
             raise InputError("--origin", found=repr(name), expected="a name without spaces and +")

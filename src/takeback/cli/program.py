@@ -27,7 +27,7 @@ from takeback.cli.hook_answer import choose_trust_folder
 from takeback.cli.output import JSON_VALUE, separate_json_value, tell_masked
 from takeback.cli.plain_values import use_plain_values
 from takeback.cli.secrets import begin_masking
-from takeback.errors import InputError
+from takeback.errors import DeniedError, InputError
 from takeback.plugins import LAB_COMMANDS, ListedCommand, find_extra_commands, make_missing_package_error
 
 OFFERED_WIDTH: Final = 75
@@ -96,6 +96,7 @@ SECTIONS: Final[Mapping[str, Mapping[str, ListedCommand]]] = {
         "forget": Listed("forget", "Delete the contents that entries captured, such as secrets, permanently."),
         "retain": Listed("govern", "Forget what entries captured longer ago than the policy keeps it."),
         "hold": Listed("govern", "Keep what an entry captured, whatever retention says."),
+        "audit": Listed("audit", "List who read which contents, if the policy has reads noted."),
         "head": Listed(
             "govern", "Print a signed head of the journal: how many records it has, and the root over them."
         ),
@@ -364,6 +365,8 @@ def main() -> None:
     except SystemExit as ended:
         closed = isinstance(ended.__context__, BrokenPipeError)
         sys.exit(output.end(0 if closed else ended.code, None, as_json=as_json))
+    except DeniedError as fault:  # the policy's answer is no
+        sys.exit(output.end(1, fault, as_json=as_json))
     except Exception as fault:  # noqa: BLE001 - whatever happens, the exit code must mean what it says
         sys.exit(output.end(2, fault, as_json=as_json))
     sys.exit(output.end(code, None, as_json=as_json))

@@ -25,7 +25,7 @@ from takeback.harness.entry_log import (
 from takeback.harness.entry_names import resolve_entry
 from takeback.harness.images import load_images
 from takeback.harness.ledger import CHANGES, TOGGLES
-from takeback.harness.records import load_candidate, load_candidate_json, load_evidence
+from takeback.harness.records import load_candidate, load_candidate_json, load_evidence, read_slots
 from takeback.journal import Record
 from takeback.language import Candidate
 from takeback.present.changes import find_differences, find_file_differences
@@ -60,6 +60,7 @@ def show_entry(request: Request, shown: Shown) -> Response:
     harness = shown.harness
     harness.ledger.refresh()
     record = resolve_entry(harness.ledger, request.path_params["name"])
+    harness.note_read("page", record.id, read_slots(record))
     seen = view_entry(harness, record)
     evidence = load_evidence(harness.journal, record)
     candidate = load_candidate_json(harness.journal, record)
@@ -96,9 +97,12 @@ def compare_entries(request: Request, shown: Shown) -> Response:
         message = "Tick two entries on the timeline, then press Compare two."
         return render_page(request, "message.html", 400, title="Choose two", message=message, shown=shown)
     older, newer = sorted((resolve_entry(harness.ledger, name) for name in chosen), key=lambda one: one.seq)
+    harness.require("read")
     past = Rewind(harness)
     after, before = past.after(newer), past.after(older)
-    found = list(find_differences(diff_states(before, after), lambda: before))
+    changes = diff_states(before, after)
+    harness.note_read("page", f"{older.id},{newer.id}", [change.slot for change in changes])
+    found = list(find_differences(changes, lambda: before))
     return render_page(request, "compare.html", shown=shown, older=older, newer=newer, found=found)
 
 

@@ -50,6 +50,7 @@ def read_request_filter(request: Request) -> tuple[Filter, dict[str, str]]:
 @harness_view
 def show_timeline(request: Request, shown: Shown) -> Response:
     """Show a page of entries; for a script that scrolls, only the rows."""
+    shown.harness.require("read")
     wanted, fields = read_request_filter(request)
     given = request.query_params.get("before", "")
     before = int(given) if given.isdecimal() else None
@@ -75,6 +76,7 @@ def show_timeline(request: Request, shown: Shown) -> Response:
 @harness_view
 def show_refused(request: Request, shown: Shown) -> Response:
     """Show what was refused: who wanted what, why not, and the state that breaks it."""
+    shown.harness.require("read")
     found = read_attempts(shown.where) if shown.where else []
     told = [{**one, "state": None if one.get("state") is None else write_pretty(one["state"])} for one in found]
     return render_page(request, "refused.html", shown=shown, found=told[:MOST_REFUSED])
@@ -99,6 +101,7 @@ class MatrixLine:
 @harness_view
 def show_matrix(request: Request, shown: Shown) -> Response:
     """Show a page of the matrix."""
+    shown.harness.require("read")
     given = request.query_params.get("before", "")
     rows, more = shown.rows.page(before=int(given) if given.isdecimal() else None, size=SIZE)
     changes = [row for row in rows if row.entry.status in {"live", "undone"}]

@@ -43,7 +43,7 @@ from takeback.harness.apply import is_idle
 from takeback.harness.drift import Footing, refuse_drift
 from takeback.harness.entry_log import EntryView, change_to_json, load_entry_writes, view_entry
 from takeback.harness.entry_names import resolve_entry
-from takeback.harness.records import load_candidate_json, load_evidence
+from takeback.harness.records import load_candidate_json, load_evidence, read_slots
 from takeback.journal import Record
 from takeback.present.entries import describe_change, summarize_entry
 from takeback.present.plans import describe_kept, make_headline
@@ -109,9 +109,10 @@ class ProposalService:
         self._plans: _Shelf[Planning] = _Shelf()
 
     @contextmanager
-    def harness(self) -> Iterator[Harness]:
-        """Yield the harness, for one request at a time."""
+    def harness(self, who: str = "") -> Iterator[Harness]:
+        """Yield the harness, for one request at a time; to the harness's policy, who asks is an agent."""
         with self._lock:
+            self._harness.treat_as_agent(who)
             yield self._harness
 
     def close(self) -> None:
@@ -122,8 +123,8 @@ class ProposalService:
     def propose(self, sent: Sent, who: str) -> Proposed:
         """Decide about a change; what is admitted gets a token."""
         sent.require_sense()
-        with self.harness() as harness, harness.held() as state:
-            pass
+        with self.harness(who) as harness, harness.held() as state:
+            harness.require("propose")
         if isinstance(state, Refused):
             return Proposed(outcome="refused", message=mask_text_secrets(state.message), command=self.mending(state))
         found = judge_proposal(sent, state, self._method)
@@ -131,7 +132,7 @@ class ProposalService:
         if found.admitted is None:
             forcing = build_apply_command(found.sent, sent.lines, self.directory, force=True)
             return Proposed(outcome="not admitted", message=_why_not(found), command=forcing, verdict=told)
-        with self.harness() as harness:
+        with self.harness(who) as harness:
             preview = harness.preview(found.admitted)
         if isinstance(preview, Refused):
             mending = self.mending(preview) if preview.drift or preview.broken else None
@@ -177,7 +178,7 @@ class ProposalService:
 
     def question_of_change(self, token: str, who: str) -> Question:
         """Return the question that a person must decide before a proposal is applied."""
-        with self.harness() as harness:
+        with self.harness(who) as harness:
             proposal = self._proposals.get(who, token)
             if proposal is None or proposal.entry is not None:
                 return Question(who, "apply a change")
@@ -192,7 +193,7 @@ class ProposalService:
 
     def apply(self, token: str, who: str, allowed: Callable[[Question], str]) -> Done:
         """Make an admitted change; `allowed` says why a person does not want it, or nothing if that is settled."""
-        with self.harness() as harness:
+        with self.harness(who) as harness:
             proposal = self._proposals.get(who, token)
             if proposal is None:
                 return Done(outcome="unknown token", message="no proposal has this token; propose the change first")
@@ -215,7 +216,7 @@ class ProposalService:
 
     def plan_undo(self, names: Sequence[str], who: str, *, cascade: bool) -> Planned:
         """Return what taking entries back would do; the token binds an undo to it."""
-        with self.harness() as harness:
+        with self.harness(who) as harness:
             with harness.session():
                 outcome = harness.plan_undo(*names, cascade=cascade)
                 footing = harness.drift_beside(outcome) if isinstance(outcome, Plan) else None
@@ -248,7 +249,7 @@ class ProposalService:
 
     def question_of_undo(self, token: str, who: str) -> Question:
         """Return the question that a person must decide before a plan is carried out."""
-        with self.harness() as harness:
+        with self.harness(who) as harness:
             planning = self._plans.get(who, token)
             if planning is None or planning.entry is not None:
                 return Question(who, "take entries back")
@@ -262,7 +263,7 @@ class ProposalService:
 
     def undo(self, token: str, who: str, allowed: Callable[[Question], str]) -> Done:
         """Carry out a plan, if it is still the plan; `allowed` is as for `apply`."""
-        with self.harness() as harness:
+        with self.harness(who) as harness:
             planning = self._plans.get(who, token)
             if planning is None:
                 return Done(outcome="unknown token", message="no plan has this token; plan_undo gives one")
@@ -363,12 +364,15 @@ MOST: Final = 500
 """How many things or entries one answer has at most."""
 
 
-def read_state(desk: ProposalService, surfaces: Sequence[str], match: str, limit: int, offset: int) -> StateAnswer:
+def read_state(
+    desk: ProposalService, surfaces: Sequence[str], match: str, limit: int, offset: int, who: str = ""
+) -> StateAnswer:
     """Return the values of a harness, of some surfaces, or with addresses that match a pattern."""
     for name in surfaces:
         if name not in SURFACES:
             raise InputError("surfaces", found=name, expected=f"some of {', '.join(SURFACES)}")
-    with desk.harness() as harness:
+    with desk.harness(who) as harness:
+        harness.require("read")
         harness.ledger.refresh()
         state, head = harness.state, harness.ledger.head
     found: list[tuple[str, str, Any]] = []
@@ -386,6 +390,8 @@ def read_state(desk: ProposalService, surfaces: Sequence[str], match: str, limit
             if not match or fnmatchcase(address, match) or fnmatchcase(key, match):
                 found.append((address, key, state[name, key]))
     end = offset + min(limit, MOST)
+    with desk.harness(who) as harness:
+        harness.note_read("server", "", [at for at, _, _ in found[offset:end]])
     items = [
         HarnessItem(address=mask_text_secrets(at), value=mask_secrets(value, key if at.startswith("config[") else ""))
         for at, key, value in found[offset:end]
@@ -395,7 +401,8 @@ def read_state(desk: ProposalService, surfaces: Sequence[str], match: str, limit
 
 def read_history(desk: ProposalService, who: str, limit: int, before: int | None, text: str) -> HistoryPage:
     """Return entries, newest first: those below a number, those that contain a text."""
-    with desk.harness() as harness:
+    with desk.harness(who) as harness:
+        harness.require("read")
         harness.ledger.refresh()
         named = _make_namer(harness)
         told = (_build_entry(one, who, named) for one in harness.log() if before is None or one.seq < before)
@@ -407,9 +414,10 @@ def read_history(desk: ProposalService, who: str, limit: int, before: int | None
 
 def read_entry(desk: ProposalService, name: str, who: str) -> dict[str, Any]:
     """Return one entry, whole."""
-    with desk.harness() as harness:
+    with desk.harness(who) as harness:
         harness.ledger.refresh()
         record = resolve_entry(harness.ledger, name)
+        harness.note_read("server", record.id, read_slots(record))
         seen = _build_entry(view_entry(harness, record), who, _make_namer(harness))
         changes = () if record.kind == "genesis" else load_entry_writes(harness, record)
         told = {
@@ -423,7 +431,7 @@ def read_entry(desk: ProposalService, name: str, who: str) -> dict[str, Any]:
 
 def read_status(desk: ProposalService, who: str) -> StatusAnswer:
     """Return the status of a harness."""
-    with desk.harness() as harness:
+    with desk.harness(who) as harness:
         found = harness.status()
     drift = list(dict.fromkeys(describe_slot(find_containing_slot(change.slot)) for change in found.drift))
     problems = [*(str(fault) for fault in found.broken), *found.problems, *found.leftovers]

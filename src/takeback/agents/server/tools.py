@@ -161,10 +161,12 @@ def _add_reading_tools(server: MCPServer, desk: ProposalService, who: Who) -> No
         match: Annotated[str, Field(description="Only addresses or names that match, with * and ?.")] = "",
         limit: Annotated[int, Field(ge=1, le=500)] = 100,
         offset: Annotated[int, Field(ge=0)] = 0,
+        *,
+        context: Context,
     ) -> StateAnswer:
         """Show the harness: settings, prompts, routing, tools, hooks, files. Secrets are masked."""
         with _report_faults():
-            return read_state(desk, surfaces, match, limit, offset)
+            return read_state(desk, surfaces, match, limit, offset, who(context))
 
     @server.tool(annotations=READS)
     def history(
