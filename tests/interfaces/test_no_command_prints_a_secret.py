@@ -69,6 +69,7 @@ WORDS: dict[str, list[tuple[str, ...]]] = {
     "trust": [("trust", "{copy}")],
     "retain": [("retain", "--plan", "-C", "{dir}")],
     "hold": [("hold", "2", "-C", "{dir}"), ("hold", "2", "--release", "-C", "{dir}")],
+    "label": [("label", "2", "--subject", "user:42", "-C", "{dir}"), ("label", "-C", "{dir}")],
     "head": [("head", "--sign", "{new}", "-C", "{dir}")],
     "resolve": [("resolve", "2", "1", "--made", "-C", "{dir}")],
     "recover": [("recover", "-C", "{dir}")],

@@ -1,4 +1,4 @@
-"""`takeback retain`, `hold` and `head`: how long captures are kept, and proof of what was recorded."""
+"""`takeback retain`, `hold`, `label` and `head`: how long captures are kept, and proof of what was recorded."""
 
 from __future__ import annotations
 
@@ -8,20 +8,24 @@ from pathlib import Path
 import typer
 
 from takeback.adapters.manifest import PRIVATE, find_root
-from takeback.cli.context import AuthorOption, DirOption, EntryArgument, JournalOption, PlanFlag, open_harness
+from takeback.cli import completion
+from takeback.cli.context import AuthorOption, DirOption, JournalOption, PlanFlag, SubjectOption, open_harness
 from takeback.cli.output import JsonFlag, commit_exit_code, emit, err, finish, out
 from takeback.errors import InputError
 from takeback.govern.heads import format_public_key, load_or_make_key, make_head, sign_head
 from takeback.govern.policy import EXAMPLE, POLICY, read_policy
 from takeback.govern.retention import retain as retain_captures
+from takeback.harness import Harness
 from takeback.harness.entry_names import resolve_entry
-from takeback.harness.holds import draft_hold, list_held
+from takeback.harness.holds import draft_hold, list_held, list_holds
+from takeback.harness.labels import Labels, draft_label, is_pattern, list_labels, require_pattern, require_subject
 
 
 def register(app: typer.Typer) -> None:
     """Add the commands."""
     app.command("retain")(retain)
     app.command("hold")(hold)
+    app.command("label")(label)
     app.command("head")(head)
 
 
@@ -58,30 +62,109 @@ def retain(
 
 
 def hold(
-    entry: str = EntryArgument,
+    entry: str | None = typer.Argument(
+        None,
+        metavar="[ENTRY]",
+        help="An entry: its number, the beginning of its id, HEAD~N or @{TIME}.",
+        show_default=False,
+        autocompletion=completion.offer_entries,
+    ),
+    subject: str = SubjectOption,
     release: bool = typer.Option(False, "--release", help="Release it again."),
     by: str = AuthorOption,
     directory: Path = DirOption,
     journal: str | None = JournalOption,
     as_json: bool = JsonFlag,
 ) -> None:
-    """Keep what an entry captured, whatever retention says. `forget` refuses it until it is released.
+    """Keep what an entry, or a subject, has in the journal, whatever retention says.
 
-    Example: `takeback hold 3`
+    `forget` refuses it until it is released.
+    A subject is what `takeback label` says: with --subject, every entry that has something of it is held, and those
+    to come.
+
+    Example: `takeback hold 3`, `takeback hold --subject user:42`
     """
+    if (entry is None) is (not subject):
+        raise InputError("hold", found="both" if entry else "nothing", expected="an entry or --subject")
+    if subject:
+        require_subject(subject)
     with open_harness(directory, journal) as harness, harness.session():
         harness.require("forget", by)
-        number = resolve_entry(harness.ledger, entry).entry
-        if (number in list_held(harness.journal)) is release:
-            harness.journal.append([draft_hold(number, release=release, by=harness.name_author(by))])
+        number = None if entry is None else resolve_entry(harness.ledger, entry).entry
+        entries, subjects = list_holds(harness.journal)
+        if (subject in subjects or number in entries) is release:
+            author = harness.name_author(by)
+            harness.journal.append([draft_hold(number, subject=subject, release=release, by=author)])
             harness.recover()
         held = sorted(list_held(harness.journal))
     commit_exit_code(0)
     if as_json:
-        emit({"entry": number, "held": held})
+        emit({"entry": number, "subject": subject or None, "held": held})
     else:
-        out.print(f"#{number} is {'released' if release else 'held'}")
+        named = subject or f"#{number}"
+        out.print(f"{named} is {'released' if release else 'held'}")
     finish(yes=True)
+
+
+def label(
+    things: list[str] | None = typer.Argument(
+        None, metavar="[ENTRY|ADDRESS]...", help="Entries, or addresses in which * stands for anything."
+    ),
+    subject: str = SubjectOption,
+    remove: bool = typer.Option(False, "--remove", help="Remove the label again."),
+    by: str = AuthorOption,
+    directory: Path = DirOption,
+    journal: str | None = JournalOption,
+    as_json: bool = JsonFlag,
+) -> None:
+    """Say whom contents are about, so that they can be forgotten or held together. Without a thing: list the labels.
+
+    An address holds for what was recorded and for what comes. `takeback forget --subject` then deletes all of it, and
+    `takeback hold --subject` keeps it. The name of the subject stays readable in the journal.
+
+    Example: `takeback label 'config["users.42"]' 7 --subject user:42`
+    """
+    if bool(things) is not bool(subject):
+        raise InputError("label", found="one without the other", expected="things and --subject, or neither to list")
+    if not subject:
+        with open_harness(directory, journal, looking=True) as harness:
+            _show_labels(harness, as_json=as_json)
+        return
+    require_subject(subject)
+    with open_harness(directory, journal) as harness, harness.session():
+        harness.require("forget", by)
+        drafts = []
+        known = list_labels(harness.journal).get(subject, Labels())
+        for thing in dict.fromkeys(things or ()):
+            if is_pattern(thing):
+                require_pattern(thing)
+                if (thing in known.patterns) is remove:
+                    drafts.append(draft_label(subject, slots=thing, remove=remove, by=by))
+                continue
+            number = resolve_entry(harness.ledger, thing).entry
+            if (number in known.entries) is remove:
+                drafts.append(draft_label(subject, entry=number, remove=remove, by=by))
+        if drafts:
+            harness.journal.append(drafts)
+            harness.recover()
+            commit_exit_code(0)
+        _show_labels(harness, as_json=as_json, only=subject)
+    finish(yes=True)
+
+
+def _show_labels(harness: Harness, *, as_json: bool, only: str = "") -> None:
+    found = {name: labels for name, labels in list_labels(harness.journal).items() if not only or name == only}
+    if as_json:
+        told = {
+            name: {"entries": sorted(one.entries), "addresses": sorted(one.patterns)} for name, one in found.items()
+        }
+        emit({"subjects": told})
+        return
+    for name, one in found.items():
+        things = (*(f"#{number}" for number in sorted(one.entries)), *sorted(one.patterns))
+        out.print(f"{name}: {', '.join(things)}", markup=False)
+    if not found:
+        out.print(f"nothing is labelled{f' with {only}' if only else ''}", markup=False)
 
 
 def head(

@@ -95,7 +95,8 @@ SECTIONS: Final[Mapping[str, Mapping[str, ListedCommand]]] = {
         ),
         "forget": Listed("forget", "Delete the contents that entries captured, such as secrets, permanently."),
         "retain": Listed("govern", "Forget what entries captured longer ago than the policy keeps it."),
-        "hold": Listed("govern", "Keep what an entry captured, whatever retention says."),
+        "hold": Listed("govern", "Keep what an entry, or a subject, has in the journal, whatever retention says."),
+        "label": Listed("govern", "Say whom contents are about, so that they can be forgotten or held together."),
         "audit": Listed("audit", "List who read which contents, if the policy has reads noted."),
         "head": Listed(
             "govern", "Print a signed head of the journal: how many records it has, and the root over them."

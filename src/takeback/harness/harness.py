@@ -516,6 +516,14 @@ class Harness(Border):
             self._engine.look()
             return self._forget(*find_value(self.ledger, value, dry=dry), forms.has_match_in, dry=dry)
 
+    def forget_subject(self, subject: str, *, dry: bool = False) -> Forgetting:
+        """Delete what is labelled with a subject, and copies of it, permanently; with `dry`, only say how much."""
+        from takeback.harness.subjects import find_subject  # noqa: PLC0415 - start-up
+
+        with self._engine.locked():
+            self._engine.look()
+            return self._forget(*find_subject(self.ledger, subject, dry=dry), dry=dry)
+
     def _forget(
         self, places: tuple[ValuePlace, ...], refs: builtins.set[Ref], matches: Callable[[bytes], bool], *, dry: bool
     ) -> Forgetting:
