@@ -18,7 +18,7 @@ from typing import Any, Final, NamedTuple
 from takeback.adapters.clients.client import ANY, Client, Documents, Texts, ValueCheck
 from takeback.adapters.clients.ownership import PlainFile
 from takeback.adapters.clients.permissions import find_loosened_permissions
-from takeback.adapters.roots import find_root_text
+from takeback.adapters.roots import PRIVATE, find_root_text
 from takeback.adapters.trust_record import is_trusted
 from takeback.agents import running_tools
 from takeback.agents.declared_files import Home, Own, can_be_ours, find_declared_file
@@ -27,7 +27,6 @@ from takeback.agents.hook_dialects import refuse_call
 from takeback.agents.hook_events import Event, FileEdit, list_edits, list_named_paths
 from takeback.canonical import write_compact
 from takeback.errors import InputError, TakebackError
-from takeback.harness.border import POLICY
 from takeback.present.secrets import mask_text_secrets
 from takeback.shrink import limit_tries, list_smaller_json, shrink_by_steps, shrink_pieces
 
@@ -200,7 +199,7 @@ def rule_on_edits(edits: Iterator[FileEdit], cwd: str = "") -> Ruling:
 
 def _why_denied(home: Home, client: Client) -> str:
     """Return why the policy of a harness does not let an agent change it; empty where it does, or there is none."""
-    if not os.path.lexists(os.path.join(home.root, POLICY)):
+    if not os.path.lexists(os.path.join(home.root, PRIVATE, "policy.toml")):
         return ""
     from takeback.govern.governed import why_agent_denied  # noqa: PLC0415 - start-up of hooks
 

@@ -219,6 +219,18 @@ def test_the_server_s_clients_are_agents(root):
         assert read_state(desk, [], "", 10, 0, "bot").items
 
 
+def test_the_server_knows_an_agent_s_own_entries_by_their_signature(root):
+    allow(root, agent=("read", "apply"))
+    with closing(open_workspace(root)) as harness:
+        harness.treat_as_agent("bot")
+        assert isinstance(change(harness, by="bot"), Applied)
+        desk = ProposalService(harness, str(root), None)
+        assert [one.yours for one in read_history(desk, "bot", 2, None, "").entries] == [True, False]
+        assert not any(one.yours for one in read_history(desk, "another", 2, None, "").entries)
+        assert not desk.plan_undo(["HEAD"], "bot", cascade=False).person
+        assert desk.plan_undo(["HEAD"], "another", cascade=False).person
+
+
 def test_the_guard_denies_an_agent_s_edit_that_the_policy_does_not_let_it_make(root):
     edit = FileEdit(str(root / "CLAUDE.md"), b"one\n", b"one\ntwo\n")
     assert rule_on_edit(edit).answer is Answer.PASS

@@ -192,7 +192,7 @@ def list_others_entries(harness: Harness, plan: Plan, names: Iterable[str], who:
     found = []
     for number in sorted({*asked, *plan.off, *plan.on}):
         maker = harness.journal.get(number).by
-        if maker != who:
+        if maker != harness.name_author(who):
             found.append(f"#{number} was made by {maker or 'someone who is not said, such as a person'}")
     return found
 

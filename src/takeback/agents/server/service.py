@@ -405,7 +405,11 @@ def read_history(desk: ProposalService, who: str, limit: int, before: int | None
         harness.require("read")
         harness.ledger.refresh()
         named = _make_namer(harness)
-        told = (_build_entry(one, who, named) for one in harness.log() if before is None or one.seq < before)
+        told = (
+            _build_entry(one, harness.name_author(who), named)
+            for one in harness.log()
+            if before is None or one.seq < before
+        )
         words = text.casefold()
         fitting = (one for one in told if words in f"{one.id} {one.kind} {one.by} {one.what}".casefold())
         found = list(islice(fitting, min(limit, MOST) + 1))
@@ -418,7 +422,7 @@ def read_entry(desk: ProposalService, name: str, who: str) -> dict[str, Any]:
         harness.ledger.refresh()
         record = resolve_entry(harness.ledger, name)
         harness.note_read("server", record.id, read_slots(record))
-        seen = _build_entry(view_entry(harness, record), who, _make_namer(harness))
+        seen = _build_entry(view_entry(harness, record), harness.name_author(who), _make_namer(harness))
         changes = () if record.kind == "genesis" else load_entry_writes(harness, record)
         told = {
             "candidate": mask_secrets(load_candidate_json(harness.journal, record)),
