@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import json
 from contextlib import closing
 from datetime import UTC, datetime, timedelta
@@ -11,7 +12,7 @@ from tests.support.raw_bytes import files_holding
 from typer.testing import CliRunner
 
 from takeback.adapters.clients.init import init_clients
-from takeback.adapters.doctor import examine_workspace
+from takeback.adapters.doctor import back_up_journal, examine_workspace
 from takeback.adapters.opener import open_workspace
 from takeback.cli import app
 from takeback.errors import InputError
@@ -93,6 +94,28 @@ def test_a_held_subject_stops_retention_and_refuses_every_forget_until_released(
         note(harness, draft_hold(None, subject="user:42", release=True))
         harness.forget_subject("user:42")
     assert files_holding(root / ".takeback", SECRET) == []
+
+
+def test_after_retention_and_forgetting_no_byte_is_left_in_journal_wal_base64_or_a_backup(root):
+    old = "expired-value-0815"
+    with closing(open_workspace(root)) as harness:
+        for text in (old, "new"):
+            harness.set("config", "env.AGED", text)
+        harness.set("config", "env.CODED", base64.b64encode(SECRET.encode()).decode())
+        harness.set("config", "env.CODED", "nothing")
+        note(harness, draft_label("user:42", slots=ADDRESS))
+        assert files_holding(root / ".takeback", old)
+        assert files_holding(root / ".takeback", SECRET)
+        harness.forget_subject("user:42")
+        assert files_holding(root / ".takeback", SECRET) == []
+        assert files_holding(root / ".takeback", old)
+        retain(harness, DAYS, datetime.now(UTC) + timedelta(days=31))
+        for gone in (old, SECRET):
+            assert files_holding(root / ".takeback", gone) == []  # while it is open: with its write-ahead log
+    back_up_journal(root, root / "backup.db", None, None)
+    for gone in (old, SECRET):
+        assert files_holding(root, gone) == []
+    assert all(finding.good for finding in examine_workspace(root, None, None))
 
 
 def test_what_a_held_entry_shares_with_another_is_not_forgotten_with_that(root):
