@@ -14,6 +14,7 @@ from takeback.errors import InputError
 from takeback.govern.heads import format_public_key, load_or_make_key, make_head, sign_head
 from takeback.govern.policy import EXAMPLE, POLICY, read_policy
 from takeback.govern.retention import retain as retain_captures
+from takeback.harness import Harness
 from takeback.harness.entry_names import resolve_entry
 from takeback.harness.holds import draft_hold, list_held
 
@@ -97,9 +98,7 @@ def head(
     Example: `takeback head --sign sign.key`
     """
     with open_harness(directory, journal, looking=True) as harness:
-        name = origin or f"takeback/{harness.ledger.identity or 'journal'}"
-        if not name.isprintable() or "+" in name or " " in name:
-            raise InputError("--origin", found=repr(name), expected="a name without spaces and +")
+        name = name_origin(harness, origin)
         signer = load_or_make_key(sign)
         made = make_head(harness.journal, name, find_root(directory) / PRIVATE / "frontier.json")
     note, public = sign_head(made, signer), format_public_key(name, signer.public_key().public_bytes_raw())
@@ -108,3 +107,11 @@ def head(
         return
     typer.echo(note, nl=False)
     err.print(f"key: {public}")
+
+
+def name_origin(harness: Harness, origin: str) -> str:
+    """Return what a head of this journal is of: the name that was given, or one made of the journal's identity."""
+    name = origin or f"takeback/{harness.ledger.identity or 'journal'}"
+    if not name.isprintable() or "+" in name or " " in name:
+        raise InputError("--origin", found=repr(name), expected="a name without spaces and +")
+    return name
