@@ -74,7 +74,7 @@ class Tree:
         start, end = 0, self.size if size is None else size
         path: list[bytes] = []
         while end - start > 1:
-            middle = start + _split(end - start)
+            middle = start + _find_half(end - start)
             if index < middle:
                 path.append(self._compute_root(middle, end))
                 end = middle
@@ -88,7 +88,7 @@ class Tree:
         start, end, on_the_edge = 0, self.size, True
         path: list[bytes] = []
         while 0 < old < end:
-            middle = start + _split(end - start)
+            middle = start + _find_half(end - start)
             if old <= middle:
                 path.append(self._compute_root(middle, end))
                 end = middle
@@ -104,11 +104,11 @@ class Tree:
         if not count & (count - 1):
             level = count.bit_length() - 1
             return self._levels[level][start >> level]
-        middle = start + _split(count)
+        middle = start + _find_half(count)
         return hash_node(self._compute_root(start, middle), self._compute_root(middle, end))
 
 
-def continues(old: tuple[int, bytes], new: tuple[int, bytes], proof: Sequence[bytes]) -> bool:
+def is_continuation(old: tuple[int, bytes], new: tuple[int, bytes], proof: Sequence[bytes]) -> bool:
     """Return whether a proof shows that a tree (its size and root) continues an older one (RFC 9162, 2.1.4.2)."""
     (old_size, old_root), (size, root) = old, new
     if not 0 < old_size < size:
@@ -135,6 +135,6 @@ def continues(old: tuple[int, bytes], new: tuple[int, bytes], proof: Sequence[by
     return not right and first == old_root and second == root
 
 
-def _split(count: int) -> int:
+def _find_half(count: int) -> int:
     """Return the largest power of two below a count of at least two."""
     return 1 << (count - 1).bit_length() - 1

@@ -19,7 +19,7 @@ from typer.testing import CliRunner
 from takeback.adapters.clients.init import init_clients
 from takeback.adapters.opener import open_workspace
 from takeback.cli import app
-from takeback.govern.merkle import Frontier, Tree, continues
+from takeback.govern.merkle import Frontier, Tree, is_continuation
 
 SCRIPT = Path(__file__).parents[3] / "examples" / "verify_bundle.py"
 SECRET = "q8Zr1LmX0vTb5NwKd7PfGh3J"
@@ -63,13 +63,13 @@ def test_every_beginning_of_a_tree_is_proved_to_be_continued_and_no_other_is():
         tree = Tree(bytes([at]) for at in range(size))
         for old in range(size + 1):
             proof = tree.prove_consistency(old)
-            assert continues((old, roots[old]), (size, roots[size]), proof)
+            assert is_continuation((old, roots[old]), (size, roots[size]), proof)
             if 0 < old < size:
-                assert not continues((old, roots[old - 1]), (size, roots[size]), proof)
-                assert not continues((old, roots[old]), (size, roots[size - 1]), proof)
-                assert not continues((old, roots[old]), (size, roots[size]), [*proof, proof[0]])
-                assert not continues((old, roots[old]), (size, roots[size]), proof[:-1])
-        assert not continues((size, roots[size]), (size - 1, roots[size - 1]), [])
+                assert not is_continuation((old, roots[old - 1]), (size, roots[size]), proof)
+                assert not is_continuation((old, roots[old]), (size, roots[size - 1]), proof)
+                assert not is_continuation((old, roots[old]), (size, roots[size]), [*proof, proof[0]])
+                assert not is_continuation((old, roots[old]), (size, roots[size]), proof[:-1])
+        assert not is_continuation((size, roots[size]), (size - 1, roots[size - 1]), [])
 
 
 def test_the_script_and_the_library_agree_on_signatures():
