@@ -1,8 +1,9 @@
-"""`takeback retain`, `hold`, `label` and `head`: how long captures are kept, and proof of what was recorded."""
+"""`takeback retain`, `hold`, `label`, `head` and `witness`: how long captures are kept, and proof of what was recorded."""
 
 from __future__ import annotations
 
 from datetime import UTC, datetime
+from itertools import islice
 from pathlib import Path
 
 import typer
@@ -27,6 +28,7 @@ def register(app: typer.Typer) -> None:
     app.command("hold")(hold)
     app.command("label")(label)
     app.command("head")(head)
+    app.command("witness")(witness)
 
 
 def retain(
@@ -170,6 +172,10 @@ def _show_labels(harness: Harness, *, as_json: bool, only: str = "") -> None:
 def head(
     sign: Path = typer.Option(..., "--sign", metavar="KEY", help="A key file; made where there is none."),
     origin: str = typer.Option("", "--origin", metavar="NAME", help="What the head is of; made up if left out."),
+    to: str | None = typer.Option(None, "--witness", metavar="URL", help="Give it to this witness too."),
+    token_file: Path | None = typer.Option(
+        None, "--token-file", metavar="FILE", help="The witness's token, as it keeps it in its folder."
+    ),
     directory: Path = DirOption,
     journal: str | None = JournalOption,
     as_json: bool = JsonFlag,
@@ -179,18 +185,81 @@ def head(
     Keep it elsewhere: `takeback doctor --head FILE --key KEY` later tells whether the journal still begins with the
     same records. The key to give there is printed on stderr.
 
-    Example: `takeback head --sign sign.key`
+    With --witness, the head is given to a witness (`takeback witness`), which refuses it, exit code 2, if this
+    journal does not continue what it has kept.
+
+    Example: `takeback head --sign sign.key`,
+    `takeback head --sign sign.key --witness http://127.0.0.1:8799 --token-file witness/token`
     """
+    if (to is None) is not (token_file is None):
+        raise InputError("head", found="only one of --witness and --token-file", expected="both")
     with open_harness(directory, journal, looking=True) as harness:
         harness.require("sign")
-        name = origin or f"takeback/{harness.ledger.identity or 'journal'}"
-        if not name.isprintable() or "+" in name or " " in name:
-            raise InputError("--origin", found=repr(name), expected="a name without spaces and +")
+        name = name_origin(harness, origin)
         signer = load_or_make_key(sign)
         made = make_head(harness.journal, name, find_root(directory) / PRIVATE / "frontier.json")
-    note, public = sign_head(made, signer), format_public_key(name, signer.public_key().public_bytes_raw())
+        note, public = sign_head(made, signer), format_public_key(name, signer.public_key().public_bytes_raw())
+        before = None if to is None or token_file is None else _submit(harness, to, token_file, made.size, note)
     if as_json:
-        emit({"origin": name, "size": made.size, "root": made.root.hex(), "note": note, "key": public})
+        told = {"origin": name, "size": made.size, "root": made.root.hex(), "note": note, "key": public}
+        emit(told if before is None else {**told, "witness": {"url": to, "before": before}})
         return
     typer.echo(note, nl=False)
     err.print(f"key: {public}")
+
+
+def _submit(harness: Harness, url: str, token_file: Path, size: int, note: str) -> int:
+    """Give a head of the journal's first records to a witness; return the size that it had kept before."""
+    from takeback.govern.merkle import Tree  # noqa: PLC0415 - start-up
+    from takeback.govern.witness import submit_head  # noqa: PLC0415 - start-up
+
+    try:
+        token = token_file.read_text().strip()
+    except (OSError, ValueError) as fault:
+        raise InputError(str(token_file), found=str(fault), expected="the file 'token' of the witness") from None
+    leaves = (bytes.fromhex(record.digest) for record in islice(harness.journal.records(), size))
+    return submit_head(url, token, note, Tree(leaves))
+
+
+def witness(
+    folder: Path = typer.Argument(
+        metavar="FOLDER", help="Where heads and the token are kept; made if there is none."
+    ),
+    key: list[str] = typer.Option(
+        ..., "--key", metavar="PUB", help="The key of a journal's signer; can be repeated."
+    ),
+    port: int = typer.Option(0, "--port", min=0, max=65535, metavar="N", help="The port; any free one if left out."),
+    as_json: bool = JsonFlag,
+) -> None:
+    """Keep the last signed head of journals, and refuse heads of another history. Ends with Ctrl-C.
+
+    It is served to this machine only, and asks for the token in FOLDER/token. Run it as another user than those who
+    write the journals. `takeback head --witness URL` gives it a head, with a proof that it continues the last one.
+
+    Example: `takeback witness heads --key example+1a2b3c4d+AQ… --port 8799`
+    """
+    from takeback.govern.witness import Witness, WitnessServer, load_or_make_token  # noqa: PLC0415 - start-up
+
+    try:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        server = WitnessServer(Witness(folder, key), load_or_make_token(folder / "token"), port)
+    except OSError as fault:
+        raise InputError(str(folder), found=str(fault), expected="a folder of yours, and a free port") from None
+    with server:
+        if as_json:
+            emit({"url": server.url, "token_file": str(folder / "token"), "heads": str(folder)})
+        else:
+            out.print(f"{server.url} keeps heads in {folder}; its token is in {folder / 'token'}")
+        out.flush()
+        try:
+            server.serve_forever(poll_interval=0.2)
+        except KeyboardInterrupt:
+            err.print("the witness has ended; what it has kept stays")
+
+
+def name_origin(harness: Harness, origin: str) -> str:
+    """Return what a head of this journal is of: the name that was given, or one made of the journal's identity."""
+    name = origin or f"takeback/{harness.ledger.identity or 'journal'}"
+    if not name.isprintable() or "+" in name or " " in name:
+        raise InputError("--origin", found=repr(name), expected="a name without spaces and +")
+    return name

@@ -101,6 +101,7 @@ SECTIONS: Final[Mapping[str, Mapping[str, ListedCommand]]] = {
         "head": Listed(
             "govern", "Print a signed head of the journal: how many records it has, and the root over them."
         ),
+        "witness": Listed("govern", "Keep the last signed head of journals, and refuse heads of another history."),
     },
     "Candidates": {
         "verify": Listed("candidates", "Decide whether a candidate may be admitted."),
@@ -326,7 +327,7 @@ def register_all(package: str, path: Iterable[str], group: typer.Typer) -> None:
             register(group)
 
 
-SERVING: Final = frozenset({"serve", "web", "watch", "model", "run"})
+SERVING: Final = frozenset({"serve", "web", "watch", "model", "run", "witness"})
 """Commands that run until they are ended, or have the terminal to themselves."""
 
 app = typer.Typer(
