@@ -6,7 +6,7 @@ JOBS ?= 3
 # How many mutants of each package `make mutants` tries, drawn by a fixed seed; all: every one, which takes hours.
 MUTANTS ?= 25
 
-.PHONY: setup demo test test-long test-slow test-governance test-web test-clients test-clients-more test-load test-dspy test-external check bench mutants docs site pictures plugin theorem oracle format clean
+.PHONY: setup demo demo-external test test-long test-slow test-governance test-web test-clients test-clients-more test-load test-dspy test-external check bench mutants docs site pictures plugin theorem oracle format clean
 
 setup: .venv/.ready
 
@@ -28,6 +28,10 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
 demo: .venv/.core
 	$(BIN)/takeback demo
+
+# An agent with a memory database and a prompt registry, all of it in this process; another one keeps writing.
+demo-external: setup
+	$(BIN)/python examples/memory_and_registry.py
 
 test: setup
 	$(BIN)/python -m pytest -n $(JOBS) -m "not long and not slow and not model and not clients and not web and not external"
