@@ -18,6 +18,7 @@ from starlette.types import ASGIApp
 
 from takeback.errors import InputError, TakebackError
 from takeback.plugins import ExtraPages
+from takeback.web.bisect import show_bisect, start_bisect, stop_bisect
 from takeback.web.drift import adopt_drift, discard_drift, show_drift
 from takeback.web.entry import compare_entries, download_share, follow_permalink, show_entry
 from takeback.web.fleet import show_journal
@@ -54,6 +55,9 @@ ROUTES: Final = (
     Route("/{number:int}/redo", form_endpoint(redo_entries), methods=["POST"]),
     Route("/{number:int}/forget", preview_forget),
     Route("/{number:int}/forget", form_endpoint(forget), methods=["POST"]),
+    Route("/{number:int}/bisect", show_bisect),
+    Route("/{number:int}/bisect", form_endpoint(start_bisect), methods=["POST"]),
+    Route("/{number:int}/bisect/stop", form_endpoint(stop_bisect), methods=["POST"]),
     Route("/{number:int}/matrix", show_matrix),
     Route("/{number:int}/drift", show_drift),
     Route("/{number:int}/adopt", form_endpoint(adopt_drift), methods=["POST"]),
