@@ -48,6 +48,8 @@ WORDS: dict[str, list[tuple[str, ...]]] = {
     "show": [("show", "2", "-C", "{dir}"), ("show", "HEAD", "--state", "-C", "{dir}")],
     "diff": [("diff", "-C", "{drifted}"), ("diff", "1", "HEAD", "-C", "{dir}")],
     "export": [("export", "-C", "{dir}")],
+    "share": [("share", "2", "--out", "{new}", "-C", "{dir}")],
+    "report": [("report", "--out", "{new}", "-C", "{dir}")],
     "undo": [("undo", "2", "--plan", "-C", "{dir}"), ("undo", "2", "-C", "{dir}")],
     "redo": [("redo", "4", "--plan", "-C", "{undone}"), ("redo", "4", "-C", "{undone}")],
     "restore": [("restore", "--to", "1", "--plan", "-C", "{dir}"), ("restore", "--to", "1", "-C", "{dir}")],

@@ -23,7 +23,7 @@ def entry_of(page, words):
 
 def sought(page, text):
     """Filter the timeline for a text, as a person would."""
-    page.get_by_role("searchbox", name="Text").fill(text)
+    page.get_by_role("searchbox", name="Search").fill(text)
     page.get_by_role("button", name="Filter").click()
     page.get_by_role("link", name="Show all").wait_for()
 

@@ -55,6 +55,12 @@ SECTIONS: Final[Mapping[str, Mapping[str, ListedCommand]]] = {
         "show": Listed("show", "Show one entry: what it changed, its candidate and its evidence."),
         "diff": Listed("diff", "Show what changed."),
         "export": Listed("export", "Print the state as it was right after an entry."),
+        "share": Listed(
+            "share", "Write one entry to an HTML file that can be sent: prompt, diff, evidence, how to undo it."
+        ),
+        "report": Listed(
+            "share", "Write a range of entries to an HTML file that can be sent: a list, then each whole."
+        ),
         "undo": Listed("undo", "Undo entries, whatever came after them."),
         "redo": Listed("undo", "Bring back entries that were undone."),
         "restore": Listed("undo", "Go back, or forward again, to how things were after an entry or at a time."),

@@ -66,3 +66,13 @@ def test_a_browser_without_the_session_gets_a_page_that_says_how_to_go_on(browse
     assert answer.status_code == 403
     assert "This session has expired" in answer.text
     assert "takeback web" in answer.text
+
+
+def test_an_entry_is_shared_as_a_masked_file_whoever_asks(browser, three):
+    assert three.set("config", "env.API_KEY", "correct-horse-one", by="ann").entry
+    assert "/share" in browser.get("/1/entry/5").text
+    answer = browser.get("/1/entry/5/share?reveal=1")
+    assert answer.headers["content-disposition"] == 'attachment; filename="takeback-5.html"'
+    assert "[masked by takeback" in answer.text
+    assert "correct-horse-one" not in answer.text
+    assert browser.stranger.get("/1/entry/5/share").status_code == 403
