@@ -98,6 +98,7 @@ class ProposalService:
     def __init__(self, harness: Harness, directory: str, method: Method) -> None:
         self.directory = directory
         self._harness = harness
+        harness.treat_as_agent("")
         self._method = method
         self._lock = threading.RLock()
         self._proposals: _Shelf[WaitingProposal] = _Shelf()
@@ -398,7 +399,7 @@ def _list_others_undos(harness: Harness, plan: Plan, who: str) -> list[str]:
         if not left:
             break
         if entry.kind in TOGGLES and left & set(entry.off):
-            if entry.by != who:
+            if entry.by != harness.name_author(who):
                 numbers = ", ".join(f"#{one}" for one in sorted(left & set(entry.off)))
                 found.append(f"{numbers} was taken back by {entry.by or 'someone who is not said, such as a person'}")
             left -= set(entry.off)
