@@ -20,7 +20,14 @@ from takeback.adapters.directory import Directory
 from takeback.adapters.files_adapter import FilesAdapter
 from takeback.adapters.manifest import KEYS, Manifest
 from takeback.adapters.opener import load_manifest, open_workspace, require_readable, require_workspace
-from takeback.adapters.trust import JournalVoucher, name_way_out, record_trust, require_trusted, why_untrusted
+from takeback.adapters.trust import (
+    JournalVoucher,
+    describe_origin,
+    name_way_out,
+    record_trust,
+    require_trusted,
+    why_untrusted,
+)
 from takeback.errors import InputError, JournalCorruptError, JournalError, TakebackError
 from takeback.harness.doctor import Finding, examine_harness
 from takeback.harness.ledger import Ledger
@@ -79,6 +86,8 @@ def _examine(root: Path, journal: str | None, keys: str | PathLike[str] | None, 
     untrusted = why_untrusted(root, manifest)
     if untrusted is not None:
         yield Finding("trust", good=False, detail=f"not trusted: {untrusted}; {name_way_out(root)}")
+    else:
+        yield Finding("trust", good=True, detail=describe_origin(root))
     where = journal or manifest.workspace.journal
     readonly = untrusted is not None
     try:
