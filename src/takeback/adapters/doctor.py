@@ -27,7 +27,14 @@ from takeback.adapters.opener import (
     require_readable,
     require_workspace,
 )
-from takeback.adapters.trust import JournalVoucher, name_way_out, record_trust, require_trusted, why_untrusted
+from takeback.adapters.trust import (
+    JournalVoucher,
+    describe_origin,
+    name_way_out,
+    record_trust,
+    require_trusted,
+    why_untrusted,
+)
 from takeback.errors import InputError, JournalCorruptError, JournalError, TakebackError
 from takeback.harness.border import AUDIT
 from takeback.harness.doctor import Finding, examine_harness
@@ -87,6 +94,8 @@ def _examine(root: Path, journal: str | None, keys: str | PathLike[str] | None, 
     untrusted = why_untrusted(root, manifest)
     if untrusted is not None:
         yield Finding("trust", good=False, detail=f"not trusted: {untrusted}; {name_way_out(root)}")
+    else:
+        yield Finding("trust", good=True, detail=describe_origin(root))
     where = journal or manifest.workspace.journal
     readonly = untrusted is not None
     try:

@@ -22,6 +22,7 @@ from takeback.adapters.manifest import KEYS, PRIVATE, Manifest, find_manifest_pa
 from takeback.adapters.registry import BUILT_IN, find_adapter
 from takeback.adapters.roots import MANIFEST
 from takeback.adapters.trust import (
+    TRUSTED,
     JournalVoucher,
     find_other_owner,
     record_trust,
@@ -296,17 +297,17 @@ def trust_workspace(path: str | PathLike[str], *, keys: str | PathLike[str] | No
     require_no_links(root, PRIVATE)
     _require_sole_owner(root, manifest)
     if "://" in manifest.workspace.journal:
-        record_trust(root, manifest)
+        record_trust(root, manifest, how=TRUSTED)
         return ()
     try:
         require_no_links(root, manifest.workspace.journal)
         place = root / manifest.workspace.journal
         store = open_journal(place, create=False, keys=keys or root / KEYS, readonly=True)
     except TakebackError:
-        record_trust(root, manifest)  # what is wrong with its journal is said by the next command
+        record_trust(root, manifest, how=TRUSTED)  # what is wrong with its journal is said by the next command
         return ()
     with closing(store):
-        record_trust(root, manifest, store)
+        record_trust(root, manifest, store, how=TRUSTED)
         try:
             pending = Ledger(store).pending
             images = () if pending is None else load_images(store, pending) or ()

@@ -1,4 +1,4 @@
-"""`takeback retain`, `hold`, `label`, `head` and `witness`: how long captures are kept, and proof of what was recorded."""
+"""`takeback retain`, `hold`, `label`, `head` and `witness`: how long captures are kept, and proof of records."""
 
 from __future__ import annotations
 
