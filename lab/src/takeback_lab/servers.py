@@ -159,7 +159,7 @@ def start_kinto(database: RunningServer | None = None) -> Iterator[RunningServer
         backend = "memory" if database is None else "postgresql"
         place.write_text(KINTO.format(backend=backend, url=url, port=port))
         if database is not None:
-            command = [program, "migrate", "--ini", place]
+            command = [str(program), "migrate", "--ini", str(place)]
             done = subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603 - ours
             if done.returncode:
                 raise NotToBeHad(f"kinto migrate ended with {done.returncode}: {done.stderr[-300:]}")
