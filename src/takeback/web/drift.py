@@ -60,6 +60,7 @@ def _render_drift(request: Request, shown: Shown, message: str = "", code: int =
         code,
         shown=shown,
         files=files,
+        drift=len(status.drift) + len(status.broken),
         others=others,
         notes=status.notes,
         message=message,

@@ -67,13 +67,15 @@ def show_entry(request: Request, shown: Shown) -> Response:
     candidate = load_candidate_json(harness.journal, record)
     change = record.kind in CHANGES and seen.status in {"live", "undone"}
     ledger = harness.ledger
+    said = shown.told.get(seen.id, ())
     return render_page(
         request,
         "entry.html",
         shown=shown,
         entry=seen,
         what=describe_entry(seen, make_entry_namer(harness)),
-        said=shown.told.get(seen.id, ()),
+        said=said,
+        rest=shown.drifted() if said else 0,
         found=_list_differences(shown, record),
         evidence=evidence,
         candidate={name: _format_json(part) for name, part in (candidate or {}).items() if part},

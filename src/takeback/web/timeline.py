@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator
 from dataclasses import dataclass, replace
+from time import monotonic
 from typing import Any, Final
 
 from starlette.concurrency import run_in_threadpool
@@ -139,6 +140,8 @@ EVERY: Final = 0.5
 """Seconds between two looks at the journal."""
 EVERY_LIST: Final = 2.0
 """Seconds between two looks at all journals."""
+SPARE: Final = 20
+"""A look for drift is followed by a pause so many times as long as it took."""
 SILENT: Final = 30
 """After so many looks without news a comment is sent, so that a connection that is gone is noticed."""
 KEPT_OPEN: Final = ": nothing new\n\n"
@@ -159,7 +162,14 @@ def _find_newest(shown: Shown) -> int:
 
 
 async def _follow_journal(request: Request, shown: Shown, wanted: Filter, after: int) -> AsyncIterator[str]:
+    drift, look_at = await run_in_threadpool(_count_drift, shown), 0.0
     async for turn in _wait_turns(request, EVERY):
+        if monotonic() >= look_at:
+            began, known = monotonic(), drift
+            drift = await run_in_threadpool(_count_drift, shown)
+            look_at = monotonic() + max(EVERY_LIST, SPARE * (monotonic() - began))
+            if drift != known and drift is not None:
+                yield _format_message(render_template("drift_news.html", shown=shown, drift=drift))
         try:
             told = await run_in_threadpool(build_news, shown, wanted, after, read_only=request.app.state.read_only)
         except TakebackError as fault:
@@ -170,6 +180,15 @@ async def _follow_journal(request: Request, shown: Shown, wanted: Filter, after:
             yield _format_message(text, after)
         elif turn % SILENT == 0:
             yield KEPT_OPEN
+
+
+def _count_drift(shown: Shown) -> int | None:
+    """Return how many things were changed outside Takeback; None where that cannot be told now."""
+    try:
+        with shown.lock:
+            return shown.drifted()
+    except TakebackError:
+        return None
 
 
 async def stream_standings(request: Request) -> Response:
