@@ -287,7 +287,7 @@ def test_a_policy_that_is_no_plain_file_is_refused_without_waiting(root):
         open_workspace(root)
 
 
-def test_previews_are_noted_and_need_no_read(root):
+def test_previews_need_propose_and_no_read(root):
     allow(root, "propose")
     with closing(open_workspace(root)) as harness:
         assert isinstance(REQUESTS[Verb.PROPOSE](harness), Preview)
