@@ -6,7 +6,7 @@ JOBS ?= 3
 # How many mutants of each package `make mutants` tries, drawn by a fixed seed; all: every one, which takes hours.
 MUTANTS ?= 25
 
-.PHONY: setup demo test test-long test-slow test-governance test-web test-clients test-clients-more test-load test-dspy check bench mutants docs site pictures plugin theorem oracle format clean
+.PHONY: setup demo demo-external test test-long test-slow test-governance test-web test-clients test-clients-more test-load test-dspy test-external check bench mutants docs site pictures plugin theorem oracle format clean
 
 setup: .venv/.ready
 
@@ -29,8 +29,12 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 demo: .venv/.core
 	$(BIN)/takeback demo
 
+# An agent with a memory database and a prompt registry, all of it in this process; another one keeps writing.
+demo-external: setup
+	$(BIN)/python examples/memory_and_registry.py
+
 test: setup
-	$(BIN)/python -m pytest -n $(JOBS) -m "not long and not slow and not model and not clients and not web"
+	$(BIN)/python -m pytest -n $(JOBS) -m "not long and not slow and not model and not clients and not web and not external"
 
 # What each takes many seconds: replays of whole recordings, kills at every boundary. CI runs them too.
 test-long: setup
@@ -70,6 +74,12 @@ test-dspy:
 	test -x .cache/dspy/bin/python || $(PYTHON) -m venv .cache/dspy
 	.cache/dspy/bin/python -m pip install --quiet --disable-pip-version-check -r requirements/dspy.txt
 	PYTHONPATH=src:lab/src .cache/dspy/bin/python -m pytest --noconftest -rs -k dspy tests/unit/agents/gates/test_evolvers_page.py
+
+# Bindings on PostgreSQL, SQLite, etcd, Redis, Radicale and Kinto, installed into .cache/servers; left out with a word where
+# they cannot be had.
+test-external: setup
+	$(BIN)/python -m tests.external.install
+	$(BIN)/python -m pytest -m external -rs tests/external
 
 check: setup
 	$(BIN)/ruff check src lab tests examples

@@ -176,6 +176,10 @@ class UntrustedError(HarnessError):
     """A harness that this user neither made nor trusted on this machine: it is read, never acted on."""
 
 
+class DeniedError(HarnessError):
+    """The policy does not let whoever asked do that: `str` says who, which verb, and what the policy says."""
+
+
 class ChangedMeanwhile(HarnessError):  # noqa: N818  (says what happened)
     """A file is not what it was when it was read: someone else changed it. It was left as it is."""
 

@@ -16,7 +16,8 @@ from takeback.adapters.clients.init import init_clients
 from takeback.adapters.opener import open_own_copy, open_workspace
 from takeback.adapters.workspace.adapter import make_workspace
 from takeback.agents.scratch_copy import make_scratch_copy
-from takeback.agents.server.service import ProposalService, read_status
+from takeback.agents.server.lookups import read_status
+from takeback.agents.server.service import ProposalService
 from takeback.cli import app
 from takeback.repair.synthesizer import make_method, parse_spec
 from takeback.web.security import Session

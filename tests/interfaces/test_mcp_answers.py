@@ -50,8 +50,8 @@ async def test_tools_have_output_schemas_and_honest_annotations(root):
     async with in_process(root) as client:
         tools = {tool.name: tool for tool in (await client.list_tools()).tools}
         reading = {name for name, tool in tools.items() if tool.annotations.read_only_hint}
-        assert reading == {"harness_state", "propose_change", "plan_undo", "history", "status"}
-        assert set(tools) - reading == {"apply_change", "undo"}
+        assert reading == {"harness_state", "propose_change", "plan_undo", "history", "diff", "status"}
+        assert set(tools) - reading == {"apply_change", "undo", "redo"}
         assert [name for name, tool in tools.items() if tool.annotations.destructive_hint] == ["undo"]
         assert all(
             tool.annotations.idempotent_hint and not tool.annotations.open_world_hint for tool in tools.values()
@@ -130,7 +130,7 @@ async def test_what_the_client_wrote_itself_does_not_stop_a_change(root):
     async with in_process(root) as client:
         assert (await change(client, "set config cleanupPeriodDays 9"))["outcome"] == "applied"
         kinds = [entry["kind"] for entry in (await call(client, "history"))["entries"]]
-    assert kinds[:2] == ["apply", "adopt"]
+    assert kinds[:2] == ["change", "change made elsewhere"]
 
 
 LOOSENS = "set config permissions.allow+ 'Bash(*)'"
@@ -334,4 +334,6 @@ async def test_a_blocked_plan_names_those_among_the_entries_that_a_cascade_takes
         blocked = await call(client, "plan_undo", entries=[forced.id])
         assert (blocked["outcome"], blocked["off"]) == ("blocked", [later.number])
         assert blocked["unadmitted"] == [forced.number]
-        assert blocked["message"].endswith("with cascade the others go along")
+        assert "with cascade the others go along" in blocked["message"]
+        instead = json.loads(blocked["message"].partition("Send this instead: plan_undo ")[2])
+        assert (await call(client, "plan_undo", **instead))["off"] == [forced.number, later.number]

@@ -73,8 +73,8 @@ async def story(client, root):
     assert settings(root)["permissions"]["deny"] == ["Bash(rm:*)", "Bash(curl:*)"]
     assert json.loads((root / ".mcp.json").read_text())["mcpServers"] == {"docs": {"command": "docs"}}
     listed = (await call(client, "history", limit=50))["entries"]
-    assert [entry["status"] for entry in listed if entry["kind"] == "apply"] == ["live"] * 3 + ["undone", "live"]
-    assert all(entry["yours"] and "tester" in entry["by"] for entry in listed if entry["kind"] != "genesis")
+    assert [entry["status"] for entry in listed if entry["kind"] == "change"] == ["live"] * 3 + ["undone", "live"]
+    assert all(entry["yours"] and "tester" in entry["by"] for entry in listed if entry["kind"] != "start")
     assert (await call(client, "status"))["clean"]
 
 
@@ -222,7 +222,7 @@ async def test_a_killed_client_leaves_its_server_to_end_and_nothing_half_done(ro
     async with over_stdio(root) as client:
         assert (await call(client, "status"))["clean"]
         listed = (await call(client, "history"))["entries"]
-        assert [one["id"] for one in listed if one["kind"] == "apply"] == [entry]
+        assert [one["id"] for one in listed if one["kind"] == "change"] == [entry]
         assert (await change(client, "set config cleanupPeriodDays 12"))["outcome"] == "applied"
 
 

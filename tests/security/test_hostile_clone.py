@@ -43,6 +43,8 @@ WORDS = {
     "takeback remove": ["prompt", "x"],
     "takeback restore": ["--to", "#1"],
     "takeback set": ["config", "a", "1"],
+    "takeback report": ["--out", "report.html"],
+    "takeback share": ["#1", "--out", "share.html"],
     "takeback show": ["#1"],
     "takeback undo": ["--last"],
     "takeback uninstall": ["claude-code"],

@@ -33,6 +33,7 @@ class RecordServer(ThreadingHTTPServer):
 
 class Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
+    wbufsize = -1  # an answer is one packet
 
     def log_message(self, *_):
         pass

@@ -7,6 +7,7 @@ the harness is written. What the files hold beyond it is drift afterwards, shown
 
 from __future__ import annotations
 
+import os
 import sqlite3
 from collections.abc import Callable, Iterator
 from contextlib import closing
@@ -19,9 +20,23 @@ from typing import Final
 from takeback.adapters.directory import Directory
 from takeback.adapters.files_adapter import FilesAdapter
 from takeback.adapters.manifest import KEYS, Manifest
-from takeback.adapters.opener import load_manifest, open_workspace, require_readable, require_workspace
-from takeback.adapters.trust import JournalVoucher, name_way_out, record_trust, require_trusted, why_untrusted
+from takeback.adapters.opener import (
+    find_audit_anchor,
+    load_manifest,
+    open_workspace,
+    require_readable,
+    require_workspace,
+)
+from takeback.adapters.trust import (
+    JournalVoucher,
+    describe_origin,
+    name_way_out,
+    record_trust,
+    require_trusted,
+    why_untrusted,
+)
 from takeback.errors import InputError, JournalCorruptError, JournalError, TakebackError
+from takeback.harness.border import AUDIT
 from takeback.harness.doctor import Finding, examine_harness
 from takeback.harness.ledger import Ledger
 from takeback.journal import ENTRY_KINDS, Record, Store, examine_journal, open_journal
@@ -79,6 +94,8 @@ def _examine(root: Path, journal: str | None, keys: str | PathLike[str] | None, 
     untrusted = why_untrusted(root, manifest)
     if untrusted is not None:
         yield Finding("trust", good=False, detail=f"not trusted: {untrusted}; {name_way_out(root)}")
+    else:
+        yield Finding("trust", good=True, detail=describe_origin(root))
     where = journal or manifest.workspace.journal
     readonly = untrusted is not None
     try:
@@ -97,6 +114,7 @@ def _examine(root: Path, journal: str | None, keys: str | PathLike[str] | None, 
         yield Finding("chain", good=False, detail=MENDING)
         return
     yield Finding("chain", good=True, detail=f"{report.records} records, head {(report.head or '')[:12]}")
+    yield from _check_audit(root)
     if manifest.track is not None and not readonly:
         from takeback.adapters.project.checkup import examine_tracking  # noqa: PLC0415 - start-up
 
@@ -108,6 +126,19 @@ def _examine(root: Path, journal: str | None, keys: str | PathLike[str] | None, 
         yield Finding("open", good=False, detail=fault.message)
     if (root / TRACK).exists() and not readonly:
         yield _check_tracking(root, deep=deep)
+
+
+def _check_audit(root: Path) -> Iterator[Finding]:
+    """Look at the chain of reads, where there is one or was one."""
+    anchor = find_audit_anchor(root)
+    if not os.path.lexists(root / AUDIT) and not anchor.exists():
+        return
+    from takeback.govern.audit import AuditChain  # noqa: PLC0415 - start-up
+
+    found = AuditChain(root, anchor).examine()
+    yield from (Finding("audit", good=False, detail=f"{AUDIT}: {fault}") for fault in found.faults)
+    if not found.faults:
+        yield Finding("audit", good=True, detail=f"{len(found.notes)} reads are noted")
 
 
 def _check_tracking(root: Path, *, deep: bool) -> Finding:

@@ -30,7 +30,7 @@ from takeback.adapters.manifest import (
 )
 from takeback.adapters.opener import load_manifest, require_no_links
 from takeback.adapters.registry import BUILT_IN, find_adapter, list_adapter_names
-from takeback.adapters.trust import record_trust, require_own_private_folder
+from takeback.adapters.trust import MADE, record_trust, require_own_private_folder
 from takeback.adapters.trust_record import MARK, forget_record
 from takeback.errors import HarnessError, InputError, MissingKeysError
 from takeback.harness.harness import Harness
@@ -219,7 +219,7 @@ def init_adapter(
             raise HarnessError(fault.message, where=fault.where, hint="mend the file, then run init again")
         failing.callback(unlink_if_present, root / HEAD)
         Harness(adapter, store, start=present, about={"identity": identity})
-        record_trust(root, manifest, store)
+        record_trust(root, manifest, store, how=MADE)
         own.write(MANIFEST, FileImage(write_manifest(manifest)))
         failing.pop_all()
     return root, True
@@ -258,7 +258,7 @@ def begin_new_journal(
         adapter = opener(directory, manifest, hold=False)
         leaving.callback(adapter.close)
         Harness(adapter, store, about={"identity": identity})
-        record_trust(root, manifest, store)
+        record_trust(root, manifest, store, how=MADE)
         there = find_manifest_path(root) or MANIFEST
         image = directory.read(there)
         directory.write(there, FileImage(write_manifest(manifest), 0o644 if image is None else image.mode))

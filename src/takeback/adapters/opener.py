@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import os
 import shlex
+from collections.abc import Callable
 from contextlib import closing
 from dataclasses import dataclass
+from functools import partial
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from takeback.adapters.directory import Directory, parse_path
 from takeback.adapters.files_adapter import FilesAdapter
@@ -20,6 +22,7 @@ from takeback.adapters.manifest import KEYS, PRIVATE, Manifest, find_manifest_pa
 from takeback.adapters.registry import BUILT_IN, find_adapter
 from takeback.adapters.roots import MANIFEST
 from takeback.adapters.trust import (
+    TRUSTED,
     JournalVoucher,
     find_other_owner,
     record_trust,
@@ -27,8 +30,12 @@ from takeback.adapters.trust import (
     require_trusted,
     why_untrusted,
 )
+from takeback.adapters.trust_record import find_trust_folder
+from takeback.adapters.variables import find_variable
+from takeback.canonical import sha256
 from takeback.errors import HarnessError, InputError, TakebackError
 from takeback.harness.adapter import Adapter, Resources
+from takeback.harness.border import POLICY
 from takeback.harness.harness import Harness, Verifier
 from takeback.harness.images import load_images
 from takeback.harness.ledger import Ledger
@@ -38,6 +45,10 @@ from takeback.state.surface import install_surfaces
 
 if TYPE_CHECKING:
     from takeback.harness.calls import CallRules
+
+
+TOKEN_NAME: Final = "TAKEBACK_TOKEN"  # noqa: S105 - a name
+"""The variable in which a token of the policy is given."""
 
 
 def explain_untracked(root: Path) -> InputError:
@@ -190,7 +201,8 @@ def _open_harness(directory: Directory, manifest: Manifest, how: Opening, verifi
             _follow_project(adapter, directory, store, readonly=how.readonly)
         if manifest.bindings:
             _bind_records(adapter, directory.root, manifest, readonly=how.readonly)
-        harness = Harness(adapter, store, verifier=verifier, about={"identity": manifest.workspace.id}, begin=False)
+        about = {"identity": manifest.workspace.id}
+        harness = _choose_class(root, store, how)(adapter, store, verifier=verifier, about=about, begin=False)
     except BaseException:
         if adapter is not None:
             adapter.close()
@@ -199,6 +211,21 @@ def _open_harness(directory: Directory, manifest: Manifest, how: Opening, verifi
     if isinstance(adapter, Resources) and not how.readonly:
         adapter.hold(harness.state)
     return harness
+
+
+def find_audit_anchor(root: Path) -> Path:
+    """Return where this user keeps how far a workspace's chain of reads had come, outside of the project."""
+    return Path(find_trust_folder()) / f"{sha256(os.path.realpath(root))[:32]}.audit"
+
+
+def _choose_class(root: Path, store: Store, how: Opening) -> Callable[..., Harness]:
+    """Return what makes the harness: one that asks its policy first, where there is a policy."""
+    if not os.path.lexists(root / POLICY):
+        return Harness
+    from takeback.govern.governed import GovernedHarness, find_governance  # noqa: PLC0415 - start-up
+
+    found = find_governance(root, find_variable(TOKEN_NAME), find_audit_anchor(root), store, readonly=how.readonly)
+    return Harness if found is None else partial(GovernedHarness, governance=found)
 
 
 def _read_calls(manifest: Manifest, root: Path) -> CallRules | None:
@@ -270,17 +297,17 @@ def trust_workspace(path: str | PathLike[str], *, keys: str | PathLike[str] | No
     require_no_links(root, PRIVATE)
     _require_sole_owner(root, manifest)
     if "://" in manifest.workspace.journal:
-        record_trust(root, manifest)
+        record_trust(root, manifest, how=TRUSTED)
         return ()
     try:
         require_no_links(root, manifest.workspace.journal)
         place = root / manifest.workspace.journal
         store = open_journal(place, create=False, keys=keys or root / KEYS, readonly=True)
     except TakebackError:
-        record_trust(root, manifest)  # what is wrong with its journal is said by the next command
+        record_trust(root, manifest, how=TRUSTED)  # what is wrong with its journal is said by the next command
         return ()
     with closing(store):
-        record_trust(root, manifest, store)
+        record_trust(root, manifest, store, how=TRUSTED)
         try:
             pending = Ledger(store).pending
             images = () if pending is None else load_images(store, pending) or ()

@@ -39,10 +39,12 @@ from takeback.adapters.trust_record import (
 from takeback.canonical import encode, sha256
 from takeback.errors import HarnessError, InputError, UntrustedError
 from takeback.journal import Store
-from takeback.journal.store import explain_cut
+from takeback.journal.store import explain_cut, format_now
 from takeback.journal.url import redact_url
 from takeback.journal.voucher import JournalEnd
 
+MADE: Final = "made"
+TRUSTED: Final = "trusted"
 UNKNOWN_HERE: Final = "you neither made nor trusted it on this machine"
 BOUND: Final = ("id", "adapter", "journal", "ask_client", "user")
 CALLS_BOUND: Final = "calls"
@@ -72,6 +74,16 @@ def why_untrusted(root: Path, manifest: Manifest) -> str | None:
     return f"workspace.{name} in its manifest is {is_now} now, and was {was}"
 
 
+def describe_origin(root: Path) -> str:
+    """Return where a trusted harness and its journal came from: made on this machine, or trusted, and when."""
+    since = (read_record(str(root)) or {}).get("since")
+    how, at = (since.get("how"), since.get("at")) if isinstance(since, dict) else (None, None)
+    if how not in {MADE, TRUSTED} or not isinstance(at, str):
+        return "made or trusted on this machine, before Takeback noted which"
+    where = "made on this machine" if how == MADE else "from elsewhere, trusted on this machine"
+    return f"{where} on {at[:10]}"
+
+
 def require_trusted(root: Path, manifest: Manifest) -> None:
     """Refuse a harness that must not be acted on, and name the way out."""
     why = why_untrusted(root, manifest)
@@ -99,7 +111,9 @@ class JournalVoucher:
         self._root, self._manifest, self._demanding = root, manifest, demanding
         record = read_record(str(root)) or {}
         if record and not record.get("secret"):  # of a version that kept none
-            kept: dict[str, Any] = {name: record[name] for name in ("manifest", "journal_id") if name in record}
+            kept: dict[str, Any] = {
+                name: record[name] for name in ("manifest", "journal_id", "since") if name in record
+            }
             with suppress(OSError):  # without it the journal is trusted as it was then: whatever it ends with
                 write_record(str(root), {**kept, "secret": make_secret()})
                 record = read_record(str(root)) or {}
@@ -145,8 +159,11 @@ def bind_manifest(manifest: Manifest) -> dict[str, Any]:
     return bound | ({"bindings": sha256(encode(manifest.bindings))} if manifest.bindings else {})
 
 
-def record_trust(root: Path, manifest: Manifest | None = None, store: Store | None = None) -> None:
-    """Record that a directory is this user's; without a manifest, that it is being made into a harness."""
+def record_trust(root: Path, manifest: Manifest | None = None, store: Store | None = None, *, how: str = "") -> None:
+    """Record that a directory is this user's; without a manifest, that it is being made into a harness.
+
+    `how` says how it became so, `MADE` or `TRUSTED`, now; without it, what was recorded of that stays.
+    """
     why = why_no_place_above(root)
     if why:
         raise InputError(str(root), found=why, expected="a directory of yours")
@@ -154,7 +171,9 @@ def record_trust(root: Path, manifest: Manifest | None = None, store: Store | No
     if manifest is not None:
         secret = (read_record(str(root)) or {}).get("secret") or make_secret()
         bound = bind_journal(root, manifest.workspace.journal, store)
+        since = {"how": how, "at": format_now()} if how else (read_record(str(root)) or {}).get("since")
         about = {"manifest": bind_manifest(manifest), "secret": secret, **bound}
+        about |= {"since": since} if since else {}
     try:
         _drop_stale_records()
         write_record(str(root), about)

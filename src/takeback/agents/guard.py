@@ -12,12 +12,13 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from enum import StrEnum
+from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from takeback.adapters.clients.client import ANY, Client, Documents, Texts, ValueCheck
 from takeback.adapters.clients.ownership import PlainFile
 from takeback.adapters.clients.permissions import find_loosened_permissions
-from takeback.adapters.roots import find_root_text
+from takeback.adapters.roots import PRIVATE, find_root_text
 from takeback.adapters.trust_record import is_trusted
 from takeback.agents import running_tools
 from takeback.agents.declared_files import Home, Own, can_be_ours, find_declared_file
@@ -196,6 +197,18 @@ def rule_on_edits(edits: Iterator[FileEdit], cwd: str = "") -> Ruling:
     return found
 
 
+def _why_denied(home: Home, client: Client) -> str:
+    """Return why the policy of a harness does not let an agent change it; empty where it does, or there is none."""
+    if not os.path.lexists(os.path.join(home.root, PRIVATE, "policy.toml")):
+        return ""
+    from takeback.govern.governed import why_agent_denied  # noqa: PLC0415 - start-up of hooks
+
+    try:
+        return why_agent_denied(Path(home.root), client.name)
+    except InputError as fault:
+        return f"its policy cannot be understood: {fault.message}"
+
+
 def rule_on_edit(edit: FileEdit, cwd: str = "") -> Ruling:
     """Return the ruling about the edit of one file."""
     known = find_declared_file(edit.path, cwd)
@@ -204,6 +217,9 @@ def rule_on_edit(edit: FileEdit, cwd: str = "") -> Ruling:
     home, place, client, declared = known
     if isinstance(declared, Own) or client is None:
         return Ruling(Answer.DENY, place, "it is Takeback's own record of changes", "Use the takeback command.")
+    denied = _why_denied(home, client)
+    if denied:
+        return Ruling(Answer.DENY, place, denied, ASK_A_PERSON)
     size = max(len(edit.before or b""), len(edit.after or b""))
     if isinstance(declared, Documents) and size > LARGEST:
         reason = f"it has {size:,} bytes, and the guard reads at most {LARGEST:,} of a settings file"

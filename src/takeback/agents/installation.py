@@ -168,6 +168,13 @@ Changes of this project's agent files (instructions, settings, MCP servers, hook
 - `history` or `takeback log` lists the changes; `plan_undo` and `undo`, or `takeback undo 5`, take one back and
   leave the others.
 - Never edit `.takeback/`, and do not remove Takeback's hooks.
+
+When the person calls this by name (`/takeback`, in Codex `$takeback`):
+
+- Without a number: run `takeback log -n 20`, and list the changes grouped by the prompt they were made under, each
+  with its number. Ask which to take back; take nothing back unasked.
+- With numbers, such as `/takeback 3`: run `takeback undo 3` for exactly those numbers, and say what it answered. If
+  it is blocked, say which entries it names, and ask before you add `--cascade`.
 """
 
 

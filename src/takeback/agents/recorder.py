@@ -27,7 +27,7 @@ from takeback.agents import running_tools
 from takeback.agents.declared_files import Home, Own, can_be_ours, find_home
 from takeback.agents.fast_capture import LONGEST_COMMAND, is_tracked, mask_text
 from takeback.agents.guard import BLOCK, HookReply, why_unloadable
-from takeback.agents.hook_events import CHANGED, Event, list_named_paths
+from takeback.agents.hook_events import AFTER, CHANGED, Event, list_named_paths
 from takeback.canonical import write_compact
 from takeback.errors import TakebackError, UntrustedError
 from takeback.harness.adapter import FileAdapter
@@ -47,6 +47,8 @@ SHORT: Final = 8
 SHOWS: Final = "claude-code"
 """The client that shows its user a message from a hook."""
 BEGINS: Final = "SessionStart"
+SKILL_NAME: Final = "skills/takeback"
+"""How the name of the skill ends by which a person takes changes back inside the client."""
 
 
 def answer_after(event: Event) -> HookReply:
@@ -65,7 +67,8 @@ def answer_after(event: Event) -> HookReply:
             if event.name not in CHANGED:
                 running_tools.forget_tool_call(str(root), event.session, event.call)
     err = mask_text_secrets("".join(one.err for one in (warned, *told)))
-    return HookReply(out=warned.out, err=err, code=max((one.code for one in told), default=0))
+    out = warned.out or next((one.out for one in told if one.out), "")
+    return HookReply(out=out, err=err, code=max((one.code for one in told), default=0))
 
 
 def report_untrusted(event: Event, root: Path) -> HookReply:
@@ -82,6 +85,7 @@ def record_changes(root: Path, event: Event) -> HookReply:
         harness = open_workspace(root, hold=False)
     except UntrustedError as fault:
         return HookReply(err=f"takeback: {fault.message}. {fault.hint}.\n")
+    harness.treat_as_agent(event.client)
     with closing(harness), harness.inspect() as reading:
         alone: tuple[str, ...] = ()
         after = reading.actual
@@ -113,9 +117,20 @@ def record_changes(root: Path, event: Event) -> HookReply:
             return _build_warning(
                 event, f"takeback: recorded as #{number}, but {told}. 'takeback undo {number}' undoes it.\n"
             )
-        if isinstance(found, Adopted) and weaker:
-            return HookReply(err=f"takeback: recorded as #{found.entry.entry}: {'; '.join(weaker)}\n")
+        if isinstance(found, Adopted):
+            called = any(name.endswith(SKILL_NAME) for name in harness.state["prompts"])
+            return _give_receipt(event, found.entry.entry, weaker, "/takeback" if called else "takeback undo")
     return HookReply()
+
+
+def _give_receipt(event: Event, number: int, weaker: list[str], way: str) -> HookReply:
+    """Say in one line that an edit was recorded, and what it loosens, where the client shows that to a person."""
+    err = f"takeback: recorded as #{number}: {'; '.join(weaker)}\n" if weaker else ""
+    if event.client != SHOWS or event.name not in AFTER:
+        return HookReply(err=err)
+    loosened = f" ({'; '.join(weaker)})" if weaker else ""
+    told = mask_text_secrets(f"recorded {number}{loosened}; {way} {number} to undo")
+    return HookReply(out=write_compact({"systemMessage": told}) + "\n", err=err)
 
 
 def _note_look(harness: Harness) -> None:

@@ -13,7 +13,7 @@ import signal
 import subprocess
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, closing, contextmanager, suppress
 from os import PathLike
 from pathlib import Path
@@ -32,6 +32,8 @@ from takeback.present.secrets import mask_text_secrets
 VERSIONED: Final = frozenset({".git", ".hg", ".svn"})
 CANNOT_TELL: Final = 125
 NO_COMMAND: Final = 127
+ASKED_EVERY: Final = 0.2
+"""Seconds between two questions whether to stop."""
 NOT_STARTED: Final = frozenset({126, 127})
 """How a shell ends when there is no such command, or it cannot be started."""
 
@@ -65,10 +67,20 @@ def _list_foreign(folder: str, names: list[str]) -> set[str]:
     return {name for name in names if name in FOREIGN}
 
 
-def run_bounded(command: str, place: Path, seconds: float, printed: int | None = None) -> int | None:
+class StoppedError(HarnessError):
+    """A person ended a search, and with it the command that was running."""
+
+
+def run_bounded(
+    command: str,
+    place: Path,
+    seconds: float,
+    printed: int | None = None,
+    stop: Callable[[], bool] | None = None,
+) -> int | None:
     """Return the exit code of a shell command; None if it took too long and was ended with all it started.
 
-    Its output goes to the open file `printed`, if that is given.
+    Its output goes to the open file `printed`, if that is given. `stop`, asked several times a second, ends it.
     """
     kept = subprocess.DEVNULL if printed is None else printed
     process = subprocess.Popen(  # noqa: S602 - the command that the user gave
@@ -81,13 +93,24 @@ def run_bounded(command: str, place: Path, seconds: float, printed: int | None =
         start_new_session=True,
     )
     try:
-        return process.wait(seconds)
-    except subprocess.TimeoutExpired:
-        return None
+        return _wait_bounded(process, seconds, stop)
     finally:
         with suppress(ProcessLookupError):
             os.killpg(process.pid, signal.SIGKILL)
         process.wait()
+
+
+def _wait_bounded(process: subprocess.Popen[bytes], seconds: float, stop: Callable[[], bool] | None) -> int | None:
+    end = time.monotonic() + seconds
+    while True:
+        left = end - time.monotonic()
+        try:
+            return process.wait(max(left, 0) if stop is None else max(min(left, ASKED_EVERY), 0))
+        except subprocess.TimeoutExpired:
+            if stop is not None and stop():
+                raise StoppedError("the search was stopped") from None
+            if time.monotonic() >= end:
+                return None
 
 
 def explain_not_started(command: str, code: int | None, option: str) -> InputError:
@@ -103,11 +126,19 @@ def explain_not_started(command: str, code: int | None, option: str) -> InputErr
 class Rehearsal:
     """Tries histories in a scratch copy with a command: exit code 0 means that it works."""
 
-    def __init__(self, place: Path, entries: Sequence[int], command: str, seconds: float) -> None:
+    def __init__(
+        self,
+        place: Path,
+        entries: Sequence[int],
+        command: str,
+        seconds: float,
+        stop: Callable[[], bool] | None = None,
+    ) -> None:
         self._place = place
         self._entries = tuple(entries)
         self._command = command
         self._seconds = seconds
+        self._stop = stop
         self._has_run = False
 
     def broken(self, live: LiveEntries) -> bool | None:
@@ -125,7 +156,7 @@ class Rehearsal:
                 self._restore_state(harness, done)
 
     def _run(self) -> bool | None:
-        code = run_bounded(self._command, self._place, self._seconds)
+        code = run_bounded(self._command, self._place, self._seconds, stop=self._stop)
         if code in NOT_STARTED and not self._has_run:
             raise explain_not_started(self._command, code, "--test")
         self._has_run = True

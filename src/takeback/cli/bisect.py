@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from contextlib import ExitStack
 from pathlib import Path
 
 import typer
 
 from takeback.adapters.manifest import find_root
-from takeback.agents.scratch_copy import Rehearsal, make_scratch_copy, require_copyable_journal
+from takeback.agents.breakage import search_breakage
+from takeback.agents.scratch_copy import require_copyable_journal
 from takeback.cli import completion
 from takeback.cli.context import DirOption, JournalOption, name_for_shell, open_harness
 from takeback.cli.hints import make_command_line
@@ -16,8 +16,7 @@ from takeback.cli.outcomes import print_and_exit
 from takeback.cli.output import JsonFlag, emit, err, finish, out
 from takeback.cli.secrets import RevealFlag
 from takeback.harness import Harness, Refused
-from takeback.harness.bisect import Bisection, LiveEntries, find_breaking_entries
-from takeback.harness.entry_names import resolve_entry
+from takeback.harness.bisect import Bisection, LiveEntries
 from takeback.present.entries import make_entry_namer
 from takeback.present.titles import format_count
 
@@ -60,24 +59,17 @@ def find(
     del reveal  # read by its callback
     root = find_root(directory)
     require_copyable_journal(root, journal)
-    with open_harness(root, journal) as harness, ExitStack() as leaving:
-        with harness.held(clean=True) as state:
-            if isinstance(state, Refused):
-                print_and_exit(state, harness, as_json=as_json)
-            after = -1 if good is None else resolve_entry(harness.ledger, good).entry
-            entries = sorted(entry.seq for entry in harness.log() if entry.status == "live" and entry.seq > after)
-            place = leaving.enter_context(make_scratch_copy(root))
-        rehearsal = Rehearsal(place, entries, test, seconds)
-
-        def broken(live: LiveEntries) -> bool | None:
-            answer = rehearsal.broken(live)
-            told = {True: "broken", False: "works", None: "cannot tell"}[answer]
-            err.print(f"with {len(live)} of {len(entries)} entries: {told}")
-            return answer
-
-        found = find_breaking_entries(entries, broken)
+    with open_harness(root, journal) as harness:
+        found = search_breakage(harness, root, test, _tell_trial, good=good, seconds=seconds)
+        if isinstance(found, Refused):
+            print_and_exit(found, harness, as_json=as_json)
         _tell(found, harness, as_json=as_json)
     finish(yes=bool(found.entries))
+
+
+def _tell_trial(live: LiveEntries, entries: tuple[int, ...], broken: bool | None) -> None:
+    told = {True: "broken", False: "works", None: "cannot tell"}[broken]
+    err.print(f"with {len(live)} of {len(entries)} entries: {told}")
 
 
 def _tell(found: Bisection, harness: Harness, *, as_json: bool) -> None:

@@ -49,6 +49,7 @@ EntryArgument = typer.Argument(
     show_default=False,
     autocompletion=completion.offer_entries,
 )
+SubjectOption = typer.Option("", "--subject", metavar="NAME", help="Whom contents are about, such as user:42.")
 NoteOption = typer.Option("", "--note", "-m", metavar="TEXT", help="Say why, for the log.")
 ByOption = typer.Option(
     "",

@@ -54,7 +54,10 @@ def diff(
     """
     del reveal  # read by its callback
     with open_harness(directory, journal, looking=True) as harness:
+        harness.require("read")
         changes, before, broken = _find_changes(harness, entry, other)
+        named = ",".join(resolve_entry(harness.ledger, name).id for name in (entry, other) if name is not None)
+        harness.note_read("diff", named, [change.slot for change in changes])
         if other is not None:
             print_left_out(harness)
         if as_json:

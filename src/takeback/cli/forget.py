@@ -9,7 +9,7 @@ from typing import Any, Final
 import typer
 
 from takeback.cli import completion
-from takeback.cli.context import SHORT, DirOption, JournalOption, make_entries_argument, open_harness
+from takeback.cli.context import SHORT, DirOption, JournalOption, SubjectOption, make_entries_argument, open_harness
 from takeback.cli.output import JsonFlag, commit_exit_code, emit, err, finish, out
 from takeback.errors import InputError
 from takeback.harness.entry_names import resolve_entry
@@ -36,6 +36,7 @@ def forget(
     source: Path | None = typer.Option(
         None, "--from", metavar="FILE", help="The same for a file's content without its last newline; - is stdin."
     ),
+    subject: str = SubjectOption,
     yes: bool = typer.Option(False, "--yes", help="Do it: what is forgotten cannot be brought back."),
     directory: Path = DirOption,
     journal: str | None = JournalOption,
@@ -47,30 +48,34 @@ def forget(
     first state, in UTF-8, UTF-16, UTF-32, escaped, in hex, base64 and compressed. Names and notes stay; where they
     hold it, that is said. Without --yes it only says what it found.
     An undo that needs what is gone says so, and `undo --salvage` puts back what is left of it.
+    With --subject, what `takeback label` says is about someone goes, with copies of its longer texts elsewhere.
     Example: `takeback forget --value hunter2 --yes --dir agent`
     """
     looked_for = _read_wanted(value, source)
-    if not entries and looked_for is None:
+    asked = [bool(entries), looked_for is not None, bool(subject)].count(True)
+    if not asked:
         raise InputError(
-            "forget", found="no entry", expected="entries, --value or --from; 'takeback log' lists entries"
+            "forget", found="no entry", expected="entries, --value, --from or --subject; 'takeback log' lists entries"
         )
-    if entries and looked_for is not None:
-        raise InputError("forget", found="entries and a value", expected="one of them")
+    if asked > 1:
+        raise InputError("forget", found="several of entries, a value and a subject", expected="one of them")
     if entries and not yes:
         raise InputError("forget", found="no --yes", expected="--yes: what is forgotten cannot be brought back")
     with open_harness(directory, journal) as harness:
         ids = [resolve_entry(harness.ledger, name).id for name in entries or ()]
         if looked_for is not None:
             done = harness.forget_value(looked_for, dry=not yes)
+        elif subject:
+            done = harness.forget_subject(subject, dry=not yes)
         else:
             done = harness.forget(*(entries or ()))
     searched = None if looked_for is None else Forms(looked_for)
     if done.record is not None:
         commit_exit_code(0)
     if as_json:
-        emit(_to_json(done, ids) | _search_to_json(searched))
+        emit(_to_json(done, ids) | _search_to_json(searched) | ({"subject": subject} if subject else {}))
     else:
-        _show(done, ids, searched)
+        _show(done, ids, searched, subject)
     finish(yes=done.contents > 0)
 
 
@@ -121,12 +126,13 @@ def _describe_nothing(done: Forgetting, searched: Forms | None) -> str:
     return f"nothing to forget: {where}, as {', '.join(SEARCHED)}; not searched: {'; '.join(searched.limits)}"
 
 
-def _show(done: Forgetting, ids: list[str], searched: Forms | None) -> None:
+def _show(done: Forgetting, ids: list[str], searched: Forms | None, subject: str = "") -> None:
     for place in done.places:
         where = f"entry #{place.number}" if place.number is not None else f"record {place.seq}"
         fate = "stays" if place.ref is None else "goes"
         out.print(f"  {fate}: {place.what} of {where} ({place.kind})")
     what = f"what {', '.join(name[:SHORT] for name in ids)} captured" if ids else "every place it stands"
+    what = f"everything about {subject}" if subject else what
     if done.record is not None:
         out.print(f"forgotten permanently: {what} ({done.contents} contents)")
     elif done.contents:

@@ -30,7 +30,7 @@ ELSEWHERE: Final = frozenset(
         "schema",
         "states",
     }
-    | {"check-proof", "tasks", "torture", "trust", "verify", "web"}
+    | {"check-proof", "tasks", "torture", "trust", "verify", "web", "witness"}
 )
 """Commands that take no `--dir`, or mean something else by it."""
 _HINT: Final = re.compile(r"'takeback ([a-z-]+)((?: [^'\n]*)?)'|`takeback ([a-z-]+)((?: [^`\n]*)?)`")

@@ -31,6 +31,7 @@ from takeback.errors import InputError
 from takeback.harness import Harness
 from takeback.harness.entry_log import EntryView, Rewind, iter_entries, load_entry_writes
 from takeback.harness.ledger import CHANGES
+from takeback.harness.records import read_slots
 from takeback.present.entries import EntryNamer, Filter, make_entry_namer, read_filter, summarize_entry
 from takeback.present.search_index import load_headline, narrow_filter
 from takeback.present.visible import escape_invisible
@@ -212,6 +213,7 @@ def show_entries(
     )
     check_format(template)
     with open_harness(directory, journal, looking=True) as harness:
+        harness.require("read")
         if refused:
             show_refused(harness, wanted, number, as_json=as_json)
             return
@@ -242,6 +244,7 @@ def show_entries(
                     show_line(entry, what, before)
                 if (patch or stat) and entry.kind != "genesis":
                     record = harness.journal.get(entry.seq)
+                    harness.note_read("log", record.id, read_slots(record))
                     show_changes(load_entry_writes(harness, record), partial(past.before, record), stat=stat)
                     out.print()
         if not found_any and wanted != ANY:
@@ -312,6 +315,7 @@ def _emit(
         told |= {"needs": sorted(needs.get(entry.seq, ()))} if graph else {}
         if entry.kind != "genesis" and (patch or stat):
             record = harness.journal.get(entry.seq)
+            harness.note_read("log", record.id, read_slots(record))
             changes = load_entry_writes(harness, record)
             told |= {"changes": changes_to_json(changes)} if patch else {}
             told |= {"stat": stats_to_json(changes, partial(past.before, record))} if stat else {}

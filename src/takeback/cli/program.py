@@ -27,7 +27,7 @@ from takeback.cli.hook_answer import choose_trust_folder
 from takeback.cli.output import JSON_VALUE, separate_json_value, tell_masked
 from takeback.cli.plain_values import use_plain_values
 from takeback.cli.secrets import begin_masking
-from takeback.errors import InputError
+from takeback.errors import DeniedError, InputError
 from takeback.plugins import LAB_COMMANDS, ListedCommand, find_extra_commands, make_missing_package_error
 
 OFFERED_WIDTH: Final = 75
@@ -55,6 +55,12 @@ SECTIONS: Final[Mapping[str, Mapping[str, ListedCommand]]] = {
         "show": Listed("show", "Show one entry: what it changed, its candidate and its evidence."),
         "diff": Listed("diff", "Show what changed."),
         "export": Listed("export", "Print the state as it was right after an entry."),
+        "share": Listed(
+            "share", "Write one entry to an HTML file that can be sent: prompt, diff, evidence, how to undo it."
+        ),
+        "report": Listed(
+            "share", "Write a range of entries to an HTML file that can be sent: a list, then each whole."
+        ),
         "undo": Listed("undo", "Undo entries, whatever came after them."),
         "redo": Listed("undo", "Bring back entries that were undone."),
         "restore": Listed("undo", "Go back, or forward again, to how things were after an entry or at a time."),
@@ -95,10 +101,13 @@ SECTIONS: Final[Mapping[str, Mapping[str, ListedCommand]]] = {
         ),
         "forget": Listed("forget", "Delete the contents that entries captured, such as secrets, permanently."),
         "retain": Listed("govern", "Forget what entries captured longer ago than the policy keeps it."),
-        "hold": Listed("govern", "Keep what an entry captured, whatever retention says."),
+        "hold": Listed("govern", "Keep what an entry, or a subject, has in the journal, whatever retention says."),
+        "label": Listed("govern", "Say whom contents are about, so that they can be forgotten or held together."),
+        "audit": Listed("audit", "List who read which contents, oldest first, if the policy has reads noted."),
         "head": Listed(
             "govern", "Print a signed head of the journal: how many records it has, and the root over them."
         ),
+        "witness": Listed("govern", "Keep the last signed head of journals, and refuse heads of another history."),
     },
     "Candidates": {
         "verify": Listed("candidates", "Decide whether a candidate may be admitted."),
@@ -324,7 +333,7 @@ def register_all(package: str, path: Iterable[str], group: typer.Typer) -> None:
             register(group)
 
 
-SERVING: Final = frozenset({"serve", "web", "watch", "model", "run"})
+SERVING: Final = frozenset({"serve", "web", "watch", "model", "run", "witness"})
 """Commands that run until they are ended, or have the terminal to themselves."""
 
 app = typer.Typer(
@@ -364,6 +373,8 @@ def main() -> None:
     except SystemExit as ended:
         closed = isinstance(ended.__context__, BrokenPipeError)
         sys.exit(output.end(0 if closed else ended.code, None, as_json=as_json))
+    except DeniedError as fault:  # the policy's answer is no
+        sys.exit(output.end(1, fault, as_json=as_json))
     except Exception as fault:  # noqa: BLE001 - whatever happens, the exit code must mean what it says
         sys.exit(output.end(2, fault, as_json=as_json))
     sys.exit(output.end(code, None, as_json=as_json))

@@ -23,7 +23,7 @@ from takeback.cli.output import JsonFlag, emit, out
 from takeback.cli.secrets import RevealFlag
 from takeback.harness.entry_log import load_entry_writes, rebuild_state_after, rebuild_state_before, view_entry
 from takeback.harness.entry_names import resolve_entry
-from takeback.harness.records import load_candidate_json, load_evidence
+from takeback.harness.records import load_candidate_json, load_evidence, read_slots
 from takeback.present.entries import describe_check, make_entry_namer, summarize_entry
 from takeback.present.secrets import is_revealing, mask_secrets
 
@@ -51,6 +51,7 @@ def show(
     with open_harness(directory, journal, looking=True) as harness:
         record = resolve_entry(harness.ledger, entry)
         seen = view_entry(harness, record)
+        harness.note_read("show", record.id, None if state else read_slots(record))
         changes = () if record.kind == "genesis" else load_entry_writes(harness, record)
         what = summarize_entry(seen, make_entry_namer(harness))
         whole = rebuild_state_after(harness, record).write() if state else None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import webbrowser
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -12,6 +13,7 @@ from typing import Final
 import typer
 
 from takeback.adapters.manifest import find_manifest_path, find_root
+from takeback.adapters.variables import use_variables
 from takeback.cli.context import ByOption
 from takeback.cli.output import JsonFlag, emit, err, out
 from takeback.errors import MissingExtraError
@@ -62,6 +64,7 @@ def web(
     with require_web_extra():
         from takeback.web.server import PageServer  # noqa: PLC0415 - the command line starts without the page
         from takeback.web.shelf import HarnessShelf  # noqa: PLC0415
+    use_variables(os.environ)
     extra = None if lab is None else open_pages("lab", lab)
     shelf = HarnessShelf.of(places or ([] if lab is not None and not _has_workspace_here() else [Path()]))
     try:

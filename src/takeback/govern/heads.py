@@ -73,6 +73,16 @@ def format_public_key(origin: str, public: bytes) -> str:
     return f"{origin}+{_make_key_id(origin, public).hex()}+{base64.b64encode(ED25519 + public).decode()}"
 
 
+def read_public_key(text: str) -> tuple[str, bytes]:
+    """Return the name and the bytes of a verifier key."""
+    name, _, rest = text.strip().partition("+")
+    identity, _, encoded = rest.partition("+")
+    raw = _decode("key", encoded)
+    if not name or raw[:1] != ED25519 or len(raw) != KEY_BYTES + 1 or identity != _make_key_id(name, raw[1:]).hex():
+        raise HeadError("key", repr(text[:60]), "a verifier key, NAME+ID+KEY, as 'takeback head' prints it")
+    return name, raw[1:]
+
+
 def sign_head(head: Head, key: Ed25519PrivateKey) -> str:
     """Return the signed note of a head."""
     text = head.to_text()
@@ -85,7 +95,7 @@ def open_head(note: str, public_key: str) -> Head:
     from cryptography.exceptions import InvalidSignature  # noqa: PLC0415 - needs the extra
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey  # noqa: PLC0415 - needs the extra
 
-    name, public = _read_public_key(public_key)
+    name, public = read_public_key(public_key)
     text, blank, signatures = note.partition("\n\n")
     if not blank or len(note) > MOST_NOTE or not signatures.endswith("\n"):
         raise HeadError("form", "no signed note", "a text, an empty line and signatures")
@@ -170,15 +180,6 @@ def _read_key(path: Path) -> bytes:
     if len(raw) != KEY_BYTES:
         raise InputError(str(path), found="no key", expected="a file that 'takeback head --sign' made")
     return raw
-
-
-def _read_public_key(text: str) -> tuple[str, bytes]:
-    name, _, rest = text.strip().partition("+")
-    identity, _, encoded = rest.partition("+")
-    raw = _decode("key", encoded)
-    if not name or raw[:1] != ED25519 or len(raw) != KEY_BYTES + 1 or identity != _make_key_id(name, raw[1:]).hex():
-        raise HeadError("key", repr(text[:60]), "a verifier key, NAME+ID+KEY, as 'takeback head' prints it")
-    return name, raw[1:]
 
 
 def _decode(problem: str, text: str) -> bytes:

@@ -1,4 +1,4 @@
-"""The policy of one harness, `.takeback/policy.toml`: how long captured contents are kept.
+"""The policy of one harness, `.takeback/policy.toml`: how long contents are kept, who may, what is noted.
 
 A file that cannot be read, or says what is not known here, is refused: a policy that is not understood is not
 kept either.
@@ -6,20 +6,25 @@ kept either.
 
 from __future__ import annotations
 
+import os
 import re
+import stat
 import tomllib
 from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
 from typing import Any, Final
 
-from takeback.adapters.manifest import PRIVATE
 from takeback.errors import InputError
+from takeback.govern.roles import Roles, read_roles
+from takeback.harness import border
 
-POLICY: Final = f"{PRIVATE}/policy.toml"
+POLICY: Final = border.POLICY
 _AGE: Final = re.compile(r"(\d{1,6})([hdw])")
 _UNITS: Final = {"h": "hours", "d": "days", "w": "weeks"}
 EXAMPLE: Final = '[retention] captures = "30d"'
+LARGEST: Final = 1 << 20
+"""Bytes of a policy; a longer one is not read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,29 +33,54 @@ class Policy:
 
     captures: timedelta | None = None
     """How long what entries captured is kept; None for ever."""
+    roles: Roles | None = None
+    """Who may do what; None if everybody may everything."""
+    audit: bool = False
+    """Whether reads of contents are noted."""
 
 
 def read_policy(root: Path) -> Policy:
     """Return the policy of a harness; where there is none, everything is kept."""
     place = root / POLICY
     try:
-        raw = tomllib.loads(place.read_bytes().decode())
+        raw = tomllib.loads(_read_plain_file(place).decode())
     except FileNotFoundError:
         return Policy()
     except (OSError, ValueError) as fault:
         raise InputError(str(place), found=str(fault), expected=f"TOML such as {EXAMPLE}") from None
-    _require_known(place, "", raw, {"retention"})
+    _require_known(place, "", raw, {"retention", "roles", "tokens", "audit"})
     retention = raw.get("retention", {})
     _require_known(place, "retention.", retention, {"captures"})
     captures = retention.get("captures")
-    return Policy(None if captures is None else _read_age(place, captures))
+    audit = raw.get("audit", {})
+    _require_known(place, "audit.", audit, {"reads"})
+    if type(audit.get("reads", False)) is not bool:
+        raise InputError(f"{place}: audit.reads", found=repr(audit["reads"]), expected="true or false")
+    roles = read_roles(str(place), raw["roles"], raw.get("tokens", {})) if "roles" in raw else None
+    if roles is None and "tokens" in raw:
+        raise InputError(f"{place}: tokens", found="tokens without roles", expected="[roles.NAME] tables beside them")
+    return Policy(None if captures is None else _read_age(place, captures), roles, audit.get("reads", False))
+
+
+def _read_plain_file(place: Path) -> bytes:
+    """Return the bytes of a file that may be a stranger's: no link is followed, no pipe waited for."""
+    file = os.open(place, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    with os.fdopen(file, "rb") as opened:
+        if not stat.S_ISREG(os.fstat(file).st_mode):
+            raise ValueError("no plain file")
+        data = opened.read(LARGEST + 1)
+    if len(data) > LARGEST:
+        raise ValueError(f"more than {LARGEST} bytes")
+    return data
 
 
 def _require_known(place: Path, where: str, table: Any, known: set[str]) -> None:
     if not isinstance(table, dict):
         raise InputError(f"{place}: {where.rstrip('.')}", found=repr(table), expected="a table")
     for name in sorted(table.keys() - known):
-        raise InputError(f"{place}: {where}{name}", found="a name that is not known", expected=" or ".join(known))
+        raise InputError(
+            f"{place}: {where}{name}", found="a name that is not known", expected=" or ".join(sorted(known))
+        )
 
 
 def _read_age(place: Path, text: Any) -> timedelta:

@@ -63,6 +63,7 @@ class AsyncHarness:
     salvage = _await_in_thread(Harness.salvage)
     forget = _await_in_thread(Harness.forget)
     forget_value = _await_in_thread(Harness.forget_value)
+    forget_subject = _await_in_thread(Harness.forget_subject)
     recover = _await_in_thread(Harness.recover)
     resolve = _await_in_thread(Harness.resolve)
     status = _await_in_thread(Harness.status)

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from takeback.errors import InputError
-from takeback.harness.holds import require_not_held
+from takeback.harness.holds import list_held, refuse_held, require_not_held
 from takeback.harness.images import iter_image_refs, make_file_key, paths_of
 from takeback.harness.ledger import Ledger
 from takeback.harness.missing_values import is_same_known_value
@@ -23,7 +23,7 @@ from takeback.state.slots import Slot, get_slot, put_slots
 
 if TYPE_CHECKING:
     from takeback.harness.adapter import ProjectFiles
-    from takeback.journal.search import ValuePlace
+    from takeback.journal.search import Forms, ValuePlace
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +77,9 @@ def collect_forgettable_refs(store: Store, entries: Iterable[Record]) -> set[Ref
             refs.update(following.all_refs())
         if following is not None and following.kind == "abort":
             refs.update(following.all_refs())
-    return collect_leaf_refs(store, refs) | collect_file_refs(store, paths)
+    found = collect_leaf_refs(store, refs) | collect_file_refs(store, paths)
+    require_refs_not_held(store, found)
+    return found
 
 
 def collect_leaf_refs(store: Store, refs: Iterable[Ref]) -> set[Ref]:
@@ -114,23 +116,41 @@ def forget_file_copies(ledger: Ledger, paths: Iterable[str]) -> None:
         ledger.refresh()
 
 
-def find_value(ledger: Ledger, value: str | bytes, *, dry: bool) -> tuple[tuple[ValuePlace, ...], set[Ref]]:
-    """Find where a value occurs, and the contents to forget for it.
+def require_refs_not_held(store: Store, refs: set[Ref]) -> None:
+    """Refuse to forget contents that a held entry has as well."""
+    held = [record for record in store.many(sorted(list_held(store))) if refs & _collect_own_refs(store, record)]
+    if held:
+        raise refuse_held(store, [record.entry for record in held])
 
-    What is in use is written down anew first, unless `dry`: a text that was edited is stored in other pieces
-    then, and those must be found as well.
-    """
-    from takeback.journal.search import Forms, find_value_places  # noqa: PLC0415 - start-up
+
+def _collect_own_refs(store: Store, record: Record) -> set[Ref]:
+    return collect_leaf_refs(store, with_evidence(store, record).all_refs())
+
+
+def find_value(ledger: Ledger, value: str | bytes, *, dry: bool) -> tuple[tuple[ValuePlace, ...], set[Ref]]:
+    """Find where a value occurs, and the contents to forget for it."""
+    from takeback.journal.search import Forms  # noqa: PLC0415 - start-up
 
     raw = value.encode() if isinstance(value, str) else value
     if not raw:
         raise InputError("value", found="nothing", expected="a text to look for")
+    return find_forms(ledger, Forms(raw), dry=dry)
+
+
+def find_forms(ledger: Ledger, forms: Forms, *, dry: bool) -> tuple[tuple[ValuePlace, ...], set[Ref]]:
+    """Find where a value, or one of several, occurs, and the contents to forget for it.
+
+    What is in use is written down anew first, unless `dry`: a text that was edited is stored in other pieces
+    then, and those must be found as well.
+    """
+    from takeback.journal.search import find_value_places  # noqa: PLC0415 - start-up
+
     store = ledger.store
-    places = tuple(find_value_places(store, raw))
+    places = tuple(find_value_places(store, forms))
     if not dry and any(place.ref is not None for place in places):
         require_not_held(store, {place.number for place in places if place.ref is not None and place.number})
-        ledger.checkpoint(Forms(raw).has_match_in)
-        places = tuple(find_value_places(store, raw))
+        ledger.checkpoint(forms.has_match_in)
+        places = tuple(find_value_places(store, forms))
     refs = {place.ref for place in places if place.ref is not None}
     paths = {path for seq in {place.seq for place in places if place.ref} for path in paths_of(store.record(seq))}
     return places, refs | collect_file_refs(store, paths)

@@ -13,6 +13,7 @@ from functools import cache, partial
 from typing import TYPE_CHECKING, Any, NamedTuple, Self, TypeVar
 
 from takeback.harness.adapter import Adapter, Reading
+from takeback.harness.border import Border
 from takeback.harness.engine import LOCK_SECONDS, Engine, Inspection
 from takeback.harness.images import FileChange
 from takeback.harness.ledger import Ledger
@@ -72,7 +73,7 @@ def _load_planning() -> _Planning:
     return _Planning(drift, toggle, entry_names)
 
 
-class Harness:
+class Harness(Border):
     """One harness, its journal and what it is bound to; several threads may use it.
 
     `verifier` decides about candidates: by proof unless another is given, and then evidence by a sample counts for
@@ -514,6 +515,14 @@ class Harness:
         with self._engine.locked():
             self._engine.look()
             return self._forget(*find_value(self.ledger, value, dry=dry), forms.has_match_in, dry=dry)
+
+    def forget_subject(self, subject: str, *, dry: bool = False) -> Forgetting:
+        """Delete what is labelled with a subject, and copies of it, permanently; with `dry`, only say how much."""
+        from takeback.harness.subjects import find_subject  # noqa: PLC0415 - start-up
+
+        with self._engine.locked():
+            self._engine.look()
+            return self._forget(*find_subject(self.ledger, subject, dry=dry), dry=dry)
 
     def _forget(
         self, places: tuple[ValuePlace, ...], refs: builtins.set[Ref], matches: Callable[[bytes], bool], *, dry: bool

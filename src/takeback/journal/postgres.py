@@ -129,6 +129,11 @@ class PostgresStore(SqlStore):
             )
         return connection
 
+    @property
+    def database_role(self) -> str:
+        """The role that the server knows this connection by; `SET ROLE` does not change it."""
+        return str(self.run("SELECT session_user")[0][0])
+
     def _open(self) -> None:
         there = self.run("SELECT 1 FROM pg_namespace WHERE nspname = ?", (self._schema,))
         if not there and (not self._options.create or self._options.readonly):

@@ -3,8 +3,8 @@
 A record's digest covers everything else in it, the digest of the record before it, and the ids of the
 contents it refers to; an id is a salted digest of the content. Contents are stored beside the records, so
 that they can be forgotten while the chain still holds. Records are never changed: later records (`commit`,
-`abort`, `undo`, `redo`, `forget`, `evidence`, `hold`, `step`) say what becomes of an entry. Entries are numbered
-without gaps, from 1 for the beginning.
+`abort`, `undo`, `redo`, `forget`, `evidence`, `hold`, `label`, `step`) say what becomes of an entry. Entries are
+numbered without gaps, from 1 for the beginning.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ ROOT: Final = "0" * 64
 ENTRY_KINDS: Final = frozenset({"genesis", "apply", "adopt", "salvage", "undo", "redo", "restore", "discard"})
 """Records that announce a change of the harness; each is settled by a later `commit` or `abort`."""
 
-KINDS: Final = ENTRY_KINDS | {"commit", "abort", "forget", "checkpoint", "evidence", "hold", "step"}
+KINDS: Final = ENTRY_KINDS | {"commit", "abort", "forget", "checkpoint", "evidence", "hold", "label", "step"}
 
 Refs: TypeAlias = "Ref | tuple[Ref | None, ...] | None"
 """What a record refers to under one name: a content, nothing, or several of these."""
@@ -70,6 +70,18 @@ def digest_columns(
     """Return the digest of a row's columns; the only text that may hold a line break comes last."""
     body = f"{seq}\n{entry}\n{kind}\n{created_at}\n{touched}\n{prev}\n{len(payload)}\n{payload}{contents}"
     return hashlib.sha256(body.encode(errors="surrogatepass")).hexdigest()
+
+
+def describe_columns(record: Record) -> dict[str, Any]:
+    """Return the columns of a record by name; what was read must be what is stored."""
+    contents = {name: list(refs) if isinstance(refs, tuple) else refs for name, refs in record.contents.items()}
+    texts = {"payload": encode(dict(record.payload)), "contents": encode(contents)}
+    named = {"kind": record.kind, "created_at": record.created_at, **texts}
+    columns: dict[str, Any] = {"seq": record.seq, "entry": record.number, **named}
+    columns |= {"touched": record.touched, "prev": record.prev}
+    if digest_columns(**columns) != record.digest:
+        raise JournalCorruptError(f"record {record.seq} is stored in a form that this version does not write")
+    return columns
 
 
 COLUMNS: Final = "seq, entry, kind, created_at, payload, contents, touched, prev, digest"
@@ -206,8 +218,18 @@ class Record:
 
     @property
     def releases(self) -> bool:
-        """Whether it releases the entry that it is about from a hold."""
+        """Whether it ends a hold or removes a label."""
         return self.payload.get("release") is True
+
+    @property
+    def subject(self) -> str:
+        """Of a `label` or `hold` record: whom contents are about; empty if it names none."""
+        return self._text("subject")
+
+    @property
+    def pattern(self) -> str:
+        """Of a `label` record: which addresses it labels; empty if it labels an entry."""
+        return self._text("slots")
 
     def with_evidence(self, later: Record) -> Record:
         """Return an entry with the evidence that a later record holds for it, or why there is none."""

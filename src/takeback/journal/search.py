@@ -52,12 +52,13 @@ _URL_SAFE: Final = bytes.maketrans(b"-_", b"+/")
 
 
 class Forms:
-    """A value to look for."""
+    """A value to look for, or several: any of them is a match."""
 
-    def __init__(self, value: bytes) -> None:
-        self._plain = tuple(dict.fromkeys(_encode_all(value)))
-        self._decoded = len(value) >= MIN_DECODED
-        least = min(len(value), SHORT_STREAM)
+    def __init__(self, value: bytes, *more: bytes) -> None:
+        self._plain = tuple(dict.fromkeys(form for one in (value, *more) for form in _encode_all(one)))
+        shortest = min(map(len, (value, *more)))
+        self._decoded = shortest >= MIN_DECODED
+        least = min(shortest, SHORT_STREAM)
         self._hex = re.compile(rb"(?:[0-9a-fA-F]{2}[:\- ]?){%d,}" % least)
         self._base64 = re.compile(rb"[A-Za-z0-9+/_-]{%d,}" % (least * 4 // 3))
 
@@ -158,10 +159,10 @@ class ValuePlace:
 
 
 def find_value_places(
-    store: Store, value: bytes, progress: Callable[[int], None] = lambda _: None
+    store: Store, value: bytes | Forms, progress: Callable[[int], None] = lambda _: None
 ) -> Iterator[ValuePlace]:
     """Yield every occurrence of a value, in the order of the records."""
-    wanted = Forms(value)
+    wanted = Forms(value) if isinstance(value, bytes) else value
     leaves, trees, parts = _find_matching(store, wanted)
     for record in store.records():
         progress(record.seq)

@@ -45,6 +45,7 @@ def show_drift(request: Request, shown: Shown) -> Response:
 
 def _render_drift(request: Request, shown: Shown, message: str = "", code: int = 200) -> Response:
     status = shown.harness.status()
+    shown.harness.note_read("page", "", [change.slot for change in status.drift])
     found = _list_choices(shown, status.drift)
     numbers = count()
     files = [Drifted(fault.path, broken=str(fault)) for fault in status.broken]
@@ -59,6 +60,7 @@ def _render_drift(request: Request, shown: Shown, message: str = "", code: int =
         code,
         shown=shown,
         files=files,
+        drift=len(status.drift) + len(status.broken),
         others=others,
         notes=status.notes,
         message=message,

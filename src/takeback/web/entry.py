@@ -9,7 +9,7 @@ from typing import Any
 
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
-from starlette.responses import RedirectResponse, Response
+from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from takeback.canonical import write_pretty
 from takeback.errors import TakebackError
@@ -25,13 +25,14 @@ from takeback.harness.entry_log import (
 from takeback.harness.entry_names import resolve_entry
 from takeback.harness.images import load_images
 from takeback.harness.ledger import CHANGES, TOGGLES
-from takeback.harness.records import load_candidate, load_candidate_json, load_evidence
+from takeback.harness.records import load_candidate, load_candidate_json, load_evidence, read_slots
 from takeback.journal import Record
 from takeback.language import Candidate
 from takeback.present.changes import find_differences, find_file_differences
 from takeback.present.diffs import Difference
 from takeback.present.entries import make_entry_namer
 from takeback.present.secrets import is_revealing, mask_secrets
+from takeback.present.share_page import make_share_page
 from takeback.runtime import capture, recover, run_forward
 from takeback.state import State
 from takeback.web.pages import render_page
@@ -60,18 +61,21 @@ def show_entry(request: Request, shown: Shown) -> Response:
     harness = shown.harness
     harness.ledger.refresh()
     record = resolve_entry(harness.ledger, request.path_params["name"])
+    harness.note_read("page", record.id, read_slots(record))
     seen = view_entry(harness, record)
     evidence = load_evidence(harness.journal, record)
     candidate = load_candidate_json(harness.journal, record)
     change = record.kind in CHANGES and seen.status in {"live", "undone"}
     ledger = harness.ledger
+    said = shown.told.get(seen.id, ())
     return render_page(
         request,
         "entry.html",
         shown=shown,
         entry=seen,
         what=describe_entry(seen, make_entry_namer(harness)),
-        said=shown.told.get(seen.id, ()),
+        said=said,
+        rest=shown.drifted() if said else 0,
         found=_list_differences(shown, record),
         evidence=evidence,
         candidate={name: _format_json(part) for name, part in (candidate or {}).items() if part},
@@ -87,6 +91,16 @@ def show_entry(request: Request, shown: Shown) -> Response:
 
 
 @harness_view
+def download_share(request: Request, shown: Shown) -> Response:
+    """Answer with an entry as a file that can be sent, as `takeback share` writes it: masked, whoever asks."""
+    shown.harness.ledger.refresh()
+    record = resolve_entry(shown.harness.ledger, request.path_params["name"])
+    page = make_share_page(shown.harness, [record])
+    named = {"Content-Disposition": f'attachment; filename="takeback-{record.entry}.html"'}
+    return HTMLResponse(page.text.encode("utf-8", "backslashreplace"), headers=named)
+
+
+@harness_view
 def compare_entries(request: Request, shown: Shown) -> Response:
     """Show what differs between the states right after two entries, the older first."""
     harness = shown.harness
@@ -96,9 +110,12 @@ def compare_entries(request: Request, shown: Shown) -> Response:
         message = "Tick two entries on the timeline, then press Compare two."
         return render_page(request, "message.html", 400, title="Choose two", message=message, shown=shown)
     older, newer = sorted((resolve_entry(harness.ledger, name) for name in chosen), key=lambda one: one.seq)
+    harness.require("read")
     past = Rewind(harness)
     after, before = past.after(newer), past.after(older)
-    found = list(find_differences(diff_states(before, after), lambda: before))
+    changes = diff_states(before, after)
+    harness.note_read("page", f"{older.id},{newer.id}", [change.slot for change in changes])
+    found = list(find_differences(changes, lambda: before))
     return render_page(request, "compare.html", shown=shown, older=older, newer=newer, found=found)
 
 

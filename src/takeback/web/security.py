@@ -9,7 +9,9 @@ from __future__ import annotations
 
 import hmac
 import secrets
+from base64 import b64encode
 from collections.abc import Collection
+from hashlib import sha256
 from threading import Lock
 from typing import Final
 
@@ -57,11 +59,18 @@ def _is_same_secret(given: str, secret: str) -> bool:
 LINK: Final = "/open"
 METHODS: Final = ("GET", "HEAD", "POST")
 FORM: Final = "application/x-www-form-urlencoded"
+EXPIRED_STYLE: Final = (
+    ":root{color-scheme:light dark}"
+    "body{max-width:40rem;margin:12vh auto;padding:0 1.2rem;font:16px/1.5 system-ui,sans-serif}"
+    "code{font-family:ui-monospace,monospace;padding:.1rem .3rem;border:1px solid;border-radius:.3rem}"
+)
+"""The one style that stands in a page: strangers get no style sheet."""
+STYLE_DIGEST: Final = b64encode(sha256(EXPIRED_STYLE.encode()).digest()).decode()
 POLICY: Final = "; ".join(
     (
         "default-src 'none'",
         "script-src 'self'",
-        "style-src 'self'",
+        f"style-src 'self' 'sha256-{STYLE_DIGEST}'",
         "img-src data:",
         "connect-src 'self'",
         "form-action 'self'",
@@ -149,9 +158,10 @@ def _refuse(code: int, why: str, headers: dict[str, str] | None = None) -> Respo
     return PlainTextResponse(f"refused: {why}\n", code, headers)
 
 
-EXPIRED: Final = """<!doctype html>
+EXPIRED: Final = f"""<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
-<meta name="color-scheme" content="light dark"><title>Session expired · Takeback</title></head>
+<meta name="color-scheme" content="light dark"><title>Session expired · Takeback</title>
+<style>{EXPIRED_STYLE}</style></head>
 <body><main><h1>This session has expired</h1>
 <p>refused: open the link that 'takeback web' printed; it works once, in one browser</p>
 <p>Run <code>takeback web</code> again in the project, and open the link it prints. Addresses such as

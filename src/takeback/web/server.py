@@ -18,8 +18,9 @@ from starlette.types import ASGIApp
 
 from takeback.errors import InputError, TakebackError
 from takeback.plugins import ExtraPages
+from takeback.web.bisect import show_bisect, start_bisect, stop_bisect
 from takeback.web.drift import adopt_drift, discard_drift, show_drift
-from takeback.web.entry import compare_entries, follow_permalink, show_entry
+from takeback.web.entry import compare_entries, download_share, follow_permalink, show_entry
 from takeback.web.fleet import show_journal
 from takeback.web.forget import forget, preview_forget
 from takeback.web.pages import form_endpoint, render_page
@@ -42,6 +43,7 @@ ROUTES: Final = (
     Route("/{number:int}/", show_timeline),
     Route("/{number:int}/events", stream_events),
     Route("/{number:int}/entry/{name}", show_entry),
+    Route("/{number:int}/entry/{name}/share", download_share),
     Route("/entry/{name}", follow_permalink),
     Route("/{number:int}/refused", show_refused),
     Route("/{number:int}/compare", compare_entries),
@@ -53,6 +55,9 @@ ROUTES: Final = (
     Route("/{number:int}/redo", form_endpoint(redo_entries), methods=["POST"]),
     Route("/{number:int}/forget", preview_forget),
     Route("/{number:int}/forget", form_endpoint(forget), methods=["POST"]),
+    Route("/{number:int}/bisect", show_bisect),
+    Route("/{number:int}/bisect", form_endpoint(start_bisect), methods=["POST"]),
+    Route("/{number:int}/bisect/stop", form_endpoint(stop_bisect), methods=["POST"]),
     Route("/{number:int}/matrix", show_matrix),
     Route("/{number:int}/drift", show_drift),
     Route("/{number:int}/adopt", form_endpoint(adopt_drift), methods=["POST"]),

@@ -25,6 +25,7 @@ from takeback.web.rows import EntryRows, HarnessRow, JournalTally, build_harness
 
 if TYPE_CHECKING:
     from takeback.journal.postgres import JournalFleet
+    from takeback.web.bisect import BisectSearch
 
 AT_ONCE: Final = 400
 """Records that are taken into the index before a page is shown."""
@@ -58,6 +59,9 @@ class Shown:
     """Whether the index of a long journal is being made."""
     told: dict[str, tuple[str, ...]] = field(default_factory=dict)
     """What was said when an entry was made here, by its id."""
+
+    search: BisectSearch | None = None
+    """The last search for what broke it, also one that is running."""
 
     gone: dict[str, tuple[WantedGone, str]] = field(default_factory=dict, repr=False)
     """What was shown to be forgotten and is not confirmed yet, by token, with the journal's head at that time."""
@@ -175,6 +179,8 @@ class HarnessShelf:
     def close(self) -> None:
         """Let go of all of them."""
         for shown in self.all:
+            if shown.search is not None:
+                shown.search.stop()
             with shown.lock:
                 shown.rows.index.close()
                 shown.harness.close()

@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator
 from dataclasses import dataclass, replace
+from time import monotonic
 from typing import Any, Final
 
 from starlette.concurrency import run_in_threadpool
@@ -50,6 +51,7 @@ def read_request_filter(request: Request) -> tuple[Filter, dict[str, str]]:
 @harness_view
 def show_timeline(request: Request, shown: Shown) -> Response:
     """Show a page of entries; for a script that scrolls, only the rows."""
+    shown.harness.require("read")
     wanted, fields = read_request_filter(request)
     given = request.query_params.get("before", "")
     before = int(given) if given.isdecimal() else None
@@ -75,6 +77,7 @@ def show_timeline(request: Request, shown: Shown) -> Response:
 @harness_view
 def show_refused(request: Request, shown: Shown) -> Response:
     """Show what was refused: who wanted what, why not, and the state that breaks it."""
+    shown.harness.require("read")
     found = read_attempts(shown.where) if shown.where else []
     told = [{**one, "state": None if one.get("state") is None else write_pretty(one["state"])} for one in found]
     return render_page(request, "refused.html", shown=shown, found=told[:MOST_REFUSED])
@@ -99,6 +102,7 @@ class MatrixLine:
 @harness_view
 def show_matrix(request: Request, shown: Shown) -> Response:
     """Show a page of the matrix."""
+    shown.harness.require("read")
     given = request.query_params.get("before", "")
     rows, more = shown.rows.page(before=int(given) if given.isdecimal() else None, size=SIZE)
     changes = [row for row in rows if row.entry.status in {"live", "undone"}]
@@ -136,6 +140,8 @@ EVERY: Final = 0.5
 """Seconds between two looks at the journal."""
 EVERY_LIST: Final = 2.0
 """Seconds between two looks at all journals."""
+SPARE: Final = 20
+"""A look for drift is followed by a pause so many times as long as it took."""
 SILENT: Final = 30
 """After so many looks without news a comment is sent, so that a connection that is gone is noticed."""
 KEPT_OPEN: Final = ": nothing new\n\n"
@@ -156,7 +162,14 @@ def _find_newest(shown: Shown) -> int:
 
 
 async def _follow_journal(request: Request, shown: Shown, wanted: Filter, after: int) -> AsyncIterator[str]:
+    drift, look_at = await run_in_threadpool(_count_drift, shown), 0.0
     async for turn in _wait_turns(request, EVERY):
+        if monotonic() >= look_at:
+            began, known = monotonic(), drift
+            drift = await run_in_threadpool(_count_drift, shown)
+            look_at = monotonic() + max(EVERY_LIST, SPARE * (monotonic() - began))
+            if drift != known and drift is not None:
+                yield _format_message(render_template("drift_news.html", shown=shown, drift=drift))
         try:
             told = await run_in_threadpool(build_news, shown, wanted, after, read_only=request.app.state.read_only)
         except TakebackError as fault:
@@ -167,6 +180,15 @@ async def _follow_journal(request: Request, shown: Shown, wanted: Filter, after:
             yield _format_message(text, after)
         elif turn % SILENT == 0:
             yield KEPT_OPEN
+
+
+def _count_drift(shown: Shown) -> int | None:
+    """Return how many things were changed outside Takeback; None where that cannot be told now."""
+    try:
+        with shown.lock:
+            return shown.drifted()
+    except TakebackError:
+        return None
 
 
 async def stream_standings(request: Request) -> Response:

@@ -30,7 +30,7 @@ from takeback.web.pages import Form, read_first, render_page
 from takeback.web.shelf import Shown
 from takeback.web.views import harness_form, harness_view
 
-Verb = Literal["undo", "redo", "restore"]
+Toggle = Literal["undo", "redo", "restore"]
 HEAD = "head:"
 """What a confirmation is bound to where there is no plan: the journal's head."""
 
@@ -108,7 +108,7 @@ def restore_point(request: Request, shown: Shown, form: Form) -> Response:
     return _carry_out(request, shown, form, "restore")
 
 
-def _show_preview(request: Request, shown: Shown, verb: Verb) -> Response:
+def _show_preview(request: Request, shown: Shown, verb: Toggle) -> Response:
     names = request.query_params.getlist("entry")
     if not names:
         message = "Choose one or several entries on the timeline first."
@@ -119,7 +119,7 @@ def _show_preview(request: Request, shown: Shown, verb: Verb) -> Response:
 def _render_undo(
     request: Request,
     shown: Shown,
-    verb: Verb,
+    verb: Toggle,
     names: list[str],
     *,
     cascade: bool,
@@ -139,7 +139,7 @@ def _render_undo(
     )
 
 
-def _describe_toggle(shown: Shown, verb: Verb, names: Sequence[str], *, cascade: bool) -> Told:
+def _describe_toggle(shown: Shown, verb: Toggle, names: Sequence[str], *, cascade: bool) -> Told:
     harness = shown.harness
     harness.ledger.refresh()
     discarded = _find_discard(shown, names) if verb == "undo" else None
@@ -217,7 +217,7 @@ def _name_entries(shown: Shown, found: Iterable[tuple[int, str]]) -> list[NamedE
     return [NamedEntry(shown.harness.journal.get(number).id, number, named(number), why) for number, why in found]
 
 
-def _carry_out(request: Request, shown: Shown, form: Form, verb: Verb) -> Response:
+def _carry_out(request: Request, shown: Shown, form: Form, verb: Toggle) -> Response:
     names, token, cascade = form.get("entry", []), read_first(form, "token"), bool(read_first(form, "cascade"))
     if not names or not token:
         raise InputError("form", found="no entries or no token", expected="a confirmed preview")

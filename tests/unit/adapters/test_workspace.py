@@ -596,6 +596,7 @@ def test_the_doctor_finds_everything_well(root, harness):
     assert all(finding.good for finding in findings), findings
     assert [finding.check for finding in findings] == [
         "manifest",
+        "trust",
         "chain",
         "recovery",
         "replay",

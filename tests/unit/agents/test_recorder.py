@@ -19,6 +19,7 @@ from takeback.adapters.opener import open_workspace
 from takeback.agents import recorder
 from takeback.agents.guard import HookReply
 from takeback.agents.hook_events import read_event
+from takeback.agents.installation import Placing, build_candidate, list_additions
 from takeback.agents.recorder import answer_after
 from takeback.cli import app
 from takeback.harness import Undone
@@ -42,6 +43,11 @@ def tell(root: Path, name: str, tool: str = "", given: dict[str, Any] | None = N
     return answer_after(read_event(json.dumps(raw | more).encode(), "claude-code", str(root)))
 
 
+def receipt(number: int, way: str = "takeback undo") -> HookReply:
+    """The line that a person sees of a recorded edit."""
+    return HookReply(out=f'{{"systemMessage":"recorded {number}; {way} {number} to undo"}}\n')
+
+
 def entries(root: Path) -> list[tuple[str, str, dict[str, str]]]:
     """Note, maker and origin of every adopted entry, oldest first."""
     with closing(open_workspace(root, hold=False)) as harness:
@@ -51,9 +57,9 @@ def entries(root: Path) -> list[tuple[str, str, dict[str, str]]]:
 
 def test_every_tool_call_is_an_entry_with_who_tool_and_prompt(root: Path) -> None:
     (root / "CLAUDE.md").write_text("# New\n")
-    assert tell(root, "PostToolUse", "Edit", {"file_path": str(root / "CLAUDE.md")}) == HookReply()
+    assert tell(root, "PostToolUse", "Edit", {"file_path": str(root / "CLAUDE.md")}) == receipt(2)
     (root / ".claude/rules/db.md").write_text("Joins.\n")
-    assert tell(root, "PostToolUse", "Bash", {"command": "echo Joins. > .claude/rules/db.md"}) == HookReply()
+    assert tell(root, "PostToolUse", "Bash", {"command": "echo Joins. > .claude/rules/db.md"}) == receipt(3)
     (first, by, origin), (second, _, _) = entries(root)
     assert first == "Edit CLAUDE.md"
     assert second == "Bash"
@@ -68,6 +74,25 @@ def test_every_tool_call_is_an_entry_with_who_tool_and_prompt(root: Path) -> Non
     shown = CliRunner().invoke(app, ["show", "#2", "--dir", str(root)]).output
     words = " ".join(shown.partition("recorded from: ")[2].split())
     assert words.startswith("client claude-code, event PostToolUse, prompt p7, session 12345678-90ab, tool Edit ")
+
+
+def test_a_receipt_names_the_skill_where_it_is_installed_and_is_given_to_no_other_client(root: Path) -> None:
+    with closing(open_workspace(root)) as harness:
+        ops = [
+            op
+            for op in list_additions(
+                "claude-code", ["claude-code"], harness.state, ["takeback"], Placing(shared=True)
+            )
+            if op["op_type"] == "set_prompt"
+        ]
+        harness.apply(build_candidate(ops, harness.state))
+    (root / "CLAUDE.md").write_text("# New\n")
+    given = {"file_path": str(root / "CLAUDE.md")}
+    said = tell(root, "PostToolUse", "Edit", given)
+    assert json.loads(said.out) == {"systemMessage": "recorded 3; /takeback 3 to undo"}
+    (root / "CLAUDE.md").write_text("# Newer\n")
+    raw = {"hook_event_name": "PostToolUse", "cwd": str(root), "tool_name": "Edit", "tool_input": given}
+    assert answer_after(read_event(json.dumps(raw).encode(), "codex", str(root))) == HookReply()
 
 
 def test_what_a_tool_did_is_proved_by_the_recorder_and_what_is_too_much_by_the_next_command(root: Path) -> None:
@@ -247,7 +272,7 @@ def test_a_notice_leaves_the_change_to_the_tool_that_is_still_running(
     (root / "CLAUDE.md").write_text("# New\n")
     assert tell(root, "FileChanged", file_path=notes) == HookReply()
     assert entries(root) == []
-    assert tell(root, "PostToolUse", tool, given, tool_use_id="toolu_1") == HookReply()
+    assert tell(root, "PostToolUse", tool, given, tool_use_id="toolu_1") == receipt(2)
     assert [note.split()[0] for note, _, _ in entries(root)] == [tool]
     (root / "CLAUDE.md").write_text("# By hand\n")
     assert tell(root, "FileChanged", file_path=notes) == HookReply()
@@ -263,7 +288,7 @@ def test_a_notice_of_another_file_than_the_tool_edits_is_recorded_alone(root: Pa
     rules.write_text("By hand.\n")
     assert tell(root, "FileChanged", file_path=str(rules)) == HookReply()
     assert [note for note, _, _ in entries(root)] == ["found at FileChanged"]
-    assert tell(root, "PostToolUse", "Edit", given, tool_use_id="toolu_1") == HookReply()
+    assert tell(root, "PostToolUse", "Edit", given, tool_use_id="toolu_1") == receipt(3)
     with closing(open_workspace(root, hold=False)) as harness:
         (edit, notice) = (entry for entry in harness.log() if entry.kind == "adopt")
     assert (edit.note, edit.files) == ("Edit CLAUDE.md", ("CLAUDE.md",))

@@ -113,6 +113,12 @@ def test_the_journal_benchmark_asks_every_question_of_both_histories():
     assert set(result["growth"]) == {"open", "status", "log", "undo"}
     assert set(result["growth_of_restore_and_doctor"]) == {"restore", "doctor"}
     assert result["chain_check_us_per_entry"] > 0
+    for told in result["governed"].values():
+        assert told["on"] == ["policy", "head"]
+        assert told["overhead"] == pytest.approx(told["governed_ms"] / told["plain_ms"], rel=0.01)
+        assert told["root_us_per_record"] > 0
+        assert told["records"] > 60
+    assert result["growth_of_governed"] > 0
 
 
 def test_a_history_made_for_measuring_is_one_that_a_harness_made(tmp_path):

@@ -1,8 +1,7 @@
-"""Signed heads: they hold for a journal that goes on, and every kind of tampering is refused by its name."""
+"""Signed heads: they hold for a journal that goes on, and for no other."""
 
 from __future__ import annotations
 
-import base64
 import hashlib
 
 import pytest
@@ -101,44 +100,6 @@ def test_another_history_and_a_shorter_one_are_refused_by_name(store):
     with pytest.raises(HeadError) as fault:
         require_continuation(short, head)
     assert fault.value.problem == "shorter"
-
-
-def resign(key, text):
-    signed = hashlib.sha256(f"{ORIGIN}\n".encode() + b"\1" + key.public_key().public_bytes_raw()).digest()[:4]
-    return f"{text}\n\u2014 {ORIGIN} {base64.b64encode(signed + key.sign(text.encode())).decode()}\n"
-
-
-TAMPERED = {
-    "another size": ("signature", lambda note, key: note.replace("\n11\n", "\n10\n")),
-    "another root": ("signature", lambda note, key: note.replace(note.split("\n")[2][:4], "AAAA", 1)),
-    "another origin": ("signature", lambda note, key: note.replace(ORIGIN, "example.org/other", 1)),
-    "a line added": ("signature", lambda note, key: note.replace("\n\n", "\nmore\n\n", 1)),
-    "another signer": ("signer", lambda note, key: note.replace(f"\u2014 {ORIGIN}", "\u2014 example.org/other")),
-    "no signature": ("form", lambda note, key: note.partition("\n\n")[0] + "\n"),
-    "an empty signature": ("form", lambda note, key: note.partition("\n\n")[0] + "\n\n\n"),
-    "a hyphen for the dash": ("form", lambda note, key: note.replace("\u2014", "-")),
-    "signature no base64": ("signature", lambda note, key: note[:-8] + "******\n"),
-    "signature cut": ("signature", lambda note, key: note[:-13] + "\n"),
-    "no newline at the end": ("form", lambda note, key: note[:-1]),
-    "signed: size with a zero": ("size", lambda note, key: resign(key, f"{ORIGIN}\n011\n{note.split(chr(10))[2]}\n")),
-    "signed: size below zero": ("size", lambda note, key: resign(key, f"{ORIGIN}\n-1\n{note.split(chr(10))[2]}\n")),
-    "signed: size no number": ("size", lambda note, key: resign(key, f"{ORIGIN}\nx\n{note.split(chr(10))[2]}\n")),
-    "signed: root too short": ("root", lambda note, key: resign(key, f"{ORIGIN}\n11\nAAAA\n")),
-    "signed: root no base64": ("root", lambda note, key: resign(key, f"{ORIGIN}\n11\n*\n")),
-    "signed: other origin": ("origin", lambda note, key: resign(key, f"other\n11\n{note.split(chr(10))[2]}\n")),
-    "signed: lines missing": ("origin", lambda note, key: resign(key, f"{ORIGIN}\n11\n")),
-}
-
-
-@pytest.mark.parametrize("name", TAMPERED)
-def test_a_tampered_head_is_refused_by_name(store, key, public, name):
-    problem, tamper = TAMPERED[name]
-    note = sign_head(make_head(store, ORIGIN), key)
-    changed = tamper(note, key)
-    assert changed != note
-    with pytest.raises(HeadError) as fault:
-        open_head(changed, public)
-    assert fault.value.problem == problem
 
 
 @pytest.mark.parametrize("text", ["", "a+b+c", "a+00000000+AAAA", "+1+2", "x"])

@@ -30,6 +30,8 @@ EMPTY = {
     "bare": frozenset(),
     "stat": {},
     "releases": False,
+    "subject": "",
+    "pattern": "",
     **dict.fromkeys(
         (
             "touches",
@@ -76,6 +78,8 @@ SAID = {
     "bare": ("bare", [1], {1}),
     "stat": ("stat", {"files": 2}, {"files": 2}),
     "releases": ("release", True, True),
+    "subject": ("subject", "user:42", "user:42"),
+    "pattern": ("slots", "config*", "config*"),
     "paths": ("paths", ["a"], ("a",)),
     "taken_in": ("taken_in", ["k"], ("k",)),
     "unkept": ("unkept", [["a", "why"]], (("a", "why"),)),

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from base64 import b64encode
+from hashlib import sha256
 
 from takeback.web.shelf import HarnessShelf
 
@@ -66,3 +68,21 @@ def test_a_browser_without_the_session_gets_a_page_that_says_how_to_go_on(browse
     assert answer.status_code == 403
     assert "This session has expired" in answer.text
     assert "takeback web" in answer.text
+
+
+def test_an_entry_is_shared_as_a_masked_file_whoever_asks(browser, three):
+    assert three.set("config", "env.API_KEY", "correct-horse-one", by="ann").entry
+    assert "/share" in browser.get("/1/entry/5").text
+    answer = browser.get("/1/entry/5/share?reveal=1")
+    assert answer.headers["content-disposition"] == 'attachment; filename="takeback-5.html"'
+    assert "[masked by takeback" in answer.text
+    assert "correct-horse-one" not in answer.text
+    assert browser.stranger.get("/1/entry/5/share").status_code == 403
+
+
+def test_the_style_of_an_expired_session_is_the_one_that_the_policy_names(browser):
+    answer = browser.stranger.get("/entry/3", headers={"accept": "text/html"})
+    style = re.search(r"<style>(.*?)</style>", answer.text, re.DOTALL)[1]
+    digest = b64encode(sha256(style.encode()).digest()).decode()
+    assert f"'sha256-{digest}'" in answer.headers["content-security-policy"]
+    assert "'unsafe-inline'" not in answer.headers["content-security-policy"]

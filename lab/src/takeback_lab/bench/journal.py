@@ -31,6 +31,7 @@ from takeback.state import Level, Stage, State
 from takeback.undo import Plan
 from takeback.verify.sampled import reject_candidate
 from takeback.verify.verdict import Code, Reason, Verdict
+from takeback_lab.bench.governed import measure_governed
 
 SIZES: Final = (1_000, 100_000)
 KEYS: Final = 100
@@ -48,11 +49,14 @@ def measure(
 ) -> dict[str, Any]:
     """Seconds for each question at each size, and by which factor they grow from the first size to the last."""
     seconds: dict[int, dict[str, float]] = {}
+    governed: dict[int, dict[str, Any]] = {}
     for size in sizes:
         with tempfile.TemporaryDirectory(prefix="takeback-bench-journal-") as directory:
             place = Path(directory) / "journal.db"
             first = make_history(place, size, progress)
             seconds[size] = {"bytes": place.stat().st_size, **asked(place, first, rounds)}
+            opening = partial(open_memory, journal=place, verifier=_unverified)
+            governed[size] = measure_governed(opening, _change_once, Path(directory))
     few, many = sizes[0], sizes[-1]
     return {
         "entries": list(sizes),
@@ -65,6 +69,8 @@ def measure(
         "chain_check_us_per_entry": round(seconds[many]["chain"] / many * 1e6, 2),
         "apply_ms": round(seconds[many]["apply"] * 1e3, 3),
         "bytes_per_entry": round(seconds[many]["bytes"] / many),
+        "governed": governed,
+        "growth_of_governed": round(governed[many]["governed_ms"] / governed[few]["governed_ms"], 2),
     }
 
 
@@ -165,6 +171,10 @@ def _apply(opening: Callable[[], Harness]) -> float:
         changes = [_change({"op_type": "set_config", "target": "k1", "value": n}) for n in range(30)]
         left = iter(changes)
         return _median(lambda: harness.apply(next(left), force=True), len(changes))
+
+
+def _change_once(harness: Harness, number: int) -> object:
+    return harness.apply(_change({"op_type": "set_config", "target": "k1", "value": number}), force=True)
 
 
 def _restore(opening: Callable[[], Harness], first: str) -> None:

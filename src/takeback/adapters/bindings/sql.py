@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import datetime as dt
 import decimal
+import os
 import random
 import uuid
 from base64 import b64decode, b64encode
@@ -25,7 +26,19 @@ _ENGINES: dict[str, sa.Engine] = {}
 """Engines of this process by URL: bindings of one database share its transactions."""
 
 
-def _open_engine(url: str) -> sa.Engine:
+def _leave_engines() -> None:
+    """Leave the connections of the process that was forked from alone, and make new ones."""
+    for engine in _ENGINES.values():
+        engine.dispose(close=False)
+    _ENGINES.clear()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_leave_engines)
+
+
+def open_engine(url: str) -> sa.Engine:
+    """Return the engine of a database, made once; of SQLite, one whose transactions take the write lock at once."""
     if url not in _ENGINES:
         url_parts = sa.make_url(url)
         if url_parts.drivername in {"postgres", "postgresql"}:
@@ -68,7 +81,7 @@ class SqlBinding(Binding):
     def engine(self) -> sa.Engine:
         """The database's engine."""
         with self.reach():
-            return _open_engine(self.read_variable("url_env"))
+            return open_engine(self.read_variable("url_env"))
 
     @property
     def table(self) -> sa.Table:

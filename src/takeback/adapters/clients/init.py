@@ -32,7 +32,7 @@ from takeback.adapters.init import (
 from takeback.adapters.manifest import HIDDEN, KEYS, MANIFEST, Manifest, OwnDocument, Workspace, write_manifest
 from takeback.adapters.manifest_documents import check_documents
 from takeback.adapters.opener import load_manifest, open_workspace
-from takeback.adapters.trust import record_trust
+from takeback.adapters.trust import MADE, record_trust
 from takeback.errors import HarnessError, InputError
 from takeback.harness.harness import Harness
 from takeback.harness.images import FileImage
@@ -165,7 +165,7 @@ def init_clients(
             raise HarnessError(fault.message, where=fault.where, hint="mend the file, then run init again")
         failing.callback(unlink_if_present, root / HEAD)
         Harness(adapter, store, start=present, about={"identity": identity})
-        record_trust(root, manifest, store)
+        record_trust(root, manifest, store, how=MADE)
         own.write(HIDDEN, FileImage(write_manifest(manifest), 0o600))
         failing.pop_all()
     named = (*wanted, *(one.path for one in documents))

@@ -34,7 +34,7 @@ from takeback.adapters.manifest import (
     read_manifest,
     write_manifest,
 )
-from takeback.adapters.trust import record_trust
+from takeback.adapters.trust import MADE, record_trust
 from takeback.adapters.workspace.folder_storage import JsonFolderStorage, TextStorage, TreeStorage
 from takeback.adapters.workspace.storage import DocumentStorage, JsonStorage, RoutingStorage, Storage, TablesStorage
 from takeback.errors import CannotSplice, HarnessError, InputError
@@ -284,7 +284,7 @@ def make_workspace(
         failing.callback(unlink_if_present, root / HEAD)
         Harness(adapter, store, start=present, about={"identity": identity})
         whole = replace(manifest, surfaces=adapter.places)
-        record_trust(root, whole, store)
+        record_trust(root, whole, store, how=MADE)
         own.write(MANIFEST, FileImage(write_manifest(whole)))
         failing.pop_all()
         for one in kept:

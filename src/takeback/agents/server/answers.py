@@ -45,7 +45,6 @@ class StateAnswer(BaseModel):
 
     items: list[HarnessItem]
     left_out: int = Field(description="How many more there are; ask with a filter, or from a later offset.")
-    head: str = Field(description="The journal's last record.")
 
 
 class AddressChange(BaseModel):
@@ -97,7 +96,7 @@ class Proposed(BaseModel):
 class Done(BaseModel):
     """What became of a request to change something."""
 
-    outcome: Literal["applied", "unchanged", "undone", "refused", "declined", "stale", "unknown token"]
+    outcome: Literal["applied", "unchanged", "undone", "redone", "refused", "declined", "stale", "unknown token"]
     message: str
     entry: str | None = Field(default=None, description="The id of the entry that was made.")
     number: int | None = None
@@ -148,13 +147,25 @@ class HistoryPage(BaseModel):
     more: bool = Field(description="Whether there are older ones.")
 
 
+class DiffAnswer(BaseModel):
+    """What one entry changed."""
+
+    number: int
+    status: str
+    by: str | None
+    what: str
+    prompt: str | None = Field(description="The first line of the prompt it was made under, where that is known.")
+    run: str | None = Field(description="The command that made it, where that is known.")
+    diff: str = Field(description="A unified diff; secrets are masked.")
+    left_out: int = Field(description="How many characters of the diff are left out at the end.")
+
+
 class StatusAnswer(BaseModel):
     """How the harness stands."""
 
     clean: bool
     live: int
     undone: int
-    head: str
     drift: list[str] = Field(description="What was changed outside Takeback; a person or a hook adopts it.")
     problems: list[str]
     notes: list[str] = Field(
@@ -192,7 +203,7 @@ def list_others_entries(harness: Harness, plan: Plan, names: Iterable[str], who:
     found = []
     for number in sorted({*asked, *plan.off, *plan.on}):
         maker = harness.journal.get(number).by
-        if maker != who:
+        if maker != harness.name_author(who):
             found.append(f"#{number} was made by {maker or 'someone who is not said, such as a person'}")
     return found
 

@@ -10,26 +10,19 @@ from __future__ import annotations
 import secrets
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from fnmatch import fnmatchcase
-from itertools import islice
 from typing import Any, Final, Generic, TypeVar
 
 from takeback.agents.server.answers import (
     AddressChange,
     Done,
-    Entry,
-    HarnessItem,
-    HistoryPage,
     Judgement,
     Planned,
     Proposed,
     Question,
     Sent,
-    StateAnswer,
-    StatusAnswer,
     VerdictAnswer,
     build_apply_command,
     build_command,
@@ -37,21 +30,23 @@ from takeback.agents.server.answers import (
     judge_proposal,
     list_others_entries,
 )
-from takeback.errors import InputError
+from takeback.agents.server.corrections import CorrectedCall, correct_change, give_example
+from takeback.errors import TakebackError
 from takeback.harness import Applied, Harness, Preview, RefusalReason, Refused, Stale, Undone
 from takeback.harness.apply import is_idle
 from takeback.harness.drift import Footing, refuse_drift
-from takeback.harness.entry_log import EntryView, change_to_json, load_entry_writes, view_entry
-from takeback.harness.entry_names import resolve_entry
-from takeback.harness.records import load_candidate_json, load_evidence
+from takeback.harness.entry_log import (
+    change_to_json,
+)
+from takeback.harness.entry_names import build_redo_request
+from takeback.harness.ledger import TOGGLES
 from takeback.journal import Record
-from takeback.present.entries import describe_change, summarize_entry
 from takeback.present.plans import describe_kept, make_headline
 from takeback.present.secrets import mask_secrets, mask_text_secrets
 from takeback.present.titles import join_words
 from takeback.present.warnings import describe_gone, list_unheeded, weigh_plan, weigh_states
 from takeback.repair.synthesizer import Method
-from takeback.state import SURFACES, State
+from takeback.state import State
 from takeback.state.slots import describe_slot, find_containing_slot
 from takeback.undo import Blocked, Gone, Plan, SlotChange, Write
 from takeback.undo.record import run_and_record
@@ -103,15 +98,18 @@ class ProposalService:
     def __init__(self, harness: Harness, directory: str, method: Method) -> None:
         self.directory = directory
         self._harness = harness
+        harness.treat_as_agent("")
         self._method = method
         self._lock = threading.RLock()
         self._proposals: _Shelf[WaitingProposal] = _Shelf()
         self._plans: _Shelf[Planning] = _Shelf()
 
     @contextmanager
-    def harness(self) -> Iterator[Harness]:
-        """Yield the harness, for one request at a time."""
+    def harness(self, who: str | None = None) -> Iterator[Harness]:
+        """Yield the harness, for one request at a time; to the harness's policy, who asks is an agent."""
         with self._lock:
+            if who is not None:
+                self._harness.treat_as_agent(who)
             yield self._harness
 
     def close(self) -> None:
@@ -122,8 +120,8 @@ class ProposalService:
     def propose(self, sent: Sent, who: str) -> Proposed:
         """Decide about a change; what is admitted gets a token."""
         sent.require_sense()
-        with self.harness() as harness, harness.held() as state:
-            pass
+        with self.harness(who) as harness, harness.held() as state:
+            harness.require("propose")
         if isinstance(state, Refused):
             return Proposed(outcome="refused", message=mask_text_secrets(state.message), command=self.mending(state))
         found = judge_proposal(sent, state, self._method)
@@ -131,13 +129,14 @@ class ProposalService:
         if found.admitted is None:
             forcing = build_apply_command(found.sent, sent.lines, self.directory, force=True)
             return Proposed(outcome="not admitted", message=_why_not(found), command=forcing, verdict=told)
-        with self.harness() as harness:
+        with self.harness(who) as harness:
             preview = harness.preview(found.admitted)
         if isinstance(preview, Refused):
             mending = self.mending(preview) if preview.drift or preview.broken else None
-            return Proposed(
-                outcome="refused", message=mask_text_secrets(preview.message), verdict=told, command=mending
-            )
+            message = mask_text_secrets(preview.message)
+            if mending is None:
+                message = f"{message}\n{self.correct_proposal(_say_again(sent))}"
+            return Proposed(outcome="refused", message=message, verdict=told, command=mending)
         refused = refuse_drift(Footing(preview.before, preview.before, preview.drift, preview.elsewhere))
         if refused is not None:
             return Proposed(
@@ -167,7 +166,7 @@ class ProposalService:
             outcome="repaired" if found.repaired else "admitted",
             message=message,
             token=token,
-            candidate=mask_secrets(found.admitted.candidate.to_json()),
+            candidate=mask_secrets(found.admitted.candidate.to_json()) if sent.mutation else None,
             changes=[] if idle else _list_changes(preview.changes),
             files=[] if idle else list(preview.paths),
             person=[mask_text_secrets(reason) for reason in reasons],
@@ -177,7 +176,7 @@ class ProposalService:
 
     def question_of_change(self, token: str, who: str) -> Question:
         """Return the question that a person must decide before a proposal is applied."""
-        with self.harness() as harness:
+        with self.harness(who) as harness:
             proposal = self._proposals.get(who, token)
             if proposal is None or proposal.entry is not None:
                 return Question(who, "apply a change")
@@ -192,10 +191,13 @@ class ProposalService:
 
     def apply(self, token: str, who: str, allowed: Callable[[Question], str]) -> Done:
         """Make an admitted change; `allowed` says why a person does not want it, or nothing if that is settled."""
-        with self.harness() as harness:
+        with self.harness(who) as harness:
             proposal = self._proposals.get(who, token)
             if proposal is None:
-                return Done(outcome="unknown token", message="no proposal has this token; propose the change first")
+                return Done(
+                    outcome="unknown token",
+                    message=f"no proposal has this token; propose the change first\n{self.give_example()}",
+                )
             if proposal.entry is not None:
                 return _report_made("applied", proposal.entry, "it was applied already, by this token")
             with harness.held() as state:
@@ -215,7 +217,7 @@ class ProposalService:
 
     def plan_undo(self, names: Sequence[str], who: str, *, cascade: bool) -> Planned:
         """Return what taking entries back would do; the token binds an undo to it."""
-        with self.harness() as harness:
+        with self.harness(who) as harness:
             with harness.session():
                 outcome = harness.plan_undo(*names, cascade=cascade)
                 footing = harness.drift_beside(outcome) if isinstance(outcome, Plan) else None
@@ -244,11 +246,11 @@ class ProposalService:
                     person=reasons,
                     command=build_undo_command(names, self.directory, cascade=cascade) if reasons else None,
                 )
-            return self._no_plan(outcome)
+            return self._no_plan(outcome, names)
 
     def question_of_undo(self, token: str, who: str) -> Question:
         """Return the question that a person must decide before a plan is carried out."""
-        with self.harness() as harness:
+        with self.harness(who) as harness:
             planning = self._plans.get(who, token)
             if planning is None or planning.entry is not None:
                 return Question(who, "take entries back")
@@ -262,10 +264,13 @@ class ProposalService:
 
     def undo(self, token: str, who: str, allowed: Callable[[Question], str]) -> Done:
         """Carry out a plan, if it is still the plan; `allowed` is as for `apply`."""
-        with self.harness() as harness:
+        with self.harness(who) as harness:
             planning = self._plans.get(who, token)
             if planning is None:
-                return Done(outcome="unknown token", message="no plan has this token; plan_undo gives one")
+                return Done(
+                    outcome="unknown token",
+                    message=f"no plan has this token; plan_undo gives one\n{self.name_newest()}",
+                )
             if planning.entry is not None:
                 return _report_made("undone", planning.entry, "it was done already, by this token")
             with harness.held() as state:
@@ -287,6 +292,60 @@ class ProposalService:
                 "undone", done.entry, make_headline(done.plan, done=True) or "taken back; the others stay"
             )
 
+    def question_of_redo(self, names: Sequence[str], who: str) -> Question:
+        """Return the question that a person must decide before entries are brought back."""
+        with self.harness(who) as harness:
+            plan = harness.plan(lambda ledger: build_redo_request(ledger, names))
+            if not isinstance(plan, Plan):
+                return Question(who, "bring entries back")
+            told = [*(f"bring back #{one}" for one in plan.on), *(f"take back #{one}" for one in plan.off)]
+            reasons = [*self._undo_reasons(harness, plan, names, who), *_list_others_undos(harness, plan, who)]
+            return Question(who, join_words(told), tuple(reasons), build_command("redo", self.directory, *names))
+
+    def redo(self, names: Sequence[str], who: str, allowed: Callable[[Question], str]) -> Done:
+        """Bring back entries that were taken back, the latest without names; `allowed` is as for `apply`."""
+        with self.harness(who) as harness, harness.held() as state:
+            if isinstance(state, Refused):
+                return self._report_refusal(state)
+            question = self.question_of_redo(names, who)
+            objection = allowed(question)
+            if objection:
+                return Done(outcome="declined", message=objection, command=question.command)
+            done = harness.redo(*names, by=who)
+            if isinstance(done, Undone):
+                return _report_made("redone", done.entry, make_headline(done.plan, done=True) or "brought back")
+            if isinstance(done, Refused):
+                return self._report_refusal(done)
+            reasons = "; ".join(f"#{number}: {why}" for number, why in getattr(done, "reasons", ()))
+            return Done(outcome="refused", message=mask_text_secrets(f"it cannot be brought back alone: {reasons}"))
+
+    def correct_proposal(self, arguments: Mapping[str, Any]) -> CorrectedCall:
+        """Return a change near one that failed, which would be admitted."""
+        return correct_change(arguments, self._harness.state, self._would_admit)
+
+    def give_example(self) -> CorrectedCall:
+        """Return a small change that would be admitted."""
+        return give_example(self._harness.state, self._would_admit)
+
+    def name_newest(self, tool: str = "plan_undo") -> CorrectedCall:
+        """Return the call about the newest entry that is live, or for `redo` undone; where there is none, a look."""
+        wanted = "undone" if tool == "redo" else "live"
+        with self.harness() as harness:
+            newest = next((one.seq for one in harness.log() if one.status == wanted), None)
+        if newest is None:
+            return CorrectedCall("history", {})
+        return CorrectedCall(tool, {"entry": str(newest)} if tool == "diff" else {"entries": [str(newest)]})
+
+    def _would_admit(self, arguments: Mapping[str, Any]) -> bool:
+        """Tell whether a change would be admitted and could be made."""
+        sent = Sent(arguments.get("lines", ()), arguments.get("mutation", ()))
+        try:
+            with self.harness() as harness:
+                found = judge_proposal(sent, harness.state, self._method)
+                return found.admitted is not None and isinstance(harness.preview(found.admitted), Preview)
+        except TakebackError:
+            return False
+
     def _unchanged(self, harness: Harness, proposal: WaitingProposal) -> Done:
         """Say that a change is made already, if it could be made; no entry is made."""
         preview = harness.preview(proposal.admitted)
@@ -301,7 +360,7 @@ class ProposalService:
         found = [*list_others_entries(harness, plan, names, who), *weigh_plan(harness, plan)]
         return [mask_text_secrets(reason) for reason in found]
 
-    def _no_plan(self, outcome: Blocked | Gone | Refused) -> Planned:
+    def _no_plan(self, outcome: Blocked | Gone | Refused, names: Sequence[str]) -> Planned:
         if isinstance(outcome, Refused):
             return Planned(
                 outcome="refused", message=mask_text_secrets(outcome.message), command=self.mending(outcome)
@@ -311,7 +370,8 @@ class ProposalService:
             return Planned(outcome="gone", message=mask_text_secrets(f"{told}; a person can salvage what is left"))
         reasons = "; ".join(f"#{number}: {why}" for number, why in outcome.reasons)
         more = outcome.together if isinstance(outcome.together, Plan) else None
-        way = "nothing makes it possible" if more is None else "with cascade the others go along"
+        call = CorrectedCall("plan_undo", {"entries": list(names), "cascade": True})
+        way = "nothing makes it possible" if more is None else f"with cascade the others go along\n{call}"
         return Planned(
             outcome="blocked",
             message=mask_text_secrets(f"it cannot be done alone ({reasons}); {way}"),
@@ -328,6 +388,24 @@ class ProposalService:
         return build_command("adopt" if refused.why is RefusalReason.DRIFT else "status", self.directory)
 
 
+def _say_again(sent: Sent) -> dict[str, Any]:
+    return {"lines": list(sent.lines), "mutation": list(sent.mutation), "note": sent.note}
+
+
+def _list_others_undos(harness: Harness, plan: Plan, who: str) -> list[str]:
+    """Return the entries that would come back although someone else took them back."""
+    left, found = set(plan.on), []
+    for entry in harness.log():
+        if not left:
+            break
+        if entry.kind in TOGGLES and left & set(entry.off):
+            if entry.by != harness.name_author(who):
+                numbers = ", ".join(f"#{one}" for one in sorted(left & set(entry.off)))
+                found.append(f"{numbers} was taken back by {entry.by or 'someone who is not said, such as a person'}")
+            left -= set(entry.off)
+    return [mask_text_secrets(reason) for reason in found]
+
+
 def _describe_verdict(verdict: Verdict) -> VerdictAnswer:
     example = verdict.counterexample
     trip = None if example is None else example.trip
@@ -337,7 +415,7 @@ def _describe_verdict(verdict: Verdict) -> VerdictAnswer:
         grade=verdict.grade.value,
         effect_class=verdict.effects.value,
         stays=[one["call"] for one in verdict.stays],
-        reasons=[mask_text_secrets(f"{reason.code.value}: {reason.message}") for reason in verdict.reasons],
+        reasons=[mask_text_secrets(reason.message) for reason in verdict.reasons],
         breaking_state=None if example is None else mask_secrets(example.state.write()),
         breaks=[mask_text_secrets(text) for text in breaks if text],
     )
@@ -357,113 +435,3 @@ def _report_made(outcome: str, entry: Record, message: str) -> Done:
     effect = list(entry.effect)
     plain = {"outcome": outcome, "message": message, "entry": entry.id, "number": entry.entry, "effect": effect}
     return Done.model_validate(plain)
-
-
-MOST: Final = 500
-"""How many things or entries one answer has at most."""
-
-
-def read_state(desk: ProposalService, surfaces: Sequence[str], match: str, limit: int, offset: int) -> StateAnswer:
-    """Return the values of a harness, of some surfaces, or with addresses that match a pattern."""
-    for name in surfaces:
-        if name not in SURFACES:
-            raise InputError("surfaces", found=name, expected=f"some of {', '.join(SURFACES)}")
-    with desk.harness() as harness:
-        harness.ledger.refresh()
-        state, head = harness.state, harness.ledger.head
-    found: list[tuple[str, str, Any]] = []
-    for name, surface in SURFACES.items():
-        if surfaces and name not in surfaces:
-            continue
-        keys = dict.fromkeys(address.key for address, _ in surface.entries(state.part(name)))
-        inner = (
-            {key for key in keys if any(other.startswith(f"{key}.") for other in keys)} if surface.nested else set()
-        )
-        for key in keys:
-            if key in inner:
-                continue
-            address = f'{name}["{key}"]'
-            if not match or fnmatchcase(address, match) or fnmatchcase(key, match):
-                found.append((address, key, state[name, key]))
-    end = offset + min(limit, MOST)
-    items = [
-        HarnessItem(address=mask_text_secrets(at), value=mask_secrets(value, key if at.startswith("config[") else ""))
-        for at, key, value in found[offset:end]
-    ]
-    return StateAnswer(items=items, left_out=max(0, len(found) - end), head=head)
-
-
-def read_history(desk: ProposalService, who: str, limit: int, before: int | None, text: str) -> HistoryPage:
-    """Return entries, newest first: those below a number, those that contain a text."""
-    with desk.harness() as harness:
-        harness.ledger.refresh()
-        named = _make_namer(harness)
-        told = (_build_entry(one, who, named) for one in harness.log() if before is None or one.seq < before)
-        words = text.casefold()
-        fitting = (one for one in told if words in f"{one.id} {one.kind} {one.by} {one.what}".casefold())
-        found = list(islice(fitting, min(limit, MOST) + 1))
-    return HistoryPage(entries=found[: min(limit, MOST)], more=len(found) > min(limit, MOST))
-
-
-def read_entry(desk: ProposalService, name: str, who: str) -> dict[str, Any]:
-    """Return one entry, whole."""
-    with desk.harness() as harness:
-        harness.ledger.refresh()
-        record = resolve_entry(harness.ledger, name)
-        seen = _build_entry(view_entry(harness, record), who, _make_namer(harness))
-        changes = () if record.kind == "genesis" else load_entry_writes(harness, record)
-        told = {
-            "candidate": mask_secrets(load_candidate_json(harness.journal, record)),
-            "evidence": mask_secrets(load_evidence(harness.journal, record)),
-            "check": mask_secrets(record.check),
-            "changes": [mask_secrets(change_to_json(change)) for change in changes],
-        }
-    return {**seen.model_dump(), **told}
-
-
-def read_status(desk: ProposalService, who: str) -> StatusAnswer:
-    """Return the status of a harness."""
-    with desk.harness() as harness:
-        found = harness.status()
-    drift = list(dict.fromkeys(describe_slot(find_containing_slot(change.slot)) for change in found.drift))
-    problems = [*(str(fault) for fault in found.broken), *found.problems, *found.leftovers]
-    return StatusAnswer(
-        clean=found.clean,
-        live=found.entries,
-        undone=found.undone,
-        head=found.head,
-        drift=[mask_text_secrets(one) for one in drift],
-        problems=[mask_text_secrets(one) for one in problems],
-        notes=[mask_text_secrets(one) for one in found.notes],
-        you=who,
-        command=None
-        if found.clean
-        else build_command("adopt" if drift and not problems else "status", desk.directory),
-    )
-
-
-def _build_entry(seen: EntryView, who: str, named: Callable[[int], str]) -> Entry:
-    return Entry(
-        number=seen.seq,
-        id=seen.id,
-        kind=seen.kind,
-        at=seen.at,
-        status=seen.status,
-        grade=seen.grade or None,
-        effect_class=seen.effects,
-        recorded=seen.recorded,
-        unproved=mask_text_secrets(seen.unproved) or None,
-        forced=seen.forced,
-        by=seen.by or None,
-        yours=seen.by == who,
-        what=mask_text_secrets(summarize_entry(seen, named)),
-    )
-
-
-def _make_namer(harness: Harness) -> Callable[[int], str]:
-    def named(number: int) -> str:
-        record = harness.journal.get(number)
-        seen = view_entry(harness, record)
-        return seen.note or describe_change(seen)
-
-    return named

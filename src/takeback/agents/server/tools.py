@@ -13,6 +13,7 @@ import socket
 import stat
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated, Any, Final
 
@@ -23,13 +24,16 @@ from mcp.server.auth.provider import AccessToken, TokenVerifier
 from mcp.server.auth.settings import AuthSettings
 from mcp.server.elicitation import AcceptedElicitation, ElicitationResult
 from mcp.server.mcpserver import Context, Elicit, MCPServer, Resolve
-from mcp.server.mcpserver.exceptions import ResourceError, ToolError
+from mcp.server.mcpserver.exceptions import ResourceError, ToolError, UnexpectedToolError
+from mcp.server.mcpserver.tools import Tool
 from mcp.server.transport_security import TransportSecuritySettings
 from mcp.types import ToolAnnotations
-from pydantic import AnyHttpUrl, BaseModel, Field
+from pydantic import AnyHttpUrl, BaseModel, BeforeValidator, Field, ValidationError
 
 from takeback import __version__
 from takeback.agents.server.answers import (
+    MOST_LINES,
+    DiffAnswer,
     Done,
     HistoryPage,
     Planned,
@@ -39,16 +43,27 @@ from takeback.agents.server.answers import (
     StateAnswer,
     StatusAnswer,
 )
-from takeback.agents.server.service import ProposalService, read_entry, read_history, read_state, read_status
+from takeback.agents.server.corrections import CorrectedCall, correct_arguments, correct_names
+from takeback.agents.server.lookups import (
+    read_diff,
+    read_entry,
+    read_history,
+    read_state,
+    read_status,
+)
+from takeback.agents.server.service import ProposalService
 from takeback.canonical import write_compact
 from takeback.errors import InputError, TakebackError
+from takeback.harness.entry_names import read_time
+from takeback.language.oneline import list_things
 from takeback.present.secrets import mask_text_secrets
 from takeback.present.visible import escape_invisible
+from takeback.state import SURFACES
 
 INSTRUCTIONS: Final = (
     "Changes of this agent's own harness (settings, prompts, tools, hooks, files) that can be taken back. "
     "Look with harness_state, have a change judged with propose_change, make it with apply_change and the token. "
-    "plan_undo and undo take any entry back, whatever came after it. "
+    "plan_undo and undo take any entry back, whatever came after it; redo brings it back. "
     "Edit harness files through these tools rather than with an editor or a shell."
 )
 
@@ -118,6 +133,130 @@ TAKES_BACK: Final = ToolAnnotations(
 """An undo removes what an entry made, though that can be brought back."""
 
 
+GRAMMAR: Final = """One change per line: VERB THING NAME [VALUE] [OPTIONS], quoted as in a shell.
+set THING NAME VALUE · add THING NAME VALUE · remove THING NAME · move middleware|listener|file NAME …
+edit prompt|file NAME --old TEXT --new TEXT (TEXT stands there once) | --append TEXT
+set config NAME+ ITEM adds to a list, NAME- ITEM removes from it
+THING: {things}. NAME: as in harness_state, config["a.b"] is config a.b
+VALUE: JSON in config, else text; or --json JSON, --text TEXT
+Place: --before|--after OTHER, --index N, --priority N. File: --mode 0755
+Examples: set config cleanupPeriodDays 30 · set config permissions.deny+ 'Bash(rm:*)' ·
+edit prompt CLAUDE.md --old 'two spaces' --new 'four spaces' · add tool mcp:docs --json '{{"command": "docs"}}'"""
+"""The grammar of one-line changes, for the description of the argument."""
+
+
+def read_texts(given: Any) -> Any:
+    """Return texts as a list: one alone becomes a list, a number its digits."""
+    items = given if isinstance(given, list) else [given]
+    return [str(item) if type(item) is int else item for item in items]
+
+
+def _read_text(given: Any) -> Any:
+    return str(given) if type(given) is int else given
+
+
+Names = Annotated[list[str], BeforeValidator(read_texts)]
+
+
+class CorrectingServer(MCPServer):
+    """A server that answers a call that fails with one that works."""
+
+    def __init__(self, desk: ProposalService, **settings: Any) -> None:
+        super().__init__("takeback", version=__version__, instructions=INSTRUCTIONS, log_level="ERROR", **settings)
+        self._desk = desk
+
+    async def call_tool(self, name: str, arguments: dict[str, Any], context: Any = None) -> Any:
+        """Call a tool; a fault names the call to send instead."""
+        tool = next((one for one in self._tool_manager.list_tools() if one.name == name), None)
+        if tool is None:
+            known = [one.name for one in self._tool_manager.list_tools()]
+            raise ToolError(f"there is no tool {name}, only {', '.join(known)}\n{self._correct(name, arguments)}")
+        problem = _check_arguments(tool, arguments)
+        if problem:
+            raise ToolError(f"{problem}\n{self._correct(name, arguments)}")
+        try:
+            return await super().call_tool(name, arguments, context)
+        except UnexpectedToolError:
+            raise
+        except ToolError as fault:
+            told = str(fault).removeprefix(f"Error executing tool {name}: ")
+            raise ToolError(f"{told}\n{self._correct(name, arguments)}") from fault
+
+    def _correct(self, name: str, arguments: dict[str, Any]) -> CorrectedCall:
+        """Return a call near one that failed, which works."""
+        tools = {tool.name: tool for tool in self._tool_manager.list_tools()}
+        known = name if name in tools else correct_names(name, list(tools)) or "status"
+        fixed = correct_arguments(tools[known].parameters, arguments)
+        if known == "propose_change":
+            return self._desk.correct_proposal(fixed)
+        if known == "apply_change":
+            return self._desk.give_example()
+        if known in {"plan_undo", "undo"}:
+            return self._desk.name_newest()
+        if known in {"redo", "diff"}:
+            return self._desk.name_newest(known)
+        for moment in ("since", "until"):
+            if moment in fixed and not _is_time(fixed[moment]):
+                fixed[moment] = "yesterday" if moment == "since" else "1h ago"
+        return CorrectedCall(known, fixed)
+
+
+def _is_time(text: str) -> bool:
+    try:
+        read_time(text, datetime.now(UTC))
+    except TakebackError:
+        return False
+    return True
+
+
+def _check_arguments(tool: Tool, arguments: dict[str, Any]) -> str:
+    """Return what is wrong with a tool's arguments, in plain words; nothing where they fit."""
+    properties = tool.parameters.get("properties", {})
+    strange = [name for name in arguments if name not in properties]
+    if strange:
+        return f"{tool.name} has no argument {', '.join(strange)}, only {', '.join(properties) or 'none at all'}"
+    try:
+        tool.fn_metadata.validate_arguments(arguments)
+    except ValidationError as fault:
+        found = [
+            f"{'.'.join(map(str, one['loc']))}: {one['msg'][:1].lower()}{one['msg'][1:]}" for one in fault.errors()
+        ]
+        return f"{tool.name}: {'; '.join(found)}"
+    return ""
+
+
+def shorten_schema(schema: Any, *, bare: bool) -> Any:
+    """Return a schema without titles and, if `bare`, without descriptions and defaults: the same values fit."""
+    if isinstance(schema, list):
+        return [shorten_schema(one, bare=bare) for one in schema]
+    if not isinstance(schema, dict):
+        return schema
+    left_out = {"title", "description", "default"} if bare else {"title"}
+    short: dict[str, Any] = {}
+    for key, value in schema.items():
+        if key in {"properties", "$defs"}:
+            short[key] = {name: shorten_schema(one, bare=bare) for name, one in value.items()}
+        elif key not in left_out:
+            short[key] = shorten_schema(value, bare=bare)
+    return short
+
+
+def _shorten_tools(server: CorrectingServer) -> None:
+    """Leave out of the tools' schemas what says nothing to a model."""
+    for tool in server._tool_manager.list_tools():  # noqa: SLF001 - the SDK has no other way to its own schemas
+        tool.parameters = shorten_schema(tool.parameters, bare=False)
+        if tool.fn_metadata.output_schema is not None:
+            tool.fn_metadata.output_schema = _outline_answer(tool.fn_metadata.output_schema)
+
+
+def _outline_answer(schema: dict[str, Any]) -> dict[str, Any]:
+    """Return what a model needs of an answer's schema: its fields, and the outcomes there are."""
+    fields = {
+        name: {"enum": one["enum"]} if "enum" in one else {} for name, one in schema.get("properties", {}).items()
+    }
+    return {"type": "object", "properties": fields}
+
+
 class Approval(BaseModel):
     """A person's answer."""
 
@@ -132,14 +271,7 @@ def build_mcp_server(
     verifier: TokenVerifier | None = None,
 ) -> MCPServer:
     """Build the server over a service. `session` signs the entries of its one client, where there is only one."""
-    server: MCPServer = MCPServer(
-        "takeback",
-        version=__version__,
-        instructions=INSTRUCTIONS,
-        auth=auth,
-        token_verifier=verifier,
-        log_level="ERROR",
-    )
+    server = CorrectingServer(desk, auth=auth, token_verifier=verifier)
 
     def who(context: Context) -> str:
         return build_signature(context, session)
@@ -147,7 +279,9 @@ def build_mcp_server(
     _add_reading_tools(server, desk, who)
     _add_changing_tools(server, desk, who)
     _add_undo_tools(server, desk, who)
+    _add_redo_tool(server, desk, who)
     _add_resources(server, desk)
+    _shorten_tools(server)
     return server
 
 
@@ -157,14 +291,18 @@ Who = Callable[[Context], str]
 def _add_reading_tools(server: MCPServer, desk: ProposalService, who: Who) -> None:
     @server.tool(annotations=READS)
     def harness_state(
-        surfaces: Annotated[list[str], Field(description="Only these surfaces, such as config or prompts.")] = [],  # noqa: B006
+        surfaces: Annotated[
+            list[str], Field(description="Only these.", json_schema_extra={"items": {"enum": list(SURFACES)}})
+        ] = [],  # noqa: B006
         match: Annotated[str, Field(description="Only addresses or names that match, with * and ?.")] = "",
         limit: Annotated[int, Field(ge=1, le=500)] = 100,
         offset: Annotated[int, Field(ge=0)] = 0,
+        *,
+        context: Context,
     ) -> StateAnswer:
         """Show the harness: settings, prompts, routing, tools, hooks, files. Secrets are masked."""
         with _report_faults():
-            return read_state(desk, surfaces, match, limit, offset)
+            return read_state(desk, surfaces, match, limit, offset, who(context))
 
     @server.tool(annotations=READS)
     def history(
@@ -172,10 +310,22 @@ def _add_reading_tools(server: MCPServer, desk: ProposalService, who: Who) -> No
         limit: Annotated[int, Field(ge=1, le=500)] = 20,
         before: Annotated[int | None, Field(description="Only entries with a lower number.")] = None,
         text: Annotated[str, Field(description="Only entries with this in id, kind, maker or summary.")] = "",
+        by: Annotated[str, Field(description="Only by this author, or part of the name.")] = "",
+        since: Annotated[str, Field(description="Only from then on: 2h ago, yesterday, or ISO 8601.")] = "",
+        until: Annotated[str, Field(description="Only up to then.")] = "",
     ) -> HistoryPage:
         """List entries, newest first: what was changed, by whom, on what evidence, and what became of it."""
         with _report_faults():
-            return read_history(desk, who(context), limit, before, text)
+            return read_history(desk, who(context), limit, before, text, by=by, since=since, until=until)
+
+    @server.tool(annotations=READS)
+    def diff(
+        context: Context,
+        entry: Annotated[str, BeforeValidator(_read_text), Field(description="Number, id or HEAD.")],
+    ) -> DiffAnswer:
+        """Show what one entry changed, as a unified diff, and the prompt behind it."""
+        with _report_faults():
+            return read_diff(desk, entry, who(context))
 
     @server.tool(annotations=READS)
     def status(context: Context) -> StatusAnswer:
@@ -189,10 +339,10 @@ def _add_changing_tools(server: MCPServer, desk: ProposalService, who: Who) -> N
     def propose_change(
         context: Context,
         lines: Annotated[
-            list[str],
-            Field(description="One-line forms, such as: set config timeout 60. Their recovery is written."),
+            Names,
+            Field(description=GRAMMAR.format(things=", ".join(list_things("set"))), max_length=MOST_LINES),
         ] = [],  # noqa: B006
-        mutation: Annotated[list[dict[str, Any]], Field(description="Or operations, as in a candidate.")] = [],  # noqa: B006
+        mutation: Annotated[list[dict[str, Any]], Field(description="Or operations instead of lines.")] = [],  # noqa: B006
         witness: Annotated[
             list[dict[str, Any]] | None, Field(description="What to capture before; optional.")
         ] = None,
@@ -231,7 +381,7 @@ def _add_undo_tools(server: MCPServer, desk: ProposalService, who: Who) -> None:
     @server.tool(annotations=READS)
     def plan_undo(
         context: Context,
-        entries: Annotated[list[str], Field(min_length=1, description="Ids, beginnings of ids, numbers, or HEAD.")],
+        entries: Annotated[Names, Field(min_length=1, description="Numbers, ids or HEAD.")],
         cascade: Annotated[bool, Field(description="Include the blocking entries.")] = False,
     ) -> Planned:
         """Show what taking entries back would do, whatever came after them, with a token for undo."""
@@ -255,6 +405,26 @@ def _add_undo_tools(server: MCPServer, desk: ProposalService, who: Who) -> None:
         """Take entries back as planned; the others stay. A person is asked about entries that someone else made."""
         with _report_faults():
             return desk.undo(token, who(context), _allow_after_answer(context, about, answer))
+
+
+def _add_redo_tool(server: MCPServer, desk: ProposalService, who: Who) -> None:
+    def question(context: Context, entries: list[str]) -> Question:
+        with _report_faults():
+            return desk.question_of_redo(entries, who(context))
+
+    def asked(context: Context, about: Annotated[Question, Resolve(question)]) -> Approval | Elicit[Approval]:
+        return _ask_person(context, about)
+
+    @server.tool(annotations=CHANGES)
+    def redo(
+        context: Context,
+        about: Annotated[Question, Resolve(question)],
+        answer: Annotated[ElicitationResult[Approval], Resolve(asked)],
+        entries: Annotated[Names, Field(description="Entries that were undone; none: the latest undo.")] = [],  # noqa: B006
+    ) -> Done:
+        """Bring back entries that were undone. A person is asked about what someone else undid."""
+        with _report_faults():
+            return desk.redo(entries, who(context), _allow_after_answer(context, about, answer))
 
 
 def _add_resources(server: MCPServer, desk: ProposalService) -> None:
@@ -285,7 +455,7 @@ def _report_faults(error: type[ToolError | ResourceError] = ToolError) -> Iterat
     try:
         yield
     except TakebackError as fault:
-        raise error(mask_text_secrets(str(fault))) from fault
+        raise error(mask_text_secrets(str(fault)).replace("'takeback log'", "history")) from fault
 
 
 def _can_ask(context: Context) -> bool:

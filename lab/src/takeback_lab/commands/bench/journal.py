@@ -17,6 +17,8 @@ def register(bench_app: typer.Typer) -> None:
 def journal(entries: int = SIZE, as_json: bool = JsonFlag) -> None:
     """Measure open, status, log, undo, restore and doctor on 1,000 entries and on many, and how they grow.
 
+    In the same run, changes are made in turn with and without policy and heads.
+
     Example: `takeback bench journal --json`
     """
     from takeback_lab.bench.journal import measure  # noqa: PLC0415 - the command line starts without the lab
@@ -36,3 +38,6 @@ def journal(entries: int = SIZE, as_json: bool = JsonFlag) -> None:
     rest = ", ".join(f"{name} {factor}" for name, factor in result["growth_of_restore_and_doctor"].items())
     out.print(f"  with {result['times_as_many_entries']:g} times the entries: {rest}")
     out.print(f"  the chain is checked in {result['chain_check_us_per_entry']} µs per entry")
+    for size, told in result["governed"].items():
+        out.print(f"{size:,} entries with {' and '.join(told['on'])} on: {told['overhead']} times a change without")
+        out.print(f"  the root costs {told['root_us_per_record']} µs per record")

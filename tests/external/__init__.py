@@ -1,0 +1,1 @@
+"""Bindings on real servers, which `make test-external` installs and starts."""

@@ -1,0 +1,41 @@
+"""On PostgreSQL, 200 changes are made and taken back while four writers write other fields of the same rows."""
+
+from __future__ import annotations
+
+import pytest
+
+pytest.importorskip("sqlalchemy")
+
+from takeback.adapters.bindings import sql
+from takeback.adapters.variables import use_variables
+from takeback.state import unregister
+from takeback.state.surface import SURFACES
+from takeback.state.surfaces.external import EXTERNAL
+from takeback_lab import servers
+from takeback_lab.bench.external import measure
+
+pytestmark = pytest.mark.external
+
+
+@pytest.fixture
+def database():
+    try:
+        with servers.start_postgres() as server:
+            yield server.variables["EXTERNAL_POSTGRES"]
+            for engine in sql._ENGINES.values():
+                engine.dispose()
+    except servers.NotToBeHad as reason:
+        pytest.skip(str(reason))
+    finally:
+        sql._ENGINES.clear()
+        use_variables({})
+        if EXTERNAL in SURFACES:
+            unregister(EXTERNAL)
+
+
+def test_two_hundred_changes_are_taken_back_and_nothing_of_four_writers_is_lost(database):
+    result = measure(changes=200, postgres=database)
+    assert (result["database"], result["takeback"]["steps"]) == ("postgresql", 400)
+    assert (result["takeback"]["wrong"], result["takeback"]["their_writes_lost"]) == (0, 0)
+    assert result["takeback"]["their_writes"] > 0
+    assert result["naive"]["their_writes_lost"] > 100
