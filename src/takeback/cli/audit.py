@@ -60,6 +60,14 @@ def audit(
             what = f"{note.way} {note.entry[:SHORT]}".rstrip()
             more = f" and {note.more} more" if note.more else ""
             out.print(f"{note.at}  {note.who}  {what}  {', '.join(note.slots)}{more}")
+    if not notes and not (as_json or as_csv):
+        err.print(f"no read is noted{' since then' if found.notes else ''}")
+        if not found.notes:
+            err.print(
+                "  reads are noted once .takeback/policy.toml has [audit] with reads = true",
+                style="cyan",
+                markup=False,
+            )
     if not as_json:
         for fault in found.faults:
             err.print(f"the chain of reads is not whole: {fault}", style="yellow")
