@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import os
 from pathlib import Path
 from typing import Final
 
 import typer
 
+from takeback.canonical import decode
 from takeback.cli import completion
 from takeback.cli.context import DirOption, JournalOption, open_harness, print_left_out
 from takeback.cli.output import JsonFlag, commit_exit_code, emit, err, out
@@ -130,7 +130,7 @@ def _export_bundle(
 
 def _holds_secret(record: Record, hidden: list[int]) -> bool:
     mask = Mask()
-    mask.mask(json.loads(describe_columns(record)["payload"]))
+    mask.mask(decode(describe_columns(record)["payload"]))
     if mask.used and not is_revealing():
         hidden.append(record.seq)
         return True
