@@ -56,6 +56,13 @@ LARGE: Final = 4096
 """From this size on equal contents are copies of one thing and share a row, wherever they stand; smaller ones
 (`true`, `30`) are equal by chance, and share one only where they stand in the same place."""
 
+
+def sum_refs(refs: Iterable[Ref]) -> str:
+    """Return a digest of a set of contents: the sum of their digests, whatever their order."""
+    total = sum(int.from_bytes(hashlib.sha256(ref.encode()).digest()) for ref in refs)
+    return f"{total % (1 << 256):064x}"
+
+
 PIECE: Final = 1 << 20
 SALT: Final = 16
 _ID_BYTES: Final = 24

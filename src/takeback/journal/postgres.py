@@ -178,7 +178,7 @@ class PostgresStore(SqlStore):
         if self._keys is None and about.sealed:
             path = self._options.keys or locate_default_keys(about.journal)
             self._keys = open_key_file(self, path, about.journal, self._options.timeout)
-        self._contents = ContentTable(self, self._keys, self._said_forgotten, self.location)
+        self._contents = ContentTable(self, self._keys, self._said_forgotten, self._said_dropped, self.location)
         self._index = KeyIndex(self, self.location)
 
     @contextmanager
@@ -294,12 +294,15 @@ class PostgresStore(SqlStore):
             raise NotHeldError(f"the lock of the journal {self.location} was lost; nothing more was done")
         self._require_same_head()
 
-    def _erase_traces(self, refs: Sequence[Ref], traces: Sequence[bytes], seq: int) -> str:
+    def _erase_traces(self, refs: Sequence[Ref], traces: Sequence[bytes], seq: int, *, shrink: bool = False) -> str:
         del traces
         lingering = "" if self._keys is None else self._keys.drop(refs)
         if not lingering:
             with self.transaction():
                 note_erased(self, seq)
+        if shrink and not self._depth:
+            with suppress(JournalError):  # only the owner of the tables may; otherwise the server does it in time
+                self.run("VACUUM (FULL) contents, pieces")
         return lingering
 
     def _finish_erasing(self) -> None:
@@ -307,7 +310,14 @@ class PostgresStore(SqlStore):
         last, about = self.latest("forget"), read_about(self, self.location)
         if last is not None and last.seq > about.erased:
             with suppress(JournalBusyError), self.lock(SOON):  # whoever holds the lock may be about to do it
-                self._erase_traces(last.forgotten, (), last.seq)
+                gone = self._contents.list_idle_keys() if last.dropped else last.forgotten
+                self._erase_traces(gone, (), last.seq)
+
+    def measure_size(self) -> int:
+        """Return how many bytes the schema's tables take up."""
+        sizes = "SELECT coalesce(sum(pg_total_relation_size(c.oid)), 0) FROM pg_class c"
+        of = "JOIN pg_namespace n ON n.oid = c.relnamespace WHERE n.nspname = ? AND c.relkind = 'r'"
+        return int(self.run(f"{sizes} {of}", (self._schema,))[0][0])
 
     def close(self) -> None:
         """Close the connection and the key file."""
