@@ -13,7 +13,7 @@ from sys import intern
 from typing import Any, Final, Protocol
 
 from takeback.errors import JournalCorruptError, JournalError
-from takeback.journal.content import Ref, sum_refs
+from takeback.journal.content import Ref, is_redacted, sum_refs
 from takeback.journal.record import ENTRY_KINDS, KINDS, ROOT, Record, Row, digest_columns, open_row, read_row
 
 PROGRESS_EVERY = 1000
@@ -112,7 +112,7 @@ class Examination:
         for name in record.contents:
             place = (record.seq, intern(name))
             for ref in record.refs(name):
-                if ref and self.refs.setdefault(intern(ref), place) is not place:
+                if ref and not is_redacted(ref) and self.refs.setdefault(intern(ref), place) is not place:
                     self._again[ref] = record.seq
         if record.kind == "forget":
             if "contents" not in record.payload:
@@ -189,7 +189,7 @@ class Examination:
         for ref, parts in trees.items():
             seq, name = places.get(ref, (None, ""))
             for part in parts or ():
-                if part and seq is not None:
+                if part and not is_redacted(part) and seq is not None:
                     places.setdefault(part, (seq, name))
                     self._again[part] = max(self._again.get(part, 0), self._again.get(ref, seq))
 

@@ -23,6 +23,7 @@ from takeback.journal.content import (
     Wanted,
     compute_content_id,
     cut_into_pieces,
+    is_redacted,
     join_pieces,
     make_salt,
     unpack_piece,
@@ -141,10 +142,12 @@ class ContentTable(ContentStore):
 
     def get(self, refs: Iterable[Ref], near: Sequence[bytes] = ()) -> dict[Ref, Stored | None]:
         """Return contents by id, each checked; None for a forgotten one, or one without a key here."""
-        wanted = list(dict.fromkeys(refs))
+        asked = dict.fromkeys(refs)
+        wanted = [ref for ref in asked if not is_redacted(ref)]
         rows = {row.id: row for row in self._rows(wanted)}
         keys = {} if self._keys is None else self._keys.get(wanted)
-        return {ref: self._opened(ref, rows.get(ref), keys.get(ref), near) for ref in wanted}
+        found = {ref: self._opened(ref, rows.get(ref), keys.get(ref), near) for ref in wanted}
+        return found if len(wanted) == len(asked) else {ref: found.get(ref) for ref in asked}
 
     def _opened(self, ref: Ref, row: _Row | None, key: bytes | None, near: Sequence[bytes]) -> Stored | None:
         if row is None:

@@ -11,11 +11,11 @@ from types import TracebackType
 
 from takeback.errors import JournalBusyError, JournalCorruptError, NotHeldError, StaleHeadError, UnknownEntryError
 from takeback.journal.chain import ChainReport, check_rows
-from takeback.journal.content import ContentStore, Ref, Stored, Wanted, compute_content_id, make_salt
+from takeback.journal.content import ContentStore, Ref, Stored, Wanted, compute_content_id, is_redacted, make_salt
 from takeback.journal.failpoint import failpoint
 from takeback.journal.key_index import iter_keys_above
 from takeback.journal.record import ENTRY_KINDS, ROOT, Draft, Record, Row, chain_draft, decode_row, require_known_kind
-from takeback.journal.store import FIND_LIMIT, Erased, Options, draft_drop, format_now
+from takeback.journal.store import FIND_LIMIT, CaptureFilter, Erased, Options, draft_drop, format_now
 
 
 class MemoryContents(ContentStore):
@@ -75,6 +75,8 @@ class MemoryStore:
 
     location = ":memory:"
     readonly = False
+    capture: CaptureFilter | None = None
+    """What decides which contents are not stored; None if all are."""
 
     def __init__(self) -> None:
         self._rows: list[Row] = []
@@ -87,6 +89,11 @@ class MemoryStore:
         self._below: dict[str, list[int]] = {}
         self._dropped = False
         self._mutex = threading.RLock()
+
+    def set_capture(self, capture: CaptureFilter) -> None:
+        """Have contents that are about to be stored looked at first."""
+        self.capture = capture
+        self._shelf.withhold = capture.withhold
 
     @property
     def mutex(self) -> threading.RLock:
@@ -195,7 +202,7 @@ class MemoryStore:
         """Return several contents at once."""
         found: dict[Ref, Stored | None] = {}
         for ref in refs:
-            if ref not in self._shelf.stored and not self._dropped:
+            if ref not in self._shelf.stored and not self._dropped and not is_redacted(ref):
                 raise JournalCorruptError(f"content {ref[:12]} is not in the journal")
             held = self._shelf.stored.get(ref)
             found[ref] = None if held is None else held[1]

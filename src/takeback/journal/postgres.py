@@ -88,8 +88,8 @@ class PostgresStore(SqlStore):
         self._place = read_url(url)
         self.location = self._place.shown
         self._options = options
-        self._schema = f"takeback_{self._place.name}" if self._place.name else "takeback"
-        self._key = self.lock_key(self._schema)
+        self.schema = f"takeback_{self._place.name}" if self._place.name else "takeback"
+        self._key = self.lock_key(self.schema)
         self._mutex = threading.RLock()
         self._recent = RecentRecords()
         self._keys: KeyFile | None = None
@@ -123,7 +123,7 @@ class PostgresStore(SqlStore):
         with self._faults():
             connection.execute("SET synchronous_commit = on")
             connection.execute("SET client_min_messages = warning")
-            connection.execute(sql.SQL("SET search_path = {}").format(sql.Identifier(self._schema)))
+            connection.execute(sql.SQL("SET search_path = {}").format(sql.Identifier(self.schema)))
             connection.execute(
                 "SELECT set_config('lock_timeout', %s, false)", (_milliseconds(self._options.timeout),)
             )
@@ -135,7 +135,7 @@ class PostgresStore(SqlStore):
         return str(self.run("SELECT session_user")[0][0])
 
     def _open(self) -> None:
-        there = self.run("SELECT 1 FROM pg_namespace WHERE nspname = ?", (self._schema,))
+        there = self.run("SELECT 1 FROM pg_namespace WHERE nspname = ?", (self.schema,))
         if not there and (not self._options.create or self._options.readonly):
             raise JournalError(describe_missing_journal(self.location), hint=MISSING_HINT)
         self.readonly = self._options.readonly or self.run("SHOW transaction_read_only")[0][0] == "on"
@@ -144,7 +144,7 @@ class PostgresStore(SqlStore):
                 "SELECT has_schema_privilege(?, 'USAGE') AND has_table_privilege(c.oid, 'INSERT') "
                 "FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace "
                 "WHERE n.nspname = ? AND c.relname = 'records'",
-                (self._schema, self._schema),
+                (self.schema, self.schema),
             )
             self.readonly = bool(may) and not may[0][0]
         if not self.readonly:
@@ -157,11 +157,11 @@ class PostgresStore(SqlStore):
     def _prepare(self) -> None:
         with self.transaction():
             tables = {
-                row[0] for row in self.run("SELECT tablename FROM pg_tables WHERE schemaname = ?", (self._schema,))
+                row[0] for row in self.run("SELECT tablename FROM pg_tables WHERE schemaname = ?", (self.schema,))
             }
             if not tables:
                 with self._faults():
-                    schema = sql.Identifier(self._schema)
+                    schema = sql.Identifier(self.schema)
                     self._connection.execute(sql.SQL("CREATE SCHEMA IF NOT EXISTS {}").format(schema))
                 begin_journal(self, DIALECT, seal=True)
                 self._guard()
@@ -223,6 +223,11 @@ class PostgresStore(SqlStore):
     def _execute(self, statement: str, parameters: Sequence[Any]) -> list[Any]:
         cursor = self._connection.execute(statement.replace("?", "%s").encode(), tuple(parameters))
         return cursor.fetchall() if cursor.description else []
+
+    def execute_plain(self, statement: str) -> None:
+        """Run one statement as it stands, without parameters."""
+        with self._mutex, self._faults():
+            self._connection.execute(statement.encode())
 
     def run_many(self, statement: str, rows: Iterable[Sequence[Any]]) -> None:
         """Run one statement for each row."""
@@ -317,7 +322,7 @@ class PostgresStore(SqlStore):
         """Return how many bytes the schema's tables take up."""
         sizes = "SELECT coalesce(sum(pg_total_relation_size(c.oid)), 0) FROM pg_class c"
         of = "JOIN pg_namespace n ON n.oid = c.relnamespace WHERE n.nspname = ? AND c.relkind = 'r'"
-        return int(self.run(f"{sizes} {of}", (self._schema,))[0][0])
+        return int(self.run(f"{sizes} {of}", (self.schema,))[0][0])
 
     def close(self) -> None:
         """Close the connection and the key file."""

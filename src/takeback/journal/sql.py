@@ -36,7 +36,7 @@ from takeback.journal.record import (
     require_known_kind,
     require_unaltered,
 )
-from takeback.journal.store import FIND_LIMIT, Erased, draft_drop, format_now
+from takeback.journal.store import FIND_LIMIT, CaptureFilter, Erased, draft_drop, format_now
 from takeback.journal.voucher import Voucher, write_word
 from takeback.progress import report_progress
 
@@ -179,10 +179,17 @@ class SqlStore(ABC):
     _recent: RecentRecords
     _voucher: Voucher | None = None
     """What writes the word for the journal's end; None where none is kept."""
+    capture: CaptureFilter | None = None
+    """What decides which contents are not stored; None if all are."""
     _dropped: bool = False
     """Whether a record was seen that says that contents were dropped with their ids."""
     _depth: int = 0
     """How many transactions and snapshots have been entered."""
+
+    def set_capture(self, capture: CaptureFilter) -> None:
+        """Have contents that are about to be stored looked at first."""
+        self.capture = capture
+        self._contents.withhold = capture.withhold
 
     @property
     def mutex(self) -> threading.RLock:

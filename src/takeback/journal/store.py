@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Protocol, runtime_checkable
 
 from takeback.errors import JournalCorruptError, JournalError, MissingExtraError, UnknownEntryError
-from takeback.journal.content import Ref, Stored, sum_refs
+from takeback.journal.content import Leaf, Ref, Stored, sum_refs
 from takeback.journal.record import Draft, Record
 from takeback.journal.url import require_path_or_url
 from takeback.journal.voucher import Voucher
@@ -77,6 +77,26 @@ class Erased:
     record: Record
     lingering: str = ""
     """Where copies may still be found for a while, and until when; empty if nowhere."""
+
+
+class CaptureFilter(Protocol):
+    """Decides which contents are never stored."""
+
+    @property
+    def irreversible(self) -> str:
+        """Whether a change of something that is not kept needs an approval: `ask` or `yes`."""
+
+    def withhold(self, leaves: Sequence[Leaf]) -> None:
+        """Say of contents that are about to be stored which are not: those get an id that stands for nothing."""
+
+    def find_ref(self, leaf: Leaf) -> Ref | None:
+        """Return what stands for a content that is not stored; None if it is."""
+
+    def is_line_apart(self, line: bytes) -> bool:
+        """Tell whether a line of a text is stored apart from those around it, because it is not kept."""
+
+    def has_match_in(self, data: bytes) -> bool:
+        """Tell whether the bytes of a file hold what is not kept wherever it stands."""
 
 
 class Store(Protocol):
@@ -138,6 +158,13 @@ class Store(Protocol):
 
         One record says how many of those went that records and stored trees still name, and their sum: `named`.
         """
+
+    @property
+    def capture(self) -> CaptureFilter | None:
+        """What decides which contents are not stored; None if all are."""
+
+    def set_capture(self, capture: CaptureFilter) -> None:
+        """Have contents that are about to be stored looked at first."""
 
     def lock(self, timeout: float = 30.0) -> AbstractContextManager[None]:
         """Keep every other process and thread out until the block ends; re-entrant."""
