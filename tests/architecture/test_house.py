@@ -29,6 +29,8 @@ ORDER = (
     "shrink",
     "plugins",
     "progress",
+    "secret_words",
+    "secret_mask",
     "opinion",
     "state",
     "language",
