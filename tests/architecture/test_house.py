@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import ast
 import re
+import subprocess
+import sys
 from functools import cache
 from importlib import import_module
 from pathlib import Path
@@ -60,7 +62,7 @@ def _layer(module: Path) -> str:
 
 @cache
 def _import_lines(module: Path) -> list[tuple[int, list[str], list[str]]]:
-    """For each import of a module, wherever in the file: its line, the modules it names, and the names taken from them."""
+    """Each import of a module, wherever in the file: its line, the modules it names, what it takes from them."""
     lines = []
     for node in ast.walk(ast.parse(module.read_text())):
         if isinstance(node, ast.Import):
@@ -232,6 +234,18 @@ def test_the_checker_of_certificates_shares_no_import_with_what_it_checks():
     assert _closure(SOURCE / "verify" / "proof.py") & {"takeback.runtime", "takeback.state"}, (
         "the test can see imports"
     )
+
+
+def test_checking_a_certificate_loads_nothing_of_what_it_checks():
+    """Also by an import that no reader of the text finds."""
+    program = (
+        "import sys; from takeback.opinion.checker import check_certificate as check\n"
+        "try: check({})\n"
+        "except Exception: print(*sys.modules)"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=True)
+    loaded = {name for name in done.stdout.split() if name.partition(".")[0] == "takeback"}
+    assert loaded == {"takeback", *(f"takeback.opinion{one}" for one in ("", ".checker", ".interpreter"))}
 
 
 def test_the_encoding_for_solvers_knows_nothing_of_the_prover():
