@@ -91,6 +91,8 @@ def show_line(entry: EntryView, what: str, graph: str = "") -> None:
     told = f"{what} (by {entry.by})" if entry.by and not narrow else what
     if narrow and entry.status not in {"live", "done"}:
         told = f"{entry.status}: {told}"
+    if narrow and entry.stays:
+        told = f"{entry.effects}, {told}"
     grade = entry.grade or ("none" if entry.unproved else "")
     if entry.forced:
         grade = "FORCED" if narrow else f"{grade}, FORCED"
