@@ -35,7 +35,7 @@ def list_plan_notes(plan: Plan, harness: Harness, *, done: bool = False) -> Iter
     """Yield what there is to say of a plan beside its changes."""
     from takeback.harness.entry_log import map_plan_readers  # noqa: PLC0415 - start-up
     from takeback.present.entries import describe_readers  # noqa: PLC0415 - start-up
-    from takeback.present.outside import describe_answers, describe_outside, why_kept  # noqa: PLC0415 - start-up
+    from takeback.present.outside import describe_plan_outside, why_kept  # noqa: PLC0415 - start-up
     from takeback.present.plans import describe_kept  # noqa: PLC0415 - start-up
     from takeback.present.warnings import weigh_plan  # noqa: PLC0415 - start-up
 
@@ -51,9 +51,7 @@ def list_plan_notes(plan: Plan, harness: Harness, *, done: bool = False) -> Iter
         yield line, "yellow"
     for number in dict.fromkeys(one.entry for one in plan.kept if why_kept(harness, one.entry)):
         yield f"#{number} was written outside, in another system, since: --over writes over it", "yellow"
-    touched = (*(change.slot for change in plan.changes), *(one.slot for one in plan.kept))
-    yield from ((line, "yellow") for line in describe_outside(harness, touched))
-    yield from ((line, "yellow") for line in describe_answers(plan.changes))
+    yield from ((line, "yellow") for line in describe_plan_outside(harness, plan))
     for number in plan.unadmitted:
         how = why_unadmitted(harness, harness.journal.get(number))
         yield f"note: {describe_entry(number, harness)} has no admitted recovery: it was {how}", "yellow"
@@ -490,7 +488,7 @@ def _show_readers(harness: Harness, paths: Iterable[str], changes: Iterable[Slot
 def _plan_to_json(plan: Plan, harness: Harness, *, done: bool = False) -> dict[str, Any]:
     from takeback.cli.changes import changes_to_json  # noqa: PLC0415 - start-up
     from takeback.harness.entry_log import map_plan_readers  # noqa: PLC0415 - start-up
-    from takeback.present.outside import answers_to_json, outside_to_json, why_kept  # noqa: PLC0415 - start-up
+    from takeback.present.outside import plan_outside_to_json, why_kept  # noqa: PLC0415 - start-up
     from takeback.present.plans import list_kept_json  # noqa: PLC0415 - start-up
     from takeback.present.warnings import weigh_plan  # noqa: PLC0415 - start-up
 
@@ -501,8 +499,7 @@ def _plan_to_json(plan: Plan, harness: Harness, *, done: bool = False) -> dict[s
         "ids": _list_ids(harness, (*plan.off, *plan.on, *(one.entry for one in plan.kept))),
         "visible": plan.visible,
         "kept": [one | why_kept(harness, one["entry"]) for one in list_kept_json(plan, done=done)],
-        **outside_to_json(harness, (*(change.slot for change in plan.changes), *(one.slot for one in plan.kept))),
-        **answers_to_json(plan.changes),
+        **plan_outside_to_json(harness, plan),
         "unadmitted": list(plan.unadmitted),
         "ambiguous": [{"entry": number, "slot": address} for number, address in find_ambiguous(plan, harness)],
         "changes": changes_to_json(plan.changes, *((plan.state, plan.before) if done else (plan.before, plan.state))),

@@ -16,7 +16,7 @@ from takeback.state.surfaces.external import EXTERNAL, parse_key
 
 if TYPE_CHECKING:
     from takeback.harness import Harness
-    from takeback.undo import SlotChange
+    from takeback.undo import Plan, SlotChange
 
 
 def find_guards(harness: Harness, slots: Iterable[Slot]) -> dict[str, str]:
@@ -49,6 +49,21 @@ def outside_to_json(harness: Harness, slots: Iterable[Slot]) -> dict[str, Any]:
     guards = find_guards(harness, touched)
     isolation = {"isolation": NO_ISOLATION} if guards and count_systems(touched) > 1 else {}
     return {"guards": guards, **isolation} if guards else {}
+
+
+def describe_plan_outside(harness: Harness, plan: Plan) -> Iterator[str]:
+    """Yield the lines that the plan of an undo has about other systems and about calls."""
+    yield from describe_outside(harness, _list_touched(plan))
+    yield from describe_answers(plan.changes)
+
+
+def plan_outside_to_json(harness: Harness, plan: Plan) -> dict[str, Any]:
+    """Return the same as JSON; empty where there is nothing to say."""
+    return {**outside_to_json(harness, _list_touched(plan)), **answers_to_json(plan.changes)}
+
+
+def _list_touched(plan: Plan) -> tuple[Slot, ...]:
+    return (*(change.slot for change in plan.changes), *(one.slot for one in plan.kept))
 
 
 def describe_answers(changes: Iterable[SlotChange]) -> Iterator[str]:
