@@ -36,7 +36,7 @@ from takeback.harness.engine import Engine, Inspection
 from takeback.harness.file_changes import plan_file_changes
 from takeback.harness.outcomes import Applied, Preview, RefusalReason, Refused
 from takeback.harness.records import draft_change
-from takeback.harness.withheld import list_unkept
+from takeback.harness.withheld import describe_unkept, list_unkept
 from takeback.language import Candidate, NoInverse, Program, read_candidate, reread_candidate
 from takeback.runtime import run_forward
 from takeback.state import ABSENT, SURFACES, State
@@ -319,11 +319,6 @@ def _refuse_unkept(
     if not why:
         return None
     return Refused(RefusalReason.IRREVERSIBLE, f"{describe_unkept(unkept)}; {why}", found.verdict)
-
-
-def describe_unkept(unkept: Iterable[str]) -> str:
-    """Return what is said, beforehand, of a change of what the journal does not keep."""
-    return f"irreversible: {', '.join(unkept)} holds what the policy does not keep, so an undo cannot put it back"
 
 
 def refuse_open(engine: Engine, writes: Iterable[Write | SlotChange], entries: Sequence[int] = ()) -> Refused | None:

@@ -42,6 +42,11 @@ def list_unkept(capture: CaptureFilter | None, writes: Iterable[Write]) -> tuple
     return tuple(dict.fromkeys(found))
 
 
+def describe_unkept(unkept: Iterable[str]) -> str:
+    """Return what is said, beforehand, of a change of what the journal does not keep."""
+    return f"irreversible: {', '.join(unkept)} holds what the policy does not keep, so an undo cannot put it back"
+
+
 def fits_digest(slot: Slot, gone: Any, content: Any) -> bool:
     """Tell whether a content may be one that was never stored: its digest says so, or nothing does."""
     digest = find_redacted(gone)
