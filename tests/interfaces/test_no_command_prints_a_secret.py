@@ -70,6 +70,7 @@ WORDS: dict[str, list[tuple[str, ...]]] = {
     "restore-journal": [("restore-journal", "-C", "{dir}"), ("restore-journal", "--yes", "-C", "{dir}")],
     "trust": [("trust", "{copy}")],
     "retain": [("retain", "--plan", "-C", "{dir}")],
+    "compact": [("compact", "--plan", "-C", "{dir}"), ("compact", "-C", "{dir}")],
     "hold": [("hold", "2", "-C", "{dir}"), ("hold", "2", "--release", "-C", "{dir}")],
     "label": [("label", "2", "--subject", "user:42", "-C", "{dir}"), ("label", "-C", "{dir}")],
     "audit": [("audit", "-C", "{dir}")],

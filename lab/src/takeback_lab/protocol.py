@@ -56,6 +56,27 @@ CODE: Final = "code."
 """How parts begin that hold sources: a replay does not refuse over them, `lab verify` names what changed."""
 ORIGINS: Final = ("weights", "runtime")
 """Parts that hold what the model was made of: a replay needs neither."""
+_STATE: Final = (
+    "address",
+    "chain",
+    "chain_surface",
+    "contract",
+    "file",
+    "file_paths",
+    "harness_state",
+    "keyed_surface",
+    "operation",
+    "part_names",
+    "part_slots",
+    "parts",
+    "pmap",
+    "surface",
+    "text",
+    "tree",
+    "tree_surface",
+    "values",
+)
+"""The modules of the state that candidates of L0 and L1 run through; a test watches which do."""
 _RESTS_ON: Final = {
     "diagnosis": ("takeback.repair.diagnosis", "takeback.repair.visible"),
     "synthesis": (
@@ -64,7 +85,14 @@ _RESTS_ON: Final = {
         "takeback.repair.attempt",
         "takeback.repair.oracle",
     ),
-    "verifier": ("takeback.verify", "takeback.runtime", "takeback.state", "takeback.language"),
+    "verifier": (
+        "takeback.verify",
+        "takeback.runtime",
+        "takeback.shrink",
+        "takeback.language",
+        "takeback.state.surfaces",
+        *(f"takeback.state.{name}" for name in _STATE),
+    ),
     "generators": ("takeback.verify.suites", "takeback_lab.experiments.draws"),
     "tasks": ("takeback_lab.tasks",),
 }

@@ -87,7 +87,8 @@ def test_help_loads_no_command_and_none_of_what_commands_need():
         "takeback.errors",
         "takeback.plugins",
         "takeback.present",
-        "takeback.present.secret_words",
+        "takeback.secret_mask",
+        "takeback.secret_words",
         "takeback.present.secrets",
         "takeback.present.visible",
     }

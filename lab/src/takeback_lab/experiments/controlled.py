@@ -14,6 +14,7 @@ from takeback.state import Level, State
 from takeback.verify import Trial
 from takeback_lab.experiment import Asked, Option
 from takeback_lab.experiments import options
+from takeback_lab.experiments.apart import CANNOT_RUN
 from takeback_lab.experiments.draws import at_most, draw_classes, first_seed, suites_of
 from takeback_lab.experiments.factorial import altered
 from takeback_lab.experiments.recorded import check_run, read_run, shipped_recording, write_run
@@ -55,6 +56,7 @@ class ControlledPlan:
                 "rule": terms.rule,
                 "budget": terms.budget,
                 "modes": [mode.value for mode in self.modes],
+                **terms.tell_counting(),
             },
             **terms.grounds(who),
         }
@@ -96,6 +98,7 @@ class Controlled:
         options.PROMPT,
         options.SHOW_MUTATION,
         options.SHOW_ATTEMPT,
+        CANNOT_RUN,
         options.SAMPLING,
     )
 
@@ -140,6 +143,7 @@ class Controlled:
             "model": who,
             "prompts": plan.terms.prompts,
             "rule": plan.terms.rule,
+            **plan.terms.tell_counting(),
             "budget": plan.terms.budget,
             "locked": len(plan.locked or plan.tasks),
             "account": spent(done),

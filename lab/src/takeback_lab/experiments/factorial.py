@@ -17,6 +17,7 @@ from takeback.repair.prompts import ALL_SHOWN
 from takeback.repair.synthesizer import read_sampling
 from takeback_lab.experiment import Asked, Option
 from takeback_lab.experiments import options
+from takeback_lab.experiments.apart import CANNOT_RUN, read_counting
 from takeback_lab.experiments.bank import STRATA, Failure, cohort, drawn, load_bank
 from takeback_lab.experiments.draws import at_most, first_seed, suites_of
 from takeback_lab.experiments.recorded import check_run, read_run, shipped_recording, write_run
@@ -52,7 +53,12 @@ class CellsPlan:
             "suites": suites_of(terms.rule),
             "prompts": terms.prompts_digest(),
             "model": {"name": who, **terms.sampling.to_json()},
-            "analysis": {"rule": terms.rule, "budget": terms.budget, "cells": list(self.cells)},
+            "analysis": {
+                "rule": terms.rule,
+                "budget": terms.budget,
+                "cells": list(self.cells),
+                **terms.tell_counting(),
+            },
             **terms.grounds(who),
         }
 
@@ -94,6 +100,7 @@ class Factorial:
         options.PROMPT,
         options.SHOW_MUTATION,
         options.SHOW_ATTEMPT,
+        CANNOT_RUN,
         options.SAMPLING,
     )
 
@@ -128,6 +135,7 @@ class Factorial:
             "model": who,
             "prompts": plan.terms.prompts,
             "rule": plan.terms.rule,
+            **plan.terms.tell_counting(),
             "budget": plan.terms.budget,
             "locked": len(plan.locked or plan.cases),
             "bank": dict(plan.bank or {}),
@@ -247,6 +255,7 @@ def altered(terms: Terms, given: Mapping[str, Any]) -> Terms:
         read_sampling(given.get("sampling", ""), terms.sampling),
         prompts,
         options.read_shown(given, base),
+        read_counting(given.get("cannot_run", terms.cannot_run)),
     )
 
 

@@ -16,10 +16,12 @@ from takeback.language import Candidate
 from takeback.repair.diagnosis import Mode
 from takeback.repair.loop import Repair, make_dev_judge
 from takeback.state import Level, State
-from takeback.verify import THRESHOLD, Trial
+from takeback.verify import THRESHOLD, Trial, Trip
 from takeback.verify.suites import SUITES, make_hidden_states
 from takeback_lab.experiment import Asked, Option
 from takeback_lab.experiments import options
+from takeback_lab.experiments.apart import APART as SET_APART
+from takeback_lab.experiments.apart import CANNOT_RUN, Counting, CountingJudge
 from takeback_lab.experiments.draws import at_most, draw_order, first_seed
 from takeback_lab.experiments.factorial import altered
 from takeback_lab.experiments.recorded import check_run, read_run, shipped_recording, write_run
@@ -57,7 +59,12 @@ class FreshPlan:
             "suites": {"dev": list(self.suites), "hidden": HIDDEN, "seed": 0},
             "prompts": terms.prompts_digest(),
             "model": {"name": who, **terms.sampling.to_json()},
-            "analysis": {"threshold": THRESHOLD, "budget": terms.budget, "mode": self.mode.value},
+            "analysis": {
+                "threshold": THRESHOLD,
+                "budget": terms.budget,
+                "mode": self.mode.value,
+                **terms.tell_counting(),
+            },
             **terms.grounds(who),
         }
 
@@ -96,6 +103,7 @@ class Fresh:
         options.PROMPT,
         options.SHOW_MUTATION,
         options.SHOW_ATTEMPT,
+        CANNOT_RUN,
         options.SAMPLING,
     )
 
@@ -119,10 +127,12 @@ class Fresh:
             raise InputError("--synthesizer", found="nobody", expected="somebody to ask")
         task = get(unit["task"])
         nominal = State.read(task.state, task.id)
-        judge = make_dev_judge(unit["suite"], Level(unit["language"]), nominal)
-        found = repaired(unit, asked, task, judge, nominal, isolated=True, dev=unit["suite"])
+        how = Terms.from_json(unit["terms"]).cannot_run
+        counting = CountingJudge(make_dev_judge(unit["suite"], Level(unit["language"]), nominal), how)
+        found = repaired(unit, asked, task, counting.judge, nominal, isolated=True, dev=unit["suite"])
         last = found.admitted or _last_candidate(found)
-        return {**outcome_of(found), "dev": found.admitted is not None, "hidden": _passes(last, nominal)}
+        hidden = _passes(last, nominal, how)
+        return {**outcome_of(found, counting), "dev": found.admitted is not None, "hidden": hidden}
 
     def data(self, plan: FreshPlan, done: Mapping[str, Any], who: str) -> dict[str, dict[str, Any]]:
         """Outcomes suite by suite and task by task."""
@@ -214,12 +224,18 @@ def _last_candidate(found: Repair) -> Candidate | None:
     return None
 
 
-def _passes(candidate: Candidate | None, nominal: State) -> str:
+def _passes(candidate: Candidate | None, nominal: State, how: Counting) -> str:
     if candidate is None:
         return "0" * HIDDEN
     trial = Trial(candidate)
     states = make_hidden_states(nominal, candidate.mutation, NAME, HIDDEN, dev=APART)
-    return "".join("1" if trial.run(state).passed else "0" for state in states)
+    return "".join(_mark(trial.run(state), how) for state in states)
+
+
+def _mark(trip: Trip, how: Counting) -> str:
+    if not trip.passed:
+        return "0"
+    return "-" if trip.forward_failure and how == SET_APART else "1"
 
 
 EXPERIMENT = Fresh()

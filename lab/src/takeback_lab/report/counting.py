@@ -113,8 +113,14 @@ def lower_bound(passes: int, states: int) -> float:
 
 def bound_of(task: FreshTask, states: int | None = None) -> float:
     """The Wilson bound of a task on its first hidden states (all of them by default)."""
-    passes = task.hidden[:states]
-    return lower_bound(passes.count("1"), len(passes))
+    passed, ran = hidden_share(task, states)
+    return lower_bound(passed, ran) if ran else 0.0
+
+
+def hidden_share(task: FreshTask, states: int | None = None) -> tuple[int, int]:
+    """How many of a task's first hidden states passed, and on how many of them its mutation ran."""
+    marks = task.hidden[:states]
+    return marks.count("1"), len(marks) - marks.count("-")
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,7 +147,8 @@ def sensitivity(tasks: Sequence[FreshTask], threshold: float) -> Sensitivity:
 
 def mean_rate_and_bound(suite: FreshSuite, states: int) -> tuple[float, float]:
     """Mean recovery rate and mean Wilson bound over tasks, in percent, on the first hidden states."""
-    rates = [task.hidden[:states].count("1") / len(task.hidden[:states]) for task in suite.tasks]
+    shares = [hidden_share(task, states) for task in suite.tasks]
+    rates = [passed / ran if ran else 0.0 for passed, ran in shares]
     bounds = [bound_of(task, states) for task in suite.tasks]
     return 100 * sum(rates) / len(rates), 100 * sum(bounds) / len(bounds)
 

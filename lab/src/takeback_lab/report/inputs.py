@@ -21,6 +21,8 @@ Stratum = Literal["S0", "S1", "residual"]
 Count = Annotated[int, Field(ge=0)]
 TurnNumber = Annotated[int, Field(ge=1)] | None
 Passes = Annotated[str, Field(pattern=r"^[01-]+$")]
+Counts = dict[str, tuple[Count, Count] | tuple[Count, Count, Count]]
+"""States of each split: passed, of how many, and where they are counted apart on how many the mutation cannot run."""
 NonEmpty = Annotated[str, Field(min_length=1)]
 """What titles must be able to say: who was asked, or on what it was measured."""
 
@@ -52,6 +54,7 @@ class RunData(Input):
     locked: Count | None = None
     replies: str | None = None
     account: Cost | None = None
+    cannot_run: Literal["apart", "passed"] = "passed"
 
 
 class Matrix(Input):
@@ -80,7 +83,7 @@ class Attempted(Input):
     """One turn: how it ended, and for a candidate that ran how many states of each split passed, of how many."""
 
     outcome: str
-    counts: dict[str, tuple[Count, Count]] | None = None
+    counts: Counts | None = None
 
 
 class FactorialTask(Input):
@@ -157,7 +160,7 @@ class NaturalTask(Input):
     shortfall: str | None = None
     stratum: Stratum | None = None
     mistakes: tuple[str, ...] = ()
-    counts: dict[str, tuple[Count, Count]] | None = None
+    counts: Counts | None = None
 
 
 class NaturalData(RunData):
@@ -264,7 +267,7 @@ class FreshTask(Input):
     id: str
     family: str
     dev: bool
-    hidden: Annotated[str, Field(pattern=r"^[01]+$")]
+    hidden: Annotated[str, Field(pattern=r"^[01-]+$")]
     calls: Count
     tokens: Count | None = None
     latency_s: float | None = None
