@@ -62,7 +62,8 @@ test-web: setup
 test-clients: setup
 	$(BIN)/python -m tests.clients.install claude-code codex
 	$(BIN)/python -m pytest -m clients tests/clients/test_claude_code.py tests/clients/test_codex.py \
-		tests/clients/test_plugin.py tests/clients/test_guard_claude_code.py tests/clients/test_guard_codex.py \
+		tests/clients/test_plugin.py tests/clients/test_screen_claude_code.py \
+		tests/clients/test_guard_claude_code.py tests/clients/test_guard_codex.py \
 		tests/clients/test_tracked_claude_code.py tests/clients/test_tracked_codex.py
 
 test-clients-more: setup
