@@ -7,10 +7,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from takeback_lab.report import published, wording
-from takeback_lab.report.counting import Contrast, modes_contrast
+from takeback_lab.report.counting import Contrast, modes_contrast, paired_cells
 from takeback_lab.report.inputs import ControlledCandidate, ControlledData, read_input
 from takeback_lab.report.power import power_of
-from takeback_lab.report.table import Cell, Figure, Interval, Share, Table
+from takeback_lab.report.table import Cell, Figure, Share, Table
 
 MODES: Final = {"none": "regeneration", "raw trace": "raw", "raw-trace": "raw", "raw_trace": "raw"}
 ORDER: Final = ("regeneration", "generic", "raw", "typed", "prescriptive")
@@ -90,21 +90,12 @@ def _classes(data: ControlledData) -> Table:
 
 
 def _contrast(data: ControlledData, found: Contrast) -> Table:
-    counts = found.counts
-    row: tuple[Cell, ...] = (
-        found.name,
-        str(counts.pairs),
-        str(counts.only_new),
-        str(counts.only_old),
-        Figure(100 * counts.difference, 2, signed=True),
-        Interval(100 * found.interval.lower, 100 * found.interval.upper),
-        Figure(found.p_value, 4, power=True),
-        Figure(power_of(found)["observed"], 2),
-    )
+    pairs = found.counts.pairs
+    row: tuple[Cell, ...] = (found.name, *paired_cells(found), Figure(power_of(found)["observed"], 2))
     columns = ("Repaired, paired", "n", "only typed", "only D1", "Δ (pp)", "95% CI", "exact p", "power, as observed")
     title = _title("Typed feedback against the grounded bundle", data)
     how = "Exact two-sided McNemar, 100,000 paired bootstrap resamples. The paper has no such contrast."
-    note = wording.note(how, wording.unfinished(counts.pairs, data), wording.few(counts.pairs))
+    note = wording.note(how, wording.unfinished(pairs, data), wording.few(pairs))
     return Table("controlled-contrast", title, columns, (row,), note)
 
 

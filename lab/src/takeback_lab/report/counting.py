@@ -13,7 +13,7 @@ from statistics import quantiles
 
 from takeback.verify import THRESHOLD
 from takeback_lab.report.inputs import ControlledData, FactorialData, FactorialTask, FreshData, FreshSuite, FreshTask
-from takeback_lab.report.table import Share
+from takeback_lab.report.table import Cell, Figure, Interval, Share
 from takeback_lab.statistics import (
     Bootstrap,
     Interaction,
@@ -151,6 +151,19 @@ def mean_rate_and_bound(suite: FreshSuite, states: int) -> tuple[float, float]:
     rates = [passed / ran if ran else 0.0 for passed, ran in shares]
     bounds = [bound_of(task, states) for task in suite.tasks]
     return 100 * sum(rates) / len(rates), 100 * sum(bounds) / len(bounds)
+
+
+def paired_cells(found: Contrast) -> tuple[Cell, ...]:
+    """A contrast in a row: pairs, discordant ones of either kind, difference with its interval, exact p."""
+    counts = found.counts
+    return (
+        str(counts.pairs),
+        str(counts.only_new),
+        str(counts.only_old),
+        Figure(100 * counts.difference, 2, signed=True),
+        Interval(100 * found.interval.lower, 100 * found.interval.upper),
+        Figure(found.p_value, 4, power=True),
+    )
 
 
 def modes_contrast(data: ControlledData, new: str = "typed", old: str = "D1") -> Contrast | None:

@@ -7,10 +7,17 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from takeback_lab.report import published, wording
-from takeback_lab.report.counting import bound_of, costs, mean_rate_and_bound, sensitivity, suites_contrast
+from takeback_lab.report.counting import (
+    bound_of,
+    costs,
+    mean_rate_and_bound,
+    paired_cells,
+    sensitivity,
+    suites_contrast,
+)
 from takeback_lab.report.families import families_of
 from takeback_lab.report.inputs import FreshData, FreshSuite, read_input
-from takeback_lab.report.table import Cell, Figure, Interval, Share, Table
+from takeback_lab.report.table import Cell, Figure, Share, Table
 
 THRESHOLDS = (0.75, 0.80, 0.85, 0.90, 0.95)
 SIZES = (10, 20, 30, 50, 100)
@@ -80,17 +87,7 @@ def _sensitivity(data: FreshData) -> Table:
 
 def _paired(data: FreshData) -> Table:
     found = suites_contrast(data)
-    ours: tuple[Cell, ...] = (None,) * 6
-    if found is not None:
-        counts = found.counts
-        ours = (
-            str(counts.pairs),
-            str(counts.only_new),
-            str(counts.only_old),
-            Figure(100 * counts.difference, 2, signed=True),
-            Interval(100 * found.interval.lower, 100 * found.interval.upper),
-            Figure(found.p_value, 4, power=True),
-        )
+    ours: tuple[Cell, ...] = (None,) * 6 if found is None else paired_cells(found)
     columns = ("Rescue, paired", "n", "only Q20", "only Q2", "Δ (pp)", "95% CI", "exact p")
     change = published.figure("fresh.change", signed=True)
     p_value = published.figure("fresh.change_p", digits=4, power=True)
