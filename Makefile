@@ -6,6 +6,9 @@ JOBS ?= 3
 # How many mutants of each package `make mutants` tries, drawn by a fixed seed; all: every one, which takes hours.
 MUTANTS ?= 25
 
+# Tests start hundreds of processes, which compile what they import again where this is set.
+unexport PYTHONDONTWRITEBYTECODE
+
 .PHONY: setup demo demo-external test test-long test-slow test-governance test-web test-clients test-clients-more test-load test-dspy test-external check bench mutants docs site pictures plugin theorem oracle format clean
 
 setup: .venv/.ready
@@ -59,7 +62,8 @@ test-web: setup
 test-clients: setup
 	$(BIN)/python -m tests.clients.install claude-code codex
 	$(BIN)/python -m pytest -m clients tests/clients/test_claude_code.py tests/clients/test_codex.py \
-		tests/clients/test_plugin.py tests/clients/test_guard_claude_code.py tests/clients/test_guard_codex.py \
+		tests/clients/test_plugin.py tests/clients/test_screen_claude_code.py \
+		tests/clients/test_guard_claude_code.py tests/clients/test_guard_codex.py \
 		tests/clients/test_tracked_claude_code.py tests/clients/test_tracked_codex.py
 
 test-clients-more: setup

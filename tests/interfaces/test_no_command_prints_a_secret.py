@@ -114,6 +114,7 @@ NOT_ABOUT_A_HARNESS = {
     "web": "the page: tests/interfaces/test_secrets_masked.py",
     "serve": "the server's answers: tests/interfaces/test_mcp_answers.py",
     "witness": "signed heads alone: tests/unit/govern/test_witness.py",
+    "help": "texts of the program itself",
     "model": "weights and a key of its own",
     "demo": "a harness of its own",
     "tasks": "tasks of the lab",

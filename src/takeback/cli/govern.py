@@ -11,6 +11,7 @@ import typer
 from takeback.adapters.manifest import PRIVATE, find_root
 from takeback.cli import completion
 from takeback.cli.context import AuthorOption, DirOption, JournalOption, PlanFlag, SubjectOption, open_harness
+from takeback.cli.interrupts import end_at_first_interrupt
 from takeback.cli.output import JsonFlag, commit_exit_code, emit, err, finish, out
 from takeback.errors import InputError
 from takeback.govern.heads import format_public_key, load_or_make_key, make_head, sign_head
@@ -292,10 +293,11 @@ def witness(
         else:
             out.print(f"{server.url} keeps heads in {folder}; its token is in {folder / 'token'}")
         out.flush()
-        try:
-            server.serve_forever(poll_interval=0.2)
-        except KeyboardInterrupt:
-            err.print("the witness has ended; what it has kept stays")
+        with end_at_first_interrupt():
+            try:
+                server.serve_forever(poll_interval=0.2)
+            except KeyboardInterrupt:
+                err.print("the witness has ended; what it has kept stays")
 
 
 def name_origin(harness: Harness, origin: str) -> str:

@@ -180,7 +180,8 @@ def judge_candidate(
     refused = None if planning else refuse_calls(rules, candidate, verdict, approval)
     if refused is not None:
         return refused
-    if not verdict.admitted and not force and not is_approved_irreversible(rules, candidate, approval):
+    approved = verdict.lacks_only_approval and is_approved_irreversible(rules, candidate, approval)
+    if not verdict.admitted and not force and not approved:
         return Refused(RefusalReason.VERDICT, "the candidate is not admitted", verdict)
     why = None
     if evidence is None and verifier is not verify:  # what the one verifier has just issued needs no second look
@@ -296,7 +297,7 @@ def apply_judged(
     changes = plan_file_changes(engine, before, after) if refused is None else refused
     if isinstance(changes, Refused):
         return replace(changes, verdict=verdict)
-    forced = not verdict.admitted
+    forced = not verdict.admitted and not (verdict.lacks_only_approval and "approval" in said)
     about: dict[str, Any] = {"candidate": candidate.to_json(), "evidence": verdict.to_json()}
     about |= {"forced": forced, "ties": sorted(change.ties), **said}
     about |= build_effect_payload(engine, change.writes)

@@ -31,6 +31,7 @@ from takeback.harness.adapter import (
     Resources,
     SelfWriting,
     TracksFormatting,
+    WaitingEdits,
 )
 from takeback.harness.images import (
     FileChange,
@@ -116,6 +117,7 @@ class Engine:
         self.project: ProjectFiles | None = getattr(adapter, "project", None)
         self.call_rules: CallRules | None = getattr(adapter, "calls", None)
         self.external: OutsideRecords | None = getattr(adapter, "external", None)
+        self.waiting: WaitingEdits | None = getattr(adapter, "waiting", None)
 
     def locked(self) -> AbstractContextManager[None]:
         """Return the lock that keeps every other process and thread out while it is entered."""
@@ -296,9 +298,13 @@ class Engine:
         return self.carry(self._calm)
 
     def _settle(self, unfinished: str = "") -> None:
-        """Make entries of what was captured of the project's files, unless a change is still under way."""
-        if self.project is not None and not unfinished and not self.journal.readonly:
+        """Make entries of what hooks captured, unless a change is still under way."""
+        if unfinished or self.journal.readonly:
+            return
+        if self.project is not None:
             self.project.settle(self)
+        if self.waiting is not None and not self.doubt:
+            self.waiting.settle(self)
 
     def _compare_reading(self, found: Reading, unfinished: str) -> Inspection:
         ledger = self.ledger
@@ -356,6 +362,8 @@ class Engine:
             raise TypeError(f"the adapter {self.adapter.name!r} can be read but not changed")
         if self.resources is not None:
             self.resources.hold(after)
+        if self.notes is not None:
+            self.notes.note_recorded((change.path, change.after) for change in changes)
         self.tidy(secret)
         return entry
 
