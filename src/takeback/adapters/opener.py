@@ -195,6 +195,7 @@ def _open_harness(directory: Directory, manifest: Manifest, how: Opening, verifi
     try:
         if how.journal is None and how.voucher is not None:
             how.voucher.demand_same(store)
+        attach_policy(root, store)
         adapter = opener(directory, manifest, hold=how.hold)
         if isinstance(adapter, FilesAdapter) and manifest.calls:
             adapter.calls = rules
@@ -214,6 +215,14 @@ def _open_harness(directory: Directory, manifest: Manifest, how: Opening, verifi
     if isinstance(adapter, Resources) and not how.readonly:
         adapter.hold(harness.state)
     return harness
+
+
+def attach_policy(root: Path, store: Store) -> None:
+    """Have a journal store only what the policy of its harness lets it keep, where there is a policy."""
+    if os.path.lexists(root / POLICY):
+        from takeback.govern.policy import attach_capture  # noqa: PLC0415 - start-up
+
+        attach_capture(root, store)
 
 
 def find_audit_anchor(root: Path) -> Path:

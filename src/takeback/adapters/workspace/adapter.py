@@ -259,6 +259,7 @@ def make_workspace(
     secret: bool = False,
     seal: bool = False,
     keys: str | PathLike[str] | None = None,
+    policy: bytes | None = None,
 ) -> tuple[Path, bool]:
     """Make a workspace as `init_workspace` does; return also whether the directory was not one before."""
     from takeback.adapters.init import (  # noqa: PLC0415 - start-up
@@ -270,6 +271,7 @@ def make_workspace(
         require_unused_journal,
         unlink_if_present,
     )
+    from takeback.adapters.opener import attach_policy  # noqa: PLC0415 - start-up
 
     install_surfaces()
     root = Path(path)
@@ -283,7 +285,7 @@ def make_workspace(
             failing.pop_all()
             _require_agreement(root, None if journal is None else noted, start)
             return root, False
-        make_private(directory, failing)
+        make_private(directory, failing, policy)
         own_journal = journal is None or "://" not in journal
         place = root / noted if own_journal else journal or ""
         store = open_journal_for_init(place, Path(keys or root / KEYS), failing, seal=seal)
@@ -298,6 +300,7 @@ def make_workspace(
         failing.callback(_take_back_quietly, adapter, kept)
         present = _fill_directory(adapter, start, kept)
         failing.callback(unlink_if_present, root / HEAD)
+        attach_policy(root, store)
         Harness(adapter, store, start=present, about={"identity": identity})
         whole = replace(manifest, surfaces=adapter.places)
         record_trust(root, whole, store, how=MADE)
