@@ -11,6 +11,7 @@ _VERIFY = (
 )
 _OPINION = (
     "tests/unit/opinion/test_checker.py",
+    "tests/unit/opinion/test_forged_by_hand.py",
     "--deselect=tests/unit/opinion/test_checker.py::test_certificates_of_all_tasks_are_accepted",
 )
 _UNDO = (

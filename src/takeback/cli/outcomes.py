@@ -19,6 +19,7 @@ from takeback.harness import Adopted, Applied, Harness, Preview, RefusalReason, 
 from takeback.harness.adapter import Broken
 from takeback.harness.images import paths_of
 from takeback.harness.outcomes import Discarded, Unchanged
+from takeback.harness.withheld import describe_unkept
 from takeback.journal import Record
 from takeback.state.slots import describe_slot
 from takeback.undo import Blocked, Gone, Plan, SlotChange, Write
@@ -194,6 +195,7 @@ def outcome_to_json(outcome: CommandOutcome, harness: Harness) -> dict[str, Any]
                 "looser": weigh_entry(harness, outcome),
                 "effect": list(outcome.entry.effect),
                 "unheeded": list_unheeded(outcome, harness),
+                **({"irreversible": list(outcome.unkept)} if outcome.unkept else {}),
                 **open_to_json(outcome.open),
             }
         case Preview():
@@ -205,6 +207,7 @@ def outcome_to_json(outcome: CommandOutcome, harness: Harness) -> dict[str, Any]
                 **outside_to_json(harness, (write.slot for write in outcome.changes)),
                 "ties": _ties_to_json(outcome.ties),
                 "changes": changes_to_json(outcome.changes),
+                **({"irreversible": list(outcome.unkept)} if outcome.unkept else {}),
                 "looser": weigh_preview(harness, outcome),
                 "unheeded": list_unheeded(outcome, harness),
                 "drift": _drift_to_json(outcome.drift, outcome.elsewhere),
@@ -402,6 +405,8 @@ def _show_applied(applied: Applied, harness: Harness, *, stat: bool) -> None:
     if applied.forced:
         err.print("forced: this change is not admitted, and its entry says so permanently", style="red")
     out.print(f"applied: entry {applied.entry.id[:SHORT]} ({describe_grade(applied.verdict)}{forced})")
+    if applied.unkept:
+        out.print(describe_unkept(applied.unkept), style="yellow")
     show_changes(applied.writes, lambda: applied.before, stat=stat)
     show_open(applied.open)
     show_looser(weigh_entry(harness, applied))
@@ -421,6 +426,8 @@ def _show_preview(preview: Preview, harness: Harness, *, stat: bool) -> None:
     forced = "" if preview.verdict.admitted else ", NOT ADMITTED"
     files = f" in {', '.join(preview.paths)}" if preview.paths else ""
     out.print(f"would change this{files} ({describe_grade(preview.verdict)}{forced}):")
+    if preview.unkept:
+        out.print(describe_unkept(preview.unkept), style="yellow")
     show_changes(preview.changes, lambda: preview.before, stat=stat)
     show_looser(weigh_preview(harness, preview))
     _show_readers(harness, preview.paths, preview.changes)

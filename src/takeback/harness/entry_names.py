@@ -43,12 +43,19 @@ def name_entries(entries: Sequence[EntryRef]) -> tuple[str, ...]:
     return tuple(map(name_entry, entries))
 
 
-EXPECTED: Final = "ISO 8601 such as 2031-05-27T14:30:00Z, or 90m, 2h, 3d ago"
+EXPECTED: Final = "ISO 8601 such as 2031-05-27T14:30:00Z, or 90m, 2h, 3d ago, today, yesterday, last week"
 _AGO: Final = re.compile(r"(\d{1,6})\s*([a-z]+)")
 _UNITS: Final = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
 _WORDS: Final = {word: word for word in _UNITS.values()} | {word[:-1]: word for word in _UNITS.values()}
 _SHORT: Final = {"sec": "seconds", "min": "minutes", "mins": "minutes", "hr": "hours", "hrs": "hours"}
-_NAMED_TIMES: Final = {"now": timedelta(0), "yesterday": timedelta(days=1), "week": timedelta(weeks=1)}
+_NAMED_TIMES: Final = {
+    "now": timedelta(0),
+    "yesterday": timedelta(days=1),
+    "week": timedelta(weeks=1),
+    "last week": timedelta(weeks=1),
+    "an hour": timedelta(hours=1),
+    "last hour": timedelta(hours=1),
+}
 TODAY: Final = "today"
 """The midnight that begins this day, UTC."""
 
@@ -249,7 +256,12 @@ def find_entry_at(ledger: Ledger, text: str) -> Record:
         elif made <= now:
             later = True
     if not found:
-        raise InputError("time", found=text, expected=f"a time at or after the beginning of the journal, {first}")
+        raise InputError(
+            "time",
+            found=text,
+            expected=f"a time at or after the beginning of the journal, {first}",
+            hint="'takeback restore 1' goes back to the beginning, 'takeback log -n 0' lists every entry",
+        )
     if len(found) > 1:
         names = " or ".join(f"'#{record.entry}'" for record in reversed(found))
         raise InputError(

@@ -55,13 +55,7 @@ _FORWARD: Final = {
     "edit_prompt": ("edit", "prompts", "L2"),
     "edit_file": ("edit", "files", "L2"),
 }
-_SURFACES: Final = {
-    **_KEYED,
-    "config": "config",
-    "file": "files",
-    "middleware": "middleware",
-    "listener": "listeners",
-}
+_SURFACES: Final = _KEYED | {"config": "config", "file": "files", "middleware": "middleware", "listener": "listeners"}
 _BACK: Final = {
     **{f"restore_{noun}": surface for noun, surface in _SURFACES.items() if noun not in {"socket", "call"}},
     "compensate_call": "calls",
@@ -188,8 +182,8 @@ class Chain(NamedTuple):
     used: tuple[Fraction, Fraction] = (Fraction(0), Fraction(0))
 
     def order(self) -> list[str]:
-        """Return the ids as they stand."""
-        return sorted(self.links, key=lambda name: self.links[name][0])
+        """Return the ids as they stand; what came from two chains to one place stands by id."""
+        return sorted(self.links, key=lambda name: (self.links[name][0], name))
 
     def put(self, name: str, place: Fraction, record: Any) -> Chain:
         """Return the chain with an element at a place."""
@@ -243,6 +237,9 @@ def read_state(plain: Any) -> State:
     """Return the state in a JSON value; raise `RejectedError` where there is no such state."""
     if not isinstance(plain, dict) or set(plain) - set(_SURFACES.values()):
         raise RejectedError("impossible state", "not a mapping of surfaces")
+    for name, part in plain.items():
+        if not isinstance(part, list if name == "middleware" else dict):
+            raise RejectedError("impossible state", f"{name} is neither a mapping nor a chain")
     state: State = {name: plain.get(name, {}) for name in ("config", "prompts", "routing", "external")}
     for name in ("tools", "resources", "calls"):
         state[name] = {key: fill_record(name, key, raw) for key, raw in plain.get(name, {}).items()}
@@ -274,6 +271,8 @@ def _read_file(raw: Any) -> Any:
 
 def _read_chain(surface: str, plain: list[Any]) -> Chain:
     chain = Chain({})
+    if not isinstance(plain, list):
+        raise RejectedError("impossible state", f"{surface} has what is no chain")
     for raw in plain:
         record = fill_record(surface, "" if isinstance(raw, str) else raw["id"], raw)
         if record["id"] in chain.links:
@@ -515,6 +514,11 @@ def _back_in_chain(op: Op, value: Chain, took: _Capture | None) -> Chain:
     return value.drop(name) if content is ABSENT else value.put(name, *content)
 
 
+def leave(number: int) -> Any:
+    """Return what stands for that which an edit leaves, and nobody knows."""
+    return "left", number
+
+
 class Trip(NamedTuple):
     """How a round trip went: where the mutation stopped, if it did, and what is wrong, if anything."""
 
@@ -528,7 +532,7 @@ def run(program: Program, state: State, *, edit: Edit | None = None, places: boo
     An edit leaves something unknown unless `edit` says what. With `places`, elements must come back to theirs.
     """
     unknown = count()
-    edit = edit or (lambda _, __: ("left", next(unknown)))
+    edit = edit or (lambda _, __: leave(next(unknown)))
     witness = {op.key: _capture(op, state) for op in program.witness}
     now, stops, effects = dict(state), None, list[Component]()
     for at, op in enumerate(program.mutation):

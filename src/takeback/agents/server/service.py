@@ -132,9 +132,9 @@ class ProposalService:
         found = judge_proposal(sent, state, self._method)
         told = None if found.verdict is None else _describe_verdict(found.verdict)
         if found.admitted is None:
-            verdict = found.verdict
-            digest = verdict.candidate_digest if verdict is not None and verdict.lacks_only_approval else None
-            forcing = build_apply_command(found.sent, sent.lines, self.directory, force=True, approve=digest or "")
+            approvable = found.verdict is not None and found.verdict.lacks_only_approval
+            digest = (found.verdict.candidate_digest or "") if found.verdict is not None and approvable else ""
+            forcing = build_apply_command(found.sent, sent.lines, self.directory, force=True, approve=digest)
             return Proposed(outcome="not admitted", message=_why_not(found), command=forcing, verdict=told)
         with self.harness(who) as harness:
             preview = harness.preview(found.admitted)
