@@ -326,7 +326,9 @@ def adopt_drift(
     if engine.live is not None:
         engine.live.write(look.actual, ledger.state)
         engine.adapter.read(ledger.state)  # which sees that this is what the journal says now
-    engine.tidy()
+    if engine.notes is not None:
+        engine.notes.note_recorded((one.path, one.after) for one in (*images, *layout))
+    engine.tidy(engine.list_unkept_files([*images, *layout]))
     return Adopted(entry, look.drift, several, tuple(image.path for image in layout), coarse, tuple(writes), before)
 
 

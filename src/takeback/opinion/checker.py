@@ -50,7 +50,7 @@ _LOOSE: Final[dict[str, Callable[[str], bool]]] = {
 """Words that several shapes answer to."""
 
 
-_FLAT: Final = frozenset({"prompts", "routing", "tools", "calls"})
+_FLAT: Final = frozenset({"prompts", "routing", "tools", "calls", "external"})
 
 
 class _Names:

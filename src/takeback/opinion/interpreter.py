@@ -19,7 +19,14 @@ Component = tuple[str, ...]
 """The surface, and the names that lead to a slot of it."""
 ABSENT: Final = type("Absent", (), {"__repr__": lambda _: "absent"})()
 TREES: Final = {"config": ".", "files": "/"}
-_KEYED: Final = {"prompt": "prompts", "routing": "routing", "tool": "tools", "socket": "resources", "call": "calls"}
+_KEYED: Final = {
+    "prompt": "prompts",
+    "routing": "routing",
+    "tool": "tools",
+    "socket": "resources",
+    "call": "calls",
+    "external": "external",
+}
 _FORWARD: Final = {
     **{f"{verb}_{noun}": ("put", _KEYED[noun], "L0") for verb, noun in (("set", "prompt"), ("set", "routing"))},
     "register_tool": ("put", "tools", "L0"),
@@ -27,6 +34,9 @@ _FORWARD: Final = {
     "write_file": ("put", "files", "L1"),
     "allocate_socket": ("put", "resources", "L1"),
     "make_call": ("put", "calls", "L1"),
+    "set_external": ("put", "external", "L1"),
+    "unset_external": ("drop", "external", "L2"),
+    "edit_external": ("fill", "external", "L2"),
     "add_middleware": ("add", "middleware", "L1"),
     "add_listener": ("add", "listeners", "L1"),
     "remove_prompt": ("drop", "prompts", "L2"),
@@ -45,18 +55,13 @@ _FORWARD: Final = {
     "edit_prompt": ("edit", "prompts", "L2"),
     "edit_file": ("edit", "files", "L2"),
 }
-_SURFACES: Final = {
-    **_KEYED,
-    "config": "config",
-    "file": "files",
-    "middleware": "middleware",
-    "listener": "listeners",
-}
+_SURFACES: Final = _KEYED | {"config": "config", "file": "files", "middleware": "middleware", "listener": "listeners"}
 _BACK: Final = {
     **{f"restore_{noun}": surface for noun, surface in _SURFACES.items() if noun not in {"socket", "call"}},
     "compensate_call": "calls",
     "delete_config": "config",
     "delete_file": "files",
+    "delete_external": "external",
     "unregister_tool": "tools",
     "unregister_listener": "listeners",
     "release_socket": "resources",
@@ -139,8 +144,6 @@ def _read_op(plain: Any, stage: str) -> Op:
     if not isinstance(plain, dict) or not isinstance(plain.get("target"), str):
         raise RejectedError("malformed", f"an operation of the {stage} has an op_type and a target")
     name, target, key = str(plain.get("op_type")), plain["target"], plain.get("witness_key")
-    if name.endswith("_external"):
-        raise RejectedError("out of scope", f"{name}: records of other systems are not in this model")
     action, surface, level = _FORWARD.get(name, ("", "", ""))
     if name in _BACK:
         action, surface = "back", _BACK[name]
@@ -237,7 +240,7 @@ def read_state(plain: Any) -> State:
     for name, part in plain.items():
         if not isinstance(part, list if name == "middleware" else dict):
             raise RejectedError("impossible state", f"{name} is neither a mapping nor a chain")
-    state: State = {name: plain.get(name, {}) for name in ("config", "prompts", "routing")}
+    state: State = {name: plain.get(name, {}) for name in ("config", "prompts", "routing", "external")}
     for name in ("tools", "resources", "calls"):
         state[name] = {key: fill_record(name, key, raw) for key, raw in plain.get(name, {}).items()}
     held = [one["address"] for one in state["resources"].values() if not one["address"].endswith(":0")]
@@ -327,6 +330,10 @@ def _forward(op: Op, value: Any, edit: Edit) -> Any:
         if op.path[0] not in value:
             raise FailedError("there is no such prompt")
         return {**value, op.path[0]: edit(op, value[op.path[0]])}
+    if op.action == "fill":
+        if op.path[0] not in value:
+            raise FailedError("there is no such record")
+        return {**value, op.path[0]: {**value[op.path[0]], op.value["field"]: op.value["value"]}}
     record = fill_record(op.surface, op.path[0], op.value)
     if op.surface == "resources":
         _want(value, op.path[0], record)

@@ -283,6 +283,14 @@ def test_a_formatter_behind_an_edit_tool_is_kept_apart_where_the_edit_stands_as_
     assert (project.root / "src/a.py").read_text() == LINES.replace("line 3\n", "line three\n")
 
 
+def test_an_edit_of_a_file_that_was_moved_is_one_entry(project: TrackedProject) -> None:
+    project.shell("mkdir lib && mv src/a.py lib/a.py")
+    project.edit("lib/a.py", "line 3\n", "the third line\n")
+    moved, edited = project.log()
+    assert edited.origin["tool"] == "Edit"
+    assert moved.origin["tool"] == "Bash"
+
+
 def test_a_formatter_that_rewrote_what_an_edit_tool_wrote_is_said(project: TrackedProject) -> None:
     edit_and_format(project, "line 3\n", "line three\n", "sed -i 's/line /line  /' src/a.py")
     (entry,) = project.log()
