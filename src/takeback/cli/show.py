@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from datetime import UTC, datetime
 from pathlib import Path
+from typing import Final
 
 import typer
 
@@ -26,6 +29,8 @@ from takeback.harness.entry_names import resolve_entry
 from takeback.harness.records import load_candidate_json, load_evidence, read_slots
 from takeback.present.entries import describe_check, make_entry_namer, summarize_entry
 from takeback.present.secrets import is_revealing, mask_secrets
+
+TIMES: Final = frozenset({"began", "ended"})
 
 
 def register(app: typer.Typer) -> None:
@@ -76,12 +81,14 @@ def show(
             elif seen.unproved:
                 out.print(f"evidence: none, because {seen.unproved}")
             if seen.origin:
-                out.print(f"recorded from: {', '.join(f'{key} {value}' for key, value in seen.origin.items())}")
+                out.print(f"recorded from: {_describe_origin(seen.origin)}")
             if seen.approval is not None:
                 out.print(f"approved: by {seen.approval.get('by')} at {seen.approval.get('at')}")
             if seen.check is not None:
                 out.print(f"check: {describe_check(seen.check)}")
-            out.print(seen.note or what)
+            out.print(what if seen.stat else seen.note or what)
+            for path, why in seen.unkept:
+                out.print(f"cannot be taken back: {path} ({why})", style="yellow")
             if whole is not None:
                 out.print(write_pretty(whole if is_revealing() else mask_secrets(whole)))
                 return
@@ -91,3 +98,16 @@ def show(
             if candidate is not None:
                 out.print("candidate:")
                 out.print(write_pretty(candidate if is_revealing() else mask_secrets(candidate)))
+
+
+def _describe_origin(origin: Mapping[str, str]) -> str:
+    """Return where an entry was recorded from, with the times of a call as people read them."""
+    return ", ".join(
+        f"{key} {_format_nanoseconds(value) if key in TIMES else value}" for key, value in origin.items()
+    )
+
+
+def _format_nanoseconds(text: str) -> str:
+    if not text.isdecimal():
+        return text
+    return datetime.fromtimestamp(int(text) / 1e9, UTC).isoformat(timespec="milliseconds")

@@ -141,6 +141,15 @@ def test_secrets_are_seen_and_not_kept(project: TrackedProject) -> None:
     assert (project.root / "src/a.py").read_text() == LINES
 
 
+def test_a_secret_that_a_call_left_alone_is_not_in_its_entry(project: TrackedProject) -> None:
+    project.shell("echo KEY=1 > .env && echo x >> src/a.py")
+    project.shell("echo y >> src/a.py")  # so soon after it that the secret is read again
+    wrote, alone = project.log()
+    assert "not kept" in summarize_entry(wrote, str)
+    assert alone.files == ("src/a.py",)
+    assert "not kept" not in summarize_entry(alone, str)
+
+
 def test_rows_are_settled_once_even_if_they_were_not_dropped(
     project: TrackedProject, monkeypatch: pytest.MonkeyPatch
 ) -> None:
