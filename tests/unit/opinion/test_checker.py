@@ -238,7 +238,7 @@ def test_elements_of_a_chain_stand_where_they_are_put():
     chain = Chain({})
     for name in "abcd":
         chain = chain.insert(9, name, name)
-    assert chain.insert(3, "x", "x").order() == ["a", "b", "c", "x", "d"]
+    assert chain.insert(3, "A", "x").order() == ["a", "b", "c", "A", "d"]
     assert chain.insert(0, "d", "d").order() == ["d", "a", "b", "c"]
     moved = chain.insert(0, "d", "d").drop("d").insert(0, "y", "y")
     assert moved.put("d", *chain.insert(0, "d", "d").links["d"]).order()[:2] == ["y", "d"], "beyond all that ever was"
@@ -266,6 +266,37 @@ def test_an_event_is_unbound_as_the_runtime_does_it(back):
     )
     trip = run(read_program(candidate.to_json()), read_plain_state(_BOUND))
     assert (not trip.wrong) is brute.fate(candidate, State.read(_BOUND)).held is bool(witness)
+
+
+_CHAIN = {"middleware": [{"id": name, "handler": "h"} for name in "abc"]}
+
+
+@pytest.mark.parametrize(
+    "spot",
+    [{"after": "a"}, {"after": "c"}, {"before": "c"}, {"before": "a"}, {"index": 1}, {"priority": 100}],
+    ids=str,
+)
+def test_an_element_is_moved_to_where_the_runtime_moves_it(spot):
+    candidate = read_candidate(
+        {"mutation": [op("move_middleware", "b", **spot)], "recovery": [], "contract": ["middleware"]}
+    )
+    trip = run(read_program(candidate.to_json()), read_plain_state(_CHAIN))
+    assert (not trip.wrong) is brute.fate(candidate, State.read(_CHAIN)).held
+
+
+def test_what_is_left_out_of_a_content_is_filled_in_as_the_state_does_it():
+    plain = {
+        "listeners": {"e": [{"id": "p", "handler": ""}]},
+        "resources": {"p": {"address": "tcp://127.0.0.1:9401", "lifecycle": ""}},
+        "middleware": [{"id": "m", "handler": "h"}],
+        "tools": {"t": {"id": "t"}},
+    }
+    assert read_plain_state(plain) == read_plain_state(State.read(plain).write())
+
+
+def test_callbacks_that_are_no_list_are_no_state():
+    with pytest.raises(RejectedError, match="no chain"):
+        read_plain_state({"listeners": {"e": {"p": {"id": "p"}}}})
 
 
 @pytest.mark.parametrize("program", ["witness", "recovery"])

@@ -132,8 +132,8 @@ class ProposalService:
         found = judge_proposal(sent, state, self._method)
         told = None if found.verdict is None else _describe_verdict(found.verdict)
         if found.admitted is None:
-            stays = found.verdict is not None and found.verdict.lacks_only_approval
-            digest = (found.verdict.candidate_digest or "") if found.verdict is not None and stays else ""
+            approvable = found.verdict is not None and found.verdict.lacks_only_approval
+            digest = (found.verdict.candidate_digest or "") if found.verdict is not None and approvable else ""
             forcing = build_apply_command(found.sent, sent.lines, self.directory, force=True, approve=digest)
             return Proposed(outcome="not admitted", message=_why_not(found), command=forcing, verdict=told)
         with self.harness(who) as harness:
