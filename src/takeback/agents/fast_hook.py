@@ -57,7 +57,7 @@ def can_pass_unchecked(data: bytes, client: str, cwd: str) -> bool:
     path = next((given[name] for name in PATHS if name in given), None)
     if tool not in EDITORS or not isinstance(path, str) or not path:
         return False
-    return _is_nobodys(os.path.join(here, path))
+    return is_nobodys(os.path.join(here, path))
 
 
 def has_nothing_to_record(data: bytes, cwd: str, looked: dict[str, list[str] | None] | None = None) -> bool:
@@ -85,7 +85,7 @@ def has_nothing_to_record(data: bytes, cwd: str, looked: dict[str, list[str] | N
     if not all(map(is_trusted, harnesses)):
         return False
     edits = str(raw.get("tool_name", "")).lower() in EDITORS and named
-    if not (edits and all(map(_is_nobodys, named))):
+    if not (edits and all(map(is_nobodys, named))):
         from takeback.adapters.last_look import find_changed_files  # noqa: PLC0415 - start-up
 
         looked.update((root, find_changed_files(root)) for root in harnesses)
@@ -111,7 +111,7 @@ def _note_shell(raw: dict[str, object], given: dict[str, object], client: str, h
     return True
 
 
-def _is_nobodys(path: str) -> bool:
+def is_nobodys(path: str) -> bool:
     """Return whether a file surely belongs to no harness; a user's harness lies in folders of any name."""
     if has_other_names(path):
         return False

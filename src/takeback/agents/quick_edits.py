@@ -26,7 +26,16 @@ from takeback.adapters.roots import PRIVATE, find_root_text
 from takeback.adapters.trust_record import read_record
 from takeback.agents import running_tools
 from takeback.agents.fast_capture import AFTER, is_tracked
-from takeback.agents.fast_hook import CHANGED, EDITORS, LONGEST, PATCH, PATHS, TELLS, has_nothing_to_record
+from takeback.agents.fast_hook import (
+    CHANGED,
+    EDITORS,
+    LONGEST,
+    PATCH,
+    PATHS,
+    TELLS,
+    has_nothing_to_record,
+    is_nobodys,
+)
 
 TYPE_CHECKING = False  # as in `typing`, which is not imported for a hook
 if TYPE_CHECKING:
@@ -64,7 +73,7 @@ def _note_named_edit(raw: dict[str, Any] | None, client: str, cwd: str) -> str |
     if not names or here is None:
         return None
     place = os.path.join(here, names[0])
-    root = _find_own_root(here, os.path.dirname(place))
+    root = None if is_nobodys(place) else _find_own_root(here, os.path.dirname(place))
     if root is None:
         return None
     inside = os.path.relpath(os.path.realpath(place), os.path.realpath(root))
