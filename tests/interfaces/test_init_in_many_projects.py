@@ -61,7 +61,15 @@ def test_in_a_project_of_no_known_client_nothing_is_written_and_the_choices_are_
     monkeypatch.chdir(tmp_path)
     done = CliRunner().invoke(app, ["init"])
     assert done.exit_code == 1
-    for words in ("nothing was written", "CLAUDE.md", ".cursor", "--track", "--kind workspace", "--kind NAME"):
+    for words in (
+        "nothing was written",
+        "CLAUDE.md",
+        ".cursor",
+        "--track",
+        "--kind workspace",
+        "--kind NAME",
+        "(with chat.)",
+    ):
         assert words in done.stdout, words
     told = CliRunner().invoke(app, ["init", "--json"])
     assert told.exit_code == 1

@@ -311,11 +311,17 @@ def _refuse_unknown(place: Path, *, as_json: bool) -> NoReturn:
     out.print(told)
     out.print("looked for:")
     for name, signs in looked.items():
-        out.print(f"  {name}: {', '.join(sign.partition(' ')[0] for sign in signs)}")
+        out.print(f"  {name}: {', '.join(_describe_sign(sign) for sign in signs)}")
     out.print("what you can do:")
     for choice, what in CHOICES.items():
         out.print(f"  takeback init {choice}: {what}")
     raise typer.Exit(1)
+
+
+def _describe_sign(sign: str) -> str:
+    """Return the path of what was looked for, and what would have to stand in the file."""
+    path, _, text = sign.partition(" ")
+    return f"{path} (with {text.strip(chr(34))})" if text else path
 
 
 def _count_files(harness: Harness) -> dict[str, int]:
