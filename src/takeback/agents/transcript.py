@@ -20,7 +20,7 @@ CHANGING: Final = "<"
 def find_last_prompt(path: str) -> str:
     """Return what a person typed last; nothing where the file does not say."""
     for line in reversed(_read_end(path)):
-        if b'"user' not in line:
+        if b'"user' not in line and b'"UserMessage"' not in line:
             continue
         try:
             told = _read_message(json.loads(line))
@@ -56,8 +56,11 @@ def _read_message(raw: Any) -> str:
     if not isinstance(raw, dict):
         return ""
     payload = raw.get("payload")
-    if isinstance(payload, dict) and payload.get("type") == "user_message":  # Codex
-        return _join_texts(payload.get("message"))
+    if isinstance(payload, dict) and payload.get("type") == "item_completed":  # Codex
+        item = payload.get("item")
+        return (
+            _join_texts(item.get("content")) if isinstance(item, dict) and item.get("type") == "UserMessage" else ""
+        )
     message = raw.get("message")
     if raw.get("type") == "user" and isinstance(message, dict) and not raw.get("isMeta"):  # Claude Code
         return _join_texts(message.get("content"))

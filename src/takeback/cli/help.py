@@ -129,7 +129,6 @@ def list_lines(
     """Yield the screen: what most people need first, then every command by topic."""
     yield "Usage: takeback COMMAND [OPTIONS]    (or: --version, --install-completion)"
     yield "Let an agent change itself only when the change can be taken back."
-    yield ""
     yield from (f"  {name:<10} {what}" for name, what in FIRST.items())
     yield ""
     yield "Every command by topic; 'takeback help TOPIC' says what each one does:"
@@ -174,5 +173,5 @@ def _explain_topic(
         textwrap.fill(one.summary, WIDTH, initial_indent=f"  {name:<{wide}}", subsequent_indent=" " * (wide + 2))
         for name, one in names.items()
     ]
-    example = f"\n\nExample: {EXAMPLES[title]}" if title in EXAMPLES else ""
+    example = f"\nExample: {EXAMPLES[title]}" if title in EXAMPLES else ""
     return "\n".join([f"{title}:", *rows]) + example

@@ -28,6 +28,8 @@ if TYPE_CHECKING:
     from takeback.harness.drift import Footing
 
 SEVERAL = "can be read in several ways from the versions alone; it was recorded as shown"
+UNKEPT: Final = 20
+"""So many files that stay as they are, because they were not kept, a plan names."""
 Styled = tuple[str, str]
 """A text and its style."""
 
@@ -38,6 +40,7 @@ def list_plan_notes(plan: Plan, harness: Harness, *, done: bool = False) -> Iter
     from takeback.present.entries import describe_readers  # noqa: PLC0415 - start-up
     from takeback.present.outside import describe_plan_outside, why_kept  # noqa: PLC0415 - start-up
     from takeback.present.plans import describe_kept  # noqa: PLC0415 - start-up
+    from takeback.present.repeats import describe_repeats  # noqa: PLC0415 - start-up
     from takeback.present.warnings import weigh_plan  # noqa: PLC0415 - start-up
 
     for path in plan.layout:
@@ -48,8 +51,9 @@ def list_plan_notes(plan: Plan, harness: Harness, *, done: bool = False) -> Iter
     yield from ((line, "") for line in describe_readers(map_plan_readers(harness, plan)))
     for reason in weigh_plan(harness, plan):
         yield f"looser: {reason}", "yellow"
-    for line in describe_kept(plan, done=done):
+    for line in (*describe_kept(plan, done=done), *describe_repeats(plan, harness.ledger.history.index, done=done)):
         yield line, "yellow"
+    yield from ((line, "yellow") for line in _describe_unkept(plan, harness))
     for number in dict.fromkeys(one.entry for one in plan.kept if why_kept(harness, one.entry)):
         yield f"#{number} was written outside, in another system, since: --over writes over it", "yellow"
     yield from ((line, "yellow") for line in describe_plan_outside(harness, plan))
@@ -60,6 +64,21 @@ def list_plan_notes(plan: Plan, harness: Harness, *, done: bool = False) -> Iter
         yield f"note: what {describe_entry(number, harness)} did to {address} {SEVERAL}", "yellow"
     if not done:
         yield from list_drift_notes(harness.drift_beside(plan))
+
+
+def _list_unkept(plan: Plan, harness: Harness) -> list[tuple[int, str, str]]:
+    """Return what entries of a plan changed and what stays as it is, because its content was not kept; and why."""
+    numbers = (*plan.off, *plan.on)
+    return [(number, path, why) for number in numbers for path, why in harness.journal.get(number).unkept]
+
+
+def _describe_unkept(plan: Plan, harness: Harness) -> Iterator[str]:
+    """Yield what cannot be taken back or brought back, one line each."""
+    found = _list_unkept(plan, harness)
+    for number, path, why in found[:UNKEPT]:
+        yield f"stays as it is: {path}, which {describe_entry(number, harness)} changed too ({why})"
+    if len(found) > UNKEPT:
+        yield f"and {len(found) - UNKEPT} more files that were not kept: 'takeback show ENTRY --json' names them"
 
 
 def list_drift_notes(footing: Footing) -> Iterator[Styled]:
@@ -497,6 +516,7 @@ def _plan_to_json(plan: Plan, harness: Harness, *, done: bool = False) -> dict[s
     from takeback.harness.entry_log import map_plan_readers  # noqa: PLC0415 - start-up
     from takeback.present.outside import plan_outside_to_json, why_kept  # noqa: PLC0415 - start-up
     from takeback.present.plans import list_kept_json  # noqa: PLC0415 - start-up
+    from takeback.present.repeats import list_repeats_json  # noqa: PLC0415 - start-up
     from takeback.present.warnings import weigh_plan  # noqa: PLC0415 - start-up
 
     return {
@@ -507,6 +527,8 @@ def _plan_to_json(plan: Plan, harness: Harness, *, done: bool = False) -> dict[s
         "visible": plan.visible,
         "kept": [one | why_kept(harness, one["entry"]) for one in list_kept_json(plan, done=done)],
         **plan_outside_to_json(harness, plan),
+        "unkept": [{"entry": number, "path": path, "why": why} for number, path, why in _list_unkept(plan, harness)],
+        "twice": list_repeats_json(plan, harness.ledger.history.index, done=done),
         "unadmitted": list(plan.unadmitted),
         "ambiguous": [{"entry": number, "slot": address} for number, address in find_ambiguous(plan, harness)],
         "changes": changes_to_json(plan.changes, *((plan.state, plan.before) if done else (plan.before, plan.state))),

@@ -35,7 +35,6 @@ from takeback.harness.adapter import (
 )
 from takeback.harness.images import (
     FileChange,
-    FileImage,
     KeptImage,
     LinkImage,
     ProjectChange,
@@ -45,6 +44,7 @@ from takeback.harness.images import (
 from takeback.harness.ledger import Ledger
 from takeback.harness.outcomes import Adopted, Recovered
 from takeback.harness.records import load_record_writes
+from takeback.harness.withheld import list_unkept_files
 from takeback.journal import Draft, Record, Store
 from takeback.journal.failpoint import failpoint
 from takeback.journal.store import MISSING_HINT, describe_missing_journal, explain_cut, has_record_with_id
@@ -212,14 +212,6 @@ class Engine:
 
         return find_files_in_use(self.ledger, self.files.touched)
 
-    def list_unkept_files(self, images: Iterable[FileChange | KeptImage]) -> tuple[str, ...]:
-        """Return the files whose bytes are not kept beyond the change that needs them, for what they hold."""
-        capture = self.ledger.capture
-        if capture is None:
-            return ()
-        sides = ((one.path, side) for one in images for side in (one.before, one.after))
-        return tuple(path for path, one in sides if isinstance(one, FileImage) and capture.has_match_in(one.content))
-
     def _forget_copies(self, paths: tuple[str, ...] = ()) -> None:
         """Keep no bytes of files that hold or held a forgotten value, beyond the change that needs them."""
         paths = (*paths, *self._list_secret_files())
@@ -257,7 +249,7 @@ class Engine:
             images += [KeptImage(path, None, image) for path, image in links]
         self.ledger.begin(start if isinstance(start, State) else first.state, about, images)
         if self.ledger.capture is not None:
-            self._forget_copies(self.list_unkept_files(images))
+            self._forget_copies(list_unkept_files(self.ledger.capture, images))
 
     def _require_whole_journal(self) -> None:
         """Refuse a journal that ends before what was noted of it: it was cut, or is an old copy."""
@@ -341,7 +333,7 @@ class Engine:
         from takeback.harness.file_transaction import defer_sigint, require_unchanged  # noqa: PLC0415 - start-up
 
         before, after = real
-        secret = (*self._list_secret_files(), *self.list_unkept_files(changes))
+        secret = (*self._list_secret_files(), *list_unkept_files(self.ledger.capture, changes))
         if self.live is not None:
             drifted = before is not self.ledger.state
             entry = self.ledger.record(draft, writes)

@@ -113,8 +113,15 @@ CLAUDE = [
     {"type": "user", "message": {"role": "user", "content": [{"type": "tool_result", "content": "Done"}]}},
 ]
 CODEX = [
-    {"type": "event_msg", "payload": {"type": "user_message", "message": "Tidy the rules"}},
-    {"type": "response_item", "payload": {"type": "message", "role": "user", "content": []}},
+    {
+        "type": "event_msg",
+        "payload": {
+            "type": "item_completed",
+            "item": {"type": "UserMessage", "content": [{"type": "text", "text": "Tidy the rules"}]},
+        },
+    },
+    {"type": "response_item", "payload": {"type": "message", "role": "user", "content": [{"text": "# AGENTS.md"}]}},
+    {"type": "event_msg", "payload": {"type": "item_completed", "item": {"type": "FileChange"}}},
 ]
 
 

@@ -162,8 +162,8 @@ class ProposalService:
         )
         with self._lock:
             self._proposals.put(who, token, proposal)
-        stays = "" if found.verdict is None else describe_stays(found.verdict.effects, found.verdict.stays)
-        message = f"{stays}; {WORKS}" if stays else WORKS
+        lasting = "" if found.verdict is None else describe_stays(found.verdict.effects, found.verdict.stays)
+        message = f"{lasting}; {WORKS}" if lasting else WORKS
         idle = is_idle(found.admitted.candidate.mutation, preview.before)
         if idle:
             message = "it is so already: apply_change would say so, and no entry is made"
