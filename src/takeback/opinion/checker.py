@@ -276,6 +276,7 @@ class _Run:
         self.literals |= {
             (op.surface, text(leave(at))) for op in program.mutation for at in range(len(program.mutation))
         }
+        self.fields = {op.value["field"] for op in program.mutation if op.action == "fill"}
         self.index: dict[Any, dict[Any, int]] = {}
         self.tops = {(op.surface, path[0]) for one in program[:3] for op in one for path in op.paths()}
         self.tops |= {(place[0], place[1]) for place in (*self.names.trees, *self.names.flat)}
@@ -347,6 +348,8 @@ class _Run:
             if word == "own" and state["resources"][place[1]]["address"].endswith(":0"):
                 raise RejectedError("not generic", f"{title(place)} is on port 0, which nothing can clash with")
             for content in self._list_contents(state, place, word):
+                if place[0] == "external" and self.fields & set(content):
+                    raise RejectedError("not generic", f"{title(place)} has a field that is written already")
                 shown = place[0], text(content[0][1] if place[0] == "files" else content)
                 if shown in seen:
                     raise RejectedError("not generic", f"{title(place)} holds what is held or written elsewhere too")

@@ -15,6 +15,8 @@ from takeback.language import read_candidate
 from takeback.opinion.checker import OPAQUE, _Names, check_certificate
 from takeback.opinion.interpreter import Chain, RejectedError
 from takeback.opinion.interpreter import read_candidate as read_program
+from takeback.state import SURFACES, unregister
+from takeback.state.surfaces.external import EXTERNAL, install_external_surface
 from takeback.verify import Grade, prove
 
 Plain = dict[str, Any]
@@ -95,6 +97,12 @@ _ANCHORED = {
     "contract": [],
 }
 """It goes through only where both are there, and then its contract omits what it does."""
+_FILLED = {
+    "mutation": [op("edit_external", "b/r", value={"field": "x", "value": 1})],
+    "witness": [],
+    "recovery": [],
+    "contract": ["external"],
+}
 _GROWN = {"mutation": [op("append_config", "l", value=1)], "witness": [], "recovery": [], "contract": ["config"]}
 _BELOW = ("a.b.x", "a.c.d", "a.e.f")
 _EMPTIED = {
@@ -173,6 +181,13 @@ _FORGERIES = {
         OPAQUE,
         reach=0,
     ),
+    "a field is as it is written already": Forgery(
+        _FILLED,
+        {"external": {"b/zz": {"z": 1}, "b/r": {"x": 1, "y": 2}}},
+        [({"external": {"b/r": []}}, 0)],
+        "not generic",
+        OPAQUE,
+    ),
     "a list is what stands for the result of an edit": Forgery(
         _GROWN,
         {"config": {**_ROOT, "l": ["left", 0]}},
@@ -217,6 +232,15 @@ def _write(forged: Forgery) -> Plain:
         runs.append({**run, "mode": "mutation left out", "components": [], "classes": []})
     head = {"format": 1, "claim": "proved", "candidate": candidate.to_json(), "digest": candidate.digest()}
     return seal({**head, "runs": runs})
+
+
+@pytest.fixture(autouse=True)
+def _external():
+    known = EXTERNAL in SURFACES
+    install_external_surface()
+    yield
+    if not known:
+        unregister(EXTERNAL)
 
 
 @pytest.mark.parametrize("forged", _FORGERIES.values(), ids=_FORGERIES)
