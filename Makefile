@@ -47,9 +47,12 @@ test-long: setup
 test-slow: setup
 	$(BIN)/python -m pytest -m slow
 
-# Forgetting in any order, retention, holds, signed heads.
+# Roles, audit, retention, compaction, capture, subjects, heads, witness, bundles and 77 kinds of tampering; forgetting in
+# any order; journals from elsewhere; on SQLite and PostgreSQL, with real roles of the server.
 test-governance: setup
-	$(BIN)/python -m pytest tests/unit/govern tests/laws/test_forget_in_any_order.py tests/unit/journal/test_forgetting.py
+	$(BIN)/python -m pytest -n $(JOBS) -m "not slow" tests/unit/govern tests/laws/test_forget_in_any_order.py \
+		tests/unit/journal/test_forgetting.py tests/conformance/test_journal_stores.py tests/security/test_hostile_clone.py \
+		tests/security/test_journal_of_a_pull.py tests/interfaces/test_no_command_prints_a_secret.py
 
 test-web: setup
 	command -v npm > /dev/null && npm install --silent --no-fund --no-audit --prefix build/axe axe-core@4.14.0 || true

@@ -31,6 +31,7 @@ _SHAPES: Final = re.compile(
     r"""
       -----BEGIN[ A-Z0-9]{0,40}PRIVATE\ KEY(?:\ BLOCK)?-----.*?
       (-----END[ A-Z0-9]{0,40}PRIVATE\ KEY(?:\ BLOCK)?-----|\Z)
+    | \bsk-(ant|proj|or|svcacct)-[A-Za-z0-9_-]{8,}
     | \b(sk|pk|rk)-(?=[A-Za-z_-]{0,64}\d)[A-Za-z0-9_-]{16,}
     | \b(sk|rk)_(live|test)_[A-Za-z0-9]{16,}
     | \bgh[pousr]_[A-Za-z0-9]{20,} | \bgithub_pat_[A-Za-z0-9_]{20,} | \bgl(pat|dt|rt|soat)-[A-Za-z0-9_-]{16,}

@@ -71,6 +71,7 @@ WORDS: dict[str, list[tuple[str, ...]]] = {
     "trust": [("trust", "{copy}")],
     "retain": [("retain", "--plan", "-C", "{dir}")],
     "compact": [("compact", "--plan", "-C", "{dir}"), ("compact", "-C", "{dir}")],
+    "grants": [("grants", "--plan", "-C", "{dir}")],
     "hold": [("hold", "2", "-C", "{dir}"), ("hold", "2", "--release", "-C", "{dir}")],
     "label": [("label", "2", "--subject", "user:42", "-C", "{dir}"), ("label", "-C", "{dir}")],
     "audit": [("audit", "-C", "{dir}")],
@@ -198,6 +199,7 @@ REFUSED = {
     ("oracle", 2),
     ("verify", 3),
     ("retain", 0),
+    ("grants", 0),
     ("resolve", 0),
 }
 """Runs that end with code 2, because what they are given is not a candidate, or there is no policy, or no doubt."""

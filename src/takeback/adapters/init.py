@@ -18,7 +18,7 @@ from os import PathLike
 from pathlib import Path
 
 from takeback.adapters.directory import Directory
-from takeback.adapters.files_adapter import HEAD
+from takeback.adapters.last_look import HEAD
 from takeback.adapters.manifest import (
     KEYS,
     MANIFEST,

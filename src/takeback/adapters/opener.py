@@ -32,6 +32,7 @@ from takeback.adapters.trust import (
 )
 from takeback.adapters.trust_record import find_trust_folder
 from takeback.adapters.variables import find_variable
+from takeback.adapters.waiting_edits import WaitingEdits
 from takeback.canonical import sha256
 from takeback.errors import HarnessError, InputError, TakebackError
 from takeback.harness.adapter import Adapter, Resources
@@ -200,6 +201,8 @@ def _open_harness(directory: Directory, manifest: Manifest, how: Opening, verifi
             adapter.calls = rules
         if isinstance(adapter, FilesAdapter) and manifest.track is not None:
             _follow_project(adapter, directory, store, readonly=how.readonly)
+        if isinstance(adapter, FilesAdapter) and how.voucher is not None and how.journal is None:
+            adapter.waiting = WaitingEdits(adapter, str(root), how.voucher.secret)
         if manifest.bindings:
             _bind_records(adapter, directory.root, manifest, readonly=how.readonly)
         about = {"identity": manifest.workspace.id}

@@ -20,6 +20,7 @@ from typing import Any, Final
 from takeback.adapters.clients.discovery import FOREIGN
 from takeback.adapters.directory import TEMPORARY
 from takeback.adapters.files_adapter import FilesAdapter
+from takeback.adapters.init import LOCAL
 from takeback.adapters.opener import open_workspace
 from takeback.adapters.roots import PRIVATE, find_root_above
 from takeback.adapters.trust import name_way_out
@@ -142,7 +143,9 @@ def _note_look(harness: Harness) -> None:
     adapter, ledger = harness.adapter, harness.ledger
     open_ends = ledger.pending is not None or ledger.holes or ledger.missing or harness.doubt
     if isinstance(adapter, FilesAdapter) and not open_ends and not adapter.leftovers():
-        adapter.note_look(ledger.last, ledger.head)
+        own = str(adapter.place.root / LOCAL)
+        plain = type(harness) is Harness and adapter.project is None and not getattr(ledger.store, "key_place", "")
+        adapter.note_look(ledger.last, ledger.head, wait=plain and ledger.store.location == own)
 
 
 def _list_differing(harness: Harness, reading: Inspection) -> set[str]:

@@ -9,6 +9,8 @@ from pathlib import Path
 import typer
 
 from takeback.adapters.manifest import PRIVATE, find_root
+from takeback.adapters.opener import load_manifest
+from takeback.adapters.trust import require_trusted
 from takeback.cli import completion
 from takeback.cli.context import AuthorOption, DirOption, JournalOption, PlanFlag, SubjectOption, open_harness
 from takeback.cli.interrupts import end_at_first_interrupt
@@ -235,6 +237,8 @@ def head(
     """
     if (to is None) is not (token_file is None):
         raise InputError("head", found="only one of --witness and --token-file", expected="both")
+    if journal is None:  # a signature vouches for the journal
+        require_trusted(find_root(directory), load_manifest(find_root(directory)))
     with open_harness(directory, journal, looking=True) as harness:
         harness.require("sign")
         name = name_origin(harness, origin)

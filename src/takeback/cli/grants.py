@@ -36,9 +36,7 @@ def grants(
     if policy.roles is None:
         raise InputError(POLICY, found="no role", expected='[roles.NAME] with may and who = ["database:NAME"]')
     with open_harness(directory, journal) as harness:
-        from takeback.journal.sql import SqlStore  # noqa: PLC0415 - start-up
-
-        if not isinstance(harness.journal, SqlStore) or "://" not in harness.journal.location:
+        if "://" not in harness.journal.location:  # whoever has none of those may not have the extra
             raise InputError(
                 "grants", found=f"the journal {harness.journal.location}", expected="a journal in PostgreSQL"
             )
@@ -48,7 +46,9 @@ def grants(
 
         rights = list_rights(policy)
         store = harness.journal
-        statements = grant_rights(store, rights, dry=plan) if isinstance(store, PostgresStore) else []
+        if not isinstance(store, PostgresStore):
+            raise InputError("grants", found=f"the journal {store.location}", expected="a journal in PostgreSQL")
+        statements = grant_rights(store, rights, dry=plan)
     if not plan:
         commit_exit_code(0)
     if as_json:

@@ -32,6 +32,7 @@ from takeback.cli.secrets import RevealFlag
 from takeback.errors import InputError
 from takeback.harness import Harness
 from takeback.harness.entry_log import EntryView, Rewind, iter_entries, load_entry_writes
+from takeback.harness.external import is_outside
 from takeback.harness.ledger import CHANGES
 from takeback.harness.records import read_slots
 from takeback.present.entries import (
@@ -72,11 +73,14 @@ _FIELD: Final = re.compile(r"\{(\w*)\}")
 
 
 def list_live_entries(harness: Harness, wanted: Filter) -> tuple[str, ...]:
-    """Return the ids of live changes that a filter lets through, newest first; raise if there are none."""
+    """Return the ids of live changes that a filter lets through, newest first; raise if there are none.
+
+    What others wrote in another system is left alone unless their name was asked for.
+    """
     found = tuple(
         entry.id
         for entry in wanted.admitted(iter_entries(harness), make_entry_namer(harness))
-        if entry.status == "live"
+        if entry.status == "live" and (wanted.by or not is_outside(harness.journal.get(entry.seq)))
     )
     if not found:
         raise InputError(

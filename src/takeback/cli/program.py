@@ -103,7 +103,9 @@ SECTIONS: Final[Mapping[str, Mapping[str, ListedCommand]]] = {
     "Rules and other systems": {
         "forget": Listed("forget", "Delete the contents that entries captured, such as secrets, permanently."),
         "compact": Listed("govern", "Make the journal smaller: give back the room of what the policy does not keep."),
-        "grants": Listed("grants", "Give the database's roles the rights that the policy says, on PostgreSQL."),
+        "grants": Listed(
+            "grants", "Give the database's roles the rights that the policy says, where the journal is in PostgreSQL."
+        ),
         "retain": Listed("govern", "Forget what entries captured longer ago than the policy keeps it."),
         "hold": Listed("govern", "Keep what an entry, or a subject, has in the journal, whatever retention says."),
         "label": Listed("govern", "Say whom contents are about, so that they can be forgotten or held together."),

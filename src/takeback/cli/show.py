@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from datetime import UTC, datetime
 from pathlib import Path
+from typing import Final
 
 import typer
 
@@ -34,6 +37,8 @@ from takeback.harness.entry_names import resolve_entry
 from takeback.harness.records import load_candidate_json, load_evidence, read_slots
 from takeback.present.entries import describe_check, describe_prompt, make_entry_namer, summarize_entry
 from takeback.present.secrets import is_revealing, mask_secrets
+
+TIMES: Final = frozenset({"began", "ended"})
 
 
 def register(app: typer.Typer) -> None:
@@ -108,8 +113,7 @@ def _show_about(seen: EntryView, what: str) -> None:
         out.print(f"evidence: none, because {seen.unproved}")
     if seen.origin:
         shown = {key: value for key, value in seen.origin.items() if key != "prompt" or not describe_prompt(seen)}
-        told = ", ".join(f"{key.replace('_', ' ')} {value}" for key, value in shown.items())
-        out.print(f"recorded from: {told}")
+        out.print(f"recorded from: {_describe_origin(shown)}")
     if seen.approval is not None:
         out.print(f"approved: by {seen.approval.get('by')} at {seen.approval.get('at')}")
     if seen.check is not None:
@@ -117,4 +121,18 @@ def _show_about(seen: EntryView, what: str) -> None:
     prompt = describe_prompt(seen)
     if prompt:
         out.print(f"under the prompt {prompt}")
-    out.print(seen.note or what)
+    out.print(what if seen.stat else seen.note or what)
+    for path, why in seen.unkept:
+        out.print(f"cannot be taken back: {path} ({why})", style="yellow")
+
+
+def _describe_origin(origin: Mapping[str, str]) -> str:
+    """Return where an entry was recorded from, with the times of a call as people read them."""
+    told = ((key, _format_nanoseconds(value) if key in TIMES else value) for key, value in origin.items())
+    return ", ".join(f"{key.replace('_', ' ')} {value}" for key, value in told)
+
+
+def _format_nanoseconds(text: str) -> str:
+    if not text.isdecimal():
+        return text
+    return datetime.fromtimestamp(int(text) / 1e9, UTC).isoformat(timespec="milliseconds")

@@ -36,7 +36,7 @@ from takeback.harness.engine import Engine, Inspection
 from takeback.harness.file_changes import plan_file_changes
 from takeback.harness.outcomes import Applied, Preview, RefusalReason, Refused
 from takeback.harness.records import draft_change
-from takeback.harness.withheld import list_unkept
+from takeback.harness.withheld import describe_unkept, list_unkept
 from takeback.language import Candidate, NoInverse, Program, read_candidate, reread_candidate
 from takeback.runtime import run_forward
 from takeback.state import ABSENT, SURFACES, State
@@ -180,7 +180,8 @@ def judge_candidate(
     refused = None if planning else refuse_calls(rules, candidate, verdict, approval)
     if refused is not None:
         return refused
-    if not verdict.admitted and not force and not is_approved_irreversible(rules, candidate, approval):
+    approved = verdict.lacks_only_approval and is_approved_irreversible(rules, candidate, approval)
+    if not verdict.admitted and not force and not approved:
         return Refused(RefusalReason.VERDICT, "the candidate is not admitted", verdict)
     why = None
     if evidence is None and verifier is not verify:  # what the one verifier has just issued needs no second look
@@ -296,7 +297,7 @@ def apply_judged(
     changes = plan_file_changes(engine, before, after) if refused is None else refused
     if isinstance(changes, Refused):
         return replace(changes, verdict=verdict)
-    forced = not verdict.admitted
+    forced = not verdict.admitted and not (verdict.lacks_only_approval and "approval" in said)
     about: dict[str, Any] = {"candidate": candidate.to_json(), "evidence": verdict.to_json()}
     about |= {"forced": forced, "ties": sorted(change.ties), **said}
     about |= build_effect_payload(engine, change.writes)
@@ -318,11 +319,6 @@ def _refuse_unkept(
     if not why:
         return None
     return Refused(RefusalReason.IRREVERSIBLE, f"{describe_unkept(unkept)}; {why}", found.verdict)
-
-
-def describe_unkept(unkept: Iterable[str]) -> str:
-    """Return what is said, beforehand, of a change of what the journal does not keep."""
-    return f"irreversible: {', '.join(unkept)} holds what the policy does not keep, so an undo cannot put it back"
 
 
 def refuse_open(engine: Engine, writes: Iterable[Write | SlotChange], entries: Sequence[int] = ()) -> Refused | None:

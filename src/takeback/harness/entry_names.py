@@ -1,14 +1,15 @@
 """Names of entries, and the requests that they are used in.
 
 An entry is named by its number (`6` or `#6`), the beginning of its id, `HEAD` for the last entry, `HEAD~2`
-for the second before it, or `@{2 hours ago}` for the last one at that time; restore takes a time as well.
+for the second before it, or `@{2 hours ago}` for the last one at that time; restore takes a time as well. What a
+look found written in another system is an entry, too, but `HEAD` does not count it, and means the same after a look.
 Undo of an undo, redo or restore is the opposite of what that record did.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from datetime import UTC, datetime, timedelta
 from itertools import islice
 from typing import Final
@@ -121,11 +122,16 @@ def resolve_entry_ref(ledger: Ledger, entry: EntryRef) -> Record:
     return resolve_entry(ledger, name_entry(entry))
 
 
+def _list_counted(ledger: Ledger) -> Iterator[Record]:
+    return (record for record in ledger.entries() if not is_outside(record))
+
+
 def _resolve_before_head(ledger: Ledger, name: str, back: int) -> Record:
-    found: list[Record] = list(islice(ledger.entries(), back, back + 1))
+    """Return an entry, counted back from the last one; what a look found written in other systems is not counted."""
+    found: list[Record] = list(islice(_list_counted(ledger), back, back + 1))
     if found:
         return found[0]
-    count = sum(1 for _ in ledger.entries())
+    count = sum(1 for _ in _list_counted(ledger))
     expected = f"one from HEAD to HEAD~{count - 1}" if count else "an entry; the journal has none"
     raise InputError("entry", found=name, expected=expected)
 

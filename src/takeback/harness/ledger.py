@@ -74,7 +74,8 @@ class EntryStatus(StrEnum):
 
 def has_admitted_recovery(record: Record) -> bool:
     """Return whether an entry has a recovery that was admitted, before the change or, where others made it, after."""
-    return record.kind in CHANGES and not record.is_forced and "candidate" in record.contents
+    lacks = record.is_forced or (record.evidence or {}).get("class") == "irreversible"
+    return record.kind in CHANGES and not lacks and "candidate" in record.contents
 
 
 AHEAD = 256

@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
+from takeback.harness.images import FileChange, FileImage, KeptImage
 from takeback.harness.missing_values import iter_values, read_stored_value
 from takeback.harness.pack import Packer
 from takeback.journal import Leaf, Tree
@@ -40,6 +41,19 @@ def list_unkept(capture: CaptureFilter | None, writes: Iterable[Write]) -> tuple
         if _is_withheld(capture, place, content)
     )
     return tuple(dict.fromkeys(found))
+
+
+def describe_unkept(unkept: Iterable[str]) -> str:
+    """Return what is said, beforehand, of a change of what the journal does not keep."""
+    return f"irreversible: {', '.join(unkept)} holds what the policy does not keep, so an undo cannot put it back"
+
+
+def list_unkept_files(capture: CaptureFilter | None, images: Iterable[FileChange | KeptImage]) -> tuple[str, ...]:
+    """Return the files whose bytes are not kept beyond the change that needs them, for what they hold."""
+    if capture is None:
+        return ()
+    sides = ((one.path, side) for one in images for side in (one.before, one.after))
+    return tuple(path for path, one in sides if isinstance(one, FileImage) and capture.has_match_in(one.content))
 
 
 def fits_digest(slot: Slot, gone: Any, content: Any) -> bool:

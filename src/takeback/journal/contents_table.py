@@ -36,6 +36,8 @@ if TYPE_CHECKING:
 
 COLUMNS: Final = "id, tree, salt, body, forgotten"
 _INSERT = "INSERT INTO contents (id, tree, salt, lookup, body) VALUES (?, ?, ?, ?, ?)"
+MOST_HELD: Final = 8 << 20
+"""So many bytes of new contents are held until they are written."""
 _PIECE = "INSERT INTO pieces (id, at, body) VALUES (?, ?, ?)"
 
 
@@ -70,6 +72,7 @@ class ContentTable(ContentStore):
         self._new: dict[bytes, Ref] = {}
         self._new_rows: list[tuple[Any, ...]] = []
         self._new_keys: list[ContentKey] = []
+        self._held = 0
         self.keyless: dict[Ref, str] = {}
         """Contents that were asked for and whose keys are not here: which key, and where it was looked for."""
 
@@ -107,10 +110,13 @@ class ContentTable(ContentStore):
             lookup = item.lookup if self._keys is None else None
             self._new_rows.append((ref, int(item.tree), salt, lookup, body))
             self._new[item.lookup] = ref
+            self._held += 0 if body is None else len(body)
+            if self._held > MOST_HELD:
+                self.flush()
         return refs
 
     def flush(self) -> None:
-        """Write what was taken in, at the end of a transaction; keys are durable before the rows are."""
+        """Write what was taken in, inside a transaction; keys are durable before the rows are."""
         keys, rows = self._new_keys, self._new_rows
         self.discard()
         if self._keys is not None and keys:
@@ -120,7 +126,7 @@ class ContentTable(ContentStore):
 
     def discard(self) -> None:
         """Drop what was taken in and not written."""
-        self._new, self._new_rows, self._new_keys = {}, [], []
+        self._new, self._new_rows, self._new_keys, self._held = {}, [], [], 0
 
     def _take_single_piece(self, ref: Ref, pieces: Iterator[bytes]) -> bytes | None:
         """Return the only piece; None where there are several, which are stored one by one."""

@@ -133,7 +133,7 @@ def _give_rights(schema: sql.Identifier, name: str, may: Rights) -> Iterator[sql
 
 def _grant(what: str, schema: sql.Identifier, tables: tuple[str, ...], role: sql.Identifier) -> sql.Composed:
     named = sql.SQL(", ").join(sql.SQL("{}.{}").format(schema, sql.Identifier(table)) for table in tables)
-    return sql.SQL("GRANT {} ON {} TO {}").format(sql.SQL(what), named, role)  # type: ignore[arg-type]
+    return sql.SQL("GRANT {} ON {} TO {}").format(sql.SQL(what), named, role)
 
 
 def _write_array(words: frozenset[str] | tuple[str, ...]) -> sql.Composed:

@@ -293,14 +293,20 @@ class _Run:
         for one in self.plain["classes"]:
             self._take(one)
         base = self.shapes[0]
-        held = {word for place, word in base.items() if place[0] == "resources"} & {*self.names.addresses}
-        if held:
-            raise RejectedError("wrong base", f"{min(held)}, which the candidate names, is held in the base already")
+        self._see_base(base)
         found = [self._find_class({place}, shape, title(place)) for place, shape in self.names.variations(base)]
         found += [self._find_class(group, shape, "tied places") for group, shape in self.names.joint(base)]
         self._see_ends()
         self._fail_elsewhere(found)
         return len(self.states), self.beside
+
+    def _see_base(self, base: Shape) -> None:
+        """See that nothing in the base keeps the mutation back that no single class would take away."""
+        for place, word in base.items():
+            if place[0] == "resources" and word in self.names.addresses:
+                raise RejectedError("wrong base", f"{word}, which the candidate names, is held in the base already")
+            if place[0] in {"middleware", "listeners"} and word == "absent" and place[-1]:
+                raise RejectedError("wrong base", f"{title(place)} is not there, and may be wanted beside another")
 
     def _take(self, one: Any) -> None:
         """Run one class, and compare what comes out with what is claimed."""

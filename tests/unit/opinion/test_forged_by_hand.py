@@ -37,8 +37,8 @@ def _socket(address: str, lifecycle: str) -> Plain:
     return {"address": address, "lifecycle": lifecycle}
 
 
-def _element(name: str, handler: str, priority: int) -> Plain:
-    return {"id": name, "handler": handler, "priority": priority}
+def _element(name: str, handler: str, **more: int) -> Plain:
+    return {"id": name, "handler": handler, **more}
 
 
 def _below(value: Any) -> Plain:
@@ -88,6 +88,13 @@ _PUSHED = {
     "contract": ["middleware"],
 }
 """It does not restore `m`."""
+_ANCHORED = {
+    "mutation": [op("move_listener", "e", value="p", after="q")],
+    "witness": [op("capture_listener", "e", value="p", witness_key="p")],
+    "recovery": [op("restore_listener", "e", witness_key="p")],
+    "contract": [],
+}
+"""It goes through only where both are there, and then its contract omits what it does."""
 _GROWN = {"mutation": [op("append_config", "l", value=1)], "witness": [], "recovery": [], "contract": ["config"]}
 _BELOW = ("a.b.x", "a.c.d", "a.e.f")
 _EMPTIED = {
@@ -145,12 +152,26 @@ _FORGERIES = {
     ),
     "an element is what it is made, priority and all": Forgery(
         _PUSHED,
-        {"middleware": [_element("zz", "z", 1), _element("m", "k", 5), _element("q", "q", 7)]},
+        {
+            "middleware": [
+                _element("zz", "z", priority=1),
+                _element("m", "k", priority=5),
+                _element("q", "q", priority=7),
+            ]
+        },
         [
-            ({"middleware": [_element("zz", "z", 1), _element("q", "q", 7)]}, 0),
-            ({"middleware": [_element("zz", "z", 1), _element("m", "k", 5)]}, None),
+            ({"middleware": [_element("zz", "z", priority=1), _element("q", "q", priority=7)]}, 0),
+            ({"middleware": [_element("zz", "z", priority=1), _element("m", "k", priority=5)]}, None),
         ],
         "not generic",
+    ),
+    "an operation wants two elements, and the base has neither": Forgery(
+        _ANCHORED,
+        {"listeners": {"zz": [_element("z", "z")]}},
+        [({"listeners": {"e": [[_element(name, name)]]}}, 0) for name in "pqz"],
+        "wrong base",
+        OPAQUE,
+        reach=0,
     ),
     "a list is what stands for the result of an edit": Forgery(
         _GROWN,

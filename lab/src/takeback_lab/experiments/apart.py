@@ -5,9 +5,9 @@ Such a state is as it was and needs no recovery, so it says nothing about one.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Final, Literal
+from typing import Any, Final, Literal
 
 from takeback.errors import InputError
 from takeback.language import Candidate
@@ -19,6 +19,8 @@ from takeback_lab.experiment import Option
 Counting = Literal["apart", "passed"]
 APART: Final[Counting] = "apart"
 PASSED: Final[Counting] = "passed"
+PAIR: Final = 2
+"""How long counts are without the states that were set apart."""
 CANNOT_RUN: Final = Option(
     "cannot-run", "text", "How states count on which the mutation cannot run: apart (default) or passed."
 )
@@ -83,3 +85,17 @@ class CountingJudge:
         """The states of each split: passed, of how many, and where they are counted apart how many were."""
         idle = None if self.counting == PASSED else self.idle.get(verdict.candidate_digest or "", {})
         return count_states(verdict, idle)
+
+
+def tell_apart(counts: Iterable[Mapping[str, Any] | None], how: str) -> dict[str, Any]:
+    """How many states were set apart, of how many that candidates were run on, and how they count."""
+    rows = [row for some in counts if some is not None for row in some.values()]
+    idle = sum(row[2] for row in rows if len(row) > PAIR)
+    return {"cannot_run": idle, "states": sum(row[1] for row in rows) + idle, "cannot_run_counts": how}
+
+
+def apart_line(summary: Mapping[str, Any]) -> str:
+    """The same in one line; where they count as passed, nobody counted them."""
+    if summary["cannot_run_counts"] == PASSED:
+        return "states on which the mutation cannot run count as passed"
+    return f"on {summary['cannot_run']} of {summary['states']} states the mutation cannot run; they count apart"

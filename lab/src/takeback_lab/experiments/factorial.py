@@ -17,7 +17,7 @@ from takeback.repair.prompts import ALL_SHOWN
 from takeback.repair.synthesizer import read_sampling
 from takeback_lab.experiment import Asked, Option
 from takeback_lab.experiments import options
-from takeback_lab.experiments.apart import CANNOT_RUN, read_counting
+from takeback_lab.experiments.apart import APART, CANNOT_RUN, PASSED, apart_line, read_counting, tell_apart
 from takeback_lab.experiments.bank import STRATA, Failure, cohort, drawn, load_bank
 from takeback_lab.experiments.draws import at_most, first_seed, suites_of
 from takeback_lab.experiments.recorded import check_run, read_run, shipped_recording, write_run
@@ -151,7 +151,8 @@ class Factorial:
 
         del plan
         [found] = data.values()
-        return factorial_summary(found, self.name)
+        counts = (one["counts"] for row in found["tasks"] for some in row["attempts"].values() for one in some)
+        return {**factorial_summary(found, self.name), **tell_apart(counts, found.get("cannot_run", PASSED))}
 
     def holds(self, summary: Mapping[str, Any]) -> bool:
         """A factorial promises nothing."""
@@ -171,7 +172,9 @@ class Factorial:
         if summary["prompts"] == V4 and summary["account"]["calls"]:
             for name, found in summary["contrasts"].items():
                 power = ", ".join(f"{whose} {chance:.2f}" for whose, chance in found["power"].items())
-                yield f"{name}: power {power}"
+                yield f"{name}: power {power}{_tell_needed(found['needed'])}"
+        if summary["cannot_run_counts"] == APART and summary["states"]:
+            yield apart_line(summary)
         yield options.spent_line(summary["account"])
 
     def tables(self, data: Mapping[str, Any]) -> Iterator[Table]:
@@ -205,6 +208,12 @@ class Factorial:
     def shipped(self) -> Path:
         """The latest recording."""
         return shipped_recording(self.name)
+
+
+def _tell_needed(needed: Mapping[str, int | None]) -> str:
+    """How many pairs the published effects need, where that was found."""
+    known = ", ".join(f"{whose} {count}" for whose, count in needed.items() if count is not None)
+    return f"; pairs needed for 0.9: {known}" if known else ""
 
 
 def _bank_beside(frozen: Mapping[str, Any] | None) -> Path | None:

@@ -21,7 +21,7 @@ from takeback.repair.visible import select_visible
 from takeback.verify import THRESHOLD
 from takeback_lab.experiment import Asked, Option
 from takeback_lab.experiments import options
-from takeback_lab.experiments.apart import CANNOT_RUN, PASSED
+from takeback_lab.experiments.apart import APART, CANNOT_RUN, PASSED, apart_line, tell_apart
 from takeback_lab.experiments.bank import STRATA, Bank, check_replayed, freeze_bank, load_bank, stratum_of
 from takeback_lab.experiments.draws import at_most, draw_order, first_seed, round_robin, suites_of
 from takeback_lab.experiments.recorded import shipped_recording
@@ -168,6 +168,7 @@ class Natural:
             "shortfalls": {name: short.count(name) for name in sorted(set(short))},
             "locked": found["locked"],
             "not_run": found["locked"] - len(rows),
+            **tell_apart((row.get("counts") for row in rows), found.get("cannot_run", PASSED)),
             "account": found["account"],
         }
 
@@ -185,6 +186,8 @@ class Natural:
         yield Table(NAME, "", ("family", *OUTCOMES), tuple(rows))
         parts = ", ".join(f"{part} {count}" for part, count in summary["strata"].items())
         yield f"strata of the defective: {parts}"
+        if summary["cannot_run_counts"] == APART:
+            yield apart_line(summary)
         yield options.spent_line(summary["account"])
 
     def tables(self, data: Mapping[str, Any]) -> Iterator[Table]:

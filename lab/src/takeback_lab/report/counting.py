@@ -12,8 +12,8 @@ from functools import lru_cache
 from statistics import quantiles
 
 from takeback.verify import THRESHOLD
-from takeback_lab.report.inputs import FactorialData, FactorialTask, FreshData, FreshSuite, FreshTask
-from takeback_lab.report.table import Share
+from takeback_lab.report.inputs import ControlledData, FactorialData, FactorialTask, FreshData, FreshSuite, FreshTask
+from takeback_lab.report.table import Cell, Figure, Interval, Share
 from takeback_lab.statistics import (
     Bootstrap,
     Interaction,
@@ -151,6 +151,33 @@ def mean_rate_and_bound(suite: FreshSuite, states: int) -> tuple[float, float]:
     rates = [passed / ran if ran else 0.0 for passed, ran in shares]
     bounds = [bound_of(task, states) for task in suite.tasks]
     return 100 * sum(rates) / len(rates), 100 * sum(bounds) / len(bounds)
+
+
+def paired_cells(found: Contrast) -> tuple[Cell, ...]:
+    """A contrast in a row: pairs, discordant ones of either kind, difference with its interval, exact p."""
+    counts = found.counts
+    return (
+        str(counts.pairs),
+        str(counts.only_new),
+        str(counts.only_old),
+        Figure(100 * counts.difference, 2, signed=True),
+        Interval(100 * found.interval.lower, 100 * found.interval.upper),
+        Figure(found.p_value, 4, power=True),
+    )
+
+
+def modes_contrast(data: ControlledData, new: str = "typed", old: str = "D1") -> Contrast | None:
+    """Repairs in one feedback mode against another on the same candidates; None unless both were run."""
+    if not data.candidates or not {new, old} <= set(data.candidates[0].turns):
+        return None
+
+    def through(mode: str) -> list[bool]:
+        turns = [candidate.turns[mode] for candidate in data.candidates]
+        return [turn is not None and turn <= data.budget for turn in turns]
+
+    counts = pair(through(new), through(old))
+    p = mcnemar(counts.only_new, counts.only_old).p_value
+    return Contrast(f"{new} − {old}", counts, paired_bootstrap(counts), p, p)
 
 
 def suites_contrast(data: FreshData, new: str = "Q20", old: str = "Q2") -> Contrast | None:

@@ -7,10 +7,17 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from takeback_lab.report import published, wording
-from takeback_lab.report.counting import bound_of, costs, mean_rate_and_bound, sensitivity, suites_contrast
+from takeback_lab.report.counting import (
+    bound_of,
+    costs,
+    mean_rate_and_bound,
+    paired_cells,
+    sensitivity,
+    suites_contrast,
+)
 from takeback_lab.report.families import families_of
 from takeback_lab.report.inputs import FreshData, FreshSuite, read_input
-from takeback_lab.report.table import Cell, Figure, Interval, Share, Table
+from takeback_lab.report.table import Cell, Figure, Share, Table
 
 THRESHOLDS = (0.75, 0.80, 0.85, 0.90, 0.95)
 SIZES = (10, 20, 30, 50, 100)
@@ -39,7 +46,8 @@ def read_fresh(raw: Mapping[str, Any]) -> FreshData:
 
 def titled(what: str, data: FreshData) -> str:
     """A title with the number of tasks and who was asked."""
-    return wording.titled(what, wording.ran(len(data.suites[0].tasks), data), "fresh tasks", data)
+    kind = "fresh tasks" if data.states == "diverse" else "fresh tasks with rare states"
+    return wording.titled(what, wording.ran(len(data.suites[0].tasks), data), kind, data)
 
 
 def noted(data: FreshData, *more: str, small: str = "") -> str:
@@ -79,17 +87,7 @@ def _sensitivity(data: FreshData) -> Table:
 
 def _paired(data: FreshData) -> Table:
     found = suites_contrast(data)
-    ours: tuple[Cell, ...] = (None,) * 6
-    if found is not None:
-        counts = found.counts
-        ours = (
-            str(counts.pairs),
-            str(counts.only_new),
-            str(counts.only_old),
-            Figure(100 * counts.difference, 2, signed=True),
-            Interval(100 * found.interval.lower, 100 * found.interval.upper),
-            Figure(found.p_value, 4, power=True),
-        )
+    ours: tuple[Cell, ...] = (None,) * 6 if found is None else paired_cells(found)
     columns = ("Rescue, paired", "n", "only Q20", "only Q2", "Δ (pp)", "95% CI", "exact p")
     change = published.figure("fresh.change", signed=True)
     p_value = published.figure("fresh.change_p", digits=4, power=True)
@@ -166,6 +164,7 @@ def _cost(data: FreshData) -> Table:
         "Rescues",
         "Tokens per success",
         "Calls per success",
+        "published median latency (s)",
         "published tokens per success",
         "published calls per success",
     )
@@ -177,12 +176,13 @@ def _figure(value: float | None, digits: int) -> Cell:
     return None if value is None else Figure(value, digits)
 
 
-def _printed_cost(suite: str) -> tuple[Cell, Cell]:
+def _printed_cost(suite: str) -> tuple[Cell, Cell, Cell]:
     name = f"cost.{suite}"
     if name not in published.paper().entries:
-        return None, None
+        return None, None, None
     tokens, calls = (published.paper().figure(name, f"{what}_a_success") for what in ("tokens", "calls"))
-    return Figure(float(tokens.value), 0), Figure(float(calls.value))
+    [seconds] = published.paper().entries[name]["measured"]
+    return Figure(float(seconds), 2), Figure(float(tokens.value), 0), Figure(float(calls.value))
 
 
 def _families(data: FreshData, suite: FreshSuite) -> Table:

@@ -45,7 +45,9 @@ class Cost(Input):
 class RunData(Input):
     """What every run's data may say about itself: who was asked, with which prompts, on what, at which cost.
 
-    `locked` is how many tasks were locked before the first call, `replies` the digest of the replies it rests on.
+    `locked` is how many tasks were locked before the first call, `replies` the digest of the replies it rests on,
+    `imported` how many of them were produced elsewhere and taken in, `cannot_run` how states count on which a
+    mutation cannot run.
     """
 
     model: str = ""
@@ -53,6 +55,7 @@ class RunData(Input):
     population: str = ""
     locked: Count | None = None
     replies: str | None = None
+    imported: Count = 0
     account: Cost | None = None
     cannot_run: Literal["apart", "passed"] = "passed"
 
@@ -286,6 +289,7 @@ class FreshData(RunData):
     model: NonEmpty
     budget: Annotated[int, Field(ge=1)]
     threshold: Annotated[float, Field(gt=0, lt=1)]
+    states: Literal["diverse", "rare"] = "diverse"
     suites: Annotated[tuple[FreshSuite, ...], Field(min_length=1)]
 
     @model_validator(mode="after")

@@ -19,7 +19,6 @@ from takeback.adapters.clients.adapter import ClientAdapter
 from takeback.adapters.clients.client import ANY
 from takeback.adapters.clients.ownership import can_read
 from takeback.adapters.directory import Directory
-from takeback.adapters.files_adapter import HEAD
 from takeback.adapters.init import (
     choose_identity,
     lock_directory,
@@ -29,6 +28,7 @@ from takeback.adapters.init import (
     require_unused_journal,
     unlink_if_present,
 )
+from takeback.adapters.last_look import HEAD
 from takeback.adapters.manifest import HIDDEN, KEYS, MANIFEST, Manifest, OwnDocument, Workspace, write_manifest
 from takeback.adapters.manifest_documents import check_documents
 from takeback.adapters.opener import attach_policy, load_manifest, open_workspace

@@ -16,7 +16,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any, Final
 
 from takeback.adapters.directory import Directory
-from takeback.adapters.files_adapter import HEAD, FilesAdapter, KeptFile
+from takeback.adapters.files_adapter import FilesAdapter, KeptFile
 from takeback.adapters.harness_places import (
     WAY_OUT,
     InnerHarnesses,
@@ -24,6 +24,7 @@ from takeback.adapters.harness_places import (
     describe_owner,
     why_no_place,
 )
+from takeback.adapters.last_look import HEAD, OTHER, PLAIN, TEXT, is_bare_text
 from takeback.adapters.manifest import (
     KEYS,
     MANIFEST,
@@ -43,6 +44,7 @@ from takeback.harness.harness import Harness
 from takeback.harness.images import FileChange, FileImage, Image
 from takeback.journal.url import redact_url
 from takeback.state import ABSENT, SURFACES, State
+from takeback.state.slots import Slot, get_slot
 from takeback.state.surface import install_surfaces
 
 HELD: Final = frozenset({"resources", "calls"})
@@ -184,6 +186,20 @@ class WorkspaceAdapter(FilesAdapter):
     def list_remembered_files(self) -> Iterable[tuple[str, FileImage]]:
         """Return documents, prompts and tools as last read."""
         return ((path, image) for path, image in self._images.items() if image is not None)
+
+    def find_edit_kind(self, path: str) -> str:
+        """Return what a file is to a hook that notes edits: bytes, a bare prompt, or something to understand."""
+        if path.startswith(f"{self.places['files']}/"):
+            return PLAIN
+        image = self._images.get(path)
+        own = path.startswith(f"{self.places['prompts']}/") and image is not None
+        return TEXT if own and image is not None and is_bare_text(image.content) else OTHER
+
+    def find_plain_slot(self, path: str, state: State) -> Slot | None:
+        """Return the slot that a file holds the whole of, as text or bytes; None for any other."""
+        storage = self._storage_at(path)
+        slot = None if storage is None else storage.find_plain_slot(self.places[storage.name], path)
+        return slot if slot is not None and get_slot(state, slot) is not ABSENT else None
 
     def owns(self, path: str) -> bool:
         """Return whether a path belongs to a surface."""
