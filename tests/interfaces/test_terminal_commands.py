@@ -231,3 +231,30 @@ def test_an_entry_from_before_a_discard_comes_back_after_everything_was_taken_ba
     assert run("restore", "--to", "#1", "-C", tmp_path)[0] == 0
     assert run("redo", "#2", "-C", tmp_path)[0] == 0
     assert (tmp_path / "CLAUDE.md").read_text() == "# Rules\none\n"
+
+
+def test_the_log_is_filtered_by_client_class_and_an_end(agent):
+    with open_workspace(agent, hold=False) as harness:
+        (agent / "prompts" / "p.md").write_text("three\n")
+        harness.adopt("Edit p.md", by="codex (declared)", origin={"client": "codex", "session": "7c1e"})
+    numbers = {entry["seq"] for entry in run_json("log", "-C", agent)[1]["entries"]}
+    by_codex = [entry["seq"] for entry in run_json("log", "--client", "codex", "-C", agent)[1]["entries"]]
+    assert by_codex == [max(numbers)]
+    assert run_json("log", "--class", "irreversible", "-C", agent)[1]["entries"] == []
+    assert {entry["seq"] for entry in run_json("log", "--class", "reversible", "-C", agent)[1]["entries"]} == numbers
+    assert run_json("log", "--until", "an hour ago", "-C", agent)[1]["entries"] == []
+    assert {entry["seq"] for entry in run_json("log", "--until", "now", "-C", agent)[1]["entries"]} == numbers
+    with pytest.raises(InputError, match="expected one of reversible, compensable, irreversible"):
+        run("log", "--class", "red", "-C", agent)
+
+
+def test_an_installation_is_told_in_a_few_lines_and_the_rest_on_request(tmp_path):
+    (tmp_path / "CLAUDE.md").write_text("# Rules\n")
+    planned = run("install", "claude-code", "--plan", "-C", tmp_path)[1]
+    whole = run("install", "claude-code", "--plan", "--diff", "-C", tmp_path)[1]
+    done = run("install", "claude-code", "-C", tmp_path)[1]
+    assert "would install for claude-code: 9 hooks in .claude/settings.local.json" in planned
+    assert "installed for claude-code: 9 hooks in .claude/settings.local.json" in done
+    assert max(len(planned.splitlines()), len(done.splitlines())) <= 8
+    assert len(whole.splitlines()) > 50
+    assert "takeback-PreToolUse" in whole

@@ -51,7 +51,9 @@ def summarize_entry(entry: EntryView, named: EntryNamer, headline: str = "", *, 
     told += [f"brought back {_list_entries(entry.on, named)}"] if entry.on else []
     line = "; ".join(told) or headline or describe_change(entry)
     head = " · ".join(_describe_origin(entry, prompt=prompt))
-    if headline and head and not prompt:  # there is little room: what changed comes first
+    if (
+        headline and head and not prompt and len(entry.addresses) <= MOST
+    ):  # what changed comes first, as room is scarce
         line, head = f"{line} · {head}", ""
     around = [*([", ".join(entry.effect)] if entry.effect else []), *describe_readers(entry.readers)]
     if around:
