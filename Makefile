@@ -6,6 +6,9 @@ JOBS ?= 3
 # How many mutants of each package `make mutants` tries, drawn by a fixed seed; all: every one, which takes hours.
 MUTANTS ?= 25
 
+# Tests start hundreds of processes, which compile what they import again where this is set.
+unexport PYTHONDONTWRITEBYTECODE
+
 .PHONY: setup demo demo-external test test-long test-slow test-governance test-web test-clients test-clients-more test-load test-dspy test-external check bench mutants docs site pictures plugin theorem oracle format clean
 
 setup: .venv/.ready
@@ -44,9 +47,12 @@ test-long: setup
 test-slow: setup
 	$(BIN)/python -m pytest -m slow
 
-# Forgetting in any order, retention, holds, signed heads.
+# Roles, audit, retention, compaction, capture, subjects, heads, witness, bundles and 77 kinds of tampering; forgetting in
+# any order; journals from elsewhere; on SQLite and PostgreSQL, with real roles of the server.
 test-governance: setup
-	$(BIN)/python -m pytest tests/unit/govern tests/laws/test_forget_in_any_order.py tests/unit/journal/test_forgetting.py
+	$(BIN)/python -m pytest -n $(JOBS) -m "not slow" tests/unit/govern tests/laws/test_forget_in_any_order.py \
+		tests/unit/journal/test_forgetting.py tests/conformance/test_journal_stores.py tests/security/test_hostile_clone.py \
+		tests/security/test_journal_of_a_pull.py tests/interfaces/test_no_command_prints_a_secret.py
 
 test-web: setup
 	command -v npm > /dev/null && npm install --silent --no-fund --no-audit --prefix build/axe axe-core@4.14.0 || true
@@ -56,7 +62,8 @@ test-web: setup
 test-clients: setup
 	$(BIN)/python -m tests.clients.install claude-code codex
 	$(BIN)/python -m pytest -m clients tests/clients/test_claude_code.py tests/clients/test_codex.py \
-		tests/clients/test_plugin.py tests/clients/test_guard_claude_code.py tests/clients/test_guard_codex.py \
+		tests/clients/test_plugin.py tests/clients/test_screen_claude_code.py \
+		tests/clients/test_guard_claude_code.py tests/clients/test_guard_codex.py \
 		tests/clients/test_tracked_claude_code.py tests/clients/test_tracked_codex.py
 
 test-clients-more: setup

@@ -7,7 +7,16 @@ const EDITS = new Set(["edit", "write", "multiedit", "patch", "apply_patch"])
 const isMissing = (said) =>
   ["ENOENT", "EACCES", "ENOTDIR"].includes(said.error?.code) || /No module named '?takeback/.test(said.stderr ?? "")
 
-export const Takeback = async ({ directory }) => {
+const tell = async (client, said, variant) => {
+  try {
+    const message = JSON.parse(said.stdout || "{}").systemMessage
+    if (message) await client?.tui?.showToast?.({ body: { title: "Takeback", message, variant } })
+  } catch {
+    return // a notice that cannot be shown is no reason to fail
+  }
+}
+
+export const Takeback = async ({ client, directory }) => {
   const ask = (name, session, tool, args, call, prompt) =>
     spawnSync(PROGRAM[0], [...PROGRAM.slice(1), "hook", "opencode"], {
       input: JSON.stringify({
@@ -35,7 +44,7 @@ export const Takeback = async ({ directory }) => {
     },
     "tool.execute.after": async (input) => {
       if (EDITS.has(input.tool) || input.tool === "bash") {
-        ask("tool.execute.after", input.sessionID, input.tool, input.args, input.callID)
+        await tell(client, ask("tool.execute.after", input.sessionID, input.tool, input.args, input.callID), "info")
       }
     },
     "chat.message": async (input, output) => {

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import ast
 import re
+import subprocess
+import sys
+from functools import cache
 from importlib import import_module
 from pathlib import Path
 
@@ -28,6 +31,8 @@ ORDER = (
     "shrink",
     "plugins",
     "progress",
+    "secret_words",
+    "secret_mask",
     "opinion",
     "state",
     "language",
@@ -55,18 +60,25 @@ def _layer(module: Path) -> str:
     return module.relative_to(SOURCE).parts[0].removesuffix(".py")
 
 
+@cache
+def _import_lines(module: Path) -> list[tuple[int, list[str], list[str]]]:
+    """Each import of a module, wherever in the file: its line, the modules it names, what it takes from them."""
+    lines = []
+    for node in ast.walk(ast.parse(module.read_text())):
+        if isinstance(node, ast.Import):
+            lines.append((node.lineno, [alias.name for alias in node.names], []))
+        elif isinstance(node, ast.ImportFrom):
+            assert not node.level, f"{module}: a relative import"
+            lines.append((node.lineno, [node.module or ""], [alias.name for alias in node.names]))
+    return lines
+
+
 def _imports(module: Path) -> set[str]:
     """The packages of takeback that a module imports, wherever in the file it does so."""
     found: set[str] = set()
-    for node in ast.walk(ast.parse(module.read_text())):
-        names = []
-        if isinstance(node, ast.Import):
-            names = [alias.name for alias in node.names]
-        elif isinstance(node, ast.ImportFrom) and node.level == 0 and node.module:
-            names = [node.module] if node.module != "takeback" else [f"takeback.{alias.name}" for alias in node.names]
-        elif isinstance(node, ast.ImportFrom) and node.level:
-            raise AssertionError(f"{module}: a relative import")
-        found |= {name.split(".")[1] for name in names if name.startswith("takeback.")}
+    for _, names, taken in _import_lines(module):
+        full = [f"takeback.{name}" for name in taken] if names == ["takeback"] else names
+        found |= {name.split(".")[1] for name in full if name.startswith("takeback.")}
     return found
 
 
@@ -112,10 +124,8 @@ def test_library_code_does_not_print_or_read_the_environment(module):
 
 @pytest.mark.parametrize("module", MODULES, ids=lambda module: str(module.relative_to(SOURCE)))
 def test_the_product_does_not_import_the_lab(module):
-    for node in ast.walk(ast.parse(module.read_text())):
-        names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
-        names += [node.module or ""] if isinstance(node, ast.ImportFrom) else []
-        assert not [name for name in names if name.split(".")[0] == "takeback_lab"], f"{module}:{node.lineno}"
+    for line, names, _ in _import_lines(module):
+        assert not [name for name in names if name.split(".")[0] == "takeback_lab"], f"{module}:{line}"
 
 
 def test_no_file_is_named_after_nothing():
@@ -202,15 +212,12 @@ def _closure(module: Path) -> set[str]:
     """The modules of takeback that a module imports, and what those import, wherever in the file they do so."""
     waiting, found = [module], set()
     while waiting:
-        for node in ast.walk(ast.parse(waiting.pop().read_text())):
-            names = [node.module] if isinstance(node, ast.ImportFrom) and node.module else []
-            names += [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
-            for name in names:
-                place = SOURCE.parent / name.replace(".", "/")
-                place = place / "__init__.py" if place.is_dir() else place.with_suffix(".py")
-                if name.startswith("takeback") and name not in found:
-                    found.add(name)
-                    waiting.append(place)
+        for name in {name for _, names, _ in _import_lines(waiting.pop()) for name in names}:
+            place = SOURCE.parent / name.replace(".", "/")
+            place = place / "__init__.py" if place.is_dir() else place.with_suffix(".py")
+            if name.startswith("takeback") and name not in found:
+                found.add(name)
+                waiting.append(place)
     return found
 
 
@@ -227,6 +234,18 @@ def test_the_checker_of_certificates_shares_no_import_with_what_it_checks():
     assert _closure(SOURCE / "verify" / "proof.py") & {"takeback.runtime", "takeback.state"}, (
         "the test can see imports"
     )
+
+
+def test_checking_a_certificate_loads_nothing_of_what_it_checks():
+    """Also by an import that no reader of the text finds."""
+    program = (
+        "import sys; from takeback.opinion.checker import check_certificate as check\n"
+        "try: check({})\n"
+        "except Exception: print(*sys.modules)"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=True)
+    loaded = {name for name in done.stdout.split() if name.partition(".")[0] == "takeback"}
+    assert loaded == {"takeback", *(f"takeback.opinion{one}" for one in ("", ".checker", ".interpreter"))}
 
 
 def test_the_encoding_for_solvers_knows_nothing_of_the_prover():

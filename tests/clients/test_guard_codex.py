@@ -17,6 +17,7 @@ from tests.clients.test_codex import FILES, asked
 from takeback.agents.installation import BY, HOOKS, Placing, build_candidate, describe_installation, list_additions
 from takeback.harness import Applied, Undone
 from takeback.harness.entry_log import EntryView
+from takeback.present.entries import describe_prompt
 
 DONE = {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": "done"}]}
 
@@ -95,6 +96,7 @@ def test_every_change_is_an_entry_one_that_would_brick_is_denied_and_the_second_
     found = recorded(place)
     assert [entry.note.split()[0] for entry in found] == ["apply_patch", "apply_patch", "Bash", "Bash"], found
     assert all(entry.by.startswith("codex (declared), session ") for entry in found)
+    assert {describe_prompt(entry) for entry in found} == {'"change yourself"'}
     with closing(place.opened()) as harness:
         assert isinstance(harness.undo(found[1].id), Undone)
     assert settings.read_text() == text

@@ -25,6 +25,11 @@ YES = '\n[admit]\ncompensable = "yes"\n'
 @pytest.fixture(autouse=True)
 def calls():
     yield
+    forget_surface()
+
+
+def forget_surface():
+    """Leave the surface out again, as a new process would."""
     if "calls" in SURFACES:
         unregister("calls")
 
@@ -114,6 +119,84 @@ def test_irreversible_needs_an_approval_that_the_entry_names(project):
     entry = json.loads(run("log", "--json", "-C", project).out)["entries"][0]
     assert (entry["grade"], entry["class"], entry["approval"]["by"]) == ("declared", "irreversible", "ann")
     assert sent(project) == ["fire"]
+
+
+def test_verify_and_prove_judge_calls_by_the_manifest_at_hand(project, monkeypatch):
+    declare(project, MAIL, FIRE)
+    plain = change(project)
+    monkeypatch.chdir(project)
+    verdict = json.loads(run("verify", "change.json", "--json").out)
+    assert (verdict["grade"], verdict["class"]) == ("proved", "compensable")
+    assert verdict["stays"] == [{"call": "mail", "stays": "sent", "compensation": "it is answered by another call"}]
+    plain["recovery"].append(op("compensate_call", "theirs"))
+    (project / "others.json").write_text(json.dumps(plain))
+    forget_surface()
+    proved = json.loads(run("prove", "others.json", "--json").out)
+    assert (proved["grade"], proved["class"]) == ("refuted", "compensable")
+    assert list(proved["counterexample"]["state"]["calls"]) == ["theirs"]
+    forget_surface()
+    assert run("check-proof", "--candidate", "change.json").code == 0
+    monkeypatch.chdir(project.parent)  # no manifest here declares the call
+    forget_surface()
+    assert json.loads(run("prove", project / "change.json", "--json").out)["class"] == "irreversible"
+
+
+def test_an_approval_admits_what_stays_and_not_a_wrong_recovery(project):
+    declare(project, MAIL, FIRE)
+    plain = change(project, call="fire")
+    plain["recovery"] = plain["recovery"][1:]  # the prompt is not brought back
+    (project / "change.json").write_text(json.dumps(plain))
+    with open_workspace(project):
+        digest = read_candidate(plain).digest()
+    refused = run("apply", project / "change.json", "--approve", digest[:12], "--by", "ann", "--json", "-C", project)
+    assert refused.code == 1
+    assert json.loads(refused.out)["verdict"]["grade"] == "refuted"
+    assert (project / "CLAUDE.md").read_text() == "# Rules\n"
+    assert sent(project) == []
+
+
+def test_what_was_approved_is_not_called_forced_and_its_undo_says_what_stays(project):
+    declare(project, MAIL, FIRE)
+    plain = change(project, call="fire")
+    with open_workspace(project):
+        digest = read_candidate(plain).digest()
+    done = run("apply", project / "change.json", "--approve", digest[:12], "--by", "ann", "-C", project)
+    assert "irreversible: 1 fire stays made, approved)" in done.out
+    assert "forced" not in f"{done.out}{done.err}".lower()
+    told = json.loads(run("undo", "HEAD", "--plan", "--json", "-C", project).out)
+    assert (told["class"], told["stays"][0]["compensation"]) == ("irreversible", "none")
+    undone = run("undo", "HEAD", "-C", project)
+    assert "the call fire (m1) stays made: nothing answers it" in undone.out
+    assert "approved, as something of it stays" in undone.out
+    assert (project / "CLAUDE.md").read_text() == "# Rules\n"
+    assert sent(project) == ["fire"]
+
+
+def test_a_plan_says_which_calls_are_answered_and_recover_says_which_entry_ended(project):
+    declare(project, MAIL, YES)
+    change(project)
+    assert run("apply", project / "change.json", "-C", project).code == 0
+    assert "the call mail (m1) stays sent" in run("undo", "HEAD", "--plan", "-C", project).out
+    (project / "broken-correct").touch()
+    assert run("undo", "HEAD", "-C", project).code == 1
+    (project / "broken-correct").unlink()
+    recovered = run("recover", "--now", "--json", "-C", project)
+    assert (recovered.code, json.loads(recovered.out)["ended"]) == (0, [3])
+
+
+def test_a_shared_entry_says_its_class_and_who_approved_it(project, tmp_path):
+    declare(project, MAIL)
+    plain = change(project)
+    with open_workspace(project):
+        digest = read_candidate(plain).digest()
+    assert run("apply", project / "change.json", "--approve", digest, "--by", "ann", "-C", project).code == 0
+    out = tmp_path.parent / f"{tmp_path.name}.html"
+    assert run("share", "HEAD", "--out", out, "-C", project).code == 0
+    assert "compensable: 1 mail stays sent" in out.read_text()
+    assert "approved by ann" in out.read_text()
+    out.unlink()
+    assert run("report", "--out", out, "-C", project).code == 0
+    assert "compensable: 1 mail stays sent" in out.read_text()
 
 
 def test_evolve_proposes_and_gates_a_call_like_any_other_change(project):

@@ -101,6 +101,20 @@ def test_a_field_goes_back_and_what_others_wrote_in_other_fields_stays(world):
     assert world.rows()["a"] == ("new", 99)
 
 
+def test_head_and_a_time_do_not_mean_what_others_wrote_after_a_plan_has_noted_it(world):
+    ours = edit(world, "memory/a", "text", "ours")
+    world.sql("update memory set text = 'theirs' where id = 'a'")
+    plan = world.json("undo", "HEAD", "--plan")[1]
+    assert [one["because"] for one in plan["kept"]] == ["outside"]
+    assert world.json("show", "HEAD")[1]["id"].startswith(ours)
+    for words in (["HEAD"], ["--since", "1h"]):
+        code, told = world.json("undo", *words, "--plan")
+        assert (code, len(told["off"])) == (0, 1)
+        assert told["ids"][str(told["off"][0])].startswith(ours)
+    assert world.json("undo", "HEAD")[0] == 0
+    assert world.rows()["a"] == ("theirs", 1)
+
+
 def test_what_others_wrote_in_the_same_field_is_kept_and_said_and_over_writes_over_it(world):
     entry = edit(world, "memory/a", "text", "new")
     world.sql("update memory set text = 'THEIRS' where id = 'a'")

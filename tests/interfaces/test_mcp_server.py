@@ -218,7 +218,7 @@ async def test_a_killed_client_leaves_its_server_to_end_and_nothing_half_done(ro
     with subprocess.Popen(line, env=environment(), stdout=subprocess.PIPE) as process:
         entry = process.stdout.readline().decode().strip()
         os.kill(process.pid, signal.SIGKILL)
-        process.wait(timeout=20)
+        process.wait(timeout=240)
     async with over_stdio(root) as client:
         assert (await call(client, "status"))["clean"]
         listed = (await call(client, "history"))["entries"]
@@ -233,7 +233,7 @@ async def test_http_wants_the_token_the_host_and_the_origin(root):
         body = {"jsonrpc": "2.0", "id": 1, "method": "ping"}
 
         def status(headers):
-            return httpx2.post(served.url, json=body, headers=headers, timeout=30).status_code
+            return httpx2.post(served.url, json=body, headers=headers, timeout=240).status_code
 
         assert status(base) == 401
         assert status({**base, "authorization": "Bearer wrong"}) == 401

@@ -70,6 +70,8 @@ WORDS: dict[str, list[tuple[str, ...]]] = {
     "restore-journal": [("restore-journal", "-C", "{dir}"), ("restore-journal", "--yes", "-C", "{dir}")],
     "trust": [("trust", "{copy}")],
     "retain": [("retain", "--plan", "-C", "{dir}")],
+    "compact": [("compact", "--plan", "-C", "{dir}"), ("compact", "-C", "{dir}")],
+    "grants": [("grants", "--plan", "-C", "{dir}")],
     "hold": [("hold", "2", "-C", "{dir}"), ("hold", "2", "--release", "-C", "{dir}")],
     "label": [("label", "2", "--subject", "user:42", "-C", "{dir}"), ("label", "-C", "{dir}")],
     "audit": [("audit", "-C", "{dir}")],
@@ -112,6 +114,7 @@ NOT_ABOUT_A_HARNESS = {
     "web": "the page: tests/interfaces/test_secrets_masked.py",
     "serve": "the server's answers: tests/interfaces/test_mcp_answers.py",
     "witness": "signed heads alone: tests/unit/govern/test_witness.py",
+    "help": "texts of the program itself",
     "model": "weights and a key of its own",
     "demo": "a harness of its own",
     "tasks": "tasks of the lab",
@@ -196,6 +199,7 @@ REFUSED = {
     ("oracle", 2),
     ("verify", 3),
     ("retain", 0),
+    ("grants", 0),
     ("resolve", 0),
 }
 """Runs that end with code 2, because what they are given is not a candidate, or there is no policy, or no doubt."""

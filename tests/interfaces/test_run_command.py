@@ -25,6 +25,9 @@ from takeback.agents.overlay.runs import drop_run, find_run_places, make_run
 
 SECRET = "sk-proj-4f9a8b7c6d5e4f3a2b1c0d9e8f7a6b5c"
 
+PATIENCE = 240.0
+"""Seconds after which something counts as never coming."""
+
 
 @pytest.fixture(scope="module", autouse=True)
 def overlay(tmp_path_factory: pytest.TempPathFactory) -> None:
@@ -240,6 +243,15 @@ def test_a_link_put_in_the_place_of_a_folder_meanwhile_is_a_conflict(root: Path,
     assert (outside / "3.py").read_text() == "as it was"
 
 
+def wait_until_ready(runs: Path, process: subprocess.Popen[bytes]) -> None:
+    """Wait until the command in a run has said that it is there; a busy machine may take its time."""
+    end = time.monotonic() + PATIENCE
+    while not list(runs.glob("*/upper/ready")):
+        assert process.poll() is None, "the run ended before its command was ready"
+        assert time.monotonic() < end, "the command never came"
+        time.sleep(0.02)
+
+
 def meanwhile(root: Path, line: str, act, *options: str) -> dict:
     """Run a command during which something else is done to the real project."""
     go = root.parent / "go"
@@ -251,12 +263,10 @@ def meanwhile(root: Path, line: str, act, *options: str) -> dict:
         env=environment(),
     )
     runs = root.parent / "state/takeback/runs"
-    end = time.monotonic() + 30
-    while not list(runs.glob("*/upper/ready")) and time.monotonic() < end:
-        time.sleep(0.02)
+    wait_until_ready(runs, process)
     act()
     go.touch()
-    out, err = process.communicate(timeout=60)
+    out, err = process.communicate(timeout=PATIENCE)
     assert process.returncode in {0, 1}, err.decode()
     answer: dict = json.loads(out)
     return {**answer, "code": process.returncode}
@@ -411,9 +421,7 @@ def test_a_killed_run_leaves_what_it_wrote_and_doctor_names_it(root: Path) -> No
         env=environment(),
     )
     runs = root.parent / "state/takeback/runs"
-    end = time.monotonic() + 30
-    while not list(runs.glob("*/upper/ready")) and time.monotonic() < end:
-        time.sleep(0.02)
+    wait_until_ready(runs, process)
     process.send_signal(signal.SIGKILL)
     process.wait()
     assert (root / "CLAUDE.md").read_text() == "# Rules\nUse tabs.\n"

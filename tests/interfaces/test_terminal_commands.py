@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 
 from takeback.adapters import open_workspace
 from takeback.cli import app
-from takeback.cli.log import cut_at_word
+from takeback.cli.line_breaks import cut_at_word
 from takeback.errors import InputError
 from takeback.harness.entry_names import read_time
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import sqlite3
 from pathlib import Path
 
@@ -164,3 +165,29 @@ def test_forgetting_a_value_that_stands_in_a_tracked_file_says_so_until_it_is_ta
     project.log()
     stored = b"".join(path.read_bytes() for path in (project.root / ".takeback").rglob("*") if path.is_file())
     assert b"hunter-2-token" not in stored
+
+
+def test_an_undo_names_what_stays_because_it_was_not_kept(project: TrackedProject) -> None:
+    project.shell("echo KEY=1 > .env && echo x >> src/a.py")
+    reason = "a secret by its name: seen, not kept"
+    for words in (("undo", "2", "--plan"), ("undo", "2"), ("redo", "2")):
+        told = " ".join(project.command(*words).output.split())
+        assert "stays as it is: .env, which" in told
+        assert reason in told
+    asked = project.command("undo", "2", "--json")
+    assert json.loads(asked.output)["unkept"] == [{"entry": 2, "path": ".env", "why": reason}]
+    assert (project.root / ".env").read_text() == "KEY=1\n"
+
+
+def test_show_says_of_a_call_what_it_did_when_and_what_cannot_be_taken_back(project: TrackedProject) -> None:
+    project.shell("echo KEY=1 > .env && echo x >> src/a.py")
+    told = project.command("show", "2").output
+    assert "cannot be taken back: .env (a secret by its name: seen, not kept)" in told
+    assert "Bash: echo" in told
+    assert re.search(r"began 20\d\d-\d\d-\d\dT\d\d:", told)
+
+
+def test_a_path_of_an_undo_does_not_promise_what_was_not_kept(project: TrackedProject) -> None:
+    project.shell("echo KEY=1 > .env && echo x >> src/a.py && echo y > other.txt")
+    told = project.command("undo", "--path", "src/**", "--plan").output
+    assert "also changed other.txt, which does not match" in told

@@ -56,7 +56,7 @@ def test_enter_takes_back_the_newest_change_and_repeated_it_goes_further_back(ag
     assert undo(agent, ("q leave", "\r")).code == 0
     assert state_of(agent)["config"]["allow"] == ["a"]
     done = undo(agent, ("q leave", "\n"))
-    assert "> [ ] #4 edited" in pages(done)[0]
+    assert "> [ ] #4 + two" in pages(done)[0]
     assert "[ ] #6 took back #5" in pages(done)[0], "an undo can be taken back from the same list"
     assert state_of(agent)["prompts"]["p"] == "one\n"
     assert undo(agent, ("q leave", "\n")).code == 0

@@ -15,8 +15,9 @@ from tests.support.terminal import in_process, raw_characters, streams
 
 from takeback import init_workspace
 from takeback.cli.changes import show_changes
+from takeback.cli.line_breaks import cut_text, measure_cells
 from takeback.cli.outcomes import show_outcome
-from takeback.cli.output import cut_text, err, measure_cells, out
+from takeback.cli.output import err, out
 from takeback.errors import InputError
 from takeback.harness import RefusalReason, Refused
 from takeback.undo import SlotChange

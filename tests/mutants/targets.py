@@ -11,6 +11,8 @@ _VERIFY = (
 )
 _OPINION = (
     "tests/unit/opinion/test_checker.py",
+    "tests/unit/opinion/test_forged_by_hand.py",
+    "tests/unit/state/test_calls_surface.py",
     "--deselect=tests/unit/opinion/test_checker.py::test_certificates_of_all_tasks_are_accepted",
 )
 _UNDO = (

@@ -111,13 +111,13 @@ def http_server(root: Path, *words: str) -> Iterator[Served]:
             yield Served(told["url"], told["token"] or "", process)
         finally:
             process.terminate()
-            process.wait(timeout=20)
+            process.wait(timeout=240)
 
 
 def _until_brace(process: subprocess.Popen[bytes]) -> bytes:
     """The JSON object that a process begins with, within a minute."""
     assert process.stdout is not None
-    found, end = b"", time.monotonic() + 60
+    found, end = b"", time.monotonic() + 240
     while not re.search(rb"^\}", found, re.MULTILINE):
         ready, _, _ = select.select([process.stdout], [], [], max(0.0, end - time.monotonic()))
         part = os.read(process.stdout.fileno(), 4096) if ready else b""

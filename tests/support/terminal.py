@@ -26,7 +26,7 @@ ALLOWED = {"\n", "\u200c", "\u200d"}
 CODES = {"Cc", "Cf", "Cs", "Zl", "Zp"}
 
 
-PATIENCE = 20
+PATIENCE = 240
 """Seconds a program on a terminal may say nothing."""
 
 
@@ -69,7 +69,7 @@ def run(*arguments: object, stdout: int = subprocess.PIPE, **variables: str) -> 
         program(*arguments),
         stdout=stdout,
         stderr=subprocess.PIPE,
-        timeout=60,
+        timeout=PATIENCE,
         env=environment(**variables),
         check=False,
     )

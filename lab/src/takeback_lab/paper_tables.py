@@ -50,7 +50,7 @@ TABLES: Final = (
     PaperTable(10, "fresh holdout", "fresh", "fresh-sensitivity"),
     PaperTable(11, "hidden sample size", "fresh", "fresh-hidden-size"),
     PaperTable(12, "thresholds", "fresh", "fresh-thresholds"),
-    PaperTable(13, "cost", "fresh", "fresh-cost"),
+    PaperTable(13, "cost", "fresh", "fresh-cost", "cost."),
     PaperTable(14, "fresh holdout by family", "fresh", "fresh-families"),
 )
 
@@ -114,13 +114,19 @@ def _tell(one: PaperTable, table: Table, run: Path, data: Mapping[str, Any]) -> 
         "run": run.as_posix(),
         "model": data.get("model"),
         "prompts": data.get("prompts"),
-        "n": len(cases),
+        "imported": data.get("imported", 0),
+        "n": len(cases) or _count_trials(data),
         "population": table.title,
         "markdown": to_markdown(table),
     }
     if one.number == 7:  # noqa: PLR2004 - the paper's own number
         told["unrecovered"] = [row["id"] for row in cases if not row["L1"]]
     return told
+
+
+def _count_trials(data: Mapping[str, Any]) -> int:
+    """On how many cases methods were compared, where outcomes are counted method by method."""
+    return max((one["different"][1] for one in data.get("methods", ()) if one["different"]), default=0)
 
 
 def _grammar() -> dict[str, Any]:

@@ -56,6 +56,27 @@ CODE: Final = "code."
 """How parts begin that hold sources: a replay does not refuse over them, `lab verify` names what changed."""
 ORIGINS: Final = ("weights", "runtime")
 """Parts that hold what the model was made of: a replay needs neither."""
+STATE: Final = (
+    "address",
+    "chain",
+    "chain_surface",
+    "contract",
+    "file",
+    "file_paths",
+    "harness_state",
+    "keyed_surface",
+    "operation",
+    "part_names",
+    "part_slots",
+    "parts",
+    "pmap",
+    "surface",
+    "text",
+    "tree",
+    "tree_surface",
+    "values",
+)
+"""The modules of the state that candidates of L0 and L1 run through; a test watches which do."""
 _RESTS_ON: Final = {
     "diagnosis": ("takeback.repair.diagnosis", "takeback.repair.visible"),
     "synthesis": (
@@ -64,19 +85,30 @@ _RESTS_ON: Final = {
         "takeback.repair.attempt",
         "takeback.repair.oracle",
     ),
-    "verifier": ("takeback.verify", "takeback.runtime", "takeback.state", "takeback.language"),
+    "verifier": (
+        "takeback.verify",
+        "takeback.runtime",
+        "takeback.shrink",
+        "takeback.language",
+        "takeback.state.surfaces",
+        *(f"takeback.state.{name}" for name in STATE),
+    ),
     "generators": ("takeback.verify.suites", "takeback_lab.experiments.draws"),
     "tasks": ("takeback_lab.tasks",),
 }
 
 
+JUDGING: Final = ("verifier", "generators", "synthesis", "tasks")
+"""What a run without a model rests on that judges candidates on generated states."""
+
+
 @cache
-def digest_sources() -> dict[str, str]:
-    """The digest of what each part of a run with a model rests on: its sources, and the data of tasks."""
+def digest_sources(*only: str) -> dict[str, str]:
+    """The digest of what each part of a run rests on, or some: its sources, and the data of tasks."""
     found: dict[str, Any] = {name: sources(*modules) for name, modules in _RESTS_ON.items()}
     data = sorted(Path(str(resources.files("takeback_lab.tasks"))).rglob("*.json"))
     found["tasks"] |= {file.name: hashlib.sha256(file.read_bytes()).hexdigest() for file in data}
-    return {f"{CODE}{name}": digest_of(part) for name, part in found.items()}
+    return {f"{CODE}{name}": digest_of(part) for name, part in found.items() if not only or name in only}
 
 
 def rests_on(who: str) -> dict[str, Any]:

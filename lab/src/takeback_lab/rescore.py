@@ -25,12 +25,13 @@ class Evaluation:
     admitted: bool
 
 
-def evaluations(experiment: str, data: Mapping[str, Any]) -> Iterator[Evaluation]:
+def evaluations(experiment: str, data: Mapping[str, Any], *, together: bool = False) -> Iterator[Evaluation]:
     """Every candidate that ran, with its decision; candidates that never ran have no counts to decide on."""
     if experiment == "natural":
         for row in data["tasks"]:
             if row.get("counts") is not None:
-                yield Evaluation(row["id"], "", 0, _pairs(row["counts"]), row["outcome"] == "admissible")
+                counts = _pairs(row["counts"], together=together)
+                yield Evaluation(row["id"], "", 0, counts, row["outcome"] == "admissible")
         return
     rows = data.get("candidates", data.get("tasks"))
     if rows is None or experiment == "fresh":
@@ -40,15 +41,20 @@ def evaluations(experiment: str, data: Mapping[str, Any]) -> Iterator[Evaluation
         for cell, turns in row.get("attempts", {}).items():
             for number, turn in enumerate(turns, start=1):
                 if turn["counts"] is not None:
-                    counts = _pairs(turn["counts"])
+                    counts = _pairs(turn["counts"], together=together)
                     yield Evaluation(row["id"], cell, number, counts, turn["outcome"] == "admitted")
 
 
-def _pairs(counts: Mapping[str, Any]) -> dict[str, tuple[int, int]]:
-    return {name: (int(passed), int(of)) for name, (passed, of) in counts.items()}
+def _pairs(counts: Mapping[str, Any], *, together: bool) -> dict[str, tuple[int, int]]:
+    """The counts as a rule takes them; with `together`, states that were set apart count as passed again."""
+    found = {}
+    for name, (passed, of, *idle) in counts.items():
+        back = sum(idle) if together else 0
+        found[name] = (int(passed) + back, int(of) + back)
+    return found
 
 
-def rescored(experiment: str, data: Mapping[str, Any], rule: str) -> dict[str, Any]:
+def rescored(experiment: str, data: Mapping[str, Any], rule: str, *, together: bool = False) -> dict[str, Any]:
     """Both rules' decisions: how many agree, which differ, and what each cell comes to under either."""
     if rule not in RULES:
         raise InputError("--rule", found=rule, expected=f"one of {', '.join(RULES)}")
@@ -56,7 +62,7 @@ def rescored(experiment: str, data: Mapping[str, Any], rule: str) -> dict[str, A
     then: dict[str, set[str]] = {}
     now: dict[str, set[str]] = {}
     total = 0
-    for one in evaluations(experiment, data):
+    for one in evaluations(experiment, data, together=together):
         total += 1
         decided = RULES[rule].decide(one.counts, THRESHOLD).admitted
         for admitted, found in ((one.admitted, then), (decided, now)):

@@ -100,12 +100,14 @@ def progress_of(
     return done, list(unanswered.requests.values())
 
 
-def read_shard(text: str) -> tuple[int, int]:
-    """Which of how many shards, as in `3/10`."""
+def read_shards(text: str) -> list[tuple[int, int]]:
+    """Which of how many shards, as in `3/10`, or every one of them, as in `all/10`."""
     which, _, of = text.partition("/")
+    if of.isdecimal() and which == "all" and int(of):
+        return [(number, int(of)) for number in range(1, int(of) + 1)]
     if not (which.isdecimal() and of.isdecimal() and 1 <= int(which) <= int(of)):
-        raise InputError("--shard", found=text, expected="which of how many, such as 3/10")
-    return int(which), int(of)
+        raise InputError("--shard", found=text, expected="which of how many, such as 3/10, or all/10")
+    return [(int(which), int(of))]
 
 
 def write_shard(folder: Path, requests: list[Request], shard: tuple[int, int]) -> Path:

@@ -49,12 +49,12 @@ def run_experiment(
     results: Path | None = None,
     tick: Tick = no_tick,
     files: Callable[[], Mapping[str, bytes]] = dict,
-    replies: Callable[[], str | None] = lambda: None,
+    replies: Callable[[], Mapping[str, Any]] = dict,
 ) -> Ran:
     """Run a plan to its end, or on from where an earlier run of it stopped.
 
-    `files` and `replies` are looked at when the units are done: what to keep beside the result, and the digest of
-    the replies it rests on.
+    `files` and `replies` are looked at when the units are done: what to keep beside the result, and what it says of
+    the replies it rests on (their digest, how many were imported).
     """
     who = asked.name if asked is not None else ""
     lock = make_lock(experiment.name, plan.parts(who))
@@ -65,8 +65,8 @@ def run_experiment(
         done = do_units(experiment, plan, asked, engine or Here(), finished, tick)
     data = experiment.data(plan, done, who)
     heard = replies()
-    if heard is not None:
-        data = {folder: {**one, "replies": heard} for folder, one in data.items()}
+    if heard:
+        data = {folder: {**one, **heard} for folder, one in data.items()}
     written = {}
     if results is not None:
         for folder, one in data.items():

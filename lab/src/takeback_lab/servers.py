@@ -11,6 +11,7 @@ import os
 import shutil
 import socket
 import subprocess
+import sys
 import tempfile
 import time
 from base64 import b64encode
@@ -63,8 +64,8 @@ class RunningServer:
 
 
 def find_program(name: str) -> Path:
-    """Return a server's program: of the cache, or on the path."""
-    for place in (CACHE / "bin" / name, CACHE / "root" / "usr" / "bin" / name):
+    """Return a server's program: of the cache, of this environment, or on the path."""
+    for place in (CACHE / "bin" / name, CACHE / "root" / "usr" / "bin" / name, Path(sys.executable).parent / name):
         if place.exists():
             return place
     found = shutil.which(name)

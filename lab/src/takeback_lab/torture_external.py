@@ -1,8 +1,9 @@
-"""Kills real processes that change a workspace and send mail, at every boundary, and counts what was sent.
+"""Kills real processes that change files, rows and keys and send mail, at every boundary, and counts what is left.
 
-Mail goes over SMTP to a sink on loopback. Some calls can be asked about, some are repeated by key, and compensations
-are refused now and then while the mail program is out of order. In the end every change is taken back, and each mail
-that was sent must have exactly one correction. Systems that hold records (`[bindings]`) can join in `SYSTEMS`.
+Rows are in PostgreSQL and keys in etcd, where another program writes to the same records all the time
+(`torture_records`). Mail goes over SMTP to a sink on loopback. Some calls can be asked about, some are repeated by
+key, and compensations are refused now and then while the mail program is out of order. In the end every change is
+taken back: each record is as before or as the others have it, and each mail has exactly one correction.
 """
 
 from __future__ import annotations
@@ -20,17 +21,18 @@ from pathlib import Path
 from typing import Any, Final, NoReturn
 
 from takeback.adapters import init_workspace, open_workspace
+from takeback.adapters.bindings.probe import WRITERS, WRITES
+from takeback.adapters.manifest import read_manifest
 from takeback.adapters.opener import trust_workspace
-from takeback.errors import HarnessError, InputError, TakebackError
+from takeback.errors import ChangedMeanwhile, HarnessError, InputError, TakebackError
 from takeback.harness import Applied, Harness, Refused, Undone
 from takeback.journal.failpoint import BOUNDARIES, arm_failpoints
 from takeback.language.program import read_program
 from takeback.repair import invert_mutation
 from takeback.state import SURFACES, Stage
 from takeback.state.surfaces.calls import CALLS
+from takeback_lab.torture_records import TorturedRecords, start_records
 
-SYSTEMS: Final = ("mail",)
-"""What changes reach outside the files; state in other systems joins with its bindings."""
 WANTED: Final = (
     "change.announced",
     "change.written",
@@ -45,8 +47,12 @@ WANTED: Final = (
     "journal.append.inserted",
     "journal.append.done",
 )
+WANTED_OF_RECORDS: Final = ("record.begin", "record.written", "record.back")
+WANTED_OF_ROWS: Final = ("record.open",)
 BROKEN: Final = "out-of-order"
 WORK: Final = 6
+GIVEN_UP: Final = ("was refused", "again and again; nothing was changed")
+"""What a change says that was given up: a call of it was refused, or others kept writing where it would."""
 MANIFEST: Final = """
 [calls.mail]
 run = [{python}, "mail.py", "send"]
@@ -164,6 +170,12 @@ class ExternalTorture:
     wrong_ends: int = 0
     calls_made_twice: int = 0
     foreign_writes_lost: int = 0
+    their_writes: int = 0
+    """What another program wrote to the same records meanwhile."""
+    systems: list[str] = field(default_factory=lambda: ["mail"])
+    left_out: dict[str, str] = field(default_factory=dict)
+    """Systems that are not to be had here, and why."""
+    guards: dict[str, str] = field(default_factory=dict)
     failpoints: Counter[str] = field(default_factory=lambda: Counter(dict.fromkeys(WANTED, 0)))
     examples: list[str] = field(default_factory=list)
 
@@ -171,7 +183,6 @@ class ExternalTorture:
         """Return the findings as JSON."""
         plain = dict(vars(self))
         return plain | {
-            "systems": list(SYSTEMS),
             "failpoints": dict(self.failpoints),
             "missed": [name for name, hits in self.failpoints.items() if not hits],
             "examples": self.examples[:5],
@@ -184,19 +195,27 @@ class ExternalTorture:
 
 
 def torture_external(
-    directory: Path, *, kills: int, seed: int = 0, progress: Callable[[int], None] = lambda _: None
+    directory: Path,
+    *,
+    kills: int,
+    seed: int = 0,
+    race: tuple[int, int] = (WRITERS, WRITES),
+    progress: Callable[[int], None] = lambda _: None,
 ) -> ExternalTorture:
-    """Kill `kills` children that change files and send mail; stops at the first check that fails."""
-    unknown = set(WANTED) - set(BOUNDARIES)
+    """Kill `kills` children that change files and records and send mail; stops at the first check that fails.
+
+    `race` is how many writers a probe of the guards has, and how many writes each.
+    """
+    unknown = {*WANTED, *WANTED_OF_RECORDS, *WANTED_OF_ROWS} - set(BOUNDARIES)
     if unknown:
         raise ValueError(f"no such boundaries: {sorted(unknown)}")
     root, rng = directory / "agent", random.Random(seed)
-    with MailSink() as sink:
+    with start_records() as records, MailSink() as sink:
         thread = threading.Thread(target=sink.serve_forever, daemon=True)
         thread.start()
         try:
-            _set_up(root, sink)
-            run = _Run(root, sink, rng)
+            _set_up(root, sink, records, race)
+            run = _Run(root, sink, records, rng)
             while run.found.kills < kills and run.found.holds:
                 run.one_child()
                 run.write_beside()
@@ -209,21 +228,36 @@ def torture_external(
             sink.shutdown()
 
 
-def _set_up(root: Path, sink: MailSink) -> None:
+def _set_up(root: Path, sink: MailSink, records: TorturedRecords, race: tuple[int, int]) -> None:
     init_workspace(root)
     (root / "mail.py").write_text(PROGRAM)
     (root / "port").write_text(str(sink.server_address[1]))
     with (root / "takeback.toml").open("a") as manifest:
-        manifest.write(MANIFEST.replace("{python}", repr(sys.executable)))
+        manifest.write(MANIFEST.replace("{python}", repr(sys.executable)) + records.write_manifest() + "\n")
     trust_workspace(root)
+    declared = read_manifest((root / "takeback.toml").read_bytes(), "takeback.toml").bindings
+    records.begin(root, declared, race)
+    with open_workspace(root) as harness:  # the journal takes the shared records in
+        for op in records.list_first_edits():
+            harness.undo(_require_applied(harness.apply([op])).entry.id)
+
+
+def _require_applied(outcome: Applied | Refused) -> Applied:
+    if isinstance(outcome, Refused):
+        raise HarnessError(outcome.message)
+    return outcome
 
 
 class _Run:
     """One run."""
 
-    def __init__(self, root: Path, sink: MailSink, rng: random.Random) -> None:
-        self.root, self.sink, self.rng = root, sink, rng
-        self.found = ExternalTorture()
+    def __init__(self, root: Path, sink: MailSink, records: TorturedRecords, rng: random.Random) -> None:
+        self.root, self.sink, self.records, self.rng = root, sink, records, rng
+        self.found = ExternalTorture(
+            systems=[*records.systems, "mail"], left_out=dict(records.left_out), guards=dict(records.guards)
+        )
+        wanted = WANTED_OF_RECORDS * bool(records.servers) + WANTED_OF_ROWS * ("memory" in records.servers)
+        self.found.failpoints.update(dict.fromkeys(wanted, 0))
         self.written = 0
 
     def one_child(self) -> None:
@@ -237,7 +271,7 @@ class _Run:
         pid = os.fork()
         if pid == 0:
             os.close(read_end)
-            _child(self.root, self.rng.random(), target, self.rng.choice((1, 1, 2, 3)), write_end)
+            _child(self.root, self.records, self.rng.random(), target, self.rng.choice((1, 1, 2, 3)), write_end)
         os.close(write_end)
         with os.fdopen(read_end, encoding="ascii") as pipe:
             words = pipe.read().splitlines()
@@ -300,6 +334,11 @@ class _Run:
         wrong += [f"{slot} is not what the journal says" for slot in ours]
         theirs = (self.root / "files" / "theirs").read_text() if self.written else ""
         self.found.foreign_writes_lost += theirs != (str(self.written) if self.written else "")
+        looked = self.records.compare(harness)
+        wrong += looked.wrong
+        self.found.foreign_writes_lost += len(looked.theirs)
+        self.found.examples += looked.theirs
+        self.found.their_writes = self.records.their_writes
         self.found.calls_made_twice += len(twice)
         self.found.wrong_ends += len(wrong)
         self.found.examples += [*wrong, *(f"{key} came twice" for key in twice)]
@@ -308,7 +347,7 @@ class _Run:
         self.found.repeated_by_key = self.sink.repeated
 
 
-def _child(root: Path, seed: float, target: str, count: int, pipe: int) -> NoReturn:
+def _child(root: Path, records: TorturedRecords, seed: float, target: str, count: int, pipe: int) -> NoReturn:
     rng, hits, code = random.Random(seed), 0, 0
 
     def probe(name: str) -> None:
@@ -321,7 +360,7 @@ def _child(root: Path, seed: float, target: str, count: int, pipe: int) -> NoRet
     try:
         with arm_failpoints(probe), open_workspace(root) as harness:
             for _ in range(WORK):
-                _work(harness, rng, pipe)
+                _work(harness, records, rng, pipe)
     except TakebackError as fault:
         os.write(pipe, f"fault {fault.message}\n".encode("ascii", "replace"))
         code = 1
@@ -329,18 +368,19 @@ def _child(root: Path, seed: float, target: str, count: int, pipe: int) -> NoRet
         os._exit(code)
 
 
-def _work(harness: Harness, rng: random.Random, pipe: int) -> None:
+def _work(harness: Harness, records: TorturedRecords, rng: random.Random, pipe: int) -> None:
     live = [entry.id for entry in harness.log() if entry.kind == "apply" and entry.status == "live"][:5]
     done: Any = None
     try:
         if live and rng.random() < 0.45:  # noqa: PLR2004 - nearly half
             done = harness.undo(rng.choice(live), cascade=True)
         else:
-            done = harness.apply(invert_mutation(read_program(_draw(rng), Stage.FORWARD, "mutation"), harness.state))
-    except InputError:
-        return  # undone already
+            drawn = [*_draw(rng), *(records.draw(rng) if rng.random() < 0.8 else ())]  # noqa: PLR2004 - mostly
+            done = harness.apply(invert_mutation(read_program(drawn, Stage.FORWARD, "mutation"), harness.state))
+    except (InputError, ChangedMeanwhile):
+        return  # undone already; or others wrote there in the same moment, so that nothing was changed
     except HarnessError as fault:
-        if "was refused" not in fault.message:
+        if not any(words in fault.message for words in GIVEN_UP):
             raise
     if isinstance(done, Applied | Undone):
         os.write(pipe, b"done\n" + b"open\n" * bool(done.open))

@@ -30,13 +30,16 @@ from takeback.adapters.directory import (
     read_reusing,
 )
 from takeback.adapters.harness_places import InnerHarnesses, require_own_place
-from takeback.adapters.manifest import PRIVATE
+from takeback.adapters.last_look import HEAD, LARGEST_EDIT, OTHER
+from takeback.adapters.look_notes import write_end, write_look
 from takeback.adapters.swaps import swap_names, sync_file_system, take_name
 from takeback.errors import ChangedMeanwhile, HarnessError, TakebackError, UnsafePathError
-from takeback.harness.adapter import OutsideRecords, ProjectFiles
+from takeback.harness.adapter import OutsideRecords, ProjectFiles, WaitingEdits
 from takeback.harness.calls import CallRules
 from takeback.harness.images import DirectoryImage, FileChange, FileImage, Image, LinkImage, is_same_file
 from takeback.journal.failpoint import failpoint
+from takeback.state import State
+from takeback.state.slots import Slot
 
 OLD = ".edited-meanwhile"
 """Ending of the name under which an edit is kept that came too late to be noticed."""
@@ -457,8 +460,6 @@ def _remove_empty(parent: int, name: str) -> bool:
     return True
 
 
-HEAD = f"{PRIVATE}/HEAD"
-"""How far the journal has come, noted apart from it: tells when the journal was cut or replaced by an old copy."""
 NOTED = re.compile(rb"(\d{1,18}) ([0-9a-f]{64})\n")
 
 
@@ -471,11 +472,15 @@ class FilesAdapter:
     """Which calls changes may make, where the manifest declares any."""
     external: OutsideRecords | None = None
     """Records of other systems, where the manifest declares bindings."""
+    waiting: WaitingEdits | None = None
+    """Edits that hooks noted and that are not entries yet."""
 
     def __init__(self, directory: Directory) -> None:
         self._directory = directory
         self._place = FilePlace(directory)
         self._leftovers: tuple[str, ...] = ()
+        self._recorded: dict[str, FileImage] = {}
+        """Small files that an entry since the last note recorded, as it has them."""
 
     @property
     def place(self) -> FilePlace:
@@ -504,7 +509,15 @@ class FilesAdapter:
     def note(self, seq: int, digest: str) -> None:
         """Write the note to a small file; it is not synced, since it may lag behind but never runs ahead."""
         with suppress(HarnessError):
-            self._directory.write(HEAD, FileImage(f"{seq} {digest}\n".encode(), 0o600), sync=False)
+            write_end(self._directory, f"{seq} {digest}\n", self._recorded)
+        self._recorded.clear()
+
+    def note_recorded(self, images: Iterable[tuple[str, Image | None]]) -> None:
+        """Take files for what the journal says of them, for the next note; large ones are looked at instead."""
+        for path, image in images:
+            self._recorded.pop(path, None)
+            if isinstance(image, FileImage) and len(image.content) <= LARGEST_EDIT:
+                self._recorded[path] = image
 
     def noted(self) -> tuple[int, str] | None:
         """Return the content of the small file; None if it is missing or damaged. Refuse a link."""
@@ -512,29 +525,25 @@ class FilesAdapter:
         found = None if image is None else NOTED.fullmatch(image.content)
         return None if found is None else (int(found[1]), found[2].decode())
 
-    def note_look(self, seq: int, digest: str) -> None:
+    def note_look(self, seq: int, digest: str, *, wait: bool = False) -> None:
         """Note what the last look rested on, for hooks; call it only if the files were as the journal says.
 
-        What is uncertain, because something is too fresh or has changed meanwhile, is not noted.
+        What is uncertain, because something is too fresh or has changed meanwhile, is not noted. With `wait`, hooks
+        of a harness of many files may have edits wait for the next command.
         """
-        from takeback.adapters.last_look import NOTE, build_look_note  # noqa: PLC0415 - start-up
+        if self.noted() == (seq, digest):
+            with suppress(HarnessError):
+                write_look(self._directory, SETTLED, self.find_edit_kind if wait else None)
 
-        trail, root = self._directory.trail, self._directory.root
-        files: dict[str, tuple[int, ...]] = {}
-        for path in trail.asked:
-            sign = self._directory.signature_read(path)
-            if sign is not None and not _is_private(path):
-                files[path] = (sign.size, sign.modified, sign.changed, sign.inode, sign.mode)
-        folders = {folder for folder in trail.listed if not _is_private(folder)}
-        missing = {path for path in trail.asked - files.keys() if not _is_private(path)}
-        if self.noted() != (seq, digest) or any((root / path).is_file() for path in missing):
-            return
-        note = build_look_note(
-            str(root), files, folders | {path.rpartition("/")[0] for path in missing}, trail.began, SETTLED
-        )
-        with suppress(HarnessError):
-            if note is not None:
-                self._directory.write(NOTE, FileImage(note, 0o600), sync=False)
+    def find_edit_kind(self, path: str) -> str:
+        """Return what a file is to a hook that notes edits: by default one that has to be understood."""
+        del path
+        return OTHER
+
+    def find_plain_slot(self, path: str, state: State) -> Slot | None:
+        """Return the slot that a file holds the whole of, as text or bytes; None for any other."""
+        del path, state
+        return None
 
     def close(self) -> None:
         """Let the directory go."""
@@ -543,8 +552,3 @@ class FilesAdapter:
         if self.external is not None:
             self.external.close()
         self._directory.close()
-
-
-def _is_private(path: str) -> bool:
-    """Return whether a path lies in Takeback's own directory, which changes all the time."""
-    return path == PRIVATE or path.startswith(f"{PRIVATE}/")

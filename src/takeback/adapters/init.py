@@ -18,7 +18,7 @@ from os import PathLike
 from pathlib import Path
 
 from takeback.adapters.directory import Directory
-from takeback.adapters.files_adapter import HEAD
+from takeback.adapters.last_look import HEAD
 from takeback.adapters.manifest import (
     KEYS,
     MANIFEST,
@@ -28,11 +28,12 @@ from takeback.adapters.manifest import (
     find_manifest_path,
     write_manifest,
 )
-from takeback.adapters.opener import load_manifest, require_no_links
+from takeback.adapters.opener import attach_policy, load_manifest, require_no_links
 from takeback.adapters.registry import BUILT_IN, find_adapter, list_adapter_names
 from takeback.adapters.trust import MADE, record_trust, require_own_private_folder
 from takeback.adapters.trust_record import MARK, forget_record
 from takeback.errors import HarnessError, InputError, MissingKeysError
+from takeback.harness.border import POLICY
 from takeback.harness.harness import Harness
 from takeback.harness.images import FileImage
 from takeback.harness.ledger import Ledger
@@ -121,8 +122,11 @@ def distrust_if_possible(root: Path) -> None:
     unlink_if_present(root / PRIVATE / MARK)
 
 
-def make_private(directory: Directory, failing: ExitStack) -> None:
-    """Make Takeback's own directory: private to its owner, hidden from git, and recorded as this user's."""
+def make_private(directory: Directory, failing: ExitStack, policy: bytes | None = None) -> None:
+    """Make Takeback's own directory: private to its owner, hidden from git, and recorded as this user's.
+
+    A `policy` is there before anything is captured.
+    """
     require_own_private_folder(directory)
     for made in directory.make(PRIVATE, 0o700):
         failing.callback(remove_if_empty, directory.root / made)
@@ -136,6 +140,9 @@ def make_private(directory: Directory, failing: ExitStack) -> None:
     if directory.read(IGNORE) is None:
         directory.write(IGNORE, FileImage(b"*\n"))
         failing.callback(unlink_if_present, directory.root / IGNORE)
+    if policy is not None:
+        directory.write(POLICY, FileImage(policy, 0o600))
+        failing.callback(unlink_if_present, directory.root / POLICY)
 
 
 def choose_identity(directory: Directory, own: Store | None, failing: ExitStack) -> str:
@@ -190,6 +197,7 @@ def init_adapter(
     secret: bool = False,
     seal: bool = False,
     keys: str | PathLike[str] | None = None,
+    policy: bytes | None = None,
 ) -> tuple[Path, bool]:
     """Make a directory a harness of the adapter with a name; also whether it was none before."""
     install_surfaces()
@@ -203,7 +211,7 @@ def init_adapter(
             if there != name:
                 raise InputError(str(root), found=f"a harness of the adapter {there!r}", expected=f"one of {name!r}")
             return root, False
-        make_private(directory, failing)
+        make_private(directory, failing, policy)
         remote = "://" in noted
         place = str(journal) if remote else root / noted
         store = open_journal_for_init(place, Path(keys or root / KEYS), failing, seal=seal)
@@ -218,6 +226,7 @@ def init_adapter(
         for fault in present.broken:
             raise HarnessError(fault.message, where=fault.where, hint="mend the file, then run init again")
         failing.callback(unlink_if_present, root / HEAD)
+        attach_policy(root, store)
         Harness(adapter, store, start=present, about={"identity": identity})
         record_trust(root, manifest, store, how=MADE)
         own.write(MANIFEST, FileImage(write_manifest(manifest)))
@@ -257,6 +266,7 @@ def begin_new_journal(
         directory = Directory(root, tag=identity)
         adapter = opener(directory, manifest, hold=False)
         leaving.callback(adapter.close)
+        attach_policy(root, store)
         Harness(adapter, store, about={"identity": identity})
         record_trust(root, manifest, store, how=MADE)
         there = find_manifest_path(root) or MANIFEST

@@ -32,6 +32,7 @@ from takeback.adapters.trust import (
 )
 from takeback.adapters.trust_record import find_trust_folder
 from takeback.adapters.variables import find_variable
+from takeback.adapters.waiting_edits import WaitingEdits
 from takeback.canonical import sha256
 from takeback.errors import HarnessError, InputError, TakebackError
 from takeback.harness.adapter import Adapter, Resources
@@ -194,11 +195,14 @@ def _open_harness(directory: Directory, manifest: Manifest, how: Opening, verifi
     try:
         if how.journal is None and how.voucher is not None:
             how.voucher.demand_same(store)
+        attach_policy(root, store)
         adapter = opener(directory, manifest, hold=how.hold)
         if isinstance(adapter, FilesAdapter) and manifest.calls:
             adapter.calls = rules
         if isinstance(adapter, FilesAdapter) and manifest.track is not None:
             _follow_project(adapter, directory, store, readonly=how.readonly)
+        if isinstance(adapter, FilesAdapter) and how.voucher is not None and how.journal is None:
+            adapter.waiting = WaitingEdits(adapter, str(root), how.voucher.secret)
         if manifest.bindings:
             _bind_records(adapter, directory.root, manifest, readonly=how.readonly)
         about = {"identity": manifest.workspace.id}
@@ -211,6 +215,14 @@ def _open_harness(directory: Directory, manifest: Manifest, how: Opening, verifi
     if isinstance(adapter, Resources) and not how.readonly:
         adapter.hold(harness.state)
     return harness
+
+
+def attach_policy(root: Path, store: Store) -> None:
+    """Have a journal store only what the policy of its harness lets it keep, where there is a policy."""
+    if os.path.lexists(root / POLICY):
+        from takeback.govern.policy import attach_capture  # noqa: PLC0415 - start-up
+
+        attach_capture(root, store)
 
 
 def find_audit_anchor(root: Path) -> Path:

@@ -121,7 +121,12 @@ class JournalVoucher:
 
     def vouch(self, journal: str, seq: int, digest: str) -> str:
         """Return the word for an end that this process has made."""
-        return make_word(str(self._record.get("secret", "")), journal, seq, digest)
+        return make_word(self.secret, journal, seq, digest)
+
+    @property
+    def secret(self) -> str:
+        """What only this user's processes know of the harness; empty where nothing is kept."""
+        return str(self._record.get("secret", ""))
 
     def demand_vouched(self, end: JournalEnd) -> None:
         """Refuse a journal that is not the one that was trusted: a pull or a checkout may have put it there."""

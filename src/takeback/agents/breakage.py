@@ -32,6 +32,7 @@ def search_breakage(
 ) -> Bisection | Refused:
     """Return the smallest set of live entries, after `good`, that makes a command fail."""
     require_copyable_journal(root, None)
+    harness.require("read")  # the command is run with what entries hold
     with ExitStack() as leaving:
         with lock or nullcontext(), harness.held(clean=True) as state:
             if isinstance(state, Refused):

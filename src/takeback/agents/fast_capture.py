@@ -14,7 +14,7 @@ from takeback.adapters.roots import PRIVATE, find_root_text
 from takeback.adapters.trust_record import is_trusted
 from takeback.agents import running_tools
 from takeback.agents.fast_hook import BEFORE, CHANGED, EDITORS, LONGEST, PATHS, SHELLS
-from takeback.present.secret_words import may_hold_secret
+from takeback.secret_words import may_hold_secret
 
 TYPE_CHECKING = False  # as in `typing`, which is not imported for a hook
 if TYPE_CHECKING:

@@ -20,6 +20,8 @@ CLIENTS = (
 SPEAK_OTHERWISE = frozenset({"copilot", "cursor", "cline", "windsurf", "kiro"})
 """Clients whose calls and answers `hook_dialects` translates."""
 BEFORE = frozenset({"PreToolUse", "BeforeTool", "tool.execute.before"})
+RAN = (b"PostToolUse", b"AfterTool", b"tool.execute.after")
+"""Words in what a client tells once a tool has run."""
 CHANGED = frozenset({"ConfigChange", "FileChanged"})
 """Events by which a client tells of changed files."""
 PATCH = "patch"
@@ -58,12 +60,13 @@ def can_pass_unchecked(data: bytes, client: str, cwd: str) -> bool:
     return _is_nobodys(os.path.join(here, path))
 
 
-def has_nothing_to_record(data: bytes, cwd: str) -> bool:
+def has_nothing_to_record(data: bytes, cwd: str, looked: dict[str, list[str] | None] | None = None) -> bool:
     """Return whether an event after which changes are recorded surely has nothing to record; its note is taken off.
 
     That is so where every harness it may concern is as it was at a look that found everything recorded, and for an
-    edit of a file that is none of a harness's own.
+    edit of a file that is none of a harness's own. What a look at a harness finds is put into `looked`.
     """
+    looked = {} if looked is None else looked
     try:
         raw = json.loads(data)
     except ValueError:
@@ -83,9 +86,10 @@ def has_nothing_to_record(data: bytes, cwd: str) -> bool:
         return False
     edits = str(raw.get("tool_name", "")).lower() in EDITORS and named
     if not (edits and all(map(_is_nobodys, named))):
-        from takeback.adapters.last_look import is_unchanged  # noqa: PLC0415 - start-up
+        from takeback.adapters.last_look import find_changed_files  # noqa: PLC0415 - start-up
 
-        if not all(map(is_unchanged, harnesses)):
+        looked.update((root, find_changed_files(root)) for root in harnesses)
+        if not all(found == [] for found in looked.values()):
             return False
     if raw["hook_event_name"] not in CHANGED:
         for root in harnesses:

@@ -182,6 +182,10 @@ class Ruling:
         smallest_told = f" The smallest content that breaks it: {self.breaking}." if self.breaking else ""
         return mask_text_secrets(f"Takeback: {self.path}: {self.reason}.{smallest_told} {self.instead}".strip())
 
+    def describe_reason(self) -> str:
+        """Return why, without what to do, for a person who was asked."""
+        return mask_text_secrets(f"{self.path}: {self.reason}.")
+
 
 PASS: Final = Ruling(Answer.PASS)
 
@@ -369,7 +373,10 @@ def answer_before(event: Event) -> HookReply:
             "permissionDecision": str(ruling.answer),
             "permissionDecisionReason": ruling.told(),
         }
-        return HookReply(out=write_compact({"hookSpecificOutput": said}) + "\n")
+        asked = (
+            {"systemMessage": f"Takeback asked: {ruling.describe_reason()}"} if ruling.answer is Answer.ASK else {}
+        )
+        return HookReply(out=write_compact({"hookSpecificOutput": said} | asked) + "\n")
     return HookReply(
         *refuse_call(event.client, ruling.told() + (NOBODY_TO_ASK if ruling.answer is Answer.ASK else ""))
     )

@@ -41,6 +41,8 @@ class Event:
     """The file that changed, where the event says so."""
     call: str = ""
     """The client's own name of the tool call, where it has one."""
+    transcript: str = ""
+    """The file in which the client keeps the conversation, where it says so."""
 
     @property
     def before(self) -> bool:
@@ -89,6 +91,7 @@ def read_event(data: bytes, client: str, cwd: str) -> Event:
         given=given if isinstance(given, dict) else {},
         path=_read_field(raw, "file_path"),
         call=_read_field(raw, "tool_use_id"),
+        transcript=_read_field(raw, "transcript_path"),
     )
 
 
@@ -96,7 +99,7 @@ def _read_field(raw: Mapping[str, Any], key: str) -> str:
     found = raw.get(key)
     if not isinstance(found, str):
         return ""
-    return found if key in {"cwd", "file_path"} else found[:LONGEST]
+    return found if key in {"cwd", "file_path", "transcript_path"} else found[:LONGEST]
 
 
 BEGIN = "*** Begin Patch"

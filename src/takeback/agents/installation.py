@@ -24,6 +24,7 @@ from takeback.adapters.directory import Directory
 from takeback.agents.fast_hook import CLIENTS
 from takeback.agents.git.command import Git, name_exclusion, why_shared
 from takeback.agents.hook_files import PLUGIN, build_opencode_plugin, list_own_file_additions, list_own_file_removals
+from takeback.agents.skill import NAMES, SAYS, SKILL, build_gemini_command, build_opencode_command, list_texts
 from takeback.canonical import write_pretty
 from takeback.errors import HarnessError, InputError
 from takeback.harness.adapter import NotExpressible, Reading
@@ -44,7 +45,6 @@ _CALL: Final = re.compile(
 )
 """How a hook calls us: by our name anywhere in it, or by nothing but a program, `hook` and the client."""
 _SERVES: Final = re.compile(r"(?:^|[/\\\s])takeback(?:\.exe)?$|^serve$")
-_SAYS: Final = "recorded by Takeback"
 _PLUGIN_KEY: Final = re.compile(r"^takeback@|^takeback$")
 
 
@@ -118,14 +118,11 @@ def find_servers(state: State, start: str | None = None) -> list[str]:
 
 
 def find_skills(state: State, start: str | None = None) -> list[str]:
-    """Return the names of skills that are ours, as far as they still say so."""
+    """Return the names of skills and commands that are ours, as far as they still say so."""
     return [
         name
         for name, text in state["prompts"].items()
-        if name.endswith(f"skills/{OWN_NAME}")
-        and isinstance(text, str)
-        and _SAYS in text
-        and _is_clients_name(name, start)
+        if name.endswith(NAMES) and isinstance(text, str) and SAYS in text and _is_clients_name(name, start)
     ]
 
 
@@ -155,27 +152,6 @@ BY: Final = "takeback install"
 NAME: Final = "takeback"
 GUARD_SECONDS: Final = 15
 RECORD_SECONDS: Final = 90
-SKILL: Final = """---
-name: takeback
-description: Change this agent's own instructions, settings, tools or hooks so that every change can be taken back.
----
-
-Changes of this project's agent files (instructions, settings, MCP servers, hooks, skills) are recorded by Takeback.
-
-- Prefer the tools of the takeback server: `propose_change`, then `apply_change` with the token.
-- An edit of such a file by other tools is recorded too. One that the client could not load is denied: do what the
-  reason says. One that loosens permissions or removes a guard is for a person to allow.
-- `history` or `takeback log` lists the changes; `plan_undo` and `undo`, or `takeback undo 5`, take one back and
-  leave the others.
-- Never edit `.takeback/`, and do not remove Takeback's hooks.
-
-When the person calls this by name (`/takeback`, in Codex `$takeback`):
-
-- Without a number: run `takeback log -n 20`, and list the changes grouped by the prompt they were made under, each
-  with its number. Ask which to take back; take nothing back unasked.
-- With numbers, such as `/takeback 3`: run `takeback undo 3` for exactly those numbers, and say what it answered. If
-  it is blocked, say which entries it names, and ask before you add `--cascade`.
-"""
 
 
 class Hook(NamedTuple):
@@ -335,8 +311,13 @@ def list_additions(
         scope = "json:" if client == "opencode" and _has_only_json(state, start) else OWN_SERVERS.get(client, "")
         server = build_server(client, program)
         ops.append({"op_type": "register_tool", "target": f"{start}{scope}mcp:{NAME}", "value": server})
-    if (where.shared or where.user) and not find_skills(state, start):
-        ops.append({"op_type": "set_prompt", "target": f"{start}skills/{NAME}", "value": SKILL})
+    if where.shared or where.user:
+        there = find_skills(state, start)
+        ops += [
+            {"op_type": "set_prompt", "target": f"{start}{name}", "value": text}
+            for name, text in list_texts(client).items()
+            if f"{start}{name}" not in there
+        ]
     return ops
 
 
@@ -490,8 +471,9 @@ From a checkout of the repository:
 - Codex: `codex plugin marketplace add ./plugin`, then `codex plugin add takeback@takeback-local`. Its hooks run after
   you trust them in the client.
 - Gemini CLI: `gemini extensions link ./plugin`.
-- opencode, which has no such folders: copy `opencode/takeback.js` to `.opencode/plugins/`, and the entry of
-  `opencode/opencode.json` into your settings.
+- opencode, which has no such folders: copy `opencode/takeback.js` to `.opencode/plugins/`,
+  `opencode/commands/takeback.md` to `.opencode/commands/`, and the entry of `opencode/opencode.json` into your
+  settings.
 
 `make plugin` builds this folder from the package; a test keeps the two identical.
 """
@@ -534,7 +516,9 @@ def build_plugin_files(version: str) -> dict[str, str]:
     texts = {path: write_pretty(value) + "\n" for path, value in files.items()}
     return texts | {
         f"skills/{NAME}/SKILL.md": SKILL,
+        f"commands/{NAME}.toml": build_gemini_command(),
         f"opencode/{NAME}.js": build_opencode_plugin(PROGRAM),
+        f"opencode/commands/{NAME}.md": build_opencode_command(),
         "README.md": README,
     }
 

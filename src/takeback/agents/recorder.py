@@ -7,6 +7,7 @@ that come close together as one entry, and at its start what happened while nobo
 
 from __future__ import annotations
 
+import hashlib
 import os
 import threading
 import time
@@ -19,15 +20,18 @@ from typing import Any, Final
 from takeback.adapters.clients.discovery import FOREIGN
 from takeback.adapters.directory import TEMPORARY
 from takeback.adapters.files_adapter import FilesAdapter
+from takeback.adapters.init import LOCAL
 from takeback.adapters.opener import open_workspace
 from takeback.adapters.roots import PRIVATE, find_root_above
 from takeback.adapters.trust import name_way_out
 from takeback.adapters.trust_record import is_trusted
 from takeback.agents import running_tools
 from takeback.agents.declared_files import Home, Own, can_be_ours, find_home
-from takeback.agents.fast_capture import LONGEST_COMMAND, is_tracked, mask_text
+from takeback.agents.fast_capture import LONGEST_COMMAND, LONGEST_LINE, is_tracked, mask_text
 from takeback.agents.guard import BLOCK, HookReply, why_unloadable
 from takeback.agents.hook_events import AFTER, CHANGED, Event, list_named_paths
+from takeback.agents.skill import is_callable_in
+from takeback.agents.transcript import find_last_prompt
 from takeback.canonical import write_compact
 from takeback.errors import TakebackError, UntrustedError
 from takeback.harness.adapter import FileAdapter
@@ -44,11 +48,11 @@ from takeback.track.database import TrackError
 from takeback.track.store import TrackStore
 
 SHORT: Final = 8
-SHOWS: Final = "claude-code"
-"""The client that shows its user a message from a hook."""
+SHOWS: Final = frozenset({"claude-code", "codex", "gemini", "opencode"})
+"""Clients that show their user a message from a hook; opencode's plugin shows it as a notice."""
 BEGINS: Final = "SessionStart"
-SKILL_NAME: Final = "skills/takeback"
-"""How the name of the skill ends by which a person takes changes back inside the client."""
+CALLED: Final = {"codex": "$takeback"}
+"""How a person calls our skill or command, where it is not `/takeback`."""
 
 
 def answer_after(event: Event) -> HookReply:
@@ -74,7 +78,7 @@ def answer_after(event: Event) -> HookReply:
 def report_untrusted(event: Event, root: Path) -> HookReply:
     """Report that nothing is recorded here, and what to do; the session goes on as without Takeback."""
     told = f"takeback: {root} is not trusted, so that nothing is recorded here. {name_way_out(root)}."
-    if event.client == SHOWS and event.name == BEGINS:
+    if event.client in SHOWS and event.name == BEGINS:
         return HookReply(out=write_compact({"systemMessage": told}) + "\n")
     return HookReply(err=f"{told}\n")
 
@@ -118,15 +122,16 @@ def record_changes(root: Path, event: Event) -> HookReply:
                 event, f"takeback: recorded as #{number}, but {told}. 'takeback undo {number}' undoes it.\n"
             )
         if isinstance(found, Adopted):
-            called = any(name.endswith(SKILL_NAME) for name in harness.state["prompts"])
-            return _give_receipt(event, found.entry.entry, weaker, "/takeback" if called else "takeback undo")
+            called = is_callable_in(event.client, harness.state)
+            way = CALLED.get(event.client, "/takeback") if called else "takeback undo"
+            return _give_receipt(event, found.entry.entry, weaker, way)
     return HookReply()
 
 
 def _give_receipt(event: Event, number: int, weaker: list[str], way: str) -> HookReply:
     """Say in one line that an edit was recorded, and what it loosens, where the client shows that to a person."""
     err = f"takeback: recorded as #{number}: {'; '.join(weaker)}\n" if weaker else ""
-    if event.client != SHOWS or event.name not in AFTER:
+    if event.client not in SHOWS or event.name not in AFTER:
         return HookReply(err=err)
     loosened = f" ({'; '.join(weaker)})" if weaker else ""
     told = mask_text_secrets(f"recorded {number}{loosened}; {way} {number} to undo")
@@ -138,7 +143,9 @@ def _note_look(harness: Harness) -> None:
     adapter, ledger = harness.adapter, harness.ledger
     open_ends = ledger.pending is not None or ledger.holes or ledger.missing or harness.doubt
     if isinstance(adapter, FilesAdapter) and not open_ends and not adapter.leftovers():
-        adapter.note_look(ledger.last, ledger.head)
+        own = str(adapter.place.root / LOCAL)
+        plain = type(harness) is Harness and adapter.project is None and not getattr(ledger.store, "key_place", "")
+        adapter.note_look(ledger.last, ledger.head, wait=plain and ledger.store.location == own)
 
 
 def _list_differing(harness: Harness, reading: Inspection) -> set[str]:
@@ -168,16 +175,25 @@ def _describe_entry(root: Path, event: Event, weaker: list[str]) -> str:
 
 
 def _recall_call(root: Path, event: Event, origin: dict[str, str]) -> dict[str, str]:
-    """Return the prompt and the command of a call in a project whose files are tracked, where prompts are kept."""
-    if not event.tool or not is_tracked(str(root)):
+    """Return the prompt and the command of a call: of a project whose files are tracked from where prompts are kept.
+
+    Elsewhere the prompt is the last one of the conversation, as far as the client says where it keeps that.
+    """
+    if not event.tool:
         return {}
+    if not is_tracked(str(root)):
+        prompt = mask_text(find_last_prompt(event.transcript)).strip() if event.transcript else ""
+        if not prompt:
+            return {}
+        origin["prompt_number"] = event.prompt[:SHORT] or hashlib.sha256(prompt.encode()).hexdigest()[:SHORT]
+        return {"prompt": prompt.splitlines()[0][:LONGEST_LINE]}
     command = event.given.get("command") if event.shell else None
     said = {"command": mask_text(command)[:LONGEST_COMMAND]} if isinstance(command, str) else {}
     with suppress(TrackError, OSError), TrackStore.open(root) as store:
-        prompt = store.find_last_prompt(event.client, event.session)
-        if prompt is not None:
-            origin["prompt_number"] = str(prompt.number)
-            said["prompt"] = prompt.text_first_line_masked
+        kept = store.find_last_prompt(event.client, event.session)
+        if kept is not None:
+            origin["prompt_number"] = str(kept.number)
+            said["prompt"] = kept.text_first_line_masked
     return said
 
 

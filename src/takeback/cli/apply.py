@@ -8,7 +8,16 @@ from typing import Any, NamedTuple
 
 import typer
 
-from takeback.cli.context import AuthorOption, DirOption, JournalOption, NoteOption, PlanFlag, StatFlag, open_harness
+from takeback.cli.context import (
+    ApproveOption,
+    AuthorOption,
+    DirOption,
+    JournalOption,
+    NoteOption,
+    PlanFlag,
+    StatFlag,
+    open_harness,
+)
 from takeback.cli.doubts import list_doubts, print_doubts
 from takeback.cli.inputs import STDIN, CandidateFile, LanguageOption, name_input, read_json, read_level
 from takeback.cli.outcomes import print_and_exit
@@ -43,9 +52,7 @@ def apply(
     no_ties: bool = typer.Option(
         False, "--no-ties", help="Refuse if an earlier entry could then no longer be undone on its own."
     ),
-    approve: str = typer.Option(
-        "", "--approve", metavar="DIGEST", help="Approve that calls of it stay made: the candidate's digest."
-    ),
+    approve: str = ApproveOption,
     language: str | None = LanguageOption,
     note: str = NoteOption,
     by: str = AuthorOption,

@@ -151,7 +151,7 @@ def prove(
         _save(certificate, verdict.certificate.to_json())
     if as_json:
         shown = verdict.to_json()
-        answer = {name: shown[name] for name in ("grade", "counterexample", "classes", "reasons")}
+        answer = {name: shown[name] for name in ("grade", "class", "stays", "counterexample", "classes", "reasons")}
         answer |= {"certificate": str(certificate) if written else None} if certificate is not None else {}
         emit(answer | ({"second_opinion": opinion.to_json()} if opinion is not None else {}))
     else:

@@ -6,7 +6,8 @@ from collections import Counter
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any, Final
 
-from takeback.cli.output import measure_cells, out
+from takeback.cli.line_breaks import measure_cells
+from takeback.cli.output import out
 from takeback.state import ABSENT, State
 from takeback.state.slots import describe_slot, find_containing_slot
 

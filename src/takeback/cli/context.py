@@ -81,6 +81,12 @@ PathOption = typer.Option(
     help="Every change of a file that matches, such as 'src/**'; a folder means all in it.",
 )
 StatFlag = typer.Option(False, "--stat", help="Show only how many lines came and went at each address.")
+ApproveOption = typer.Option(
+    "",
+    "--approve",
+    metavar="DIGEST",
+    help="Approve what an undo could not take back, such as calls: the candidate's digest.",
+)
 PlanFlag = typer.Option(False, "--plan", help="Only show what it would do.")
 NoPagerFlag = typer.Option(False, "--no-pager", help="Print long output directly, even on a terminal.")
 

@@ -1,4 +1,4 @@
-"""`takeback retain`, `hold`, `label`, `head` and `witness`: how long captures are kept, and proof of records."""
+"""`takeback retain`, `compact`, `hold`, `label`, `head` and `witness`: how long captures are kept, and proof."""
 
 from __future__ import annotations
 
@@ -9,8 +9,11 @@ from pathlib import Path
 import typer
 
 from takeback.adapters.manifest import PRIVATE, find_root
+from takeback.adapters.opener import load_manifest
+from takeback.adapters.trust import require_trusted
 from takeback.cli import completion
 from takeback.cli.context import AuthorOption, DirOption, JournalOption, PlanFlag, SubjectOption, open_harness
+from takeback.cli.interrupts import end_at_first_interrupt
 from takeback.cli.output import JsonFlag, commit_exit_code, emit, err, finish, out
 from takeback.errors import InputError
 from takeback.govern.heads import format_public_key, load_or_make_key, make_head, sign_head
@@ -25,6 +28,7 @@ from takeback.harness.labels import Labels, draft_label, is_pattern, list_labels
 def register(app: typer.Typer) -> None:
     """Add the commands."""
     app.command("retain")(retain)
+    app.command("compact")(compact)
     app.command("hold")(hold)
     app.command("label")(label)
     app.command("head")(head)
@@ -58,6 +62,46 @@ def retain(
     else:
         verb = "would forget" if plan else "forgot"
         out.print(f"{verb} {done.contents} contents of {len(done.entries)} entries; {len(done.held)} held")
+        if done.lingering:
+            err.print(done.lingering)
+    finish(yes=True)
+
+
+def compact(
+    plan: bool = PlanFlag,
+    directory: Path = DirOption,
+    journal: str | None = JournalOption,
+    as_json: bool = JsonFlag,
+) -> None:
+    """Make the journal smaller: give back the room of what the policy does not keep. Every record stays.
+
+    What retention no longer keeps goes, with candidates, evidence and file images of those entries, and with states
+    that were written down on the way. Without `[retention] captures` in `.takeback/policy.toml` every capture stays.
+    What is in use, what younger entries need and what is held is kept. One record says what went.
+
+    Example: `takeback compact --plan`
+    """
+    from takeback.govern.compaction import compact as compact_journal  # noqa: PLC0415 - start-up
+
+    keep = read_policy(find_root(directory)).captures
+    with open_harness(directory, journal) as harness:
+        harness.require("forget")
+        before = harness.journal.measure_size()
+        done = compact_journal(harness, keep, datetime.now(UTC), dry=plan)
+        after = harness.journal.measure_size()
+    if done.record is not None:
+        commit_exit_code(0)
+    if as_json:
+        told = {"done": done.record is not None, "contents": done.contents, "lingering": done.lingering or None}
+        size = {"bytes_before": before, "bytes_after": after}
+        emit({**told, "entries": list(done.entries), "held": list(done.held), **size})
+    elif not done.contents:
+        kept = "every capture is kept" if keep is None else f"{len(done.held)} older entries are held"
+        out.print(f"nothing to give back: {kept}; the journal has {before:,} bytes")
+    else:
+        verb = "would drop" if plan else "dropped"
+        room = "" if plan else f"; {before:,} bytes before, {after:,} now"
+        out.print(f"{verb} {done.contents} contents of {len(done.entries)} entries; {len(done.held)} held{room}")
         if done.lingering:
             err.print(done.lingering)
     finish(yes=True)
@@ -193,6 +237,8 @@ def head(
     """
     if (to is None) is not (token_file is None):
         raise InputError("head", found="only one of --witness and --token-file", expected="both")
+    if journal is None:  # a signature vouches for the journal
+        require_trusted(find_root(directory), load_manifest(find_root(directory)))
     with open_harness(directory, journal, looking=True) as harness:
         harness.require("sign")
         name = name_origin(harness, origin)
@@ -251,10 +297,11 @@ def witness(
         else:
             out.print(f"{server.url} keeps heads in {folder}; its token is in {folder / 'token'}")
         out.flush()
-        try:
-            server.serve_forever(poll_interval=0.2)
-        except KeyboardInterrupt:
-            err.print("the witness has ended; what it has kept stays")
+        with end_at_first_interrupt():
+            try:
+                server.serve_forever(poll_interval=0.2)
+            except KeyboardInterrupt:
+                err.print("the witness has ended; what it has kept stays")
 
 
 def name_origin(harness: Harness, origin: str) -> str:

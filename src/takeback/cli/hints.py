@@ -13,12 +13,15 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Final
 
+from takeback.errors import InputError
+
 ELSEWHERE: Final = frozenset(
     {
         "bench",
         "demo",
         "evolve",
         "gate",
+        "help",
         "hook",
         "init",
         "lab",
@@ -70,6 +73,7 @@ def _complete_hint(found: re.Match[str]) -> str:
 PROGRAM: Final = "takeback"
 _NAMED: Final = re.compile(r"\btakeback (?:[a-z]|--help)")
 """A command line in a message."""
+_OPTION: Final = re.compile(r"(?<![\w-])--[a-z][a-z-]*")
 _MISSING: Final = frozenset({"MissingParameter", "BadOptionUsage", "BadArgumentUsage"})
 """What click, and typer's own copy of click, raises for a line that lacks something."""
 
@@ -113,9 +117,16 @@ def add_next_step(message: str, fault: Exception, commands: Iterable[str]) -> st
     help_line = quote_line(f"{words} --help")
     if kind == "UsageError" and message.startswith("No such command"):
         return f"{message}\n  {_suggest(message, commands)}"
-    if kind in _MISSING and _Running.examples:
-        return f"{message}\n  for example {quote_line(_Running.examples[0])}; {help_line} shows every option"
+    if _Running.examples and (kind in _MISSING or isinstance(fault, InputError)):
+        return f"{message}\n  for example {quote_line(_choose_example(message))}; {help_line} shows every option"
     return f"{message}\n  {help_line} shows {'its options and examples' if _Running.words else 'the commands'}"
+
+
+def _choose_example(message: str) -> str:
+    """Return the example that has an option which a message names; the first where none has."""
+    options = set(_OPTION.findall(message))
+    fitting = (line for line in _Running.examples if options & set(_OPTION.findall(line)))
+    return next(fitting, _Running.examples[0])
 
 
 def _suggest(message: str, commands: Iterable[str]) -> str:

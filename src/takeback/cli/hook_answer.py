@@ -67,7 +67,12 @@ def _find_answer(client: str, *, ending: bool) -> tuple[str, str, int]:
     blocking = True
     try:
         choose_trust_folder()
-        from takeback.agents.fast_hook import SPEAK_OTHERWISE, can_pass_unchecked, has_nothing_to_record  # noqa: PLC0415 - a failing import must be answered too
+        from takeback.agents.fast_hook import (  # noqa: PLC0415 - a failing import must be answered too
+            RAN,
+            SPEAK_OTHERWISE,
+            can_pass_unchecked,
+            has_nothing_to_record,
+        )
 
         data = sys.stdin.buffer.read()
         if client in SPEAK_OTHERWISE:
@@ -76,7 +81,16 @@ def _find_answer(client: str, *, ending: bool) -> tuple[str, str, int]:
             data = translate_call(data, client)
         if _capture_project(data, client, ending=ending):
             return "", "", 0
-        if can_pass_unchecked(data, client, os.getcwd()) or has_nothing_to_record(data, os.getcwd()):
+        cwd = os.getcwd()
+        if can_pass_unchecked(data, client, cwd):
+            return "", "", 0
+        if any(word in data for word in RAN):
+            from takeback.agents.quick_edits import note_edits  # noqa: PLC0415
+
+            noted = note_edits(data, client, cwd)
+            if noted is not None:
+                return noted, "", 0
+        elif has_nothing_to_record(data, cwd):
             return "", "", 0
         from takeback.agents.hook_events import read_event  # noqa: PLC0415
 

@@ -15,7 +15,7 @@ from takeback.adapters.clients.init import detect_clients, find_user_folder, ini
 from takeback.adapters.clients.ownership import can_read
 from takeback.adapters.harness_places import describe_outer_harness
 from takeback.adapters.init import init_adapter, list_other_adapters
-from takeback.adapters.manifest import HIDDEN, MANIFEST, PRIVATE, OwnDocument
+from takeback.adapters.manifest import HIDDEN, MANIFEST, PRIVATE, OwnDocument, find_manifest_path
 from takeback.adapters.project_files import require_bounded, require_one_project, start_tracking
 from takeback.adapters.workspace.adapter import make_workspace
 from takeback.cli.completion import offer_words
@@ -83,6 +83,9 @@ def init(
     seal: bool = typer.Option(
         False, "--seal", help="Encrypt captured contents, each under a key of its own, as always on PostgreSQL."
     ),
+    policy: Path | None = typer.Option(
+        None, "--policy", metavar="FILE", help="Begin with this policy, so that it binds what is captured first."
+    ),
     track: bool = typer.Option(
         False,
         "--track",
@@ -115,6 +118,7 @@ def init(
     place = _choose_directory(context, directory, kinds, user=user)
     if track:
         _require_project(place, user=user, large=large)
+    rules = None if policy is None else _read_policy(policy, place)
     clients = None if other else _choose_clients(place, kinds, user=user, state=state, track=track)
     _check_documents(place, documents, other=bool(other or "workspace" in kinds or state is not None))
     if documents and clients is None:
@@ -122,13 +126,15 @@ def init(
     if clients is None and not kinds and not other and not _can_be_workspace(context, place, state=state):
         _refuse_unknown(place, as_json=as_json)
     if other:
-        root, fresh = init_adapter(place, other, journal=journal, secret=secret, seal=seal, keys=find_key_file())
+        root, fresh = init_adapter(
+            place, other, journal=journal, secret=secret, seal=seal, keys=find_key_file(), policy=rules
+        )
         found: tuple[str, ...] = (other,)
         added = found if fresh else ()
     elif clients is None:
         start = None if state is None else _read_start(state)
         root, fresh = make_workspace(
-            place, journal=journal, start=start, secret=secret, seal=seal, keys=find_key_file()
+            place, journal=journal, start=start, secret=secret, seal=seal, keys=find_key_file(), policy=rules
         )
         found = ("workspace",)
         added = found if fresh else ()
@@ -143,6 +149,7 @@ def init(
             seal=seal,
             keys=find_key_file(),
             tracked=track,
+            policy=rules,
         )
         root, fresh, found, added = made.root, made.fresh, made.kinds, made.added
     tracking = _track(root, journal) if track else None
@@ -172,6 +179,15 @@ def init(
         out.print(f"! {problem}", style="yellow")
     remember_directory(place)
     out.print(localize_hints(NEXT if tracking is None else NEXT_TRACKED), style="cyan")
+
+
+def _read_policy(source: Path, place: Path) -> bytes:
+    """Return a policy that is understood, for a directory that is no harness yet."""
+    from takeback.govern.policy import POLICY, read_policy_bytes  # noqa: PLC0415 - start-up
+
+    if find_manifest_path(place) is not None or (place / POLICY).exists():
+        raise InputError("--policy", found=f"{place}, which is tracked already", expected=f"its own {POLICY}")
+    return read_policy_bytes(source)
 
 
 def _show(root: Path, told: dict[str, Any], files: dict[str, int]) -> None:

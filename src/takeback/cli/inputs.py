@@ -10,6 +10,7 @@ import typer
 
 from takeback.canonical import parse
 from takeback.cli.completion import LEVELS, offer_words
+from takeback.cli.named_surfaces import register_named_surfaces
 from takeback.cli.secrets import learn_secrets
 from takeback.errors import InputError, LimitError
 from takeback.language import find_widest_level, load_json
@@ -51,6 +52,7 @@ def read_json(path: Path) -> Any:
     """Return the JSON in a file, or on standard input where that is named `-`."""
     found = parse(read_bytes(path), name_input(path)) if path == STDIN else load_json(path)
     learn_secrets(found)
+    register_named_surfaces(found)
     return found
 
 

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import os
+from collections import Counter
+from collections.abc import Iterable
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any, Final, NoReturn
 
 import typer
 
@@ -30,15 +33,21 @@ from takeback.agents.installation import (
 )
 from takeback.cli.completion import offer_words
 from takeback.cli.context import SHORT, DirOption, JournalOption, PlanFlag, StatFlag, find_own_program, open_harness
+from takeback.cli.hints import localize_hints
+from takeback.cli.open_calls import describe_grade
 from takeback.cli.outcomes import choose_exit_code, print_and_exit
-from takeback.cli.output import JsonFlag, emit, err, out
+from takeback.cli.output import JsonFlag, commit_exit_code, emit, err, out
 from takeback.errors import InputError
-from takeback.harness import Harness, Undone
+from takeback.harness import Applied, Harness, Preview, Undone
+from takeback.harness.images import paths_of
+from takeback.language.suggestions import find_near_names
+from takeback.present.titles import format_count, join_words
 from takeback.track.database import TRACK
 
 NO_SERVER = "the server needs more: pip install 'takeback[mcp]'; without it the client cannot start it"
 PRIVATE = "the server and the skill belong in files that others share: --shared adds them"
 FOR_YOURSELF = {"claude-code": "; for yourself: claude mcp add --scope local takeback -- takeback serve"}
+DOES: Final = "each edit of the agent's own files is judged before and recorded after it; 'takeback log' lists them"
 ClientArgument = typer.Argument(
     ...,
     metavar="CLIENT",
@@ -66,6 +75,7 @@ def install(
     ),
     directory: Path = DirOption,
     journal: str | None = JournalOption,
+    diff: bool = typer.Option(False, "--diff", help="Show what changes in the files, line by line."),
     stat: bool = StatFlag,
     as_json: bool = JsonFlag,
 ) -> None:
@@ -108,9 +118,47 @@ def install(
             if plan
             else harness.apply(candidate, note=describe_installation(client), by=BY)
         )
+        if isinstance(outcome, Applied | Preview) and not (diff or stat or as_json):
+            _summarize(outcome, client, ops, warnings)
         print_and_exit(
             outcome, harness, as_json=as_json, stat=stat, warnings=warnings if choose_exit_code(outcome) == 0 else ()
         )
+
+
+WORDS: Final = {"add_listener": "hook", "register_tool": "server", "set_prompt": "skill", "write_file": "file"}
+"""What an operation of an installation adds."""
+
+
+def _summarize(outcome: Applied | Preview, client: str, ops: list[dict[str, Any]], warnings: list[str]) -> NoReturn:
+    """Print what was added, where, and what it does, without the lines; end the command."""
+    code = choose_exit_code(outcome)
+    counts = Counter(
+        "command" if "commands/" in str(op["target"]) else WORDS.get(op["op_type"], "setting") for op in ops
+    )
+    what = join_words([format_count(number, word) for word, number in counts.items()])
+    if isinstance(outcome, Applied):
+        commit_exit_code(code)
+        number, paths = outcome.entry.entry, _drop_folders(paths_of(outcome.entry))
+        out.print(f"installed for {client}: {what} in {join_words(paths)}", style="bold green")
+        out.print(f"entry {outcome.entry.id[:SHORT]} (#{number}, {describe_grade(outcome.verdict)})")
+        shows = f"'takeback show {number}' shows every line"
+        ends = f"'takeback uninstall {client}' takes it out, byte for byte"
+    else:
+        out.print(f"would install for {client}: {what} in {join_words(_drop_folders(outcome.paths))}", style="bold")
+        shows, ends = f"'takeback install {client} --plan --diff' shows every line", "nothing was changed"
+    out.print(f"what it does: {DOES}")
+    if isinstance(outcome, Applied) and outcome.entry.effect:
+        out.print(f"takes effect: {', '.join(outcome.entry.effect)}")
+    out.print(localize_hints(f"{shows}; {ends}"), style="cyan")
+    for warning in warnings:
+        err.print(f"note: {warning}", style="yellow")
+    raise typer.Exit(code)
+
+
+def _drop_folders(paths: Iterable[str]) -> list[str]:
+    """Return paths without those of folders that another of them lies in."""
+    found = list(paths)
+    return [path for path in found if not any(other.startswith(f"{path}/") for other in found)]
 
 
 def _list_warnings(client: str, root: Path, *, shared: bool) -> list[str]:
@@ -152,7 +200,12 @@ def uninstall(
         kinds = load_manifest(find_root(directory)).workspace.kinds
         there, start = find_installation(harness, client), find_name_start(client, kinds)
         if there is None and not list_removals(harness.state, client, start):
-            raise InputError("client", found=f"{client}, for which nothing is installed", expected="one that has it")
+            raise InputError(
+                "client",
+                found=f"{client}, for which nothing is installed",
+                expected="one that has it",
+                hint=f"'takeback install {client}' installs it",
+            )
         warnings: list[str] = []
         if there is not None:
             outcome = harness.plan_undo(there.id) if plan else harness.undo(there.id)
@@ -172,7 +225,9 @@ def uninstall(
 
 def _require_client(client: str) -> None:
     if client not in CLIENTS:
-        raise InputError("client", found=client, expected=f"one of {', '.join(CLIENTS)}")
+        near = find_near_names(client, CLIENTS)
+        hint = f"did you mean 'takeback install {near[0]}'?" if near else ""
+        raise InputError("client", found=client, expected=f"one of {', '.join(CLIENTS)}", hint=hint)
 
 
 def _print_answer(answer: dict[str, object], text: str, warnings: list[str], *, as_json: bool) -> None:

@@ -87,6 +87,8 @@ def leave(
     elsewhere = _find_outside_journal(root, journal, manifest)
     with ExitStack() as stack:
         harness = None if manifest is None else _open(stack, root, journal, unread)
+        if harness is not None and not plan and not keep_journal:
+            harness.require("forget" if export is None else "read")
         files = None if harness is not None else _open_files(stack, root, manifest, unread)
         state = harness.state if harness is not None else State() if files is None else files.reading.state
         ops = list_own(state)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from functools import partial
 from itertools import islice
 from pathlib import Path
@@ -24,22 +25,34 @@ from takeback.cli.context import (
     open_harness,
 )
 from takeback.cli.hints import localize_hints
-from takeback.cli.output import JsonFlag, cut_text, emit, err, measure_cells, out
+from takeback.cli.line_breaks import cut_at_word, measure_cells
+from takeback.cli.output import JsonFlag, emit, err, out
 from takeback.cli.refused import show_refused
 from takeback.cli.secrets import RevealFlag
 from takeback.errors import InputError
 from takeback.harness import Harness
 from takeback.harness.entry_log import EntryView, Rewind, iter_entries, load_entry_writes
+from takeback.harness.external import is_outside
 from takeback.harness.ledger import CHANGES
 from takeback.harness.records import read_slots
-from takeback.present.entries import EntryNamer, Filter, make_entry_namer, read_filter, summarize_entry
+from takeback.present.entries import (
+    EFFECT_CLASSES,
+    EntryNamer,
+    Filter,
+    describe_prompt,
+    make_entry_namer,
+    read_filter,
+    summarize_entry,
+)
 from takeback.present.search_index import load_headline, narrow_filter
 from takeback.present.visible import escape_invisible
 
 COLUMNS: Final = {"entry": SHORT, "#": 5, "when": 11, "kind": 7, "evidence": 15, "status": 7}
 """Columns before the last one, with the width they have at least."""
 NARROW: Final = {"#": 4, "when": 11, "by": 12, "evidence": 8}
-"""Those on a terminal that is narrower than `WIDE`, so that what was done has room; each is cut to its width."""
+"""Those on a terminal that is narrower than `WIDE`, so that what was done has room."""
+WIDE_COLUMNS: Final = {"entry": SHORT, "#": 5, "when": 11, "by": 16, "evidence": 8}
+"""Those on a terminal that is wide enough for ids."""
 WIDE: Final = 110
 MIN_WHAT: Final = 12
 STYLES: Final = {"live": "green", "undone": "yellow", "aborted": "red", "pending": "red", "done": "dim"}
@@ -60,11 +73,14 @@ _FIELD: Final = re.compile(r"\{(\w*)\}")
 
 
 def list_live_entries(harness: Harness, wanted: Filter) -> tuple[str, ...]:
-    """Return the ids of live changes that a filter lets through, newest first; raise if there are none."""
+    """Return the ids of live changes that a filter lets through, newest first; raise if there are none.
+
+    What others wrote in another system is left alone unless their name was asked for.
+    """
     found = tuple(
         entry.id
         for entry in wanted.admitted(iter_entries(harness), make_entry_namer(harness))
-        if entry.status == "live"
+        if entry.status == "live" and (wanted.by or not is_outside(harness.journal.get(entry.seq)))
     )
     if not found:
         raise InputError(
@@ -74,7 +90,15 @@ def list_live_entries(harness: Harness, wanted: Filter) -> tuple[str, ...]:
 
 
 def _choose_columns() -> Mapping[str, int]:
-    return NARROW if out.width is not None and out.width < WIDE else COLUMNS
+    if out.width is None:
+        return COLUMNS
+    return NARROW if out.width < WIDE else WIDE_COLUMNS
+
+
+def shorten_author(author: str, width: int) -> str:
+    """Return an author's name without an address, cut between words where it is too long."""
+    name = author.partition(" <")[0] or author
+    return cut_at_word(escape_invisible(name), width)
 
 
 def show_heading(indent: int = 0) -> None:
@@ -85,49 +109,43 @@ def show_heading(indent: int = 0) -> None:
 def show_line(entry: EntryView, what: str, graph: str = "") -> None:
     """Print an entry on one line, with its part of the graph before it.
 
-    On a terminal the last column, what was done, is cut to fit; elsewhere nothing.
+    On a terminal the author has a column, and the last one, what was done, is cut to fit; elsewhere nothing is.
     """
-    narrow = _choose_columns() is NARROW
-    told = f"{what} (by {entry.by})" if entry.by and not narrow else what
-    if narrow and entry.status not in {"live", "done"}:
-        told = f"{entry.status}: {told}"
+    columns = _choose_columns()
     grade = entry.grade or ("none" if entry.unproved else "")
-    if entry.forced:
-        grade = "FORCED" if narrow else f"{grade}, FORCED"
-    elif entry.recorded and entry.grade and not narrow:
-        grade = f"{grade} (after)"
-    if entry.stays and not narrow:
-        grade = f"{grade}, {entry.effects}"
     shown = {
         "entry": entry.id[:SHORT],
         "#": str(entry.seq),
         "when": entry.at[5:16].replace("T", " "),
         "kind": entry.kind,
-        "evidence": grade,
         "status": entry.status,
-        "by": cut_text(escape_invisible(entry.by), NARROW["by"]),
     }
-    line, start = _format_row(shown, told, graph)
-    at = start if narrow else start - 2 - max(COLUMNS["status"], len(entry.status))
-    end = at + len(entry.status) * (not narrow or entry.status not in {"live", "done"})
-    out.print(line[:at], (line[at:end], STYLES.get(entry.status, "")), line[end:])
+    if "by" in columns:
+        ended = entry.status not in {"live", "done"}
+        shown["evidence"] = "FORCED" if entry.forced else grade
+        shown["by"] = shorten_author(entry.by, columns["by"])
+        told = f"{entry.effects}: {what}" if entry.stays else what
+        line, start = _format_row(shown, f"{entry.status}: {told}" if ended else told, graph)
+        end = start + len(entry.status) * ended
+    else:
+        if entry.forced:
+            grade = f"{grade}, FORCED"
+        elif entry.recorded and entry.grade:
+            grade = f"{grade} (after)"
+        shown["evidence"] = f"{grade}, {entry.effects}" if entry.stays else grade
+        line, last = _format_row(shown, f"{what} (by {entry.by})" if entry.by else what, graph)
+        start = last - 2 - max(COLUMNS["status"], len(entry.status))
+        end = start + len(entry.status)
+    out.print(line[:start], (line[start:end], STYLES.get(entry.status, "")), line[end:], whole=True)
 
 
 def _format_row(shown: Mapping[str, str], last: str, before: str = "") -> tuple[str, int]:
-    line = before + "".join(f"{shown[name]:<{width}}  " for name, width in _choose_columns().items())
+    cells = ((shown[name], width) for name, width in _choose_columns().items())
+    line = before + "".join(f"{text}{' ' * (width - measure_cells(text))}  " for text, width in cells)
     told = escape_invisible(last)
     if out.width is not None:
         told = cut_at_word(told, max(MIN_WHAT, out.width - measure_cells(line)))
     return (line + told).rstrip(), len(line)
-
-
-def cut_at_word(text: str, width: int) -> str:
-    """Return a text cut to a width with a mark, between words where it has any."""
-    cut = cut_text(text, width)
-    if cut == text or text[len(cut) - 1 :].startswith(" "):
-        return cut
-    whole = cut[:-1].rstrip().rpartition(" ")[0].rstrip(" ·,;:")
-    return f"{whole} …" if len(whole) * 2 >= width else cut
 
 
 def check_format(template: str) -> str:
@@ -156,7 +174,9 @@ def register(app: typer.Typer) -> None:
 
 
 def show_entries(
-    text: str = typer.Argument("", metavar="TEXT", help="Only entries whose line or id contains this."),
+    text: str = typer.Argument(
+        "", metavar="TEXT", help="Only entries that say this: in changed lines, prompts, commands, notes, authors."
+    ),
     number: int | None = typer.Option(
         None, "--number", "-n", min=0, metavar="N", help="Only the last N; 0 for all. 30 on a terminal."
     ),
@@ -184,7 +204,18 @@ def show_entries(
         help="Only entries with this evidence, or forced.",
         autocompletion=completion.offer_words(completion.GRADES),
     ),
-    since: str = typer.Option("", "--since", metavar="TIME", help="Only entries from this time on, or from 2h ago."),
+    since: str = typer.Option(
+        "", "--since", metavar="TIME", help="Only entries from this time on, such as 2h, today or 'last week'."
+    ),
+    until: str = typer.Option("", "--until", metavar="TIME", help="Only entries up to this time."),
+    client: str = typer.Option("", "--client", metavar="NAME", help="Only entries that this client's agent made."),
+    effect_class: str = typer.Option(
+        "",
+        "--class",
+        metavar="CLASS",
+        help="Only entries of this class: reversible, compensable, irreversible.",
+        autocompletion=completion.offer_words(dict.fromkeys(EFFECT_CLASSES, "")),
+    ),
     prompt: str = PromptOption,
     session: str = SessionOption,
     path: str = PathOption,
@@ -209,7 +240,18 @@ def show_entries(
     """
     del reveal  # read by its callback
     wanted = read_filter(
-        text, surface=surface, by=by, grade=grade, since=since, prompt=prompt, session=session, path=path, loose=True
+        text,
+        surface=surface,
+        by=by,
+        grade=grade,
+        since=since,
+        until=until,
+        prompt=prompt,
+        session=session,
+        path=path,
+        client=client,
+        effect_class=effect_class,
+        loose=True,
     )
     check_format(template)
     with open_harness(directory, journal, looking=True) as harness:
@@ -233,13 +275,18 @@ def show_entries(
             if not template:
                 show_heading(len(lines[0][1]) if isinstance(lines, list) and lines else 0)
             found_any = False
+            prompt_before = ""
             for entry, before, needed in lines:
                 found_any = True
                 until = expiry(entry.seq, entry.at)
-                what = summarize_entry(entry, named, find_headline(harness, entry)) + needed
+                headline, grouped = find_headline(harness, entry), out.width is not None and not template
+                brief = replace(entry, effect=(), readers={}) if grouped and _choose_columns() is NARROW else entry
+                what = summarize_entry(brief, named, headline, prompt=not grouped) + needed
+                if grouped:
+                    prompt_before = _show_prompt(entry, prompt_before, before)
                 what += f" (irreversible from {until})" if until else ""
                 if template:
-                    out.print(f"{before}{format_entry(template, entry, what)}")
+                    out.print(f"{before}{format_entry(template, entry, what)}", whole=True)
                 else:
                     show_line(entry, what, before)
                 if (patch or stat) and entry.kind != "genesis":
@@ -250,6 +297,17 @@ def show_entries(
         if not found_any and wanted != ANY:
             err.print(localize_hints("no entry passes; 'takeback log' lists all of them"), style="yellow")
         _tell_of_more(entries, given=number)
+
+
+def _show_prompt(entry: EntryView, last: str, graph: str) -> str:
+    """Print the prompt that an entry and those after it were made under, unless it is the last one; return it."""
+    prompt = describe_prompt(entry)
+    if prompt != last and out.width is not None:
+        said = (
+            cut_at_word(escape_invisible(prompt), out.width - measure_cells(graph)) or "under no prompt that is known"
+        )
+        out.print(f"{' ' * measure_cells(graph)}{said}", style="cyan" if prompt else "dim", whole=True)
+    return prompt
 
 
 def _read_expiry(harness: Harness, directory: Path) -> Callable[[int, str], str]:
@@ -267,7 +325,7 @@ def _read_expiry(harness: Harness, directory: Path) -> Callable[[int, str], str]
 
 def find_headline(harness: Harness, entry: EntryView) -> str:
     """Return the first changed line of an entry, where only addresses would be told, or there is little room."""
-    if entry.stat or entry.kind not in CHANGES or (entry.mutation and _choose_columns() is not NARROW):
+    if entry.stat or entry.kind not in CHANGES or (entry.mutation and out.width is None):
         return ""
     headline = load_headline(harness, harness.journal.get(entry.seq))
     return f"{headline.line} ({headline.count})" if headline.added + headline.removed > 1 else headline.line

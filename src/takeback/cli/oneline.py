@@ -11,12 +11,22 @@ import typer
 
 from takeback.canonical import parse
 from takeback.cli import completion
-from takeback.cli.context import AuthorOption, DirOption, JournalOption, NoteOption, PlanFlag, StatFlag, open_harness
+from takeback.cli.context import (
+    ApproveOption,
+    AuthorOption,
+    DirOption,
+    JournalOption,
+    NoteOption,
+    PlanFlag,
+    StatFlag,
+    open_harness,
+)
 from takeback.cli.doubts import ask_if_wanted, list_doubts, print_doubts
 from takeback.cli.outcomes import CommandOutcome, print_and_exit
 from takeback.cli.output import JSON_VALUE, JsonFlag, out
 from takeback.errors import InputError
 from takeback.harness import Harness, Refused
+from takeback.harness.calls import read_approval
 from takeback.harness.line_changes import prepare_line
 from takeback.language import Candidate
 from takeback.language.oneline import OneLine, Typed, list_things
@@ -59,6 +69,7 @@ class _How:
     plan: bool
     stat: bool
     as_json: bool
+    approve: str
 
 
 def _make_thing_argument(verb: str) -> Any:
@@ -92,6 +103,7 @@ def set_value(
     before: str | None = BeforeOption,
     after: str | None = AfterOption,
     plan: bool = PlanFlag,
+    approve: str = ApproveOption,
     note: str = NoteOption,
     by: str = AuthorOption,
     directory: Path = DirOption,
@@ -117,7 +129,7 @@ def set_value(
         before=_parse_typed(before),
         after=_parse_typed(after),
     )
-    _make_change(line, _How(directory, journal, note, by, plan, stat, as_json))
+    _make_change(line, _How(directory, journal, note, by, plan, stat, as_json, approve))
 
 
 def add(
@@ -133,6 +145,7 @@ def add(
     after: str | None = AfterOption,
     priority: int | None = PriorityOption,
     plan: bool = PlanFlag,
+    approve: str = ApproveOption,
     note: str = NoteOption,
     by: str = AuthorOption,
     directory: Path = DirOption,
@@ -156,7 +169,7 @@ def add(
         after=_parse_typed(after),
         priority=priority,
     )
-    _make_change(line, _How(directory, journal, note, by, plan, stat, as_json))
+    _make_change(line, _How(directory, journal, note, by, plan, stat, as_json, approve))
 
 
 def remove(
@@ -167,6 +180,7 @@ def remove(
     ),
     text: str | None = TextOption,
     plan: bool = PlanFlag,
+    approve: str = ApproveOption,
     note: str = NoteOption,
     by: str = AuthorOption,
     directory: Path = DirOption,
@@ -179,7 +193,7 @@ def remove(
     Example: `takeback remove tool search`, `takeback remove config permissions.allow 'Bash(npm test:*)'`
     """
     line = OneLine("remove", thing, key, _choose_value(value, text, None, None))
-    _make_change(line, _How(directory, journal, note, by, plan, stat, as_json))
+    _make_change(line, _How(directory, journal, note, by, plan, stat, as_json, approve))
 
 
 def edit(
@@ -191,6 +205,7 @@ def edit(
         None, "--append", metavar="TEXT", help="Add this on lines of its own at the end."
     ),
     plan: bool = PlanFlag,
+    approve: str = ApproveOption,
     note: str = NoteOption,
     by: str = AuthorOption,
     directory: Path = DirOption,
@@ -204,7 +219,7 @@ def edit(
     `takeback edit prompt system --append 'No emoji.'`
     """
     line = OneLine("edit", thing, key, old=old, new=new, append=append)
-    _make_change(line, _How(directory, journal, note, by, plan, stat, as_json))
+    _make_change(line, _How(directory, journal, note, by, plan, stat, as_json, approve))
 
 
 def move(
@@ -218,6 +233,7 @@ def move(
     after: str | None = AfterOption,
     priority: int | None = PriorityOption,
     plan: bool = PlanFlag,
+    approve: str = ApproveOption,
     note: str = NoteOption,
     by: str = AuthorOption,
     directory: Path = DirOption,
@@ -240,7 +256,7 @@ def move(
         after=_parse_typed(after),
         priority=priority,
     )
-    _make_change(line, _How(directory, journal, note, by, plan, stat, as_json))
+    _make_change(line, _How(directory, journal, note, by, plan, stat, as_json, approve))
 
 
 def _make_change(line: OneLine, how: _How) -> None:
@@ -266,7 +282,8 @@ def _work_out(line: OneLine, harness: Harness, how: _How) -> tuple[CommandOutcom
             return harness.preview(candidate), warnings
         if not ask_if_wanted(warnings, as_json=how.as_json):
             return None, warnings
-        return harness.apply(candidate, note=how.note, by=how.by), warnings
+        approval = read_approval(how.approve, how.by)
+        return harness.apply(candidate, note=how.note, by=how.by, approval=approval), warnings
 
 
 def _parse_typed(text: str | None) -> Any:

@@ -19,6 +19,7 @@ from takeback.harness import Adopted, Applied, Harness, Preview, RefusalReason, 
 from takeback.harness.adapter import Broken
 from takeback.harness.images import paths_of
 from takeback.harness.outcomes import Discarded, Unchanged
+from takeback.harness.withheld import describe_unkept
 from takeback.journal import Record
 from takeback.state.slots import describe_slot
 from takeback.undo import Blocked, Gone, Plan, SlotChange, Write
@@ -27,6 +28,8 @@ if TYPE_CHECKING:
     from takeback.harness.drift import Footing
 
 SEVERAL = "can be read in several ways from the versions alone; it was recorded as shown"
+UNKEPT: Final = 20
+"""So many files that stay as they are, because they were not kept, a plan names."""
 Styled = tuple[str, str]
 """A text and its style."""
 
@@ -35,8 +38,9 @@ def list_plan_notes(plan: Plan, harness: Harness, *, done: bool = False) -> Iter
     """Yield what there is to say of a plan beside its changes."""
     from takeback.harness.entry_log import map_plan_readers  # noqa: PLC0415 - start-up
     from takeback.present.entries import describe_readers  # noqa: PLC0415 - start-up
-    from takeback.present.outside import describe_outside, why_kept  # noqa: PLC0415 - start-up
+    from takeback.present.outside import describe_plan_outside, why_kept  # noqa: PLC0415 - start-up
     from takeback.present.plans import describe_kept  # noqa: PLC0415 - start-up
+    from takeback.present.repeats import describe_repeats  # noqa: PLC0415 - start-up
     from takeback.present.warnings import weigh_plan  # noqa: PLC0415 - start-up
 
     for path in plan.layout:
@@ -47,12 +51,12 @@ def list_plan_notes(plan: Plan, harness: Harness, *, done: bool = False) -> Iter
     yield from ((line, "") for line in describe_readers(map_plan_readers(harness, plan)))
     for reason in weigh_plan(harness, plan):
         yield f"looser: {reason}", "yellow"
-    for line in describe_kept(plan, done=done):
+    for line in (*describe_kept(plan, done=done), *describe_repeats(plan, harness.ledger.history.index, done=done)):
         yield line, "yellow"
+    yield from ((line, "yellow") for line in _describe_unkept(plan, harness))
     for number in dict.fromkeys(one.entry for one in plan.kept if why_kept(harness, one.entry)):
         yield f"#{number} was written outside, in another system, since: --over writes over it", "yellow"
-    touched = (*(change.slot for change in plan.changes), *(one.slot for one in plan.kept))
-    yield from ((line, "yellow") for line in describe_outside(harness, touched))
+    yield from ((line, "yellow") for line in describe_plan_outside(harness, plan))
     for number in plan.unadmitted:
         how = why_unadmitted(harness, harness.journal.get(number))
         yield f"note: {describe_entry(number, harness)} has no admitted recovery: it was {how}", "yellow"
@@ -60,6 +64,21 @@ def list_plan_notes(plan: Plan, harness: Harness, *, done: bool = False) -> Iter
         yield f"note: what {describe_entry(number, harness)} did to {address} {SEVERAL}", "yellow"
     if not done:
         yield from list_drift_notes(harness.drift_beside(plan))
+
+
+def _list_unkept(plan: Plan, harness: Harness) -> list[tuple[int, str, str]]:
+    """Return what entries of a plan changed and what stays as it is, because its content was not kept; and why."""
+    numbers = (*plan.off, *plan.on)
+    return [(number, path, why) for number in numbers for path, why in harness.journal.get(number).unkept]
+
+
+def _describe_unkept(plan: Plan, harness: Harness) -> Iterator[str]:
+    """Yield what cannot be taken back or brought back, one line each."""
+    found = _list_unkept(plan, harness)
+    for number, path, why in found[:UNKEPT]:
+        yield f"stays as it is: {path}, which {describe_entry(number, harness)} changed too ({why})"
+    if len(found) > UNKEPT:
+        yield f"and {len(found) - UNKEPT} more files that were not kept: 'takeback show ENTRY --json' names them"
 
 
 def list_drift_notes(footing: Footing) -> Iterator[Styled]:
@@ -80,7 +99,7 @@ def why_unadmitted(harness: Harness, record: Record) -> str:
 
     match record.kind:
         case "apply":
-            return "forced"
+            return "forced" if record.is_forced else "approved, as something of it stays"
         case "salvage":
             return "a part of another undo"
         case _:
@@ -195,6 +214,7 @@ def outcome_to_json(outcome: CommandOutcome, harness: Harness) -> dict[str, Any]
                 "looser": weigh_entry(harness, outcome),
                 "effect": list(outcome.entry.effect),
                 "unheeded": list_unheeded(outcome, harness),
+                **({"irreversible": list(outcome.unkept)} if outcome.unkept else {}),
                 **open_to_json(outcome.open),
             }
         case Preview():
@@ -206,6 +226,7 @@ def outcome_to_json(outcome: CommandOutcome, harness: Harness) -> dict[str, Any]
                 **outside_to_json(harness, (write.slot for write in outcome.changes)),
                 "ties": _ties_to_json(outcome.ties),
                 "changes": changes_to_json(outcome.changes),
+                **({"irreversible": list(outcome.unkept)} if outcome.unkept else {}),
                 "looser": weigh_preview(harness, outcome),
                 "unheeded": list_unheeded(outcome, harness),
                 "drift": _drift_to_json(outcome.drift, outcome.elsewhere),
@@ -398,10 +419,13 @@ def _show_applied(applied: Applied, harness: Harness, *, stat: bool) -> None:
     from takeback.cli.changes import show_changes  # noqa: PLC0415 - start-up
     from takeback.present.warnings import weigh_entry  # noqa: PLC0415 - start-up
 
-    forced = ", FORCED" if applied.forced else ""
+    approved = ", approved" if not applied.forced and not applied.verdict.admitted else ""
+    forced = ", FORCED" if applied.forced else approved
     if applied.forced:
         err.print("forced: this change is not admitted, and its entry says so permanently", style="red")
     out.print(f"applied: entry {applied.entry.id[:SHORT]} ({describe_grade(applied.verdict)}{forced})")
+    if applied.unkept:
+        out.print(describe_unkept(applied.unkept), style="yellow")
     show_changes(applied.writes, lambda: applied.before, stat=stat)
     show_open(applied.open)
     show_looser(weigh_entry(harness, applied))
@@ -421,6 +445,8 @@ def _show_preview(preview: Preview, harness: Harness, *, stat: bool) -> None:
     forced = "" if preview.verdict.admitted else ", NOT ADMITTED"
     files = f" in {', '.join(preview.paths)}" if preview.paths else ""
     out.print(f"would change this{files} ({describe_grade(preview.verdict)}{forced}):")
+    if preview.unkept:
+        out.print(describe_unkept(preview.unkept), style="yellow")
     show_changes(preview.changes, lambda: preview.before, stat=stat)
     show_looser(weigh_preview(harness, preview))
     _show_readers(harness, preview.paths, preview.changes)
@@ -488,8 +514,9 @@ def _show_readers(harness: Harness, paths: Iterable[str], changes: Iterable[Slot
 def _plan_to_json(plan: Plan, harness: Harness, *, done: bool = False) -> dict[str, Any]:
     from takeback.cli.changes import changes_to_json  # noqa: PLC0415 - start-up
     from takeback.harness.entry_log import map_plan_readers  # noqa: PLC0415 - start-up
-    from takeback.present.outside import outside_to_json, why_kept  # noqa: PLC0415 - start-up
+    from takeback.present.outside import plan_outside_to_json, why_kept  # noqa: PLC0415 - start-up
     from takeback.present.plans import list_kept_json  # noqa: PLC0415 - start-up
+    from takeback.present.repeats import list_repeats_json  # noqa: PLC0415 - start-up
     from takeback.present.warnings import weigh_plan  # noqa: PLC0415 - start-up
 
     return {
@@ -499,7 +526,9 @@ def _plan_to_json(plan: Plan, harness: Harness, *, done: bool = False) -> dict[s
         "ids": _list_ids(harness, (*plan.off, *plan.on, *(one.entry for one in plan.kept))),
         "visible": plan.visible,
         "kept": [one | why_kept(harness, one["entry"]) for one in list_kept_json(plan, done=done)],
-        **outside_to_json(harness, (*(change.slot for change in plan.changes), *(one.slot for one in plan.kept))),
+        **plan_outside_to_json(harness, plan),
+        "unkept": [{"entry": number, "path": path, "why": why} for number, path, why in _list_unkept(plan, harness)],
+        "twice": list_repeats_json(plan, harness.ledger.history.index, done=done),
         "unadmitted": list(plan.unadmitted),
         "ambiguous": [{"entry": number, "slot": address} for number, address in find_ambiguous(plan, harness)],
         "changes": changes_to_json(plan.changes, *((plan.state, plan.before) if done else (plan.before, plan.state))),

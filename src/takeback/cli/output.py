@@ -14,7 +14,6 @@ import shlex
 import shutil
 import subprocess
 import sys
-import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Final, Literal, NoReturn, TextIO
@@ -23,6 +22,7 @@ import typer
 
 from takeback.canonical import find_value_end, write_pretty
 from takeback.cli.hints import add_next_step, forget_command, localize_hints
+from takeback.cli.line_breaks import measure_cells, wrap_lines
 from takeback.cli.pulse import pulse
 from takeback.cli.secrets import make_notice, mask_answer, mask_line
 from takeback.errors import OutputError, TakebackError
@@ -115,7 +115,6 @@ JSON_VALUE: Final = "--json-value"
 """How a value given as JSON is told apart from the wish for JSON."""
 JsonFlag = typer.Option(False, "--json", help="Print one JSON object on stdout.")
 _STYLES: Final = {"bold": "1", "dim": "2", "red": "31", "green": "32", "yellow": "33", "cyan": "36"}
-WIDE: Final = frozenset("WF")
 INTERRUPTED: Final = 130
 HELP_INSTEAD: Final = "NoArgsIsHelpError"
 """What click raises, and what typer's own copy of click raises, for a command that was given nothing."""
@@ -172,17 +171,19 @@ class Screen:
 
         return Console(file=self.stream, highlight=False, markup=False, emoji=False, soft_wrap=True)
 
-    def print(self, *pieces: object, style: str = "", markup: bool = False) -> None:
+    def print(self, *pieces: object, style: str = "", markup: bool = False, whole: bool = False) -> None:
         """Print one line of pieces (texts, and texts with a style as pairs), or something of rich's, plain.
 
         `style` holds for pieces that have none; `markup` is accepted from those used to rich, and never on.
+        On a terminal a line that is too wide is broken between words, unless it is to stay `whole`.
         """
         if markup:
             raise ValueError("nothing that is printed is read as markup")
         if pieces and not isinstance(pieces[0], str | tuple):
             self._write(escape_invisible(mask_line(self._rendered(pieces[0])), lines=True))
         else:
-            self._write(self.style_pieces(*pieces, style=style) + "\n")
+            text, width = self.style_pieces(*pieces, style=style), None if whole else self.width
+            self._write((text if width is None else wrap_lines(text, width)) + "\n")
 
     def style_pieces(self, *pieces: object, style: str = "") -> str:
         """Return pieces as one safe text, with the styles that show here."""
@@ -284,25 +285,6 @@ class Screen:
             pager, self._pager = self._pager, None
             self.flush()
             pager.close()
-
-
-def measure_cells(text: str) -> int:
-    """Return the columns that a text takes on a terminal."""
-    if text.isascii():
-        return len(text)
-    return sum(0 if unicodedata.combining(c) else 2 if unicodedata.east_asian_width(c) in WIDE else 1 for c in text)
-
-
-def cut_text(text: str, width: int) -> str:
-    """Return the text, cut to a width with a mark if it is wider."""
-    if measure_cells(text) <= width:
-        return text
-    taken = 0
-    for at, character in enumerate(text):
-        taken += measure_cells(character)
-        if taken > width - 1:
-            return f"{text[:at]}…"
-    return text
 
 
 out = Screen("stdout")

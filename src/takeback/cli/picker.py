@@ -24,8 +24,9 @@ from typing import TYPE_CHECKING, Final, NamedTuple, NoReturn
 
 from takeback.cli.display import STYLES
 from takeback.cli.hints import localize_hints
+from takeback.cli.line_breaks import cut_at_word, cut_text, measure_cells
 from takeback.cli.outcomes import Styled, describe_entry, describe_toggle, list_entry_names, list_plan_notes
-from takeback.cli.output import Screen, cut_text, measure_cells, out
+from takeback.cli.output import Screen, out
 from takeback.cli.pulse import pulse
 from takeback.errors import TakebackError
 from takeback.harness import Harness, Refused
@@ -229,7 +230,7 @@ class PickerRow(NamedTuple):
     number: int
     what: str
     about: str = ""
-    """When, on what evidence and by whom it was made."""
+    """When, on what evidence, by whom and under which prompt it was made."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -303,9 +304,8 @@ class PickerState:
         row = self.rows[at]
         mark = ">" if at == self.at else " "
         box = "[x]" if row.id in self.selected else "[ ]"
-        return cut_text(
-            f"{mark} {box} #{row.number} {escape_invisible(row.what)}", width
-        ), "bold" if at == self.at else ""
+        told = cut_at_word(f"{mark} {box} #{row.number} {escape_invisible(row.what)}", width)
+        return told, "bold" if at == self.at else ""
 
     def _preview(self, preview: Sequence[Styled], width: int, height: int) -> list[Styled]:
         meant = [row for row in self.rows if row.id in self.meant]
@@ -389,7 +389,8 @@ def pick_entries(harness: Harness, *, cascade: bool, strict: bool) -> Picked | N
 
 def _iter_rows(harness: Harness) -> Iterator[PickerRow]:
     """Yield entries that can be taken back, newest first: live changes, and undos still partly in force."""
-    from takeback.present.entries import make_entry_namer, summarize_entry  # noqa: PLC0415 - start-up
+    from takeback.cli.log import find_headline  # noqa: PLC0415 - start-up
+    from takeback.present.entries import describe_prompt, make_entry_namer, summarize_entry  # noqa: PLC0415 - start-up
 
     named, undone = make_entry_namer(harness), harness.ledger.history.undone
     for entry in iter_entries(harness):
@@ -397,8 +398,11 @@ def _iter_rows(harness: Harness) -> Iterator[PickerRow]:
         if live or (entry.kind in TOGGLES and entry.status == "done" and _is_in_force(entry.off, entry.on, undone)):
             when = entry.at[:16].replace("T", " ")
             evidence = "forced" if entry.forced else entry.grade
-            about = ", ".join(word for word in (when, evidence, f"by {entry.by}" if entry.by else "") if word)
-            yield PickerRow(entry.id, entry.seq, summarize_entry(entry, named), about)
+            prompt = f"under {told}" if (told := describe_prompt(entry)) else ""
+            about = ", ".join(word for word in (when, evidence, f"by {entry.by}" if entry.by else "", prompt) if word)
+            brief = replace(entry, effect=(), readers={})
+            what = summarize_entry(brief, named, find_headline(harness, entry), prompt=False)
+            yield PickerRow(entry.id, entry.seq, what, about)
 
 
 def _is_in_force(off: Iterable[int], on: Iterable[int], undone: set[int]) -> bool:

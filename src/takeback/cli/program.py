@@ -54,13 +54,6 @@ SECTIONS: Final[Mapping[str, Mapping[str, ListedCommand]]] = {
         "log": Listed("log", "List entries, newest first."),
         "show": Listed("show", "Show one entry: what it changed, its candidate and its evidence."),
         "diff": Listed("diff", "Show what changed."),
-        "export": Listed("export", "Print the state as it was right after an entry."),
-        "share": Listed(
-            "share", "Write one entry to an HTML file that can be sent: prompt, diff, evidence, how to undo it."
-        ),
-        "report": Listed(
-            "share", "Write a range of entries to an HTML file that can be sent: a list, then each whole."
-        ),
         "undo": Listed("undo", "Undo entries, whatever came after them."),
         "redo": Listed("undo", "Bring back entries that were undone."),
         "restore": Listed("undo", "Go back, or forward again, to how things were after an entry or at a time."),
@@ -78,6 +71,15 @@ SECTIONS: Final[Mapping[str, Mapping[str, ListedCommand]]] = {
         ),
         "web": Listed("web", "Show workspaces as a page in the browser: timeline, diffs, undo with a preview."),
     },
+    "Showing others": {
+        "export": Listed("export", "Print the state as it was right after an entry."),
+        "share": Listed(
+            "share", "Write one entry to an HTML file that can be sent: prompt, diff, evidence, how to undo it."
+        ),
+        "report": Listed(
+            "share", "Write a range of entries to an HTML file that can be sent: a list, then each whole."
+        ),
+    },
     "One-line changes": {
         "set": Listed("oneline", "Set one thing to a value, or change one item of a list."),
         "add": Listed("oneline", "Add one thing that is not there yet."),
@@ -94,12 +96,16 @@ SECTIONS: Final[Mapping[str, Mapping[str, ListedCommand]]] = {
         "trust": Listed("trust", "Trust a harness that came from elsewhere: a clone, a copy, a backup."),
         "recover": Listed("recover", "Finish what a killed process left, and try open compensations again."),
         "resolve": Listed("recover", "Say whether a call in doubt was made."),
-        "bind": Listed("bind", "Declare records of another system, and measure how it guards others' writes."),
-        "probe": Listed("bind", "Measure how a binding guards others' writes, by eight questions and a race."),
         "bisect": Listed(
             "bisect", "Find the entry that broke the agent, or the smallest set of entries, by leaving entries out."
         ),
+    },
+    "Rules and other systems": {
         "forget": Listed("forget", "Delete the contents that entries captured, such as secrets, permanently."),
+        "compact": Listed("govern", "Make the journal smaller: give back the room of what the policy does not keep."),
+        "grants": Listed(
+            "grants", "Give the database's roles the rights that the policy says, where the journal is in PostgreSQL."
+        ),
         "retain": Listed("govern", "Forget what entries captured longer ago than the policy keeps it."),
         "hold": Listed("govern", "Keep what an entry, or a subject, has in the journal, whatever retention says."),
         "label": Listed("govern", "Say whom contents are about, so that they can be forgotten or held together."),
@@ -108,6 +114,8 @@ SECTIONS: Final[Mapping[str, Mapping[str, ListedCommand]]] = {
             "govern", "Print a signed head of the journal: how many records it has, and the root over them."
         ),
         "witness": Listed("govern", "Keep the last signed head of journals, and refuse heads of another history."),
+        "bind": Listed("bind", "Declare records of another system, and measure how it guards others' writes."),
+        "probe": Listed("bind", "Measure how a binding guards others' writes, by eight questions and a race."),
     },
     "Candidates": {
         "verify": Listed("candidates", "Decide whether a candidate may be admitted."),
@@ -145,12 +153,15 @@ SECTIONS: Final[Mapping[str, Mapping[str, ListedCommand]]] = {
     },
     "Trying it out": {
         "demo": Listed("demo", "Show the whole story on a small Claude Code project."),
+        "help": Listed("help", "Show every command on one screen, or what one topic or command is about."),
     },
 }
 EXAMPLES: Final[Mapping[str, str]] = {
     "Every day": "takeback undo 3f2a91 --plan",
+    "Showing others": "takeback share 62 --out entry.html",
     "One-line changes": "takeback set config permissions.allow+ 'Bash(npm test:*)'",
     "When something is wrong": "takeback bisect --test 'make check'",
+    "Rules and other systems": "takeback forget --value hunter2 --yes",
     "Candidates": "takeback verify change.json",
     "Agents and models": "takeback install claude-code",
     "Trying it out": "takeback demo",
@@ -272,16 +283,20 @@ class Commands(_Quick, TyperGroup):
                 self.commands.update(load_commands(listed.module))
         return self.commands.get(cmd_name)
 
-    def format_commands(self, ctx: Any, formatter: Any) -> None:
-        """Write the table, section by section; nothing is imported for that."""
+    def format_help(self, ctx: Any, formatter: Any) -> None:
+        """Write the screen that has every command; nothing is imported for that."""
+        from takeback.cli.help import list_lines  # noqa: PLC0415 - start-up
+
         del ctx
-        for title, section in SECTIONS.items():
-            with formatter.section(title):
-                formatter.write_dl([(name, listed.summary) for name, listed in section.items()])
-                formatter.write(f"  Example: {EXAMPLES[title]}\n")
-        if find_extra_commands():
-            with formatter.section("From other packages"):
-                formatter.write_dl([(name, listed.summary) for name, listed in find_extra_commands().items()])
+        formatter.write("\n".join(list_lines(SECTIONS, list_all_commands())) + "\n")
+
+
+def print_command_help(name: str) -> None:
+    """Print a command's own help, with its options and examples."""
+    context = typer.main.get_command(app).make_context("takeback", [name, "--help"], resilient_parsing=True)
+    command = context.command.get_command(context, name)  # type: ignore[attr-defined]
+    with command.make_context(name, [], parent=context, resilient_parsing=True) as inner:
+        output.out.print(inner.get_help())
 
 
 def list_all_commands() -> dict[str, ListedCommand]:
@@ -352,7 +367,7 @@ def _version(wanted: bool) -> None:
         raise typer.Exit(0)
 
 
-@app.callback(epilog="'takeback COMMAND --help' shows a command's options and an example.")
+@app.callback()
 def _root(
     version: bool = typer.Option(False, "--version", callback=_version, is_eager=True, help="Print the version."),
 ) -> None:

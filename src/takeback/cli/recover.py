@@ -46,6 +46,7 @@ def recover(
     use_call_environment(os.environ)
     with closing(open_workspace(find_root(directory), journal=journal, keys=find_key_file(), hold=False)) as harness:
         recovered = harness.recovered
+        was_open = {one.entry for one in recovered.open}
         again = harness.recover(now=now)
         swept = (*recovered.swept, *again.swept)
     if recovered.entry is not None:
@@ -58,13 +59,17 @@ def recover(
                 "given_up": recovered.given_up,
                 "kept": list(recovered.kept),
                 "swept": list(swept),
+                "ended": sorted(was_open - {one.entry for one in again.open}),
                 **open_to_json(again.open),
             }
         )
         finish(yes=not again.open)
-    if recovered.entry is None:
+    ended = sorted(was_open - {one.entry for one in again.open})
+    for number in ended:
+        out.print(f"entry #{number} is no longer open: its calls are made")
+    if recovered.entry is None and not was_open:
         out.print("nothing was unfinished")
-    else:
+    elif recovered.entry is not None:
         done = "gave up" if recovered.given_up else "finished"
         out.print(f"{done} entry {recovered.entry.id[:SHORT]} ({recovered.entry.kind})")
     for path in recovered.kept:

@@ -27,7 +27,7 @@ def show_refused(harness: Harness, wanted: Filter, number: int | None, *, as_jso
     for attempt in shown:
         who = f" by {attempt['by']}" if attempt.get("by") else ""
         out.print(f"{attempt['at'][:16].replace('T', ' ')}{who}: {attempt.get('what', '')}", style="bold")
-        out.print(f"  refused ({attempt.get('why', '')}): {attempt.get('message', '')}")
+        out.print(f"  refused: {attempt.get('message', '')}", style="red")
         if attempt.get("state") is not None:
             out.print("  it breaks on this state:")
             out.print("\n".join(f"    {line}" for line in write_pretty(attempt["state"]).splitlines()))

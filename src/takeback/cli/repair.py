@@ -132,7 +132,7 @@ def show_repair(done: Repair, name: str) -> None:
         out.print(f"  the language cannot say {out_of}")
     show_verdict(done.verdict, f"{name} ({done.source})")
     if done.admitted is not None:
-        out.print(write_compact(mask_value(done.admitted.to_json())))
+        out.print(write_compact(mask_value(done.admitted.to_json())), whole=True)
     if done.account.calls:
         spent = done.account
         out.print(

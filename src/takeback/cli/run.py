@@ -125,7 +125,8 @@ def run(
     require_linux()
     decision: Decision | None = "keep" if keep else "drop" if drop else None
     wishes = _Wishes(directory, journal, note, by, decision, git, overwrite, stat, as_json)
-    with open_harness(directory, journal):
+    with open_harness(directory, journal) as harness:
+        harness.require("apply")
         root = find_root(directory).resolve()
     places = _list_places(scratch)
     sweep_trash(*places, root / PRIVATE)
@@ -263,6 +264,7 @@ def _decide(made: OverlayRun, wishes: _Wishes, more: dict[str, Any], *, resumed:
     kept = None
     if decision == "keep" and (chosen or not held):
         with open_harness(wishes.directory, wishes.journal) as harness:
+            harness.require("apply")
             recorder = make_recorder(harness, made, note=wishes.note, by=wishes.by)
             kept = keep_changes(
                 made, chosen, recorder, overwrite=wishes.overwrite, withheld=[one.path for one in held]

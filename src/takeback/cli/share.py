@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import typer
@@ -16,6 +16,7 @@ from takeback.errors import InputError
 from takeback.harness import Harness
 from takeback.harness.entry_log import iter_entries
 from takeback.harness.entry_names import resolve_entry
+from takeback.harness.records import read_slots
 from takeback.journal import Record
 from takeback.present.entries import Filter, make_entry_namer, read_filter
 from takeback.present.search_index import narrow_filter
@@ -48,7 +49,7 @@ def share(
     _require_writable(target)
     with open_harness(directory, journal, looking=True) as harness:
         _require_outside(target, directory, harness)
-        page = make_share_page(harness, [resolve_entry(harness.ledger, entry)])
+        page = make_share_page(harness, _note_reads(harness, [resolve_entry(harness.ledger, entry)], "share"))
     _save(target, page, as_json=as_json)
 
 
@@ -105,8 +106,17 @@ def report(
         end = None if last is None else resolve_entry(harness.ledger, last).entry
         if end is not None and end < start:
             raise InputError("--to", found=f"#{end}", expected=f"an entry that is not before #{start} (--from)")
-        page = make_share_page(harness, _iter_range(harness, wanted, start, end), "Report")
+        records = _note_reads(harness, _iter_range(harness, wanted, start, end), "report")
+        page = make_share_page(harness, records, "Report")
     _save(target, page, as_json=as_json)
+
+
+def _note_reads(harness: Harness, records: Iterable[Record], way: str) -> Iterator[Record]:
+    """Yield entries that may be read, each noted as read."""
+    harness.require("read")
+    for record in records:
+        harness.note_read(way, record.id, read_slots(record))
+        yield record
 
 
 def _iter_range(harness: Harness, wanted: Filter, start: int, end: int | None) -> Iterator[Record]:

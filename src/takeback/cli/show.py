@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from datetime import UTC, datetime
 from pathlib import Path
+from typing import Final
 
 import typer
 
@@ -17,15 +20,25 @@ from takeback.cli.context import (
     open_harness,
     print_left_out,
 )
+from takeback.cli.hints import localize_hints
+from takeback.cli.log import STYLES, find_headline
 from takeback.cli.open_calls import with_class
 from takeback.cli.outcomes import SEVERAL
 from takeback.cli.output import JsonFlag, emit, out
 from takeback.cli.secrets import RevealFlag
-from takeback.harness.entry_log import load_entry_writes, rebuild_state_after, rebuild_state_before, view_entry
+from takeback.harness.entry_log import (
+    EntryView,
+    load_entry_writes,
+    rebuild_state_after,
+    rebuild_state_before,
+    view_entry,
+)
 from takeback.harness.entry_names import resolve_entry
 from takeback.harness.records import load_candidate_json, load_evidence, read_slots
-from takeback.present.entries import describe_check, make_entry_namer, summarize_entry
+from takeback.present.entries import describe_check, describe_prompt, make_entry_namer, summarize_entry
 from takeback.present.secrets import is_revealing, mask_secrets
+
+TIMES: Final = frozenset({"began", "ended"})
 
 
 def register(app: typer.Typer) -> None:
@@ -38,6 +51,9 @@ def show(
     directory: Path = DirOption,
     journal: str | None = JournalOption,
     state: bool = typer.Option(False, "--state", help="Show the whole state right after it instead."),
+    with_candidate: bool = typer.Option(
+        False, "--candidate", help="Show the candidate on a terminal too, where it is left out otherwise."
+    ),
     stat: bool = StatFlag,
     no_pager: bool = NoPagerFlag,
     reveal: bool = RevealFlag,
@@ -53,7 +69,9 @@ def show(
         seen = view_entry(harness, record)
         harness.note_read("show", record.id, None if state else read_slots(record))
         changes = () if record.kind == "genesis" else load_entry_writes(harness, record)
-        what = summarize_entry(seen, make_entry_namer(harness))
+        brief = out.width is not None and not as_json
+        headline = find_headline(harness, seen) if brief and not state else ""
+        what = summarize_entry(seen, make_entry_namer(harness), headline, prompt=not brief)
         whole = rebuild_state_after(harness, record).write() if state else None
         if state:
             print_left_out(harness)
@@ -68,26 +86,53 @@ def show(
             emit({**seen.to_json(), **details, "prev": record.prev, **({} if whole is None else {"state": whole})})
             return
         with out.page_output(allowed=not no_pager):
-            out.print(f"entry {seen.id}", style="bold")
-            out.print(f"{seen.kind} #{seen.seq}, {seen.status}, {seen.at}{f', by {seen.by}' if seen.by else ''}")
-            if seen.grade:
-                more = ", FORCED although not admitted" if seen.forced else " (after the change)" * seen.recorded
-                out.print(f"evidence: {with_class(seen.grade, seen.to_json())}{more}")
-            elif seen.unproved:
-                out.print(f"evidence: none, because {seen.unproved}")
-            if seen.origin:
-                out.print(f"recorded from: {', '.join(f'{key} {value}' for key, value in seen.origin.items())}")
-            if seen.approval is not None:
-                out.print(f"approved: by {seen.approval.get('by')} at {seen.approval.get('at')}")
-            if seen.check is not None:
-                out.print(f"check: {describe_check(seen.check)}")
-            out.print(seen.note or what)
+            _show_about(seen, what)
             if whole is not None:
                 out.print(write_pretty(whole if is_revealing() else mask_secrets(whole)))
                 return
             for address in seen.ambiguous:
                 out.print(f"note: what was done to {address} {SEVERAL}", style="yellow")
             show_changes(changes, lambda: rebuild_state_before(harness, record), stat=stat)
-            if candidate is not None:
+            if candidate is not None and out.is_terminal and not with_candidate:
+                out.print(localize_hints(f"'takeback show {seen.seq} --candidate' shows its candidate"), style="cyan")
+            elif candidate is not None:
                 out.print("candidate:")
                 out.print(write_pretty(candidate if is_revealing() else mask_secrets(candidate)))
+
+
+def _show_about(seen: EntryView, what: str) -> None:
+    """Print who made an entry, when, on what evidence, under which prompt, and what it did."""
+    out.print(f"entry {seen.id}", style="bold")
+    at = seen.at if out.width is None else f"{seen.at[:16].replace('T', ' ')} UTC"
+    by = f", by {seen.by}" if seen.by else ""
+    out.print(f"{seen.kind} #{seen.seq}, ", (seen.status, STYLES.get(seen.status, "")), f", {at}{by}")
+    if seen.grade:
+        more = ", FORCED although not admitted" if seen.forced else " (after the change)" * seen.recorded
+        out.print(f"evidence: {with_class(seen.grade, seen.to_json())}{more}")
+    elif seen.unproved:
+        out.print(f"evidence: none, because {seen.unproved}")
+    if seen.origin:
+        shown = {key: value for key, value in seen.origin.items() if key != "prompt" or not describe_prompt(seen)}
+        out.print(f"recorded from: {_describe_origin(shown)}")
+    if seen.approval is not None:
+        out.print(f"approved: by {seen.approval.get('by')} at {seen.approval.get('at')}")
+    if seen.check is not None:
+        out.print(f"check: {describe_check(seen.check)}")
+    prompt = describe_prompt(seen)
+    if prompt:
+        out.print(f"under the prompt {prompt}")
+    out.print(what if seen.stat else seen.note or what)
+    for path, why in seen.unkept:
+        out.print(f"cannot be taken back: {path} ({why})", style="yellow")
+
+
+def _describe_origin(origin: Mapping[str, str]) -> str:
+    """Return where an entry was recorded from, with the times of a call as people read them."""
+    told = ((key, _format_nanoseconds(value) if key in TIMES else value) for key, value in origin.items())
+    return ", ".join(f"{key.replace('_', ' ')} {value}" for key, value in told)
+
+
+def _format_nanoseconds(text: str) -> str:
+    if not text.isdecimal():
+        return text
+    return datetime.fromtimestamp(int(text) / 1e9, UTC).isoformat(timespec="milliseconds")

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Final
 
 import typer
 
 from takeback.cli.changes import changes_to_json, show_changes
 from takeback.cli.context import SHORT, DirOption, JournalOption, NoPagerFlag, StatFlag, open_harness
 from takeback.cli.hints import localize_hints
+from takeback.cli.line_breaks import cut_at_word
 from takeback.cli.open_calls import open_to_json, show_open
 from takeback.cli.outcomes import fault_to_json, show_broken
 from takeback.cli.output import JsonFlag, emit, finish, out
@@ -17,6 +19,9 @@ from takeback.cli.track_status import find_tracking, show_tracking, stats_to_jso
 from takeback.harness.outcomes import Status
 from takeback.present.summary import Summary, summarize_since
 from takeback.state import State
+
+MOST: Final = 3
+"""So many entries that loosened something, or whose check failed, are named; 'takeback show' has the rest."""
 
 
 def register(app: typer.Typer) -> None:
@@ -52,17 +57,26 @@ def status(
         )
     else:
         with out.page_output(allowed=not no_pager):
-            _show(found, state, stat=stat)
             _show_summary(summary)
+            _show(found, state, stat=stat)
             if tracking is not None:
                 show_tracking(tracking)
     finish(yes=found.clean)
 
 
 def _show_summary(summary: Summary) -> None:
-    out.print(summary.describe())
-    for number, what in summary.loosened:
-        out.print(f"  looser since #{number}: {what}", style="yellow")
+    """Print how the harness fared: what happened, what is looser and since which entry, and what to look at first."""
+    ask = "" if summary.suspect is None else f"; take back {summary.suspect}?"
+    out.print(f"{summary.describe()}{ask}", style="bold yellow" if ask else "bold")
+    for number, what in summary.loosened[:MOST]:
+        first, *more = what.split("; ")
+        rest = f", and {len(more)} more" if more else ""
+        room = None if out.width is None else out.width - len(f"  #{number}: {rest}")
+        out.print(f"  #{number}: {first if room is None else cut_at_word(first, room)}{rest}", style="yellow")
+    if len(summary.loosened) > MOST:
+        out.print(f"  and {len(summary.loosened) - MOST} more that loosened something", style="yellow")
+    for number in summary.failed[:MOST]:
+        out.print(f"  #{number}: its check failed", style="red")
     if summary.suspect is not None:
         out.print(localize_hints(f"  'takeback undo {summary.suspect} --plan' shows what taking it back would do"))
     if summary.refused:

@@ -130,7 +130,13 @@ def undo(
     given = {"entries": bool(entries), "a filter": wanted != Filter(), "--last": last}
     several = [name for name, present in given.items() if present]
     if len(several) > 1 and not (only and several == ["entries", "a filter"] and wanted == Filter(path=path)):
-        raise InputError("undo", found=" and ".join(several), expected="one of them")
+        names = " ".join(entries or ("7",))
+        raise InputError(
+            "undo",
+            found=" and ".join(several),
+            expected="one of them",
+            hint=f"'takeback undo {names} --as WHO' says who undoes it; --by chooses the changes that somebody made",
+        )
     if only and (not path or salvage or cascade):
         found = "--only without --path" if not path else "--only with --salvage or --cascade"
         raise InputError("options", found=found, expected="--path PATTERN --only")

@@ -16,6 +16,7 @@ import typer
 from takeback.adapters.manifest import find_manifest_path, find_root
 from takeback.adapters.variables import use_variables
 from takeback.cli.context import ByOption
+from takeback.cli.interrupts import end_at_first_interrupt
 from takeback.cli.output import JsonFlag, emit, err, out
 from takeback.errors import InputError, MissingExtraError
 from takeback.plugins import open_pages
@@ -77,31 +78,32 @@ def web(
     use_variables(os.environ)
     extra = None if lab is None else open_pages("lab", lab)
     shelf = HarnessShelf.of(places or ([] if lab is not None and not _has_workspace_here() else [Path()]))
-    try:
-        options: dict[str, Any] = {"read_only": read_only, "extra": extra, "who": by}
-        wanted = _choose_port([shown.where or shown.name for shown in shelf.all]) if port is None else port
+    with end_at_first_interrupt():
         try:
-            server = PageServer(shelf, port=wanted, **options)
-        except InputError:
-            if port is not None:
-                raise
-            server = PageServer(shelf, **options)
-        if as_json:
-            fleets = [watched.fleet.location for watched in shelf.fleets]
-            names = [shown.name for shown in shelf.all]
-            emit({"link": server.link, "port": server.port, "harnesses": names, "fleets": fleets})
-        else:
-            out.print(f"open {server.link}")
-            err.print("the link works once, in one browser; Ctrl-C ends the page", style="dim")
-        out.flush()
-        err.flush()
-        if not no_open:
-            Thread(target=webbrowser.open, args=(server.link,), daemon=True).start()
-        server.run()
-    except KeyboardInterrupt:
-        err.print("the page has ended; every change that it said was done is done")
-    finally:
-        shelf.close()
+            options: dict[str, Any] = {"read_only": read_only, "extra": extra, "who": by}
+            wanted = _choose_port([shown.where or shown.name for shown in shelf.all]) if port is None else port
+            try:
+                server = PageServer(shelf, port=wanted, **options)
+            except InputError:
+                if port is not None:
+                    raise
+                server = PageServer(shelf, **options)
+            if as_json:
+                fleets = [watched.fleet.location for watched in shelf.fleets]
+                names = [shown.name for shown in shelf.all]
+                emit({"link": server.link, "port": server.port, "harnesses": names, "fleets": fleets})
+            else:
+                out.print(f"open {server.link}")
+                err.print("the link works once, in one browser; Ctrl-C ends the page", style="dim")
+            out.flush()
+            err.flush()
+            if not no_open:
+                Thread(target=webbrowser.open, args=(server.link,), daemon=True).start()
+            server.run()
+        except KeyboardInterrupt:
+            err.print("the page has ended; every change that it said was done is done")
+        finally:
+            shelf.close()
 
 
 def _choose_port(places: Sequence[str]) -> int:

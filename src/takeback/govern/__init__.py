@@ -1,1 +1,1 @@
-"""Who may, how long, and proof of it: retention, and signed heads."""
+"""Who may, how long, and proof of it: roles, audit, retention, compaction, heads, witness and bundles."""

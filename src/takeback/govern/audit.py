@@ -23,8 +23,11 @@ from takeback.harness.border import AUDIT
 FIRST: Final = "0" * 64
 MOST_SLOTS: Final = 200
 """So many slots are named in one note; of more it says how many there were."""
+ANCHOR_BYTES: Final = 160
+NEAR: Final = 1 << 12
+"""The last note is looked for in so many bytes first."""
 TAIL: Final = 1 << 20
-"""The last note is looked for in so many bytes; none is longer."""
+"""Then in so many; none is longer."""
 LONGEST: Final = 400
 """Characters of one name."""
 FIELDS: Final = {"seq": int, "at": str, "who": str, "way": str, "entry": str, "slots": list, "more": int, "prev": str}
@@ -144,19 +147,21 @@ class AuditChain:
             and (kept[0] > before[0] or any(self._check_anchor(self._list_digests())))
         ):
             return
-        self.anchor.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        aside = self.anchor.with_name(f"{self.anchor.name}.{os.urandom(4).hex()}")
-        handle = os.open(aside, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
-        with os.fdopen(handle, "w") as file:
-            file.write(encode({"seq": after[0], "digest": after[1]}))
-        aside.replace(self.anchor)
+        if kept is None:
+            self.anchor.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        told = encode({"seq": after[0], "digest": after[1]}).ljust(ANCHOR_BYTES)
+        handle = os.open(self.anchor, os.O_WRONLY | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+        try:  # in place and in one piece: replacing a file waits for the disk
+            os.pwrite(handle, told.encode("ascii"), 0)
+        finally:
+            os.close(handle)
 
     def _read_anchor(self) -> tuple[int, str] | None:
         """Return how far the chain had come; None if nothing was kept, (0, "") if it cannot be read."""
         if self.anchor is None or not os.path.lexists(self.anchor):
             return None
         try:
-            raw: Any = parse_strict(self.anchor.read_text())
+            raw: Any = parse_strict(self.anchor.read_text().strip())
             return int(raw["seq"]), str(raw["digest"])
         except (OSError, ValueError, TypeError, KeyError, RecursionError):
             return 0, ""
@@ -208,8 +213,11 @@ def _lock_file(place: Path) -> Iterator[int]:
 def _find_end(file: int, place: Path) -> tuple[int, str]:
     """Return the number and the digest of the last note; half a note that a killed process left is taken away."""
     size = os.fstat(file).st_size
-    start = max(0, size - TAIL)
+    start = max(0, size - NEAR)
     tail = os.pread(file, size - start, start)
+    if tail.rfind(b"\n", 0, max(0, tail.rfind(b"\n"))) < 0:
+        start = max(0, size - TAIL)
+        tail = os.pread(file, size - start, start)
     whole = tail.rfind(b"\n") + 1
     if whole < len(tail):
         os.ftruncate(file, start + whole)

@@ -259,6 +259,11 @@ class GovernedHarness(Harness):
         self.require(Verb.FORGET)
         return super().forget_value(value, dry=dry)
 
+    def forget_subject(self, subject: str, *, dry: bool = False) -> Forgetting:
+        """Delete what is labelled with a subject, if the policy lets this principal."""
+        self.require(Verb.FORGET)
+        return super().forget_subject(subject, dry=dry)
+
     def resolve(self, entry: EntryRef, step: int, *, made: bool, by: str) -> tuple[OpenStep, ...]:
         """Say whether a call in doubt was made, if the policy lets this principal."""
         self.require(Verb.RESOLVE, by)

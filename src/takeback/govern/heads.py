@@ -117,20 +117,43 @@ def open_head(note: str, public_key: str) -> Head:
     )
 
 
+class JournalRoot:
+    """The root over a journal's records, followed as the journal grows; a frontier that was kept in `cache` is used
+    if it fits.
+    """
+
+    def __init__(self, store: Store, cache: Path | None = None) -> None:
+        self._store = store
+        self._cache = cache
+        self._frontier = _load_frontier(store, cache)
+        self._kept = self._frontier.size
+        self._last = ""
+
+    def make_head(self, origin: str) -> Head:
+        """Return the head of the journal as it is now."""
+        for record in self._store.records(self._frontier.size + 1):
+            self._frontier.add(bytes.fromhex(record.digest))
+            self._last = record.digest
+        return Head(origin, self._frontier.size, self._frontier.root())
+
+    def keep(self) -> None:
+        """Keep the frontier, so that the next one to follow the journal goes on from here."""
+        frontier = self._frontier
+        if self._cache is None or frontier.size <= self._kept or self._store.readonly:
+            return
+        told = {"size": frontier.size, "last": self._last, "stack": [node.hex() for node in frontier.stack]}
+        aside = self._cache.with_name(f"{self._cache.name}.new")
+        aside.write_text(encode(told))
+        aside.replace(self._cache)
+        self._kept = frontier.size
+
+
 def make_head(store: Store, origin: str, cache: Path | None = None) -> Head:
     """Return the head of a journal, going on from the frontier that was kept in `cache`, if it fits."""
-    frontier = _load_frontier(store, cache)
-    before = frontier.size
-    last = ""
-    for record in store.records(frontier.size + 1):
-        frontier.add(bytes.fromhex(record.digest))
-        last = record.digest
-    if cache is not None and frontier.size > before and not store.readonly:
-        told = {"size": frontier.size, "last": last, "stack": [node.hex() for node in frontier.stack]}
-        aside = cache.with_name(f"{cache.name}.new")
-        aside.write_text(encode(told))
-        aside.replace(cache)
-    return Head(origin, frontier.size, frontier.root())
+    root = JournalRoot(store, cache)
+    head = root.make_head(origin)
+    root.keep()
+    return head
 
 
 def require_continuation(store: Store, head: Head) -> int:

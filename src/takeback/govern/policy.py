@@ -1,4 +1,4 @@
-"""The policy of one harness, `.takeback/policy.toml`: how long contents are kept, who may, what is noted.
+"""The policy of one harness, `.takeback/policy.toml`: how long contents are kept and which, who may, what is noted.
 
 A file that cannot be read, or says what is not known here, is refused: a policy that is not understood is not
 kept either.
@@ -16,8 +16,10 @@ from pathlib import Path
 from typing import Any, Final
 
 from takeback.errors import InputError
+from takeback.govern.capture import CaptureRules, read_capture
 from takeback.govern.roles import Roles, read_roles
 from takeback.harness import border
+from takeback.journal import Store
 
 POLICY: Final = border.POLICY
 _AGE: Final = re.compile(r"(\d{1,6})([hdw])")
@@ -37,18 +39,27 @@ class Policy:
     """Who may do what; None if everybody may everything."""
     audit: bool = False
     """Whether reads of contents are noted."""
+    capture: CaptureRules | None = None
+    """What of captured values is not kept at all; None if everything is."""
 
 
 def read_policy(root: Path) -> Policy:
     """Return the policy of a harness; where there is none, everything is kept."""
-    place = root / POLICY
+    return _read_policy_file(root / POLICY) if os.path.lexists(root / POLICY) else Policy()
+
+
+def read_policy_bytes(place: Path) -> bytes:
+    """Return what a file says, if that is a policy."""
+    _read_policy_file(place)
+    return _read_plain_file(place)
+
+
+def _read_policy_file(place: Path) -> Policy:
     try:
         raw = tomllib.loads(_read_plain_file(place).decode())
-    except FileNotFoundError:
-        return Policy()
     except (OSError, ValueError) as fault:
         raise InputError(str(place), found=str(fault), expected=f"TOML such as {EXAMPLE}") from None
-    _require_known(place, "", raw, {"retention", "roles", "tokens", "audit"})
+    _require_known(place, "", raw, {"retention", "roles", "tokens", "audit", "capture"})
     retention = raw.get("retention", {})
     _require_known(place, "retention.", retention, {"captures"})
     captures = retention.get("captures")
@@ -59,7 +70,18 @@ def read_policy(root: Path) -> Policy:
     roles = read_roles(str(place), raw["roles"], raw.get("tokens", {})) if "roles" in raw else None
     if roles is None and "tokens" in raw:
         raise InputError(f"{place}: tokens", found="tokens without roles", expected="[roles.NAME] tables beside them")
-    return Policy(None if captures is None else _read_age(place, captures), roles, audit.get("reads", False))
+    capture = read_capture(f"{place}: capture", raw["capture"]) if "capture" in raw else None
+    age = None if captures is None else _read_age(place, captures)
+    return Policy(age, roles, audit.get("reads", False), capture)
+
+
+def attach_capture(root: Path, store: Store) -> None:
+    """Have a journal store only what the policy of its harness lets it keep."""
+    if store.readonly or not os.path.lexists(root / POLICY):
+        return
+    capture = read_policy(root).capture
+    if capture is not None:
+        store.set_capture(capture)
 
 
 def _read_plain_file(place: Path) -> bytes:

@@ -175,6 +175,9 @@ class Notes(Protocol):
     def noted(self) -> tuple[int, str] | None:
         """Return the record remembered last; None if there is none."""
 
+    def note_recorded(self, images: Iterable[tuple[str, Image | None]]) -> None:
+        """Take files for what the journal's next end says of them."""
+
 
 @runtime_checkable
 class Effects(Protocol):
@@ -289,6 +292,13 @@ class ProjectFiles(Protocol):
 
     def close(self) -> None:
         """Let go."""
+
+
+class WaitingEdits(Protocol):
+    """Edits that hooks noted and that are not entries yet."""
+
+    def settle(self, engine: Any) -> None:
+        """Make an entry of each, so that the journal says all that hooks were told."""
 
 
 class OutsideRecord(NamedTuple):

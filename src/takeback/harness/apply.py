@@ -15,7 +15,14 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias, TypeVar
 
 from takeback.errors import ChangedMeanwhile, HarnessError, InputError, UnreachableError, WrongTypeError
 from takeback.harness.adapter import Adapter, NotExpressible
-from takeback.harness.calls import CallApproval, CallRules, is_approved_irreversible, refuse_calls
+from takeback.harness.calls import (
+    CallApproval,
+    CallRules,
+    build_approval,
+    is_approved_irreversible,
+    refuse_calls,
+    why_approval_unfit,
+)
 from takeback.harness.drift import (
     Footing,
     build_effect_payload,
@@ -29,6 +36,7 @@ from takeback.harness.engine import Engine, Inspection
 from takeback.harness.file_changes import plan_file_changes
 from takeback.harness.outcomes import Applied, Preview, RefusalReason, Refused
 from takeback.harness.records import draft_change
+from takeback.harness.withheld import describe_unkept, list_unkept
 from takeback.language import Candidate, NoInverse, Program, read_candidate, reread_candidate
 from takeback.runtime import run_forward
 from takeback.state import ABSENT, SURFACES, State
@@ -172,7 +180,8 @@ def judge_candidate(
     refused = None if planning else refuse_calls(rules, candidate, verdict, approval)
     if refused is not None:
         return refused
-    if not verdict.admitted and not force and not is_approved_irreversible(rules, candidate, approval):
+    approved = verdict.lacks_only_approval and is_approved_irreversible(rules, candidate, approval)
+    if not verdict.admitted and not force and not approved:
         return Refused(RefusalReason.VERDICT, "the candidate is not admitted", verdict)
     why = None
     if evidence is None and verifier is not verify:  # what the one verifier has just issued needs no second look
@@ -269,12 +278,18 @@ def refuse_unreachable(engine: Engine, slots: Sequence[Slot]) -> Refused | None:
     return None
 
 
-def apply_judged(engine: Engine, found: Judged, said: Mapping[str, Any], *, allow_ties: bool) -> Applied | Refused:
+def apply_judged(
+    engine: Engine, found: Judged, said: Mapping[str, Any], allow_ties: bool, approval: CallApproval | None = None
+) -> Applied | Refused:
     """Make a change that may be made, on things as they are; the lock is held."""
     candidate, verdict = found
     change = dry_run_candidate(engine, found, read_and_absorb_client_writes(engine), allow_ties=allow_ties)
     if isinstance(change, Refused):
         return change
+    unkept = list_unkept(engine.ledger.capture, change.writes)
+    unapproved = _refuse_unkept(engine, found, unkept, approval)
+    if unapproved is not None:
+        return unapproved
     known = engine.ledger.state
     before, after = change.footing[:2]
     refused = refuse_drift(change.footing)
@@ -282,13 +297,28 @@ def apply_judged(engine: Engine, found: Judged, said: Mapping[str, Any], *, allo
     changes = plan_file_changes(engine, before, after) if refused is None else refused
     if isinstance(changes, Refused):
         return replace(changes, verdict=verdict)
-    forced = not verdict.admitted
+    forced = not verdict.admitted and not (verdict.lacks_only_approval and "approval" in said)
     about: dict[str, Any] = {"candidate": candidate.to_json(), "evidence": verdict.to_json()}
     about |= {"forced": forced, "ties": sorted(change.ties), **said}
     about |= build_effect_payload(engine, change.writes)
+    if unkept and approval is not None:
+        about["approval"] = build_approval(candidate, approval, unkept)
     draft = draft_change("apply", change.writes, about, packer=engine.ledger.packer)
     entry = engine.make(draft, change.writes, (before, after), changes)
-    return Applied(entry, verdict, forced, change.ties, change.writes, known, list_open_calls(engine, entry))
+    return Applied(entry, verdict, forced, change.ties, change.writes, known, list_open_calls(engine, entry), unkept)
+
+
+def _refuse_unkept(
+    engine: Engine, found: Judged, unkept: tuple[str, ...], approval: CallApproval | None
+) -> Refused | None:
+    """Return the refusal of a change of what is not kept, unless that was approved or need not be."""
+    capture = engine.ledger.capture
+    if not unkept or capture is None or capture.irreversible == "yes":
+        return None
+    why = why_approval_unfit(approval, found.candidate)
+    if not why:
+        return None
+    return Refused(RefusalReason.IRREVERSIBLE, f"{describe_unkept(unkept)}; {why}", found.verdict)
 
 
 def refuse_open(engine: Engine, writes: Iterable[Write | SlotChange], entries: Sequence[int] = ()) -> Refused | None:
@@ -326,6 +356,7 @@ def preview_change(engine: Engine, found: Judged, *, allow_ties: bool) -> Previe
         change.ties,
         footing.touched,
         footing.elsewhere,
+        list_unkept(engine.ledger.capture, change.writes),
     )
 
 

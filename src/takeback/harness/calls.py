@@ -7,7 +7,7 @@ digest, who, when, and what stays.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -155,8 +155,13 @@ def write_approval(
     if approval is None or rules is None or not names:
         return {}
     _, stays = classify_named(names, rules.facts)
+    return {"approval": build_approval(candidate, approval, stays)}
+
+
+def build_approval(candidate: Candidate, approval: CallApproval, stays: Iterable[Any]) -> dict[str, Any]:
+    """Return what an entry says of an approval: digest, who, when, and what stays."""
     at = datetime.now(UTC).isoformat(timespec="seconds")
-    return {"approval": {"digest": candidate.digest(), "by": approval.by, "at": at, "stays": list(stays)}}
+    return {"digest": candidate.digest(), "by": approval.by, "at": at, "stays": list(stays)}
 
 
 def read_approval(digest: str, by: str) -> CallApproval | None:

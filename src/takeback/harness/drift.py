@@ -35,6 +35,7 @@ from takeback.harness.images import (
 )
 from takeback.harness.outcomes import Adopted, Discarded, RefusalReason, Refused
 from takeback.harness.records import draft_change
+from takeback.harness.withheld import list_unkept_files
 from takeback.journal import Draft, Record
 from takeback.state import ABSENT, SURFACES, PMap, State, diff
 from takeback.state.chain import ChainPlace, Link
@@ -326,7 +327,9 @@ def adopt_drift(
     if engine.live is not None:
         engine.live.write(look.actual, ledger.state)
         engine.adapter.read(ledger.state)  # which sees that this is what the journal says now
-    engine.tidy()
+    if engine.notes is not None:
+        engine.notes.note_recorded((one.path, one.after) for one in (*images, *layout))
+    engine.tidy(list_unkept_files(ledger.capture, [*images, *layout]))
     return Adopted(entry, look.drift, several, tuple(image.path for image in layout), coarse, tuple(writes), before)
 
 

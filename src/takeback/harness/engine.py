@@ -31,6 +31,7 @@ from takeback.harness.adapter import (
     Resources,
     SelfWriting,
     TracksFormatting,
+    WaitingEdits,
 )
 from takeback.harness.images import (
     FileChange,
@@ -43,6 +44,7 @@ from takeback.harness.images import (
 from takeback.harness.ledger import Ledger
 from takeback.harness.outcomes import Adopted, Recovered
 from takeback.harness.records import load_record_writes
+from takeback.harness.withheld import list_unkept_files
 from takeback.journal import Draft, Record, Store
 from takeback.journal.failpoint import failpoint
 from takeback.journal.store import MISSING_HINT, describe_missing_journal, explain_cut, has_record_with_id
@@ -115,6 +117,7 @@ class Engine:
         self.project: ProjectFiles | None = getattr(adapter, "project", None)
         self.call_rules: CallRules | None = getattr(adapter, "calls", None)
         self.external: OutsideRecords | None = getattr(adapter, "external", None)
+        self.waiting: WaitingEdits | None = getattr(adapter, "waiting", None)
 
     def locked(self) -> AbstractContextManager[None]:
         """Return the lock that keeps every other process and thread out while it is entered."""
@@ -245,6 +248,8 @@ class Engine:
             links = ((path, image) for path, image in self.formatted.formatted() if isinstance(image, LinkImage))
             images += [KeptImage(path, None, image) for path, image in links]
         self.ledger.begin(start if isinstance(start, State) else first.state, about, images)
+        if self.ledger.capture is not None:
+            self._forget_copies(list_unkept_files(self.ledger.capture, images))
 
     def _require_whole_journal(self) -> None:
         """Refuse a journal that ends before what was noted of it: it was cut, or is an old copy."""
@@ -285,9 +290,13 @@ class Engine:
         return self.carry(self._calm)
 
     def _settle(self, unfinished: str = "") -> None:
-        """Make entries of what was captured of the project's files, unless a change is still under way."""
-        if self.project is not None and not unfinished and not self.journal.readonly:
+        """Make entries of what hooks captured, unless a change is still under way."""
+        if unfinished or self.journal.readonly:
+            return
+        if self.project is not None:
             self.project.settle(self)
+        if self.waiting is not None and not self.doubt:
+            self.waiting.settle(self)
 
     def _compare_reading(self, found: Reading, unfinished: str) -> Inspection:
         ledger = self.ledger
@@ -324,7 +333,7 @@ class Engine:
         from takeback.harness.file_transaction import defer_sigint, require_unchanged  # noqa: PLC0415 - start-up
 
         before, after = real
-        secret = self._list_secret_files()
+        secret = (*self._list_secret_files(), *list_unkept_files(self.ledger.capture, changes))
         if self.live is not None:
             drifted = before is not self.ledger.state
             entry = self.ledger.record(draft, writes)
@@ -345,6 +354,8 @@ class Engine:
             raise TypeError(f"the adapter {self.adapter.name!r} can be read but not changed")
         if self.resources is not None:
             self.resources.hold(after)
+        if self.notes is not None:
+            self.notes.note_recorded((change.path, change.after) for change in changes)
         self.tidy(secret)
         return entry
 

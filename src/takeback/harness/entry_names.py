@@ -1,14 +1,15 @@
 """Names of entries, and the requests that they are used in.
 
 An entry is named by its number (`6` or `#6`), the beginning of its id, `HEAD` for the last entry, `HEAD~2`
-for the second before it, or `@{2 hours ago}` for the last one at that time; restore takes a time as well.
+for the second before it, or `@{2 hours ago}` for the last one at that time; restore takes a time as well. What a
+look found written in another system is an entry, too, but `HEAD` does not count it, and means the same after a look.
 Undo of an undo, redo or restore is the opposite of what that record did.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from datetime import UTC, datetime, timedelta
 from itertools import islice
 from typing import Final
@@ -42,12 +43,19 @@ def name_entries(entries: Sequence[EntryRef]) -> tuple[str, ...]:
     return tuple(map(name_entry, entries))
 
 
-EXPECTED: Final = "ISO 8601 such as 2031-05-27T14:30:00Z, or 90m, 2h, 3d ago"
+EXPECTED: Final = "ISO 8601 such as 2031-05-27T14:30:00Z, or 90m, 2h, 3d ago, today, yesterday, last week"
 _AGO: Final = re.compile(r"(\d{1,6})\s*([a-z]+)")
 _UNITS: Final = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
 _WORDS: Final = {word: word for word in _UNITS.values()} | {word[:-1]: word for word in _UNITS.values()}
 _SHORT: Final = {"sec": "seconds", "min": "minutes", "mins": "minutes", "hr": "hours", "hrs": "hours"}
-_NAMED_TIMES: Final = {"now": timedelta(0), "yesterday": timedelta(days=1), "week": timedelta(weeks=1)}
+_NAMED_TIMES: Final = {
+    "now": timedelta(0),
+    "yesterday": timedelta(days=1),
+    "week": timedelta(weeks=1),
+    "last week": timedelta(weeks=1),
+    "an hour": timedelta(hours=1),
+    "last hour": timedelta(hours=1),
+}
 TODAY: Final = "today"
 """The midnight that begins this day, UTC."""
 
@@ -114,11 +122,16 @@ def resolve_entry_ref(ledger: Ledger, entry: EntryRef) -> Record:
     return resolve_entry(ledger, name_entry(entry))
 
 
+def _list_counted(ledger: Ledger) -> Iterator[Record]:
+    return (record for record in ledger.entries() if not is_outside(record))
+
+
 def _resolve_before_head(ledger: Ledger, name: str, back: int) -> Record:
-    found: list[Record] = list(islice(ledger.entries(), back, back + 1))
+    """Return an entry, counted back from the last one; what a look found written in other systems is not counted."""
+    found: list[Record] = list(islice(_list_counted(ledger), back, back + 1))
     if found:
         return found[0]
-    count = sum(1 for _ in ledger.entries())
+    count = sum(1 for _ in _list_counted(ledger))
     expected = f"one from HEAD to HEAD~{count - 1}" if count else "an entry; the journal has none"
     raise InputError("entry", found=name, expected=expected)
 
@@ -243,7 +256,12 @@ def find_entry_at(ledger: Ledger, text: str) -> Record:
         elif made <= now:
             later = True
     if not found:
-        raise InputError("time", found=text, expected=f"a time at or after the beginning of the journal, {first}")
+        raise InputError(
+            "time",
+            found=text,
+            expected=f"a time at or after the beginning of the journal, {first}",
+            hint="'takeback restore 1' goes back to the beginning, 'takeback log -n 0' lists every entry",
+        )
     if len(found) > 1:
         names = " or ".join(f"'#{record.entry}'" for record in reversed(found))
         raise InputError(

@@ -15,6 +15,7 @@ from takeback.errors import ChangedMeanwhile
 from takeback.harness.adapter import OutsideRecord, OutsideRecords
 from takeback.harness.images import FileChange
 from takeback.harness.records import draft_change, make_taken_in_key
+from takeback.journal.failpoint import failpoint
 from takeback.state import ABSENT, SURFACES, State
 from takeback.state.slots import Slot, format_slot_key, get_slot
 from takeback.state.surfaces.external import EXTERNAL, parse_key
@@ -146,7 +147,13 @@ class RecordTransaction:
     def run(self, changes: Sequence[FileChange]) -> None:
         """Change the files, then the records."""
         self._files.run(changes)
-        self._records.put(self._changes, self._done.append)
+        if self._changes:
+            failpoint("record.begin")
+        self._records.put(self._changes, self._note_done)
+
+    def _note_done(self, change: OutsideRecord) -> None:
+        self._done.append(change)
+        failpoint("record.written")
 
     def require_untouched(self) -> None:
         """Raise `ChangedMeanwhile` if someone wrote to a file that was replaced, after it was."""
@@ -156,6 +163,7 @@ class RecordTransaction:
         """Put back what was there, last change first."""
         while self._done:
             self._records.take_back(self._done.pop())
+            failpoint("record.back")
         self._files.roll_back()
 
     def inspect_leftovers(self) -> Left:
@@ -186,7 +194,7 @@ def complete_outside(records: OutsideRecords, changes: Sequence[OutsideRecord]) 
             foreign.append(change.key)
         elif made is False:
             try:
-                records.put([change], lambda _: None)
+                records.put([change], lambda _: failpoint("record.written"))
             except ChangedMeanwhile:
                 foreign.append(change.key)
     return tuple(foreign)

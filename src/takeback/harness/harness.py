@@ -276,15 +276,15 @@ class Harness(Border):
         about = {"note": note, **_describe_author(by), **({"check": dict(check)} if check else {})}
         about |= write_approval(self._engine.call_rules, found.candidate, approval)
         return self._tell(
-            retry_on_conflict(lambda: self._apply(found, about, allow_ties=allow_ties), self._engine.look_anew),
+            retry_on_conflict(lambda: self._apply(found, about, allow_ties, approval), self._engine.look_anew),
             **asked,
         )
 
-    def _apply(self, found: Judged, said: dict[str, Any], *, allow_ties: bool) -> Applied | Refused:
+    def _apply(self, found: Judged, said: dict[str, Any], *how: Any) -> Applied | Refused:
         from takeback.harness.apply import apply_judged  # noqa: PLC0415 - start-up
 
         with self._engine.locked():
-            return apply_judged(self._engine, found, said, allow_ties=allow_ties)
+            return apply_judged(self._engine, found, said, *how)
 
     def preview(
         self, candidate: Given, *, force: bool = False, allow_ties: bool = True, evidence: Verdict | None = None

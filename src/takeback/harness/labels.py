@@ -44,9 +44,16 @@ class Labels:
         """Tell whether a pattern names a slot, something in it, or what it lies in."""
         whole = find_containing_slot(slot)
         if whole not in self._known:
-            address = describe_slot(whole)
-            self._known[whole] = any(matches_address(one, pattern, address) for pattern, one in self.patterns.items())
+            self._known[whole] = self.has_address(describe_slot(whole))
         return self._known[whole]
+
+    def has_address(self, address: str) -> bool:
+        """Tell whether a pattern names an address, something beneath it, or what it lies in."""
+        return any(matches_address(one, pattern, address) for pattern, one in self.patterns.items())
+
+    def contains_address(self, address: str) -> bool:
+        """Tell whether a pattern names an address, with all that is beneath it, or what it lies in."""
+        return any(one.fullmatch(address) for one in self.patterns.values())
 
 
 def compile_pattern(pattern: str) -> re.Pattern[str]:
@@ -79,14 +86,14 @@ def is_pattern(thing: str) -> bool:
     return "[" in thing or "*" in thing
 
 
-def require_pattern(pattern: str) -> None:
+def require_pattern(pattern: str, where: str = "label") -> None:
     """Refuse a pattern that can match no address."""
     surface = re.split(r"[\[*]", pattern, maxsplit=1)[0]
     if not any(name.startswith(surface) if "*" in pattern else name == surface for name in SURFACES):
         raise InputError(
-            "label",
+            where,
             found=pattern[:80],
-            expected='an entry, or an address in which * stands for anything: config["users.42*"]',
+            expected='an address in which * stands for anything: config["users.42*"]',
         )
 
 

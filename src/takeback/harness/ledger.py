@@ -38,14 +38,21 @@ from takeback.harness.records import (
     make_shared_key,
     make_taken_in_key,
 )
+from takeback.harness.withheld import find_withheld_values, fits_digest
 from takeback.journal import ENTRY_KINDS, ROOT, Draft, Record, Ref, Store, Stored, make_leaf
 from takeback.journal.content import guard_against_corruption
 from takeback.journal.store import get_mutex, keyless_of
 from takeback.progress import report_progress
 from takeback.state import ABSENT, State
-from takeback.state.forgotten import has_forgotten
+from takeback.state.forgotten import find_redacted, has_forgotten
 from takeback.state.part_names import is_part
-from takeback.state.slots import Slot, format_slot_key, get_slot, put_slots
+from takeback.state.slots import (
+    Slot,
+    find_differing_slots,
+    format_slot_key,
+    get_slot,
+    put_slots,
+)
 from takeback.undo import History, Index, Write
 from takeback.undo.index import find_taking_entry, number_taken_in
 
@@ -67,7 +74,8 @@ class EntryStatus(StrEnum):
 
 def has_admitted_recovery(record: Record) -> bool:
     """Return whether an entry has a recovery that was admitted, before the change or, where others made it, after."""
-    return record.kind in CHANGES and not record.is_forced and "candidate" in record.contents
+    lacks = record.is_forced or (record.evidence or {}).get("class") == "irreversible"
+    return record.kind in CHANGES and not lacks and "candidate" in record.contents
 
 
 AHEAD = 256
@@ -164,6 +172,12 @@ class Ledger:
         self._known: KnownRefs = {}
         self._hidden: dict[Slot, Any] = {}
         self.packer = Packer(self._known, self._hidden)
+        self.capture = store.capture
+        """What decides which contents are not stored; None if all are."""
+        if self.capture is not None:
+            capture = self.capture
+            self.packer.withholds = lambda leaf: capture.find_ref(leaf) is not None
+            self.packer.is_line_withheld = capture.is_line_apart
         self.history = self._open_history(set())
         if until is None:
             self._start_at_checkpoint()
@@ -183,6 +197,8 @@ class Ledger:
         _, settled = self.store.append([genesis, Draft("commit", {"entry": 1})], expect=ROOT)
         self.packer.stored()
         self.state = self._first = state
+        if self.capture is not None:
+            self._hidden.update(find_withheld_values(self.capture, state, find_differing_slots(State(), state)))
         self.identity = str(about.get("identity", ""))
         self._entries, self._values = 1, len(tree.parts)
         self.last, self.head = settled.seq, settled.digest
@@ -320,6 +336,9 @@ class Ledger:
         """Let a committed entry take effect."""
         taken_in = load_taken_in(self.store, entry) if taken_in is None else taken_in
         self._put((*taken_in, *writes))
+        if self.capture is not None:
+            slots = (write.slot for write in (*taken_in, *writes))
+            self._hidden.update(find_withheld_values(self.capture, self.state, slots))
         self._followed += max(1, len(writes))
         if entry.kind in CHANGES:
             self._changes += 1
@@ -405,7 +424,8 @@ class Ledger:
     def fill(self, actual: State) -> None:
         """Fill missing values with what is really there; what is not there, or does not fit, stays missing."""
         found = [(slot, fill_from_actual(slot, gone, actual)) for slot, gone in self.holes.items()]
-        filled, held = [(slot, content) for slot, content in found if content is not ABSENT], dict(self.holes)
+        found = [(slot, one) for slot, one in found if one is not ABSENT and fits_digest(slot, self.holes[slot], one)]
+        filled, held = found, dict(self.holes)
         self.state = put_slots(self.state, filled)
         for slot, content in filled:
             del self.holes[slot]
@@ -424,9 +444,12 @@ class Ledger:
         return (*gone, *(w._replace(before=self.holes[w.slot]) if w.slot in self.holes else w for w in found))
 
     def hide_replacements(self, writes: Iterable[Write]) -> None:
-        """Store nothing of what came in place of forgotten values: what was forgotten may stand in it still."""
+        """Store nothing of what came in place of forgotten values: what was forgotten may stand in it still.
+
+        Of what came in place of values that were never stored, the policy says what is stored.
+        """
         for write in writes:
-            if write.after is not ABSENT and has_forgotten(write.before):
+            if write.after is not ABSENT and has_forgotten(write.before) and not find_redacted(write.before):
                 self._hidden[write.slot] = read_stored_value(write.after)
 
     def announce(self, draft: Draft) -> Record:

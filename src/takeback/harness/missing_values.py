@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from takeback.state import ABSENT, SURFACES, PMap, State
-from takeback.state.chain import Link
+from takeback.state.chain import Chain, Link
 from takeback.state.file import File
 from takeback.state.forgotten import Forgotten, HiddenLines, has_forgotten, make_blank
 from takeback.state.items import Items
@@ -35,6 +35,17 @@ def iter_missing_values(slot: Slot, content: Any) -> Iterator[tuple[Slot, Any]]:
     elif isinstance(content, PMap) and SURFACES[slot[0]].nested:
         for name, item in content.items():
             yield from iter_missing_values((*slot, name), item)
+
+
+def iter_values(slot: Slot, content: Any) -> Iterator[tuple[Slot, Any]]:
+    """Yield the slots at and below a slot that hold a value of their own, and what they hold."""
+    if isinstance(content, PMap) and SURFACES[slot[0]].nested:
+        for name, item in content.items():
+            yield from iter_values((*slot, name), item)
+    elif isinstance(content, Chain):
+        yield from (((*slot, link.id), link) for link in content)
+    elif content is not ABSENT:
+        yield slot, content
 
 
 def fill_from_actual(slot: Slot, gone: Any, actual: State) -> Any:

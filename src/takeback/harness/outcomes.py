@@ -40,6 +40,8 @@ class Applied:
     """The journal's state before it."""
     open: tuple[OpenStep, ...] = ()
     """Calls of it that have not ended."""
+    unkept: tuple[str, ...] = ()
+    """Addresses at which it replaced what the journal does not keep: an undo cannot put that back."""
 
     def __repr__(self) -> str:
         return f"Applied({self.entry!r}, {self.verdict.grade.value}{', forced' if self.forced else ''})"
@@ -60,6 +62,8 @@ class Preview:
     """What was changed outside Takeback where it writes: it is refused until that is adopted or discarded."""
     elsewhere: tuple[SlotChange, ...] = ()
     """What else was changed outside Takeback; that stays."""
+    unkept: tuple[str, ...] = ()
+    """Addresses at which it replaces what the journal does not keep: an undo could not put that back."""
 
     def __repr__(self) -> str:
         return f"Preview(changes: {len(self.changes)}, {self.verdict.grade.value})"
@@ -92,6 +96,8 @@ class RefusalReason(StrEnum):
     """It makes calls whose effects stay, and nobody approved that; or the manifest does not admit them."""
     OPEN = "open"
     """An entry that is still open has some of it; `takeback recover --now` tries to end that."""
+    IRREVERSIBLE = "irreversible"
+    """What stands where it would write is not kept, as the policy says, and nobody approved that."""
     KEPT = "kept"
     """Later entries have written some of it since, which would be kept, and the caller asked for all or nothing."""
 

@@ -29,6 +29,7 @@ from takeback.journal.content import (
     Stored,
     Tree,
     guard_against_corruption,
+    is_redacted,
     make_leaf,
 )
 from takeback.state import ABSENT, SURFACES, PMap, Slotted, State
@@ -60,6 +61,9 @@ class Packer:
         self._known: KnownRefs = {} if known is None else known
         self._hidden: Mapping[Slot, Any] = {} if hidden is None else hidden
         self._new: list[tuple[Slot, Any, Leaf]] = []
+        self.withholds: Callable[[Leaf], bool] | None = None
+        """Which contents are not stored, whatever else is so: their digest may be kept all the same."""
+        self.is_line_withheld: Callable[[bytes], bool] | None = None
         self.is_apart: Callable[[bytes], bool] | None = None
         """Which lines of a text are stored apart from those around them, so that they can be forgotten alone."""
 
@@ -154,7 +158,7 @@ class Packer:
 
     def _cut(self, slot: Slot, segments: Sequence[Any]) -> Iterator[tuple[Any, Any, Any]]:
         """Yield segments, cut where a line is hidden or is to be stored apart."""
-        hidden, is_apart = self._hidden.get(slot), self.is_apart
+        hidden, is_apart = self._hidden.get(slot), self.is_apart or self.is_line_withheld
         for first, second, value in segments:
             lines = value.splitlines(keepends=True) if isinstance(value, str) and isinstance(first, int) else ()
             if len(lines) != second or (is_apart is None and not isinstance(hidden, HiddenLines)):
@@ -179,7 +183,8 @@ class Packer:
 
     def _value(self, slot: Slot, value: Any, make: Callable[[], Leaf], parts: list[Content]) -> int:
         if slot in self._hidden and _is_equal(self._hidden[slot], value):
-            return self._part(FORGOTTEN, parts)
+            leaf = make()
+            return self._part(leaf if self.withholds is not None and self.withholds(leaf) else FORGOTTEN, parts)
         known = self._known.get(slot)
         if known is not None and known[0] is value:
             return self._part(known[1], parts)
@@ -275,7 +280,7 @@ class Unpacker:
         if isinstance(node, int):
             ref, stored = found(node)
             if stored is None:
-                self.holes[name,] = Forgotten(sealed=self._keyless.get(ref, ""))
+                self.holes[name,] = self._make_forgotten(ref)
                 return surface.empty
             part = surface.load(stored.json())
             return self._note_ref((name,), part, ref)
@@ -288,7 +293,7 @@ class Unpacker:
         if isinstance(node, int):
             ref, stored = found(node)
             if stored is None:
-                return self._note_missing_value(slot, Forgotten(claim, sealed=self._keyless.get(ref, "")))
+                return self._note_missing_value(slot, self._make_forgotten(ref, claim))
             raw = stored.json()
             plain = surface.nested and type(raw) in SCALARS
             return self._note_ref(slot, raw if plain else surface.slot_from_json(raw, slot[1:]), ref)
@@ -324,7 +329,7 @@ class Unpacker:
             return self._note_missing_value(slot, Forgotten(frame=frame, form=edited, sealed=lacking or ""))
         ref, stored = found(inner)
         if stored is None:
-            return self._note_missing_value(slot, Forgotten(frame=frame, sealed=self._keyless.get(ref, "")))
+            return self._note_missing_value(slot, self._make_forgotten(ref, frame=frame))
         return self._note_ref(slot, File(stored.data).with_frame(frame), ref)
 
     def _edited(self, raw: Any, found: FindStored) -> tuple[Parts, str | None]:
@@ -346,11 +351,14 @@ class Unpacker:
         ref, stored = found(at)
         if stored is None:
             gone = link_from_json({"place": place, "record": None}, name, "a chain")
-            self.holes[slot] = gone = gone._replace(record=Forgotten(sealed=self._keyless.get(ref, "")))
+            self.holes[slot] = gone = gone._replace(record=self._make_forgotten(ref))
             return gone
         link = link_from_json({"place": place, "record": stored.json()}, name, "a chain")
         self._note_ref(slot, link.record, ref)
         return link
+
+    def _make_forgotten(self, ref: Ref, claim: str | None = None, frame: Any = None) -> Forgotten:
+        return Forgotten(claim, frame, None, self._keyless.get(ref, ""), ref if is_redacted(ref) else "")
 
     def _note_missing_value(self, slot: Slot, gone: Any) -> Any:
         self.holes[slot] = gone

@@ -95,8 +95,9 @@ def narrow_plan(plan: Plan, matches: PathMatcher, records: list[Record]) -> Plan
 
 def list_others(record: Record, matches: PathMatcher) -> list[str]:
     """Return the files that an entry changed and that do not match; a moved one matches from and to where it went."""
-    moved = {path for pair in record.moved if any(map(matches, pair)) for path in pair}
-    return sorted({path for path in (*paths_of(record), *record.paths) if path not in moved and not matches(path)})
+    left_out = {path for pair in record.moved if any(map(matches, pair)) for path in pair}
+    left_out |= {path for path, _ in record.unkept}  # nothing of these is taken back
+    return sorted({path for path in (*paths_of(record), *record.paths) if path not in left_out and not matches(path)})
 
 
 def _is_meant(plan: Plan, matches: PathMatcher, slot: Slot) -> bool:

@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING, Any, Final
 
 from takeback.harness.pack import Packer, Unpacker
 from takeback.journal import Content, Draft, Leaf, Record, Ref, Store, Stored, Tree, make_leaf
-from takeback.journal.content import FORGOTTEN, Json, guard_against_corruption
+from takeback.journal.content import FORGOTTEN, Json, guard_against_corruption, is_redacted
 from takeback.journal.store import keyless_of
 from takeback.state import ABSENT, SURFACES
-from takeback.state.forgotten import FORGOTTEN_VALUE, find_seal
+from takeback.state.forgotten import FORGOTTEN_VALUE, find_redacted, find_seal
 from takeback.state.part_names import is_part
 from takeback.state.slots import (
     Slot,
@@ -43,6 +43,7 @@ TAKEN_IN_KEY: Final = format_slot_key(("@takes in",))
 STORED_START: Final = [-1, 0]
 """How a record says that a parent write was there from the start."""
 FORGOTTEN_WORD = "(forgotten)"
+REDACTED_WORD = "(redacted)"
 SEALED_WORD = "(sealed: {seal})"
 UNREADABLE_WORD = "(its surface is not installed)"
 PLAIN_FIELDS: Final = frozenset({"op_type", "target", "witness_key", "index", "priority"})
@@ -246,6 +247,8 @@ def describe_unknown_content(slot: Slot, content: Any) -> str:
     """Return what is shown in place of a content that is not known here."""
     if slot[0] not in SURFACES:
         return UNREADABLE_WORD
+    if find_redacted(content):
+        return REDACTED_WORD
     seal = find_seal(content)
     return SEALED_WORD.format(seal=seal) if seal else FORGOTTEN_WORD
 
@@ -295,6 +298,8 @@ def _load_candidate_tree(store: Store, record: Record, stored: Stored) -> tuple[
             ref = parts[node["$"]]
             value = held.get(ref)
             if value is None:
+                if is_redacted(ref):
+                    return REDACTED_WORD
                 return SEALED_WORD.format(seal=keyless[ref]) if ref in keyless else FORGOTTEN_WORD
             return _unpack_file(node["mode"], value.data) if "mode" in node else value.json()
         if isinstance(node, dict):

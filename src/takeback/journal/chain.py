@@ -13,7 +13,7 @@ from sys import intern
 from typing import Any, Final, Protocol
 
 from takeback.errors import JournalCorruptError, JournalError
-from takeback.journal.content import Ref
+from takeback.journal.content import Ref, is_redacted, sum_refs
 from takeback.journal.record import ENTRY_KINDS, KINDS, ROOT, Record, Row, digest_columns, open_row, read_row
 
 PROGRESS_EVERY = 1000
@@ -62,6 +62,10 @@ class Examination:
         self._unsound: set[int] = set()
         self.refs: dict[Ref, tuple[int, str]] = {}
         """Every content referred to directly: the first record that does, and under which name."""
+        self._again: dict[Ref, int] = {}
+        """The last record that refers to a content, where several do."""
+        self._drops: list[tuple[int, int, str]] = []
+        """What records say was dropped with its ids: up to which record, how many, and their sum."""
         self.forgotten: set[Ref] = set()
         self.touches: dict[str, list[int]] = {}
         """Entries that touch each key, by the records themselves."""
@@ -108,12 +112,13 @@ class Examination:
         for name in record.contents:
             place = (record.seq, intern(name))
             for ref in record.refs(name):
-                if ref:
-                    self.refs.setdefault(intern(ref), place)
+                if ref and not is_redacted(ref) and self.refs.setdefault(intern(ref), place) is not place:
+                    self._again[ref] = record.seq
         if record.kind == "forget":
             if "contents" not in record.payload:
                 raise JournalCorruptError(f"record {record.seq} does not say what was forgotten", seq=record.seq)
             self.forgotten.update(record.forgotten)
+            self._drops += [] if record.dropped is None else [record.dropped]
         if record.number is not None:
             self.entries.add(record.number)
             for key in record.touches:
@@ -157,24 +162,47 @@ class Examination:
         None where it cannot be opened: another process may be forgetting it.
         """
         places = self.refs
-        for ref, parts in trees.items():
-            seq, name = places.get(ref, (None, ""))
-            for part in parts or ():
-                if part and seq is not None:
-                    places.setdefault(part, (seq, name))
+        self._place_parts(trees)
+        until = max((drop[0] for drop in self._drops), default=0)
+        gone: list[Ref] = []
         for ref, (seq, name) in places.items():
             what = f"content {ref[:12]} ({name} of record {seq})"
             if stored.get(ref) is None:
-                if ref not in self.forgotten:
+                if ref not in self.forgotten and max(seq, self._again.get(ref, 0)) <= until:
+                    gone.append(ref)
+                elif ref not in self.forgotten:
                     yield Fault(seq, f"{what} is gone, and no record says that it was forgotten")
             elif stored[ref] != ref:
                 yield Fault(seq, f"{what} does not match its digest")
             elif ref in self.forgotten:
                 yield Fault(seq, f"{what} was forgotten, but is there")
         known = self.sound and None not in trees.values()
+        if known and self._drops:
+            yield from self._compare_dropped(gone)
         for ref in stored.keys() - places.keys() if known else ():
             if ref not in self.forgotten:
                 yield Fault(None, f"content {ref[:12]} belongs to no record")
+
+    def _place_parts(self, trees: Mapping[Ref, Iterable[Ref] | None]) -> None:
+        """Note which records the parts of trees belong to."""
+        places = self.refs
+        for ref, parts in trees.items():
+            seq, name = places.get(ref, (None, ""))
+            for part in parts or ():
+                if part and not is_redacted(part) and seq is not None:
+                    places.setdefault(part, (seq, name))
+                    self._again[part] = max(self._again.get(part, 0), self._again.get(ref, seq))
+
+    def _compare_dropped(self, gone: Sequence[Ref]) -> Iterator[Fault]:
+        """Yield a fault where what is gone is not exactly what records say was dropped."""
+        said = sum(count for _, count, _ in self._drops)
+        total = sum(int(total, 16) for _, _, total in self._drops) % (1 << 256)
+        if len(gone) != said or int(sum_refs(gone), 16) != total:
+            yield Fault(
+                None,
+                f"{len(gone)} contents are gone that no record says were forgotten, and {said} were dropped: they "
+                "are not the same",
+            )
 
 
 def check_rows(rows: Sequence[Row], progress: Callable[[int], None] = lambda _: None) -> Examination:

@@ -247,6 +247,22 @@ def forgets_contents(opener: Opener) -> None:
         expect(store.check().whole, "forgetting twice broke the journal")
 
 
+def drops_contents_with_their_ids(opener: Opener) -> None:
+    """Check that dropping removes contents, says how many, keeps the chain, and hides no other loss."""
+    with closing(opener()) as store:
+        leaves = [make_leaf(f"value {number}", str(number)) for number in range(3)]
+        (record,) = store.append([Draft("apply", {}, {"after": leaves})])
+        one, two, three = (ref or "" for ref in record.refs("after"))
+        store.forget([two])
+        erased = store.drop([one], {one})
+        expect(erased.record.kind == "forget", "dropping left no record")
+        found = store.contents([one, two, three])
+        expect(found == {one: None, two: None, three: Stored(b'"value 2"')}, "other contents went than those dropped")
+        expect(store.check().whole, f"dropping broke the journal: {store.check().faults}")
+        store.drop([three], ())
+        expect(not store.check().whole, "a content that went without a word is not noticed")
+
+
 def unknown_names_are_errors(opener: Opener) -> None:
     """Check that asking for a record or a content that does not exist is an error."""
     with closing(opener()) as store:
@@ -316,6 +332,7 @@ CHECKS: tuple[StoreCheck, ...] = (
     finds_by_abbreviated_name,
     looks_up_by_key,
     forgets_contents,
+    drops_contents_with_their_ids,
     unknown_names_are_errors,
     tells_whether_the_lock_is_held,
     serialises_threads,

@@ -13,7 +13,7 @@ import hashlib
 import os
 from abc import ABC, abstractmethod
 from base64 import urlsafe_b64encode
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from io import BytesIO
 from itertools import chain
@@ -56,6 +56,13 @@ LARGE: Final = 4096
 """From this size on equal contents are copies of one thing and share a row, wherever they stand; smaller ones
 (`true`, `30`) are equal by chance, and share one only where they stand in the same place."""
 
+
+def sum_refs(refs: Iterable[Ref]) -> str:
+    """Return a digest of a set of contents: the sum of their digests, whatever their order."""
+    total = sum(int.from_bytes(hashlib.sha256(ref.encode()).digest()) for ref in refs)
+    return f"{total % (1 << 256):064x}"
+
+
 PIECE: Final = 1 << 20
 SALT: Final = 16
 _ID_BYTES: Final = 24
@@ -65,6 +72,31 @@ _ZSTD: Final = b"\x01"
 
 Ref: TypeAlias = str
 """Id of a content; `FORGOTTEN` for one that was not captured."""
+
+
+REDACTED: Final = "~"
+"""Begins the id of a content that was not stored: a salt and a digest are all that is kept of it."""
+
+
+def make_redacted_ref(data: bytes) -> Ref:
+    """Return what stands for a content that is not stored."""
+    salt = make_salt().hex()
+    return f"{REDACTED}{salt}.{_digest(salt, data)}"
+
+
+def is_redacted(ref: Ref | None) -> bool:
+    """Tell whether an id stands for a content that was never stored."""
+    return ref is not None and ref.startswith(REDACTED)
+
+
+def is_digest_of(ref: Ref, data: bytes) -> bool:
+    """Tell whether a redacted content was these bytes."""
+    salt, _, digest = ref.removeprefix(REDACTED).partition(".")
+    return _digest(salt, data) == digest
+
+
+def _digest(salt: str, data: bytes) -> str:
+    return hashlib.sha256(salt.encode() + data).hexdigest()
 
 
 class Leaf:
@@ -217,6 +249,9 @@ class Wanted(NamedTuple):
 class ContentStore(ABC):
     """Where contents are kept."""
 
+    withhold: Callable[[Sequence[Leaf]], None] | None = None
+    """Says of contents that are about to be stored which are not, by giving them an id that stands for nothing."""
+
     @abstractmethod
     def found(self, lookups: Sequence[bytes]) -> Mapping[bytes, Ref]:
         """Return the ids of stored contents by lookup key; at most `BATCH` are asked for."""
@@ -230,6 +265,9 @@ class ContentStore(ABC):
         leaves: list[Leaf] = []
         for value in contents.values():
             _collect_leaves(value, leaves)
+        if self.withhold is not None:
+            self.withhold(leaves)
+            leaves = [leaf for leaf in leaves if leaf.ref is None]
         for start in range(0, len(leaves), BATCH):
             some = leaves[start : start + BATCH]
             wanted = [Wanted(make_lookup_key(leaf.data, leaf.scope, tree=False), leaf.data, False) for leaf in some]

@@ -23,6 +23,7 @@ from takeback.journal.content import (
     Wanted,
     compute_content_id,
     cut_into_pieces,
+    is_redacted,
     join_pieces,
     make_salt,
     unpack_piece,
@@ -35,6 +36,8 @@ if TYPE_CHECKING:
 
 COLUMNS: Final = "id, tree, salt, body, forgotten"
 _INSERT = "INSERT INTO contents (id, tree, salt, lookup, body) VALUES (?, ?, ?, ?, ?)"
+MOST_HELD: Final = 8 << 20
+"""So many bytes of new contents are held until they are written."""
 _PIECE = "INSERT INTO pieces (id, at, body) VALUES (?, ?, ?)"
 
 
@@ -47,18 +50,29 @@ class _Row(NamedTuple):
 
 
 class ContentTable(ContentStore):
-    """The contents of one stored journal. `said_forgotten` tells whether a record says that one was forgotten."""
+    """The contents of one stored journal.
+
+    `said_forgotten` tells whether a record says that one was forgotten, `said_dropped` whether one says that some
+    were dropped with their ids; which those were is for the check of the whole journal.
+    """
 
     def __init__(
-        self, tables: Tables, keys: KeyFile | None, said_forgotten: Callable[[int, Ref], bool], location: str
+        self,
+        tables: Tables,
+        keys: KeyFile | None,
+        said_forgotten: Callable[[int, Ref], bool],
+        said_dropped: Callable[[], bool],
+        location: str,
     ) -> None:
         self._tables = tables
+        self._said_dropped = said_dropped
         self._keys = keys
         self._said_forgotten = said_forgotten
         self._location = location
         self._new: dict[bytes, Ref] = {}
         self._new_rows: list[tuple[Any, ...]] = []
         self._new_keys: list[ContentKey] = []
+        self._held = 0
         self.keyless: dict[Ref, str] = {}
         """Contents that were asked for and whose keys are not here: which key, and where it was looked for."""
 
@@ -96,10 +110,13 @@ class ContentTable(ContentStore):
             lookup = item.lookup if self._keys is None else None
             self._new_rows.append((ref, int(item.tree), salt, lookup, body))
             self._new[item.lookup] = ref
+            self._held += 0 if body is None else len(body)
+            if self._held > MOST_HELD:
+                self.flush()
         return refs
 
     def flush(self) -> None:
-        """Write what was taken in, at the end of a transaction; keys are durable before the rows are."""
+        """Write what was taken in, inside a transaction; keys are durable before the rows are."""
         keys, rows = self._new_keys, self._new_rows
         self.discard()
         if self._keys is not None and keys:
@@ -109,7 +126,7 @@ class ContentTable(ContentStore):
 
     def discard(self) -> None:
         """Drop what was taken in and not written."""
-        self._new, self._new_rows, self._new_keys = {}, [], []
+        self._new, self._new_rows, self._new_keys, self._held = {}, [], [], 0
 
     def _take_single_piece(self, ref: Ref, pieces: Iterator[bytes]) -> bytes | None:
         """Return the only piece; None where there are several, which are stored one by one."""
@@ -131,13 +148,17 @@ class ContentTable(ContentStore):
 
     def get(self, refs: Iterable[Ref], near: Sequence[bytes] = ()) -> dict[Ref, Stored | None]:
         """Return contents by id, each checked; None for a forgotten one, or one without a key here."""
-        wanted = list(dict.fromkeys(refs))
+        asked = dict.fromkeys(refs)
+        wanted = [ref for ref in asked if not is_redacted(ref)]
         rows = {row.id: row for row in self._rows(wanted)}
         keys = {} if self._keys is None else self._keys.get(wanted)
-        return {ref: self._opened(ref, rows.get(ref), keys.get(ref), near) for ref in wanted}
+        found = {ref: self._opened(ref, rows.get(ref), keys.get(ref), near) for ref in wanted}
+        return found if len(wanted) == len(asked) else {ref: found.get(ref) for ref in asked}
 
     def _opened(self, ref: Ref, row: _Row | None, key: bytes | None, near: Sequence[bytes]) -> Stored | None:
         if row is None:
+            if self._said_dropped():
+                return None
             raise JournalCorruptError(f"content {ref[:12]} of {self._location} is missing, and was not forgotten")
         if row.forgotten is not None:
             if not self._said_forgotten(row.forgotten, ref):
@@ -204,6 +225,20 @@ class ContentTable(ContentStore):
             [(seq, ref) for ref in refs],
         )
         self._tables.run_many("DELETE FROM pieces WHERE id = ?", [(ref,) for ref in refs])
+
+    def drop(self, refs: Sequence[Ref]) -> None:
+        """Delete contents with their ids, and the ids of those forgotten before, inside a transaction."""
+        self._tables.run_many("DELETE FROM contents WHERE id = ?", [(ref,) for ref in refs])
+        self._tables.run_many("DELETE FROM pieces WHERE id = ?", [(ref,) for ref in refs])
+        self._tables.run("DELETE FROM contents WHERE forgotten IS NOT NULL")
+
+    def list_idle_keys(self) -> list[Ref]:
+        """Return the ids of keys whose contents are not there."""
+        idle: list[Ref] = []
+        for page in () if self._keys is None else self._keys.pages():
+            there = {row.id for row in self._rows(page)}
+            idle += [ref for ref in page if ref not in there]
+        return idle
 
     def traces(self, refs: Sequence[Ref]) -> list[bytes]:
         """Return random bytes that are in every copy of these rows, to search for copies by."""

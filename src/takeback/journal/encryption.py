@@ -189,6 +189,17 @@ class KeyFile:
         """Return the keys of contents, leaving out those that do not exist."""
         return {row[0]: row[1] for row in self._select("id, key", "id", refs)}
 
+    def pages(self) -> Iterator[list[Ref]]:
+        """Yield the ids of all keys, in order."""
+        last = ""
+        while True:
+            with self._faults():
+                rows = self._run("SELECT id FROM keys WHERE id > ? ORDER BY id LIMIT ?", (last, BATCH))
+            if not rows:
+                return
+            yield [str(row[0]) for row in rows]
+            last = str(rows[-1][0])
+
     def found(self, lookups: Sequence[bytes]) -> Mapping[bytes, Ref]:
         """Return the ids of contents by lookup key."""
         return {row[0]: row[1] for row in self._select("lookup, id", "lookup", lookups)}

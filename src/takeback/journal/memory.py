@@ -6,16 +6,16 @@ Everything in lists and dictionaries, with the same chain, checks and errors; go
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from types import TracebackType
 
 from takeback.errors import JournalBusyError, JournalCorruptError, NotHeldError, StaleHeadError, UnknownEntryError
 from takeback.journal.chain import ChainReport, check_rows
-from takeback.journal.content import ContentStore, Ref, Stored, Wanted, compute_content_id, make_salt
+from takeback.journal.content import ContentStore, Ref, Stored, Wanted, compute_content_id, is_redacted, make_salt
 from takeback.journal.failpoint import failpoint
 from takeback.journal.key_index import iter_keys_above
 from takeback.journal.record import ENTRY_KINDS, ROOT, Draft, Record, Row, chain_draft, decode_row, require_known_kind
-from takeback.journal.store import FIND_LIMIT, Erased, Options, format_now
+from takeback.journal.store import FIND_LIMIT, CaptureFilter, Erased, Options, draft_drop, format_now
 
 
 class MemoryContents(ContentStore):
@@ -75,6 +75,8 @@ class MemoryStore:
 
     location = ":memory:"
     readonly = False
+    capture: CaptureFilter | None = None
+    """What decides which contents are not stored; None if all are."""
 
     def __init__(self) -> None:
         self._rows: list[Row] = []
@@ -85,7 +87,13 @@ class MemoryStore:
         self._shelf = MemoryContents()
         self._touching: dict[str, list[int]] = {}
         self._below: dict[str, list[int]] = {}
+        self._dropped = False
         self._mutex = threading.RLock()
+
+    def set_capture(self, capture: CaptureFilter) -> None:
+        """Have contents that are about to be stored looked at first."""
+        self.capture = capture
+        self._shelf.withhold = capture.withhold
 
     @property
     def mutex(self) -> threading.RLock:
@@ -194,9 +202,9 @@ class MemoryStore:
         """Return several contents at once."""
         found: dict[Ref, Stored | None] = {}
         for ref in refs:
-            if ref not in self._shelf.stored:
+            if ref not in self._shelf.stored and not self._dropped and not is_redacted(ref):
                 raise JournalCorruptError(f"content {ref[:12]} is not in the journal")
-            held = self._shelf.stored[ref]
+            held = self._shelf.stored.get(ref)
             found[ref] = None if held is None else held[1]
         return found
 
@@ -211,6 +219,18 @@ class MemoryStore:
             (record,) = self.append([Draft("forget", {"contents": sorted(set(refs))})])
             for ref in refs:
                 self._shelf.drop(ref)
+            return Erased(record)
+
+    def drop(self, refs: Sequence[Ref], named: Collection[Ref]) -> Erased:
+        """Delete contents and their ids, with a record that says so."""
+        with self._mutex:
+            self.contents(refs)
+            (record,) = self.append([draft_drop(len(self._rows), named)])
+            gone = {*refs, *(ref for ref, held in self._shelf.stored.items() if held is None)}
+            for ref in gone:
+                self._shelf.drop(ref)
+                del self._shelf.stored[ref]
+            self._dropped = True
             return Erased(record)
 
     def lock(self, timeout: float = 30.0) -> MemoryLock:
@@ -231,6 +251,10 @@ class MemoryStore:
         }
         trees = {ref: held.opened()[0] for ref, held in self.every_content() if held.tree}
         return found.report().with_faults(found.find_content_faults(stored, trees))
+
+    def measure_size(self) -> int:
+        """Return 0: it takes up no room that lasts."""
+        return 0
 
     def close(self) -> None:
         """Do nothing: there is nothing to release."""

@@ -88,8 +88,8 @@ class PostgresStore(SqlStore):
         self._place = read_url(url)
         self.location = self._place.shown
         self._options = options
-        self._schema = f"takeback_{self._place.name}" if self._place.name else "takeback"
-        self._key = self.lock_key(self._schema)
+        self.schema = f"takeback_{self._place.name}" if self._place.name else "takeback"
+        self._key = self.lock_key(self.schema)
         self._mutex = threading.RLock()
         self._recent = RecentRecords()
         self._keys: KeyFile | None = None
@@ -123,7 +123,7 @@ class PostgresStore(SqlStore):
         with self._faults():
             connection.execute("SET synchronous_commit = on")
             connection.execute("SET client_min_messages = warning")
-            connection.execute(sql.SQL("SET search_path = {}").format(sql.Identifier(self._schema)))
+            connection.execute(sql.SQL("SET search_path = {}").format(sql.Identifier(self.schema)))
             connection.execute(
                 "SELECT set_config('lock_timeout', %s, false)", (_milliseconds(self._options.timeout),)
             )
@@ -135,7 +135,7 @@ class PostgresStore(SqlStore):
         return str(self.run("SELECT session_user")[0][0])
 
     def _open(self) -> None:
-        there = self.run("SELECT 1 FROM pg_namespace WHERE nspname = ?", (self._schema,))
+        there = self.run("SELECT 1 FROM pg_namespace WHERE nspname = ?", (self.schema,))
         if not there and (not self._options.create or self._options.readonly):
             raise JournalError(describe_missing_journal(self.location), hint=MISSING_HINT)
         self.readonly = self._options.readonly or self.run("SHOW transaction_read_only")[0][0] == "on"
@@ -144,7 +144,7 @@ class PostgresStore(SqlStore):
                 "SELECT has_schema_privilege(?, 'USAGE') AND has_table_privilege(c.oid, 'INSERT') "
                 "FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace "
                 "WHERE n.nspname = ? AND c.relname = 'records'",
-                (self._schema, self._schema),
+                (self.schema, self.schema),
             )
             self.readonly = bool(may) and not may[0][0]
         if not self.readonly:
@@ -157,11 +157,11 @@ class PostgresStore(SqlStore):
     def _prepare(self) -> None:
         with self.transaction():
             tables = {
-                row[0] for row in self.run("SELECT tablename FROM pg_tables WHERE schemaname = ?", (self._schema,))
+                row[0] for row in self.run("SELECT tablename FROM pg_tables WHERE schemaname = ?", (self.schema,))
             }
             if not tables:
                 with self._faults():
-                    schema = sql.Identifier(self._schema)
+                    schema = sql.Identifier(self.schema)
                     self._connection.execute(sql.SQL("CREATE SCHEMA IF NOT EXISTS {}").format(schema))
                 begin_journal(self, DIALECT, seal=True)
                 self._guard()
@@ -178,7 +178,7 @@ class PostgresStore(SqlStore):
         if self._keys is None and about.sealed:
             path = self._options.keys or locate_default_keys(about.journal)
             self._keys = open_key_file(self, path, about.journal, self._options.timeout)
-        self._contents = ContentTable(self, self._keys, self._said_forgotten, self.location)
+        self._contents = ContentTable(self, self._keys, self._said_forgotten, self._said_dropped, self.location)
         self._index = KeyIndex(self, self.location)
 
     @contextmanager
@@ -223,6 +223,11 @@ class PostgresStore(SqlStore):
     def _execute(self, statement: str, parameters: Sequence[Any]) -> list[Any]:
         cursor = self._connection.execute(statement.replace("?", "%s").encode(), tuple(parameters))
         return cursor.fetchall() if cursor.description else []
+
+    def execute_plain(self, statement: str) -> None:
+        """Run one statement as it stands, without parameters."""
+        with self._mutex, self._faults():
+            self._connection.execute(statement.encode())
 
     def run_many(self, statement: str, rows: Iterable[Sequence[Any]]) -> None:
         """Run one statement for each row."""
@@ -294,12 +299,15 @@ class PostgresStore(SqlStore):
             raise NotHeldError(f"the lock of the journal {self.location} was lost; nothing more was done")
         self._require_same_head()
 
-    def _erase_traces(self, refs: Sequence[Ref], traces: Sequence[bytes], seq: int) -> str:
+    def _erase_traces(self, refs: Sequence[Ref], traces: Sequence[bytes], seq: int, *, shrink: bool = False) -> str:
         del traces
         lingering = "" if self._keys is None else self._keys.drop(refs)
         if not lingering:
             with self.transaction():
                 note_erased(self, seq)
+        if shrink and not self._depth:
+            with suppress(JournalError):  # only the owner of the tables may; otherwise the server does it in time
+                self.run("VACUUM (FULL) contents, pieces")
         return lingering
 
     def _finish_erasing(self) -> None:
@@ -307,7 +315,14 @@ class PostgresStore(SqlStore):
         last, about = self.latest("forget"), read_about(self, self.location)
         if last is not None and last.seq > about.erased:
             with suppress(JournalBusyError), self.lock(SOON):  # whoever holds the lock may be about to do it
-                self._erase_traces(last.forgotten, (), last.seq)
+                gone = self._contents.list_idle_keys() if last.dropped else last.forgotten
+                self._erase_traces(gone, (), last.seq)
+
+    def measure_size(self) -> int:
+        """Return how many bytes the schema's tables take up."""
+        sizes = "SELECT coalesce(sum(pg_total_relation_size(c.oid)), 0) FROM pg_class c"
+        of = "JOIN pg_namespace n ON n.oid = c.relnamespace WHERE n.nspname = ? AND c.relkind = 'r'"
+        return int(self.run(f"{sizes} {of}", (self.schema,))[0][0])
 
     def close(self) -> None:
         """Close the connection and the key file."""

@@ -331,6 +331,17 @@ class Record:
         return self._list("taken_in", str)
 
     @property
+    def dropped(self) -> tuple[int, int, str] | None:
+        """Of a `forget` record that dropped contents with their ids: up to which record, how many, and their sum."""
+        if "dropped" not in self.payload:
+            return None
+        with guard_against_corruption(f"record {self.seq}", seq=self.seq):
+            until, count, total = cast("list[Any]", self.payload["dropped"])
+            if type(until) is not int or type(count) is not int or not int(total, 16) < 1 << 256:
+                raise ValueError(total)
+        return until, count, total
+
+    @property
     def forgotten(self) -> tuple[Ref, ...]:
         """The contents that a `forget` record says are gone."""
         return self._list("contents", str)

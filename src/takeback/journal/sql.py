@@ -10,7 +10,7 @@ from __future__ import annotations
 import threading
 import uuid
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, Protocol
@@ -36,7 +36,7 @@ from takeback.journal.record import (
     require_known_kind,
     require_unaltered,
 )
-from takeback.journal.store import FIND_LIMIT, Erased, format_now
+from takeback.journal.store import FIND_LIMIT, CaptureFilter, Erased, draft_drop, format_now
 from takeback.journal.voucher import Voucher, write_word
 from takeback.progress import report_progress
 
@@ -179,8 +179,17 @@ class SqlStore(ABC):
     _recent: RecentRecords
     _voucher: Voucher | None = None
     """What writes the word for the journal's end; None where none is kept."""
+    capture: CaptureFilter | None = None
+    """What decides which contents are not stored; None if all are."""
+    _dropped: bool = False
+    """Whether a record was seen that says that contents were dropped with their ids."""
     _depth: int = 0
     """How many transactions and snapshots have been entered."""
+
+    def set_capture(self, capture: CaptureFilter) -> None:
+        """Have contents that are about to be stored looked at first."""
+        self.capture = capture
+        self._contents.withhold = capture.withhold
 
     @property
     def mutex(self) -> threading.RLock:
@@ -230,8 +239,11 @@ class SqlStore(ABC):
                 self._depth -= 1
 
     @abstractmethod
-    def _erase_traces(self, refs: Sequence[Ref], traces: Sequence[bytes], seq: int) -> str:
-        """See that nothing is left of deleted rows; where something may linger, if anywhere."""
+    def _erase_traces(self, refs: Sequence[Ref], traces: Sequence[bytes], seq: int, *, shrink: bool = False) -> str:
+        """See that nothing is left of deleted rows; where something may linger, if anywhere.
+
+        With `shrink`, their place is given back as well.
+        """
 
     def append(self, drafts: Sequence[Draft], *, expect: str | None = None) -> tuple[Record, ...]:
         """Record all drafts durably, or none."""
@@ -428,6 +440,23 @@ class SqlStore(ABC):
             (record,) = self.append([Draft("forget", {"contents": every})])
             self._contents.forget(every, record.seq)
         return Erased(record, self._erase_traces(every, traces, record.seq))
+
+    def _said_dropped(self) -> bool:
+        """Tell whether a record says that contents were dropped with their ids."""
+        found = None if self._dropped else self.latest("forget")
+        while found is not None and found.dropped is None:
+            found = self.latest("forget", found.seq)
+        self._dropped = self._dropped or found is not None
+        return self._dropped
+
+    def drop(self, refs: Sequence[Ref], named: Collection[Ref]) -> Erased:
+        """Delete contents and their ids, with a record that says so, in one transaction; the journal gets smaller."""
+        every = sorted(set(refs))
+        with self.transaction():
+            self._contents.get(every)
+            (record,) = self.append([draft_drop(self._end()[0], named)])
+            self._contents.drop(every)
+        return Erased(record, self._erase_traces(every, (), record.seq, shrink=True))
 
     def _require_same_head(self) -> None:
         """Refuse unless the journal ends where it did when this process last read or wrote it under the lock."""

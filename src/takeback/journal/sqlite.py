@@ -167,7 +167,7 @@ class SqliteStore(SqlStore):
             self._keys = open_key_file(
                 self, path, about.journal, self._options.timeout, untouched=self._options.readonly
             )
-        self._contents = ContentTable(self, self._keys, self._said_forgotten, self.location)
+        self._contents = ContentTable(self, self._keys, self._said_forgotten, self._said_dropped, self.location)
         self._index = KeyIndex(self, self.location)
         self._ready = True
 
@@ -247,10 +247,10 @@ class SqliteStore(SqlStore):
             return (0, 0)
         return (found.st_dev, found.st_ino)
 
-    def _erase_traces(self, refs: Sequence[Ref], traces: Sequence[bytes], seq: int) -> str:
+    def _erase_traces(self, refs: Sequence[Ref], traces: Sequence[bytes], seq: int, *, shrink: bool = False) -> str:
         lingering = "" if self._keys is None else self._keys.drop(refs)
         lingering = lingering or self._truncate_wal()
-        if not lingering and self._has_left_copies(traces):
+        if not lingering and (shrink or self._has_left_copies(traces)):
             self.run("VACUUM")
             lingering = self._truncate_wal()
         if not lingering:
@@ -264,7 +264,7 @@ class SqliteStore(SqlStore):
         if last is not None and last.seq > about.erased:
             with suppress(JournalBusyError), self.lock(0):  # whoever holds the lock may be about to do it
                 if self._keys is not None:
-                    self._keys.drop(last.forgotten)
+                    self._keys.drop(self._contents.list_idle_keys() if last.dropped else last.forgotten)
                 self.run("VACUUM")
                 if not self._truncate_wal():
                     with self.transaction():
@@ -298,6 +298,11 @@ class SqliteStore(SqlStore):
         from takeback.journal.chain import find_integrity_faults  # noqa: PLC0415 - start-up
 
         return super().check(progress).with_faults(find_integrity_faults(self))
+
+    def measure_size(self) -> int:
+        """Return how many bytes the file and its write-ahead log take up."""
+        places = (self._path, name_companion(self._path, "-wal"))
+        return sum(place.stat().st_size for place in places if place.exists())
 
     def close(self) -> None:
         """Close the files."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 import threading
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Protocol, runtime_checkable
 
 from takeback.errors import JournalCorruptError, JournalError, MissingExtraError, UnknownEntryError
-from takeback.journal.content import Ref, Stored
+from takeback.journal.content import Leaf, Ref, Stored, sum_refs
 from takeback.journal.record import Draft, Record
 from takeback.journal.url import require_path_or_url
 from takeback.journal.voucher import Voucher
@@ -79,6 +79,26 @@ class Erased:
     """Where copies may still be found for a while, and until when; empty if nowhere."""
 
 
+class CaptureFilter(Protocol):
+    """Decides which contents are never stored."""
+
+    @property
+    def irreversible(self) -> str:
+        """Whether a change of something that is not kept needs an approval: `ask` or `yes`."""
+
+    def withhold(self, leaves: Sequence[Leaf]) -> None:
+        """Say of contents that are about to be stored which are not: those get an id that stands for nothing."""
+
+    def find_ref(self, leaf: Leaf) -> Ref | None:
+        """Return what stands for a content that is not stored; None if it is."""
+
+    def is_line_apart(self, line: bytes) -> bool:
+        """Tell whether a line of a text is stored apart from those around it, because it is not kept."""
+
+    def has_match_in(self, data: bytes) -> bool:
+        """Tell whether the bytes of a file hold what is not kept wherever it stands."""
+
+
 class Store(Protocol):
     """An append-only, hash-chained list of records, and the contents they refer to."""
 
@@ -133,6 +153,19 @@ class Store(Protocol):
     def forget(self, refs: Sequence[Ref]) -> Erased:
         """Delete contents permanently, with a record that says so."""
 
+    def drop(self, refs: Sequence[Ref], named: Collection[Ref]) -> Erased:
+        """Delete contents and their ids, and what is left of forgotten ones, so that the journal gets smaller.
+
+        One record says how many of those went that records and stored trees still name, and their sum: `named`.
+        """
+
+    @property
+    def capture(self) -> CaptureFilter | None:
+        """What decides which contents are not stored; None if all are."""
+
+    def set_capture(self, capture: CaptureFilter) -> None:
+        """Have contents that are about to be stored looked at first."""
+
     def lock(self, timeout: float = 30.0) -> AbstractContextManager[None]:
         """Keep every other process and thread out until the block ends; re-entrant."""
 
@@ -141,6 +174,9 @@ class Store(Protocol):
 
     def check(self, progress: Callable[[int], None] = lambda _: None) -> ChainReport:
         """Examine everything stored; `progress` is called with how many records were read."""
+
+    def measure_size(self) -> int:
+        """Return how many bytes it takes up; 0 where that cannot be told."""
 
     def close(self) -> None:
         """Let go of files and connections."""
@@ -188,6 +224,11 @@ def _load_store_class(scheme: str) -> Any:
     schemes = sorted({"postgresql", *(point.name for point in entry_points(group=GROUP))})
     known_as = " or ".join(f"{name}://…" for name in schemes)
     raise JournalError(f"unknown kind of journal {shown!r}; expected a file path or {known_as}")
+
+
+def draft_drop(until: int, named: Collection[Ref]) -> Draft:
+    """Build the record that says that contents were dropped, and which of those that are still named."""
+    return Draft("forget", {"contents": [], "dropped": [until, len(named), sum_refs(named)]})
 
 
 def get_mutex(store: Store) -> AbstractContextManager[bool]:

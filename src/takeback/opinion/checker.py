@@ -24,6 +24,7 @@ from takeback.opinion.interpreter import (
     State,
     fill_record,
     get,
+    leave,
     put_or_drop,
     read_candidate,
     read_state,
@@ -49,7 +50,7 @@ _LOOSE: Final[dict[str, Callable[[str], bool]]] = {
 """Words that several shapes answer to."""
 
 
-_FLAT: Final = frozenset({"prompts", "routing", "tools", "calls"})
+_FLAT: Final = frozenset({"prompts", "routing", "tools", "calls", "external"})
 
 
 class _Names:
@@ -146,9 +147,8 @@ class _Names:
         for place in (*self.flat, *(("resources", key) for key in self.sockets)):
             words = ("there", "absent") if place in self.flat else ("own", "absent", *self.addresses)
             words = ("made", "compensated", "absent") if place[0] == "calls" else words
-            taken = {held for at, held in base.items() if at[0] == "resources" and held in self.addresses}
-            yield from ((place, {**base, place: word}) for word in words if word != base[place] and word not in taken)
-        if self.addresses and not any(held == self.addresses[0] for held in base.values()):
+            yield from ((place, {**base, place: word}) for word in words if word != base[place])
+        if self.addresses:
             yield ("resources",), {**base, ("resources",): self.addresses[0]}
         for place in sorted(self.trees):
             above = [place[:depth] for depth in range(2, len(place))]
@@ -258,6 +258,14 @@ def _want_fields(plain: Any, fields: set[str], where: str) -> None:
         raise RejectedError("extra claim", f"{where} has {', '.join(sorted(set(plain) - fields))} as well")
 
 
+class _Found(NamedTuple):
+    """A state that varies some places together, and where the mutation stops on it."""
+
+    places: set[Component]
+    state: State
+    stops: int | None
+
+
 class _Run:
     """One search of a proof: its base, and the classes that it looked at."""
 
@@ -265,6 +273,9 @@ class _Run:
         _want_fields(plain, {"mode", "components", "reach", "base", "classes"}, "a run")
         self.program, self.plain, self.names = program, plain, _Names(program)
         self.literals = {(op.surface, shown) for op in program.mutation for shown in _literals(op)}
+        self.literals |= {
+            (op.surface, text(leave(at))) for op in program.mutation for at in range(len(program.mutation))
+        }
         self.index: dict[Any, dict[Any, int]] = {}
         self.tops = {(op.surface, path[0]) for one in program[:3] for op in one for path in op.paths()}
         self.tops |= {(place[0], place[1]) for place in (*self.names.trees, *self.names.flat)}
@@ -282,11 +293,20 @@ class _Run:
         for one in self.plain["classes"]:
             self._take(one)
         base = self.shapes[0]
-        found = [({place}, self._find(shape, title(place))) for place, shape in self.names.variations(base)]
-        found += [(group, self._find(shape, "tied places")) for group, shape in self.names.joint(base)]
+        self._see_base(base)
+        found = [self._find_class({place}, shape, title(place)) for place, shape in self.names.variations(base)]
+        found += [self._find_class(group, shape, "tied places") for group, shape in self.names.joint(base)]
         self._see_ends()
         self._fail_elsewhere(found)
         return len(self.states), self.beside
+
+    def _see_base(self, base: Shape) -> None:
+        """See that nothing in the base keeps the mutation back that no single class would take away."""
+        for place, word in base.items():
+            if place[0] == "resources" and word in self.names.addresses:
+                raise RejectedError("wrong base", f"{word}, which the candidate names, is held in the base already")
+            if place[0] in {"middleware", "listeners"} and word == "absent" and place[-1]:
+                raise RejectedError("wrong base", f"{title(place)} is not there, and may be wanted beside another")
 
     def _take(self, one: Any) -> None:
         """Run one class, and compare what comes out with what is claimed."""
@@ -295,19 +315,24 @@ class _Run:
         state = {**self.states[0], **_pick(read_state(changed), changed)} if self.states else read_state(changed)
         shape = self.names.shape(state)
         self._see_generic(state, shape)
+        stops = self._run(state)
+        if one["held"] is not True:
+            raise RejectedError("wrong result", "a class that does not hold is no proof")
+        if one["stops"] != stops or isinstance(one["stops"], bool):
+            raise RejectedError("wrong result", f"the mutation stops at {stops}, not at {one['stops']}")
+        self.states.append(state)
+        self.shapes.append(shape)
+        self.stops.append(stops)
+
+    def _run(self, state: State) -> int | None:
+        """Return where the mutation stops on a state; raise where it goes wrong, or further than the base."""
         trip = run(self.program, state, places=self.plain["mode"] == OPAQUE)
-        if trip.wrong or one["held"] is not True:
-            raise RejectedError(
-                *(trip.wrong or "wrong result: a class that does not hold is no proof").split(": ", 1)
-            )
-        if one["stops"] != trip.stops or isinstance(one["stops"], bool):
-            raise RejectedError("wrong result", f"the mutation stops at {trip.stops}, not at {one['stops']}")
+        if trip.wrong:
+            raise RejectedError(*trip.wrong.split(": ", 1))
         furthest = self.stops[0] if self.stops else trip.stops
         if furthest is not None and (trip.stops is None or trip.stops > furthest):
             raise RejectedError("not furthest", f"a class gets to {trip.stops}, the base to {furthest} only")
-        self.states.append(state)
-        self.shapes.append(shape)
-        self.stops.append(trip.stops)
+        return trip.stops
 
     def _see_generic(self, state: State, shape: Shape) -> None:
         """See that named contents are all different, and different from all that the candidate writes."""
@@ -319,19 +344,46 @@ class _Run:
                     "no bystander", f"nothing in {surface} is unnamed: what nobody names must stay too"
                 )
         for place, word in shape.items():
-            if word in {"absent", "rest", "bare", "free"} or len(place) == 1 or place[2:] == ("",):
+            if word == "own" and state["resources"][place[1]]["address"].endswith(":0"):
+                raise RejectedError("not generic", f"{title(place)} is on port 0, which nothing can clash with")
+            for content in self._list_contents(state, place, word):
+                shown = place[0], text(content[0][1] if place[0] == "files" else content)
+                if shown in seen:
+                    raise RejectedError("not generic", f"{title(place)} holds what is held or written elsewhere too")
+                seen.add(shown)
+
+    def _list_contents(self, state: State, place: Component, word: str) -> Iterator[Any]:
+        """Yield what stands at a place; of a container, what nobody names in it."""
+        if word in {"absent", "bare", "free"} or len(place) == 1 or place[2:] == ("",):
+            return
+        surface, *path = place
+        if surface in {"middleware", "listeners"}:
+            chain = state[surface] if surface == "middleware" else state[surface][path[0]]
+            yield chain.links[path[-1]][1]
+            return
+        waiting = [(place, get(state[surface], tuple(path)))]
+        while waiting:
+            at, node = waiting.pop()
+            if not isinstance(node, dict) or surface not in TREES:
+                yield node
                 continue
-            content = (
-                get(state[place[0]], place[1:])
-                if place[0] != "middleware"
-                else state["middleware"].links[place[1]][1]
-            )
-            if place[0] == "listeners":
-                content = state["listeners"][place[1]].links[place[2]][1]
-            shown = place[0], text(content[0][1] if place[0] == "files" else content)
-            if shown in seen:
-                raise RejectedError("not generic", f"{title(place)} holds what is held or written elsewhere too")
-            seen.add(shown)
+            waiting += [((*at, name), inner) for name, inner in node.items() if (*at, name) not in self.names.trees]
+
+    def _find_class(self, places: set[Component], shape: Shape, what: str) -> _Found:
+        """Return a state that varies some places, with nothing beside them where the base has no container.
+
+        What stands there is the claimant's choice, and could make the mutation fail for a reason of its own.
+        """
+        at = self._find(shape, what)
+        state, stops = self.states[at], self.stops[at]
+        beside = [place for place, word in shape.items() if word == ANY and self.shapes[at][place] != "absent"]
+        if beside:
+            state = dict(state)
+            for surface, *path in beside:
+                state[surface] = put_or_drop(state[surface], tuple(path), ABSENT)
+            self.beside += 1
+            stops = self._run(state)
+        return _Found(places, state, stops)
 
     def _find(self, shape: Shape, what: str) -> int:
         """Return which state has a shape, or raise: a class is missing."""
@@ -345,7 +397,7 @@ class _Run:
         return found
 
     def _see_ends(self) -> None:
-        """See that what is moved in a chain stands first and last, where its move shows (step 9)."""
+        """See that what is moved in a chain stands first and last, where its move shows (step 12)."""
         for place in self.names.moved:
             wanted = {**self.shapes[0], place: "there"}
             chains = [
@@ -355,19 +407,24 @@ class _Run:
             if any(place[-1] not in {order[end] for order in orders} for end in (0, -1)):
                 raise RejectedError("missing class", f"no state has {title(place)} at either end")
 
-    def _fail_elsewhere(self, found: list[tuple[set[Component], int]]) -> None:
+    def _fail_elsewhere(self, found: list[_Found]) -> None:
         """Run each class once more where something else makes the mutation fail, on states of the checker's own."""
-        alone = [(next(iter(places)), at) for places, at in found if len(places) == 1]
-        causes = [(cause, at) for cause, at in alone if self.stops[at] is not None]
-        for places, at in found if self.stops[0] is None else ():
-            for cause, other in causes if self.stops[at] is None else ():
-                state = self._graft(self.states[at], self.states[other], cause, places)
+        if self.stops[0] is not None:
+            return
+        causes = [one for one in found if len(one.places) == 1 and one.stops is not None]
+        for one in (one for one in found if one.stops is None):
+            for cause in causes:
+                (place,) = cause.places
+                state = self._graft(one.state, cause.state, place, one.places)
                 if state is not None:
                     self.beside += 1
-                    wrong = run(self.program, state, places=self.plain["mode"] == OPAQUE).wrong
-                    if wrong:
-                        raise RejectedError("not restored", f"where {title(cause)} makes the mutation fail, {wrong}")
-                    break
+                    trip = run(self.program, state, places=self.plain["mode"] == OPAQUE)
+                    if trip.wrong:
+                        raise RejectedError(
+                            "not restored", f"where {title(place)} makes the mutation fail, {trip.wrong}"
+                        )
+                    if trip.stops is not None:
+                        break
 
     def _graft(self, state: State, other: State, cause: Component, places: set[Component]) -> State | None:
         """Return a state with one component as on another; None where the two cannot be seen together."""
@@ -421,6 +478,8 @@ def _show(shape: Shape, base: Shape) -> str:
 def _literals(op: Op) -> Iterator[str]:
     """Yield the texts of what an operation writes, and of the values in it."""
     waiting = [] if op.value is ABSENT else [op.value, fill_record(op.surface, op.path[0], op.value)]
+    if waiting and op.spot is not None and op.spot[0] == "priority":
+        waiting.append({**waiting[1], "priority": op.spot[1]})
     while waiting:
         value = waiting.pop()
         yield text(value)

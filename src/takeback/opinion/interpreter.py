@@ -19,7 +19,14 @@ Component = tuple[str, ...]
 """The surface, and the names that lead to a slot of it."""
 ABSENT: Final = type("Absent", (), {"__repr__": lambda _: "absent"})()
 TREES: Final = {"config": ".", "files": "/"}
-_KEYED: Final = {"prompt": "prompts", "routing": "routing", "tool": "tools", "socket": "resources", "call": "calls"}
+_KEYED: Final = {
+    "prompt": "prompts",
+    "routing": "routing",
+    "tool": "tools",
+    "socket": "resources",
+    "call": "calls",
+    "external": "external",
+}
 _FORWARD: Final = {
     **{f"{verb}_{noun}": ("put", _KEYED[noun], "L0") for verb, noun in (("set", "prompt"), ("set", "routing"))},
     "register_tool": ("put", "tools", "L0"),
@@ -27,6 +34,9 @@ _FORWARD: Final = {
     "write_file": ("put", "files", "L1"),
     "allocate_socket": ("put", "resources", "L1"),
     "make_call": ("put", "calls", "L1"),
+    "set_external": ("put", "external", "L1"),
+    "unset_external": ("drop", "external", "L2"),
+    "edit_external": ("fill", "external", "L2"),
     "add_middleware": ("add", "middleware", "L1"),
     "add_listener": ("add", "listeners", "L1"),
     "remove_prompt": ("drop", "prompts", "L2"),
@@ -45,18 +55,13 @@ _FORWARD: Final = {
     "edit_prompt": ("edit", "prompts", "L2"),
     "edit_file": ("edit", "files", "L2"),
 }
-_SURFACES: Final = {
-    **_KEYED,
-    "config": "config",
-    "file": "files",
-    "middleware": "middleware",
-    "listener": "listeners",
-}
+_SURFACES: Final = _KEYED | {"config": "config", "file": "files", "middleware": "middleware", "listener": "listeners"}
 _BACK: Final = {
     **{f"restore_{noun}": surface for noun, surface in _SURFACES.items() if noun not in {"socket", "call"}},
     "compensate_call": "calls",
     "delete_config": "config",
     "delete_file": "files",
+    "delete_external": "external",
     "unregister_tool": "tools",
     "unregister_listener": "listeners",
     "release_socket": "resources",
@@ -139,8 +144,6 @@ def _read_op(plain: Any, stage: str) -> Op:
     if not isinstance(plain, dict) or not isinstance(plain.get("target"), str):
         raise RejectedError("malformed", f"an operation of the {stage} has an op_type and a target")
     name, target, key = str(plain.get("op_type")), plain["target"], plain.get("witness_key")
-    if name.endswith("_external"):
-        raise RejectedError("out of scope", f"{name}: records of other systems are not in this model")
     action, surface, level = _FORWARD.get(name, ("", "", ""))
     if name in _BACK:
         action, surface = "back", _BACK[name]
@@ -179,8 +182,8 @@ class Chain(NamedTuple):
     used: tuple[Fraction, Fraction] = (Fraction(0), Fraction(0))
 
     def order(self) -> list[str]:
-        """Return the ids as they stand."""
-        return sorted(self.links, key=lambda name: self.links[name][0])
+        """Return the ids as they stand; what came from two chains to one place stands by id."""
+        return sorted(self.links, key=lambda name: (self.links[name][0], name))
 
     def put(self, name: str, place: Fraction, record: Any) -> Chain:
         """Return the chain with an element at a place."""
@@ -234,7 +237,10 @@ def read_state(plain: Any) -> State:
     """Return the state in a JSON value; raise `RejectedError` where there is no such state."""
     if not isinstance(plain, dict) or set(plain) - set(_SURFACES.values()):
         raise RejectedError("impossible state", "not a mapping of surfaces")
-    state: State = {name: plain.get(name, {}) for name in ("config", "prompts", "routing")}
+    for name, part in plain.items():
+        if not isinstance(part, list if name == "middleware" else dict):
+            raise RejectedError("impossible state", f"{name} is neither a mapping nor a chain")
+    state: State = {name: plain.get(name, {}) for name in ("config", "prompts", "routing", "external")}
     for name in ("tools", "resources", "calls"):
         state[name] = {key: fill_record(name, key, raw) for key, raw in plain.get(name, {}).items()}
     held = [one["address"] for one in state["resources"].values() if not one["address"].endswith(":0")]
@@ -265,6 +271,8 @@ def _read_file(raw: Any) -> Any:
 
 def _read_chain(surface: str, plain: list[Any]) -> Chain:
     chain = Chain({})
+    if not isinstance(plain, list):
+        raise RejectedError("impossible state", f"{surface} has what is no chain")
     for raw in plain:
         record = fill_record(surface, "" if isinstance(raw, str) else raw["id"], raw)
         if record["id"] in chain.links:
@@ -322,6 +330,10 @@ def _forward(op: Op, value: Any, edit: Edit) -> Any:
         if op.path[0] not in value:
             raise FailedError("there is no such prompt")
         return {**value, op.path[0]: edit(op, value[op.path[0]])}
+    if op.action == "fill":
+        if op.path[0] not in value:
+            raise FailedError("there is no such record")
+        return {**value, op.path[0]: {**value[op.path[0]], op.value["field"]: op.value["value"]}}
     record = fill_record(op.surface, op.path[0], op.value)
     if op.surface == "resources":
         _want(value, op.path[0], record)
@@ -502,6 +514,11 @@ def _back_in_chain(op: Op, value: Chain, took: _Capture | None) -> Chain:
     return value.drop(name) if content is ABSENT else value.put(name, *content)
 
 
+def leave(number: int) -> Any:
+    """Return what stands for that which an edit leaves, and nobody knows."""
+    return "left", number
+
+
 class Trip(NamedTuple):
     """How a round trip went: where the mutation stopped, if it did, and what is wrong, if anything."""
 
@@ -515,7 +532,7 @@ def run(program: Program, state: State, *, edit: Edit | None = None, places: boo
     An edit leaves something unknown unless `edit` says what. With `places`, elements must come back to theirs.
     """
     unknown = count()
-    edit = edit or (lambda _, __: ("left", next(unknown)))
+    edit = edit or (lambda _, __: leave(next(unknown)))
     witness = {op.key: _capture(op, state) for op in program.witness}
     now, stops, effects = dict(state), None, list[Component]()
     for at, op in enumerate(program.mutation):

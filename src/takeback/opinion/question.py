@@ -262,6 +262,8 @@ class Question:
         if op.action == "edit":
             could, held = self._edit(op, value[key].held)
             return self.script.all((value[key].there, could)), {**value, key: value[key]._replace(held=held)}
+        if op.action == "fill":
+            return value[key].there, {**value, key: value[key]._replace(held=self._edit(op, value[key].held)[1])}
         held = self.script.constant(text(op.value))
         if op.surface == "calls":
             return self.script.no(value[key].there), {**value, key: Cell(TRUE, held, _MADE)}

@@ -128,6 +128,8 @@ class _Example:
         if surface == "calls":
             state = "compensated" if self.shape.get(at) == "1" else "made"
             return {"call": f"first {key}", "arguments": {}, "state": state}
+        if surface == "external":
+            return {f"first {key}": True}
         return edited.get((surface, (key,)), {"id": f"first {key}"} if surface == "tools" else f"first {key}")
 
     def _chains(self, cells: dict[Any, Any], front: int, back: int) -> dict[str, list[Any]]:

@@ -37,40 +37,53 @@ _DONE: Final = {
 }
 
 
-def summarize_entry(entry: EntryView, named: EntryNamer, headline: str = "") -> str:
-    """Return what an entry did, on one line and whole; `headline` is told instead of where it wrote."""
+def summarize_entry(entry: EntryView, named: EntryNamer, headline: str = "", *, prompt: bool = True) -> str:
+    """Return what an entry did, on one line and whole; `headline` is told instead of where it wrote.
+
+    Without `prompt` the prompt it was made under is left out, for those who show it elsewhere.
+    """
     if entry.kind == "genesis":
         return entry.note or "the beginning"
     if entry.stat:
-        line = describe_call(entry)
+        line = describe_call(entry, prompt=prompt)
         return line if is_revealing() else mask_text_secrets(line)
     told = [f"took back {_list_entries(entry.off, named)}"] if entry.off else []
     told += [f"brought back {_list_entries(entry.on, named)}"] if entry.on else []
     line = "; ".join(told) or headline or describe_change(entry)
+    head = " · ".join(_describe_origin(entry, prompt=prompt))
+    if headline and head and not prompt:  # there is little room: what changed comes first
+        line, head = f"{line} · {head}", ""
     around = [*([", ".join(entry.effect)] if entry.effect else []), *describe_readers(entry.readers)]
     if around:
         line += f" ({'; '.join(around)})"
-    head = " · ".join(_describe_origin(entry))
     told_line = " ".join(f"{head}: {line}".split() if head else line.split())
     return told_line if is_revealing() else mask_text_secrets(told_line)
 
 
-def describe_call(entry: EntryView) -> str:
+def describe_call(entry: EntryView, *, prompt: bool = True) -> str:
     """Return what a recorded call did: under which prompt, by which tool, and how much of the project it changed."""
     stat = entry.stat
-    told = _describe_origin(entry)
+    told = _describe_origin(entry, prompt=prompt)
     size = format_count(stat.get("files", 0), "file")
     told.append(f"{size} +{stat.get('added', 0)} −{stat.get('removed', 0)}")
     told += [f"{len(entry.unkept)} not kept: cannot be taken back"] if entry.unkept else []
     return " ".join(" · ".join(told).split())
 
 
-def _describe_origin(entry: EntryView) -> list[str]:
+def _describe_origin(entry: EntryView, *, prompt: bool) -> list[str]:
     """Return the prompt under which an entry was made, where it is known, and its note with the command."""
-    origin = entry.origin
-    told = [f'"{origin["prompt"]}"'] if origin.get("prompt") and origin.get("prompt_number") else []
-    command = origin.get("command", "").strip().partition("\n")[0]
+    told = [found] if prompt and (found := describe_prompt(entry)) else []
+    command = entry.origin.get("command", "").strip().partition("\n")[0]
     return told + ([f"{entry.note}: {command}" if command else entry.note] if entry.note else [])
+
+
+def describe_prompt(entry: EntryView) -> str:
+    """Return the prompt that an entry was made under, in quotes; nothing where it is not known."""
+    origin = entry.origin
+    if not origin.get("prompt") or not origin.get("prompt_number"):
+        return ""
+    told = f'"{" ".join(origin["prompt"].split())}"'
+    return told if is_revealing() else mask_text_secrets(told)
 
 
 def describe_readers(readers: Mapping[str, Sequence[str]]) -> list[str]:
@@ -126,6 +139,10 @@ GRADES = (*(one.value for one in Grade), "forced")
 """What to ask for: an evidence grade, or what was made although it was not admitted."""
 
 
+EFFECT_CLASSES: Final = ("reversible", "compensable", "irreversible")
+"""What a change can do outside the harness."""
+
+
 @dataclass(frozen=True, slots=True)
 class Filter:
     """Which entries to list."""
@@ -135,6 +152,7 @@ class Filter:
     by: str = ""
     grade: str = ""
     since: datetime | None = None
+    until: datetime | None = None
     prompt: str = ""
     """Part of the prompt that it was made under, or that prompt's number."""
     session: str = ""
@@ -154,6 +172,8 @@ class Filter:
         for entry in entries:
             if self.since is not None and datetime.fromisoformat(entry.at) < self.since:
                 continue
+            if self.until is not None and datetime.fromisoformat(entry.at) > self.until:
+                continue
             if self.passes(entry, summarize_entry(entry, named) if self.text else ""):
                 yield entry
 
@@ -168,6 +188,8 @@ class Filter:
         if self.client and self.client.casefold() not in entry.origin.get("client", "").casefold():
             return False
         if self.grade and self.grade not in {entry.grade, "forced" if entry.forced else ""}:
+            return False
+        if self.effect_class and self.effect_class != entry.effects:
             return False
         if not self._is_of_call(entry):
             return False
@@ -212,6 +234,7 @@ def read_filter(
     path: str = "",
     client: str = "",
     effect_class: str = "",
+    until: str = "",
     loose: bool = False,
 ) -> Filter:
     """Return the filter that options name; raise an error that lists the valid values."""
@@ -223,8 +246,12 @@ def read_filter(
         raise InputError("--surface", found=surface, expected=f"one of {', '.join(SURFACES)}", hint=hint)
     if grade and grade not in GRADES:
         raise InputError("--grade", found=grade, expected=f"one of {', '.join(GRADES)}")
-    start = read_time(since, datetime.now(UTC), "--since") if since else None
-    return Filter(text, surface, by, grade, start, prompt, session, path, client, effect_class, loose=loose)
+    if effect_class and effect_class not in EFFECT_CLASSES:
+        raise InputError("--class", found=effect_class, expected=f"one of {', '.join(EFFECT_CLASSES)}")
+    now = datetime.now(UTC)
+    start = read_time(since, now, "--since") if since else None
+    end = read_time(until, now, "--until") if until else None
+    return Filter(text, surface, by, grade, start, end, prompt, session, path, client, effect_class, loose=loose)
 
 
 def make_entry_namer(harness: Harness) -> EntryNamer:

@@ -29,6 +29,7 @@ from takeback.present.entries import describe_check, make_entry_namer, summarize
 from takeback.present.secrets import Mask, find_secrets, mask_secrets, reveal_secrets
 from takeback.present.titles import format_count
 from takeback.present.visible import escape_invisible
+from takeback.state.surfaces.calls import describe_stays
 
 MARK: Final = "<!doctype html>\n<!-- takeback share -->\n"
 """How every such file begins."""
@@ -234,6 +235,12 @@ class _Writer:
         admitted = "after the change, which others made" if seen.recorded else admitted
         rule = self._show(f"{admitted}; rule {evidence.get('rule')}, language {evidence.get('language')}")
         yield f"<p>{_badge(seen)} {rule}</p>"
+        if seen.stays:
+            yield f"<p>{self._show(describe_stays(seen.effects, seen.stays))}</p>"
+            for call in seen.stays:
+                yield f"<p>{self._show(call['call'] + ', answered by: ' + call['compensation'])}</p>"
+        if seen.approval:
+            yield f"<p>{self._show('approved by {by} at {at}'.format_map(seen.approval))}</p>"
         if evidence.get("classes") is not None and seen.grade == "proved":
             count = self._show(format_count(evidence["classes"], "class of states", "classes of states"))
             yield f"<p>Its recovery gives back what was there in every state of {count}.</p>"
@@ -268,7 +275,8 @@ class _Writer:
 
 def _badge(seen: EntryView) -> str:
     grade = f'<span class="badge {escape(seen.grade)}">{escape(seen.grade)}</span>' if seen.grade else ""
-    return grade + (' <span class="badge forced">forced</span>' if seen.forced else "")
+    effects = f' <span class="badge forced">{escape(seen.effects)}</span>' if seen.stays else ""
+    return grade + effects + (' <span class="badge forced">forced</span>' if seen.forced else "")
 
 
 def _format_time(at: str) -> str:

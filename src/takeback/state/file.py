@@ -87,6 +87,11 @@ class File(HasParts):
         """Whether its bytes are held as such."""
         return self._content is not None
 
+    def reads_as(self, content: bytes) -> bool:
+        """Return whether some bytes are its own; a text that is held is not encoded whole for that."""
+        text = None if self._content is not None else self._read()
+        return self.content == content if text is None else text.reads_as_bytes(content)
+
     def share(self, content: bytes) -> None:
         """Hold equal bytes that someone else holds, instead of a copy of them; other bytes are not taken."""
         text = self._read()

@@ -18,10 +18,15 @@ from takeback.state.text import Text
 class Forgotten:
     """Stands for a captured value that was forgotten; what is still known of it comes with it."""
 
-    __slots__ = ("claim", "form", "frame", "sealed")
+    __slots__ = ("claim", "form", "frame", "redacted", "sealed")
 
     def __init__(
-        self, claim: str | None = None, frame: Frame | None = None, form: Parts | None = None, sealed: str = ""
+        self,
+        claim: str | None = None,
+        frame: Frame | None = None,
+        form: Parts | None = None,
+        sealed: str = "",
+        redacted: str = "",
     ) -> None:
         self.claim = claim
         self.frame = frame
@@ -30,6 +35,8 @@ class Forgotten:
         """Of a text or list that was edited inside: its parts with their ids and places, but not what is in them."""
         self.sealed = sealed
         """Of a value that is only sealed with a key that is not here: which key, and where it was looked for."""
+        self.redacted = redacted
+        """Of a value that was never stored: its salted digest."""
 
     def __repr__(self) -> str:
         return "GONE"
@@ -69,6 +76,12 @@ def find_seal(content: Any) -> str:
     if isinstance(content, PMap):
         return next(filter(None, (find_seal(item) for _, item in content.items())), "")
     return ""
+
+
+def find_redacted(content: Any) -> str:
+    """Return the digest of a content that was never stored; empty where it was, or nothing is known of it."""
+    gone = content.record if isinstance(content, Link) else content
+    return gone.redacted if isinstance(gone, Forgotten) else ""
 
 
 def make_blank(form: type[Parts], size: int | None = None) -> Any:

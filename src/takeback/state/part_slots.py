@@ -271,7 +271,7 @@ def transfer_identities(fresh: Any, known: Any) -> Any:
     new = None if old is None else get_parts(fresh)
     if new is None or old is None or type(new) is not type(old):
         return fresh
-    revised = old.revise(new.whole(), anew=_is_apart(known) and bool(new.whole()) and bool(old.whole()))
+    revised = old.revise(new.whole(), anew=_is_apart(known) and len(new) > 0 and len(old) > 0)
     return fresh if revised is None else with_parts(fresh, revised)
 
 

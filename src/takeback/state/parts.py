@@ -392,6 +392,10 @@ class Parts(Whole):
         """Return which part of another whole continues which part of this value."""
 
     @abstractmethod
+    def __len__(self) -> int:
+        """Return how long the value is: characters of a text, items of a list."""
+
+    @abstractmethod
     def revise(self, whole: Any, *, anew: bool = False) -> Self | None:
         """Return the value made another whole, parts that are still there keeping their identity.
 

@@ -205,6 +205,8 @@ class Text(Parts):
     def revise(self, whole: str, *, anew: bool = False) -> Self | None:
         """Return this text turned into another, paired lines keeping their identity; None if no line is kept."""
         found = self.revise_aligned(whole, anew=anew)
+        if found is not None and len(whole) >= LONG:
+            found[0]._whole = whole  # which is held already: what compares or writes it makes no copy
         return None if found is None else found[0]
 
     def revise_aligned(self, whole: str, *, anew: bool = False) -> tuple[Self, Alignment] | None:

@@ -403,9 +403,11 @@ class _Capture:
         old, new = change.old, change.new
         if old is not None and old[6] != NO_DIGEST and (new is None or new[5] != old[5]):
             self.database.put_git_id(old[5], old[3], old[6], self.clock)
-        if change.why:
+        same = change.known and _facts(old) == _facts(new)
+        read = new is not None and new[5] != NO_DIGEST
+        if change.why and not (same and read):  # what was read again and is as it was is no change
             self._note_unkept(change.path, change.why)
-        if change.entering or (change.known and _facts(old) == _facts(new)):
+        if change.entering or same:
             return
         if new is None and self.repository.sparse and change.path in self._list_sparse():
             self.notes.append(f"{change.path}: kept out of the working tree by git (sparse checkout)")

@@ -25,6 +25,8 @@ POLL = 0.01
 ID = 40
 FEW = 50
 """So many paths git is asked about one by one."""
+AT_ONCE = 1000
+"""So many contents git is asked for at once."""
 EMPTY = ".takeback/track.git"
 """A git directory with nothing in it, for ignore files of a project that is in no repository."""
 SMALL = 1 << 16
@@ -133,7 +135,11 @@ class Repository:
     def read_blobs(self, ids: Iterable[str]) -> Iterator[tuple[str, bytes | None]]:
         """Yield contents by id; None for one that is not there."""
         asked = list(ids)
-        data = self.run("cat-file", "--batch", given="".join(f"{one}\n" for one in asked).encode()) if asked else b""
+        for start in range(0, len(asked), AT_ONCE):  # what git prints of them is held at once
+            yield from self._read_some_blobs(asked[start : start + AT_ONCE])
+
+    def _read_some_blobs(self, asked: Sequence[str]) -> Iterator[tuple[str, bytes | None]]:
+        data = self.run("cat-file", "--batch", given="".join(f"{one}\n" for one in asked).encode())
         at = 0
         for one in asked:
             end = data.find(b"\n", at)

@@ -203,8 +203,9 @@ class Rules:
     def _ask(self, asked: list[tuple[str, bool]], wanted: set[str]) -> str:
         """Add what is not ignored to the wanted; return why it could not be found out."""
         if not self.repository.there:
-            for path, is_folder in [one for one in asked if one[0].rpartition("/")[2] in DEFAULTS and one[1]]:
-                asked.remove((path, is_folder))
+            left_out = [one for one in asked if _is_left_out(*one)]
+            asked = [one for one in asked if not _is_left_out(*one)]
+            wanted.update(path for path, is_folder in left_out if is_folder and self._must_enter(path))
         if not asked:
             return ""
         try:
@@ -232,6 +233,12 @@ class Rules:
             return set(paths) - self.repository.list_tracked(paths)
         except GitFailedError:
             return set(paths)
+
+
+def _is_left_out(path: str, is_folder: bool) -> bool:
+    """Return whether a name is, or is below, a folder that is left out where no repository says otherwise."""
+    steps = path.split("/")
+    return not DEFAULTS.isdisjoint(steps if is_folder else steps[:-1])
 
 
 def _list_folders_above(path: str) -> list[str]:

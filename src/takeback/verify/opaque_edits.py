@@ -14,10 +14,12 @@ from typing import Any
 
 from takeback.errors import OperationFailed
 from takeback.language import Candidate
+from takeback.language.program import Program
 from takeback.runtime import capture, recover, run_forward
 from takeback.state import ABSENT, SURFACES, Operation, PMap, Stage, State
 from takeback.state.part_slots import HasParts
 from takeback.state.surface import Surface
+from takeback.state.surfaces.calls import CALLS, list_unanswered
 from takeback.state.text import Text
 from takeback.verify.trip import Trial, Trip
 
@@ -44,6 +46,17 @@ def with_opaque_edits(candidate: Candidate) -> Candidate:
 def without_mutation(candidate: Candidate) -> Candidate:
     """Return the candidate as it runs where an edit fails: nothing was changed."""
     return Candidate((), candidate.witness, candidate.recovery, candidate.contract)
+
+
+def without_unanswered(candidate: Candidate) -> Candidate:
+    """Return the candidate without its calls that nothing answers, and without what it would do about them."""
+    keys = list_unanswered(candidate.mutation)
+
+    def keep(program: Program) -> Program:
+        return tuple(op for op in program if op.kind.surface != CALLS or op.target not in keys)
+
+    mutation, witness, recovery = map(keep, (candidate.mutation, candidate.witness, candidate.recovery))
+    return Candidate(mutation, witness, recovery, candidate.contract)
 
 
 class PlaceTrial(Trial):

@@ -9,7 +9,8 @@ edits do look inside, also undecided, which admits nothing.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from time import monotonic
 from typing import Any, Final, NamedTuple
 
@@ -28,6 +29,7 @@ from takeback.verify.opaque_edits import (
     why_recovery_undecided,
     with_opaque_edits,
     without_mutation,
+    without_unanswered,
 )
 from takeback.verify.options import MAX_SECONDS, VerifyOptions, check_options
 from takeback.verify.rules import PROOF, freeze_candidate
@@ -218,6 +220,8 @@ def prove_with(candidate: Candidate | Mapping[str, Any], options: VerifyOptions)
     options = check_options(options, PROOF)
     level, candidate = options.language, freeze_candidate(candidate)
     refused = list_refusals(candidate, level, options.locked)
+    if refused and all(reason.code is Code.IRREVERSIBLE for reason in refused):
+        return _judge_rest(candidate, options, refused)
     if refused:
         return reject_candidate(refused, PROOF, level, candidate)
     self_check()
@@ -235,6 +239,24 @@ def prove_with(candidate: Candidate | Mapping[str, Any], options: VerifyOptions)
         return _make_verdict(candidate, level, Grade.PROVED, looked, certificate=Certificate(candidate, tuple(runs)))
     example = make_counterexample(candidate, broken, "proof", deadline)
     return _make_verdict(candidate, level, Grade.REFUTED, looked, example)
+
+
+def _judge_rest(candidate: Candidate, options: VerifyOptions, stays: Sequence[Reason]) -> Verdict:
+    """Return the verdict on a candidate with calls that nothing answers.
+
+    It is never proved. What it does beside them is judged as if they were not there: a wrong recovery is refuted.
+    """
+    rest = prove_with(without_unanswered(candidate), replace(options, locked=None))
+    if rest.grade is Grade.PROVED:
+        return reject_candidate(stays, PROOF, options.language, candidate)
+    about = replace(
+        rest,
+        reasons=(*stays, *rest.reasons),
+        mutation_digest=candidate.mutation_digest(),
+        candidate_digest=candidate.digest(),
+        **describe_effects(candidate),
+    )
+    return register_verdict(about, candidate)
 
 
 def _decide(candidate: Candidate, deadline: float, runs: list[ProofRun]) -> tuple[int, State | None, str]:

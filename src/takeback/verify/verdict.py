@@ -147,6 +147,11 @@ class Verdict:
     def __init_subclass__(cls) -> None:
         raise TypeError("Verdict is final: what it says must not depend on who asks")
 
+    @property
+    def lacks_only_approval(self) -> bool:
+        """Whether nothing speaks against it but a call that nothing answers."""
+        return bool(self.reasons) and all(reason.code is Code.IRREVERSIBLE for reason in self.reasons)
+
     def to_json(self) -> dict[str, Any]:
         """Return the verdict as JSON."""
         return {

@@ -23,6 +23,7 @@ from takeback.journal import Record
 from takeback.present.changes import find_differences, find_file_differences
 from takeback.present.diffs import Difference
 from takeback.present.entries import make_entry_namer
+from takeback.present.outside import describe_plan_outside
 from takeback.present.plans import describe_elsewhere, describe_kept, make_headline
 from takeback.present.warnings import describe_gone, weigh_plan
 from takeback.undo import Blocked, Gone, Plan
@@ -61,6 +62,8 @@ class Told:
     """What was changed outside Takeback where it does not write; that stays."""
     layout: tuple[str, ...] = ()
     kept: list[str] = field(default_factory=list)
+    outside: list[str] = field(default_factory=list)
+    """What there is to say of other systems, and of calls that stay."""
     looser: list[str] = field(default_factory=list)
     """What it would allow or run that is not allowed or run now, and which guards it would remove."""
     unadmitted: list[NamedEntry] = field(default_factory=list)
@@ -190,6 +193,7 @@ def _describe_plan(shown: Shown, plan: Plan) -> Told:
         slots=list(find_differences(plan.changes, lambda: plan.before)),
         layout=plan.layout,
         kept=list(describe_kept(plan, done=False)),
+        outside=list(describe_plan_outside(harness, plan)),
         looser=weigh_plan(shown.harness, plan),
         unadmitted=_name_entries(shown, [(number, "") for number in plan.unadmitted]),
         effect=harness.effect_of(plan),

@@ -120,8 +120,9 @@ def test_an_edit_that_comes_too_late_is_kept_under_a_name_of_its_own(files, root
     assert (root / late).read_bytes() == b"old and mine"
 
 
-def test_an_editor_that_is_slow_to_write_is_waited_for(files, root):
+def test_an_editor_that_is_slow_to_write_is_waited_for(files, root, monkeypatch):
     """It opened the file before the swap and writes only when the change is about to be settled."""
+    monkeypatch.setattr("takeback.adapters.files_adapter.PATIENCE", 50_000)  # a busy machine writes late
     editor = (root / "d/f").open("ab", buffering=0)
     kept = files.put(CHANGES["replace"])
 

@@ -117,7 +117,7 @@ def test_what_takes_long_to_remove_goes_on_without_us(tmp_path: Path) -> None:
         (place / str(number)).touch()
     discard_tree(place, seconds=-1)
     assert not place.exists()
-    end = time.monotonic() + 30
+    end = time.monotonic() + 240
     while list(tmp_path.iterdir()) and time.monotonic() < end:
         time.sleep(0.02)
     assert not list(tmp_path.iterdir())

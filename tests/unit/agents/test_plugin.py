@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import tomllib
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -51,15 +52,20 @@ def test_it_has_the_hooks_the_server_and_the_skill_that_an_installation_adds(cli
     assert hooks["hooks"] == installed
     (server,) = (op["value"] for op in ops if op["op_type"] == "register_tool")
     assert servers["mcpServers"] == {"takeback": server}
-    (skill,) = (op["value"] for op in ops if op["op_type"] == "set_prompt")
+    skill, *commands = (op["value"] for op in ops if op["op_type"] == "set_prompt")
     assert (FOLDER / "skills/takeback/SKILL.md").read_text() == skill == SKILL
+    shipped = tomllib.loads((FOLDER / "commands/takeback.toml").read_text())["prompt"]
+    assert [shipped.lstrip("\n")] * len(commands) == commands == commands[: client == "gemini"]
 
 
 def test_it_has_what_opencode_loads(tmp_path: Path) -> None:
     ops = added("opencode", tmp_path)
     (script,) = (op["value"] for op in ops if op["op_type"] == "write_file")
     (server,) = (op["value"] for op in ops if op["op_type"] == "register_tool")
+    _, command = (op["value"] for op in ops if op["op_type"] == "set_prompt")
     assert (FOLDER / "opencode/takeback.js").read_text() == script
+    assert (FOLDER / "opencode/commands/takeback.md").read_text() == command
+    assert "$ARGUMENTS" in command
     assert json.loads((FOLDER / "opencode/opencode.json").read_text()) == {"mcp": {"takeback": server}}
 
 

@@ -104,7 +104,6 @@ def test_next_to_nothing_is_imported_for_it(tmp_path: Path) -> None:
         "takeback.agents.running_tools",
         "takeback.cli",
         "takeback.cli.hook_answer",
-        "takeback.present",
-        "takeback.present.secret_words",
+        "takeback.secret_words",
     }
     assert not {"typing", "dataclasses", "pathlib", "tomllib"} & set(loaded)

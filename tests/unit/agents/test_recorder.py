@@ -21,9 +21,11 @@ from takeback.agents.guard import HookReply
 from takeback.agents.hook_events import read_event
 from takeback.agents.installation import Placing, build_candidate, list_additions
 from takeback.agents.recorder import answer_after
+from takeback.agents.transcript import find_last_prompt
 from takeback.cli import app
 from takeback.harness import Undone
 from takeback.harness.recorded_evidence import AT_ONCE
+from takeback.present.entries import describe_prompt
 
 
 @pytest.fixture
@@ -76,7 +78,7 @@ def test_every_tool_call_is_an_entry_with_who_tool_and_prompt(root: Path) -> Non
     assert words.startswith("client claude-code, event PostToolUse, prompt p7, session 12345678-90ab, tool Edit ")
 
 
-def test_a_receipt_names_the_skill_where_it_is_installed_and_is_given_to_no_other_client(root: Path) -> None:
+def test_a_receipt_names_the_skill_where_it_is_installed_as_its_client_calls_it(root: Path) -> None:
     with closing(open_workspace(root)) as harness:
         ops = [
             op
@@ -92,7 +94,55 @@ def test_a_receipt_names_the_skill_where_it_is_installed_and_is_given_to_no_othe
     assert json.loads(said.out) == {"systemMessage": "recorded 3; /takeback 3 to undo"}
     (root / "CLAUDE.md").write_text("# Newer\n")
     raw = {"hook_event_name": "PostToolUse", "cwd": str(root), "tool_name": "Edit", "tool_input": given}
-    assert answer_after(read_event(json.dumps(raw).encode(), "codex", str(root))) == HookReply()
+    said = answer_after(read_event(json.dumps(raw).encode(), "codex", str(root)))
+    assert json.loads(said.out) == {"systemMessage": "recorded 4; $takeback 4 to undo"}
+    (root / "CLAUDE.md").write_text("# Newest\n")
+    raw = {"hook_event_name": "AfterTool", "cwd": str(root), "tool_name": "replace", "tool_input": given}
+    said = answer_after(read_event(json.dumps(raw).encode(), "gemini", str(root)))
+    assert json.loads(said.out) == {"systemMessage": "recorded 5; takeback undo 5 to undo"}, "it has no command here"
+    (root / "CLAUDE.md").write_text("# Newest of all\n")
+    assert answer_after(read_event(json.dumps(raw).encode(), "cursor", str(root))) == HookReply()
+
+
+CLAUDE = [
+    {"type": "user", "message": {"role": "user", "content": "an older prompt"}},
+    {"type": "user", "message": {"role": "user", "content": [{"type": "text", "text": "Tidy the rules\nand more"}]}},
+    {"type": "user", "isMeta": True, "message": {"role": "user", "content": "a reminder of the client"}},
+    {"type": "user", "message": {"role": "user", "content": "<command-name>/compact</command-name>"}},
+    {"type": "assistant", "message": {"role": "assistant", "content": [{"type": "text", "text": "yes"}]}},
+    {"type": "user", "message": {"role": "user", "content": [{"type": "tool_result", "content": "Done"}]}},
+]
+CODEX = [
+    {
+        "type": "event_msg",
+        "payload": {
+            "type": "item_completed",
+            "item": {"type": "UserMessage", "content": [{"type": "text", "text": "Tidy the rules"}]},
+        },
+    },
+    {"type": "response_item", "payload": {"type": "message", "role": "user", "content": [{"text": "# AGENTS.md"}]}},
+    {"type": "event_msg", "payload": {"type": "item_completed", "item": {"type": "FileChange"}}},
+]
+
+
+@pytest.mark.parametrize("lines", [CLAUDE, CODEX], ids=["claude-code", "codex"])
+def test_the_prompt_comes_from_the_conversation_that_the_client_names(lines: list[Any], root: Path) -> None:
+    place = root.parent / "talk.jsonl"
+    place.write_text("".join(f"{json.dumps(line)}\n" for line in lines) + "no JSON\n")
+    (root / "CLAUDE.md").write_text("# New\n")
+    given = {"file_path": str(root / "CLAUDE.md")}
+    raw = {"hook_event_name": "PostToolUse", "cwd": str(root), "tool_name": "Edit", "tool_input": given}
+    answer_after(read_event(json.dumps(raw | {"transcript_path": str(place)}).encode(), "claude-code", str(root)))
+    with closing(open_workspace(root, hold=False)) as harness:
+        entry = next(iter(harness.log()))
+    assert describe_prompt(entry) == '"Tidy the rules"'
+    shown = CliRunner().invoke(app, ["log", "--prompt", "tidy the", "-n", "1", "--dir", str(root)]).output
+    assert '"Tidy the rules" · Edit CLAUDE.md' in shown
+
+
+@pytest.mark.parametrize("place", ["/dev/zero", "/", "talk.jsonl", "/nowhere/talk.jsonl"])
+def test_what_is_no_conversation_gives_no_prompt(place: str) -> None:
+    assert find_last_prompt(place) == ""
 
 
 def test_what_a_tool_did_is_proved_by_the_recorder_and_what_is_too_much_by_the_next_command(root: Path) -> None:

@@ -7,7 +7,9 @@ from tests.support.reference import commands
 from typer.testing import CliRunner
 
 from takeback.cli import app
+from takeback.cli.help import ABOUT, MORE, TOPICS
 from takeback.cli.program import EXAMPLES, SECTIONS
+from takeback.errors import InputError
 
 FOUND = commands()
 COMMANDS = sorted(FOUND)
@@ -37,14 +39,50 @@ def test_every_option_says_what_it_does(title):
             assert (getattr(parameter, "help", "") or "").rstrip().endswith((".", ")", "…")), parameter.name
 
 
-def test_the_first_page_lists_every_command_in_its_group():
-    text = help_of("takeback")
-    for title, section in SECTIONS.items():
-        assert f"\n{title}:\n" in text
-        assert all(f"\n  {name} " in text for name in section)
-        assert f"\n  Example: {EXAMPLES[title]}\n" in text
-        assert EXAMPLES[title].split()[1] in section
+def test_the_first_page_is_one_screen_and_has_every_command_beside_its_topic():
+    lines = help_of("takeback").splitlines()
+    assert len(lines) < 24
+    assert max(map(len, lines)) <= 80
+    text = "\n".join(lines)
+    for topic, title in TOPICS.items():
+        listed = text.partition(f"\n  {topic} ")[2]
+        words = listed.partition("\n  a" if topic != "agents" else "\n  trying")[0].split()
+        assert words[: len(SECTIONS[title])] == list(SECTIONS[title])
     assert "--version" in text
+
+
+def test_topics_are_the_sections_each_on_one_screen_with_an_example():
+    assert set(TOPICS.values()) == set(SECTIONS) == set(EXAMPLES)
+    for topic, title in TOPICS.items():
+        lines = topic_of(topic).splitlines()
+        assert len(lines) < 24
+        assert max(map(len, lines)) <= 80
+        shown = [line.split()[0] for line in lines if line[:3] == f"  {line[2:3].strip()}" and line[2:3]]
+        assert shown == list(SECTIONS[title])
+        assert lines[-1] == f"Example: {EXAMPLES[title]}"
+        assert EXAMPLES[title].split()[1] in SECTIONS[title]
+
+
+@pytest.mark.parametrize("topic", [MORE, *ABOUT])
+def test_other_topics_are_one_screen_too(topic):
+    lines = topic_of(topic).splitlines()
+    assert 3 < len(lines) < 24
+    assert max(map(len, lines)) <= 80
+
+
+def test_help_of_a_command_is_what_its_own_option_shows():
+    assert topic_of("undo").split() == help_of("takeback undo").replace("Usage: root", "Usage: takeback").split()
+
+
+def test_an_unknown_topic_is_answered_with_the_one_it_looks_like():
+    with pytest.raises(InputError, match="did you mean 'takeback help daily'"):
+        CliRunner().invoke(app, ["help", "dayly"], catch_exceptions=False)
+
+
+def topic_of(topic: str) -> str:
+    result = CliRunner().invoke(app, ["help", topic], env={"COLUMNS": "80"})
+    assert result.exit_code == 0
+    return result.stdout
 
 
 def test_no_command_shows_the_help_on_stderr_and_is_bad_input(monkeypatch, capsys):

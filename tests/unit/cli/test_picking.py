@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from takeback.cli.output import measure_cells
+from takeback.cli.line_breaks import measure_cells
 from takeback.cli.picker import PickerRow, PickerState
 
 ROWS = tuple(PickerRow(f"id{number}", number, f"did thing {number} " + "x" * 60) for number in range(40, 0, -1))

@@ -12,7 +12,7 @@ from takeback.cli import output, pulse
 from takeback.cli.pulse import CLEAR, Pulse
 from takeback.progress import listener
 
-PATIENCE = 20.0
+PATIENCE = 240.0
 
 
 class Written:

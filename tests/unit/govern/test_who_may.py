@@ -21,6 +21,7 @@ from takeback.agents.server.answers import Sent
 from takeback.agents.server.lookups import read_entry, read_history, read_state
 from takeback.agents.server.service import ProposalService
 from takeback.cli import app
+from takeback.cli.program import list_all_commands
 from takeback.errors import DeniedError, InputError
 from takeback.govern.policy import POLICY, read_policy
 from takeback.govern.roles import Principal, Roles, Verb, read_roles
@@ -175,24 +176,56 @@ def test_a_token_says_who_it_is_and_a_wrong_one_is_refused(root):
         open_workspace(root)
 
 
-@pytest.mark.parametrize(
-    ("words", "verb"),
-    [
-        (("set", "config", "note", "x"), "apply"),
-        (("undo", "HEAD"), "read|undo-others"),
-        (("show", "HEAD"), "read"),
-        (("diff", "HEAD"), "read"),
-        (("export",), "read"),
-        (("log",), "read"),
-        (("audit",), "read"),
-        (("forget", "HEAD", "--yes"), "forget"),
-        (("hold", "HEAD"), "forget"),
-        (("head", "--sign", "k"), "sign"),
-    ],
-)
+REFUSED = [
+    (("set", "config", "note", "x"), "apply"),
+    (("add", "config", "other", "x"), "apply"),
+    (("remove", "config", "note"), "apply"),
+    (("edit", "prompt", "CLAUDE.md", "--append", "x"), "apply"),
+    (("run", "--keep", "--", "true"), "apply"),
+    (("install", "claude-code"), "apply"),
+    (("undo", "HEAD"), "read|undo-others"),
+    (("restore", "1"), "undo-others"),
+    (("discard",), "over"),
+    (("show", "HEAD"), "read"),
+    (("diff", "HEAD"), "read"),
+    (("export",), "read"),
+    (("log",), "read"),
+    (("audit",), "read"),
+    (("share", "HEAD", "--out", "k"), "read"),
+    (("report", "--out", "k"), "read"),
+    (("bisect", "--test", "true"), "read"),
+    (("leave", "--export", "k", "--yes"), "read"),
+    (("leave", "--yes"), "forget"),
+    (("forget", "HEAD", "--yes"), "forget"),
+    (("forget", "--subject", "user:42", "--yes"), "forget"),
+    (("forget", "--value", "opus", "--yes"), "forget"),
+    (("hold", "HEAD"), "forget"),
+    (("label", "HEAD", "--subject", "user:42"), "forget"),
+    (("retain",), "forget"),
+    (("compact",), "forget"),
+    (("head", "--sign", "k"), "sign"),
+    (("export", "--bundle", "k", "--sign", "k2"), "sign"),
+]
+ELSEWHERE = {
+    *("apply", "move", "redo", "resolve", "propose", "evolve", "serve", "web", "hook", "uninstall"),
+    *("adopt", "status", "doctor", "recover", "backup", "restore-journal", "watch", "trust", "init", "git-hook"),
+    *("bind", "probe", "gate", "repair", "verify", "prove", "check-proof", "oracle", "schema", "model", "witness"),
+    *("demo", "lab", "bench", "tasks", "states", "torture", "grants"),
+}
+"""Commands that pass the same requests of Python as those above, that record what is so or look after the journal
+itself, that keep no history, or that the server of a database decides about."""
+
+
+def test_each_command_is_known_here():
+    assert {words[0] for words, _ in REFUSED} | ELSEWHERE == set(list_all_commands())
+
+
+@pytest.mark.parametrize(("words", "verb"), REFUSED, ids=lambda one: " ".join(one) if isinstance(one, tuple) else one)
 def test_the_command_line_is_refused(root, words, verb, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     allow(root)
+    with (root / POLICY).open("a") as policy:
+        policy.write('[retention]\ncaptures = "30d"\n')
     done = run(root, *words)
     assert isinstance(done.exception, DeniedError), done.output
     assert any(f"may not {one}" in str(done.exception) for one in verb.split("|"))

@@ -68,7 +68,7 @@ def test_another_history_and_a_shorter_one_are_refused(server, key, count, mark)
 
 
 def post(server, body, path="/add-checkpoint", **headers):
-    connection = http.client.HTTPConnection("127.0.0.1", server.server_port, timeout=10)
+    connection = http.client.HTTPConnection("127.0.0.1", server.server_port, timeout=240)
     with closing(connection):
         data = body.encode() if isinstance(body, str) else body
         connection.request("POST", path, data, {"Authorization": f"Bearer {server.token}", **headers})

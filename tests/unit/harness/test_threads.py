@@ -14,7 +14,7 @@ from takeback.harness.ledger import Ledger
 from takeback.state import State
 from takeback.undo import Plan
 
-SECONDS = 60
+SECONDS = 240
 ROUNDS = 12
 USES = {
     "undo": lambda harness, entry: harness.undo(entry),

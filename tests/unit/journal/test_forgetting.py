@@ -120,7 +120,7 @@ def test_another_process_is_waited_for_or_told_of(agent, doing, monkeypatch):
             other.stdin.flush()
             assert other.stdout.readline() == "done\n"
         finally:
-            other.communicate("\n", timeout=20)
+            other.communicate("\n", timeout=240)
     with closing(open_workspace(agent, hold=False)):
         assert files_holding(private(agent), SECRET) == [], "opening finishes what could not be finished"
         assert doing == "open" or files_holding(private(agent), "text 29") == []

@@ -18,6 +18,7 @@ EMPTY = {
     "edits_inside": False,
     "evidence": None,
     "check": None,
+    "dropped": None,
     "approval": None,
     "step": (0, ""),
     "call_key": "",
@@ -93,6 +94,7 @@ SAID = {
     "ambiguous": ("ambiguous", ["x"], ("x",)),
     "reformatted": ("layout", ["a.json"], ("a.json",)),
     "images": ("images", [["a.json", None, ["f", 420]]], (["a.json", None, ["f", 420]],)),
+    "dropped": ("dropped", [3, 2, "ab"], (3, 2, "ab")),
     "forgotten": ("contents", ["ab"], ("ab",)),
 }
 

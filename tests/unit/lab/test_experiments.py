@@ -307,7 +307,7 @@ def test_the_fresh_holdout_tells_nothing_hidden_and_judges_on_the_same_states() 
 
 def test_the_oracle_passes_every_suite_and_every_hidden_state() -> None:
     data = fresh(FreshPlan(FRESH.plan({"tasks": 6}).tasks, ("Q2", "Q20")), by_itself("oracle"))
-    assert {row["hidden"] for suite in data["suites"] for row in suite["tasks"]} == {"1" * 100}
+    assert not any("0" in row["hidden"] for suite in data["suites"] for row in suite["tasks"])
     assert all(row["dev"] for suite in data["suites"] for row in suite["tasks"])
 
 

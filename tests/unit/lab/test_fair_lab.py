@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import jsonschema
@@ -22,7 +23,11 @@ from takeback_lab.experiments.sensitivity import EXPERIMENT as SENSITIVITY
 from takeback_lab.lock import make_lock, write_lock
 from takeback_lab.paper_tables import TABLES, tell_table
 from takeback_lab.prompt_sets import V4
-from takeback_lab.rounds import import_replies, progress_of, read_shard, write_pending, write_shard
+from takeback_lab.registry import experiment_named
+from takeback_lab.report import wording
+from takeback_lab.report.inputs import RunData
+from takeback_lab.report.power import pairs_needed
+from takeback_lab.rounds import import_replies, progress_of, read_shards, write_pending, write_shard
 from takeback_lab.runner import run_experiment
 from takeback_lab.statistics import mcnemar_power
 from takeback_lab.tasks import load
@@ -75,10 +80,10 @@ def test_v4_has_room_for_every_reference_and_asks_for_a_witness_and_a_recovery()
         plain = {**found.to_json(), "mutation": list(task.reference)}
         del plain["contract"]
         assert check.is_valid(plain), task.id
-        assert not check.is_valid({**plain, "witness": []})
-        assert not check.is_valid({**plain, "recovery": []})
-        assert not check.is_valid({**plain, "contract": ["config", "config"]})
-        assert check.is_valid({**plain, "contract": schema["properties"]["contract"]["items"]["enum"]})
+    assert not check.is_valid({**plain, "witness": []})
+    assert not check.is_valid({**plain, "recovery": []})
+    assert not check.is_valid({**plain, "contract": ["config", "config"]})
+    assert check.is_valid({**plain, "contract": schema["properties"]["contract"]["items"]["enum"]})
 
 
 def test_what_a_repair_shows_is_a_choice():
@@ -137,6 +142,17 @@ def test_a_deleted_lock_is_noticed(tmp_path):
     assert found.path.endswith("factorial.json")
 
 
+def test_states_on_which_a_mutation_cannot_run_count_either_way():
+    plan = SENSITIVITY.plan({"tasks": 10})
+    done = run_experiment(SENSITIVITY, plan).done
+    apart = SENSITIVITY.summary(plan, SENSITIVITY.data(plan, done, ""))
+    together = replace(plan, apart=False)
+    passed = SENSITIVITY.summary(together, SENSITIVITY.data(together, done, ""))
+    assert 0 < apart["cannot_run"] == passed["cannot_run"] < apart["states"]
+    assert (apart["cannot_run_counts"], passed["cannot_run_counts"]) == ("apart", "passed")
+
+
+@pytest.mark.long
 def test_larger_suites_let_fewer_defective_candidates_pass_and_rare_states_show_what_that_costs():
     plan = SENSITIVITY.plan({})
     found = SENSITIVITY.summary(plan, run_experiment(SENSITIVITY, plan).data)
@@ -148,6 +164,8 @@ def test_larger_suites_let_fewer_defective_candidates_pass_and_rare_states_show_
 
 
 def test_power_is_what_the_exact_test_needs():
+    assert pairs_needed("C1") == {"paper": 11, "qwen": 29}
+    assert pairs_needed("C2") == {"paper": 7, "qwen": 26}
     assert [mcnemar_power(n, 38 / 48, 0.0, 0.05 / 3) >= 0.9 for n in (10, 11)] == [False, True]
     assert [mcnemar_power(n, 25 / 48, 2 / 48, 0.05 / 3) >= 0.9 for n in (28, 29)] == [False, True]
     assert mcnemar_power(5, 1.0, 0.0) == 0
@@ -162,6 +180,9 @@ def test_every_table_of_the_paper_has_ours_or_says_why_not(tmp_path):
             assert ("ours" in found) is not ("missing" in found)
             json.dumps(found)
     assert len(TABLES) >= 14
+    assert tell_table(TABLES[4], results)["ours"]["n"] == 300
+    assert tell_table(TABLES[12], tmp_path)["published"]["cost.latency_range"]["measured"] == ["5.25", "5.85"]
+    assert tell_table(TABLES[7], tmp_path)["published"]["discordant.Ambiguous target"]["measured"][0] == "4.00"
     grammar = tell_table(TABLES[0], tmp_path)
     published = {name.removeprefix("grammar."): set(one["names"]) for name, one in grammar["published"].items()}
     assert {name: set(ours) for name, ours in grammar["ours"].items()} == published
@@ -173,8 +194,8 @@ def test_a_scripted_answerer_takes_two_shards_through_natural(tmp_path):
     assert (len(done), len(requests)) == (0, 6)
     write_pending(tmp_path, requests)
     seen = set()
-    for shard in ("1/2", "2/2"):
-        lines = write_shard(tmp_path, requests, read_shard(shard)).read_text().splitlines()
+    for shard in read_shards("all/2"):
+        lines = write_shard(tmp_path, requests, shard).read_text().splitlines()
         replies = tmp_path / "replies.jsonl"
         answers = [{"digest": json.loads(line)["digest"], "text": "{}"} for line in lines]
         replies.write_text("".join(json.dumps(one) + "\n" for one in answers))
@@ -186,7 +207,33 @@ def test_a_scripted_answerer_takes_two_shards_through_natural(tmp_path):
     assert count_imported(tmp_path) == 6
 
 
-@pytest.mark.parametrize("text", ["0/2", "3/2", "1", "a/b"])
+def test_one_shard_or_each_can_be_named():
+    assert read_shards("3/10") == [(3, 10)]
+    assert read_shards("all/3") == [(1, 3), (2, 3), (3, 3)]
+
+
+@pytest.mark.parametrize("text", ["0/2", "3/2", "1", "a/b", "all/0", "all"])
 def test_a_shard_that_is_none_is_refused(text):
     with pytest.raises(InputError, match="3/10"):
-        read_shard(text)
+        read_shards(text)
+
+
+@pytest.mark.parametrize("name", ["contract-audit", "oracle", "stability", "sensitivity"])
+def test_runs_without_a_model_are_named_too_where_the_verifier_changed(name, tmp_path, monkeypatch):
+    parts = experiment_named(name).plan({"tasks": 6}).parts("")
+    write_lock(make_lock(name, parts), tmp_path / name / "lock.json")
+    assert protocol.find_outdated(tmp_path) == []
+    now = {**protocol.digest_sources(), "code.verifier": "other", "code.diagnosis": "other"}
+    monkeypatch.setattr(protocol, "digest_sources", lambda: now)
+    [found] = protocol.find_outdated(tmp_path)
+    assert found.detail == f"{name} was run under other sources: verifier"
+
+
+@pytest.mark.parametrize("how", ["title", "plot"])
+def test_titles_say_how_many_answers_were_imported(how):
+    make = {
+        "title": lambda data: wording.titled("Rescue", 4, "cases", data),
+        "plot": lambda data: wording.plot_title("Rescue", 4, "cases", data),
+    }[how]
+    assert "16 answers imported" in make(RunData(model="far", imported=16))
+    assert "imported" not in make(RunData(model="near"))

@@ -121,6 +121,13 @@ def test_which_of_two_equal_lines_went_is_a_matter_of_reading_only_where_a_later
     assert found["silently_wrong"] == 0
 
 
+def test_lines_that_came_again_meanwhile_stand_there_twice_which_is_said(tmp_path):
+    trees = [make_steps("helper\n\n"), make_steps(), make_steps("helper\n\n"), make_steps("helper\n\n", end="x\n")]
+    found = run_git_history(make_repository(tmp_path / "repo", trees), later=1).to_json()
+    assert [(one["kind"], one["detail"]) for one in found["cases"]] == [("later_writer", "differs in steps")]
+    assert (found["different"], found["silently_wrong"], found["all_back"]) == (0, 0, True)
+
+
 def test_commits_that_change_nothing_are_not_among_those_taken_out(tmp_path):
     trees = [make_steps(end=f"{at // 2}\n") for at in range(12)]
     found = run_git_history(make_repository(tmp_path / "repo", trees), later=1, take=4).to_json()

@@ -11,7 +11,7 @@ from takeback.language import read_candidate
 from takeback.state import Level, State
 from takeback.verify import Code, Grade, Reason, Verdict, prove
 from takeback.verify.classes import Classes
-from takeback_lab.soundness import brute, experiment, failing, run_soundness, shapes
+from takeback_lab.soundness import brute, calls, experiment, external, failing, run_soundness, shapes
 
 GOOD = {
     "mutation": [{"op_type": "set_prompt", "target": "p", "value": "x"}],
@@ -193,8 +193,40 @@ def test_brute_force_sees_what_is_left_over_and_what_the_contract_omits():
     assert brute.fate(read_candidate(EDIT_BACK), State()) == (False, False)
 
 
+@pytest.mark.parametrize("level", [Level.L1, Level.L2])
+def test_candidates_that_make_calls_and_write_records_are_drawn_and_the_planted_ones_refuted(level):
+    tally = run_soundness(48, seed=4, level=level)
+    assert (tally.with_calls, tally.with_records) == (6, 6)
+    assert (tally.planted, tally.planted_refuted) == (2, 2)
+    assert (tally.disagreements, tally.z3_disagreements, tally.certificate_rejected) == (0, 0, 0), tally.found
+
+
+@pytest.mark.parametrize("surface", ["calls", "external"])
+def test_a_proof_that_does_not_see_what_is_done_to_others_is_found_out(surface, monkeypatch):
+    def careless(candidate):
+        touched = {op.kind.surface for op in candidate.mutation}
+        return Verdict(True, Grade.PROVED, "proof", "L1") if surface in touched else prove(candidate)
+
+    monkeypatch.setattr(experiment, "prove", careless)
+    tally = run_soundness(40, seed=4, opinions=False)
+    assert tally.planted_refuted < tally.planted
+    assert tally.disagreements > 0
+
+
+def test_candidates_that_write_records_are_right_ones_and_broken_ones_on_one_surface_or_several():
+    rng = random.Random(2)
+    with external.registered_records(), calls.declared_calls():
+        drawn = [external.candidate(rng, wide=True) for _ in range(200)]
+        grades = [prove(read_candidate(plain)).grade for plain in drawn]
+    kinds = {op["op_type"] for plain in drawn for op in (*plain["mutation"], *plain["recovery"])}
+    assert kinds >= {"set_external", "edit_external", "unset_external", "restore_external", "delete_external"}
+    assert grades.count(Grade.PROVED) > 40
+    assert grades.count(Grade.REFUTED) > 40
+    assert any({op["op_type"] for op in plain["mutation"]} >= {"make_call"} for plain in drawn)
+
+
 def test_brute_force_uses_nothing_of_the_verifier():
-    for module in ("brute", "texts", "edits", "candidates", "failing", "shapes", "states"):
+    for module in ("brute", "texts", "edits", "candidates", "failing", "shapes", "states", "calls", "external"):
         source = (Path(experiment.__file__).parent / f"{module}.py").read_text()
         assert "takeback.verify" not in source, module
         assert "components(" not in source, module

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import random
+import re
 from collections import Counter
 from importlib import import_module
+from pathlib import Path
 
 import pytest
 from tests.support.running import op
@@ -18,7 +20,7 @@ from takeback.opinion.interpreter import Chain, FailedError, RejectedError, edit
 from takeback.opinion.interpreter import read_candidate as read_program
 from takeback.opinion.interpreter import read_state as read_plain_state
 from takeback.repair import invert_mutation
-from takeback.state import Stage
+from takeback.state import Stage, State
 from takeback.verify import Grade, prove
 from takeback.verify.classes import Classes
 from takeback_lab.soundness import brute, edits, failing
@@ -236,10 +238,65 @@ def test_elements_of_a_chain_stand_where_they_are_put():
     chain = Chain({})
     for name in "abcd":
         chain = chain.insert(9, name, name)
-    assert chain.insert(3, "x", "x").order() == ["a", "b", "c", "x", "d"]
+    assert chain.insert(3, "A", "x").order() == ["a", "b", "c", "A", "d"]
     assert chain.insert(0, "d", "d").order() == ["d", "a", "b", "c"]
     moved = chain.insert(0, "d", "d").drop("d").insert(0, "y", "y")
     assert moved.put("d", *chain.insert(0, "d", "d").links["d"]).order()[:2] == ["y", "d"], "beyond all that ever was"
+
+
+@pytest.mark.parametrize("junk", [None, {}, {"mutation": [], "witness": [], "recovery": []}])
+def test_what_is_no_candidate_is_malformed(junk):
+    with pytest.raises(RejectedError, match="a candidate has"):
+        read_program(junk)
+
+
+_BOUND = {"listeners": {"e": [{"id": "p", "handler": "h"}, {"id": "q", "handler": "h"}], "f": [{"id": "p"}]}}
+
+
+@pytest.mark.parametrize(
+    "back",
+    [[], [op("restore_listener", "e", witness_key="w")], [op("unregister_listener", "e", value="p")]],
+    ids=["nothing", "the event", "one callback"],
+)
+def test_an_event_is_unbound_as_the_runtime_does_it(back):
+    mutation = [op("remove_listener", "e"), op("add_listener", "e", value={"id": "r", "handler": "h"})]
+    witness = [op("capture_listener", "e", witness_key="w")] if back and "witness_key" in back[0] else []
+    candidate = read_candidate(
+        {"mutation": mutation, "witness": witness, "recovery": back, "contract": ["listeners"]}
+    )
+    trip = run(read_program(candidate.to_json()), read_plain_state(_BOUND))
+    assert (not trip.wrong) is brute.fate(candidate, State.read(_BOUND)).held is bool(witness)
+
+
+_CHAIN = {"middleware": [{"id": name, "handler": "h"} for name in "abc"]}
+
+
+@pytest.mark.parametrize(
+    "spot",
+    [{"after": "a"}, {"after": "c"}, {"before": "c"}, {"before": "a"}, {"index": 1}, {"priority": 100}],
+    ids=str,
+)
+def test_an_element_is_moved_to_where_the_runtime_moves_it(spot):
+    candidate = read_candidate(
+        {"mutation": [op("move_middleware", "b", **spot)], "recovery": [], "contract": ["middleware"]}
+    )
+    trip = run(read_program(candidate.to_json()), read_plain_state(_CHAIN))
+    assert (not trip.wrong) is brute.fate(candidate, State.read(_CHAIN)).held
+
+
+def test_what_is_left_out_of_a_content_is_filled_in_as_the_state_does_it():
+    plain = {
+        "listeners": {"e": [{"id": "p", "handler": ""}]},
+        "resources": {"p": {"address": "tcp://127.0.0.1:9401", "lifecycle": ""}},
+        "middleware": [{"id": "m", "handler": "h"}],
+        "tools": {"t": {"id": "t"}},
+    }
+    assert read_plain_state(plain) == read_plain_state(State.read(plain).write())
+
+
+def test_callbacks_that_are_no_list_are_no_state():
+    with pytest.raises(RejectedError, match="no chain"):
+        read_plain_state({"listeners": {"e": {"p": {"id": "p"}}}})
 
 
 @pytest.mark.parametrize("program", ["witness", "recovery"])
@@ -248,3 +305,12 @@ def test_a_capture_or_a_restore_without_a_witness_key_is_malformed(program):
     del candidate[program][0]["witness_key"]
     with pytest.raises(RejectedError, match="witness_key"):
         read_program(candidate)
+
+
+def test_the_proof_page_says_how_large_the_checker_is():
+    root = Path(__file__).parents[3]
+    told = re.findall(r"`(opinion/\w+\.py)`, (\d+) lines", (root / "docs" / "proof.md").read_text())
+    assert {name for name, _ in told} == {"opinion/interpreter.py", "opinion/checker.py"}
+    for name, lines in told:
+        there = len((root / "src" / "takeback" / name).read_text().splitlines())
+        assert int(lines) == pytest.approx(there, rel=0.05), name

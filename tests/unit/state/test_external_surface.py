@@ -7,7 +7,7 @@ from tests.support.running import op
 
 from takeback.errors import InputError
 from takeback.language import candidate_schema, read_candidate
-from takeback.opinion.checker import check_certificate
+from takeback.opinion.checker import _digest, check_certificate
 from takeback.opinion.interpreter import RejectedError
 from takeback.opinion.solver import ask_z3
 from takeback.repair import oracle
@@ -16,6 +16,7 @@ from takeback.state.slots import find_differing_slots
 from takeback.state.surface import SURFACES
 from takeback.state.surfaces.external import EXTERNAL, install_external_surface
 from takeback.verify import Grade, verify
+from takeback_lab.soundness.brute import fate
 
 SET = op("set_external", "memory/a", value={"text": "new"})
 EDIT = op("edit_external", "memory/a", value={"field": "text", "value": "new"})
@@ -59,13 +60,24 @@ def test_the_oracle_finds_the_recovery_of_every_forward_operation():
             assert verify(oracle([given])).grade is Grade.PROVED
 
 
-def test_the_second_opinions_say_that_it_is_out_of_their_scope():
-    one = read_candidate({"mutation": [SET], "witness": [CAPTURE], "recovery": [RESTORE]})
-    with pytest.raises(RejectedError) as told:
-        check_certificate(verify(one).certificate.to_json())
-    assert told.value.reason == "out of scope"
-    with pytest.raises(RejectedError, match="out of scope"):
-        ask_z3(one.to_json())
+@pytest.mark.parametrize("mutation", [[SET], [EDIT], [op("unset_external", "memory/a")], [EDIT, SET]])
+def test_the_second_opinions_agree_with_the_proof(mutation):
+    right = read_candidate({"mutation": mutation, "witness": [CAPTURE], "recovery": [RESTORE]})
+    assert ask_z3(right.to_json()).answer == "holds"
+    assert check_certificate(verify(right).certificate.to_json()).classes == 2
+    for recovery in ([], [op("delete_external", "memory/a")], [RESTORE, op("delete_external", "memory/b")]):
+        wrong = read_candidate({"mutation": mutation, "witness": [CAPTURE], "recovery": recovery})
+        opinion = ask_z3(wrong.to_json())
+        assert opinion.answer == "breaks"
+        assert not fate(wrong, State.read(opinion.state)).held
+
+
+def test_a_certificate_without_the_state_where_a_record_is_not_there_is_rejected():
+    plain = verify(read_candidate({"mutation": [EDIT], "witness": [CAPTURE], "recovery": [RESTORE]})).certificate
+    told = {**plain.to_json(), "runs": [{**run, "classes": []} for run in plain.to_json()["runs"]]}
+    told["seal"] = _digest({name: part for name, part in told.items() if name != "seal"})
+    with pytest.raises(RejectedError, match="missing class"):
+        check_certificate(told)
 
 
 def test_fields_are_slots_and_what_is_in_them_is_not():

@@ -88,6 +88,17 @@ def test_the_manifest_takes_in_and_leaves_out(tmp_path):
     assert list_paths(project) == [".gitignore", "build/keep/x"]
 
 
+def test_outside_git_the_manifest_takes_in_what_lies_in_another_programs_folder(tmp_path):
+    files = {
+        "a.txt": "a",
+        "node_modules/own/deep/x.js": "x",
+        "node_modules/other/y.js": "y",
+        "node_modules/z.js": "z",
+    }
+    project = Project(tmp_path / "project", files, git=False, include=["node_modules/own/**"]).begin()
+    assert list_paths(project) == ["a.txt", "node_modules/own/deep/x.js"]
+
+
 def test_files_that_enter_or_leave_tracking_are_nobodys_change(tmp_path):
     project = Project(tmp_path / "project").begin()
     project.write("build/x", "x")

@@ -9,7 +9,7 @@ from tests.unit.web.conftest import Browser
 
 from takeback.adapters import init_workspace, open_workspace
 
-PATIENCE = 60.0
+PATIENCE = 240.0
 
 
 @pytest.fixture

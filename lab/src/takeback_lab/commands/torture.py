@@ -24,7 +24,7 @@ def torture(
         None, "--journal", metavar="URL", help="Keep the journal in this PostgreSQL, instead of SQLite."
     ),
     external: bool = typer.Option(
-        False, "--external", help="Changes that also send mail, to a sink on loopback; count what was sent."
+        False, "--external", help="Changes that also write to PostgreSQL and etcd, beside others, and send mail."
     ),
     as_json: bool = JsonFlag,
 ) -> None:
@@ -84,11 +84,13 @@ def _torture_external(kills: int, seed: int, *, as_json: bool) -> NoReturn:
     else:
         out.print(
             f"{found.kills} kills, {found.checks} checks, {found.mails_sent} mails, {found.corrections_sent} "
-            f"corrections; wrong ends {found.wrong_ends}, made twice {found.calls_made_twice}, foreign writes lost "
-            f"{found.foreign_writes_lost}"
+            f"corrections, {found.their_writes} writes of others; wrong ends {found.wrong_ends}, "
+            f"made twice {found.calls_made_twice}, foreign writes lost {found.foreign_writes_lost}"
         )
         for text in result["examples"]:
             out.print(f"  ! {text}")
+    for system, why in found.left_out.items():
+        err.print(f"left out: {system}, {why}")
     if result["missed"]:
         err.print(f"not enough kills: {', '.join(result['missed'])} never reached, so nothing is known about them")
     finish(yes=found.holds and not result["missed"])

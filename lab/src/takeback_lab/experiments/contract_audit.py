@@ -23,7 +23,7 @@ from takeback_lab.experiment import Asked, Option
 from takeback_lab.experiments import nondeterminism, truth
 from takeback_lab.experiments.cohort import Case, reference_cases
 from takeback_lab.experiments.truth import TruthPath
-from takeback_lab.protocol import parts_of, sources
+from takeback_lab.protocol import JUDGING, digest_sources, parts_of, sources
 from takeback_lab.report.table import Table
 
 if TYPE_CHECKING:
@@ -60,7 +60,7 @@ class ContractPlan:
         """What a lock of the run freezes."""
         del who
         here = "takeback_lab.experiments"
-        return parts_of(
+        parts = parts_of(
             tasks=[case.to_json() for case in self.cases],
             seeds=[self.seed],
             analysis=sources(
@@ -74,6 +74,7 @@ class ContractPlan:
                 f"{here}.nondeterminism",
             ),
         )
+        return parts | digest_sources(*JUDGING)
 
     def units(self) -> dict[str, Any]:
         """Parts of the cohort of a size worth sending to a worker."""

@@ -14,6 +14,7 @@ from takeback.state import Level, State
 from takeback.verify import Trial
 from takeback_lab.experiment import Asked, Option
 from takeback_lab.experiments import options
+from takeback_lab.experiments.apart import APART, CANNOT_RUN, PASSED, apart_line, tell_apart
 from takeback_lab.experiments.draws import at_most, draw_classes, first_seed, suites_of
 from takeback_lab.experiments.factorial import altered
 from takeback_lab.experiments.recorded import check_run, read_run, shipped_recording, write_run
@@ -55,6 +56,7 @@ class ControlledPlan:
                 "rule": terms.rule,
                 "budget": terms.budget,
                 "modes": [mode.value for mode in self.modes],
+                **terms.tell_counting(),
             },
             **terms.grounds(who),
         }
@@ -96,6 +98,7 @@ class Controlled:
         options.PROMPT,
         options.SHOW_MUTATION,
         options.SHOW_ATTEMPT,
+        CANNOT_RUN,
         options.SAMPLING,
     )
 
@@ -140,6 +143,7 @@ class Controlled:
             "model": who,
             "prompts": plan.terms.prompts,
             "rule": plan.terms.rule,
+            **plan.terms.tell_counting(),
             "budget": plan.terms.budget,
             "locked": len(plan.locked or plan.tasks),
             "account": spent(done),
@@ -148,7 +152,9 @@ class Controlled:
         return {options.folder_of(NAME, who): data}
 
     def summary(self, plan: ControlledPlan, data: Mapping[str, dict[str, Any]]) -> dict[str, Any]:
-        """Repairs by mode and by class; `nominal_pass` counts the candidates of the whole set."""
+        """Repairs by mode and by class, typed against D1; `nominal_pass` counts the candidates of the whole set."""
+        from takeback_lab.report.summaries import controlled_contrasts  # noqa: PLC0415 - loads statistics
+
         [found] = data.values()
         rows = found["candidates"]
         modes = [mode.value for mode in plan.modes]
@@ -171,8 +177,13 @@ class Controlled:
             "repaired": repaired(rows),
             "repaired_nominal_pass": repaired(hidden),
             "by_defect": {name: repaired([row for row in rows if row["defect"] == name]) for name in classes},
+            "contrasts": controlled_contrasts(found),
             "outcomes": [{key: row[key] for key in ("id", "defect", "nominal_pass", "turns")} for row in rows],
             "account": found["account"],
+            **tell_apart(
+                (one["counts"] for row in rows for some in row["attempts"].values() for one in some),
+                found.get("cannot_run", PASSED),
+            ),
         }
 
     def holds(self, summary: Mapping[str, Any]) -> bool:
@@ -189,6 +200,13 @@ class Controlled:
             for mode, count in summary["repaired"].items()
         )
         yield Table(NAME, "", ("feedback", "repaired", "of those that pass on the nominal state"), rows)
+        for name, found in summary["contrasts"].items():
+            alone = f"{found['only_new']} and {found['only_old']} discordant"
+            few = ": too few candidates for a contrast" if found["few"] else ""
+            power = f"power {found['power'].get('observed', 0):.2f}"
+            yield f"{name}: {found['difference'] * 100:+.2f} pp, {alone}, p = {found['p']:.4g}, {power}{few}"
+        if summary["cannot_run_counts"] == APART and summary["states"]:
+            yield apart_line(summary)
         yield options.spent_line(summary["account"])
 
     def tables(self, data: Mapping[str, Any]) -> Iterator[Table]:

@@ -17,6 +17,7 @@ from takeback.repair.prompts import ALL_SHOWN
 from takeback.repair.synthesizer import read_sampling
 from takeback_lab.experiment import Asked, Option
 from takeback_lab.experiments import options
+from takeback_lab.experiments.apart import APART, CANNOT_RUN, PASSED, apart_line, read_counting, tell_apart
 from takeback_lab.experiments.bank import STRATA, Failure, cohort, drawn, load_bank
 from takeback_lab.experiments.draws import at_most, first_seed, suites_of
 from takeback_lab.experiments.recorded import check_run, read_run, shipped_recording, write_run
@@ -52,7 +53,12 @@ class CellsPlan:
             "suites": suites_of(terms.rule),
             "prompts": terms.prompts_digest(),
             "model": {"name": who, **terms.sampling.to_json()},
-            "analysis": {"rule": terms.rule, "budget": terms.budget, "cells": list(self.cells)},
+            "analysis": {
+                "rule": terms.rule,
+                "budget": terms.budget,
+                "cells": list(self.cells),
+                **terms.tell_counting(),
+            },
             **terms.grounds(who),
         }
 
@@ -94,6 +100,7 @@ class Factorial:
         options.PROMPT,
         options.SHOW_MUTATION,
         options.SHOW_ATTEMPT,
+        CANNOT_RUN,
         options.SAMPLING,
     )
 
@@ -128,6 +135,7 @@ class Factorial:
             "model": who,
             "prompts": plan.terms.prompts,
             "rule": plan.terms.rule,
+            **plan.terms.tell_counting(),
             "budget": plan.terms.budget,
             "locked": len(plan.locked or plan.cases),
             "bank": dict(plan.bank or {}),
@@ -143,7 +151,8 @@ class Factorial:
 
         del plan
         [found] = data.values()
-        return factorial_summary(found, self.name)
+        counts = (one["counts"] for row in found["tasks"] for some in row["attempts"].values() for one in some)
+        return {**factorial_summary(found, self.name), **tell_apart(counts, found.get("cannot_run", PASSED))}
 
     def holds(self, summary: Mapping[str, Any]) -> bool:
         """A factorial promises nothing."""
@@ -163,7 +172,9 @@ class Factorial:
         if summary["prompts"] == V4 and summary["account"]["calls"]:
             for name, found in summary["contrasts"].items():
                 power = ", ".join(f"{whose} {chance:.2f}" for whose, chance in found["power"].items())
-                yield f"{name}: power {power}"
+                yield f"{name}: power {power}{_tell_needed(found['needed'])}"
+        if summary["cannot_run_counts"] == APART and summary["states"]:
+            yield apart_line(summary)
         yield options.spent_line(summary["account"])
 
     def tables(self, data: Mapping[str, Any]) -> Iterator[Table]:
@@ -197,6 +208,12 @@ class Factorial:
     def shipped(self) -> Path:
         """The latest recording."""
         return shipped_recording(self.name)
+
+
+def _tell_needed(needed: Mapping[str, int | None]) -> str:
+    """How many pairs the published effects need, where that was found."""
+    known = ", ".join(f"{whose} {count}" for whose, count in needed.items() if count is not None)
+    return f"; pairs needed for 0.9: {known}" if known else ""
 
 
 def _bank_beside(frozen: Mapping[str, Any] | None) -> Path | None:
@@ -247,6 +264,7 @@ def altered(terms: Terms, given: Mapping[str, Any]) -> Terms:
         read_sampling(given.get("sampling", ""), terms.sampling),
         prompts,
         options.read_shown(given, base),
+        read_counting(given.get("cannot_run", terms.cannot_run)),
     )
 
 

@@ -12,16 +12,19 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from takeback.errors import InputError
-from takeback.language import Candidate
+from takeback.language import Candidate, read_program
 from takeback.repair.diagnosis import Mode
 from takeback.repair.loop import Repair, make_dev_judge
-from takeback.state import Level, State
-from takeback.verify import THRESHOLD, Trial
-from takeback.verify.suites import SUITES, make_hidden_states
+from takeback.state import Level, Stage, State
+from takeback.verify import THRESHOLD, Trial, Trip
+from takeback.verify.suites import NARROW, SUITES, make_hidden_states
 from takeback_lab.experiment import Asked, Option
 from takeback_lab.experiments import options
+from takeback_lab.experiments.apart import APART as SET_APART
+from takeback_lab.experiments.apart import CANNOT_RUN, Counting, CountingJudge
 from takeback_lab.experiments.draws import at_most, draw_order, first_seed
 from takeback_lab.experiments.factorial import altered
+from takeback_lab.experiments.rare_states import HIDDEN, make_rare_states, make_states_judge
 from takeback_lab.experiments.recorded import check_run, read_run, shipped_recording, write_run
 from takeback_lab.experiments.repairs import CLOSED, TERMS, Terms, outcome_of, repair_unit, repaired, spent
 from takeback_lab.lock import make_lock
@@ -33,9 +36,8 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 NAME: Final = "fresh"
-HIDDEN: Final = 100
-APART: Final = "Q10-narrow"
-"""Hidden states made apart from this suite are apart from every suite, so one pool serves all of them."""
+DIVERSE, RARE = "diverse", "rare"
+"""Whether states are perturbed as they come, or one in twenty is rare, in suites and hidden pool alike."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +49,7 @@ class FreshPlan:
     mode: Mode = Mode.D0
     terms: Terms = TERMS
     locked: tuple[Task, ...] = ()
+    states: str = DIVERSE
 
     def parts(self, who: str) -> dict[str, Any]:
         """What a lock of the run freezes."""
@@ -54,10 +57,15 @@ class FreshPlan:
         return {
             "tasks": [task.to_json() for task in tasks],
             "seeds": [first_seed(task) for task in tasks],
-            "suites": {"dev": list(self.suites), "hidden": HIDDEN, "seed": 0},
+            "suites": {"dev": list(self.suites), "hidden": HIDDEN, "seed": 0, **self.tell_states()},
             "prompts": terms.prompts_digest(),
             "model": {"name": who, **terms.sampling.to_json()},
-            "analysis": {"threshold": THRESHOLD, "budget": terms.budget, "mode": self.mode.value},
+            "analysis": {
+                "threshold": THRESHOLD,
+                "budget": terms.budget,
+                "mode": self.mode.value,
+                **terms.tell_counting(),
+            },
             **terms.grounds(who),
         }
 
@@ -67,9 +75,13 @@ class FreshPlan:
         for task in self.tasks:
             start = {"mutation": list(task.reference), "witness": [], "recovery": []}
             for suite in self.suites:
-                unit = repair_unit(task, start, self.mode, Level.L1, self.terms, suite=suite)
+                unit = repair_unit(task, start, self.mode, Level.L1, self.terms, suite=suite, **self.tell_states())
                 found[f"{task.id}/{suite}"] = unit
         return found
+
+    def tell_states(self) -> dict[str, str]:
+        """Which states there are, where they are not as in the first recordings."""
+        return {} if self.states == DIVERSE else {"states": self.states}
 
     def reached(self, keys: frozenset[str]) -> FreshPlan:
         """The plan with the tasks that are done under every suite."""
@@ -91,25 +103,32 @@ class Fresh:
     options = (
         Option("tasks", "number", "How many tasks, taken from each family in turn.", least=1),
         Option("suites", "text", f"Some of {', '.join(SUITES)}, separated by commas; all if left out."),
+        Option("states", "text", "diverse, or rare: one state in twenty has what the mutation touches unlike usual."),
         Option("feedback", "text", "The feedback after a failed turn; D0, or as recorded."),
         options.BUDGET,
         options.PROMPT,
         options.SHOW_MUTATION,
         options.SHOW_ATTEMPT,
+        CANNOT_RUN,
         options.SAMPLING,
     )
 
     def plan(self, given: Mapping[str, Any], frozen: Mapping[str, Any] | None = None) -> FreshPlan:
         """All 300 tasks under all suites, or what a recording was made with."""
-        if frozen is not None and not {"tasks", "suites"} & given.keys():
+        states = given.get("states", DIVERSE)
+        if states not in {DIVERSE, RARE}:
+            raise InputError("--states", found=states, expected="diverse or rare")
+        if frozen is not None and not {"tasks", "suites", "states"} & given.keys():
             ids = frozen.get("ran", frozen.get("tasks", ()))
             tasks, locked = (tuple(get(one) for one in some) for some in (ids, frozen.get("locked", ids)))
             terms = Terms.from_json(frozen, FIRST)
-            plan = FreshPlan(tasks, tuple(frozen["suites"]), Mode(frozen["mode"]), terms, locked)
+            held = frozen.get("states", DIVERSE)
+            plan = FreshPlan(tasks, tuple(frozen["suites"]), Mode(frozen["mode"]), terms, locked, held)
             check_run(frozen["folder"], plan.parts(frozen["model"]))
         else:
             suites = options.read_suites(given["suites"]) if "suites" in given else tuple(SUITES)
-            plan = FreshPlan(at_most(draw_order(load(NAME)), given.get("tasks")), suites, terms=CLOSED)
+            tasks = at_most(draw_order(load(NAME)), given.get("tasks"))
+            plan = FreshPlan(tasks, suites, terms=CLOSED, states=states)
         mode = options.read_mode(given["feedback"]) if "feedback" in given else plan.mode
         return replace(plan, mode=mode, terms=altered(plan.terms, given))
 
@@ -119,10 +138,19 @@ class Fresh:
             raise InputError("--synthesizer", found="nobody", expected="somebody to ask")
         task = get(unit["task"])
         nominal = State.read(task.state, task.id)
-        judge = make_dev_judge(unit["suite"], Level(unit["language"]), nominal)
-        found = repaired(unit, asked, task, judge, nominal, isolated=True, dev=unit["suite"])
+        how = Terms.from_json(unit["terms"]).cannot_run
+        level, suite = Level(unit["language"]), unit["suite"]
+        rare = None
+        if unit.get("states") == RARE:
+            mutation = read_program(list(task.reference), Stage.FORWARD, task.id)
+            rare = make_rare_states(task, mutation, nominal)
+        judge = make_dev_judge(suite, level, nominal) if rare is None else make_states_judge(rare.suite(suite), level)
+        counting = CountingJudge(judge, how)
+        found = repaired(unit, asked, task, counting.judge, nominal, isolated=True, dev=suite)
         last = found.admitted or _last_candidate(found)
-        return {**outcome_of(found), "dev": found.admitted is not None, "hidden": _passes(last, nominal)}
+        pool = rare.hidden if rare is not None else None
+        hidden = _passes(last, nominal, how, pool)
+        return {**outcome_of(found, counting), "dev": found.admitted is not None, "hidden": hidden}
 
     def data(self, plan: FreshPlan, done: Mapping[str, Any], who: str) -> dict[str, dict[str, Any]]:
         """Outcomes suite by suite and task by task."""
@@ -137,6 +165,8 @@ class Fresh:
             "prompts": plan.terms.prompts,
             "budget": plan.terms.budget,
             "threshold": THRESHOLD,
+            **plan.terms.tell_counting(),
+            **plan.tell_states(),
             "locked": len(plan.locked or plan.tasks),
             "account": spent(done),
             "suites": [{"name": s, "tasks": [row(task, s) for task in plan.tasks]} for s in plan.suites],
@@ -160,7 +190,8 @@ class Fresh:
         """Each suite's counts."""
         states = summary["hidden_states"]
         ran = f"{summary['tasks']} tasks of {summary['locked']} locked"
-        yield f"{ran}, {summary['model']}, {states} hidden states each"
+        rare = ", one state in twenty rare" if summary["states"] == RARE else ""
+        yield f"{ran}, {summary['model']}, {states} hidden states each{rare}"
         fields = ("dev", "false_positive", "rescue", "hidden", "gap")
         rows = tuple(
             (name, *(f"{row[field][0]}/{row[field][1]}" for field in fields))
@@ -192,6 +223,7 @@ class Fresh:
             **plan.terms.to_json(),
             "mode": plan.mode.value,
             "suites": list(plan.suites),
+            **plan.tell_states(),
             "ran": [task.id for task in plan.tasks],
             "locked": [task.id for task in plan.locked or plan.tasks],
         }
@@ -214,12 +246,18 @@ def _last_candidate(found: Repair) -> Candidate | None:
     return None
 
 
-def _passes(candidate: Candidate | None, nominal: State) -> str:
+def _passes(candidate: Candidate | None, nominal: State, how: Counting, pool: tuple[State, ...] | None) -> str:
     if candidate is None:
         return "0" * HIDDEN
     trial = Trial(candidate)
-    states = make_hidden_states(nominal, candidate.mutation, NAME, HIDDEN, dev=APART)
-    return "".join("1" if trial.run(state).passed else "0" for state in states)
+    states = pool or make_hidden_states(nominal, candidate.mutation, NAME, HIDDEN, dev=NARROW)
+    return "".join(_mark(trial.run(state), how) for state in states)
+
+
+def _mark(trip: Trip, how: Counting) -> str:
+    if not trip.passed:
+        return "0"
+    return "-" if trip.forward_failure and how == SET_APART else "1"
 
 
 EXPERIMENT = Fresh()

@@ -21,10 +21,10 @@ from takeback.repair.visible import select_visible
 from takeback.verify import THRESHOLD
 from takeback_lab.experiment import Asked, Option
 from takeback_lab.experiments import options
+from takeback_lab.experiments.apart import APART, CANNOT_RUN, PASSED, apart_line, tell_apart
 from takeback_lab.experiments.bank import STRATA, Bank, check_replayed, freeze_bank, load_bank, stratum_of
 from takeback_lab.experiments.draws import at_most, draw_order, first_seed, round_robin, suites_of
 from takeback_lab.experiments.recorded import shipped_recording
-from takeback_lab.experiments.repairs import counts_of
 from takeback_lab.experiments.turn0 import BASE_L0, OUTCOMES, RULE, Condition, Turn0, answer, read_condition
 from takeback_lab.lock import make_lock
 from takeback_lab.prompt_sets import V4
@@ -58,7 +58,12 @@ class NaturalPlan:
             "suites": suites_of(RULE),
             "prompts": load_prompt_set(condition.prompts).digest(*condition.prompt_files()),
             "model": {"name": who, **self.sampling.to_json()},
-            "analysis": {"rule": RULE, "threshold": THRESHOLD, "language": condition.language.value},
+            "analysis": {
+                "rule": RULE,
+                "threshold": THRESHOLD,
+                "language": condition.language.value,
+                **({} if condition.cannot_run == PASSED else {"cannot_run": condition.cannot_run}),
+            },
             **(rests_on(who) if condition.prompts == V4 else {}),
         }
 
@@ -87,6 +92,7 @@ class Natural:
         Option("per-family", "number", "Lock only this many tasks of each family.", least=1),
         options.LANGUAGE,
         options.PROMPT,
+        CANNOT_RUN,
         options.SAMPLING,
     )
     default_synthesizer = "replay"
@@ -96,7 +102,9 @@ class Natural:
         text = given.get("sampling", "")
         if frozen is not None and not {"tasks", "per_family"} & given.keys():
             bank: Bank = frozen["bank"]
-            condition = read_condition(given.get("language"), given.get("prompt"), bank.condition)
+            condition = read_condition(
+                given.get("language"), given.get("prompt"), bank.condition, given.get("cannot_run")
+            )
             ran = tuple(get(entry["id"]) for entry in bank.entries)
             locked = tuple(get(task_id) for task_id in bank.locked)
             plan = NaturalPlan(ran, locked, bank.condition, bank.sampling, bank)
@@ -104,7 +112,7 @@ class Natural:
             return replace(plan, condition=condition, sampling=read_sampling(text, bank.sampling))
         order = draw_order(load(NAME))
         locked = round_robin(order, given.get("per_family"))
-        condition = read_condition(given.get("language"), given.get("prompt"))
+        condition = read_condition(given.get("language"), given.get("prompt"), cannot_run=given.get("cannot_run"))
         return NaturalPlan(at_most(locked, given.get("tasks")), locked, condition, read_sampling(text))
 
     def run(self, unit: Mapping[str, Any], asked: Asked | None) -> dict[str, Any]:
@@ -114,9 +122,7 @@ class Natural:
             raise InputError("--synthesizer", found=asked.name if asked else "nobody", expected=expected)
         task, condition = get(unit["task"]), Condition.from_json(unit["condition"])
         entry = answer(task, asked.model, Sampling(**unit["sampling"]), condition)
-        found: dict[str, Any] = {"entry": entry.to_json(), "counts": None}
-        if entry.verdict is not None:
-            found["counts"] = counts_of(entry.verdict)
+        found: dict[str, Any] = {"entry": entry.to_json(), "counts": entry.counts}
         if entry.outcome == "defective":
             found |= {"stratum": stratum_of(task, build_attempt(entry.raw or {})), "mistakes": mistakes_of(entry)}
         return found
@@ -162,6 +168,7 @@ class Natural:
             "shortfalls": {name: short.count(name) for name in sorted(set(short))},
             "locked": found["locked"],
             "not_run": found["locked"] - len(rows),
+            **tell_apart((row.get("counts") for row in rows), found.get("cannot_run", PASSED)),
             "account": found["account"],
         }
 
@@ -179,6 +186,8 @@ class Natural:
         yield Table(NAME, "", ("family", *OUTCOMES), tuple(rows))
         parts = ", ".join(f"{part} {count}" for part, count in summary["strata"].items())
         yield f"strata of the defective: {parts}"
+        if summary["cannot_run_counts"] == APART:
+            yield apart_line(summary)
         yield options.spent_line(summary["account"])
 
     def tables(self, data: Mapping[str, Any]) -> Iterator[Table]:

@@ -22,7 +22,7 @@ from takeback.verify.suites import make_suites
 from takeback_lab.experiment import Asked, Option
 from takeback_lab.experiments import options
 from takeback_lab.experiments.cohort import Case, bank_cases, reference_cases
-from takeback_lab.protocol import parts_of, sources
+from takeback_lab.protocol import JUDGING, digest_sources, parts_of, sources
 from takeback_lab.report.table import Table
 
 if TYPE_CHECKING:
@@ -70,7 +70,7 @@ class AuditPlan:
     def parts(self, who: str) -> dict[str, Any]:
         """What a lock of the run freezes."""
         del who
-        return parts_of(
+        parts = parts_of(
             tasks=[case.to_json() for case in self.cases],
             seeds=list(self.seeds),
             suites={"dev": DEV, "iid": IID, "ood": OOD, "code": sources("takeback.verify.suites", "takeback.state")},
@@ -86,6 +86,7 @@ class AuditPlan:
                 ),
             },
         )
+        return parts | digest_sources(*JUDGING)
 
     def units(self) -> dict[str, Any]:
         """Parts of the cohort of a size worth sending to a worker, under each rule and seed."""

@@ -17,8 +17,8 @@ from takeback.repair.loop import Judge, Repair, Settings, make_judge, make_recov
 from takeback.repair.models import PAPER, Account, Sampling
 from takeback.repair.prompts import ALL_SHOWN, ShownParts, diagnosis_version, load_prompt_set
 from takeback.state import Level, State
-from takeback.verify import Verdict
 from takeback_lab.experiment import Asked
+from takeback_lab.experiments.apart import APART, PASSED, Counting, CountingJudge, read_counting
 from takeback_lab.experiments.draws import first_seed
 from takeback_lab.prompt_sets import V4
 from takeback_lab.protocol import rests_on
@@ -29,13 +29,14 @@ MAX_CELL: Final = 2
 
 @dataclass(frozen=True, slots=True)
 class Terms:
-    """What all repairs of a run have in common."""
+    """What all repairs of a run have in common; `cannot_run`: how states count on which the mutation cannot run."""
 
     budget: int = 4
     rule: str = "split-wald"
     sampling: Sampling = PAPER
     prompts: str = V4
     shown: ShownParts = ALL_SHOWN
+    cannot_run: Counting = APART
 
     def to_json(self) -> dict[str, Any]:
         """The terms as a unit carries them and a recording is frozen with them."""
@@ -44,15 +45,21 @@ class Terms:
             "rule": self.rule,
             "sampling": self.sampling.to_json(),
             "prompts": self.prompts,
+            **self.tell_counting(),
         }
         return terms if self.shown == ALL_SHOWN else {**terms, "shown": asdict(self.shown)}
+
+    def tell_counting(self) -> dict[str, str]:
+        """How states count on which the mutation cannot run, where it is not as in the first recordings."""
+        return {} if self.cannot_run == PASSED else {"cannot_run": self.cannot_run}
 
     @classmethod
     def from_json(cls, raw: Mapping[str, Any], prompts: str = V4) -> Terms:
         """The terms that `to_json` wrote; `prompts` are those of a recording that does not name them."""
         rule = raw.get("rule", "split-wald")
         shown = ShownParts(**raw["shown"]) if "shown" in raw else ALL_SHOWN
-        return cls(int(raw["budget"]), rule, Sampling(**raw["sampling"]), raw.get("prompts", prompts), shown)
+        sampling, counting = Sampling(**raw["sampling"]), read_counting(raw.get("cannot_run", PASSED))
+        return cls(int(raw["budget"]), rule, sampling, raw.get("prompts", prompts), shown, counting)
 
     def prompts_digest(self) -> list[Any]:
         """What a lock freezes of the prompts: templates, schemas, the words of the diagnosis, what is shown."""
@@ -91,8 +98,9 @@ def run_repair(unit: Mapping[str, Any], asked: Asked, *, any_mutation: bool) -> 
     level, terms = Level(unit["language"]), Terms.from_json(unit["terms"])
     nominal = State.read(task.state, task.id)
     judged = make_recovery_judge if any_mutation else make_judge
-    found = repaired(unit, asked, task, judged(terms.rule, level, nominal), nominal, any_mutation=any_mutation)
-    return outcome_of(found)
+    counting = CountingJudge(judged(terms.rule, level, nominal), terms.cannot_run)
+    found = repaired(unit, asked, task, counting.judge, nominal, any_mutation=any_mutation)
+    return outcome_of(found, counting)
 
 
 def repaired(
@@ -123,12 +131,12 @@ def repaired(
     return asked.method(build_attempt(unit["candidate"]), judge, settings, nominal)
 
 
-def outcome_of(found: Repair) -> dict[str, Any]:
+def outcome_of(found: Repair, counting: CountingJudge) -> dict[str, Any]:
     """What a repair came to: the turn it was admitted at, what each turn came to, its cost, what it ended with."""
     last = found.turns[-1].attempt.candidate if found.turns else found.admitted
     return {
         "turn": max(1, len(found.turns)) if found.admitted is not None else None,
-        "turns": [{"outcome": turn.outcome, "counts": counts_of(turn.verdict)} for turn in found.turns],
+        "turns": [{"outcome": turn.outcome, "counts": counting.count(turn.verdict)} for turn in found.turns],
         "recovery": [[op.kind.name, op.target] for op in last.recovery] if last is not None else None,
         "candidate": found.admitted.to_json() if found.admitted is not None else None,
         "calls": found.account.calls,
@@ -136,14 +144,6 @@ def outcome_of(found: Repair) -> dict[str, Any]:
         "tokens": found.account.completion_tokens,
         "latency_s": found.account.latency_s,
     }
-
-
-def counts_of(verdict: Verdict) -> dict[str, list[int]] | None:
-    """How many states of each split passed, of how many; None where nothing ran."""
-    splits = verdict.splits
-    if not splits:
-        return None
-    return {name: [sum(trip.passed for trip in part.trips), len(part.trips)] for name, part in splits.items()}
 
 
 def spent(done: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:

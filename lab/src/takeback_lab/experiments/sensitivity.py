@@ -11,19 +11,17 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from takeback.errors import InputError
-from takeback.language import Candidate, read_candidate
-from takeback.repair.oracle import invert_mutation
-from takeback.runtime import capture
-from takeback.state import ABSENT, State
+from takeback.language import read_candidate
+from takeback.state import State
 from takeback.verify import THRESHOLD, Trial, Trip
 from takeback.verify.rules import compute_wilson_lower
-from takeback.verify.suites import SUITES, make_dev_states, make_hidden_states
-from takeback_lab.experiment import Asked, Option
+from takeback.verify.suites import NARROW, SUITES, make_dev_states, make_hidden_states
+from takeback_lab.experiment import Asked
 from takeback_lab.experiments import options
-from takeback_lab.experiments.draws import at_most, draw_classes, place_in_draw
-from takeback_lab.experiments.fresh import APART, HIDDEN
-from takeback_lab.protocol import parts_of, sources
+from takeback_lab.experiments.apart import APART, CANNOT_RUN, read_counting
+from takeback_lab.experiments.draws import at_most, draw_classes
+from takeback_lab.experiments.rare_states import EVERY, HIDDEN, POOL, make_rare_states
+from takeback_lab.protocol import JUDGING, digest_sources, parts_of, sources
 from takeback_lab.report.table import Table
 from takeback_lab.tasks import Task, get, load
 
@@ -31,10 +29,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 NAME: Final = "sensitivity"
-EVERY: Final = 20
-"""One state in so many is rare."""
-POOL: Final = 300
-PASS, FAIL, CANNOT_RUN = "1", "0", "-"
+PASS, FAIL, IDLE = "1", "0", "-"
 REGIMES: Final = ("diverse", "rare")
 
 
@@ -49,13 +44,18 @@ class SensitivityPlan:
         """What a lock of the run freezes."""
         del who
         code = sources(
-            "takeback.verify", "takeback.state", "takeback.runtime", "takeback_lab.experiments.sensitivity"
+            "takeback.verify",
+            "takeback.state",
+            "takeback.runtime",
+            "takeback_lab.experiments.rare_states",
+            "takeback_lab.experiments.sensitivity",
         )
-        return parts_of(
+        parts = parts_of(
             tasks=[task.to_json() for task in self.tasks],
             suites={"dev": list(SUITES), "hidden": HIDDEN, "rare": EVERY, "pool": POOL},
             analysis={"threshold": THRESHOLD, "cannot_run_apart": self.apart, "code": code},
         )
+        return parts | digest_sources(*JUDGING)
 
     def units(self) -> dict[str, Any]:
         """One unit per candidate."""
@@ -72,16 +72,14 @@ class Sensitivity:
     asks = False
     options = (
         options.TASKS,
-        Option("cannot-run", "text", "How states count on which the mutation cannot run: apart (default) or passed."),
+        CANNOT_RUN,
     )
 
     def plan(self, given: Mapping[str, Any], frozen: Mapping[str, Any] | None = None) -> SensitivityPlan:
         """All 120 candidates."""
         del frozen
-        rule = given.get("cannot_run", "apart")
-        if rule not in {"apart", "passed"}:
-            raise InputError("--cannot-run", found=rule, expected="apart or passed")
-        return SensitivityPlan(at_most(draw_classes(load("controlled")), given.get("tasks")), rule == "apart")
+        how = read_counting(given.get("cannot_run", APART))
+        return SensitivityPlan(at_most(draw_classes(load("controlled")), given.get("tasks")), how == APART)
 
     def run(self, unit: str, asked: Asked | None) -> dict[str, Any]:
         """What becomes of one candidate on every state: passed, failed, or the mutation could not run."""
@@ -90,20 +88,13 @@ class Sensitivity:
         candidate = read_candidate(task.controlled.candidate if task.controlled is not None else None, task.id)
         nominal = State.read(task.state, task.id)
         trial = Trial(candidate)
-        hidden = make_hidden_states(nominal, candidate.mutation, "fresh", POOL, dev=APART)
+        hidden = make_hidden_states(nominal, candidate.mutation, "fresh", POOL, dev=NARROW)[:HIDDEN]
         found = {suite: make_dev_states(nominal, candidate.mutation, suite) for suite in SUITES}
         marks = {suite: _marks(trial, states) for suite, states in found.items()}
-        seen: dict[str, Any] = {"diverse": {"dev": marks, "hidden": _marks(trial, hidden[:HIDDEN])}}
-        rare, usual = _sort_by_rarity(candidate, nominal, hidden)
-        if rare and len(usual) >= EVERY:
-            at = int(place_in_draw()(task), 16) % EVERY
-            dev = [*usual[: EVERY - 1]]
-            dev.insert(at, rare[0])
-            few = HIDDEN // EVERY
-            later = [usual[one % len(usual)] for one in range(EVERY - 1, EVERY - 1 + HIDDEN - few)]
-            mixed = _marks(trial, [*later, *(rare[one % len(rare)] for one in range(1, few + 1))])
-            sizes = {suite: size for suite, size in SUITES.items() if suite != APART}
-            seen["rare"] = {"dev": {s: _marks(trial, dev[:size]) for s, size in sizes.items()}, "hidden": mixed}
+        seen: dict[str, Any] = {"diverse": {"dev": marks, "hidden": _marks(trial, hidden)}}
+        if (rare := make_rare_states(task, candidate.mutation, nominal)) is not None:
+            dev = {suite: _marks(trial, rare.suite(suite)) for suite in SUITES if suite != NARROW}
+            seen["rare"] = {"dev": dev, "hidden": _marks(trial, rare.hidden)}
         return {"id": task.id, "defect": task.controlled.defect if task.controlled else "", **seen}
 
     def data(self, plan: SensitivityPlan, done: Mapping[str, Any], who: str) -> dict[str, dict[str, Any]]:
@@ -119,8 +110,8 @@ class Sensitivity:
         return {
             "candidates": len(rows),
             "cannot_run_counts": "apart" if apart else "passed",
-            "cannot_run": _count_marks(rows, CANNOT_RUN),
-            "states": _count_marks(rows, PASS + FAIL + CANNOT_RUN),
+            "cannot_run": _count_marks(rows, IDLE),
+            "states": _count_marks(rows, PASS + FAIL + IDLE),
             **{regime: _by_suite([row[regime] for row in rows if regime in row], apart=apart) for regime in REGIMES},
         }
 
@@ -152,26 +143,12 @@ def _marks(trial: Trial, states: Sequence[State]) -> str:
 def _mark(trip: Trip) -> str:
     if not trip.passed:
         return FAIL
-    return CANNOT_RUN if trip.forward_failure else PASS
-
-
-def _sort_by_rarity(candidate: Candidate, nominal: State, states: Sequence[State]) -> tuple[list[State], list[State]]:
-    """The states in which what the mutation touches exists unlike in the nominal one, and the others."""
-    witness = invert_mutation(candidate.mutation, nominal).witness
-
-    def existing(state: State) -> list[bool]:
-        return [one.content is not ABSENT for one in capture(witness, state).values()]
-
-    usual = existing(nominal)
-    found: tuple[list[State], list[State]] = ([], [])
-    for state in states:
-        found[existing(state) == usual].append(state)
-    return found
+    return IDLE if trip.forward_failure else PASS
 
 
 def _counts(marks: str, *, apart: bool) -> tuple[int, int]:
     """How many states pass, of how many that count."""
-    stuck = marks.count(CANNOT_RUN)
+    stuck = marks.count(IDLE)
     return marks.count(PASS) + (0 if apart else stuck), len(marks) - (stuck if apart else 0)
 
 

@@ -115,8 +115,13 @@ class Soundness:
         return dict(data[NAME])
 
     def holds(self, summary: Mapping[str, Any]) -> bool:
-        """Whether no answer was wrong, and none is missing but in L2, where what has none was turned away."""
+        """Whether no answer was wrong, and none is missing but in L2, where what has none was turned away.
+
+        What was planted must have been refuted.
+        """
         turned_away = summary["undecided_not_admitted"] if summary["language"] == Level.L2.value else 0
+        if summary.get("planted", 0) != summary.get("planted_refuted", 0):
+            return False
         return summary["undecided"] == turned_away and not any(summary[name] for name in WRONG)
 
     def lines(self, summary: Mapping[str, Any]) -> Iterator[Table | str]:
@@ -125,6 +130,10 @@ class Soundness:
         yield f"{summary['cases']} candidates: {proved} proved, {refuted} refuted, {undecided} undecided"
         if "with_calls" in summary:
             yield f"{summary['with_calls']} of them make calls"
+        if "with_records" in summary:
+            yield f"{summary['with_records']} write records of other systems"
+            refuted_ones = f"{summary['planted_refuted']} of {summary['planted']}"
+            yield f"{refuted_ones} planted ones, which touch what others have, were refuted"
         if undecided:
             yield (
                 f"{summary['undecided_not_admitted']} of the undecided were not admitted; "

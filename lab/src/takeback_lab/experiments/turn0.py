@@ -21,6 +21,7 @@ from takeback.repair.prompts import load_prompt_set
 from takeback.runtime import run_forward
 from takeback.state import SURFACES, Level, State
 from takeback.verify import Verdict
+from takeback_lab.experiments.apart import APART, PASSED, Counting, CountingJudge, read_counting
 from takeback_lab.experiments.draws import first_seed
 from takeback_lab.prompt_sets import FIRST as FIRST_PROMPTS
 from takeback_lab.prompt_sets import GUIDED, PLAIN, V4
@@ -36,11 +37,12 @@ STYLES: Final = {"v4": V4, "plain": PLAIN, "guided": GUIDED}
 class Condition:
     """Under what a candidate is asked for: the language of witness and recovery, and the set of prompts.
 
-    The mutation may use all of L1 in either language.
+    The mutation may use all of L1 in either language. `cannot_run` says how states count on which it cannot run.
     """
 
     language: Level = Level.L0
     prompts: str = V4
+    cannot_run: Counting = APART
 
     def prompt_files(self) -> tuple[str, ...]:
         """The files that a request at turn 0 is made of."""
@@ -50,27 +52,31 @@ class Condition:
 
     def to_json(self) -> dict[str, str]:
         """The condition as a bank holds it."""
-        return {"language": self.language.value, "prompts": self.prompts}
+        plain = {"language": self.language.value, "prompts": self.prompts}
+        return plain if self.cannot_run == PASSED else {**plain, "cannot_run": self.cannot_run}
 
     @classmethod
     def from_json(cls, raw: Mapping[str, str]) -> Condition:
         """The condition that `to_json` wrote."""
-        return cls(Level(raw["language"]), str(raw["prompts"]))
+        return cls(Level(raw["language"]), str(raw["prompts"]), read_counting(raw.get("cannot_run", PASSED)))
 
 
 BASE_L0: Final = Condition()
 """The paper's: a base language, and a prompt that names the operations and explains nothing."""
-FIRST: Final = Condition(Level.L1, FIRST_PROMPTS)
+FIRST: Final = Condition(Level.L1, FIRST_PROMPTS, PASSED)
 """What banks were made under that do not name their condition."""
 
 
-def read_condition(language: str | None, prompt: str | None, base: Condition = BASE_L0) -> Condition:
-    """The condition that two options name; what they leave out is that of `base`."""
+def read_condition(
+    language: str | None, prompt: str | None, base: Condition = BASE_L0, cannot_run: str | None = None
+) -> Condition:
+    """The condition that options name; what they leave out is that of `base`."""
     if language not in {None, "L0", "L1"}:
         raise InputError("--language", found=language, expected="L0 or L1")
     if prompt is not None and prompt not in STYLES:
         raise InputError("--prompt", found=prompt, expected=f"one of {', '.join(STYLES)}")
-    return Condition(Level(language or base.language), STYLES[prompt] if prompt else base.prompts)
+    counting = read_counting(cannot_run) if cannot_run else base.cannot_run
+    return Condition(Level(language or base.language), STYLES[prompt] if prompt else base.prompts, counting)
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +84,8 @@ class Turn0:
     """What became of one task.
 
     `raw` is the reply's JSON (None if it had none), `gain` how much of the task it achieves, `shortfall` and
-    `detail` why the reply is no candidate, `verdict` what the verifier said where it got that far.
+    `detail` why the reply is no candidate, `verdict` what the verifier said where it got that far, `counts` on how
+    many states of each split.
     """
 
     task: Task
@@ -89,6 +96,7 @@ class Turn0:
     shortfall: str = ""
     detail: str = ""
     verdict: Verdict | None = None
+    counts: dict[str, list[int]] | None = None
 
     def to_json(self) -> dict[str, Any]:
         """The entry as it is frozen in the bank."""
@@ -120,8 +128,8 @@ def proposal_request(task: Task, model: str, sampling: Sampling = PAPER, conditi
     )
 
 
-def judge_reply(task: Task, reply: Reply, language: Level = Level.L0) -> Turn0:
-    """What became of a task, given the one reply to it: the mutation judged at L1, its recovery at `language`."""
+def judge_reply(task: Task, reply: Reply, condition: Condition = BASE_L0) -> Turn0:
+    """What became of a task, given the one reply to it: the mutation judged at L1, its recovery at the language."""
     account = Account().plus(reply)
     attempt = read_proposal(reply)
     short = attempt.rejected.shortfall if attempt.rejected is not None else ""
@@ -132,9 +140,11 @@ def judge_reply(task: Task, reply: Reply, language: Level = Level.L0) -> Turn0:
     if attempt.candidate is None:
         return Turn0(task, "defective", attempt.raw, gain, account, short, detail)
     nominal = State.read(task.state, task.id)
-    verdict = make_recovery_judge(RULE, language, nominal, mutation=Level.L1)(attempt.candidate)
+    inner = make_recovery_judge(RULE, condition.language, nominal, mutation=Level.L1)
+    counting = CountingJudge(inner, condition.cannot_run)
+    verdict = counting.judge(attempt.candidate)
     outcome: Turn0Outcome = "admissible" if verdict.admitted else "defective"
-    return Turn0(task, outcome, attempt.raw, gain, account, verdict=verdict)
+    return Turn0(task, outcome, attempt.raw, gain, account, verdict=verdict, counts=counting.count(verdict))
 
 
 def improvement(task: Task, mutation: Program) -> Fraction:
@@ -147,4 +157,4 @@ def improvement(task: Task, mutation: Program) -> Fraction:
 def answer(task: Task, model: ChatModel, sampling: Sampling = PAPER, condition: Condition = BASE_L0) -> Turn0:
     """Ask the model once and judge what it says."""
     request = proposal_request(task, model.name, sampling, condition)
-    return judge_reply(task, model.complete(request), condition.language)
+    return judge_reply(task, model.complete(request), condition)

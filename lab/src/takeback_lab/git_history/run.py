@@ -16,6 +16,7 @@ from tempfile import TemporaryDirectory
 from time import perf_counter
 from typing import Any, Final, NamedTuple
 
+from takeback.present.repeats import find_repeats
 from takeback.progress import report_progress
 from takeback.state import ABSENT
 from takeback.state.chain import Link
@@ -291,6 +292,7 @@ class _Run:
         """Tell whether what differs at a path are lines of a commit that later ones wrote again, or moved.
 
         What was taken out and written again is another line, which stays; what was moved is the commit's, and goes.
+        Where the commit took lines out and a later one wrote the same again, both stand there, which is said.
         Which of several equal lines came or went is a matter of reading: where a later commit rewrote one of them,
         git may take it for the other one, and has the same lines in another order.
         """
@@ -310,7 +312,8 @@ class _Run:
         if one != two and not differing:
             rewritten = _list_texts(write.before for write in versions)
             return not self._list_repeated(at, path).isdisjoint(mine & rewritten)
-        if not moved and not any(path in self.adopted.name(one.slot) for one in plan.kept):
+        said = [*(one.slot for one in plan.kept), *(one.slot for one in find_repeats(plan, index))]
+        if not moved and not any(path in self.adopted.name(slot) for slot in said):
             return False
         return differing <= mine and differing <= _list_texts(write.after for write in versions) | moved
 

@@ -12,7 +12,7 @@ from functools import lru_cache
 from statistics import quantiles
 
 from takeback.verify import THRESHOLD
-from takeback_lab.report.inputs import FactorialData, FactorialTask, FreshData, FreshSuite, FreshTask
+from takeback_lab.report.inputs import ControlledData, FactorialData, FactorialTask, FreshData, FreshSuite, FreshTask
 from takeback_lab.report.table import Share
 from takeback_lab.statistics import (
     Bootstrap,
@@ -113,8 +113,14 @@ def lower_bound(passes: int, states: int) -> float:
 
 def bound_of(task: FreshTask, states: int | None = None) -> float:
     """The Wilson bound of a task on its first hidden states (all of them by default)."""
-    passes = task.hidden[:states]
-    return lower_bound(passes.count("1"), len(passes))
+    passed, ran = hidden_share(task, states)
+    return lower_bound(passed, ran) if ran else 0.0
+
+
+def hidden_share(task: FreshTask, states: int | None = None) -> tuple[int, int]:
+    """How many of a task's first hidden states passed, and on how many of them its mutation ran."""
+    marks = task.hidden[:states]
+    return marks.count("1"), len(marks) - marks.count("-")
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,9 +147,24 @@ def sensitivity(tasks: Sequence[FreshTask], threshold: float) -> Sensitivity:
 
 def mean_rate_and_bound(suite: FreshSuite, states: int) -> tuple[float, float]:
     """Mean recovery rate and mean Wilson bound over tasks, in percent, on the first hidden states."""
-    rates = [task.hidden[:states].count("1") / len(task.hidden[:states]) for task in suite.tasks]
+    shares = [hidden_share(task, states) for task in suite.tasks]
+    rates = [passed / ran if ran else 0.0 for passed, ran in shares]
     bounds = [bound_of(task, states) for task in suite.tasks]
     return 100 * sum(rates) / len(rates), 100 * sum(bounds) / len(bounds)
+
+
+def modes_contrast(data: ControlledData, new: str = "typed", old: str = "D1") -> Contrast | None:
+    """Repairs in one feedback mode against another on the same candidates; None unless both were run."""
+    if not data.candidates or not {new, old} <= set(data.candidates[0].turns):
+        return None
+
+    def through(mode: str) -> list[bool]:
+        turns = [candidate.turns[mode] for candidate in data.candidates]
+        return [turn is not None and turn <= data.budget for turn in turns]
+
+    counts = pair(through(new), through(old))
+    p = mcnemar(counts.only_new, counts.only_old).p_value
+    return Contrast(f"{new} − {old}", counts, paired_bootstrap(counts), p, p)
 
 
 def suites_contrast(data: FreshData, new: str = "Q20", old: str = "Q2") -> Contrast | None:

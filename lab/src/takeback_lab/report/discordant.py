@@ -79,14 +79,15 @@ def category_of(good: DiscordantSteps, bad: DiscordantSteps | None) -> str:
 
 
 def discordant_table(data: FactorialData, experiment: str) -> Iterator[Table]:
-    """The taxonomy, with mean operations and tokens in each of the two cells; the paper's below."""
-    found = discordant(data)
+    """The taxonomy on S1, with mean operations and tokens in each of the two cells; the paper's below."""
+    found = [one for one in discordant(data) if one.stratum == "S1"]
     rows: list[tuple[Cell, ...]] = []
     for category in CATEGORIES:
         for winner in (COARSE, GROUNDED):
             mine = [one for one in found if (one.category, one.winner) == (category, winner)]
             if mine:
                 rows.append((category, str(len(mine)), winner, *_means(mine)))
+    rows += _aggregate([one for one in found if one.winner == COARSE])
     rule = len(rows)
     if experiment == "factorial":
         rows += _published()
@@ -100,13 +101,18 @@ def discordant_table(data: FactorialData, experiment: str) -> Iterator[Table]:
         f"Tokens, {COARSE}",
     )
     title = wording.titled(
-        "Discordant cases", len(found), f"cases that only one of {COARSE} and {GROUNDED} recovers", data
+        "Discordant cases on S1", len(found), f"cases that only one of {COARSE} and {GROUNDED} recovers", data
     )
     meanings = [f"{name.capitalize()}: {meaning}." for name, meaning in CATEGORIES.items()]
     theirs = f"Published: {wording.COHORT}." if experiment == "factorial" else ""
     unfinished = wording.unfinished(len(data.tasks), data)
     note = wording.note(*meanings, theirs, unfinished, wording.few(len(found), "discordant cases"))
     yield Table(f"{experiment}-discordant", title, columns, tuple(rows), note, frozenset({rule}))
+
+
+def _aggregate(won: Sequence[Discordant]) -> list[tuple[Cell, ...]]:
+    """All cases that coarse diagnosis wins together, as in the paper's last row."""
+    return [(f"all that {COARSE} wins", str(len(won)), COARSE, *_means(won))] if won else []
 
 
 def _means(found: Sequence[Discordant]) -> tuple[Cell, ...]:
@@ -125,6 +131,7 @@ def _published() -> list[tuple[Cell, ...]]:
         ("Sequence inversion", COARSE),
         ("Over-capture clobbering", COARSE),
         ("Ambiguous target", GROUNDED),
+        ("Aggregate", COARSE),
     ):
         entry = published.paper().entries[f"discordant.{name}"]
         means: list[Cell] = [

@@ -10,6 +10,7 @@ from takeback_lab.report import published, wording
 from takeback_lab.report.counting import (
     CONTRASTS,
     PARTS,
+    Contrast,
     cells_of,
     contrasts,
     factorial_interaction,
@@ -19,6 +20,7 @@ from takeback_lab.report.counting import (
 )
 from takeback_lab.report.discordant import discordant_table
 from takeback_lab.report.inputs import FactorialData, read_factorial
+from takeback_lab.report.power import ENOUGH, MOST, pairs_needed, power_of
 from takeback_lab.report.table import Cell, Figure, Interval, Share, Table
 from takeback_lab.report.yields import yield_table
 
@@ -101,12 +103,15 @@ def _rescue(data: FactorialData, experiment: str) -> Table:
         size = len(in_part(data, part))
         whole = "All drawn" if is_draw(data) else "Full cohort"
         columns += [f"{whole if part == 'all' else f'Stratum {part}'} (N={size})", "published"]
+    historical = STRATA if experiment == "replication" else ()
+    columns += [f"{wording.PAPER}, {part}, published" for part in historical]
     rows: list[tuple[Cell, ...]] = []
     for cell in cells_of(data):
         row: list[Cell] = [CELL_NAMES.get(cell, cell)]
         for part in PARTS:
             ours = rescue(data, cell, part, data.budget)
             row += [ours if ours.n else None, _printed(experiment, cell, part)]
+        row += [published.share(f"replication.gpt-oss.{cell}.{part}") for part in historical]
         rows.append(tuple(row))
     what = "Conventional repair" if experiment == "conventional" else "Rescue"
     title = _title(f"{what} by condition at B = {data.budget}", data)
@@ -140,7 +145,7 @@ def _contrasts(data: FactorialData, experiment: str, prefix: str) -> Table:
     for name, (new, old, stratum) in CONTRASTS.items():
         printed = f"{prefix}.{name}"
         found = ours.get(name)
-        mine: tuple[Cell, ...] = (None, None, None, None, None)
+        mine: tuple[Cell, ...] = (None, None, None, None, None, None)
         if found:
             mine = (
                 str(found.counts.pairs),
@@ -148,6 +153,7 @@ def _contrasts(data: FactorialData, experiment: str, prefix: str) -> Table:
                 Interval(100 * found.interval.lower, 100 * found.interval.upper),
                 Figure(found.p_value, 4, power=True),
                 Figure(found.p_holm, 4, power=True),
+                _tell_power(found),
             )
         rows.append(
             (
@@ -165,15 +171,27 @@ def _contrasts(data: FactorialData, experiment: str, prefix: str) -> Table:
         "95% CI",
         "p",
         "Holm p",
+        "power",
         "published Δ",
         "published CI",
         "published Holm p",
     )
     how = "Exact two-sided McNemar, Holm over the contrasts that were run, 100,000 paired bootstrap resamples."
+    how += f" Power: by the effects of the paper's two models, with the pairs that a power of {ENOUGH} needs."
     unable = wording.few_parts({name: found.counts.pairs for name, found in ours.items()})
     title = _title("Confirmatory paired contrasts", data)
     note = wording.note(how, _theirs(experiment), unable, wording.unfinished(len(data.tasks), data))
     return Table(f"{experiment}-contrasts", title, columns, tuple(rows), note)
+
+
+def _tell_power(found: Contrast) -> str:
+    """The power on so many pairs by each effect, and how many pairs the published ones need."""
+    needed = pairs_needed(found.name)
+    parts = []
+    for whose, chance in power_of(found).items():
+        wanted = f" (needs {needed[whose] or f'more than {MOST}'})" if whose in needed else ""
+        parts.append(f"{whose} {chance:.2f}{wanted}")
+    return ", ".join(parts)
 
 
 def _printed_p(prefix: str) -> Cell:

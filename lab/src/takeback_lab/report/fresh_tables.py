@@ -39,7 +39,8 @@ def read_fresh(raw: Mapping[str, Any]) -> FreshData:
 
 def titled(what: str, data: FreshData) -> str:
     """A title with the number of tasks and who was asked."""
-    return wording.titled(what, wording.ran(len(data.suites[0].tasks), data), "fresh tasks", data)
+    kind = "fresh tasks" if data.states == "diverse" else "fresh tasks with rare states"
+    return wording.titled(what, wording.ran(len(data.suites[0].tasks), data), kind, data)
 
 
 def noted(data: FreshData, *more: str, small: str = "") -> str:
@@ -166,6 +167,7 @@ def _cost(data: FreshData) -> Table:
         "Rescues",
         "Tokens per success",
         "Calls per success",
+        "published median latency (s)",
         "published tokens per success",
         "published calls per success",
     )
@@ -177,12 +179,13 @@ def _figure(value: float | None, digits: int) -> Cell:
     return None if value is None else Figure(value, digits)
 
 
-def _printed_cost(suite: str) -> tuple[Cell, Cell]:
+def _printed_cost(suite: str) -> tuple[Cell, Cell, Cell]:
     name = f"cost.{suite}"
     if name not in published.paper().entries:
-        return None, None
+        return None, None, None
     tokens, calls = (published.paper().figure(name, f"{what}_a_success") for what in ("tokens", "calls"))
-    return Figure(float(tokens.value), 0), Figure(float(calls.value))
+    [seconds] = published.paper().entries[name]["measured"]
+    return Figure(float(seconds), 2), Figure(float(tokens.value), 0), Figure(float(calls.value))
 
 
 def _families(data: FreshData, suite: FreshSuite) -> Table:

@@ -21,6 +21,8 @@ Stratum = Literal["S0", "S1", "residual"]
 Count = Annotated[int, Field(ge=0)]
 TurnNumber = Annotated[int, Field(ge=1)] | None
 Passes = Annotated[str, Field(pattern=r"^[01-]+$")]
+Counts = dict[str, tuple[Count, Count] | tuple[Count, Count, Count]]
+"""States of each split: passed, of how many, and where they are counted apart on how many the mutation cannot run."""
 NonEmpty = Annotated[str, Field(min_length=1)]
 """What titles must be able to say: who was asked, or on what it was measured."""
 
@@ -43,7 +45,9 @@ class Cost(Input):
 class RunData(Input):
     """What every run's data may say about itself: who was asked, with which prompts, on what, at which cost.
 
-    `locked` is how many tasks were locked before the first call, `replies` the digest of the replies it rests on.
+    `locked` is how many tasks were locked before the first call, `replies` the digest of the replies it rests on,
+    `imported` how many of them were produced elsewhere and taken in, `cannot_run` how states count on which a
+    mutation cannot run.
     """
 
     model: str = ""
@@ -51,7 +55,9 @@ class RunData(Input):
     population: str = ""
     locked: Count | None = None
     replies: str | None = None
+    imported: Count = 0
     account: Cost | None = None
+    cannot_run: Literal["apart", "passed"] = "passed"
 
 
 class Matrix(Input):
@@ -80,7 +86,7 @@ class Attempted(Input):
     """One turn: how it ended, and for a candidate that ran how many states of each split passed, of how many."""
 
     outcome: str
-    counts: dict[str, tuple[Count, Count]] | None = None
+    counts: Counts | None = None
 
 
 class FactorialTask(Input):
@@ -157,7 +163,7 @@ class NaturalTask(Input):
     shortfall: str | None = None
     stratum: Stratum | None = None
     mistakes: tuple[str, ...] = ()
-    counts: dict[str, tuple[Count, Count]] | None = None
+    counts: Counts | None = None
 
 
 class NaturalData(RunData):
@@ -264,7 +270,7 @@ class FreshTask(Input):
     id: str
     family: str
     dev: bool
-    hidden: Annotated[str, Field(pattern=r"^[01]+$")]
+    hidden: Annotated[str, Field(pattern=r"^[01-]+$")]
     calls: Count
     tokens: Count | None = None
     latency_s: float | None = None
@@ -283,6 +289,7 @@ class FreshData(RunData):
     model: NonEmpty
     budget: Annotated[int, Field(ge=1)]
     threshold: Annotated[float, Field(gt=0, lt=1)]
+    states: Literal["diverse", "rare"] = "diverse"
     suites: Annotated[tuple[FreshSuite, ...], Field(min_length=1)]
 
     @model_validator(mode="after")

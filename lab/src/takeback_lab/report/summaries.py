@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict
-from typing import Any, Final
+from typing import Any
 
 from takeback_lab.experiment import FEW
+from takeback_lab.report.controlled_tables import read_controlled
 from takeback_lab.report.counting import (
     PARTS,
     Contrast,
@@ -14,13 +15,14 @@ from takeback_lab.report.counting import (
     contrasts,
     costs,
     factorial_interaction,
+    modes_contrast,
     rescue,
     sensitivity,
     suites_contrast,
 )
 from takeback_lab.report.discordant import discordant
 from takeback_lab.report.inputs import FreshData, read_factorial, read_input
-from takeback_lab.statistics import mcnemar_power
+from takeback_lab.report.power import pairs_needed, power_of
 
 
 def factorial_summary(raw: Mapping[str, Any], experiment: str) -> dict[str, Any]:
@@ -70,28 +72,14 @@ def said(contrast: Contrast) -> dict[str, Any]:
         "p": contrast.p_value,
         "p_holm": contrast.p_holm,
         "power": power_of(contrast),
+        "needed": pairs_needed(contrast.name),
     }
 
 
-EFFECTS: Final = {
-    "C1": {"paper": (38 / 48, 0.0), "qwen": (25 / 48, 2 / 48)},
-    "C2": {"paper": (142 / 143, 0.0), "qwen": (18 / 48, 0.0)},
-    "C3": {"paper": (1 / 143, 10 / 143), "qwen": (4 / 48, 1 / 48)},
-}
-"""Shares of discordant pairs behind the published contrasts: gpt-oss-120b's and Qwen3.8-27B's.
-
-Qwen's are not printed for C1: of the counts that the printed interval allows, one pair."""
-ALPHA: Final = 0.05 / len(EFFECTS)
-"""What the smallest p of three has to reach under Holm."""
-
-
-def power_of(contrast: Contrast) -> dict[str, float]:
-    """The chance of a significant exact test on so many pairs: by the published effects, and by the observed one."""
-    counts = contrast.counts
-    effects = {**EFFECTS.get(contrast.name, {})}
-    if counts.pairs:
-        effects["observed"] = (counts.only_new / counts.pairs, counts.only_old / counts.pairs)
-    return {name: round(mcnemar_power(counts.pairs, *shares, ALPHA), 4) for name, shares in effects.items()}
+def controlled_contrasts(raw: Mapping[str, Any]) -> dict[str, Any]:
+    """Typed feedback against D1 on the same candidates, where both were run."""
+    found = modes_contrast(read_controlled(raw)) if raw["candidates"] else None
+    return {} if found is None else {found.name: said(found)}
 
 
 def fresh_summary(raw: Mapping[str, Any]) -> dict[str, Any]:
@@ -111,6 +99,7 @@ def fresh_summary(raw: Mapping[str, Any]) -> dict[str, Any]:
         "tasks": len(data.suites[0].tasks),
         "locked": data.locked,
         "hidden_states": len(data.suites[0].tasks[0].hidden),
+        "states": data.states,
         "suites": suites,
         "Q20_against_Q2": None if paired is None else said(paired),
         "account": raw["account"],

@@ -20,14 +20,19 @@ TASKS: Final = f"600 tasks, {PAPER}"
 def titled(what: str, n: int | str, kind: str, data: RunData, *, by: str = ", ") -> str:
     """A title that says what was measured, on how many of what, and who was asked."""
     who = f"{by}{data.model}" if data.model else ""
-    return f"{what}: {n} {kind}{who}"
+    return f"{what}: {n} {kind}{who}{imported(data)}"
 
 
 def plot_title(what: str, n: int | str, kind: str, data: RunData, *, cases: int = FEW) -> str:
     """The same for a plot, which has no note below: with the prompts, and whether `cases` are too few, in lines."""
     prompts = f", prompts {data.prompts}" if data.prompts and asked(data) else ""
     too_few = f"\n{few(cases)}" if few(cases) else ""
-    return f"{what}\n{n} {kind}, {data.model}{prompts}{too_few}"
+    return f"{what}\n{n} {kind}, {data.model}{prompts}{imported(data)}{too_few}"
+
+
+def imported(data: RunData) -> str:
+    """Says so where answers were produced elsewhere and taken in."""
+    return f", {data.imported} answers imported" if data.imported else ""
 
 
 def asked(data: RunData) -> bool:

@@ -18,8 +18,6 @@ from takeback.state.surfaces.calls import CALLS, CallFacts, CallsSurface, instal
 from takeback_lab.soundness.candidates import BREAKS, MAKERS, NAMES, Plain
 from takeback_lab.soundness.edits import ANY
 
-EVERY: Final = 8
-"""Every so manieth candidate makes calls."""
 DECLARED: Final = ("mail", "pay")
 PLANTED: Final[Plain] = {
     "mutation": [{"op_type": "make_call", "target": "p", "value": {"call": "mail", "arguments": {}}}],
@@ -30,7 +28,7 @@ PLANTED: Final[Plain] = {
     ],
     "contract": ["calls"],
 }
-"""It compensates somebody else's call; the first that a run looks at, and it must be refuted."""
+"""It compensates somebody else's call; the first of its kind that a run looks at, and it must be refuted."""
 
 
 @contextmanager
@@ -50,9 +48,9 @@ def declared_calls() -> Iterator[None]:
 
 def candidate(rng: random.Random, *, wide: bool) -> Plain:
     """Return a candidate as JSON: the oracle's, or with probability 3/4 a broken or rearranged one."""
-    makers = (_make_call, _make_call, *(ANY if wide else MAKERS))
+    makers = (draw_call, draw_call, *(ANY if wide else MAKERS))
     mutation = [rng.choice(makers)(rng) for _ in range(rng.choice((1, 2, 2, 3)))]
-    mutation.insert(rng.randrange(len(mutation) + 1), _make_call(rng))
+    mutation.insert(rng.randrange(len(mutation) + 1), draw_call(rng))
     plain = invert_mutation(read_program(mutation, Stage.FORWARD, "soundness")).to_json()
     for _ in range(rng.choice((0, 1, 1, 2))):
         rng.choice((*BREAKS, _go_blind, _go_blind, _answer_others, _answer_others))(plain, rng)
@@ -73,7 +71,8 @@ def with_calls(state: State, rng: random.Random) -> State:
     return state.replace(CALLS, SURFACES[CALLS].read(plain, "a random state"))
 
 
-def _make_call(rng: random.Random) -> Plain:
+def draw_call(rng: random.Random) -> Plain:
+    """Return an operation that makes a call."""
     value = {"call": rng.choice(DECLARED), "arguments": {"to": rng.choice("xy")}}
     return {"op_type": "make_call", "target": rng.choice(NAMES), "value": value}
 

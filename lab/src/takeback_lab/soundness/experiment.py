@@ -23,7 +23,7 @@ from takeback.opinion.interpreter import RejectedError
 from takeback.opinion.solver import ask_z3
 from takeback.state import Level, State
 from takeback.verify import Grade, Verdict, prove
-from takeback_lab.soundness import brute, calls, edits, failing
+from takeback_lab.soundness import brute, calls, edits, external, failing
 from takeback_lab.soundness.candidates import candidate as random_candidate
 from takeback_lab.soundness.shapes import joint_shapes
 from takeback_lab.soundness.states import random_state
@@ -33,6 +33,8 @@ STATES_EACH: Final = 40
 _POOL: Final = 4_000
 _KEYED_SHARE: Final = 0.3
 _FAILING_SHARE: Final = 0.25
+EVERY: Final = 8
+"""Of so many candidates one makes calls and one writes records of other systems."""
 
 
 @dataclass
@@ -56,7 +58,12 @@ class Tally:
     states: int = 0
     shapes: int = 0
     with_calls: int = 0
-    """Candidates that make calls; the first of them is planted, and compensates somebody else's."""
+    """Candidates that make calls; the first of them is planted."""
+    with_records: int = 0
+    """Candidates that write records of other systems; the first of them is planted."""
+    planted: int = 0
+    """Candidates that compensate somebody else's call, or remove somebody else's record, beside a right recovery."""
+    planted_refuted: int = 0
     found: list[dict[str, Any]] = field(default_factory=list)
 
     def to_json(self) -> dict[str, Any]:
@@ -89,18 +96,27 @@ def run_soundness(
     """
     if cases < 1:
         raise InputError("--cases", found=cases, expected="at least 1")
-    rng, calling, tally = random.Random(seed), random.Random(f"calls {seed}"), Tally()
+    rng, tally = random.Random(seed), Tally()
+    calling, outside = random.Random(f"calls {seed}"), random.Random(f"external {seed}")
     pool = [random_state(rng) for _ in range(min(_POOL, max(states, cases)))]
-    with calls.declared_calls():
-        beside = [calls.with_calls(state, calling) for state in pool[: max(states, _POOL // 10)]]
+    wide, some = level is Level.L2, pool[: max(states, _POOL // 10)]
+    with calls.declared_calls(), external.registered_records():
+        beside = [calls.with_calls(state, calling) for state in some]
+        records = [external.with_records(state, outside) for state in beside]
         for at in range(cases):
-            if at % calls.EVERY == calls.EVERY - 1:
-                first = at < calls.EVERY
-                plain = deepcopy(calls.PLANTED) if first else calls.candidate(calling, wide=level is Level.L2)
+            first, place, planted = at < EVERY, at % EVERY, False
+            if place == EVERY - 1:
                 tally.with_calls += 1
-                _case(plain, calling, beside, states, tally, opinions=opinions)
+                plain = deepcopy(calls.PLANTED) if first else calls.candidate(calling, wide=wide)
+                grade, planted = _case(plain, calling, beside, states, tally, opinions=opinions), first
+            elif place == EVERY // 2:
+                tally.with_records += 1
+                plain = deepcopy(external.PLANTED) if first else external.candidate(outside, wide=wide)
+                grade, planted = _case(plain, outside, records, states, tally, opinions=opinions), first
             else:
-                _case(_draw(rng, level), rng, pool, states, tally, opinions=opinions)
+                grade = _case(_draw(rng, level), rng, pool, states, tally, opinions=opinions)
+            tally.planted += planted
+            tally.planted_refuted += planted and grade is Grade.REFUTED
             tick()
     return tally
 
@@ -115,7 +131,8 @@ def _draw(rng: random.Random, level: Level) -> dict[str, Any]:
 
 def _case(
     plain: dict[str, Any], rng: random.Random, pool: list[State], states: int, tally: Tally, *, opinions: bool
-) -> None:
+) -> Grade:
+    """Decide one candidate every way there is, count what they say, and return the verdict's grade."""
     candidate = read_candidate(plain, "a random candidate")
     tally.cases += 1
     verdict = prove(candidate)
@@ -134,6 +151,7 @@ def _case(
         _compare_with_z3(verdict.grade, plain, candidate, tally)
     if opinions and verdict.grade is Grade.PROVED:
         _check_certificate(verdict, plain, tally)
+    return verdict.grade
 
 
 def _compare_with_z3(grade: Grade, plain: dict[str, Any], candidate: Candidate, tally: Tally) -> None:

@@ -141,6 +141,9 @@ def _contents(surface: str, key: str, ops: list[Plain]) -> Choices:
         return [f"first {key}", *_edited(surface, key, ops)]
     if surface == "calls":
         return [{"call": f"first {key}", "arguments": {}, "state": state} for state in ("made", "compensated")]
+    if surface == "external":
+        edits = [op["value"] for op in ops if op["target"] == key and op["op_type"] == "edit_external"]
+        return [{f"first {key}": key}, *({edit["field"]: edit["value"]} for edit in edits)]
     if surface == "tools":
         return [{"id": f"first {key}"}]
     if surface in {"middleware", "listeners"}:

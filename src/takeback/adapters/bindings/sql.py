@@ -20,6 +20,7 @@ import sqlalchemy as sa
 from takeback.adapters.bindings.protocol import SECONDS, Binding, RecordChange, Seen, fill_in, is_as_known, is_same
 from takeback.canonical import encode, sha256
 from takeback.errors import ChangedMeanwhile, InputError
+from takeback.journal.failpoint import failpoint
 from takeback.state import ABSENT
 
 _ENGINES: dict[str, sa.Engine] = {}
@@ -175,6 +176,7 @@ class SqlBinding(Binding):
             with self.engine.begin() as at:
                 for one, table, change in sorted(changes, key=lambda item: (item[1].name, item[2].name)):
                     one.write(at, table, change)
+                failpoint("record.open")
         yield from (change for _, change in pairs)
 
     def write(self, at: sa.Connection, table: sa.Table, change: RecordChange) -> None:

@@ -40,6 +40,7 @@ from takeback.adapters.directory import Directory
 from takeback.adapters.files_adapter import FilesAdapter
 from takeback.adapters.formats.document import Document, is_alike, look_up, patch_document, transform_in_order
 from takeback.adapters.harness_places import why_no_place
+from takeback.adapters.last_look import LARGEST_EDIT, OTHER, PLAIN, TEXT, is_bare_text
 from takeback.adapters.manifest import PRIVATE
 from takeback.adapters.workspace.storage import decode_text, list_missing_directories
 from takeback.errors import CannotSplice, HarnessError, InputError, UnsafePathError
@@ -338,6 +339,25 @@ class ClientAdapter(FilesAdapter):
         """Whether a change makes entries of approved hooks move, or a client is asked about every change."""
         return self._ask == "always" or bool(find_moved_hooks(self._layout, self._directory.root, before, after))
 
+    def find_edit_kind(self, path: str) -> str:
+        """Return what a file is to a hook that notes edits: bytes, bare instructions, or something to understand."""
+        image, layout = self._images.get(path), self._layout
+        if image is None or len(image.content) > LARGEST_EDIT or path in layout.documents or path in layout.loaded:
+            return OTHER
+        if path in layout.files:
+            return PLAIN
+        own = layout.prompts.get(path) == path and path not in layout.texts and layout.is_instruction_file(path)
+        return TEXT if own and is_bare_text(image.content) else OTHER
+
+    def find_plain_slot(self, path: str, state: State) -> Slot | None:
+        """Return the slot that a file holds the whole of, as text or bytes; None for any other."""
+        steps = tuple(path.split("/"))
+        if path in self._layout.documents:
+            return None
+        if isinstance(tree.get(state.part("files"), steps), File):
+            return ("files", *steps)
+        return ("prompts", path) if path in state.part("prompts") else None
+
     def touched(self, before: State, after: State) -> tuple[str, ...]:
         """Return the files in which two states differ."""
         return tuple(self._homes.differing(before, after))
@@ -364,7 +384,7 @@ class ClientAdapter(FilesAdapter):
             return False
         leaf = tree.get(state.part("files"), tuple(path.split("/")))
         if isinstance(leaf, File):
-            return image is not None and image.content == leaf.content and image.mode == leaf.mode
+            return image is not None and image.mode == leaf.mode and leaf.reads_as(image.content)
         return image is None
 
     def _link_means(self, path: str, image: LinkImage, state: State) -> bool:

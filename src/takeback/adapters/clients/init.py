@@ -19,7 +19,6 @@ from takeback.adapters.clients.adapter import ClientAdapter
 from takeback.adapters.clients.client import ANY
 from takeback.adapters.clients.ownership import can_read
 from takeback.adapters.directory import Directory
-from takeback.adapters.files_adapter import HEAD
 from takeback.adapters.init import (
     choose_identity,
     lock_directory,
@@ -29,9 +28,10 @@ from takeback.adapters.init import (
     require_unused_journal,
     unlink_if_present,
 )
+from takeback.adapters.last_look import HEAD
 from takeback.adapters.manifest import HIDDEN, KEYS, MANIFEST, Manifest, OwnDocument, Workspace, write_manifest
 from takeback.adapters.manifest_documents import check_documents
-from takeback.adapters.opener import load_manifest, open_workspace
+from takeback.adapters.opener import attach_policy, load_manifest, open_workspace
 from takeback.adapters.trust import MADE, record_trust
 from takeback.errors import HarnessError, InputError
 from takeback.harness.harness import Harness
@@ -118,6 +118,7 @@ def init_clients(
     seal: bool = False,
     keys: str | PathLike[str] | None = None,
     tracked: bool = False,
+    policy: bytes | None = None,
 ) -> ClientInit:
     """Make a directory with clients' files a harness, of the clients that are named or else of those found there.
 
@@ -145,7 +146,7 @@ def init_clients(
         if (root / HIDDEN).exists():
             failing.pop_all()
             return _extend_harness(root, wanted, documents, user=user, journal=journal, keys=keys)
-        make_private(directory, failing)
+        make_private(directory, failing, policy)
         remote = journal is not None and "://" in journal
         place = str(journal) if remote else root / noted
         store = open_journal_for_init(place, Path(keys or root / KEYS), failing, seal=seal)
@@ -164,6 +165,7 @@ def init_clients(
         for fault in present.broken:
             raise HarnessError(fault.message, where=fault.where, hint="mend the file, then run init again")
         failing.callback(unlink_if_present, root / HEAD)
+        attach_policy(root, store)
         Harness(adapter, store, start=present, about={"identity": identity})
         record_trust(root, manifest, store, how=MADE)
         own.write(HIDDEN, FileImage(write_manifest(manifest), 0o600))

@@ -136,9 +136,10 @@ class ClientLayout:
                 name = _match_template(rest, skills.name)
                 if name and "/" not in name:
                     return f"{skills.folder}/{name}/{SKILL}"
-        return key if self._is_instruction(key) else None
+        return key if self.is_instruction_file(key) else None
 
-    def _is_instruction(self, path: str) -> bool:
+    def is_instruction_file(self, path: str) -> bool:
+        """Return whether a client reads a path as its instructions."""
         return any(is_instruction(member.client, path) for member in self.members)
 
     def file_home(self, path: str) -> Effect | None:
@@ -173,7 +174,7 @@ class ClientLayout:
         """Return whether a path is, or could be, one of the clients' files."""
         if self.taken(path) or self.text_of(path) is not None or self.file_home(path) is not None:
             return True
-        return self._is_instruction(path)
+        return self.is_instruction_file(path)
 
 
 def find_layout(

@@ -162,7 +162,7 @@ class _RowSettler:
                     before = None  # the journal says that it went; it came back unseen, and counts as new
             if before is not None and after is not None and path in self._edits:
                 after = self._take_spans_only(path, before, after)
-            if before != after:
+            if not _is_same(before, after):
                 files.known.append(FileVersion(path, before, after))
         return files
 
@@ -269,6 +269,13 @@ class _RowSettler:
         about[CALL] = {name: text for name, text in said.items() if text}
         paths = dict.fromkeys((*(version.path for version in files.known), *files.unkept))
         return about | {"stat": _count_lines(files.known, writes), "paths": list(paths)}
+
+
+def _is_same(before: File | None, after: File | None) -> bool:
+    """Tell whether a file is as it was; that it was moved earlier, which only the journal knows, is no difference."""
+    if before is None or after is None:
+        return before is after
+    return before.mode == after.mode and before == after.with_frame(before.frame)
 
 
 def _put_back(there: dict[str, FileFacts], delta: FileDelta) -> None:

@@ -16,7 +16,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any, Final
 
 from takeback.adapters.directory import Directory
-from takeback.adapters.files_adapter import HEAD, FilesAdapter, KeptFile
+from takeback.adapters.files_adapter import FilesAdapter, KeptFile
 from takeback.adapters.harness_places import (
     WAY_OUT,
     InnerHarnesses,
@@ -24,6 +24,7 @@ from takeback.adapters.harness_places import (
     describe_owner,
     why_no_place,
 )
+from takeback.adapters.last_look import HEAD, OTHER, PLAIN, TEXT, is_bare_text
 from takeback.adapters.manifest import (
     KEYS,
     MANIFEST,
@@ -43,6 +44,7 @@ from takeback.harness.harness import Harness
 from takeback.harness.images import FileChange, FileImage, Image
 from takeback.journal.url import redact_url
 from takeback.state import ABSENT, SURFACES, State
+from takeback.state.slots import Slot, get_slot
 from takeback.state.surface import install_surfaces
 
 HELD: Final = frozenset({"resources", "calls"})
@@ -185,6 +187,20 @@ class WorkspaceAdapter(FilesAdapter):
         """Return documents, prompts and tools as last read."""
         return ((path, image) for path, image in self._images.items() if image is not None)
 
+    def find_edit_kind(self, path: str) -> str:
+        """Return what a file is to a hook that notes edits: bytes, a bare prompt, or something to understand."""
+        if path.startswith(f"{self.places['files']}/"):
+            return PLAIN
+        image = self._images.get(path)
+        own = path.startswith(f"{self.places['prompts']}/") and image is not None
+        return TEXT if own and image is not None and is_bare_text(image.content) else OTHER
+
+    def find_plain_slot(self, path: str, state: State) -> Slot | None:
+        """Return the slot that a file holds the whole of, as text or bytes; None for any other."""
+        storage = self._storage_at(path)
+        slot = None if storage is None else storage.find_plain_slot(self.places[storage.name], path)
+        return slot if slot is not None and get_slot(state, slot) is not ABSENT else None
+
     def owns(self, path: str) -> bool:
         """Return whether a path belongs to a surface."""
         return self._storage_at(path) is not None
@@ -243,6 +259,7 @@ def make_workspace(
     secret: bool = False,
     seal: bool = False,
     keys: str | PathLike[str] | None = None,
+    policy: bytes | None = None,
 ) -> tuple[Path, bool]:
     """Make a workspace as `init_workspace` does; return also whether the directory was not one before."""
     from takeback.adapters.init import (  # noqa: PLC0415 - start-up
@@ -254,6 +271,7 @@ def make_workspace(
         require_unused_journal,
         unlink_if_present,
     )
+    from takeback.adapters.opener import attach_policy  # noqa: PLC0415 - start-up
 
     install_surfaces()
     root = Path(path)
@@ -267,7 +285,7 @@ def make_workspace(
             failing.pop_all()
             _require_agreement(root, None if journal is None else noted, start)
             return root, False
-        make_private(directory, failing)
+        make_private(directory, failing, policy)
         own_journal = journal is None or "://" not in journal
         place = root / noted if own_journal else journal or ""
         store = open_journal_for_init(place, Path(keys or root / KEYS), failing, seal=seal)
@@ -282,6 +300,7 @@ def make_workspace(
         failing.callback(_take_back_quietly, adapter, kept)
         present = _fill_directory(adapter, start, kept)
         failing.callback(unlink_if_present, root / HEAD)
+        attach_policy(root, store)
         Harness(adapter, store, start=present, about={"identity": identity})
         whole = replace(manifest, surfaces=adapter.places)
         record_trust(root, whole, store, how=MADE)

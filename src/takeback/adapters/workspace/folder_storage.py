@@ -29,6 +29,7 @@ from takeback.harness.images import DirectoryImage, FileChange, FileImage, Image
 from takeback.state import ABSENT, PMap, tree
 from takeback.state.file import File
 from takeback.state.part_names import is_part
+from takeback.state.slots import Slot
 
 READABLE = " -_.()@+,="
 PERMISSIONS = 0o777
@@ -154,6 +155,11 @@ class NamedStorage(FolderStorage):
 class TextStorage(NamedStorage):
     """A text per file."""
 
+    def find_plain_slot(self, place: str, path: str) -> Slot | None:
+        """Return the slot of a prompt."""
+        name = self._name(path, place)
+        return None if name is None else (self.name, name)
+
     def encode(self, name: str, before: Any, after: Any, image: FileImage | None, where: str) -> bytes:
         """Return the text as bytes."""
         del before, image, where
@@ -187,6 +193,10 @@ class JsonFolderStorage(NamedStorage):
 
 class TreeStorage(FolderStorage):
     """Any files, with their permission bits, and directories."""
+
+    def find_plain_slot(self, place: str, path: str) -> Slot | None:
+        """Return the slot of a file."""
+        return (self.name, *path[len(place) + 1 :].split("/"))
 
     def read(self, directory: Directory, place: str, known: PMap) -> StoredPart:
         """Return every file and directory."""
@@ -271,7 +281,7 @@ class TreeStorage(FolderStorage):
         """Return whether the file, the directory or nothing is what the value says."""
         node = tree.get(value, tuple(path[len(place) + 1 :].split("/")))
         if isinstance(node, File):
-            return isinstance(image, FileImage) and image.content == node.content and image.mode == node.mode
+            return isinstance(image, FileImage) and image.mode == node.mode and node.reads_as(image.content)
         return isinstance(image, DirectoryImage) if type(node) is PMap else isinstance(image, LinkImage | None)
 
 

@@ -21,6 +21,7 @@ from takeback.errors import CannotSplice, HarnessError, InputError, UnsafePathEr
 from takeback.harness.adapter import Broken
 from takeback.harness.images import DirectoryImage, FileChange, FileImage, Image
 from takeback.state import SURFACES, Surface
+from takeback.state.slots import Slot
 
 
 @dataclass(slots=True)
@@ -68,6 +69,11 @@ class Storage(ABC):
     @abstractmethod
     def means(self, place: str, path: str, image: Image | None, value: Any) -> bool:
         """Return whether a file with this image means what the value says."""
+
+    def find_plain_slot(self, place: str, path: str) -> Slot | None:
+        """Return the slot that a file holds the whole of, as text or bytes; by default none does."""
+        del place, path
+        return None
 
     def same(self, one: Any, two: Any) -> bool:
         """Return whether two values are the same, their order keys included."""

@@ -10,7 +10,7 @@ from __future__ import annotations
 import shlex
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any, Final, Literal
 
 from pydantic import BaseModel, Field
 
@@ -89,6 +89,7 @@ class Proposed(BaseModel):
     )
     changes: list[AddressChange] = Field(default_factory=list)
     files: list[str] = Field(default_factory=list, description="Files it would change.")
+    outside: list[str] = Field(default_factory=list, description="Of other systems it would write to.")
     person: list[str] = Field(default_factory=list, description="What a person is asked about before it is made.")
     command: str | None = Field(default=None, description="What a person can run instead.")
 
@@ -114,6 +115,7 @@ class Planned(BaseModel):
     on: list[int] = Field(default_factory=list, description="Entries that are brought back.")
     changes: list[AddressChange] = Field(default_factory=list)
     kept: list[str] = Field(default_factory=list, description="What stays, because a later entry wrote it.")
+    outside: list[str] = Field(default_factory=list, description="Of other systems, and of calls that stay.")
     unadmitted: list[int] = Field(
         default_factory=list,
         description="Entries without an admitted recovery: forced, or made outside Takeback and not proved.",
@@ -208,17 +210,22 @@ def list_others_entries(harness: Harness, plan: Plan, names: Iterable[str], who:
     return found
 
 
+APPROVED: Final = 12
+"""How much of a digest a command names that approves it."""
+
+
 def build_apply_command(
-    candidate: dict[str, Any], lines: Sequence[str], directory: str, *, force: bool = False
+    candidate: dict[str, Any], lines: Sequence[str], directory: str, *, force: bool = False, approve: str = ""
 ) -> str:
     """Return the command by which a person makes a change: one line, or the candidate on standard input.
 
-    A line is quoted anew, word by word: what a shell would run in it as it was sent is only text here.
+    A line is quoted anew, word by word: what a shell would run in it as it was sent is only text here. With
+    `approve`, a digest, the command approves what stays of the change.
     """
-    if len(lines) == 1 and not force:
+    if len(lines) == 1 and not force and not approve:
         words = shlex.split(lines[0])
         return shlex.join(["takeback", *words[words[:1] == ["takeback"] :], "--dir", directory])
-    flag = "--force" if force else "--repair"
+    flag = f"--approve {approve[:APPROVED]}" if approve else "--force" if force else "--repair"
     return (
         f"printf %s {shlex.quote(write_compact(candidate))} | takeback apply - {flag} --dir {shlex.quote(directory)}"
     )

@@ -34,6 +34,7 @@ from takeback.agents.server.corrections import CorrectedCall, correct_change, gi
 from takeback.errors import TakebackError
 from takeback.harness import Applied, Harness, Preview, RefusalReason, Refused, Stale, Undone
 from takeback.harness.apply import is_idle
+from takeback.harness.calls_steps import OpenStep
 from takeback.harness.drift import Footing, refuse_drift
 from takeback.harness.entry_log import (
     change_to_json,
@@ -41,6 +42,8 @@ from takeback.harness.entry_log import (
 from takeback.harness.entry_names import build_redo_request
 from takeback.harness.ledger import TOGGLES
 from takeback.journal import Record
+from takeback.language import Candidate
+from takeback.present.outside import describe_outside, describe_plan_outside
 from takeback.present.plans import describe_kept, make_headline
 from takeback.present.secrets import mask_secrets, mask_text_secrets
 from takeback.present.titles import join_words
@@ -48,10 +51,12 @@ from takeback.present.warnings import describe_gone, list_unheeded, weigh_plan, 
 from takeback.repair.synthesizer import Method
 from takeback.state import State
 from takeback.state.slots import describe_slot, find_containing_slot
+from takeback.state.surfaces.calls import describe_stays
 from takeback.undo import Blocked, Gone, Plan, SlotChange, Write
 from takeback.undo.record import run_and_record
 from takeback.verify import Admitted, Verdict
 
+WORKS: Final = "it can be taken back on every state: give the token to apply_change"
 REMEMBERED: Final = 512
 """How many proposals and how many plans are kept; the oldest go first."""
 SomeKept = TypeVar("SomeKept")
@@ -127,10 +132,14 @@ class ProposalService:
         found = judge_proposal(sent, state, self._method)
         told = None if found.verdict is None else _describe_verdict(found.verdict)
         if found.admitted is None:
-            forcing = build_apply_command(found.sent, sent.lines, self.directory, force=True)
+            approvable = found.verdict is not None and found.verdict.lacks_only_approval
+            digest = (found.verdict.candidate_digest or "") if found.verdict is not None and approvable else ""
+            forcing = build_apply_command(found.sent, sent.lines, self.directory, force=True, approve=digest)
             return Proposed(outcome="not admitted", message=_why_not(found), command=forcing, verdict=told)
         with self.harness(who) as harness:
             preview = harness.preview(found.admitted)
+            slots = () if isinstance(preview, Refused) else [write.slot for write in preview.changes]
+            outside = [mask_text_secrets(line) for line in describe_outside(harness, slots)]
         if isinstance(preview, Refused):
             mending = self.mending(preview) if preview.drift or preview.broken else None
             message = mask_text_secrets(preview.message)
@@ -153,7 +162,8 @@ class ProposalService:
         )
         with self._lock:
             self._proposals.put(who, token, proposal)
-        message = "it can be taken back on every state: give the token to apply_change"
+        lasting = "" if found.verdict is None else describe_stays(found.verdict.effects, found.verdict.stays)
+        message = f"{lasting}; {WORKS}" if lasting else WORKS
         idle = is_idle(found.admitted.candidate.mutation, preview.before)
         if idle:
             message = "it is so already: apply_change would say so, and no entry is made"
@@ -169,6 +179,7 @@ class ProposalService:
             candidate=mask_secrets(found.admitted.candidate.to_json()) if sent.mutation else None,
             changes=[] if idle else _list_changes(preview.changes),
             files=[] if idle else list(preview.paths),
+            outside=outside,
             person=[mask_text_secrets(reason) for reason in reasons],
             command=proposal.command if reasons else None,
             verdict=told,
@@ -210,10 +221,13 @@ class ProposalService:
                 if objection:
                     return Done(outcome="declined", message=objection, command=question.command)
                 done = harness.apply(proposal.admitted, note=proposal.note, by=who)
+            if isinstance(done, Refused) and done.why is RefusalReason.CALLS:
+                return self._report_unapproved(done, proposal.admitted.candidate)
             if not isinstance(done, Applied):
                 return self._report_refusal(done)
             proposal.entry = done.entry
-            return _report_made("applied", done.entry, f"entry #{done.entry.entry} was made; undo can take it back")
+            made = f"entry #{done.entry.entry} was made; undo can take it back"
+            return _report_made("applied", done.entry, made, done.open)
 
     def plan_undo(self, names: Sequence[str], who: str, *, cascade: bool) -> Planned:
         """Return what taking entries back would do; the token binds an undo to it."""
@@ -242,6 +256,7 @@ class ProposalService:
                     on=list(outcome.on),
                     changes=_list_changes(outcome.changes),
                     kept=[mask_text_secrets(line) for line in describe_kept(outcome, done=False)],
+                    outside=[mask_text_secrets(line) for line in describe_plan_outside(harness, outcome)],
                     unadmitted=list(outcome.unadmitted),
                     person=reasons,
                     command=build_undo_command(names, self.directory, cascade=cascade) if reasons else None,
@@ -288,9 +303,8 @@ class ProposalService:
             if not isinstance(done, Undone):
                 return Done(outcome="refused", message="it cannot be done any more; plan again")
             planning.entry = done.entry
-            return _report_made(
-                "undone", done.entry, make_headline(done.plan, done=True) or "taken back; the others stay"
-            )
+            told = make_headline(done.plan, done=True) or "taken back; the others stay"
+            return _report_made("undone", done.entry, told, done.open)
 
     def question_of_redo(self, names: Sequence[str], who: str) -> Question:
         """Return the question that a person must decide before entries are brought back."""
@@ -313,7 +327,8 @@ class ProposalService:
                 return Done(outcome="declined", message=objection, command=question.command)
             done = harness.redo(*names, by=who)
             if isinstance(done, Undone):
-                return _report_made("redone", done.entry, make_headline(done.plan, done=True) or "brought back")
+                told = make_headline(done.plan, done=True) or "brought back"
+                return _report_made("redone", done.entry, told, done.open)
             if isinstance(done, Refused):
                 return self._report_refusal(done)
             reasons = "; ".join(f"#{number}: {why}" for number, why in getattr(done, "reasons", ()))
@@ -380,6 +395,11 @@ class ProposalService:
             unadmitted=[] if more is None else list(more.unadmitted),
         )
 
+    def _report_unapproved(self, refused: Refused, candidate: Candidate) -> Done:
+        """Return a refusal of what stays, with the command by which a person approves it."""
+        command = build_apply_command(candidate.to_json(), (), self.directory, approve=candidate.digest())
+        return Done(outcome="refused", message=mask_text_secrets(refused.message), command=command)
+
     def _report_refusal(self, refused: Refused) -> Done:
         return Done(outcome="refused", message=mask_text_secrets(refused.message), command=self.mending(refused))
 
@@ -431,7 +451,9 @@ def _list_changes(changes: Sequence[SlotChange | Write]) -> list[AddressChange]:
     return [AddressChange.model_validate(mask_secrets(change_to_json(change))) for change in changes]
 
 
-def _report_made(outcome: str, entry: Record, message: str) -> Done:
+def _report_made(outcome: str, entry: Record, message: str, opened: Sequence[OpenStep] = ()) -> Done:
+    """Return what became of a change that was made, with what keeps it open."""
     effect = list(entry.effect)
+    message = mask_text_secrets("; ".join((message, *(step.describe() for step in opened))))
     plain = {"outcome": outcome, "message": message, "entry": entry.id, "number": entry.entry, "effect": effect}
     return Done.model_validate(plain)

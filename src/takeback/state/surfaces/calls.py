@@ -163,6 +163,12 @@ def classify_calls(mutation: Sequence[Operation]) -> tuple[EffectClass, tuple[di
     return classify_named([op.value["call"] for op in mutation if op.kind.name == "make_call"], declared)
 
 
+def list_unanswered(mutation: Sequence[Operation]) -> frozenset[str]:
+    """Return the keys under which a mutation makes calls that nothing answers."""
+    makes = [op for op in mutation if op.kind.name == "make_call"]
+    return frozenset(op.target for op in makes if classify_calls([op])[0] is EffectClass.IRREVERSIBLE)
+
+
 def classify_named(
     names: Sequence[str], declared: Mapping[str, CallFacts]
 ) -> tuple[EffectClass, tuple[dict[str, str], ...]]:

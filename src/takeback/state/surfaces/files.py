@@ -306,8 +306,9 @@ class FilesSurface(TreeSurface):
 
     def generic(self, path: TreePath, salt: str) -> tuple[Any, ...]:
         """Return a file, an empty directory, and a directory with something in it."""
-        content = File(f"{salt}: {'/'.join(path)}".encode(), 0o640)
-        return content, EMPTY, PMap({f"inside_{salt}": File(salt.encode())})
+        name = "/".join(path)
+        inside = File(f"{salt} in {name}".encode())
+        return File(f"{salt}: {name}".encode(), 0o640), EMPTY, PMap({f"inside_{salt}": inside})
 
     def perturb(self, strategy: str, value: PMap, aims: Sequence[Operation], rng: random.Random) -> PMap:
         """Vary the touched paths and what is above them; add unrelated files and deep directories."""

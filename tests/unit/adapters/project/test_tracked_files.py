@@ -13,7 +13,9 @@ from tests.support.tracked_project import ENVIRONMENT, TrackedProject
 
 from takeback.adapters.project import settle
 from takeback.harness.outcomes import Undone
+from takeback.journal import contents_table
 from takeback.present.entries import summarize_entry
+from takeback.track import git
 from takeback.track.call import Call
 from takeback.track.capture import capture_after, capture_before
 from takeback.undo import Blocked
@@ -139,6 +141,27 @@ def test_secrets_are_seen_and_not_kept(project: TrackedProject) -> None:
     undo(project, entry.id)
     assert (project.root / ".env").read_text() == "TOKEN=verysecretvalue\nOTHER=1\n"
     assert (project.root / "src/a.py").read_text() == LINES
+
+
+def test_contents_that_are_written_a_few_at_a_time_come_back(
+    project: TrackedProject, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(contents_table, "MOST_HELD", 1)
+    monkeypatch.setattr(git, "AT_ONCE", 1)
+    before = project.read()
+    project.shell("rm -rf src docs logo.png")
+    undo(project, "2")
+    assert project.read() == before
+    assert project.command("doctor", "--deep").exit_code == 0
+
+
+def test_a_secret_that_a_call_left_alone_is_not_in_its_entry(project: TrackedProject) -> None:
+    project.shell("echo KEY=1 > .env && echo x >> src/a.py")
+    project.shell("echo y >> src/a.py")  # so soon after it that the secret is read again
+    wrote, alone = project.log()
+    assert "not kept" in summarize_entry(wrote, str)
+    assert alone.files == ("src/a.py",)
+    assert "not kept" not in summarize_entry(alone, str)
 
 
 def test_rows_are_settled_once_even_if_they_were_not_dropped(
@@ -281,6 +304,14 @@ def test_a_formatter_behind_an_edit_tool_is_kept_apart_where_the_edit_stands_as_
     assert project.command("redo", "2").exit_code == 0
     assert project.command("undo", "3").exit_code == 0
     assert (project.root / "src/a.py").read_text() == LINES.replace("line 3\n", "line three\n")
+
+
+def test_an_edit_of_a_file_that_was_moved_is_one_entry(project: TrackedProject) -> None:
+    project.shell("mkdir lib && mv src/a.py lib/a.py")
+    project.edit("lib/a.py", "line 3\n", "the third line\n")
+    moved, edited = project.log()
+    assert edited.origin["tool"] == "Edit"
+    assert moved.origin["tool"] == "Bash"
 
 
 def test_a_formatter_that_rewrote_what_an_edit_tool_wrote_is_said(project: TrackedProject) -> None:

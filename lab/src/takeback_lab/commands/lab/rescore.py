@@ -13,6 +13,7 @@ from takeback.verify import RULES
 from takeback_lab.commands.lab.extra import lab_extra
 from takeback_lab.commands.lab.printing import show_table
 from takeback_lab.commands.lab.wrapper import Running, conduct
+from takeback_lab.experiments.apart import PASSED, read_counting
 from takeback_lab.registry import experiment_named
 from takeback_lab.report.table import Table
 from takeback_lab.rescore import rescored
@@ -22,6 +23,11 @@ NameArgument = typer.Argument(
     None, metavar="NAME", help=f"One of {', '.join(NAMES)}; all that are recorded if left out."
 )
 RuleOption = typer.Option("pooled-wilson", "--rule", help=f"The other rule: {', '.join(RULES)}.")
+CannotRunOption = typer.Option(
+    "apart",
+    "--cannot-run",
+    help="How states count that were recorded apart, as the mutation cannot run on them: apart or passed.",
+)
 RecordingOption = typer.Option("replay", "--synthesizer", help="Which recording: replay, or replay:DIR with a NAME.")
 
 
@@ -33,6 +39,7 @@ def register(lab_app: typer.Typer) -> None:
 def rescore(
     name: str | None = NameArgument,
     rule: str = RuleOption,
+    cannot_run: str = CannotRunOption,
     synthesizer: str = RecordingOption,
     as_json: bool = JsonFlag,
 ) -> None:
@@ -42,11 +49,12 @@ def rescore(
     """
     if name is not None and name not in NAMES:
         raise InputError("NAME", found=name, expected=f"one of {', '.join(NAMES)}")
-    found = {one: _again(one, rule, synthesizer) for one in ((name,) if name else _recorded())}
+    together = read_counting(cannot_run) == PASSED
+    found = {one: _again(one, rule, synthesizer, together=together) for one in ((name,) if name else _recorded())}
     changed = sum(len(one["changed"]) for one in found.values())
     evaluations = sum(one["evaluations"] for one in found.values())
     if as_json:
-        emit({"rule": rule, "evaluations": evaluations, "changed": changed, "runs": found})
+        emit({"rule": rule, "cannot_run": cannot_run, "evaluations": evaluations, "changed": changed, "runs": found})
     else:
         for one, run in found.items():
             rows = [(cell, str(both["recorded"]), str(both["rescored"])) for cell, both in run["admitted"].items()]
@@ -60,8 +68,8 @@ def _recorded() -> list[str]:
     return [name for name, experiment in named.items() if has_recording(experiment.shipped())]
 
 
-def _again(name: str, rule: str, synthesizer: str) -> dict[str, Any]:
+def _again(name: str, rule: str, synthesizer: str, *, together: bool) -> dict[str, Any]:
     with lab_extra():
         _, data = conduct(experiment_named(name), {}, Running(synthesizer=synthesizer, as_json=True))
     [one] = data.values()
-    return rescored(name, one, rule)
+    return rescored(name, one, rule, together=together)

@@ -15,11 +15,14 @@ from takeback.repair.models.replies import PACKED, PLAIN, pack, read_lines
 from takeback_lab.commands.lab.wrapper import command_of
 from takeback_lab.experiment import Option
 from takeback_lab.registry import ASKING, experiment_named
-from takeback_lab.rounds import import_replies, progress_of, read_shard, write_pending, write_shard
+from takeback_lab.round_options import read_options, write_options
+from takeback_lab.rounds import import_replies, progress_of, read_shards, write_pending, write_shard
 
 RECORD: Final = Option("record", "path", "The recording: what is answered is taken from there.")
 MODEL: Final = Option("model", "text", "The name of the model that answers, as requests carry it.")
-SHARD: Final = Option("shard", "text", "Write also this share of the requests to a file of its own, such as 3/10.")
+SHARD: Final = Option(
+    "shard", "text", "Write also this share of the requests to a file of its own, such as 3/10; all/10 writes each."
+)
 TO: Final = Option("to", "path", "Where to: the recording, packed, with what was run and its lock.")
 RepliesRecordOption = typer.Option(..., "--record", metavar="DIR", help="The recording the replies belong to.")
 RepliesArgument = typer.Argument(..., metavar="FILE", help="Replies as JSON lines: digest and text.")
@@ -41,7 +44,8 @@ def register(lab_app: typer.Typer) -> None:
 
 EXPORT: Final = """Write the requests that NAME waits for to `pending.jsonl` beside its recording, one JSON line each.
 
-Options are those of the experiment. Import the replies and export again, round by round, until nothing is pending.
+Options are those of the experiment; they are kept beside the recording and hold for later rounds and the replay.
+Import the replies and export again, round by round, until nothing is pending.
 
 Example: `takeback lab export-prompts NAME --model MODEL --record DIR`
 """
@@ -70,21 +74,33 @@ def _needed(words: dict[str, Any], name: str) -> Any:
 
 
 def _export(name: str, words: dict[str, Any], *, as_json: bool) -> None:
-    folder, model = _needed(words, "record"), _needed(words, "model")
-    shard = read_shard(words.pop("shard")) if "shard" in words else None
+    folder = _needed(words, "record")
+    shards = read_shards(words.pop("shard")) if "shard" in words else []
     experiment = experiment_named(name)
+    known, held = read_options(folder, name, experiment.options)
+    if known and "model" not in words:
+        words["model"] = known
+    model = _needed(words, "model")
+    words = {**held, **words}
     plan = experiment.plan(words, None)
     done, requests = progress_of(experiment, plan, model, folder)
     path = write_pending(folder, requests)
-    if shard is not None:
-        path = write_shard(folder, requests, shard)
+    write_options(folder, name, model, words)
+    files = [write_shard(folder, requests, shard) for shard in shards]
+    path = files[0] if len(files) == 1 else path
     found = {"pending": len(requests), "units": len(plan.units()), "done": len(done), "file": str(path)}
+    found |= {"shards": [str(file) for file in files]}
     if as_json:
         emit(found)
     else:
         out.print(f"{found['pending']} requests pending in {path}; {found['done']} of {found['units']} units done")
+        if len(files) > 1:
+            out.print(f"in {len(files)} shards: {files[0]} … {files[-1]}", markup=False)
         if requests:
-            out.print(f"next: answer them, then 'takeback lab import-replies FILE --record {folder}'", markup=False)
+            again = f"and 'takeback lab export-prompts {name} --record {folder}' for the next round"
+            out.print(
+                f"next: answer them, then 'takeback lab import-replies FILE --record {folder}' {again}", markup=False
+            )
         else:
             out.print(f"next: 'takeback lab {name} --synthesizer replay:{folder} --freeze {folder}'", markup=False)
     finish(yes=True)
@@ -132,7 +148,8 @@ def _collect(name: str, words: dict[str, Any], *, as_json: bool) -> None:
         if (folder / old).exists():
             shutil.copyfile(folder / old, target / old)
     pack(target)
-    plan = experiment.plan(words, None)
+    _, held = read_options(folder, name, experiment.options)
+    plan = experiment.plan({**held, **words}, None)
     done, requests = progress_of(experiment, plan, model, target)
     reached = plan.reached(frozenset(done))
     experiment.freeze_run(target, reached, {key: done[key] for key in reached.units()}, model)

@@ -24,7 +24,7 @@ from takeback.cli.output import emit, finish, out, set_interrupt_message, show_b
 from takeback.cli.synthesizers import SYNTHESIZERS, is_plain_replay, open_synthesizer
 from takeback.errors import InputError, RecordingError
 from takeback.repair.models import RecordingModel
-from takeback.repair.models.replies import PACKED, digest_replies, has_recording, pack_to_bytes
+from takeback.repair.models.replies import PACKED, count_imported, digest_replies, has_recording, pack_to_bytes
 from takeback.repair.synthesizer import Spec, make_method, parse_spec
 from takeback_lab.commands.lab.answering import answer_request
 from takeback_lab.commands.lab.extra import lab_extra
@@ -32,6 +32,7 @@ from takeback_lab.commands.lab.printing import show_lines
 from takeback_lab.engines import ENGINES, UnitEngine, engine_named
 from takeback_lab.experiment import Asked, Experiment, Option, RecordedExperiment
 from takeback_lab.experiments.recorded import FIRST, is_shipped, recorded_folder
+from takeback_lab.round_options import read_options
 from takeback_lab.rounds import Rounds, Unanswered
 from takeback_lab.runner import Ran, run_experiment
 
@@ -139,6 +140,8 @@ def conduct(
         summary |= {"out": str(running.out), "results": dict(ran.written)}
     if not running.as_json:
         show_lines(experiment.lines(summary))
+        if summary.get("imported"):
+            out.print(f"answers imported: {summary['imported']}")
         for folder in ran.written:
             out.print(f"written to {running.out}/{folder} under lock {ran.lock.digest[:16]}", markup=False)
     return summary, ran.data
@@ -159,7 +162,10 @@ def _ask(
     text = f"replay:{shipped}" if text == REPLAY_FIRST else text
     spec = parse_spec(text)
     replayed = _replayed(spec, shipped)
-    plan = experiment.plan(given, experiment.thaw_run(replayed) if replayed is not None else None)
+    frozen = experiment.thaw_run(replayed) if replayed is not None else None
+    if replayed is not None and frozen is None:
+        given = {**read_options(replayed, experiment.name, experiment.options)[1], **given}
+    plan = experiment.plan(given, frozen)
     folder = running.record or replayed
     asks = spec.is_model or spec.behind is not None
     _demand_freezable(running.freeze, folder, experiment.name, asks=asks)
@@ -177,13 +183,20 @@ def _ask(
             results=running.out,
             tick=tick,
             files=lambda: {} if kept is None or not has_recording(kept) else _recording(kept),
-            replies=lambda: digest_replies(folder) if folder is not None and has_recording(folder) else None,
+            replies=lambda: {} if folder is None or not has_recording(folder) else _tell_replies(folder),
         )
     if running.freeze is not None:
         if folder is not None:
             _bring_recording(folder, running.freeze)
         experiment.freeze_run(running.freeze, plan, ran.done, asked.name)
-    return ran, experiment.summary(plan, ran.data)
+    imported = max((one.get("imported", 0) for one in ran.data.values()), default=0)
+    return ran, {**experiment.summary(plan, ran.data), "imported": imported}
+
+
+def _tell_replies(folder: Path) -> dict[str, Any]:
+    """What a result says of the replies it rests on: their digest, and how many were imported, if any."""
+    imported = count_imported(folder)
+    return {"replies": digest_replies(folder), **({"imported": imported} if imported else {})}
 
 
 def _demand_freezable(freeze: Path | None, folder: Path | None, name: str, *, asks: bool) -> None:

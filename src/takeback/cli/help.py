@@ -1,0 +1,177 @@
+"""`takeback help`: every command on one screen, and a topic or a command at a time."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
+
+import typer
+
+from takeback.cli.output import JsonFlag, emit, out
+from takeback.errors import InputError
+from takeback.plugins import ListedCommand
+
+WIDTH: Final = 78
+"""Columns of a screen of help; with its lines below 24 it is seen whole on every terminal."""
+FIRST: Final[Mapping[str, str]] = {
+    "init": "start tracking a directory",
+    "install": "record what the agent of a client changes, and guard it",
+    "status": "how things stand, and what to look at first",
+    "log": "what was changed, by whom, under which prompt",
+    "undo": "take entries back, whatever came after them",
+    "web": "all of it as a page in the browser",
+}
+"""What most people need, said shorter than in the lists."""
+TOPICS: Final[Mapping[str, str]] = {
+    "daily": "Every day",
+    "sharing": "Showing others",
+    "changes": "One-line changes",
+    "trouble": "When something is wrong",
+    "rules": "Rules and other systems",
+    "candidates": "Candidates",
+    "agents": "Agents and models",
+    "trying": "Trying it out",
+}
+"""The topics that are lists of commands, with the title of each."""
+MORE: Final = "more"
+"""The topic of what other packages bring."""
+ABOUT: Final[Mapping[str, str]] = {
+    "entries": """\
+How an entry is named
+
+  7, '#7'           its number in the log; a shell drops an unquoted #7
+  3f2a91            the beginning of its id, four or more digits
+  HEAD, HEAD~2      the newest, and the second before it
+  '@{2 hours ago}'  the newest at that time
+
+Example: takeback undo 7 --plan
+""",
+    "things": """\
+How a thing is named in one-line changes
+
+  config permissions.allow     a setting, by its path
+  config permissions.allow+    a list to add an item to; with - to take one out
+  prompt CLAUDE.md             an instruction file, agent, command or skill
+  tool mcp:github              a server
+  listener PreToolUse          a hook, by its event
+  routing model                which model is used
+
+Example: takeback set config permissions.allow+ 'Bash(npm test:*)'
+""",
+    "times": """\
+How a time is given
+
+  90m, 2h, 3d, '2 hours ago'   so long ago
+  today                        midnight, UTC
+  yesterday, 'last week'       a day ago, seven days ago
+  2031-05-27, 2031-05-27T14:30:00Z
+
+Example: takeback restore --to yesterday --plan
+""",
+    "colours": """\
+What the colours mean, on the terminal and on the page
+
+  green    there, proved, added
+  yellow   taken back, looser than before, or worth a look
+  red      refused, failed, removed
+  cyan     what to do next
+
+NO_COLOR=1 turns them off.
+
+Example: NO_COLOR=1 takeback log
+""",
+    "exit": """\
+What the exit codes mean
+
+  0    yes, or done
+  1    no: blocked, rejected, refused, or something needs attention
+  2    bad input, or a fault
+  130  interrupted
+
+Example: takeback status --json
+""",
+}
+"""The topics that explain something that many commands have in common."""
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command("help")(show_help)
+
+
+def show_help(
+    topic: str = typer.Argument(
+        "", metavar="TOPIC", help="A topic or a command; without one, every command on one screen."
+    ),
+    as_json: bool = JsonFlag,
+) -> None:
+    """Show every command on one screen, or what one topic or command is about.
+
+    Example: `takeback help`, `takeback help daily`, `takeback help undo`, `takeback help times`
+    """
+    from takeback.cli.program import SECTIONS, list_all_commands, print_command_help  # noqa: PLC0415 - it is there
+
+    commands = list_all_commands()
+    if topic in commands and not as_json:
+        print_command_help(topic)
+        return
+    text = "\n".join(list_lines(SECTIONS, commands)) if not topic else _explain_topic(topic, SECTIONS, commands)
+    if as_json:
+        emit({"topic": topic, "text": text, "topics": [*TOPICS, MORE, *ABOUT], "commands": list(commands)})
+    else:
+        out.print(text.rstrip("\n"))
+
+
+def list_lines(
+    sections: Mapping[str, Mapping[str, ListedCommand]], commands: Mapping[str, ListedCommand]
+) -> Iterator[str]:
+    """Yield the screen: what most people need first, then every command by topic."""
+    yield "Usage: takeback COMMAND [OPTIONS]    (or: --version, --install-completion)"
+    yield "Let an agent change itself only when the change can be taken back."
+    yield from (f"  {name:<10} {what}" for name, what in FIRST.items())
+    yield ""
+    yield "Every command by topic; 'takeback help TOPIC' says what each one does:"
+    listed = {topic: tuple(sections[title]) for topic, title in TOPICS.items()}
+    listed[MORE] = tuple(name for name in commands if not any(name in section for section in sections.values()))
+    for topic, names in listed.items():
+        if names:
+            start = f"  {topic:<12}"
+            yield from textwrap.wrap(
+                " ".join(names),
+                WIDTH,
+                initial_indent=start,
+                subsequent_indent=" " * len(start),
+                break_on_hyphens=False,
+            )
+    yield f"  {'about':<12}{' '.join(ABOUT)}"
+    yield "'takeback COMMAND --help' shows a command's options and an example."
+
+
+def _explain_topic(
+    topic: str, sections: Mapping[str, Mapping[str, ListedCommand]], commands: Mapping[str, ListedCommand]
+) -> str:
+    from takeback.cli.program import EXAMPLES  # noqa: PLC0415 - it is there
+
+    if topic in ABOUT:
+        return ABOUT[topic]
+    if topic in commands:
+        return commands[topic].summary
+    title = TOPICS.get(topic, "From other packages")
+    names: Mapping[str, Any] = sections.get(title) or {
+        name: one for name, one in commands.items() if not any(name in section for section in sections.values())
+    }
+    if topic not in {*TOPICS, MORE}:
+        from takeback.language.suggestions import find_near_names  # noqa: PLC0415 - start-up
+
+        near = find_near_names(topic, [*TOPICS, MORE, *ABOUT, *commands])
+        hint = f"did you mean 'takeback help {near[0]}'?" if near else "'takeback help' lists topics and commands"
+        expected = f"a command, or one of {', '.join([*TOPICS, MORE, *ABOUT])}"
+        raise InputError("help", found=topic, expected=expected, hint=hint)
+    wide = max(map(len, names), default=0) + 2
+    rows = [
+        textwrap.fill(one.summary, WIDTH, initial_indent=f"  {name:<{wide}}", subsequent_indent=" " * (wide + 2))
+        for name, one in names.items()
+    ]
+    example = f"\nExample: {EXAMPLES[title]}" if title in EXAMPLES else ""
+    return "\n".join([f"{title}:", *rows]) + example

@@ -1,0 +1,60 @@
+"""Torture on PostgreSQL, etcd and a mail sink: nothing goes wrong, and it would notice if something did."""
+
+from __future__ import annotations
+
+import pytest
+
+pytest.importorskip("sqlalchemy")
+
+from takeback.adapters.bindings import keyvalue, sql
+from takeback.adapters.variables import use_variables
+from takeback.state import unregister
+from takeback.state.surface import SURFACES
+from takeback.state.surfaces.calls import CALLS
+from takeback.state.surfaces.external import EXTERNAL
+from takeback_lab import servers
+from takeback_lab.torture_external import torture_external
+
+pytestmark = pytest.mark.external
+
+
+@pytest.fixture(autouse=True)
+def surfaces():
+    try:
+        servers.find_program("etcd")
+    except servers.NotToBeHad as reason:
+        pytest.skip(str(reason))
+    yield
+    for engine in sql._ENGINES.values():
+        engine.dispose()
+    sql._ENGINES.clear()
+    use_variables({})
+    for name in (CALLS, EXTERNAL):
+        if name in SURFACES:
+            unregister(name)
+
+
+def test_every_boundary_is_hit_and_nothing_is_lost_or_made_twice(tmp_path):
+    found = torture_external(tmp_path, kills=30, seed=1, race=(2, 10))
+    assert (found.wrong_ends, found.calls_made_twice, found.foreign_writes_lost) == (0, 0, 0), found.examples
+    assert found.systems == ["postgresql", "etcd", "mail"]
+    assert found.to_json()["missed"] == []
+    assert found.their_writes > 100
+    assert found.mails_sent == found.corrections_sent > 0
+
+
+def test_rows_that_are_written_without_a_look_at_what_is_there_are_caught(tmp_path, monkeypatch):
+    monkeypatch.setattr(sql, "is_as_known", lambda *_, **__: True)
+    found = torture_external(tmp_path, kills=40, seed=2, race=(2, 2))
+    assert found.foreign_writes_lost + found.wrong_ends > 0
+
+
+def test_keys_that_are_written_whole_and_without_a_condition_are_caught(tmp_path, monkeypatch):
+    def careless(self, change):
+        seen = self.look(change.name)
+        body = None if change.wanted is None else {**(seen.body if seen else {}), **change.wanted}
+        self.swap(change.name, self.look(change.name), body)
+
+    monkeypatch.setattr(keyvalue.EtcdBinding, "put", careless)
+    found = torture_external(tmp_path, kills=40, seed=3, race=(2, 2))
+    assert found.foreign_writes_lost + found.wrong_ends > 0
