@@ -117,7 +117,7 @@ def test_what_was_copied_from_a_masked_answer_is_not_taken_for_a_value(made, tmp
     assert FIRST in (tmp_path / "copy/config.toml").read_text()
 
 
-PAGES = ("/1/", "/1/entry/%232", "/1/entry/%233", "/1/entry/%234", "/1/entry/%236", "/1/undo?entry=%233", "/1/matrix")
+PAGES = ("/1/", "/1/entry/%232", "/1/entry/%233", "/1/entry/%234", "/1/entry/%236", "/1/undo?entry=%233", "/1/past")
 
 
 def test_the_page_masks_shows_on_request_and_names_forget(made):

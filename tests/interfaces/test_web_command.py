@@ -140,3 +140,10 @@ def test_a_fleet_is_served_and_its_password_is_printed_nowhere(postgres_url, tmp
             text = client.get(told["link"]).text
     assert "/fleet/1/takeback_served" in text
     assert secret not in text
+
+
+def test_the_same_workspace_is_served_on_the_same_port_so_that_addresses_stay_good(agent):
+    with serving(agent) as first, serving(agent) as beside:
+        assert beside["port"] != first["port"]
+    with serving(agent) as again:
+        assert again["port"] == first["port"]

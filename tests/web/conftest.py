@@ -25,7 +25,7 @@ from takeback.undo import Write
 from takeback.verify import verify
 
 CHROMIUM = shutil.which("chromium")
-PATIENCE = 30_000
+PATIENCE = 90_000
 SIXTY, MANY = 60, 10_000
 BATCH = 1000
 """Records written at once where a long history is made."""
@@ -122,7 +122,7 @@ def filled(root, number):
                 drafts.clear()
         ledger.refresh()
         ledger.checkpoint()
-    with open_workspace(root, hold=False) as harness:
+    with open_workspace(trust(root), hold=False) as harness:
         assert harness.discard(note="files put in place").entry
         assert harness.status().clean
     return root

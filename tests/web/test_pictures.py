@@ -10,42 +10,47 @@ import tempfile
 from datetime import UTC, datetime, timedelta
 from itertools import count
 from pathlib import Path
+from types import SimpleNamespace
 
 import psycopg
 import pytest
 from tests.support.changes import candidate, config
 from tests.web.conftest import served
-from tests.web.test_page import drifted, entry_of, views
+from tests.web.stories import drift, guess, name_pages, tell_story
+from tests.web.test_page import entry_of
 from typer.testing import CliRunner
 
 from takeback.adapters import open_workspace
-from takeback.adapters.clients.init import init_clients
 from takeback.adapters.workspace.adapter import init_workspace
 from takeback.cli import app
-from takeback.cli.demo import CHANGES, LOOKS_RIGHT, THIRD, write_harness
-from takeback.journal import postgres, sql, sqlite
-from takeback.language import read_program
-from takeback.repair import invert_mutation
-from takeback.state import Stage, State
+from takeback.harness import attempts
+from takeback.journal import sql
+from takeback.state import State
 
 ROOT = Path(__file__).parents[2]
 IMAGES = ROOT / "docs" / "images"
 TOUR = (ROOT / "docs" / "tour.md").read_text().partition("## In the page")[2]
 WRITTEN = bool(os.environ.get("TAKEBACK_PICTURES"))
 SCREEN = {"width": 1000, "height": 720}
+TALL = 1500
 BEGUN = datetime(2026, 3, 2, 9, 14, 5, tzinfo=UTC)
 
 
 @pytest.fixture
 def fixed(monkeypatch):
     """A clock that goes seven minutes from one record to the next, and ids that are the same in every run."""
+    from takeback.web import timeline
+
     ticks, seeded = count(), random.Random(7)
 
     def now():
         return (BEGUN + timedelta(minutes=7 * next(ticks))).isoformat(timespec="microseconds")
 
-    for module in (sql, sqlite, postgres):
-        monkeypatch.setattr(module, "now", now, raising=False)
+    today = BEGUN + timedelta(hours=9)
+    summarized = timeline.summarize_since
+    monkeypatch.setattr(sql, "format_now", now)
+    monkeypatch.setattr(timeline, "summarize_since", lambda harness, index: summarized(harness, index, today))
+    monkeypatch.setattr(attempts, "datetime", SimpleNamespace(now=lambda _: today))
     monkeypatch.setattr(os, "urandom", seeded.randbytes)
 
 
@@ -59,34 +64,60 @@ def picture(page, name, **options):
         path.write_bytes(taken)
 
 
+PAGES = {
+    "timeline": "timeline",
+    "entry": "forced entry",
+    "undo": "undo",
+    "blocked": "blocked",
+    "restore": "go back",
+    "compare": "compare",
+    "past": "over time",
+    "refused": "refused",
+    "bisect": "what broke it",
+    "forget": "forget",
+    "drift": "drift",
+}
+"""Pictures, each with the page it is of."""
+
+
 @pytest.fixture
 def story(chromium, fixed, tmp_path):
-    """The demo's six changes, the third taken back; a forced change before them, an edit by hand after them."""
+    """The story, on a day that is the same in every run; its harness is served as `takeback web` does."""
+    from takeback.web.shelf import HarnessShelf
+
     root = tmp_path / "parcel-tracker"
-    root.mkdir()
-    write_harness(root)
-    init_clients(root)
-    with open_workspace(root, hold=False) as harness:
-        forced = harness.apply(LOOKS_RIGHT, force=True, note="a server, tried in haste", by="claude").entry
-        harness.undo(forced, by="ann")
-        for note, ops in CHANGES:
-            harness.apply(invert_mutation(read_program(ops, Stage.FORWARD, "change")), note=note, by="claude")
-        (root / "CLAUDE.md").write_text((root / "CLAUDE.md").read_text() + "- Ask before a deploy.\n")
-        harness.adopt("tuned by hand", by="ann")
-        third = next(entry for entry in harness.log() if entry.note == CHANGES[THIRD][0])
-        harness.undo(third.id, by="ann")
-        yield root, harness, forced
+    made = tell_story(root)
+    shelf = HarnessShelf.of([root])
+    guess(shelf.all[0].harness)
+    yield root, shelf, made
+    shelf.close()
 
 
-def test_the_main_views_are_pictured_for_the_documentation(story, tab):
-    root, harness, forced = story
-    with served(("parcel-tracker", harness), who="ann") as link:
+def test_every_page_is_pictured_for_the_documentation(story, tab):
+    root, shelf, made = story
+    with served(shelf=shelf, who="ann") as link:
         page = tab(link, viewport=SCREEN)
-        for name, address in views(link, forced.id, "HEAD~2").items():
+        addresses = name_pages(link.partition("open")[0], made)
+        for name, kind in PAGES.items():
             if name == "drift":
-                drifted(root)
-            page.goto(address)
-            picture(page, f"web-{name}", full_page=name == "entry")
+                drift(root)
+            page.set_viewport_size(SCREEN | {"height": TALL} if name == "timeline" else SCREEN)
+            page.goto(addresses[kind])
+            if name == "bisect":
+                page.get_by_label("Check command").fill("! grep -q rm: .claude/settings.json")
+                page.get_by_role("button", name="Find what broke it").click()
+                page.get_by_text("Found after").wait_for()
+            picture(page, f"web-{name}", full_page=name in {"entry", "restore", "past", "bisect"})
+
+
+def test_an_expired_session_is_pictured(sixty, chromium):
+    _, harness = sixty
+    with served(("parcel-tracker", harness)) as link:
+        stranger = chromium.new_context(viewport={"width": 1000, "height": 400})
+        page = stranger.new_page()
+        page.goto(link.partition("open")[0] + "entry/62")
+        picture(page, "web-expired")
+        stranger.close()
 
 
 @pytest.fixture

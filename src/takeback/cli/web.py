@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import os
 import webbrowser
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from hashlib import sha256
 from pathlib import Path
 from threading import Thread
-from typing import Final
+from typing import Any, Final
 
 import typer
 
@@ -17,9 +18,12 @@ from takeback.adapters.variables import use_variables
 from takeback.cli.context import ByOption
 from takeback.cli.interrupts import end_at_first_interrupt
 from takeback.cli.output import JsonFlag, emit, err, out
-from takeback.errors import MissingExtraError
+from takeback.errors import InputError, MissingExtraError
 from takeback.plugins import open_pages
 
+FIRST_PORT: Final = 20_000
+PORTS: Final = 10_000
+"""Ports that are chosen from: below those that systems give to outgoing connections."""
 EXTRA: Final = {"jinja2", "markupsafe", "starlette", "uvicorn"}
 
 
@@ -48,7 +52,13 @@ def web(
     lab: Path = typer.Option(None, "--lab", metavar="DIR", help="Show the lab's reports on this results folder too."),
     by: str = ByOption,
     port: int = typer.Option(
-        0, "--port", min=0, max=65535, metavar="N", help="Use this port of this machine; 0 for any."
+        None,
+        "--port",
+        min=0,
+        max=65535,
+        metavar="N",
+        help="Use this port of this machine; 0 for any.",
+        show_default="the same for the same workspaces each time, so that addresses stay good; any if it is taken",
     ),
     read_only: bool = typer.Option(False, "--read-only", help="Only show; nothing can be changed from the page."),
     no_open: bool = typer.Option(False, "--no-open", help="Only print the link; do not open a browser."),
@@ -70,7 +80,14 @@ def web(
     shelf = HarnessShelf.of(places or ([] if lab is not None and not _has_workspace_here() else [Path()]))
     with end_at_first_interrupt():
         try:
-            server = PageServer(shelf, port=port, read_only=read_only, extra=extra, who=by)
+            options: dict[str, Any] = {"read_only": read_only, "extra": extra, "who": by}
+            wanted = _choose_port([shown.where or shown.name for shown in shelf.all]) if port is None else port
+            try:
+                server = PageServer(shelf, port=wanted, **options)
+            except InputError:
+                if port is not None:
+                    raise
+                server = PageServer(shelf, **options)
             if as_json:
                 fleets = [watched.fleet.location for watched in shelf.fleets]
                 names = [shown.name for shown in shelf.all]
@@ -87,6 +104,12 @@ def web(
             err.print("the page has ended; every change that it said was done is done")
         finally:
             shelf.close()
+
+
+def _choose_port(places: Sequence[str]) -> int:
+    """Return a port that stays the same for the same workspaces; 0, for any, where there are none."""
+    digest = sha256("\0".join(places).encode("utf-8", "surrogateescape")).digest()
+    return FIRST_PORT + int.from_bytes(digest[:4]) % PORTS if places else 0
 
 
 def _has_workspace_here() -> bool:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Final
+from itertools import islice
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from takeback.errors import InputError
 from takeback.harness.adapter import FileAdapter, SharedFiles
@@ -243,16 +244,34 @@ def load_entry_writes(harness: Harness, record: Record) -> tuple[Write, ...]:
     return load_record_writes(harness.journal, record)
 
 
+class PastPoint(NamedTuple):
+    """A state of the past, from which one can go further back."""
+
+    state: State
+    seq: int
+    """The last record that it takes in."""
+    settled: bool
+    """Whether the record after that made what it announced."""
+
+
 class Rewind:
     """States of the past, worked out from the present: each later entry is taken back once, newest first."""
 
-    def __init__(self, harness: Harness) -> None:
+    def __init__(self, harness: Harness, begin: PastPoint | None = None, until: int = 1) -> None:
+        """Begin at the present, or at a point of the past and without going further back than to a record."""
         self._harness = harness
-        self._state = harness.state
-        self._settled = False
-        last = harness.ledger.last
-        self._left = (record for record in harness.journal.records(reverse=True) if record.seq <= last)
+        start = PastPoint(harness.state, harness.ledger.last, settled=False) if begin is None else begin
+        self._state, last, self._settled = start
+        self._left: Iterator[Record]
+        if begin is None:
+            self._left = (record for record in harness.journal.records(reverse=True) if record.seq <= last)
+        else:
+            self._left = reversed(list(islice(harness.journal.records(until), last - until + 1)))
         self._next = next(self._left, None)
+
+    def mark(self, seq: int) -> PastPoint:
+        """Go back to right after a record that is not newer than those asked about before; return where that is."""
+        return PastPoint(self._back_to(seq + 1), seq, self._settled)
 
     def after(self, entry: Record) -> State:
         """Return the state right after an entry, which must not be newer than those asked about before."""

@@ -220,6 +220,13 @@ def iter_unified_lines(found: Difference, *, clear: bool = False) -> Iterator[tu
         yield "note", f"  {address}: {note}"
 
 
+def iter_lines_after(found: Difference) -> Iterator[str]:
+    """Yield the lines of what is there afterwards, changed or not, each safe to print; secrets are masked."""
+    hide = str if is_revealing() else _make_hider(found)
+    for line in () if found.after is None else found.after.lines:
+        yield escape_invisible(hide(line.removesuffix("\n")))
+
+
 def _make_hider(found: Difference) -> Hide:
     """Return what takes the secrets of both sides out of a line, so that two of them still differ."""
     sides = [side for side in (found.before, found.after) if side is not None]

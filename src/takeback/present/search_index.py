@@ -27,7 +27,7 @@ from takeback.present.entries import Filter, make_entry_namer
 from takeback.present.headlines import MOST_TEXT, Headline, iter_changed_lines, make_headline_from
 from takeback.present.secrets import mask_text_secrets, reveal_secrets
 
-VERSION: Final = 2
+VERSION: Final = 3
 BATCH: Final = 200
 """Records taken in at once."""
 SHORT: Final = 3
@@ -35,7 +35,8 @@ SHORT: Final = 3
 FACETS: Final = ("by", "client", "session", "surface", "grade", "class")
 _TABLES: Final = """
 CREATE TABLE facts (seq INTEGER PRIMARY KEY, id TEXT, at TEXT, by TEXT, client TEXT, session TEXT, surface TEXT,
-  grade TEXT, class TEXT, forced INTEGER, failed INTEGER, headline TEXT, added INTEGER, removed INTEGER, body TEXT);
+  grade TEXT, class TEXT, forced INTEGER, failed INTEGER, headline TEXT, added INTEGER, removed INTEGER,
+  kind TEXT, place INTEGER, body TEXT);
 CREATE TABLE about (last INTEGER, digest TEXT);
 INSERT INTO about VALUES (0, '');
 """
@@ -101,9 +102,10 @@ class SearchIndex:
         return found
 
     def list_since(self, since: datetime) -> list[dict[str, Any]]:
-        """Return the facts of entries taken in from a time on, newest first."""
+        """Return the facts of changes taken in from a time on that were not given up, newest first."""
         names = ("seq", "by", "grade", "failed", "surface")
-        rows = self._select(", ".join(names), ["datetime(at) >= datetime(?)"], [since.isoformat()], None)
+        where = ["datetime(at) >= datetime(?)", f"kind IN ({', '.join('?' * len(CHANGES))})"]
+        rows = self._select(", ".join(names), where, [since.isoformat(), *CHANGES], None)
         return [dict(zip(names, row, strict=True)) for row in rows]
 
     def _select(self, what: str, where: Sequence[str], values: Sequence[Any], limit: int | None) -> list[Any]:
@@ -158,16 +160,23 @@ class SearchIndex:
         with reveal_secrets(wanted=False):
             rows = [self._build(record, list(iter_changed_lines(writes.get(record.seq, ())))) for record in made]
         rows = [tuple(_write_safely(value) for value in row) for row in rows]
-        marks = ", ".join("?" * 15)
+        marks = ", ".join("?" * 17)
         self._base.executemany(f"INSERT OR REPLACE INTO facts VALUES ({marks})", rows)  # noqa: S608 - marks
         self._base.executemany("INSERT INTO words(rowid, body) VALUES (?, ?)", [(row[0], row[-1]) for row in rows])
         for record in batch:
+            if record.kind == "abort":
+                self._note_given_up(record)
             if record.kind == "evidence" and record.about is not None:
                 grade = with_evidence(journal, journal.get(record.about)).evidence or {}
                 self._base.execute(
                     "UPDATE facts SET grade = ?, class = ? WHERE seq = ?",
-                    (grade.get("grade", ""), grade.get("class", ""), record.about),
+                    (grade.get("grade", ""), _name_class(grade), record.about),
                 )
+
+    def _note_given_up(self, abort: Record) -> None:
+        """Note that the entry before a record was announced and not made."""
+        sql = "UPDATE facts SET kind = 'aborted' WHERE seq = (SELECT max(seq) FROM facts WHERE place < ?)"
+        self._base.execute(sql, (abort.seq,))
 
     def _build(self, record: Record, lines: list[tuple[str, str]]) -> tuple[Any, ...]:
         evidence: Mapping[str, Any] = record.evidence or {}
@@ -190,14 +199,21 @@ class SearchIndex:
             origin.get("session", ""),
             surfaces,
             evidence.get("grade", ""),
-            str(evidence.get("class", "")),
+            _name_class(evidence),
             int(record.is_forced),
             int(failed),
             headline.line,
             headline.added,
             headline.removed,
+            record.kind,
+            record.seq,
             body,
         )
+
+
+def _name_class(evidence: Mapping[str, Any]) -> str:
+    """Return the class of a change that was looked at; what has none leaves nothing outside."""
+    return str(evidence.get("class", "reversible")) if evidence else ""
 
 
 def _write_safely(value: Any) -> Any:

@@ -16,7 +16,6 @@ from takeback.errors import TakebackError
 from takeback.harness import Harness
 from takeback.harness.attempts import read_attempts
 from takeback.harness.entry_log import load_entry_writes
-from takeback.harness.ledger import CHANGES
 from takeback.present.attempts import find_root
 from takeback.present.search_index import SearchIndex
 from takeback.present.secrets import mask_text_secrets
@@ -82,13 +81,12 @@ def summarize_since(harness: Harness, index: SearchIndex | None = None, now: dat
     else:
         facts = index.list_since(since)
     ledger = harness.ledger
-    made = [one for one in facts if _is_change(harness, one["seq"])]
-    live = [one for one in made if one["seq"] not in ledger.history.undone]
+    live = [one for one in facts if one["seq"] not in ledger.history.undone]
     root = find_root(harness)
     refused = [one for one in read_attempts(root) if is_after(one["at"], since)] if root else []
     return Summary(
-        len(made),
-        tuple(sorted({one["by"] or "not said" for one in made})),
+        len(facts),
+        tuple(sorted({one["by"] or "not said" for one in facts})),
         tuple(_find_loosened(harness, [one["seq"] for one in live if GUARDED & set(one["surface"].split())])),
         tuple(one["seq"] for one in live if one["failed"]),
         len(refused),
@@ -102,11 +100,6 @@ def is_after(at: str, since: datetime) -> bool:
     except ValueError:
         return False
     return (told if told.tzinfo else told.replace(tzinfo=UTC)) >= since
-
-
-def _is_change(harness: Harness, number: int) -> bool:
-    record = harness.journal.get(number)
-    return record.kind in CHANGES and not harness.ledger.aborted(record)
 
 
 def _find_loosened(harness: Harness, numbers: Iterable[int]) -> list[tuple[int, str]]:

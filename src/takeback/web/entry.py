@@ -9,7 +9,7 @@ from typing import Any
 
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
-from starlette.responses import HTMLResponse, RedirectResponse, Response
+from starlette.responses import RedirectResponse, Response
 
 from takeback.canonical import write_pretty
 from takeback.errors import TakebackError
@@ -32,7 +32,6 @@ from takeback.present.changes import find_differences, find_file_differences
 from takeback.present.diffs import Difference
 from takeback.present.entries import make_entry_namer
 from takeback.present.secrets import is_revealing, mask_secrets
-from takeback.present.share_page import make_share_page
 from takeback.runtime import capture, recover, run_forward
 from takeback.state import State
 from takeback.web.pages import render_page
@@ -67,7 +66,7 @@ def show_entry(request: Request, shown: Shown) -> Response:
     candidate = load_candidate_json(harness.journal, record)
     change = record.kind in CHANGES and seen.status in {"live", "undone"}
     ledger = harness.ledger
-    said = shown.told.get(seen.id, ())
+    said = shown.told.pop(seen.id, ()) if request.method == "GET" else ()
     return render_page(
         request,
         "entry.html",
@@ -88,16 +87,6 @@ def show_entry(request: Request, shown: Shown) -> Response:
         undone=_list_related(shown, [(number, "took this back") for number in _find_takers(shown, seen)]),
         action=find_action(seen),
     )
-
-
-@harness_view
-def download_share(request: Request, shown: Shown) -> Response:
-    """Answer with an entry as a file that can be sent, as `takeback share` writes it: masked, whoever asks."""
-    shown.harness.ledger.refresh()
-    record = resolve_entry(shown.harness.ledger, request.path_params["name"])
-    page = make_share_page(shown.harness, [record])
-    named = {"Content-Disposition": f'attachment; filename="takeback-{record.entry}.html"'}
-    return HTMLResponse(page.text.encode("utf-8", "backslashreplace"), headers=named)
 
 
 @harness_view

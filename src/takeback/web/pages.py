@@ -81,8 +81,9 @@ def render_page(request: Request, template: str, status: int = 200, **values: An
         "who": app.session.who,
         "extra": app.extra,
         "path": request.url.path,
-    }
-    text = render_template(template, app.extra.templates if app.extra else "", **common, **values)
+        "shown": app.shelf.get(request.path_params.get("number", 0)) if "schema" not in request.path_params else None,
+    } | values
+    text = render_template(template, app.extra.templates if app.extra else "", **common)
     revealed = is_revealing()
     told = render_template("secrets.html", revealed=revealed, link=_build_toggle_link(request, revealed=revealed))
     return HTMLResponse(text.replace(NOTICE, told if revealed or MASKED in text else "", 1), status)

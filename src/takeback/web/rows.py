@@ -51,6 +51,12 @@ class EntryRow:
         return self.entry.at[:10]
 
     @property
+    def prompt(self) -> str:
+        """What a person asked for when it was made, where that is known."""
+        origin = self.entry.origin
+        return origin.get("prompt", "") if origin.get("prompt_number") else ""
+
+    @property
     def what(self) -> str:
         """What it did, as it may be shown now."""
         return self.clear if is_revealing() else self.masked
@@ -181,11 +187,12 @@ def describe_entry(entry: EntryView, named: EntryNamer) -> str:
 
 
 def build_row(entry: EntryView, named: EntryNamer) -> EntryRow:
-    """Return the row of an entry, with its line as it is shown with secrets and without them."""
+    """Return the row of an entry, with its line as it is shown with secrets and without them, the prompt apart."""
     lines: list[str] = []
+    unasked = replace(entry, origin={name: told for name, told in entry.origin.items() if name != "prompt"})
     for clear in (False, True):
         with reveal_secrets(wanted=clear):
-            lines.append(describe_entry(entry, named))
+            lines.append(describe_entry(unasked, named))
     return EntryRow(replace(entry, mutation=()), lines[0], lines[1])
 
 

@@ -20,13 +20,15 @@ from takeback.errors import InputError, TakebackError
 from takeback.plugins import ExtraPages
 from takeback.web.bisect import show_bisect, start_bisect, stop_bisect
 from takeback.web.drift import adopt_drift, discard_drift, show_drift
-from takeback.web.entry import compare_entries, download_share, follow_permalink, show_entry
+from takeback.web.entry import compare_entries, follow_permalink, show_entry
 from takeback.web.fleet import show_journal
 from takeback.web.forget import forget, preview_forget
 from takeback.web.pages import form_endpoint, render_page
+from takeback.web.past import show_past
 from takeback.web.security import LINK, Guard, Session
+from takeback.web.share import download_report, download_share
 from takeback.web.shelf import HarnessShelf
-from takeback.web.timeline import show_matrix, show_refused, show_timeline, stream_events, stream_standings
+from takeback.web.timeline import show_refused, show_timeline, stream_events, stream_standings
 from takeback.web.undo import (
     preview_redo,
     preview_restore,
@@ -45,8 +47,10 @@ ROUTES: Final = (
     Route("/{number:int}/entry/{name}", show_entry),
     Route("/{number:int}/entry/{name}/share", download_share),
     Route("/entry/{name}", follow_permalink),
+    Route("/{number:int}/past", show_past),
     Route("/{number:int}/refused", show_refused),
     Route("/{number:int}/compare", compare_entries),
+    Route("/{number:int}/report", download_report),
     Route("/{number:int}/restore", preview_restore),
     Route("/{number:int}/restore", form_endpoint(restore_point), methods=["POST"]),
     Route("/{number:int}/undo", preview_undo),
@@ -58,7 +62,6 @@ ROUTES: Final = (
     Route("/{number:int}/bisect", show_bisect),
     Route("/{number:int}/bisect", form_endpoint(start_bisect), methods=["POST"]),
     Route("/{number:int}/bisect/stop", form_endpoint(stop_bisect), methods=["POST"]),
-    Route("/{number:int}/matrix", show_matrix),
     Route("/{number:int}/drift", show_drift),
     Route("/{number:int}/adopt", form_endpoint(adopt_drift), methods=["POST"]),
     Route("/{number:int}/discard", form_endpoint(discard_drift), methods=["POST"]),
@@ -107,7 +110,14 @@ def _explain_fault(request: Request, fault: Exception) -> Response:
 def _answer_missing(request: Request, fault: Exception) -> Response:
     code = fault.status_code if isinstance(fault, HTTPException) else 500
     title = "Not found" if code == 404 else "Refused"  # noqa: PLR2004
-    return render_page(request, "message.html", code, title=title, message=f"{request.url.path} is not here.")
+    number = request.url.path.split("/")[1]
+    shown = request.app.state.shelf.get(int(number)) if number.isdecimal() and len(number) < SHORT else None
+    message = f"{request.url.path} is not here."
+    return render_page(request, "message.html", code, title=title, message=message, shown=shown)
+
+
+SHORT: Final = 9
+"""The number of a harness has fewer digits."""
 
 
 LOOPBACK: Final = "127.0.0.1"

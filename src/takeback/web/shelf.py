@@ -21,10 +21,12 @@ from takeback.harness import Harness, Refused
 from takeback.harness.attempts import find_directory
 from takeback.present.attempts import record_refusals
 from takeback.web.fleet import FleetRows, WatchedFleet
+from takeback.web.past_states import PastStates
 from takeback.web.rows import EntryRows, HarnessRow, JournalTally, build_harness_row
 
 if TYPE_CHECKING:
     from takeback.journal.postgres import JournalFleet
+    from takeback.present.summary import Summary
     from takeback.web.bisect import BisectSearch
 
 AT_ONCE: Final = 400
@@ -60,11 +62,29 @@ class Shown:
     told: dict[str, tuple[str, ...]] = field(default_factory=dict)
     """What was said when an entry was made here, by its id."""
 
+    view: str = ""
+    """The filters under which the timeline was last looked at, so that every way back leads there."""
+
     search: BisectSearch | None = None
     """The last search for what broke it, also one that is running."""
 
+    card: tuple[tuple[int, int, int], Summary] | None = field(default=None, repr=False)
+    """What happened since yesterday, as last worked out, and for which state of things."""
+
+    past: PastStates = field(init=False, repr=False)
+    """States of the past that were worked out."""
+
     gone: dict[str, tuple[WantedGone, str]] = field(default_factory=dict, repr=False)
     """What was shown to be forgotten and is not confirmed yet, by token, with the journal's head at that time."""
+
+    def __post_init__(self) -> None:
+        """Begin without any state of the past."""
+        self.past = PastStates(self.harness)
+
+    @property
+    def home(self) -> str:
+        """The address of the timeline, with the filters under which it was last looked at."""
+        return f"/{self.number}/?{self.view}" if self.view else f"/{self.number}/"
 
     def follow_index(self) -> None:
         """Take into the index what is new: a little at once, the rest of a long journal in the background."""

@@ -1,4 +1,4 @@
-"""Lists of entries: the timeline with its filters, the matrix of entries by slots, and live updates of both.
+"""The timeline: entries with filters and lanes, what was refused, and live updates.
 
 A page follows the journal by server-sent events, whoever writes to it. Each message holds the new rows and
 the rows that changed because of them. The list of harnesses follows all journals, and gets all its rows
@@ -8,9 +8,9 @@ anew.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
-from dataclasses import dataclass, replace
-from time import monotonic
+from collections.abc import AsyncIterator, Iterator
+from dataclasses import dataclass
+from time import monotonic, time
 from typing import Any, Final
 
 from starlette.concurrency import run_in_threadpool
@@ -20,11 +20,12 @@ from starlette.responses import HTMLResponse, Response, StreamingResponse
 from takeback.canonical import write_pretty
 from takeback.errors import TakebackError
 from takeback.harness.attempts import read_attempts
-from takeback.harness.dependencies import find_dependents
 from takeback.present.entries import GRADES, Filter, read_filter
-from takeback.present.summary import summarize_since
-from takeback.web.pages import is_part_wanted, render_page, render_template
-from takeback.web.rows import EntryRow
+from takeback.present.secrets import mask_text_secrets
+from takeback.present.summary import Summary, is_after, summarize_since
+from takeback.web.lanes import draw_new_lanes, draw_page_lanes
+from takeback.web.pages import build_query, is_part_wanted, render_page, render_template
+from takeback.web.rows import LOOSE, NONE
 from takeback.web.shelf import HarnessShelf, Shown
 from takeback.web.views import find_shown, harness_view
 
@@ -57,10 +58,13 @@ def show_timeline(request: Request, shown: Shown) -> Response:
     before = int(given) if given.isdecimal() else None
     shown.follow_index()
     found, more = shown.rows.page(wanted, before)
-    values: dict[str, Any] = {"shown": shown, "found": found, "more": more, "fields": fields}
+    rest = request.query_params.get("lanes", "")
+    lanes = draw_page_lanes(shown.harness, found, rest, whole=wanted in (NONE, LOOSE))
+    values: dict[str, Any] = {"shown": shown, "found": found, "more": more, "fields": fields, "lanes": lanes}
     if is_part_wanted(request):
         day = request.query_params.get("day", "")
         return HTMLResponse(render_template("rows.html", read_only=request.app.state.read_only, day=day, **values))
+    shown.view = build_query(fields)
     return render_page(
         request,
         "timeline.html",
@@ -69,73 +73,55 @@ def show_timeline(request: Request, shown: Shown) -> Response:
         drift=shown.drifted(),
         facets=shown.rows.index.count_facets(),
         grades=GRADES,
-        summary=summarize_since(shown.harness, shown.rows.index),
+        summary=_load_summary(shown),
         **values,
     )
+
+
+def _load_summary(shown: Shown) -> Summary:
+    """Return what happened since yesterday, worked out anew after what was recorded or refused, and each minute."""
+    refused = len(read_attempts(shown.where)) if shown.where else 0
+    state = (shown.harness.ledger.last, refused, int(time() // MINUTE))
+    if shown.card is None or shown.card[0] != state:
+        shown.card = (state, summarize_since(shown.harness, shown.rows.index))
+    return shown.card[1]
 
 
 @harness_view
 def show_refused(request: Request, shown: Shown) -> Response:
     """Show what was refused: who wanted what, why not, and the state that breaks it."""
     shown.harness.require("read")
-    found = read_attempts(shown.where) if shown.where else []
+    everything = read_attempts(shown.where) if shown.where else []
+    fields = {name: request.query_params.get(name, "") for name in ATTEMPT_FIELDS}
+    found = list(_iter_wanted(everything, fields))
     told = [{**one, "state": None if one.get("state") is None else write_pretty(one["state"])} for one in found]
-    return render_page(request, "refused.html", shown=shown, found=told[:MOST_REFUSED])
+    facets = {name: sorted({str(one[name]) for one in everything if one.get(name)}) for name in ("by", "why")}
+    values: dict[str, Any] = {
+        "found": told[:MOST_REFUSED],
+        "fields": fields,
+        "facets": facets,
+        "every": len(everything),
+    }
+    return render_page(request, "refused.html", shown=shown, **values)
 
 
+def _iter_wanted(attempts: list[dict[str, Any]], fields: dict[str, str]) -> Iterator[dict[str, Any]]:
+    """Yield the refused attempts that have every word, and are of the one and for the reason asked for."""
+    since = read_filter(since=fields["since"]).since if fields["since"] else None
+    for one in attempts:
+        told = mask_text_secrets(write_pretty(one)).casefold()
+        has_words = all(word in told for word in fields["text"].casefold().split())
+        same = all(not fields[name] or str(one.get(name, "")) == fields[name] for name in ("by", "why"))
+        if has_words and same and (since is None or is_after(one["at"], since)):
+            yield one
+
+
+ATTEMPT_FIELDS: Final = ("text", "by", "why", "since")
+
+
+MINUTE: Final = 60
 MOST_REFUSED: Final = 200
 """Refused attempts on a page."""
-SIZE: Final = 40
-"""Entries on a page."""
-
-
-@dataclass(frozen=True, slots=True)
-class MatrixLine:
-    """One entry: what it is to each address, empty where it did not write there."""
-
-    row: EntryRow
-    cells: tuple[str, ...]
-    along: tuple[int, ...] = ()
-    """Later entries that it could not be taken back without."""
-
-
-@harness_view
-def show_matrix(request: Request, shown: Shown) -> Response:
-    """Show a page of the matrix."""
-    shown.harness.require("read")
-    given = request.query_params.get("before", "")
-    rows, more = shown.rows.page(before=int(given) if given.isdecimal() else None, size=SIZE)
-    changes = [row for row in rows if row.entry.status in {"live", "undone"}]
-    addresses = tuple(dict.fromkeys(address for row in changes for address in row.entry.addresses))
-    lines = [replace(line, along=_find_along(shown, line.row)) for line in build_lines(changes, addresses)]
-    return render_page(request, "matrix.html", shown=shown, addresses=addresses, lines=lines, more=more)
-
-
-def _find_along(shown: Shown, row: EntryRow) -> tuple[int, ...]:
-    return tuple(number for number, _ in find_dependents(shown.harness.ledger, row.entry.seq))
-
-
-def build_lines(rows: list[EntryRow], addresses: tuple[str, ...]) -> list[MatrixLine]:
-    """Return what each entry is to each address, newest first: the first live one is in force."""
-    taken: dict[str, int] = {}
-    found: list[MatrixLine] = []
-    for row in rows:
-        cells: list[str] = []
-        for address in addresses:
-            if address not in row.entry.addresses:
-                cells.append("")
-            elif row.entry.status == "undone":
-                cells.append("undone")
-            elif address in taken:
-                cells.append(f"then #{taken[address]}")
-            else:
-                cells.append("in force")
-            if cells[-1] in {"in force", f"then #{taken.get(address)}"}:
-                taken[address] = row.entry.seq
-        found.append(MatrixLine(row, tuple(cells)))
-    return found
-
-
 EVERY: Final = 0.5
 """Seconds between two looks at the journal."""
 EVERY_LIST: Final = 2.0
@@ -153,7 +139,27 @@ async def stream_events(request: Request) -> Response:
     wanted, _ = read_request_filter(request)
     given = request.headers.get("last-event-id") or request.query_params.get("after", "")
     after = int(given) if given.isdecimal() else await run_in_threadpool(_find_newest, shown)
-    return StreamingResponse(_follow_journal(request, shown, wanted, after), media_type="text/event-stream")
+    page = FollowedPage(*(_read_small(request, name) for name in ("lanes", "drift")))
+    return StreamingResponse(_follow_journal(request, shown, wanted, after, page), media_type="text/event-stream")
+
+
+@dataclass(frozen=True, slots=True)
+class FollowedPage:
+    """What the page shows that follows a journal."""
+
+    lanes: int | None = None
+    """How many lanes it draws beside each other."""
+    drift: int | None = None
+    """How many things it says were changed outside; None where that is not known."""
+
+
+def _read_small(request: Request, name: str) -> int | None:
+    given = request.query_params.get(name, "")
+    return int(given) if given.isdecimal() and len(given) < DIGITS else None
+
+
+DIGITS: Final = 9
+NO_PAGE: Final = FollowedPage()
 
 
 def _find_newest(shown: Shown) -> int:
@@ -161,8 +167,11 @@ def _find_newest(shown: Shown) -> int:
         return shown.rows.newest()
 
 
-async def _follow_journal(request: Request, shown: Shown, wanted: Filter, after: int) -> AsyncIterator[str]:
-    drift, look_at = await run_in_threadpool(_count_drift, shown), 0.0
+async def _follow_journal(
+    request: Request, shown: Shown, wanted: Filter, after: int, page: FollowedPage = NO_PAGE
+) -> AsyncIterator[str]:
+    look_at = 0.0
+    drift = await run_in_threadpool(_count_drift, shown) if page.drift is None else page.drift
     async for turn in _wait_turns(request, EVERY):
         if monotonic() >= look_at:
             began, known = monotonic(), drift
@@ -171,7 +180,8 @@ async def _follow_journal(request: Request, shown: Shown, wanted: Filter, after:
             if drift != known and drift is not None:
                 yield _format_message(render_template("drift_news.html", shown=shown, drift=drift))
         try:
-            told = await run_in_threadpool(build_news, shown, wanted, after, read_only=request.app.state.read_only)
+            read_only = request.app.state.read_only
+            told = await run_in_threadpool(build_news, shown, wanted, after, read_only=read_only, width=page.lanes)
         except TakebackError as fault:
             yield _format_message(render_template("trouble.html", message=fault.message))
             return
@@ -223,15 +233,26 @@ def _format_message(text: str, number: int | None = None) -> str:
     return f"{lines}\n" if number is None else f"id: {number}\n{lines}\n"
 
 
-def build_news(shown: Shown, wanted: Filter, after: int, *, read_only: bool = False) -> tuple[int, str] | None:
-    """Return the last record and the message of news after a record; None if there are none."""
+def build_news(
+    shown: Shown, wanted: Filter, after: int, *, read_only: bool = False, width: int | None = None
+) -> tuple[int, str] | None:
+    """Return the last record and the message of news after a record; None if there are none.
+
+    `width` is how many lanes the page draws.
+    """
     with shown.lock:
         shown.rows.refresh()
         fresh, touched = shown.rows.after(after)
         if not fresh:
             return None
         found = shown.rows.pick(fresh, wanted)
-        text = render_template(
-            "news.html", shown=shown, found=found, touched=touched, count=len(fresh), read_only=read_only
-        )
+        lanes = draw_new_lanes((row.entry.seq for row in found), width or 0)
+        values: dict[str, Any] = {
+            "shown": shown,
+            "found": found,
+            "touched": touched,
+            "count": len(fresh),
+            "lanes": lanes,
+        }
+        text = render_template("news.html", read_only=read_only, **values)
         return fresh[0].entry.seq, text

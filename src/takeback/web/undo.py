@@ -14,7 +14,7 @@ from starlette.responses import RedirectResponse, Response
 
 from takeback.agents.guard import weigh_edits
 from takeback.agents.hook_events import FileEdit
-from takeback.errors import InputError
+from takeback.errors import InputError, TakebackError
 from takeback.harness import Harness, Refused, Stale, Undone
 from takeback.harness.entry_names import build_redo_request, build_restore_request, build_undo_request, resolve_entry
 from takeback.harness.images import FileImage, Image, KeptImage, Unknown, load_images
@@ -138,8 +138,16 @@ def _render_undo(
         names=names,
         cascade=cascade,
         stale=stale,
+        point=_name_point(shown, names[0]),
         told=_describe_toggle(shown, verb, names, cascade=cascade),
     )
+
+
+def _name_point(shown: Shown, name: str) -> str:
+    try:
+        return f"#{resolve_entry(shown.harness.ledger, name).entry}"
+    except TakebackError:
+        return name
 
 
 def _describe_toggle(shown: Shown, verb: Toggle, names: Sequence[str], *, cascade: bool) -> Told:

@@ -8,14 +8,17 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from tests.support.changes import candidate, config
 
-from takeback.adapters import open_workspace
+from takeback.adapters import open_memory, open_workspace
 from takeback.adapters.clients.init import init_clients
 from takeback.cli.demo import write_harness
 from takeback.harness.attempts import ATTEMPTS, SEARCH, read_attempts
+from takeback.harness.records import draft_change
 from takeback.present.attempts import record_refusals
 from takeback.present.entries import Filter
 from takeback.present.search_index import SearchIndex, load_headline
 from takeback.present.summary import summarize_since
+from takeback.state import State
+from takeback.undo import Write
 
 TOKEN = "ghp_" + "a1B2" * 9
 
@@ -121,3 +124,12 @@ def test_what_is_refused_is_recorded_with_who_why_and_the_breaking_state(project
     assert TOKEN not in (root / ATTEMPTS).read_text()
     assert summarize_since(harness).refused == 1
     assert (root / ATTEMPTS).stat().st_mode & 0o777 == 0o600
+
+
+def test_a_change_that_was_given_up_is_none_of_what_happened():
+    with open_memory(State.read({"config": {"timeout": 30}})) as harness:
+        assert harness.apply(candidate(config("timeout", 60)), by="ann").entry
+        write = Write(("config", "timeout"), 60, 90)
+        harness.ledger.announce(draft_change("apply", [write], {"note": "in vain", "by": "bot"}))
+        harness.ledger.abort("it could not be written")
+        assert (summarize_since(harness).changes, summarize_since(harness).authors) == (1, ("ann",))

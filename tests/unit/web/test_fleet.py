@@ -114,7 +114,7 @@ def test_the_entries_of_a_journal_are_shown_from_its_records_alone(fleet, opened
     page = opened(url)
     answer = page.get("/fleet/1/takeback_billing")
     told = words(answer)
-    assert '#2 slower: config["timeout"] proved live apply by ann' in told
+    assert '#2 slower: config["timeout"] apply by ann proved reversible live' in told
     assert "contents are sealed" in told
     assert "checkbox" not in answer.text
     for path in ("/fleet/1/takeback_nobody", "/fleet/1/public", "/fleet/2/takeback_billing", "/1/"):

@@ -1,4 +1,4 @@
-"""The page follows the journal; the matrix says who wrote where last."""
+"""The page follows the journal."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import re
 from types import SimpleNamespace
 
 from tests.support.changes import candidate, config, routing
-from tests.unit.web.conftest import Browser, harness_with, words
+from tests.unit.web.conftest import Browser, harness_with
 
 from takeback.errors import JournalCorruptError
 from takeback.present.entries import Filter
@@ -47,17 +47,8 @@ def test_news_pass_the_filter_of_the_page_they_are_for(browser, three):
 
 
 def test_the_page_says_from_where_on_it_follows(browser, three):
-    assert 'hx-sse:connect="/1/events?by=ann&amp;after=4"' in browser.get("/1/?by=ann").text
+    assert 'hx-sse:connect="/1/events?by=ann&amp;after=4&amp;drift=0"' in browser.get("/1/?by=ann").text
     assert "hx-sse:connect" not in browser.get("/1/?before=3").text
-
-
-def test_the_matrix_says_who_wrote_last_and_who_wrote_over_whom(browser, three):
-    three.undo("#3")
-    told = words(browser.get("/1/matrix"))
-    assert '#4 slowest: set config["timeout"] to 90, set prompts["system"] alone in force in force' in told
-    assert '#3 cheaper: set routing["main"] undone' in told
-    assert '#2 slower: set config["timeout"] to 60 alone then #4' in told
-    assert "#5" not in told.partition("entry config")[2]
 
 
 def test_the_list_of_harnesses_follows_every_journal(three, monkeypatch):

@@ -23,7 +23,7 @@ def test_an_entry_says_who_when_why_what_and_on_what_evidence(browser, three):
     told = words(browser.get("/1/"))
     assert 'slower: set config["timeout"] to 60' in told
     assert "by ann" in told
-    assert "proved live apply by bot" in told
+    assert "apply by bot proved reversible live" in told
     assert "UTC" in told
     assert "genesis" in told
 
@@ -41,7 +41,7 @@ def test_forced_and_adopted_entries_are_marked_with_words(tmp_path, three):
     bad = candidate(config("timeout", 5)).to_json() | {"recovery": []}
     assert three.apply(bad, force=True).forced
     told = words(Browser(three).get("/1/"))
-    assert "refuted forced live" in told
+    assert "refuted reversible forced live" in told
 
 
 @pytest.mark.parametrize(
@@ -124,7 +124,8 @@ def test_whatever_an_entry_holds_is_text_on_the_page():
             f"/1/?text={quote(NASTY)}",
             "/1/entry/%232",
             "/1/redo?entry=%232",
-            "/1/matrix",
+            "/1/past",
+            "/1/past?path=prompts",
         ]
         for path in paths:
             answer = browser.get(path)
@@ -154,7 +155,7 @@ class Landmarks(HTMLParser):
         self.depth -= tag == "label"
 
 
-@pytest.mark.parametrize("path", ["/1/", "/1/entry/%232", "/1/undo?entry=%233", "/1/drift", "/1/matrix"])
+@pytest.mark.parametrize("path", ["/1/", "/1/entry/%232", "/1/undo?entry=%233", "/1/drift", "/1/past", "/1/refused"])
 def test_every_page_has_landmarks_one_heading_and_names_for_its_fields(browser, path):
     answer, found = browser.get(path), Landmarks()
     found.feed(answer.text)

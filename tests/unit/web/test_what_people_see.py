@@ -6,13 +6,17 @@ import re
 from base64 import b64encode
 from hashlib import sha256
 
+import pytest
+from tests.unit.web.conftest import Browser
+
+from takeback.harness.attempts import append_attempt
 from takeback.web.shelf import HarnessShelf
 
 
 def test_a_row_has_its_first_changed_line_under_its_day(browser, three):
     page = browser.get("/1/").text
-    assert '<li class="day"><h2>' in page
-    assert re.search(r'<p class="headline"><code class="plus">\+ \S', page)
+    assert re.search(r'<li class="day">.*?<h2>', page, re.DOTALL)
+    assert re.search(r'<p class="what"><a [^>]+><span class="number">#4</span> <code class="plus">\+ \S', page)
     assert "Since yesterday: 3 changes" in page
 
 
@@ -86,3 +90,66 @@ def test_the_style_of_an_expired_session_is_the_one_that_the_policy_names(browse
     digest = b64encode(sha256(style.encode()).digest()).decode()
     assert f"'sha256-{digest}'" in answer.headers["content-security-policy"]
     assert "'unsafe-inline'" not in answer.headers["content-security-policy"]
+
+
+def test_what_was_done_is_said_once(browser, three):
+    preview = browser.get("/1/undo?entry=3").text
+    token = re.search(r'name="token" value="([^"]+)"', preview)[1]
+    done = browser.post("/1/undo", {"entry": "3", "token": token})
+    assert "Done: took back #3" in done.text
+    assert "Done:" not in browser.get(done.url.path).text
+
+
+def test_every_way_back_keeps_the_filters(browser):
+    browser.get("/1/?by=ann&surface=config")
+    for path in ("/1/entry/2", "/1/undo?entry=2", "/1/compare?entry=2&entry=4", "/1/bisect", "/1/entry/99"):
+        assert 'href="/1/?surface=config&amp;by=ann">Back to the timeline' in browser.get(path).text, path
+    browser.get("/1/")
+    assert 'href="/1/">Back to the timeline' in browser.get("/1/entry/2").text
+
+
+@pytest.mark.parametrize("path", ["entry/99", "there/is/no/page", "compare?entry=2", "undo", "undo?entry=99"])
+def test_a_page_that_refuses_keeps_the_navigation(browser, path):
+    page = browser.get(f"/1/{path}").text
+    assert 'aria-label="Harness agent-1"' in page
+    assert "What broke it?" in page
+
+
+def test_a_form_that_is_refused_keeps_the_navigation(browser):
+    answer = browser.post("/1/undo", {"entry": "3", "token": "x"}, token=False)
+    assert answer.status_code == 403
+    assert "<title>Refused" in answer.text
+    assert 'aria-label="Harness agent-1"' in answer.text
+
+
+def test_refused_attempts_are_filtered_by_word_person_reason_and_time(three, tmp_path):
+    (tmp_path / ".takeback").mkdir()
+    for by, what, why in (("ann", "apply a", "verdict"), ("bot", "apply b", "verdict"), ("bot", "undo c", "blocked")):
+        append_attempt(tmp_path, {"by": by, "what": what, "why": why, "message": "no", "state": None, "breaks": []})
+    browser = Browser(three, where=str(tmp_path))
+
+    def told(query):
+        return re.findall(r"<h2>(.*?)</h2>", browser.get(f"/1/refused?{query}").text)
+
+    assert told("") == ["undo c", "apply b", "apply a"]
+    assert told("by=bot") == ["undo c", "apply b"]
+    assert told("by=bot&why=verdict") == ["apply b"]
+    assert told("text=APPLY+bot") == ["apply b"]
+    assert told("since=today") == told("")
+    assert "No refused attempt passes" in browser.get("/1/refused?text=wombat").text
+
+
+def test_a_report_has_what_passes_the_filters_or_was_ticked(browser, three):
+    answer = browser.get("/1/report?by=ann")
+    assert answer.headers["content-disposition"] == 'attachment; filename="takeback-report.html"'
+    assert ("slower" in answer.text, "cheaper" in answer.text) == (True, False)
+    ticked = browser.get("/1/report?entry=3&entry=3").text
+    assert ("slower" in ticked, "cheaper" in ticked) == (False, True)
+
+
+def test_a_class_stands_beside_the_grade_and_is_a_facet(browser):
+    page = browser.get("/1/").text
+    assert re.search(r'grade-proved">proved</span> <span class="badge class-reversible">reversible</span>', page)
+    assert '<option value="reversible">reversible (3)</option>' in page
+    assert browser.get("/1/?effect_class=reversible").text.count('class="entry ') == 3
+    assert browser.get("/1/?effect_class=irreversible").text.count('class="entry ') == 0

@@ -6,7 +6,7 @@ import re
 
 import pytest
 from tests.support.changes import candidate, config
-from tests.unit.web.conftest import Browser, harness_with, words
+from tests.unit.web.conftest import Browser, words
 
 from takeback.adapters import open_workspace
 from takeback.adapters.clients.init import init_clients
@@ -79,16 +79,6 @@ def test_an_entry_says_from_which_prompt_it_came(project):
     browser = Browser(harness)
     assert "prompt p-17" in words(browser.get("/1/"))
     assert "client claude-code prompt p-17 tool Edit" in words(browser.get("/1/entry/HEAD"))
-
-
-def test_the_matrix_says_what_an_entry_would_take_along():
-    edit = {"op_type": "edit_prompt", "target": "rules", "value": {"old": "a", "new": "b"}}
-    with harness_with(("whole", "", {"op_type": "set_prompt", "target": "rules", "value": "a\n"})) as harness:
-        harness.apply(candidate(edit), note="inside")
-        harness.apply(candidate(config("timeout", 1)), note="elsewhere")
-        told = words(Browser(harness).get("/1/matrix"))
-    assert '#2 whole: set prompts["rules"] with #3 then #3' in told.replace(" #3  ", " #3 ")
-    assert '#3 inside: edited prompts["rules"] alone in force' in told
 
 
 def test_an_entry_names_each_file_it_changed_once(project):

@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from http.client import HTTPConnection
 from statistics import median
-from time import perf_counter
+from time import perf_counter, process_time
 from typing import Any, Final
 
 from takeback.adapters import open_memory
@@ -29,6 +29,15 @@ from takeback.web.shelf import HarnessShelf
 ENTRIES: Final = 10_000
 REQUESTS: Final = 200
 VIEWS: Final = 5
+SEARCHES: Final = (
+    "text=step",
+    "text=key-77",
+    "text=%22step+1234%22",
+    "text=step+7&by=agent-3",
+    "text=x",
+    "since=today",
+)
+"""Searches after the first: for what every entry has, what few have, two words, a person, one letter, a day."""
 TIMEOUT: Final = 60.0
 FIRST_ROW: Final = "performance.now() + (document.querySelector('li.entry') ? 0 : NaN)"
 SCROLLED: Final = 1000
@@ -73,17 +82,24 @@ def measure(entries: int = ENTRIES, requests: int = REQUESTS) -> dict[str, Any]:
 def _asked(link: str, entries: int, requests: int) -> dict[str, Any]:
     """What one client gets, and how fast."""
     client = _Client(link)
-    first, first_ms = _timed(client, "/1/")
+    first, first_ms, first_cpu_ms = _timed(client, "/1/")
     rate = _rate(client, "/1/", requests)
-    _, search_ms = _timed(client, "/1/?text=there+is+no+such+entry")
+    _, first_search_ms, first_search_cpu_ms = _timed(client, "/1/?text=there+is+no+such+entry")
+    searches = [_timed(client, f"/1/?{query}") for query in SEARCHES]
+    searches_ms = [one[1] for one in searches]
     further = _rate(client, f"/1/?before={entries}", requests)
     client.close()
     return {
         "first_view_bytes": len(first),
         "first_view_ms": first_ms,
+        "first_view_cpu_ms": first_cpu_ms,
         "requests_per_second": rate,
         "requests_per_second_further_down": further,
-        "first_search_ms": search_ms,
+        "first_search_ms": first_search_ms,
+        "first_search_cpu_ms": first_search_cpu_ms,
+        "search_ms_median": median(searches_ms),
+        "search_ms_longest": max(searches_ms),
+        "search_cpu_ms_longest": max(one[2] for one in searches),
     }
 
 
@@ -134,10 +150,11 @@ class _Client:
         self._connection.close()
 
 
-def _timed(client: _Client, path: str) -> tuple[bytes, float]:
-    started = perf_counter()
+def _timed(client: _Client, path: str) -> tuple[bytes, float, float]:
+    """Return an answer, and in how many milliseconds: of the clock, and of the processor on both ends."""
+    started, spent = perf_counter(), process_time()
     body = client.get(path)
-    return body, round((perf_counter() - started) * 1000, 1)
+    return body, round((perf_counter() - started) * 1000, 1), round((process_time() - spent) * 1000, 1)
 
 
 def _rate(client: _Client, path: str, requests: int) -> float:

@@ -1,4 +1,5 @@
-// Keys on the timeline, and a word when the server is gone. Without this script everything still works by mouse and Tab.
+// Keys on the timeline, a word while a search runs and when the server is gone. Without this script everything still
+// works by mouse and Tab.
 "use strict";
 (() => {
   const typing = (at) => at && (at.isContentEditable || /^(INPUT|SELECT|TEXTAREA)$/.test(at.tagName) && at.type !== "checkbox");
@@ -31,6 +32,14 @@
     event.preventDefault();
     act();
   });
+  const wait = (busy) => {
+    const list = document.getElementById("entries");
+    const said = document.getElementById("searching");
+    if (list) list.setAttribute("aria-busy", busy);
+    if (said) said.hidden = !busy;
+  };
+  document.addEventListener("submit", (event) => { if (event.target.matches("[role=search]")) wait(true); });
+  window.addEventListener("pageshow", () => wait(false));
   const tell = (gone) => { const said = document.getElementById("offline"); if (said) said.hidden = !gone; };
   document.addEventListener("htmx:sse:error", () => tell(true));
   document.addEventListener("htmx:sse:after:connection", () => tell(false));

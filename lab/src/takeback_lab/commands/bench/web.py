@@ -17,7 +17,7 @@ def web(
     entries: int = typer.Option(10_000, "--entries", min=100, metavar="N", help="How many entries the journal has."),
     as_json: bool = JsonFlag,
 ) -> None:
-    """Measure the timeline of the page: bytes and time of the first view, requests per second, memory.
+    """Measure the timeline of the page: first view, searches, scrolling, requests per second, memory.
 
     Example: `takeback bench web --json`
     """
@@ -40,5 +40,7 @@ def web(
     here, further = result["requests_per_second"], result["requests_per_second_further_down"]
     out.print(f"  {here} requests per second, {further} further down")
     out.print(f"  first search through all entries: {result['first_search_ms']} ms")
+    half, longest = result["search_ms_median"], result["search_ms_longest"]
+    out.print(f"  searches after that: {half} ms in the middle, the longest {longest} ms")
     memory = result["memory_mb"]
     out.print(f"  memory at most: {memory['harness']} MB with the harness, {memory['served']} MB served")
