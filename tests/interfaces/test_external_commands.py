@@ -274,3 +274,27 @@ def test_an_undo_of_a_restore_keeps_what_others_wrote(world):
         assert isinstance(outcome, Undone), outcome
     assert world.rows()["a"] == ("THEIRS", 1)
     assert entry
+
+
+def test_status_of_all_reads_what_others_wrote_and_records_nothing(world):
+    edit(world, "memory/a", "text", "ours")
+    entries = len(world.json("log")[1]["entries"])
+    assert world.json("status", "--all")[1]["outside"] == []
+    world.sql("update memory set weight = 7 where id = 'a'")
+    assert "outside" not in world.json("status")[1]
+    code, told = world.json("status", "--all")
+    assert code == 0
+    assert [one["before"] for one in told["outside"]] == [1]
+    assert [one["after"] for one in told["outside"]] == [7]
+    assert "written by others in other systems since" in world.run("status", "--all")[1]
+    assert len(world.json("log")[1]["entries"]) == entries
+
+
+def test_status_of_all_names_a_record_that_cannot_be_read(world):
+    edit(world, "memory/a", "text", "ours")
+    world.sql("drop table memory")
+    code, told = world.json("status", "--all")
+    assert code == 1
+    assert told["outside"] == []
+    assert "memory/a" in told["unread"][0]
+    assert "could not be read: " in told["unread"][0]

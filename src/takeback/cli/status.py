@@ -17,8 +17,10 @@ from takeback.cli.output import JsonFlag, emit, finish, out
 from takeback.cli.secrets import RevealFlag
 from takeback.cli.track_status import find_tracking, show_tracking, stats_to_json
 from takeback.harness.outcomes import Status
+from takeback.present.outside import find_outside_writes
 from takeback.present.summary import Summary, summarize_since
 from takeback.state import State
+from takeback.undo import SlotChange
 
 MOST: Final = 3
 """So many entries that loosened something, or whose check failed, are named; 'takeback show' has the rest."""
@@ -32,6 +34,7 @@ def register(app: typer.Typer) -> None:
 def status(
     directory: Path = DirOption,
     journal: str | None = JournalOption,
+    everything: bool = typer.Option(False, "--all", help="Also read every record that is bound in other systems."),
     stat: bool = StatFlag,
     no_pager: bool = NoPagerFlag,
     reveal: bool = RevealFlag,
@@ -39,7 +42,8 @@ def status(
 ) -> None:
     """Show the status of a workspace. Exit code 1 if anything needs attention.
 
-    That is: changes made outside Takeback, temporary files of a killed process, and what is unavailable.
+    That is: changes made outside Takeback, temporary files of a killed process, and what is unavailable. What
+    others write in other systems needs none: only a plan that touches it looks there, or --all.
 
     Example: `takeback status --dir agent`
     """
@@ -48,20 +52,34 @@ def status(
         found = harness.status()
         state = harness.state
         summary = summarize_since(harness)
+        outside, unread = find_outside_writes(harness) if everything else ((), ())
     tracking = find_tracking(directory)
     if as_json:
         emit(
             _to_json(found)
             | {"since_yesterday": summary.to_json()}
             | ({} if tracking is None else {"tracking": stats_to_json(tracking)})
+            | ({"outside": changes_to_json(outside), "unread": list(unread)} if everything else {})
         )
     else:
         with out.page_output(allowed=not no_pager):
             _show_summary(summary)
             _show(found, state, stat=stat)
+            if everything:
+                _show_outside(outside, unread, state, stat=stat)
             if tracking is not None:
                 show_tracking(tracking)
-    finish(yes=found.clean)
+    finish(yes=found.clean and not unread)
+
+
+def _show_outside(outside: tuple[SlotChange, ...], unread: tuple[str, ...], state: State, *, stat: bool) -> None:
+    for line in unread:
+        out.print(f"! {line}", style="yellow")
+    if outside:
+        out.print("written by others in other systems since (an undo keeps it and says so):")
+        show_changes(outside, lambda: state, stat=stat)
+    elif not unread:
+        out.print("other systems: every record is as the journal knows it")
 
 
 def _show_summary(summary: Summary) -> None:

@@ -11,16 +11,16 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
-from takeback.errors import ChangedMeanwhile
+from takeback.errors import ChangedMeanwhile, TakebackError
 from takeback.harness.adapter import OutsideRecord, OutsideRecords
 from takeback.harness.images import FileChange
 from takeback.harness.records import draft_change, make_taken_in_key
 from takeback.journal.failpoint import failpoint
 from takeback.state import ABSENT, SURFACES, State
-from takeback.state.slots import Slot, format_slot_key, get_slot
+from takeback.state.slots import Slot, describe_slot, format_slot_key, get_slot
 from takeback.state.surfaces.external import EXTERNAL, parse_key
 from takeback.state.values import thaw
-from takeback.undo import Write
+from takeback.undo import SlotChange, Write
 
 if TYPE_CHECKING:
     from takeback.harness.engine import Engine
@@ -72,25 +72,15 @@ def absorb_outside(engine: Engine, slots: Iterable[Slot]) -> Record | None:
             touched.setdefault(slot[1], set()).add(slot[2] if len(slot) > 2 else "")  # noqa: PLR2004
     if records is None or not touched or engine.journal.readonly:
         return None
-    surface, ledger = SURFACES[EXTERNAL], engine.ledger
+    ledger = engine.ledger
     fresh: list[Write] = []
     written: list[Write] = []
-    known: Any
-    there: Any
     for key, fields in sorted(touched.items()):
-        found, slot = records.look(key), (EXTERNAL, key)
-        there = ABSENT if found is None else surface.slot_from_json(found, (key,))
-        known = get_slot(ledger.state, slot)
-        if known is ABSENT and there is not ABSENT and _is_fresh(engine, slot):
-            fresh.append(Write(slot, ABSENT, there))
-        elif "" in fields or known is ABSENT or there is ABSENT:
-            if not (
-                known is there or (known is not ABSENT and there is not ABSENT and surface.equivalent(known, there))
-            ):
-                written.append(Write(slot, known, there))
+        there = _look(records, key)
+        if get_slot(ledger.state, (EXTERNAL, key)) is ABSENT and there is not ABSENT and _is_fresh(engine, key):
+            fresh.append(Write((EXTERNAL, key), ABSENT, there))
         else:
-            pairs = ((name, known.get(name, ABSENT), there.get(name, ABSENT)) for name in sorted(fields))
-            written += [Write((*slot, name), a, b) for name, a, b in pairs if not surface.equivalent(a, b)]
+            written += _compare_record(ledger.state, key, fields, there)
     if not fresh and not written:
         return None
     number = ledger.next_entry
@@ -104,9 +94,43 @@ def absorb_outside(engine: Engine, slots: Iterable[Slot]) -> Record | None:
     return record
 
 
-def _is_fresh(engine: Engine, slot: Slot) -> bool:
+def _look(records: OutsideRecords, key: str) -> Any:
+    found = records.look(key)
+    return ABSENT if found is None else SURFACES[EXTERNAL].slot_from_json(found, (key,))
+
+
+def _compare_record(state: State, key: str, fields: Collection[str], there: Any) -> list[Write]:
+    """Return what a record has of others: as a whole where no field is named, or where it came or went."""
+    surface, slot = SURFACES[EXTERNAL], (EXTERNAL, key)
+    known: Any = get_slot(state, slot)
+    if "" in fields or known is ABSENT or there is ABSENT:
+        both = known is not ABSENT and there is not ABSENT
+        return [] if known is there or (both and surface.equivalent(known, there)) else [Write(slot, known, there)]
+    pairs = ((name, known.get(name, ABSENT), there.get(name, ABSENT)) for name in sorted(fields))
+    return [Write((*slot, name), a, b) for name, a, b in pairs if not surface.equivalent(a, b)]
+
+
+def list_outside_writes(records: OutsideRecords, state: State) -> tuple[tuple[SlotChange, ...], tuple[str, ...]]:
+    """Return what others wrote to every record that a state knows, by fields, and why some could not be read.
+
+    Nothing is recorded: a plan does that for what it touches.
+    """
+    changes: list[SlotChange] = []
+    unread: list[str] = []
+    for key, known in sorted(state.part(EXTERNAL).items()):
+        try:
+            there = _look(records, key)
+        except TakebackError as fault:
+            unread.append(f"{describe_slot((EXTERNAL, key))} could not be read: {fault.message}")
+            continue
+        fields = {*known, *(() if there is ABSENT else there)}
+        changes += (SlotChange(*write[:3]) for write in _compare_record(state, key, fields, there))
+    return tuple(changes), tuple(unread)
+
+
+def _is_fresh(engine: Engine, key: str) -> bool:
     """Tell whether the journal has never heard of a record."""
-    touching = engine.ledger.store.touching
+    touching, slot = engine.ledger.store.touching, (EXTERNAL, key)
     keys = (format_slot_key(slot), make_taken_in_key(slot))
     return not any(touching(key) or touching(key, below=True) for key in keys)
 

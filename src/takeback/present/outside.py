@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
-from takeback.harness.external import NO_ISOLATION, OUTSIDE, is_outside
+from takeback.harness.external import NO_ISOLATION, OUTSIDE, is_outside, list_outside_writes
 from takeback.state import SURFACES
 from takeback.state.slots import Slot
 from takeback.state.surfaces.calls import CALLS, CallFacts, CallsSurface, classify_named, is_made
@@ -24,6 +24,12 @@ def find_guards(harness: Harness, slots: Iterable[Slot]) -> dict[str, str]:
     records = getattr(harness.adapter, "external", None)
     keys = sorted({slot[1] for slot in slots if slot[0] == EXTERNAL})
     return records.describe_guards(keys) if records is not None and keys else {}
+
+
+def find_outside_writes(harness: Harness) -> tuple[tuple[SlotChange, ...], tuple[str, ...]]:
+    """Return what others wrote since to the records of other systems, and why some could not be read."""
+    records = getattr(harness.adapter, "external", None)
+    return ((), ()) if records is None else list_outside_writes(records, harness.state)
 
 
 def count_systems(slots: Iterable[Slot]) -> int:
