@@ -34,7 +34,7 @@ from takeback.adapters.last_look import HEAD, LARGEST_EDIT, OTHER
 from takeback.adapters.look_notes import write_end, write_look
 from takeback.adapters.swaps import swap_names, sync_file_system, take_name
 from takeback.errors import ChangedMeanwhile, HarnessError, TakebackError, UnsafePathError
-from takeback.harness.adapter import OutsideRecords, ProjectFiles, WaitingEdits
+from takeback.harness.adapter import NotedEdits, OutsideRecords, ProjectFiles
 from takeback.harness.calls import CallRules
 from takeback.harness.images import DirectoryImage, FileChange, FileImage, Image, LinkImage, is_same_file
 from takeback.journal.failpoint import failpoint
@@ -472,7 +472,7 @@ class FilesAdapter:
     """Which calls changes may make, where the manifest declares any."""
     external: OutsideRecords | None = None
     """Records of other systems, where the manifest declares bindings."""
-    waiting: WaitingEdits | None = None
+    waiting: NotedEdits | None = None
     """Edits that hooks noted and that are not entries yet."""
 
     def __init__(self, directory: Directory) -> None:

@@ -13,6 +13,7 @@ import shlex
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
@@ -32,6 +33,7 @@ from takeback.harness.engine import LOCK_SECONDS
 from takeback.harness.entry_log import EntryView
 from takeback.harness.file_transaction import complete_changes
 from takeback.harness.harness import Harness
+from takeback.harness.images import FileChange, FileImage
 from takeback.journal.memory import MemoryStore
 from takeback.repair import invert_mutation
 from takeback.state import State
@@ -556,9 +558,16 @@ class ClientFiles:
         changes = self._adapter.render(before, done.state)
         if isinstance(changes, NotExpressible):
             raise HarnessError(f"{changes.path}: {changes.reason}", hint="take it out by hand")
+        changes = tuple(replace(change, after=None) if _is_emptied_command(change) else change for change in changes)
         store = MemoryStore()
         with store.lock(LOCK_SECONDS):
             return complete_changes(self._adapter.place, store, changes)
+
+
+def _is_emptied_command(change: FileChange) -> bool:
+    """Tell whether a change leaves nothing in the file of a command of ours; an empty one would break its client."""
+    name = change.path.rpartition(".")[0]
+    return name.endswith(NAMES) and isinstance(change.after, FileImage) and not change.after.content.strip()
 
 
 def list_own(state: State) -> list[dict[str, Any]]:

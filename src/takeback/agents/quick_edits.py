@@ -97,7 +97,7 @@ def _read_call(data: bytes) -> dict[str, Any] | None:
     """Return what a client tells after a tool has run; None for anything else, and for patches."""
     try:
         raw = json.loads(data)
-    except ValueError:
+    except (ValueError, RecursionError):
         return None
     if not isinstance(raw, dict) or raw.get("hook_event_name") not in AFTER - CHANGED:
         return None

@@ -294,7 +294,7 @@ class ProjectFiles(Protocol):
         """Let go."""
 
 
-class WaitingEdits(Protocol):
+class NotedEdits(Protocol):
     """Edits that hooks noted and that are not entries yet."""
 
     def settle(self, engine: Any) -> None:

@@ -22,6 +22,7 @@ from takeback.harness.adapter import (
     FileAdapter,
     Leftovers,
     LiveAdapter,
+    NotedEdits,
     Notes,
     NotExpressible,
     OutsideRecord,
@@ -31,7 +32,6 @@ from takeback.harness.adapter import (
     Resources,
     SelfWriting,
     TracksFormatting,
-    WaitingEdits,
 )
 from takeback.harness.images import (
     FileChange,
@@ -117,7 +117,7 @@ class Engine:
         self.project: ProjectFiles | None = getattr(adapter, "project", None)
         self.call_rules: CallRules | None = getattr(adapter, "calls", None)
         self.external: OutsideRecords | None = getattr(adapter, "external", None)
-        self.waiting: WaitingEdits | None = getattr(adapter, "waiting", None)
+        self.waiting: NotedEdits | None = getattr(adapter, "waiting", None)
 
     def locked(self) -> AbstractContextManager[None]:
         """Return the lock that keeps every other process and thread out while it is entered."""

@@ -210,7 +210,7 @@ ELSEWHERE = {
     *("apply", "move", "redo", "resolve", "propose", "evolve", "serve", "web", "hook", "uninstall"),
     *("adopt", "status", "doctor", "recover", "backup", "restore-journal", "watch", "trust", "init", "git-hook"),
     *("bind", "probe", "gate", "repair", "verify", "prove", "check-proof", "oracle", "schema", "model", "witness"),
-    *("demo", "lab", "bench", "tasks", "states", "torture", "grants"),
+    *("demo", "help", "lab", "bench", "tasks", "states", "torture", "grants"),
 }
 """Commands that pass the same requests of Python as those above, that record what is so or look after the journal
 itself, that keep no history, or that the server of a database decides about."""
