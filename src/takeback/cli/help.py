@@ -72,10 +72,11 @@ Example: takeback restore --to yesterday --plan
     "colours": """\
 What the colours mean, on the terminal and on the page
 
-  green    there, proved, added
-  yellow   taken back, looser than before, or worth a look
-  red      refused, failed, removed
-  cyan     what to do next
+  green    it holds: proved, a check that passed; lines that came
+  yellow   look at it: looser than before, drift, a notice
+  red      it does not hold: refuted, forced, failed, refused; lines that went
+  cyan     what to do next, or the prompt of the changes below (blue on the page)
+  dim      not in effect: undone, given up, or without content of its own
 
 NO_COLOR=1 turns them off.
 

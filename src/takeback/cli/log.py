@@ -55,7 +55,8 @@ WIDE_COLUMNS: Final = {"entry": SHORT, "#": 5, "when": 11, "by": 16, "evidence":
 """Those on a terminal that is wide enough for ids."""
 WIDE: Final = 110
 MIN_WHAT: Final = 12
-STYLES: Final = {"live": "green", "undone": "yellow", "aborted": "red", "pending": "red", "done": "dim"}
+STYLES: Final = {"undone": "dim", "aborted": "dim", "done": "dim", "pending": "yellow"}
+"""A status has no colour of its own, as on the page; what is not in effect is dim."""
 FIELDS: Final[Mapping[str, Callable[[EntryView], str]]] = {
     "id": lambda entry: entry.id,
     "short": lambda entry: entry.id[:SHORT],
