@@ -75,7 +75,7 @@ What the colours mean, on the terminal and on the page
   green    it holds: proved, a check that passed; lines that came
   yellow   look at it: looser than before, drift, a notice
   red      it does not hold: refuted, forced, failed, refused; lines that went
-  cyan     what to do next, or the prompt of the changes below (blue on the page)
+  cyan     what to do next; the prompt of the changes below it
   dim      not in effect: undone, given up, or without content of its own
 
 NO_COLOR=1 turns them off.
