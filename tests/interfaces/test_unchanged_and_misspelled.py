@@ -112,6 +112,6 @@ def test_on_a_terminal_a_doubtful_change_is_asked_about(project):
     before = entries(project)
     done = converse(words, [("make it all the same? y or n: ", "n\n")], {"NO_COLOR": "1"})
     assert (done.code, entries(project)) == (1, before)
-    assert "did you mean permissions.allow?" in done.out
+    assert "did you mean permissions.allow?" in " ".join(done.out.split())
     done = converse(words, [("make it all the same? y or n: ", "y\n")], {"NO_COLOR": "1"})
     assert (done.code, entries(project)) == (0, before + 1)

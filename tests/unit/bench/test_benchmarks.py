@@ -114,7 +114,7 @@ def test_the_journal_benchmark_asks_every_question_of_both_histories():
     assert set(result["growth_of_restore_and_doctor"]) == {"restore", "doctor"}
     assert result["chain_check_us_per_entry"] > 0
     for told in result["governed"].values():
-        assert told["on"] == ["policy", "head"]
+        assert told["on"] == ["policy", "audit", "head"]
         assert told["overhead"] == pytest.approx(told["governed_ms"] / told["plain_ms"], rel=0.01)
         assert told["root_us_per_record"] > 0
         assert told["records"] > 60

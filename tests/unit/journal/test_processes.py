@@ -12,7 +12,7 @@ from takeback.journal import open_journal
 WRITER = """
 import sys
 from takeback.journal import Draft, make_leaf, open_journal
-store = open_journal(sys.argv[1], keys=sys.argv[4])
+store = open_journal(sys.argv[1], keys=sys.argv[4], timeout=240)
 for n in range(int(sys.argv[3])):
     store.append([Draft("apply", {"writer": sys.argv[2], "n": n}, {"after": make_leaf(n)})])
 """
@@ -31,7 +31,7 @@ def test_two_processes_lose_nothing_and_the_chain_is_whole(backend, tmp_path, re
         for name in "ab"
     ]
     for writer in writers:
-        _, stderr = writer.communicate(timeout=60)
+        _, stderr = writer.communicate(timeout=240)
         assert writer.returncode == 0, stderr.decode()
     store = open_journal(where, keys=keys)
     numbers = {name: [r.payload["n"] for r in store.records() if r.payload["writer"] == name] for name in "ab"}
