@@ -94,9 +94,10 @@ class AuditChain:
                     "more": max(0, len(slots) - MOST_SLOTS),
                     "prev": prev,
                 }
-                line = encode({**note, "digest": _make_digest(note)}, ascii_only=True)
+                digest = _make_digest(note)
+                line = encode({**note, "digest": digest}, ascii_only=True)
                 _write_all(file, f"{line}\n".encode())
-                self._move_anchor((seq, prev), (seq + 1, _make_digest(note)))
+                self._move_anchor((seq, prev), (seq + 1, digest))
         except OSError as fault:
             raise HarnessError(
                 f"{place}: the read cannot be noted ({fault.strerror}), and the policy wants it noted: "

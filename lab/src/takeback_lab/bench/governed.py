@@ -24,7 +24,7 @@ from takeback.govern.roles import Principal
 from takeback.harness import Applied, Harness
 
 ORIGIN: Final = "takeback/bench"
-PAIRS: Final = 30
+PAIRS: Final = 100
 RULES: Final = """
 [retention]
 captures = "30d"
