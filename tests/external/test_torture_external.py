@@ -14,6 +14,7 @@ from takeback.state.surfaces.calls import CALLS
 from takeback.state.surfaces.external import EXTERNAL
 from takeback_lab import servers
 from takeback_lab.torture_external import torture_external
+from takeback_lab.torture_records import TorturedRecords
 
 pytestmark = pytest.mark.external
 
@@ -44,7 +45,13 @@ def test_every_boundary_is_hit_and_nothing_is_lost_or_made_twice(tmp_path):
 
 
 def test_rows_that_are_written_without_a_look_at_what_is_there_are_caught(tmp_path, monkeypatch):
-    monkeypatch.setattr(sql, "is_as_known", lambda *_, **__: True)
+    begin = TorturedRecords.begin
+
+    def begin_and_spoil(self, *given):
+        begin(self, *given)  # a probe would find the fault out, and nothing would be written
+        monkeypatch.setattr(sql, "is_as_known", lambda *_, **__: True)
+
+    monkeypatch.setattr(TorturedRecords, "begin", begin_and_spoil)
     found = torture_external(tmp_path, kills=40, seed=2, race=(2, 2))
     assert found.foreign_writes_lost + found.wrong_ends > 0
 

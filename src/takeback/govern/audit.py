@@ -139,7 +139,7 @@ class AuditChain:
 
     def _move_anchor(self, before: tuple[int, str], after: tuple[int, str]) -> None:
         """Keep how far the chain has come, unless it is not the one of before: doctor must go on saying that."""
-        if self.anchor is None:
+        if self.anchor is None or _replace_anchor(self.anchor, _format_anchor(before), _format_anchor(after)):
             return
         kept = self._read_anchor()
         if (
@@ -150,10 +150,9 @@ class AuditChain:
             return
         if kept is None:
             self.anchor.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        told = encode({"seq": after[0], "digest": after[1]}).ljust(ANCHOR_BYTES)
         handle = os.open(self.anchor, os.O_WRONLY | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
         try:  # in place and in one piece: replacing a file waits for the disk
-            os.pwrite(handle, told.encode("ascii"), 0)
+            os.pwrite(handle, _format_anchor(after), 0)
         finally:
             os.close(handle)
 
@@ -199,6 +198,22 @@ def _read_note(line: bytes) -> dict[str, Any]:
 
 def _make_digest(note: Mapping[str, Any]) -> str:
     return sha256(encode({name: note[name] for name in FIELDS}, ascii_only=True))
+
+
+def _format_anchor(end: tuple[int, str]) -> bytes:
+    return encode({"seq": end[0], "digest": end[1]}).ljust(ANCHOR_BYTES).encode("ascii")
+
+
+def _replace_anchor(place: Path, known: bytes, wanted: bytes) -> bool:
+    """Write an anchor over the one that is known; return False, with nothing written, where another one is there."""
+    try:
+        file = os.open(place, os.O_RDWR | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    except OSError:
+        return False
+    try:
+        return os.pread(file, len(known) + 1, 0) == known and os.pwrite(file, wanted, 0) == len(wanted)
+    finally:
+        os.close(file)
 
 
 @contextmanager
