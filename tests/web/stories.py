@@ -40,9 +40,13 @@ def tell_story(root):
             entry = harness.apply(change, note=note, by="claude").entry
             made.update({"dangerous": entry} if at == THIRD else {})
         made["skill"] = asked(
-            harness, root, SKILL, "---\nname: release\ndescription: Cuts a release.\n---\n\nTag, then build.\n",
-            "write down how we release", 3,
-        )  # fmt: skip
+            harness,
+            root,
+            SKILL,
+            "---\nname: release\ndescription: Cuts a release.\n---\n\nTag, then build.\n",
+            "write down how we release",
+            3,
+        )
         text = (root / SKILL).read_text()
         made["inside"] = asked(
             harness, root, SKILL, text + "Ask before you push.\n", "and never push without asking me", 4

@@ -45,18 +45,24 @@ class WaitingEdit:
 
 
 def list_waiting(root: str) -> list[str]:
-    """Return the names of the edits that wait, oldest first."""
+    """Return the names of the edits that wait, oldest first; none where the folder is a link to another one."""
     try:
-        with os.scandir(os.path.join(root, FOLDER)) as entries:
-            return sorted(one.name for one in entries if _is_name(one.name))
+        folder = os.open(os.path.join(root, FOLDER), os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
     except OSError:
         return []
+    try:
+        with os.scandir(folder) as entries:
+            return sorted(one.name for one in entries if _is_name(one.name))
+    finally:
+        os.close(folder)
 
 
 def save_edit(root: str, secret: str, edit: WaitingEdit) -> None:
-    """Have an edit wait; the caller holds the journal's lock."""
+    """Have an edit wait; the caller holds the journal's lock. Raises `OSError` where it cannot be written."""
     folder = os.path.join(root, FOLDER)
     os.makedirs(folder, 0o700, exist_ok=True)
+    if os.path.islink(folder):
+        raise NotADirectoryError(f"{folder} is a link")
     names = list_waiting(root)
     number = int(names[-1]) + 1 if names else 1
     sizes = [[path, len(content)] for path, content in edit.files.items()]

@@ -39,8 +39,6 @@ from takeback.agents.fast_hook import (
 
 TYPE_CHECKING = False  # as in `typing`, which is not imported for a hook
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from contextlib import AbstractContextManager
     from typing import Any
 
 LOCK = f"{PRIVATE}/journal.db.lock"
@@ -124,41 +122,39 @@ def _note_edits(root: str, paths: list[str], raw: dict[str, Any], client: str) -
     secret = (read_record(root) or {}).get("secret")
     if not isinstance(secret, str) or not secret:
         return None
-    with _try_lock(root) as locked:
-        edited = find_edited_files(root, paths) if locked and len(waiting.list_waiting(root)) < waiting.MOST else None
+    lock = _take_lock(root)
+    if lock is None:
+        return None
+    try:
+        edited = find_edited_files(root, paths) if len(waiting.list_waiting(root)) < waiting.MOST else None
         contents = None if edited is None else _read_contents(root, edited)
         if contents is None:
             return None
         if contents:
             waiting.save_edit(root, secret, waiting.WaitingEdit(_describe_call(raw, client, paths), contents))
             _note_contents(root, contents)
+    except OSError:
+        return None
+    finally:
+        os.close(lock)
     running_tools.forget_tool_call(root, _read_text(raw, "session_id"), _read_text(raw, "tool_use_id"))
     if not contents or client != TELLS:
         return ""
     return json.dumps({"systemMessage": TOLD}, separators=(",", ":")) + "\n"
 
 
-def _try_lock(root: str) -> AbstractContextManager[bool]:
-    from contextlib import contextmanager  # noqa: PLC0415 - start-up
-
-    @contextmanager
-    def hold() -> Iterator[bool]:
-        try:
-            lock = os.open(os.path.join(root, LOCK), os.O_RDWR | os.O_NOFOLLOW | os.O_CLOEXEC)
-        except OSError:
-            yield False
-            return
-        try:
-            try:
-                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except OSError:
-                yield False
-                return
-            yield True
-        finally:
-            os.close(lock)
-
-    return hold()
+def _take_lock(root: str) -> int | None:
+    """Take the journal's lock until it is closed; None where somebody else has it."""
+    try:
+        lock = os.open(os.path.join(root, LOCK), os.O_RDWR | os.O_NOFOLLOW | os.O_CLOEXEC)
+    except OSError:
+        return None
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        os.close(lock)
+        return None
+    return lock
 
 
 def _read_contents(root: str, edited: list[tuple[str, str]]) -> dict[str, bytes] | None:

@@ -178,6 +178,24 @@ def test_an_edit_that_another_wrote_into_the_folder_is_never_recorded(root):
     assert not place.exists()
 
 
+def test_a_folder_of_edits_that_is_a_link_is_left_alone(root, tmp_path):
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    (elsewhere / "0000000001").write_text("mine\n")
+    (root / FOLDER).symlink_to(elsewhere)
+    edit(root, "Rule 3.", "Rule three.")
+    assert note(root) is None
+    with closing(open_workspace(root, hold=False)) as harness:
+        assert harness.status().drift
+    assert [one.name for one in elsewhere.iterdir()] == ["0000000001"]
+
+
+def test_an_edit_that_cannot_be_written_down_is_left_to_the_recorder(root):
+    (root / FOLDER).write_text("in the way\n")
+    edit(root, "Rule 3.", "Rule three.")
+    assert note(root) is None
+
+
 def test_an_edit_whose_entry_was_made_before_a_kill_makes_no_second(root):
     edit(root, "Rule 3.", "Rule three.")
     note(root)

@@ -33,8 +33,11 @@ def test_a_lane_joins_an_entry_to_what_it_depends_on_and_a_word_says_so():
         assert harness.apply(candidate(edit("a", "b")), note="inside").entry
         answer = Browser(harness).get("/1/")
     assert [lanes_of(answer.text, number) for number in (4, 3, 2, 1)] == [
-        ["node down", ""], ["up down", "node"], ["node up", ""], ["node", ""]
-    ]  # fmt: skip
+        ["node down", ""],
+        ["up down", "node"],
+        ["node up", ""],
+        ["node", ""],
+    ]
     assert "depends on #2" in words(answer)
 
 

@@ -44,8 +44,9 @@ def test_a_file_is_shown_as_it_was_after_each_entry(rules):
 def test_what_differs_from_now_and_the_ways_on_are_beside_it(rules):
     answer = Browser(rules[1]).get("/1/past?at=2&path=CLAUDE.md")
     assert re.findall(r'<div class="(added|removed)">([^<]*)', answer.text) == [
-        ("removed", "-- one"), ("added", "+- &lt;three&gt;")
-    ]  # fmt: skip
+        ("removed", "-- one"),
+        ("added", "+- &lt;three&gt;"),
+    ]
     assert "Go back to here" in words(answer)
     assert "Compare with now" in words(answer)
 
