@@ -22,6 +22,7 @@ from takeback.adapters.files_adapter import FilesAdapter
 from takeback.adapters.manifest import KEYS, Manifest
 from takeback.adapters.opener import (
     find_audit_anchor,
+    find_copies,
     load_manifest,
     open_workspace,
     require_readable,
@@ -191,7 +192,11 @@ def back_up_journal(root: Path, target: Path, journal: str | None = None, keys: 
         from takeback.journal.postgres_copy import copy_from_server  # noqa: PLC0415 - it needs the driver
 
         return copy_from_server(where, target, _find_keys(root, keys))
-    return copy_journal(_find_journal(root, manifest, journal), target, _find_keys(root, keys))
+    place = _find_journal(root, manifest, journal)
+    made = copy_journal(place, target, _find_keys(root, keys))
+    if journal is None:
+        find_copies(root, place).note_copy(target)
+    return made
 
 
 def is_served(where: str) -> bool:

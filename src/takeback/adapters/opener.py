@@ -46,6 +46,7 @@ from takeback.state.surface import install_surfaces
 
 if TYPE_CHECKING:
     from takeback.harness.calls import CallRules
+    from takeback.journal.kept_copies import KeptCopies
 
 
 TOKEN_NAME: Final = "TAKEBACK_TOKEN"  # noqa: S105 - a name
@@ -196,6 +197,8 @@ def _open_harness(directory: Directory, manifest: Manifest, how: Opening, verifi
         if how.journal is None and how.voucher is not None:
             how.voucher.demand_same(store)
         attach_policy(root, store)
+        if how.journal is None and how.voucher is not None and "://" not in where:
+            _attach_copies(store, root, root / where)
         adapter = opener(directory, manifest, hold=how.hold)
         if isinstance(adapter, FilesAdapter) and manifest.calls:
             adapter.calls = rules
@@ -227,7 +230,25 @@ def attach_policy(root: Path, store: Store) -> None:
 
 def find_audit_anchor(root: Path) -> Path:
     """Return where this user keeps how far a workspace's chain of reads had come, outside of the project."""
-    return Path(find_trust_folder()) / f"{sha256(os.path.realpath(root))[:32]}.audit"
+    return _find_own_note(root, "audit")
+
+
+def find_copies(root: Path, journal: Path) -> KeptCopies:
+    """Return the copies of a workspace's journal that this user has; backups are noted outside of the project."""
+    from takeback.journal.kept_copies import KeptCopies  # noqa: PLC0415 - start-up
+
+    return KeptCopies(journal, _find_own_note(root, "copies"))
+
+
+def _attach_copies(store: Store, root: Path, journal: Path) -> None:
+    from takeback.journal.sqlite import SqliteStore  # noqa: PLC0415 - start-up
+
+    if isinstance(store, SqliteStore):
+        store.copies = find_copies(root, journal)
+
+
+def _find_own_note(root: Path, ending: str) -> Path:
+    return Path(find_trust_folder()) / f"{sha256(os.path.realpath(root))[:32]}.{ending}"
 
 
 def _choose_class(root: Path, store: Store, how: Opening) -> Callable[..., Harness]:

@@ -14,7 +14,9 @@ from takeback.cli.output import JsonFlag, commit_exit_code, emit, err, finish, o
 from takeback.errors import InputError
 from takeback.harness.entry_names import resolve_entry
 from takeback.harness.forget import Forgetting
+from takeback.journal import Store
 from takeback.journal.search import SEARCHED, Forms
+from takeback.journal.store import Copies
 from takeback.state.slots import describe_slot
 
 NAMED: Final = 20
@@ -69,14 +71,28 @@ def forget(
             done = harness.forget_subject(subject, dry=not yes)
         else:
             done = harness.forget(*(entries or ()))
+        copies = list_copies(harness.journal)
     searched = None if looked_for is None else Forms(looked_for)
     if done.record is not None:
         commit_exit_code(0)
     if as_json:
-        emit(_to_json(done, ids) | _search_to_json(searched) | ({"subject": subject} if subject else {}))
+        emit(
+            _to_json(done, ids)
+            | _search_to_json(searched)
+            | ({"subject": subject} if subject else {})
+            | {"copies": copies}
+        )
     else:
         _show(done, ids, searched, subject)
+        if done.record is None and done.contents and copies:
+            out.print(f"  and in the copies of the journal: {', '.join(copies)}")
     finish(yes=done.contents > 0)
+
+
+def list_copies(store: Store) -> list[str]:
+    """Return where copies of a journal are in which the same is forgotten."""
+    kept: Copies | None = getattr(store, "copies", None)
+    return [] if kept is None else [str(path) for path in kept.list_paths()]
 
 
 def _read_wanted(value: str | None, source: Path | None) -> bytes | None:

@@ -11,6 +11,7 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -46,7 +47,7 @@ from takeback.journal.sqlite_files import (
     require_plain_file,
     translate_error,
 )
-from takeback.journal.store import MISSING_HINT, Options, describe_missing_journal
+from takeback.journal.store import MISSING_HINT, Copies, Erased, Options, describe_missing_journal
 from takeback.journal.voucher import read_end
 
 if TYPE_CHECKING:
@@ -69,6 +70,9 @@ GUARDS = tuple(
 
 class SqliteStore(SqlStore):
     """A journal in a SQLite file; safe for threads and processes."""
+
+    copies: Copies | None = None
+    """In which copies what is forgotten goes as well; None where none are known of."""
 
     def __init__(self, path: Path, options: Options) -> None:
         self._path = path
@@ -246,6 +250,14 @@ class SqliteStore(SqlStore):
         except OSError:
             return (0, 0)
         return (found.st_dev, found.st_ino)
+
+    def forget(self, refs: Sequence[Ref]) -> Erased:
+        """Delete contents permanently, in the known copies too, unless those are sealed and lose their keys."""
+        done = super().forget(refs)
+        if self.copies is None or self._keys is not None:
+            return done
+        left = self.copies.forget(sorted(set(refs)), next(self.records(1)).digest)
+        return replace(done, lingering="\n".join(filter(None, (done.lingering, *left))))
 
     def _erase_traces(self, refs: Sequence[Ref], traces: Sequence[bytes], seq: int, *, shrink: bool = False) -> str:
         lingering = "" if self._keys is None else self._keys.drop(refs)

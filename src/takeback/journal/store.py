@@ -79,6 +79,16 @@ class Erased:
     """Where copies may still be found for a while, and until when; empty if nowhere."""
 
 
+class Copies(Protocol):
+    """The copies of a journal that its user has."""
+
+    def list_paths(self) -> list[Path]:
+        """Return where copies are, or were when they were made."""
+
+    def forget(self, refs: Sequence[Ref], first: str) -> tuple[str, ...]:
+        """Forget contents in every copy of the journal that begins with a record; return what could not be done."""
+
+
 class CaptureFilter(Protocol):
     """Decides which contents are never stored."""
 

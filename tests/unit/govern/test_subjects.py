@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
+import shutil
 from contextlib import closing
 from datetime import UTC, datetime, timedelta
 
@@ -11,8 +12,9 @@ import pytest
 from tests.support.raw_bytes import files_holding
 from typer.testing import CliRunner
 
+from takeback.adapters import init_workspace
 from takeback.adapters.clients.init import init_clients
-from takeback.adapters.doctor import back_up_journal, examine_workspace
+from takeback.adapters.doctor import back_up_journal, examine_workspace, return_journal
 from takeback.adapters.opener import open_workspace
 from takeback.cli import app
 from takeback.errors import InputError
@@ -171,3 +173,47 @@ def test_the_commands_label_list_hold_and_forget(root):
 )
 def test_a_pattern_names_an_address_what_is_in_it_and_what_it_lies_in(pattern, address, named):
     assert matches_address(compile_pattern(pattern), pattern, address) is named
+
+
+def test_what_is_forgotten_goes_in_backups_and_replaced_journals_too(root, tmp_path_factory):
+    away = tmp_path_factory.mktemp("away")
+    back_up_journal(root, away / "first.db")
+    return_journal(root, away / "first.db")  # the journal that was there is kept beside it
+    back_up_journal(root, away / "second.db")
+    copies = [*(root / ".takeback").glob("journal-replaced-*.db"), away / "first.db", away / "second.db"]
+    assert [files_holding(place.parent, SECRET) != [] for place in copies] == [True] * 3
+    with closing(open_workspace(root)) as harness:
+        note(harness, draft_label("user:42", slots=ADDRESS))
+        done = harness.forget_subject("user:42")
+    assert done.lingering == ""
+    assert files_holding(root / ".takeback", SECRET) == files_holding(away, SECRET) == []
+    assert sorted(place.name for place in away.iterdir()) == ["first.db", "second.db"]
+    assert return_journal(root, away / "second.db").done
+    assert all(finding.good for finding in examine_workspace(root, None, None))
+
+
+def test_a_backup_that_was_moved_is_named_once_because_it_still_holds_what_was_forgotten(root, tmp_path_factory):
+    away = tmp_path_factory.mktemp("away")
+    back_up_journal(root, away / "old.db")
+    (away / "old.db").rename(away / "moved.db")
+    with closing(open_workspace(root)) as harness:
+        assert "old.db is not there any more" in harness.forget("5").lingering
+        assert harness.forget("2").lingering == ""
+    assert files_holding(away, SECRET)
+
+
+def test_a_file_that_came_to_stand_where_a_backup_was_is_left_alone(root, tmp_path_factory):
+    away = tmp_path_factory.mktemp("away")
+    back_up_journal(root, away / "copy.db")
+    for text in ("not a journal\n", None):
+        (away / "copy.db").unlink()
+        if text is None:
+            other = tmp_path_factory.mktemp("other")
+            init_workspace(other / "w")
+            shutil.copy(other / "w/.takeback/journal.db", away / "copy.db")
+        else:
+            (away / "copy.db").write_text(text)
+        before = (away / "copy.db").read_bytes()
+        with closing(open_workspace(root)) as harness:
+            harness.forget("5" if text else "2")
+        assert (away / "copy.db").read_bytes() == before
