@@ -6,7 +6,9 @@ shared start of prompts is cached between calls, so replies are recorded rather 
 
 from __future__ import annotations
 
+import hashlib
 from dataclasses import dataclass, field
+from functools import cache
 from importlib.metadata import version
 from pathlib import Path
 from secrets import token_urlsafe
@@ -62,7 +64,8 @@ class LocalModel:
     @property
     def runtime(self) -> str:
         """The build that answers, as a recording names it."""
-        return f"xllamacpp {version('xllamacpp')}"
+        built = digest_own_ggml()
+        return f"xllamacpp {version('xllamacpp')}" + (f", ggml built here {built}" if built else "")
 
     @property
     def base_url(self) -> str:
@@ -105,6 +108,18 @@ def start_server(settings: LocalSettings) -> Any:
         return xllamacpp.Server(params)
     except RuntimeError as error:
         raise ServiceFault(f"llama.cpp could not load the model ({error})", where=str(settings.path)) from None
+
+
+@cache
+def digest_own_ggml() -> str | None:
+    """Return the start of the digest of a ggml that was loaded before the wheel's own (LD_PRELOAD), or None."""
+    maps = Path("/proc/self/maps")
+    lines = maps.read_text().splitlines() if maps.is_file() else []
+    loaded = sorted({line.split(maxsplit=5)[-1] for line in lines if "/libggml" in line})
+    digest = hashlib.sha256()
+    for path in loaded:
+        digest.update(Path(path).read_bytes())
+    return digest.hexdigest()[:12] if loaded else None
 
 
 def _require_gguf(path: Path) -> None:
