@@ -140,8 +140,10 @@ class ContentTable(ContentStore):
         return None
 
     def _rows(self, refs: Sequence[Ref]) -> Iterator[_Row]:
-        for start in range(0, len(refs), BATCH):
-            part = refs[start : start + BATCH]
+        """Yield rows in the order of their ids: neighbours in the index are read once."""
+        ordered = sorted(refs)
+        for start in range(0, len(ordered), BATCH):
+            part = ordered[start : start + BATCH]
             marks = ",".join("?" * len(part))
             sql = f"SELECT {COLUMNS} FROM contents WHERE id IN ({marks})"  # noqa: S608 - marks only
             yield from map(_read_content_row, self._tables.run(sql, part))
