@@ -19,6 +19,7 @@ from takeback_lab.bench.hook_files import start_environment, write_large_project
 
 SIZES: Final = (2_000, 20_000)
 ROUNDS: Final = 3
+SECONDS: Final = 600
 START: Final = "start"
 OPENING: Final = "from takeback.adapters import open_workspace as o; o('.', hold=False).close()"
 HOOK: Final = ("hook", "claude-code")
@@ -69,18 +70,18 @@ def measure_commands(
 def _make_project(scratch: Path, size: int, environment: Mapping[str, str]) -> tuple[Path, dict[str, str]]:
     scratch.mkdir()
     root, env = write_large_project(scratch, size), start_environment(environment, scratch)
-    run_process([sys.executable, "-m", "takeback", "status"], "", root, env)
+    run_process([sys.executable, "-m", "takeback", "status"], "", root, env, SECONDS)
     return root, env
 
 
 def _run_commands(root: Path, env: dict[str, str], at: int) -> dict[str, ProcessCost]:
     """Return what each command costs, run once; what `set` sets, `undo` takes back."""
-    costs = {"open": run_process([sys.executable, "-c", OPENING], "", root, env)}
+    costs = {"open": run_process([sys.executable, "-c", OPENING], "", root, env, SECONDS)}
     for name, words in COMMANDS.items():
         value = [f'"round {at}"'] if name == "set" else []
         if name == "hook":
             with (root / "CLAUDE.md").open("a", encoding="utf-8") as file:
                 file.write(f"- Round {at}.\n")
         told = event_text(root, "PostToolUse", "Edit", "CLAUDE.md", "a", "b") if name == "hook" else ""
-        costs[name] = run_process([sys.executable, "-m", "takeback", *words, *value], told, root, env)
+        costs[name] = run_process([sys.executable, "-m", "takeback", *words, *value], told, root, env, SECONDS)
     return costs
