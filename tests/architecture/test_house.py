@@ -103,7 +103,7 @@ def test_a_module_imports_only_from_layers_above_it(module):
 
 
 @pytest.mark.parametrize("module", [*MODULES, *LAB_MODULES], ids=lambda module: str(module.relative_to(ROOT)))
-def test_a_module_is_not_too_long_and_says_what_it_is(module):
+def test_a_module_is_not_too_long_and_has_a_header(module):
     text = module.read_text()
     assert len(text.splitlines()) <= MAX_LINES
     header = ast.get_docstring(ast.parse(text))
@@ -128,7 +128,7 @@ def test_the_product_does_not_import_the_lab(module):
         assert not [name for name in names if name.split(".")[0] == "takeback_lab"], f"{module}:{line}"
 
 
-def test_no_file_is_named_after_nothing():
+def test_no_file_has_a_meaningless_name():
     banned = {"utils", "util", "helpers", "helper", "manager", "core", "common", "misc"}
     assert not [module for module in (*MODULES, *LAB_MODULES) if module.stem in banned]
 
@@ -147,7 +147,7 @@ def test_the_public_api_is_the_documented_one():
 COMMANDS = commands()
 
 
-def test_the_reference_is_what_the_program_says_of_itself():
+def test_the_reference_page_matches_the_programs_help():
     assert page() == REFERENCE, "docs/reference.md is out of date: run `make docs`"
 
 
@@ -171,7 +171,7 @@ def test_every_command_takes_json_and_has_help_with_an_example(title):
     assert "Example" in (command.help or "")
 
 
-def test_the_limits_in_the_docs_are_those_of_the_code():
+def test_the_documented_limits_match_the_code():
     text = (ROOT / "docs" / "formats.md").read_text().split("## Limits")[1]
     shown = {row[0]: int(row[1]) for row in re.findall(r"^\| ([^|]+) \| (\d+)[^|]*\|$", text, re.MULTILINE)}
     assert shown == {
@@ -199,7 +199,7 @@ def test_the_journal_knows_records_and_contents_but_no_surface_and_no_slot(modul
 
 
 @pytest.mark.parametrize("module", MODULES, ids=lambda module: str(module.relative_to(SOURCE)))
-def test_what_a_record_says_is_read_through_its_properties(module):
+def test_only_the_journal_reads_record_payloads_directly(module):
     if _layer(module) == "journal":
         return
     for node in ast.walk(ast.parse(module.read_text())):
@@ -221,7 +221,7 @@ def _closure(module: Path) -> set[str]:
     return found
 
 
-def test_the_checker_of_certificates_shares_no_import_with_what_it_checks():
+def test_the_certificate_checker_shares_no_import_with_the_prover():
     checker = _closure(SOURCE / "opinion" / "checker.py")
     assert checker == {"takeback.opinion.interpreter"}
     checked = [
@@ -236,7 +236,7 @@ def test_the_checker_of_certificates_shares_no_import_with_what_it_checks():
     )
 
 
-def test_checking_a_certificate_loads_nothing_of_what_it_checks():
+def test_checking_a_certificate_loads_no_module_of_the_prover():
     """Also by an import that no reader of the text finds."""
     program = (
         "import sys; from takeback.opinion.checker import check_certificate as check\n"
