@@ -69,7 +69,7 @@ def both(outer):
     return outer
 
 
-def test_init_in_a_sub_package_says_that_the_outer_harness_covers_its_files(outer):
+def test_init_in_a_sub_package_reports_the_outer_harness(outer):
     done = CliRunner().invoke(app, ["init", str(outer / INNER)])
     assert done.exit_code == 0, done.output
     said = " ".join(done.output.split())
@@ -79,7 +79,7 @@ def test_init_in_a_sub_package_says_that_the_outer_harness_covers_its_files(oute
     assert json.loads(again.stdout)["problems"] == []
 
 
-def test_what_init_names_gives_the_files_back_to_the_outer_harness(both):
+def test_leaving_the_inner_harness_returns_its_files_to_the_outer(both):
     (both / NESTED).write_text("# API\n\nChanged inside.\n")
     run(both / INNER, "leave", "--yes")
     assert status(both)["drift"]
@@ -126,7 +126,7 @@ def test_an_undo_that_would_write_into_the_inner_harness_is_refused_and_names_a_
     assert (both / NESTED).read_text() == HARNESSES["claude-code"][NESTED]
 
 
-def test_an_undo_elsewhere_in_the_outer_harness_works_as_before(both):
+def test_an_undo_outside_the_inner_harness_works(both):
     inside = everything(both / INNER)
     run(both, "undo", "#3")
     assert (both / "CLAUDE.md").read_text() == HARNESSES["claude-code"]["CLAUDE.md"]
@@ -141,7 +141,7 @@ def test_the_inner_harness_records_and_undoes_its_files(both):
     assert status(both)["clean"]
 
 
-def test_settings_and_plain_files_in_a_folder_with_its_own_harness_are_left_alone_too(tmp_path):
+def test_settings_in_a_folder_with_its_own_harness_are_left_alone(tmp_path):
     root = tmp_path / "outer"
     root.mkdir()
     for kind in ("claude-code", "codex", "opencode"):
@@ -164,7 +164,7 @@ def test_settings_and_plain_files_in_a_folder_with_its_own_harness_are_left_alon
     assert everything(root) == before
 
 
-def test_a_folder_whose_private_directory_is_a_strangers_stays_the_outer_harnesss(outer, tmp_path):
+def test_a_folder_with_an_untrusted_harness_stays_with_the_outer(outer, tmp_path):
     elsewhere = tmp_path / "elsewhere"
     elsewhere.mkdir()
     write_harness(elsewhere, "claude-code")
@@ -175,7 +175,7 @@ def test_a_folder_whose_private_directory_is_a_strangers_stays_the_outer_harness
     assert len(status(outer)["drift"]) > 0
 
 
-def test_a_scratch_copy_of_both_still_tells_them_apart(both):
+def test_a_scratch_copy_still_separates_inner_and_outer_harness(both):
     (both / NESTED).write_text("# API\n\nChanged inside.\n")
     with make_scratch_copy(both) as place, closing(open_own_copy(place)) as copy:
         assert copy.status().drift == ()
@@ -217,7 +217,7 @@ def test_a_workspace_refuses_an_undo_into_an_inner_harness(workspace):
     assert everything(workspace) == before
 
 
-def test_a_place_of_a_workspace_that_is_itself_a_harness_is_left_alone(workspace):
+def test_a_workspace_folder_that_is_itself_a_harness_is_left_alone(workspace):
     (workspace / "prompts/system.md").write_text("one\n")
     run(workspace, "adopt", "--note", "prompt")
     make_workspace(workspace / "prompts")

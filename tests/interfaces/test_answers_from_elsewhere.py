@@ -28,7 +28,7 @@ def answer(folder, number, of):
     return run("import-replies", replies, "--record", folder)
 
 
-def test_two_shards_carry_natural_and_the_tables_say_imported(tmp_path):
+def test_two_imported_shards_complete_the_natural_experiment(tmp_path):
     folder, results = tmp_path / "rec", tmp_path / "results"
     first = run("export-prompts", "natural", "--tasks", 4, "--model", "far", "--record", folder, "--shard", "1/2")
     assert "4 requests pending" in first
@@ -45,7 +45,7 @@ def test_two_shards_carry_natural_and_the_tables_say_imported(tmp_path):
     assert "4 answers imported" in told["ours"]["population"]
 
 
-def test_four_rounds_carry_a_factorial_and_every_table_says_imported(tmp_path):
+def test_four_imported_rounds_complete_a_factorial(tmp_path):
     folder, results = tmp_path / "rec", tmp_path / "results"
     words = ("--draw", "S0=1,S1=1", "--cells", "D0L0", "--model", "far")
     for number in range(1, 5):

@@ -31,7 +31,7 @@ def test_a_plan_by_path_names_the_other_files_of_its_entries(project: TrackedPro
     assert len(raw["warnings"]) == 1
 
 
-def test_only_the_files_that_match_are_put_back_and_that_can_be_undone(project: TrackedProject) -> None:
+def test_undo_by_path_restores_only_matching_files_and_can_be_undone(project: TrackedProject) -> None:
     before = project.read()
     plan = json.loads(project.command("undo", "--path", "docs/**", "--only", "--plan", "--json").stdout)
     assert {change["address"] for change in plan["changes"]} == {'files["docs/x.md"]', 'files["docs/y.md"]'}
@@ -48,14 +48,14 @@ def test_only_the_files_that_match_are_put_back_and_that_can_be_undone(project: 
     assert project.read() == before
 
 
-def test_of_a_named_entry_only_the_files_that_match_are_put_back(project: TrackedProject) -> None:
+def test_undo_of_an_entry_by_path_restores_only_matching_files(project: TrackedProject) -> None:
     done = project.command("undo", "2", "--path", "src/a.py", "--only")
     assert done.exit_code == 0, done.stderr
     assert (project.root / "src/a.py").read_text() == LINES.replace("line 9", "LINE 9")
     assert not (project.root / "docs/y.md").exists()
 
 
-def test_a_moved_file_is_called_by_where_it_stands(tmp_path: Path) -> None:
+def test_a_moved_file_is_matched_by_its_current_path(tmp_path: Path) -> None:
     project = TrackedProject(tmp_path / "other", FILES)
     project.edit("src/a.py", "line 2\n", "second\n")
     project.shell("mkdir lib && mv src/a.py lib/renamed.py")
@@ -70,7 +70,7 @@ def test_a_moved_file_is_called_by_where_it_stands(tmp_path: Path) -> None:
     assert "warnings" not in json.loads(project.command("undo", "--path", "lib", "--plan", "--json").stdout)
 
 
-def test_a_file_is_not_put_back_where_another_stands_that_does_not_match(tmp_path: Path) -> None:
+def test_a_file_is_not_restored_over_an_unmatched_one(tmp_path: Path) -> None:
     project = TrackedProject(tmp_path / "other", FILES)
     project.shell("mv src/a.py src/b.py")
     project.shell("echo fresh > src/a.py")
@@ -96,7 +96,7 @@ def test_a_file_is_not_put_back_where_another_stands_that_does_not_match(tmp_pat
         (("2", "--path", "src"), "entries and a filter"),
     ],
 )
-def test_what_makes_no_sense_is_refused(project: TrackedProject, words: tuple[str, ...], said: str) -> None:
+def test_contradictory_path_options_are_refused(project: TrackedProject, words: tuple[str, ...], said: str) -> None:
     before = project.read()
     told = project.command("undo", *words)
     assert isinstance(told.exception, InputError)

@@ -89,7 +89,7 @@ def story(request):
 
 
 @pytest.mark.parametrize(("prompt", "end"), [("system", "\n"), ("bare", "")])
-def test_the_first_of_three_rules_is_taken_back_and_the_others_stand(story, prompt, end):
+def test_undoing_the_first_of_three_rules_keeps_the_others(story, prompt, end):
     start = story.look("prompts", prompt)
     rules = [f"Rule {number}.{end}" if end else f"\nRule {number}." for number in (1, 2, 3)]
     first, *_ = [story.edit("", rule, prompt) for rule in rules]
@@ -101,7 +101,7 @@ def test_the_first_of_three_rules_is_taken_back_and_the_others_stand(story, prom
     assert story.look("prompts", prompt) == start + "".join(rules)
 
 
-def test_a_permission_that_is_taken_back_is_no_longer_allowed(story):
+def test_undoing_an_allowed_permission_removes_it(story):
     first = story.change("append_config", "permissions.allow", "Bash(rm:*)")
     story.change("append_config", "permissions.allow", "Bash(git:*)")
     code, text = story.type("undo", first)
@@ -110,7 +110,7 @@ def test_a_permission_that_is_taken_back_is_no_longer_allowed(story):
     assert story.look("config", "permissions")["allow"] == ["Read", "Bash(git:*)"]
 
 
-def test_an_edit_that_was_rewritten_later_is_undone_without_a_visible_change_and_says_so_first(story):
+def test_undoing_an_overwritten_edit_says_that_nothing_visible_changes(story):
     first = story.edit("careful", "quick")
     later = story.number(story.edit("quick", "bold"))
     code, text = story.type("undo", first, "--plan")
@@ -123,7 +123,7 @@ def test_an_edit_that_was_rewritten_later_is_undone_without_a_visible_change_and
     assert story.look("prompts", "system") == "You are bold.\n"
 
 
-def test_the_json_of_an_undo_names_slot_part_and_later_entry_of_what_is_kept(story):
+def test_the_json_of_an_undo_names_kept_slots_parts_and_writers(story):
     first = story.edit("", "One.\nTwo.\n")
     later = story.edit("Two.", "Three.")
     number = story.number(later)
@@ -139,7 +139,7 @@ def test_the_json_of_an_undo_names_slot_part_and_later_entry_of_what_is_kept(sto
     assert story.look("prompts", "system") == "You are careful.\nThree.\n"
 
 
-def test_whole_values_are_told_as_honestly(story):
+def test_undoing_an_overwritten_value_says_that_nothing_visible_changes(story):
     first = story.change("set_config", "verbose", True)
     later = story.number(story.change("set_config", "verbose", False))
     _, text = story.type("undo", first)
@@ -160,7 +160,7 @@ def test_every_command_that_shows_a_change_shows_the_changed_line_with_its_numbe
     assert story.tell("show", entry)[1]["addresses"] == ['files["notes.md"]']
 
 
-def test_an_undo_says_which_part_of_the_past_it_cannot_do_without(story):
+def test_a_blocked_undo_names_the_edit_that_needs_the_text(story):
     first = story.change("set_prompt", "fresh", "One.\nTwo.\n")
     later = story.number(story.edit("Two.", "Three.", "fresh"))
     code, text = story.type("undo", first)
@@ -168,7 +168,7 @@ def test_an_undo_says_which_part_of_the_past_it_cannot_do_without(story):
     assert f"(#{later}): it edits the prompts" in text
 
 
-def test_an_adopted_edit_is_shown_as_proved_afterwards_and_as_read_in_one_of_several_ways(workspace):
+def test_an_adopted_edit_is_shown_as_proved_and_ambiguous(workspace):
     twice = workspace.agent / "prompts" / "system.md"
     twice.write_text("Be kind.\nBe kind.\nBe brief.\n")
     assert workspace.tell("adopt")[0] == 0
@@ -189,7 +189,7 @@ def test_an_adopted_edit_is_shown_as_proved_afterwards_and_as_read_in_one_of_sev
     assert "proved" in text.splitlines()[1]
 
 
-def test_an_adopted_change_that_no_operation_says_tells_so_everywhere(workspace):
+def test_an_unproved_adoption_is_marked_everywhere(workspace):
     why = "a directory without files came or went, which no operation says"
     (workspace.agent / "files" / "empty").mkdir()
     _, told = workspace.tell("adopt")
@@ -216,7 +216,7 @@ def test_a_line_edited_by_hand_is_shown_and_recorded_as_that_line(workspace):
     assert told["ambiguous"] == []
 
 
-def test_a_refused_change_under_a_narrower_language_says_so(memory):
+def test_a_change_outside_a_narrower_language_names_the_language(memory):
     asked = memory.folder / "edit.json"
     edit = {"op_type": "edit_prompt", "target": "system", "value": {"old": "", "new": "x"}}
     asked.write_text(json.dumps({"mutation": [edit]}))
@@ -226,7 +226,7 @@ def test_a_refused_change_under_a_narrower_language_says_so(memory):
     assert memory.tell("apply", asked)[1]["verdict"]["language"] == "L2"
 
 
-def test_a_forced_entry_is_named_where_its_undo_is_planned(story):
+def test_a_plan_names_a_forced_entry(story):
     asked = story.folder / "forced.json"
     asked.write_text(json.dumps({"mutation": [{"op_type": "set_config", "target": "a", "value": 1}]}))
     code, told = story.tell("apply", asked, "--force")

@@ -75,7 +75,7 @@ def log_of(agent) -> list[tuple[str, str]]:
         "takeback show #2",
     ],
 )
-def test_what_a_shell_made_nameless_changes_nothing(shell, agent, line):
+def test_an_undo_with_a_dropped_entry_name_changes_nothing(shell, agent, line):
     before = log_of(agent)
     done = shell(line)
     assert done.returncode == 2
@@ -84,7 +84,7 @@ def test_what_a_shell_made_nameless_changes_nothing(shell, agent, line):
 
 
 @pytest.mark.parametrize("line", ["takeback redo #2", "takeback redo --json #2", "takeback redo $NOT_SET"])
-def test_a_nameless_redo_changes_nothing_either(shell, agent, line):
+def test_a_redo_with_a_dropped_entry_name_changes_nothing(shell, agent, line):
     assert shell("takeback undo 2").returncode == 0
     before = log_of(agent)
     done = shell(line)
@@ -95,7 +95,7 @@ def test_a_nameless_redo_changes_nothing_either(shell, agent, line):
     assert log_of(agent)[0] == ("redo", "done")
 
 
-def test_the_refusal_of_a_nameless_undo_names_the_newest_change_and_the_way_to_it(shell, agent):
+def test_an_undo_without_a_name_suggests_the_newest_change(shell, agent):
     said = shell("takeback undo #2").stderr
     first, second = hints_in(said)
     assert (first, second) == ("takeback undo 4", "takeback undo --last")
@@ -114,20 +114,20 @@ def test_the_refusal_of_a_nameless_undo_names_the_newest_change_and_the_way_to_i
         ("restore", "--to", "{}", "--plan", "--json"),
     ],
 )
-def test_a_number_alone_names_the_same_entry_as_with_its_sign(agent, words):
+def test_a_bare_number_names_the_same_entry_as_with_a_hash_sign(agent, words):
     plain, signed = ([word.format(name) for word in words] for name in ("2", "#2"))
     assert run(*plain, "-C", agent).code == 0
     assert run(*plain, "-C", agent) == run(*signed, "-C", agent)
 
 
-def test_undo_redo_and_forget_take_a_number_alone(agent):
+def test_undo_redo_and_forget_accept_a_bare_number(agent):
     assert json.loads(run("undo", "3", "--json", "-C", agent).out)["off"] == [3]
     assert json.loads(run("redo", "3", "--json", "-C", agent).out)["on"] == [3]
     assert run("undo", "99", "-C", agent).code == 2
     assert run("forget", "3", "--yes", "-C", agent).code == 0
 
 
-def test_on_a_terminal_redo_shows_what_comes_back_and_asks(agent):
+def test_on_a_terminal_redo_shows_its_changes_and_asks(agent):
     run("undo", "2", "-C", agent)
     done = converse(("redo", "-C", agent), [("bring it back? y or n: ", "n\n")], PLAIN)
     assert done.code == 1
@@ -138,7 +138,7 @@ def test_on_a_terminal_redo_shows_what_comes_back_and_asks(agent):
     assert log_of(agent)[0] == ("redo", "done")
 
 
-def test_digits_that_number_one_entry_and_begin_the_id_of_another_name_neither():
+def test_digits_that_fit_a_number_and_an_id_are_ambiguous():
     from takeback.errors import UnknownEntryError
     from takeback.journal import resolve_record
     from takeback.journal.conformance import draft_entry

@@ -69,7 +69,7 @@ def test_an_unknown_option_is_answered_with_the_commands_help(title):
 
 
 @pytest.mark.parametrize("title", sorted(REQUIRED))
-def test_a_line_that_lacks_something_is_answered_with_an_example(title):
+def test_an_incomplete_line_is_answered_with_an_example(title):
     said = refused(*title.split()[1:])
     assert lines_in(said), said
 
@@ -79,7 +79,7 @@ def test_an_unknown_command_below_another_is_answered_with_the_list(group):
     assert f"{group} --help" in lines_in(refused(*group.split()[1:], "bogus"))
 
 
-def test_an_unknown_command_is_answered_with_the_one_it_looks_like(tmp_path):
+def test_an_unknown_command_is_answered_with_a_similar_one(tmp_path):
     done = run("udno", "-C", tmp_path)
     assert done.code == 2
     assert "did you mean 'takeback undo'? 'takeback --help' lists the commands" in done.err
@@ -88,15 +88,13 @@ def test_an_unknown_command_is_answered_with_the_one_it_looks_like(tmp_path):
 
 
 @pytest.mark.parametrize("words", IN_A_PROJECT, ids=" ".join)
-def test_outside_a_project_every_command_says_how_one_begins(words, tmp_path, monkeypatch):
+def test_outside_a_project_every_command_names_init(words, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     assert "takeback init" in lines_in(refused(*words))
 
 
 @pytest.mark.parametrize("words", IN_A_PROJECT, ids=" ".join)
-def test_in_a_clients_project_every_command_says_whose_files_are_there_and_how_to_track_them(
-    words, tmp_path, monkeypatch
-):
+def test_in_an_uninitialized_client_project_every_command_names_the_client(words, tmp_path, monkeypatch):
     (tmp_path / ".claude").mkdir()
     (tmp_path / ".claude/settings.json").write_text("{}\n")
     monkeypatch.chdir(tmp_path)
@@ -105,7 +103,7 @@ def test_in_a_clients_project_every_command_says_whose_files_are_there_and_how_t
     assert "takeback init" in lines_in(said)
 
 
-def test_below_a_clients_project_the_line_names_its_top(tmp_path, monkeypatch):
+def test_below_a_clients_project_the_hint_names_its_top_folder(tmp_path, monkeypatch):
     (tmp_path / ".git").mkdir()
     (tmp_path / "CLAUDE.md").write_text("# Rules\n")
     (tmp_path / "src/deep").mkdir(parents=True)
@@ -121,7 +119,7 @@ def agent(tmp_path, monkeypatch):
     return "agent"
 
 
-def test_adding_what_is_there_names_the_line_that_replaces_it(agent):
+def test_adding_an_existing_name_suggests_the_line_that_replaces_it(agent):
     said = refused("add", "tool", "x", "--json", '{"description": "b"}', "-C", agent)
     line = lines_in(said)[-1]
     assert parsed(line) | {"value": None} == parsed("takeback set tool x -C agent") | {"value": None}
@@ -137,7 +135,7 @@ def test_a_value_given_twice_is_refused_instead_of_dropped(agent):
     assert "y" not in run("export", "-C", agent).out
 
 
-def test_a_log_that_nothing_passes_says_so_and_how_to_see_all(agent):
+def test_a_log_without_matches_explains_how_to_see_all(agent):
     done = run("log", "bogusword", "-C", agent)
     assert done.code == 0
     assert "no entry passes" in done.err

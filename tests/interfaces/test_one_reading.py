@@ -134,7 +134,7 @@ def test_a_workspace_is_read_once_as_well(tmp_path):
         assert max(opened.values()) == 1
 
 
-def test_init_reads_what_it_begins_with_once(tmp_path, monkeypatch):
+def test_init_reads_the_existing_files_once(tmp_path, monkeypatch):
     project = tmp_path / "project"
     make_client_project(project, 3)
     readings = []

@@ -40,7 +40,7 @@ def tell(project, *words) -> tuple[int, dict]:
     ],
     ids=" ".join,
 )
-def test_what_is_so_already_is_unchanged_and_makes_no_entry(project, words):
+def test_setting_an_equal_value_is_unchanged_and_makes_no_entry(project, words):
     before = entries(project)
     assert tell(project, *words) == (0, {"result": "unchanged", "entry": None, "changes": [], "warnings": []})
     done = run(*words, "-C", project)
@@ -49,7 +49,7 @@ def test_what_is_so_already_is_unchanged_and_makes_no_entry(project, words):
     assert (project / ".claude/settings.json").read_text() == SETTINGS
 
 
-def test_apply_and_evolve_say_unchanged_too(project, tmp_path):
+def test_apply_and_evolve_report_unchanged(project, tmp_path):
     mutation = [{"op_type": "set_config", "target": "permissions.defaultMode", "value": "plan"}]
     path = tmp_path / "change.json"
     path.write_text(json.dumps({"mutation": mutation, "recovery": []}))
@@ -74,7 +74,7 @@ def test_apply_and_evolve_say_unchanged_too(project, tmp_path):
     ],
     ids=lambda value: " ".join(value) if isinstance(value, tuple) else "",
 )
-def test_a_setting_that_looks_misspelled_is_made_with_a_warning_that_names_the_near_one(project, words, meant):
+def test_a_misspelled_setting_is_applied_with_a_warning(project, words, meant):
     code, told = tell(project, "set", "config", *words)
     assert (code, told["result"]) == (0, "applied")
     assert [meant in warning for warning in told["warnings"]] == [True]
@@ -93,7 +93,7 @@ def test_a_setting_that_looks_misspelled_is_made_with_a_warning_that_names_the_n
     ],
     ids=" ".join,
 )
-def test_a_setting_that_is_known_or_resembles_none_is_made_without_a_warning(project, words):
+def test_known_and_unfamiliar_settings_are_applied_without_a_warning(project, words):
     code, told = tell(project, "set", "config", *words)
     assert (code, told["result"], told["warnings"]) == (0, "applied", [])
 
@@ -101,13 +101,13 @@ def test_a_setting_that_is_known_or_resembles_none_is_made_without_a_warning(pro
 @pytest.mark.parametrize(
     "words", [("permissions.allow+", "5"), ("permissions.deny+", "7"), ("permissions.ask", "[1]")]
 )
-def test_an_item_that_is_no_text_in_a_list_of_texts_is_doubted(project, words):
+def test_a_non_text_item_in_a_list_of_texts_is_warned_about(project, words):
     code, told = tell(project, "set", "config", *words)
     assert told["result"] == "refused" or any("a list of texts" in one for one in told["warnings"])
     assert code == (1 if told["result"] == "refused" else 0)
 
 
-def test_on_a_terminal_a_doubtful_change_is_asked_about(project):
+def test_on_a_terminal_a_doubtful_change_needs_confirmation(project):
     words = ("set", "config", "permissons.allow+", "X", "-C", project)
     before = entries(project)
     done = converse(words, [("make it all the same? y or n: ", "n\n")], {"NO_COLOR": "1"})

@@ -49,7 +49,7 @@ def run(root: Path, *words: str) -> Any:
 
 
 @pytest.mark.parametrize("client", BROKEN)
-def test_adopting_an_edit_with_which_the_client_drops_the_file_says_so(client: str, tmp_path: Path) -> None:
+def test_adopt_warns_that_the_client_will_drop_the_file(client: str, tmp_path: Path) -> None:
     root = project(tmp_path, client)
     path, content, broken, reason = BROKEN[client]
     assert invoke(root, "doctor")[0] == 0
@@ -68,14 +68,14 @@ def test_adopting_an_edit_with_which_the_client_drops_the_file_says_so(client: s
     assert invoke(root, "doctor")[0] == 0
 
 
-def test_what_is_adopted_of_other_files_takes_effect_as_always(tmp_path: Path) -> None:
+def test_adopt_reports_the_effect_of_each_file(tmp_path: Path) -> None:
     root = project(tmp_path, "claude-code")
     (root / ".claude/settings.json").write_text(BROKEN["claude-code"][2])
     (root / "CLAUDE.md").write_text("Rules.\n")
     assert run(root, "adopt")["effect"] == ["next session", "not at all, as the client will not load the file"]
 
 
-def test_adopting_an_agent_that_the_client_does_not_load_says_so(tmp_path: Path) -> None:
+def test_adopt_warns_about_an_agent_the_client_does_not_load(tmp_path: Path) -> None:
     root = project(tmp_path, "claude-code")
     (root / ".claude/agents").mkdir()
     (root / ".claude/agents/a.md").write_text("No front matter.\n")
@@ -84,7 +84,7 @@ def test_adopting_an_agent_that_the_client_does_not_load_says_so(tmp_path: Path)
     assert told["effect"] == ["not at all, as the client will not load the file"]
 
 
-def test_the_words_of_adopt_say_it_too(tmp_path: Path) -> None:
+def test_the_text_output_of_adopt_carries_the_warning(tmp_path: Path) -> None:
     root = project(tmp_path, "claude-code")
     (root / ".claude/settings.json").write_text(BROKEN["claude-code"][2])
     _, told = invoke(root, "adopt")
@@ -92,7 +92,7 @@ def test_the_words_of_adopt_say_it_too(tmp_path: Path) -> None:
     assert "takes effect: live" not in told
 
 
-def test_the_recorder_tells_the_agent(tmp_path: Path) -> None:
+def test_the_recorder_warns_the_agent(tmp_path: Path) -> None:
     root = project(tmp_path, "claude-code")
     (root / ".claude/settings.json").write_text(BROKEN["claude-code"][2])
     raw = {"hook_event_name": "PostToolUse", "cwd": str(root), "session_id": "s", "tool_name": "Bash"}
@@ -115,9 +115,7 @@ GROUP = '{"matcher": "Bash", "hooks": [{"type": "command", "command": "x"}]}'
         ("gemini", "PreTool", "BeforeTool"),
     ],
 )
-def test_hooks_of_an_event_that_the_client_does_not_have_are_warned_of(
-    client: str, event: str, meant: str, tmp_path: Path
-) -> None:
+def test_hooks_of_an_unknown_event_are_warned_about(client: str, event: str, meant: str, tmp_path: Path) -> None:
     root = project(tmp_path, client)
     for words in (("--plan",), ()):
         (told,) = run(root, "add", "listener", event, "--json", GROUP, *words)["unheeded"]
@@ -129,7 +127,7 @@ def test_hooks_of_an_event_that_the_client_does_not_have_are_warned_of(
 @pytest.mark.parametrize(
     ("client", "event"), [("claude-code", "PreToolUse"), ("codex", "Stop"), ("gemini", "AfterTool")]
 )
-def test_hooks_of_an_event_that_is_there_are_not_warned_of(client: str, event: str, tmp_path: Path) -> None:
+def test_hooks_of_a_known_event_are_not_warned_about(client: str, event: str, tmp_path: Path) -> None:
     root = project(tmp_path, client)
     assert run(root, "add", "listener", event, "--json", GROUP)["unheeded"] == []
     assert invoke(root, "doctor")[0] == 0

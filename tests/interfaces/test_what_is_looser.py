@@ -35,7 +35,7 @@ def looser(root: Path, *words: str) -> Any:
     return json.loads(run(root, *words, "--json"))["looser"]
 
 
-def test_the_undo_of_a_deny_rule_says_that_it_loosens(root: Path) -> None:
+def test_undoing_a_deny_rule_reports_the_loosening(root: Path) -> None:
     assert looser(root, "set", "config", "permissions.deny+", "Bash(curl:*)") == []
     assert looser(root, "undo", "HEAD", "--plan") == [DENIES_LESS]
     assert f"looser: {DENIES_LESS}" in run(root, "undo", "HEAD", "--plan").replace("\n", "")
@@ -44,7 +44,7 @@ def test_the_undo_of_a_deny_rule_says_that_it_loosens(root: Path) -> None:
     assert looser(root, "redo", "--last", "--plan") == []
 
 
-def test_the_redo_of_an_allow_rule_says_that_it_loosens(root: Path) -> None:
+def test_redoing_an_allow_rule_reports_the_loosening(root: Path) -> None:
     assert looser(root, "set", "config", "permissions.allow+", "Bash(*)", "--plan") == [ALLOWS_MORE]
     assert looser(root, "set", "config", "permissions.allow+", "Bash(*)") == [ALLOWS_MORE]
     assert looser(root, "undo", "HEAD") == []
@@ -52,7 +52,7 @@ def test_the_redo_of_an_allow_rule_says_that_it_loosens(root: Path) -> None:
     assert looser(root, "redo", "--last") == [ALLOWS_MORE]
 
 
-def test_adopting_and_discarding_say_what_they_loosen(root: Path) -> None:
+def test_adopt_and_discard_report_what_they_loosen(root: Path) -> None:
     settings = root / ".claude/settings.json"
     settings.write_text(SETTINGS.replace('"Bash(rm:*)"', '"Bash(rm:*)", "Bash(curl:*)"'))
     assert looser(root, "discard") == [DENIES_LESS]
@@ -62,7 +62,7 @@ def test_adopting_and_discarding_say_what_they_loosen(root: Path) -> None:
     assert looser(root, "adopt") == [ALLOWS_MORE]
 
 
-def test_the_undo_of_our_own_hooks_says_that_it_loosens(root: Path) -> None:
+def test_undoing_takebacks_own_hooks_reports_the_loosening(root: Path) -> None:
     run(root, "install", "claude-code")
     found = looser(root, "undo", "HEAD", "--plan")
     assert any("takeback hook claude-code" in reason and "without a hook" in reason for reason in found)

@@ -28,7 +28,7 @@ def root(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_hooks_of_claude_code_are_said_to_run_in_other_clients_and_its_permissions_are_not(root: Path) -> None:
+def test_only_files_other_clients_read_are_reported_as_shared(root: Path) -> None:
     told = "also read by copilot, vscode, cursor"
     assert told in run(root, "add", "listener", "PreToolUse", "--json", GROUP, "--plan")
     assert told in run(root, "add", "listener", "PreToolUse", "--json", GROUP)
@@ -42,7 +42,7 @@ def test_hooks_of_claude_code_are_said_to_run_in_other_clients_and_its_permissio
     assert planned["readers"] == {".claude/settings.json": ["copilot", "vscode", "cursor"]}
 
 
-def test_instructions_that_nearly_everybody_reads_are_said_to_be_in_few_words(tmp_path: Path) -> None:
+def test_readers_of_widely_read_instructions_are_summarized(tmp_path: Path) -> None:
     (tmp_path / "AGENTS.md").write_text("# X\n\none\n")
     assert init_clients(tmp_path).kinds == ("agents-md",)
     told = run(tmp_path, "edit", "prompt", "AGENTS.md", "--old", "one", "--new", "two")
@@ -50,11 +50,11 @@ def test_instructions_that_nearly_everybody_reads_are_said_to_be_in_few_words(tm
     assert " more" in told
 
 
-def test_a_file_of_one_client_alone_is_said_to_be_read_by_nobody_else(root: Path) -> None:
+def test_a_file_of_one_client_is_not_reported_as_shared(root: Path) -> None:
     assert "also read by" not in run(root, "edit", "prompt", "agents/tester", "--old", "Twice", "--new", "Once")
 
 
-def test_files_at_home_are_of_one_client(tmp_path: Path) -> None:
+def test_files_at_home_are_not_reported_as_shared(tmp_path: Path) -> None:
     (tmp_path / "AGENTS.md").write_text("# X\n\none\n")
     (tmp_path / "config.toml").write_text("")
     init_clients(tmp_path, ("codex",), user=True)
