@@ -55,7 +55,7 @@ def check(found: Evidence, before: State, after: State) -> None:
 
 
 @given(states, states)
-def test_from_any_state_to_any_other_there_are_operations_that_are_proved(before: State, fresh: State) -> None:
+def test_any_change_between_two_states_is_described_by_proved_operations(before: State, fresh: State) -> None:
     after = transfer_places(fresh, before)
     writes = list_writes_between(before, after)
     found = make_evidence(before, after, writes)
@@ -72,7 +72,7 @@ ends = st.sampled_from(["", "a", "}", "é", "\r"])
 
 
 @given(lines, ends, lines, ends)
-def test_edits_of_a_text_replace_what_is_there_once_and_lead_to_the_other_text(one, first, two, last) -> None:
+def test_text_edits_replace_unique_passages_and_produce_the_other_text(one, first, two, last) -> None:
     now, wanted = one + first, two + last
     for old, new in list_edits(now, wanted) or ():
         assert not old or (old in now and now.find(old) == now.rfind(old))
@@ -118,7 +118,7 @@ def test_edits_by_hand_in_any_client_are_proved(client: str, tmp_path: Path) -> 
 
 @pytest.mark.parametrize("seed", range(6))
 @pytest.mark.parametrize("client", MAIN)
-def test_drawn_edits_by_hand_are_proved_and_their_recovery_agrees_with_every_undo(client, seed, tmp_path) -> None:
+def test_random_hand_edits_are_proved_and_their_recovery_agrees_with_undo(client, seed, tmp_path) -> None:
     rnd = random.Random(f"evidence {client} {seed}")
     now = harness(client, rnd)
     draw = Draw(client, rnd)

@@ -78,7 +78,7 @@ acts = st.one_of(
 
 
 @given(st.lists(some_writes(), max_size=5), st.lists(acts, min_size=1, max_size=8))
-def test_whatever_is_asked_first_the_answers_are_those_of_an_index_that_holds_everything(stored, acts):
+def test_a_fetching_index_answers_like_a_complete_one_in_any_order(stored, acts):
     entries = Entries(enumerate(stored, start=1))
     whole, fetching = Index(), Index(entries)
     for number, writes in entries.items():
@@ -112,13 +112,13 @@ def counted(*entries):
     return Counted(enumerate(entries, start=1)), read
 
 
-def test_what_several_entries_wrote_is_read_together():
+def test_writes_of_several_entries_are_read_in_one_batch():
     source, read = counted(*((Write(("config", "a", name), ABSENT, 1),) for name in "bcd"))
     assert len(Index(source).below(("config", "a"))) == 3
     assert read == [[1, 2, 3]]
 
 
-def test_what_is_taken_back_and_brought_back_together_is_read_together():
+def test_entries_undone_and_redone_together_are_read_in_one_batch():
     source, read = counted(*((Write(("routing", name), ABSENT, "one"),) for name in "abc"))
     settled = find_consequences(History(State, Index(source), {3}), frozenset({1, 2}), frozenset({3}))
     assert not settled.removed
@@ -127,7 +127,7 @@ def test_what_is_taken_back_and_brought_back_together_is_read_together():
 
 
 @given(st.lists(some_writes(), max_size=8))
-def test_a_slot_is_of_one_entry_alone_where_looking_at_every_version_says_so(stored):
+def test_a_slot_has_a_sole_writer_exactly_when_every_version_agrees(stored):
     index = Index()
     for number, writes in enumerate(stored, start=1):
         index.add(number, writes)
@@ -138,7 +138,7 @@ def test_a_slot_is_of_one_entry_alone_where_looking_at_every_version_says_so(sto
             assert node.sole == (writers.pop() if alone else None)
 
 
-def test_what_is_supposed_to_be_claimed_stands_behind_what_was_claimed_before():
+def test_supposed_claims_come_after_recorded_ones():
     first, second = (Write(("resources", name), ABSENT, {"address": ":9101"}) for name in "st")
     index, claimed = Index(Entries({1: (first,)})), [Version(1, 0, first)]
     with index.suppose_entry((second,)) as supposed:
@@ -146,7 +146,7 @@ def test_what_is_supposed_to_be_claimed_stands_behind_what_was_claimed_before():
     assert index.list_claims("resources", ":9101") == claimed
 
 
-def test_what_an_entry_wrote_at_a_slot_and_below_it_is_held_once():
+def test_writes_at_a_slot_and_below_it_are_held_once():
     slot = ("config", "a")
     writes = (Write(slot, ABSENT, PMap()), Write((*slot, "b"), ABSENT, 1))
     index, (here, below) = Index(Entries({1: writes})), (Version(1, at, write) for at, write in enumerate(writes))
@@ -156,14 +156,14 @@ def test_what_an_entry_wrote_at_a_slot_and_below_it_is_held_once():
 
 
 @pytest.mark.parametrize("entries", [{1}, {1, 2}], ids=["one", "several"])
-def test_no_plan_rests_on_an_index_that_lacks_what_the_state_holds(entries):
+def test_planning_fails_where_the_index_lacks_a_value_of_the_state(entries):
     source = Entries({number: (Write(("routing", name), ABSENT, "one"),) for number, name in ((1, "a"), (2, "b"))})
     state = State.read({"routing": {"a": "written by an entry that the index lacks", "b": "one"}})
     with pytest.raises(JournalCorruptError, match="does not hold every entry"):
         plan_undo(History(State, Index(source)), state, entries)
 
 
-def test_what_many_entries_wrote_is_read_together(monkeypatch):
+def test_writes_of_hundreds_of_entries_are_read_in_batches(monkeypatch):
     source = Entries({number: (Write(("config", f"k{number}"), ABSENT, number),) for number in range(1, 301)})
     monkeypatch.setattr(source, "entry", lambda number: pytest.fail(f"entry {number} was read by itself"))
     Index(source).load_around(iter(source))

@@ -78,7 +78,7 @@ class Sequence:
 @pytest.mark.parametrize("kind", ["text", "list"])
 @settings(max_examples=150, deadline=None)
 @given(steps=STEPS)
-def test_what_is_put_beside_something_stands_beside_it_and_no_two_parts_ever_change_order(kind, steps) -> None:
+def test_inserted_parts_stay_beside_their_anchor_and_keep_their_order(kind, steps) -> None:
     sequence = Sequence(kind)
     order: dict[frozenset[str], tuple[str, str]] = {}
     for what, number in steps:
@@ -103,7 +103,7 @@ def test_what_is_put_beside_something_stands_beside_it_and_no_two_parts_ever_cha
 
 
 @pytest.mark.parametrize("kind", ["text", "list"])
-def test_a_part_put_before_one_that_was_appended_after_an_undo_stands_before_it_once_the_other_is_back(kind) -> None:
+def test_a_part_inserted_before_another_stays_before_it_after_a_redo(kind) -> None:
     sequence = Sequence(kind)
     sequence.add("append", None)
     sequence.take_away()
@@ -116,7 +116,7 @@ def test_a_part_put_before_one_that_was_appended_after_an_undo_stands_before_it_
     assert sequence.shown() == ["x0", "x1", "y0", "y2", "y1"]
 
 
-def test_an_append_stands_behind_what_was_appended_earlier_and_is_back_however_they_are_named() -> None:
+def test_an_append_stays_last_when_an_earlier_append_is_redone() -> None:
     sequence = Sequence("list")
     for _ in range(10):
         sequence.add("append", None)
@@ -128,7 +128,7 @@ def test_an_append_stands_behind_what_was_appended_earlier_and_is_back_however_t
     assert sequence.shown()[-2:] == ["y9", "y10"]
 
 
-def test_an_item_goes_between_two_that_a_recorded_journal_gave_places_of_one_number() -> None:
+def test_an_item_fits_between_two_recorded_places_with_equal_numbers() -> None:
     items = Items.of(("a",)).put(Link(((4096, "n0"),), "n0", "b")).put(Link(((4096, "n1"),), "n1", "c"))
     assert items.whole() == ("a", "b", "c")
     assert items.beside(items.only("c"), "x", after=False).whole() == ("a", "b", "x", "c")
@@ -141,7 +141,7 @@ def test_an_item_goes_between_two_that_a_recorded_journal_gave_places_of_one_num
         st.tuples(st.sampled_from(("before", "after", "at", "drop", "back")), st.integers(0, 20)), max_size=30
     )
 )
-def test_an_element_of_a_chain_put_beside_another_stands_there_after_others_went_and_came_back(steps) -> None:
+def test_an_element_inserted_beside_another_stays_there_after_undos_and_redos(steps) -> None:
     chain = Chain.of([("a", 0), ("b", 0)])
     gone: list = []
     for at, (what, number) in enumerate(steps):

@@ -50,7 +50,7 @@ def toggled(harness, rng):
 
 
 @pytest.mark.parametrize("seed", range(12))
-def test_no_mix_of_changes_undos_and_reopenings_makes_the_roads_part(tmp_path, seed):
+def test_undo_and_recovery_agree_after_random_changes_undos_and_reopenings(tmp_path, seed):
     rng = random.Random(seed)
     stored, base = tmp_path / "journal.db", random_base(rng)
     harness = open_memory(base, journal=stored)

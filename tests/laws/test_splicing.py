@@ -77,7 +77,7 @@ def paths(value, above=()):
 
 @settings(max_examples=250, deadline=None)
 @given(st.data(), st.dictionaries(KEYS, VALUES, max_size=4), STYLES)
-def test_any_edit_of_any_json_comes_out_and_leaves_the_rest(data, value, style):
+def test_any_edit_of_json_gives_the_requested_value_and_keeps_the_rest(data, value, style):
     before = document(value, style)
     assert is_alike(before.value, value)
     path = data.draw(st.sampled_from(list(paths(value))))
@@ -100,13 +100,13 @@ def test_any_edit_of_any_json_comes_out_and_leaves_the_rest(data, value, style):
 
 @settings(max_examples=150, deadline=None)
 @given(st.dictionaries(KEYS, VALUES, max_size=4), st.dictionaries(KEYS, VALUES, max_size=4), STYLES)
-def test_any_json_becomes_any_other(one, two, style):
+def test_any_json_can_be_transformed_into_any_other(one, two, style):
     assert is_alike(transform_document(document(one, style), two).value, two)
 
 
 @settings(max_examples=100, deadline=None)
 @given(st.permutations(range(5)), STYLES)
-def test_a_list_is_put_in_any_order_and_comments_stay(order, style):
+def test_a_list_can_be_put_in_any_order_and_comments_stay(order, style):
     before = document({"l": [f"item {number}" for number in range(5)]}, style)
     after = reorder_items(before, ("l",), order)
     assert after.value == {"l": [f"item {number}" for number in order]}
@@ -122,7 +122,7 @@ ODD = (
 
 @settings(max_examples=250, deadline=None)
 @given(st.data(), st.booleans(), st.booleans(), st.booleans())
-def test_any_edit_of_odd_toml_comes_out_or_is_refused(data, crlf, bom, final):
+def test_any_edit_of_odd_toml_succeeds_or_is_refused(data, crlf, bom, final):
     text = ODD if final else ODD.rstrip("\n")
     raw = ("\ufeff" if bom else "").encode() + (text.replace("\n", "\r\n") if crlf else text).encode()
     before = TomlDocument(raw, "f")
@@ -151,7 +151,7 @@ def test_any_edit_of_odd_toml_comes_out_or_is_refused(data, crlf, bom, final):
 
 @settings(max_examples=200, deadline=None)
 @given(st.text(max_size=30) | st.sampled_from(["{", '{"a":', "[1,]", '{"a":1,"a":2}', "nul", '"\\x"', "{'a':1}"]))
-def test_what_is_not_json_is_refused_with_line_and_column(text):
+def test_invalid_json_is_refused_with_line_and_column(text):
     try:
         value = json.loads(text)
     except (ValueError, RecursionError):

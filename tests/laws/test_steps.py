@@ -33,7 +33,7 @@ def test_edits_lead_from_one_text_to_the_other_each_at_one_place_only(old, new):
 
 @pytest.mark.parametrize("whole", [False, True])
 @given(data=st.data())
-def test_a_step_between_texts_runs_and_comes_back(whole, data):
+def test_a_step_between_texts_runs_and_is_undone(whole, data):
     one, other = (State.read({"prompts": {"p": data.draw(TEXTS)}}) for _ in range(2))
     mutation = build_mutation(one, other, whole=whole)
     assert run_and_record(mutation, one).state == other

@@ -138,7 +138,7 @@ def read(data):
 
 @settings(max_examples=400, deadline=None)
 @given(st.data(), DOCUMENTS, STYLE)
-def test_any_edit_comes_out_and_leaves_every_other_line(data, value, style):
+def test_any_edit_gives_the_requested_value_and_keeps_every_other_line(data, value, style):
     before = open_written(value, style)
     assert is_alike(before.value, value)
     path = data.draw(st.sampled_from([path for path in paths(value) if path]))
@@ -167,7 +167,7 @@ def test_any_edit_comes_out_and_leaves_every_other_line(data, value, style):
 
 @settings(max_examples=200, deadline=None)
 @given(st.data(), DOCUMENTS, STYLE)
-def test_what_is_added_goes_without_trace(data, value, style):
+def test_removing_an_addition_leaves_no_trace(data, value, style):
     before = open_written(value, style)
     mappings = [path for path in paths(value) if isinstance(look_up(value, path), dict) and look_up(value, path)]
     path, new = data.draw(st.sampled_from(mappings)), data.draw(VALUES)
@@ -181,7 +181,7 @@ def test_what_is_added_goes_without_trace(data, value, style):
 
 @settings(max_examples=250, deadline=None)
 @given(DOCUMENTS, DOCUMENTS, STYLE)
-def test_any_document_becomes_any_other(one, two, style):
+def test_any_document_can_be_transformed_into_any_other(one, two, style):
     before = open_written(one, style)
     for after in (transform_document(before, two), patch_document(before, one, two)):
         assert is_alike(after.value, two)
@@ -190,7 +190,7 @@ def test_any_document_becomes_any_other(one, two, style):
 
 @settings(max_examples=100, deadline=None)
 @given(st.permutations(range(4)), STYLE, st.lists(VALUES, min_size=4, max_size=4))
-def test_a_list_is_put_in_any_order(order, style, items):
+def test_a_list_can_be_put_in_any_order(order, style, items):
     before = open_written({"l": items, "last": 1}, style)
     after = reorder_items(before, ("l",), order)
     assert is_alike(after.value, {"l": [items[at] for at in order], "last": 1})
