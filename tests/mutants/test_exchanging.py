@@ -92,7 +92,7 @@ def test_only_the_function_around_a_mutant_is_exchanged(module):
     assert found["3"] == []
 
 
-def test_a_line_that_is_run_before_the_first_test_is_known():
+def test_lines_run_before_the_first_test_are_marked_early():
     early, late = (mutants()[name] for name in ("one + 1", "2"))
     reach = Reach({"exchanged.py": {early.line: [EARLY, "a"], late.line: ["a"]}}, {"a": 0.0})
     assert (reach.early(early), reach.early(late)) == (True, False)
