@@ -42,14 +42,14 @@ def test_no_class_or_alias_of_the_source_means_two_things():
     assert _meanings(sources) == {}
 
 
-def test_two_classes_of_one_name_are_found():
+def test_two_classes_of_one_name_are_reported():
     assert _meanings({"a.py": "class Plan: ...", "b.py": "class Plan: ..."}) == {"Plan": ["a.py", "b.py"]}
 
 
-def test_an_alias_named_like_a_class_is_found():
+def test_an_alias_named_like_a_class_is_reported():
     assert _meanings({"a.py": "class Plan: ...", "b.py": "Plan = dict[str, int]"}) == {"Plan": ["a.py", "b.py"]}
 
 
-def test_two_aliases_that_differ_are_found_and_equal_ones_are_not():
+def test_differing_aliases_are_reported_and_equal_ones_are_not():
     sources = {"a.py": "Span = tuple[int, int]\nPath = list[str]", "b.py": "Span = tuple[int, int]\nPath = str"}
     assert _meanings(sources) == {"Path": ["a.py", "b.py"]}

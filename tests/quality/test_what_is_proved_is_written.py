@@ -81,7 +81,7 @@ def test_json_that_changes_after_the_proof_changes_nothing():
     ],
     ids=["a list in raw", "raw", "value", "what it prints"],
 )
-def test_values_that_somebody_tries_to_change_after_the_proof_are_written_as_proved(change):
+def test_changing_a_value_after_the_proof_does_not_change_the_write(change):
     def between(candidate):
         try:
             change(candidate.mutation[0])
@@ -102,7 +102,7 @@ def test_a_candidate_altered_by_force_after_the_proof_is_not_written(name):
     assert harness.state.write() == {}
 
 
-def test_an_admitted_candidate_is_written_as_it_was_proved_when_its_sources_change_before_the_write():
+def test_changing_the_source_of_an_admitted_candidate_does_not_change_the_write():
     plain = deepcopy(PLAIN)
     candidate = read_candidate(plain)
     admitted = Admitted(candidate, verify(candidate))
