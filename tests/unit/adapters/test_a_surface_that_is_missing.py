@@ -64,7 +64,7 @@ def root(tmp_path):
     return made
 
 
-def test_it_opens_and_the_status_names_it(root):
+def test_a_journal_with_a_missing_surface_opens_and_status_names_it(root):
     with open_workspace(root) as harness:
         assert harness.state.write() == {"config": {"a": 1, "b": 2}, "prompts": {"p": "x"}}
         problems = harness.status().problems
@@ -87,14 +87,14 @@ def test_entries_about_it_are_refused_by_name_and_all_others_can_be_taken_back(r
         assert harness.state.write() == {"config": {"b": 2}}
 
 
-def test_a_later_entry_over_one_that_is_partly_about_it_can_be_taken_back(root):
+def test_a_later_entry_over_a_partly_readable_one_can_be_undone(root):
     with open_workspace(root) as harness:
         later = harness.apply(candidate(config("b", 3)))
         assert isinstance(harness.undo(later), Undone)
         assert harness.state["config", "b"] == 2
 
 
-def test_what_was_and_what_depends_on_what_can_be_asked(root):
+def test_past_states_and_dependencies_can_be_queried(root):
     with open_workspace(root) as harness:
         assert rebuild_state_before(harness, harness.journal.get(2)).write() == {}
         for number in range(2, 6):
@@ -107,7 +107,7 @@ def test_the_doctor_finds_nothing_else_wrong(root):
     assert found[-1].detail.endswith("2 about a surface that is not installed")
 
 
-def test_nothing_is_lost_however_much_is_done_meanwhile(root):
+def test_values_of_the_missing_surface_survive_many_other_changes(root):
     before = (root / "alarms.json").read_bytes()
     with open_workspace(root) as harness:
         harness.undo("#2")
@@ -124,7 +124,7 @@ def test_nothing_is_lost_however_much_is_done_meanwhile(root):
         assert json.loads((root / "alarms.json").read_text()) == {"late": 22}
 
 
-def test_a_surface_in_a_checkpoint_alone_is_kept_too(root):
+def test_a_missing_surface_known_only_from_a_checkpoint_is_kept(root):
     with with_alarms(), open_workspace(root) as harness:
         harness.ledger.checkpoint()
     with open_workspace(root) as harness:
@@ -136,7 +136,7 @@ def test_a_surface_in_a_checkpoint_alone_is_kept_too(root):
         assert harness.state["alarms"] == {"early": 5, "late": 22}
 
 
-def test_a_stored_journal_of_a_harness_in_memory_opens_as_well(tmp_path):
+def test_a_memory_harness_with_a_missing_surface_opens(tmp_path):
     with with_alarms(), open_memory(journal=tmp_path / "journal.db") as harness:
         harness.apply(alarm("early", 5, config("a", 1)))
     with open_memory(journal=tmp_path / "journal.db") as harness:
@@ -149,14 +149,14 @@ def test_a_stored_journal_of_a_harness_in_memory_opens_as_well(tmp_path):
 @pytest.mark.parametrize(
     "words", [["export"], ["show", "#3", "--state"], ["diff", "#1", "#4"]], ids=["export", "show", "diff"]
 )
-def test_a_state_that_is_shown_without_it_says_so(root, words):
+def test_a_shown_state_names_the_surface_left_out(root, words):
     told = CliRunner().invoke(app, [*words, "--dir", str(root), "--json"])
     assert told.exit_code == 0
     assert "early" not in json.dumps(json.loads(told.stdout).get("state", {}))
     assert told.stderr == "the surface 'alarms' is not installed: what the journal says of it is left out\n"
 
 
-def test_several_are_named_one_by_one_where_they_are_a_problem_and_together_in_a_sentence():
+def test_several_missing_surfaces_are_listed_and_joined_in_sentences():
     assert (
         describe_left_out({"b", "a"})
         == "the surfaces 'a', 'b' are not installed: what the journal says of them is left out"
@@ -167,6 +167,6 @@ def test_several_are_named_one_by_one_where_they_are_a_problem_and_together_in_a
     ]
 
 
-def test_a_surface_that_is_one_slot_is_called_by_its_name():
+def test_a_surface_of_one_slot_is_shown_by_its_name():
     assert describe_slot(("alarms",)) == "alarms"
     assert describe_slot(("alarms", "a", "b")) == 'alarms["a/b"]'

@@ -51,7 +51,7 @@ def test_no_line_appended_by_hand_is_lost(tmp_path, target, keys):
     assert harness.status().clean
 
 
-def test_an_edit_of_a_file_that_was_replaced_already_is_in_the_file_when_the_change_is_made(tmp_path):
+def test_a_late_edit_of_a_replaced_file_is_merged_by_retrying_the_change(tmp_path):
     """Whoever opened it before the swap writes to the file taken aside: the change is put back, and tried anew."""
     root = init_workspace(tmp_path / "agent", start=State.read({"config": {"a": 1}, "prompts": {"p": "x"}}))
     with (root / "config.toml").open("ab", buffering=0) as editor, open_workspace(root, hold=False) as harness:

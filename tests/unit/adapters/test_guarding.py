@@ -67,7 +67,7 @@ def _hooks(before, after):
         ({}, {"hooksConfig": {"disabled": ["takeback"]}}),
     ],
 )
-def test_a_setting_that_loosens_is_said_and_one_that_stays_is_not(before, after):
+def test_a_loosened_setting_is_reported_and_an_unchanged_one_is_not(before, after):
     assert _config(before, after)
     assert not _config(after, after)
 
@@ -91,11 +91,11 @@ def test_a_setting_that_loosens_is_said_and_one_that_stays_is_not(before, after)
         ({"timeout": 30}, {"timeout": 60}),
     ],
 )
-def test_a_setting_that_tightens_or_is_no_permission_is_not_said(before, after):
+def test_tightened_and_unrelated_settings_are_not_reported(before, after):
     assert _config(before, after) == []
 
 
-def test_a_reason_names_the_address_and_what_came():
+def test_a_reason_names_the_address_and_the_new_value():
     (reason,) = _config({}, {"local:permissions": {"allow": ["Bash(curl:*)"]}})
     assert reason == 'config["local:permissions.allow"] allows more: Bash(curl:*)'
 
@@ -109,25 +109,25 @@ def test_a_reason_names_the_address_and_what_came():
         {"PostToolUse": [_group(GUARD)]},
     ],
 )
-def test_a_hook_that_is_removed_or_changed_is_said(after):
+def test_a_removed_or_changed_hook_is_reported(after):
     (reason,) = [one for one in _hooks({"PreToolUse": [_group(GUARD)]}, after) if "without a hook" in one]
     assert "PreToolUse" in reason
     assert "guard.sh" in reason
 
 
-def test_a_hook_that_is_added_runs_a_program_and_is_said():
+def test_an_added_hook_that_runs_a_program_is_reported():
     before = {"PreToolUse": [_group(GUARD)]}
     more = {"PreToolUse": [_group(GUARD, {"type": "command", "command": "b"})]}
     assert _hooks(before, more) == ['listeners["PreToolUse"] has another hook, which runs a program, for "Bash"']
 
 
-def test_a_listener_without_options_or_a_hook_known_by_another_id_is_not_said():
+def test_harmless_listeners_and_renamed_hooks_are_not_reported():
     before = {"PreToolUse": [_group(GUARD)]}
     assert _hooks(before, {"PreToolUse": [_group(GUARD), {"id": "x", "handler": "x"}]}) == []
     assert _hooks(before, {"PreToolUse": [{**_group(GUARD), "id": "other", "handler": "other"}]}) == []
 
 
-def test_one_of_two_equal_hooks_is_missed():
+def test_removing_one_of_two_equal_hooks_is_reported():
     two = {"PreToolUse": [_group(GUARD), {**_group(GUARD), "id": "h"}]}
     assert len(_hooks(two, {"PreToolUse": [_group(GUARD)]})) == 1
 
@@ -143,7 +143,7 @@ def test_a_script_that_a_hook_runs_is_a_guard(files, word):
     assert find_loosened_permissions(State.read(old), State.read(other)) == []
 
 
-def test_a_server_whose_tools_are_no_longer_asked_about_is_said():
+def test_a_server_trusted_without_asking_is_reported():
     plain, trusted = {"command": "m"}, {"command": "m", "trust": True}
     states = [State.read({"tools": {"mcp:m": record}}) for record in (plain, trusted)]
     assert find_loosened_permissions(*states) == ['tools["mcp:m"] is trusted without asking: trust is true']

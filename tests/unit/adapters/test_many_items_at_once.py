@@ -26,7 +26,7 @@ JSON = ['{"a": []}', '{"a":[1]}', '{\n  "a": [\n    1,\n    2\n  ]\n}\n', '{\n  
 @pytest.mark.parametrize(
     ("kind", "text"), [*((TomlDocument, text) for text in TOML), *((JsonDocument, text) for text in JSON)]
 )
-def test_items_put_in_at_once_stand_as_if_put_in_one_by_one(kind: type[Document], text: str) -> None:
+def test_a_bulk_insert_equals_single_inserts(kind: type[Document], text: str) -> None:
     document = kind(text.encode(), "t")
     there = document.get(("a",))
     size = len(there) if isinstance(there, list) else 0
@@ -40,7 +40,7 @@ def test_items_put_in_at_once_stand_as_if_put_in_one_by_one(kind: type[Document]
 
 
 @pytest.mark.parametrize("kind", [TomlDocument, JsonDocument])
-def test_a_list_that_grows_by_many_items_is_read_no_more_often_than_one_that_grows_by_few(kind, monkeypatch):
+def test_a_bulk_insert_reads_the_document_a_fixed_number_of_times(kind, monkeypatch):
     read = 0
     edited = Document._edited
 

@@ -59,7 +59,7 @@ def shape(root):
 
 
 @pytest.mark.parametrize("name", CHANGES)
-def test_a_change_is_made_and_taken_back_to_the_last_bit(files, root, name):
+def test_a_change_is_made_and_reversed_to_the_last_bit(files, root, name):
     before, change = shape(root), CHANGES[name]
     kept = files.put(change)
     assert files.look(change.path) == change.after
@@ -76,7 +76,7 @@ def test_a_change_that_is_settled_leaves_nothing_behind(files, root, name):
 
 
 @pytest.mark.parametrize("name", ["replace", "create", "remove"])
-def test_a_file_that_is_not_what_was_expected_is_left_as_it_is(files, root, name):
+def test_an_unexpected_file_is_not_replaced(files, root, name):
     path = root / CHANGES[name].path
     path.write_bytes(b"mine")
     before = shape(root)
@@ -86,7 +86,7 @@ def test_a_file_that_is_not_what_was_expected_is_left_as_it_is(files, root, name
 
 
 @pytest.mark.parametrize("name", ["replace", "create"])
-def test_an_edit_after_the_look_is_found_and_put_back(files, root, name):
+def test_an_edit_just_before_the_swap_is_detected_and_restored(files, root, name):
     """The last moment: the new file is written aside, the old one is about to go."""
     path = root / CHANGES[name].path
 
@@ -101,7 +101,7 @@ def test_an_edit_after_the_look_is_found_and_put_back(files, root, name):
     assert not [found for found in shape(root) if "takeback-tmp" in found]
 
 
-def test_an_edit_through_a_descriptor_opened_before_the_swap_is_noticed(files, root):
+def test_an_edit_through_an_older_descriptor_is_noticed(files, root):
     with (root / "d/f").open("ab") as editor:
         kept = files.put(CHANGES["replace"])
         editor.write(b" and mine")
@@ -111,7 +111,7 @@ def test_an_edit_through_a_descriptor_opened_before_the_swap_is_noticed(files, r
 
 
 @pytest.mark.parametrize("name", ["replace", "remove"])
-def test_an_edit_that_comes_too_late_is_kept_under_a_name_of_its_own(files, root, name):
+def test_a_late_edit_is_kept_under_its_own_name(files, root, name):
     with (root / "d/f").open("ab") as editor:
         kept = files.put(CHANGES[name])
         editor.write(b" and mine")
@@ -140,7 +140,7 @@ def test_an_editor_that_is_slow_to_write_is_waited_for(files, root, monkeypatch)
 
 
 @pytest.mark.parametrize("name", ["replace", "remove"])
-def test_an_edit_right_after_the_replaced_file_was_looked_at_is_noticed(files, root, monkeypatch, name):
+def test_an_edit_right_after_the_last_look_is_noticed(files, root, monkeypatch, name):
     look = FilePlace._image
     with (root / "d/f").open("ab", buffering=0) as editor:
 
@@ -157,7 +157,7 @@ def test_an_edit_right_after_the_replaced_file_was_looked_at_is_noticed(files, r
     assert (root / "d/f").read_bytes() == b"old and mine"
 
 
-def test_an_editor_that_never_lets_go_is_not_waited_for_long(files, root, monkeypatch):
+def test_the_wait_for_an_open_editor_is_bounded(files, root, monkeypatch):
     monkeypatch.setattr(files_adapter, "PAUSE", 0.0001)
     with (root / "d/f").open("ab"):
         kept = files.put(CHANGES["replace"])
@@ -165,7 +165,7 @@ def test_an_editor_that_never_lets_go_is_not_waited_for_long(files, root, monkey
         assert files.settle(kept) is None
 
 
-def test_what_someone_wrote_over_the_new_file_is_not_taken_back(files, root):
+def test_an_edit_of_the_new_file_is_not_reverted(files, root):
     kept = files.put(CHANGES["replace"])
     (root / "d/f").write_bytes(b"mine, later")
     files.take_back(kept)
@@ -173,7 +173,7 @@ def test_what_someone_wrote_over_the_new_file_is_not_taken_back(files, root):
     assert not [found for found in shape(root) if "takeback-tmp" in found]
 
 
-def test_permission_bits_that_someone_changed_stay(files, root):
+def test_changed_permission_bits_stay(files, root):
     (root / "d/f").chmod(0o600)
     files.put(CHANGES["replace"])
     assert (root / "d/f").stat().st_mode & 0o777 == 0o600
@@ -187,7 +187,7 @@ def test_a_link_in_the_place_of_a_file_is_refused(files, root):
     assert os.readlink(root / "d/f") == "/etc/passwd"
 
 
-def test_a_file_in_a_directory_that_is_not_there_is_refused(files):
+def test_a_file_in_a_missing_directory_is_refused(files):
     with pytest.raises(HarnessError, match="its directory is not there"):
         files.put(FileChange("nowhere/f", None, NEW))
 
@@ -203,7 +203,7 @@ def test_a_removed_file_does_not_keep_its_directory_from_going(files, root):
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can give files away")
-def test_files_written_by_root_belong_to_whom_they_belonged(files, root):
+def test_files_written_by_root_keep_their_owner(files, root):
     os.chown(root / "d/f", 1234, 1235)
     os.chown(root / "d", 1236, 1237)
     files.put(CHANGES["replace"])
@@ -213,7 +213,7 @@ def test_files_written_by_root_belong_to_whom_they_belonged(files, root):
     assert owners == {"d/f": (1234, 1235), "d/new": (1236, 1237), "d/sub": (1236, 1237)}
 
 
-def test_the_swap_is_what_runs_here(root):
+def test_this_system_can_swap_names(root):
     """Where the system can swap names, the fallback must not be what is tested alone."""
     (root / "a").write_text("a")
     (root / "b").write_text("b")

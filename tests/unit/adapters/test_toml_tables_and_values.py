@@ -34,5 +34,5 @@ def test_a_clients_dotted_keys_become_a_date():
         ("a = 1\r\n", {"a": 1}, {"b": 2}, "b = 2\r\n"),
     ],
 )
-def test_the_line_ending_stays_also_if_no_line_is_left_in_between(text, before, after, expected):
+def test_the_line_ending_survives_an_emptied_document(text, before, after, expected):
     assert patch_document(TomlDocument(text.encode(), "t"), before, after).data.decode() == expected

@@ -88,7 +88,7 @@ def test_an_error_that_says_nothing_was_changed_is_true(tmp_path, monkeypatch, n
     assert told or name in {"rmdir", "mkdir", "link", "unlink", "rename"}
 
 
-def test_a_file_that_cannot_be_looked_at_after_the_swap_is_swapped_back(tmp_path, monkeypatch):
+def test_a_file_unreadable_after_the_swap_is_swapped_back(tmp_path, monkeypatch):
     root = init_workspace(tmp_path / "agent", start=State.read(START))
     harness, before = open_workspace(root), contents(root)
     real, seen = Directory.status, []

@@ -30,7 +30,7 @@ def told(root):
     return finding.good, finding.detail
 
 
-def test_a_journal_made_here_a_copy_of_it_and_the_copy_once_trusted(root, tmp_path):
+def test_doctor_distinguishes_made_copied_and_trusted_journals(root, tmp_path):
     today = datetime.now(UTC).date().isoformat()[:7]
     good, detail = told(root)
     assert good
@@ -46,7 +46,7 @@ def test_a_journal_made_here_a_copy_of_it_and_the_copy_once_trusted(root, tmp_pa
     assert detail.startswith(f"from elsewhere, trusted on this machine on {today}")
 
 
-def test_a_backup_put_in_place_leaves_it_made_here(root, tmp_path):
+def test_a_restored_backup_still_counts_as_made_here(root, tmp_path):
     back_up_journal(root, tmp_path / "backup.db")
     (root / "CLAUDE.md").write_text("two\n")
     with closing(open_workspace(root)) as harness:
@@ -55,7 +55,7 @@ def test_a_backup_put_in_place_leaves_it_made_here(root, tmp_path):
     assert told(root)[1].startswith("made on this machine on")
 
 
-def test_a_record_of_an_older_version_is_said_to_be_one(root):
+def test_doctor_names_a_trust_record_of_an_older_version(root):
     ((place, record),) = [
         (place, record) for place, record in list_records() if record["path"] == str(root.resolve())
     ]

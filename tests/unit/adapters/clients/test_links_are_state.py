@@ -121,7 +121,7 @@ def test_a_link_replaced_by_a_file_comes_back_as_a_link(root, outside, target):
         assert outside.read_text() == "secret\n"
 
 
-def test_a_link_that_leads_elsewhere_now_is_an_entry_of_its_own(root):
+def test_changing_the_target_of_a_link_is_an_entry(root):
     relink(root / "CLAUDE.md", "AGENTS.md")
     (root / "OTHER.md").write_text("other\n")
     with opened(root) as harness:
@@ -133,7 +133,7 @@ def test_a_link_that_leads_elsewhere_now_is_an_entry_of_its_own(root):
         assert shape(root) == before
 
 
-def test_a_link_that_is_removed_comes_back(root):
+def test_a_removed_link_is_restored(root):
     relink(root / "CLAUDE.md", "AGENTS.md")
     with opened(root) as harness:
         before = shape(root)
@@ -144,7 +144,7 @@ def test_a_link_that_is_removed_comes_back(root):
 
 
 @pytest.mark.parametrize("target", ["AGENTS.md", "nowhere.md", "../outside.md", ".git/config"])
-def test_setting_a_prompt_where_a_link_stands_is_refused_with_a_way_out_that_works(root, outside, target):
+def test_setting_a_prompt_over_a_link_is_refused_with_a_working_way_out(root, outside, target):
     relink(root / "CLAUDE.md", target)
     with opened(root) as harness:
         before, git = shape(root), (root / ".git/config").read_bytes()
@@ -160,7 +160,7 @@ def test_setting_a_prompt_where_a_link_stands_is_refused_with_a_way_out_that_wor
         assert isinstance(harness.apply(candidate(prompt("CLAUDE.md", "new\n"))), Applied)
 
 
-def test_a_prompt_behind_a_link_to_a_file_of_nobody_is_written_to_that_file_and_says_so(root):
+def test_a_prompt_behind_a_link_is_written_to_the_links_target(root):
     relink(root / "CLAUDE.md", "notes.md")
     with opened(root) as harness:
         change = candidate(prompt("CLAUDE.md", "new\n"))
@@ -171,7 +171,7 @@ def test_a_prompt_behind_a_link_to_a_file_of_nobody_is_written_to_that_file_and_
         assert (root / "notes.md").read_text() == "notes\n"
 
 
-def test_changes_elsewhere_go_on_beside_a_link_that_nobody_has_adopted(root):
+def test_an_unadopted_link_does_not_stop_other_changes(root):
     with opened(root) as harness:
         made = harness.apply(candidate(config("cleanupPeriodDays", 9)))
         relink(root / "CLAUDE.md", "AGENTS.md")
@@ -181,7 +181,7 @@ def test_changes_elsewhere_go_on_beside_a_link_that_nobody_has_adopted(root):
 
 
 @pytest.mark.parametrize("target", ["shared.json", "nowhere.md", "../../outside.md"])
-def test_a_settings_file_replaced_by_a_link_stops_no_opening_and_can_be_put_back(root, outside, target):
+def test_a_harness_with_linked_settings_opens_and_can_discard_the_link(root, outside, target):
     with opened(root) as harness:
         before = shape(root)
         relink(root / ".claude/settings.json", target)
@@ -215,7 +215,7 @@ def test_a_crash_while_a_link_is_put_back_leaves_the_link_or_the_file(root, wher
 
 
 @pytest.mark.parametrize("name", ["prompts/p.md", "config.toml", "tools/t.json", "files/f.txt"])
-def test_a_file_of_a_workspace_replaced_by_a_link_stops_no_opening_and_comes_back(tmp_path, outside, name):
+def test_a_workspace_with_a_linked_file_opens_and_restores_the_file(tmp_path, outside, name):
     root = tmp_path / "agent"
     for path, text in {
         "prompts/p.md": "p\n",
@@ -294,7 +294,7 @@ def test_a_document_replaced_by_a_link_is_adopted_taken_back_and_brought_back(tm
     assert outside.read_text() == changed
 
 
-def test_nothing_is_written_through_a_link_that_stands_for_settings(root, outside):
+def test_nothing_is_written_through_a_link_that_replaced_settings(root, outside):
     with opened(root) as harness:
         relink(root / ".claude/settings.json", "../../outside.md")
         harness.adopt()
@@ -309,7 +309,7 @@ def test_nothing_is_written_through_a_link_that_stands_for_settings(root, outsid
         assert isinstance(harness.apply(candidate(config("cleanupPeriodDays", 9))), Applied)
 
 
-def test_a_folder_above_settings_that_is_a_link_is_not_taken_for_their_removal(root, tmp_path):
+def test_a_linked_folder_above_settings_does_not_count_as_their_removal(root, tmp_path):
     with opened(root) as harness:
         (root / ".claude").rename(tmp_path / "elsewhere")
         (root / ".claude").symlink_to(tmp_path / "elsewhere")
@@ -320,7 +320,7 @@ def test_a_folder_above_settings_that_is_a_link_is_not_taken_for_their_removal(r
 
 @pytest.mark.parametrize("target", ["../AGENTS.md", "../notes.md", "nowhere.md", "../../outside.md"])
 @pytest.mark.parametrize("from_the_start", [True, False])
-def test_a_link_below_the_top_that_is_removed_is_noticed_and_comes_back(root, outside, target, from_the_start):
+def test_a_removed_link_in_a_subfolder_is_noticed_and_restored(root, outside, target, from_the_start):
     place = root / "packages" / "CLAUDE.md"
     place.parent.mkdir()
     if from_the_start:

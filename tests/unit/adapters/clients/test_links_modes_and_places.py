@@ -53,7 +53,7 @@ def test_a_linked_instruction_file_is_written_through_its_target_and_stays_a_lin
         assert os.readlink(tmp_path / "CLAUDE.md") == "docs/rules.md"
 
 
-def test_two_names_of_one_file_count_once(tmp_path: Path) -> None:
+def test_a_file_with_two_names_counts_once(tmp_path: Path) -> None:
     (tmp_path / "AGENTS.md").write_text("one\n")
     (tmp_path / "CLAUDE.md").symlink_to("AGENTS.md")
     with closing(opened(tmp_path, "claude-code", "codex")) as harness:
@@ -78,7 +78,7 @@ def test_a_linked_settings_file_is_written_through_its_target(tmp_path: Path) ->
         assert (tmp_path / "shared.json").read_text() == '{ "model": "opus" }'
 
 
-def test_a_link_that_leads_out_is_told_and_left_alone(tmp_path: Path) -> None:
+def test_a_link_out_of_the_project_is_reported_and_left_alone(tmp_path: Path) -> None:
     outside = tmp_path / "outside.md"
     outside.write_text("theirs\n")
     root = tmp_path / "project"
@@ -115,7 +115,7 @@ def test_modes_are_kept_by_changes_and_undone_with_them(mode: int, tmp_path: Pat
         assert files_of(root) == before
 
 
-def test_new_files_go_again_on_undo_and_so_do_directories_that_were_made(tmp_path: Path) -> None:
+def test_undo_removes_new_files_and_the_directories_made_for_them(tmp_path: Path) -> None:
     (tmp_path / "CLAUDE.md").write_text("only this\n")
     with closing(opened(tmp_path)) as harness:
         before = sorted(tmp_path.rglob("*"))
@@ -144,7 +144,7 @@ def test_new_files_go_again_on_undo_and_so_do_directories_that_were_made(tmp_pat
 @pytest.mark.parametrize(
     "path", ["CLAUDE.md", ".claude/settings.json", ".mcp.json", ".claude/agents/tester.md", ".claude/hooks/guard.sh"]
 )
-def test_a_deleted_file_is_adopted_and_comes_back_with_its_mode(path: str, tmp_path: Path) -> None:
+def test_a_deleted_file_is_adopted_and_restored_with_its_mode(path: str, tmp_path: Path) -> None:
     root = write_harness(tmp_path, "claude-code")
     (root / path).chmod(0o600)
     with closing(opened(root)) as harness:
@@ -159,7 +159,7 @@ def test_a_deleted_file_is_adopted_and_comes_back_with_its_mode(path: str, tmp_p
         assert not (root / path).exists()
 
 
-def test_a_folder_that_is_deleted_comes_back(tmp_path: Path) -> None:
+def test_a_deleted_folder_is_restored(tmp_path: Path) -> None:
     root = write_harness(tmp_path, "claude-code")
     with closing(opened(root)) as harness:
         before = files_of(root)
@@ -170,7 +170,7 @@ def test_a_folder_that_is_deleted_comes_back(tmp_path: Path) -> None:
         assert files_of(root) == before
 
 
-def test_an_import_that_goes_leaves_the_file_in_the_harness(tmp_path: Path) -> None:
+def test_removing_an_import_keeps_the_file_in_the_harness(tmp_path: Path) -> None:
     root = write_harness(tmp_path, "claude-code")
     with closing(opened(root)) as harness:
         before = files_of(root)
@@ -184,7 +184,7 @@ def test_an_import_that_goes_leaves_the_file_in_the_harness(tmp_path: Path) -> N
         assert files_of(root) == before
 
 
-def test_an_import_that_comes_takes_the_file_in_and_its_undo_leaves_the_file_alone(tmp_path: Path) -> None:
+def test_a_new_import_adds_the_file_and_its_undo_leaves_the_file_alone(tmp_path: Path) -> None:
     root = write_harness(tmp_path, "claude-code")
     (root / "README.md").write_text("the project's\n")
     with closing(opened(root)) as harness:

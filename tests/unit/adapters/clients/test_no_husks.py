@@ -76,7 +76,7 @@ def test_undoing_a_file_that_was_added_by_hand_removes_it(tmp_path, client, path
 
 @pytest.mark.parametrize("empty", ["", "{}", "{\n}\n", "{ }"])
 @pytest.mark.parametrize(("client", "path", "text"), ADDED[:1] + ADDED[3:4] + ADDED[6:7] + ADDED[9:10])
-def test_a_file_that_was_there_empty_comes_back_just_so(tmp_path, client, path, text, empty):
+def test_an_originally_empty_file_is_restored_empty(tmp_path, client, path, text, empty):
     if path.endswith(".toml") != (empty == ""):
         pytest.skip("not what an empty file of this format looks like")
     root = project(tmp_path, client, **{path: empty})
@@ -92,7 +92,7 @@ def test_a_file_that_was_there_empty_comes_back_just_so(tmp_path, client, path, 
 
 @pytest.mark.parametrize("client", MAIN)
 @pytest.mark.parametrize("order", list(itertools.permutations(range(3))))
-def test_a_file_that_changes_made_goes_with_the_last_of_them(tmp_path, client, order):
+def test_undoing_the_last_change_removes_a_file_made_by_changes(tmp_path, client, order):
     root = project(tmp_path, client)
     before = files(root)
     with open_workspace(root) as harness:
@@ -106,7 +106,7 @@ def test_a_file_that_changes_made_goes_with_the_last_of_them(tmp_path, client, o
         assert harness.status().clean
 
 
-def test_a_file_that_a_change_made_stays_with_what_someone_else_put_there(tmp_path):
+def test_undo_keeps_a_file_that_holds_someone_elses_settings(tmp_path):
     root = project(tmp_path, "opencode")
     path = root / "opencode.jsonc"
     with open_workspace(root) as harness:
@@ -118,7 +118,7 @@ def test_a_file_that_a_change_made_stays_with_what_someone_else_put_there(tmp_pa
         assert "theme" not in path.read_text()
 
 
-def test_a_comment_that_nobody_recorded_keeps_a_file_that_a_change_made(tmp_path):
+def test_undo_keeps_a_file_that_holds_an_unrecorded_comment(tmp_path):
     root = project(tmp_path, "codex")
     path = root / ".codex/config.toml"
     with open_workspace(root) as harness:
@@ -128,7 +128,7 @@ def test_a_comment_that_nobody_recorded_keeps_a_file_that_a_change_made(tmp_path
         assert path.read_text().strip() == "# mine"
 
 
-def test_a_comment_that_was_recorded_keeps_a_file_until_it_is_taken_back_too(tmp_path):
+def test_a_recorded_comment_keeps_its_file_until_it_is_undone_too(tmp_path):
     root = project(tmp_path, "codex")
     path, before = root / ".codex/config.toml", files(root)
     with open_workspace(root) as harness:
@@ -142,7 +142,7 @@ def test_a_comment_that_was_recorded_keeps_a_file_until_it_is_taken_back_too(tmp
 
 
 @pytest.mark.parametrize("text", ['{"model": "a/b"}', '{\n  // ours\n  "model": "a/b" // all\n}\n'])
-def test_a_removal_brought_back_removes_the_file_with_its_comments(tmp_path, text):
+def test_redoing_a_removal_removes_the_file_with_its_comments(tmp_path, text):
     root = project(tmp_path, "opencode", **{"opencode.jsonc": text})
     path = root / "opencode.jsonc"
     with open_workspace(root) as harness:
@@ -160,7 +160,7 @@ def test_a_removal_brought_back_removes_the_file_with_its_comments(tmp_path, tex
         assert path.read_text() == text
 
 
-def test_a_removal_brought_back_keeps_a_comment_that_nobody_recorded(tmp_path):
+def test_redoing_a_removal_keeps_an_unrecorded_comment(tmp_path):
     root = project(tmp_path, "opencode", **{"opencode.jsonc": '{"model": "a/b"}\n'})
     path = root / "opencode.jsonc"
     with open_workspace(root) as harness:
@@ -173,7 +173,7 @@ def test_a_removal_brought_back_keeps_a_comment_that_nobody_recorded(tmp_path):
         assert "model" not in path.read_text()
 
 
-def test_an_empty_document_that_comes_or_goes_by_hand_is_an_entry_too(tmp_path):
+def test_adding_or_removing_an_empty_document_by_hand_is_an_entry(tmp_path):
     root = project(tmp_path, "claude-code")
     path = root / ".claude/settings.json"
     with open_workspace(root) as harness:
@@ -212,7 +212,7 @@ def test_undoing_a_file_added_to_a_workspace_by_hand_removes_it(tmp_path, name):
 
 
 @pytest.mark.parametrize("name", ["config.toml", "routing.toml", "middleware.toml", "listeners.toml"])
-def test_a_document_of_a_workspace_that_was_not_there_is_removed_again(tmp_path, name):
+def test_undo_removes_a_workspace_document_that_did_not_exist(tmp_path, name):
     root = init_workspace(tmp_path / "agent")
     with open_workspace(root) as harness:
         (root / name).unlink()

@@ -27,7 +27,7 @@ def run(*words: str) -> dict[str, object]:
 
 
 @pytest.mark.parametrize("name", ["claude-code", "codex", "opencode", "gemini"])
-def test_init_tells_kinds_and_surfaces_and_adds_exactly_one_directory(name: str, tmp_path: Path) -> None:
+def test_init_reports_kinds_and_surfaces_and_adds_one_directory(name: str, tmp_path: Path) -> None:
     root = write_harness(tmp_path, name)
     before = sorted(root.rglob("*"))
     found = run("init", str(root))
@@ -40,7 +40,7 @@ def test_init_tells_kinds_and_surfaces_and_adds_exactly_one_directory(name: str,
     assert (root / ".takeback/.gitignore").read_text().strip() == "*"
 
 
-def test_two_clients_of_one_directory_are_told_apart_by_their_names(tmp_path: Path) -> None:
+def test_two_clients_of_one_directory_have_prefixed_names(tmp_path: Path) -> None:
     for name in ("claude-code", "codex"):
         write_harness(tmp_path, name)
     assert init_clients(tmp_path).kinds == ("claude-code", "codex")
@@ -58,7 +58,7 @@ def test_two_clients_of_one_directory_are_told_apart_by_their_names(tmp_path: Pa
         assert files_of(tmp_path) == before
 
 
-def test_init_again_is_harmless_and_takes_in_a_client_that_came_later(tmp_path: Path) -> None:
+def test_a_second_init_is_harmless_and_adds_a_new_client(tmp_path: Path) -> None:
     write_harness(tmp_path, "claude-code")
     assert init_clients(tmp_path).fresh
     again = init_clients(tmp_path)
@@ -147,7 +147,7 @@ BROKEN = {
 
 
 @pytest.mark.parametrize("name", BROKEN)
-def test_a_broken_file_is_named_with_its_place_and_discard_puts_it_back(name: str, tmp_path: Path) -> None:
+def test_a_broken_file_is_reported_with_its_place_and_discard_restores_it(name: str, tmp_path: Path) -> None:
     root = write_harness(tmp_path, name)
     init_clients(root)
     path, text, where = BROKEN[name]

@@ -96,7 +96,7 @@ CASES: dict[str, tuple[str, dict[str, str], dict[str, Any], Callable[[Path], Non
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_it_is_the_clients_own_entry_and_blocks_nothing(case: str, tmp_path: Path) -> None:
+def test_a_clients_own_write_is_its_own_entry_and_blocks_nothing(case: str, tmp_path: Path) -> None:
     kind, files, op, write, who = CASES[case]
     for path, text in files.items():
         (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
@@ -127,7 +127,7 @@ def _get_of(state: Any, target: str) -> Any:
     return found
 
 
-def test_one_line_changes_take_it_in_too(tmp_path: Path) -> None:
+def test_one_line_changes_record_the_clients_write_first(tmp_path: Path) -> None:
     (tmp_path / "opencode.jsonc").write_text(TOP)
     init_clients(tmp_path)
     schema(tmp_path)
@@ -136,7 +136,7 @@ def test_one_line_changes_take_it_in_too(tmp_path: Path) -> None:
     assert '"theme": "light"' in (tmp_path / "opencode.jsonc").read_text()
 
 
-def test_an_edit_by_hand_beside_it_is_not_taken_in_with_it(tmp_path: Path) -> None:
+def test_a_hand_edit_beside_a_clients_write_is_not_recorded_with_it(tmp_path: Path) -> None:
     root = write_harness(tmp_path, "opencode")
     init_clients(root)
     schema(root)
