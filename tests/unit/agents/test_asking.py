@@ -58,7 +58,7 @@ def workspace(tmp_path):
         yield tmp_path / "agent", found
 
 
-def test_a_wish_becomes_a_change_that_can_be_taken_back(harness):
+def test_a_request_in_words_becomes_a_reversible_change(harness):
     model = Scripted(candidate(EDIT))
     done = evolve(harness, propose_text(harness, WISH, model), note=WISH)
     assert done.applied
@@ -68,7 +68,7 @@ def test_a_wish_becomes_a_change_that_can_be_taken_back(harness):
     assert harness.state == State.read(STATE)
 
 
-def test_what_falls_short_is_told_why_and_asked_for_again_so_many_times(harness):
+def test_a_failed_proposal_is_explained_and_retried_up_to_the_limit(harness):
     nothing = {**EDIT, "value": {"old": "Do it.", "new": "Do it."}}
     model = Scripted("Sure!", candidate({**EDIT, "target": "nobody"}), candidate(nothing))
     asking = propose_text(harness, WISH, model, tries=3)
@@ -87,7 +87,7 @@ def test_a_recovery_that_falls_short_does_not_cost_a_proposal(harness):
     assert done.repair.source == "oracle"
 
 
-def test_a_change_that_was_checked_is_not_made_on_a_harness_that_changed_meanwhile(workspace):
+def test_a_checked_change_is_refused_if_the_harness_changed_since(workspace):
     directory, harness = workspace
 
     def meddle(change):
@@ -112,7 +112,7 @@ def test_a_check_sees_the_change_and_both_answers_are_in_the_entry(workspace):
     assert entry.to_json()["check"] == done.check.to_entry_payload()
 
 
-def test_of_what_a_check_prints_the_end_is_kept_and_nothing_waits_for_a_process_that_got_away(workspace):
+def test_the_end_of_a_checks_output_is_kept_and_detached_processes_are_ignored(workspace):
     directory, harness = workspace
     change = consider_change(harness, propose_text(harness, WISH, Scripted(candidate(EDIT)))).good
     loud = "python3 -c \"print('x' * 300_000); print('the end')\"; exit 4"
@@ -143,7 +143,7 @@ def test_a_check_needs_a_command_and_a_journal_that_can_be_copied(workspace, tmp
 
 
 @pytest.mark.parametrize("options", [{"text": " "}, {"text": "x" * 5000}, {"tries": 0}, {"tries": 99}])
-def test_what_cannot_be_asked_is_refused_before_anybody_is_asked(harness, options):
+def test_invalid_requests_are_refused_before_the_model_is_called(harness, options):
     with pytest.raises(InputError):
         propose_text(harness, options.pop("text", WISH), Scripted("no"), **options)
 
@@ -159,7 +159,7 @@ def test_the_model_repairs_where_the_oracle_is_not_wanted(harness):
     assert (done.applied, done.repair.source, len(model.seen)) == (True, "model", 2)
 
 
-def test_the_language_and_the_schema_have_only_what_the_harness_stores():
+def test_the_language_and_the_schema_cover_only_the_harness_surfaces():
     assert "| middleware |" in describe_language({"middleware"})
     assert "| middleware |" not in describe_language({"prompts"})
     schema = build_reply_schema({"prompts", "tools"})

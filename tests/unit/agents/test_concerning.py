@@ -15,7 +15,7 @@ MANY = {
 }
 
 
-def test_everything_is_shown_where_it_fits_each_innermost_thing_once():
+def test_a_small_harness_is_shown_whole_with_each_value_once():
     state = {
         "config": {"a": {"b": 1, "c.d": 2}},
         "prompts": {"system": "One.\r\nTwo.\r\n"},
@@ -44,7 +44,7 @@ def test_a_large_harness_is_cut_to_the_bound(limit):
     assert "Also there, not shown:" in shown
 
 
-def test_a_long_text_is_cut_to_the_lines_that_concern_the_request_letter_for_letter():
+def test_a_long_text_is_cut_to_unaltered_lines_that_match_the_request():
     shown = select_context(State.read(MANY), "let the planner ask before deleting files", 4000)
     assert "\nDeleting is up to you.\n" in shown
     assert "lines left out …]" in shown
@@ -52,13 +52,13 @@ def test_a_long_text_is_cut_to_the_lines_that_concern_the_request_letter_for_let
     assert shown.index("Deleting is up to you.") < 4000
 
 
-def test_the_same_request_is_shown_the_same():
+def test_the_same_request_gets_the_same_context():
     assert select_context(State.read(MANY), "the planner", 3000) == select_context(
         State.read(MANY), "the planner", 3000
     )
 
 
-def test_secrets_are_masked_by_name_and_by_look_also_in_an_excerpt():
+def test_secrets_are_masked_in_whole_states_and_in_excerpts():
     key = "sk-" + "Ab1" * 12
     state = State.read({"config": {"api_key": "plain"}, "prompts": {"p": f"use {key} to delete\n" + LONG}})
     for limit in (2000, 10**6):
@@ -68,12 +68,12 @@ def test_secrets_are_masked_by_name_and_by_look_also_in_an_excerpt():
         assert f"use {PLACEHOLDER} to delete" in shown
 
 
-def test_an_empty_harness_says_so():
+def test_an_empty_harness_is_reported_as_empty():
     assert select_context(State(), "anything") == "(nothing is there yet)"
 
 
 @pytest.mark.parametrize(
     ("one", "other"), [("deleting", "deletes"), ("defaultModel", "default model"), ("asked", "ask")]
 )
-def test_forms_of_a_word_are_one_word(one, other):
+def test_word_forms_count_as_the_same_topic_word(one, other):
     assert list_topic_words(one) == list_topic_words(other)

@@ -106,7 +106,7 @@ def test_every_change_of_a_harness_file_is_noticed_and_recorded(root, change):
 
 
 @pytest.mark.parametrize("change", LOOKED_AT)
-def test_what_a_note_rests_on_is_looked_at_again_when_it_changes(root, change):
+def test_a_changed_dependency_of_the_note_is_looked_at_again(root, change):
     LOOKED_AT[change](root)
     assert not fast_hook.has_nothing_to_record(event(root), str(root))
 
@@ -128,14 +128,14 @@ def test_nothing_is_read_for_an_event_with_nothing_to_record(root, monkeypatch):
 
 
 @pytest.mark.parametrize("name", ["Stop", "SessionStart", "PostToolUse", "FileChanged"])
-def test_an_event_with_nothing_to_record_takes_its_note_off(root, name):
+def test_an_event_with_nothing_to_record_removes_its_note(root, name):
     running_tools.note_tool_call(str(root), "s", "c1", ())
     given = event(root, name, tool_name="Bash", tool_input={"command": "ls"}, tool_use_id="c1")
     assert fast_hook.has_nothing_to_record(given, str(root))
     assert running_tools.is_claimed_by_tool(str(root)) == (name == "FileChanged")
 
 
-def test_a_call_that_may_hold_a_patch_takes_the_long_way(root):
+def test_a_call_that_may_contain_a_patch_is_fully_examined(root):
     given = {"tool_name": "Bash", "tool_input": {"command": "apply_patch <<'EOF'\n*** Begin Patch\nEOF"}}
     assert not fast_hook.has_nothing_to_record(event(root, "PostToolUse", **given), str(root))
 
@@ -147,7 +147,7 @@ def test_a_harness_whose_files_were_just_written_is_not_noted(root, monkeypatch)
     assert not (root / ".takeback/seen").exists()
 
 
-def test_a_file_that_cannot_be_read_as_what_it_should_be_is_not_noted(root):
+def test_an_unparsable_file_is_not_noted(root):
     (root / ".claude/settings.json").write_text("{")
     for _ in range(2):
         assert "settings.json" in tell(root).err
@@ -168,7 +168,7 @@ def test_a_workspace_is_noted_and_watched_too(tmp_path, monkeypatch):
     assert not fast_hook.has_nothing_to_record(event(root), str(root))
 
 
-def test_hardly_anything_is_imported_for_an_event_with_nothing_to_record(root):
+def test_an_event_with_nothing_to_record_imports_little(root):
     script = (
         "import sys; from takeback.cli.hook_answer import answer_hook; "
         "code = answer_hook('claude-code'); print(code, *sys.modules)"

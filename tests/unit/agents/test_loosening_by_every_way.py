@@ -72,7 +72,7 @@ def _each(harness: Harness, client: str, *, stricter: bool = False) -> Iterator[
             assert isinstance(harness.undo(), Undone)
 
 
-def test_the_guard_asks(client: str, root: Path) -> None:
+def test_the_guard_asks_about_every_loosening(client: str, root: Path) -> None:
     path = str(root / DOCUMENTS[client])
     for case in CASES[client]:
         old, new = (bytes_of(client, nested(case.place, value)) for value in (case.before, case.after))
@@ -83,7 +83,7 @@ def test_the_guard_asks(client: str, root: Path) -> None:
             assert rule_on_edit(FileEdit(path, new, old)).answer is Answer.PASS, case
 
 
-def test_the_server_asks_a_person(client: str, root: Path) -> None:
+def test_the_server_asks_a_person_about_every_loosening(client: str, root: Path) -> None:
     with open_workspace(root) as harness:
         desk = ProposalService(harness, str(root), make_method(parse_spec("portfolio"), None))
         for case, value in _each(harness, client):
@@ -93,7 +93,7 @@ def test_the_server_asks_a_person(client: str, root: Path) -> None:
             assert desk.propose(Sent(mutation=[_operation(case, value)]), "agent").person == [], case
 
 
-def test_the_command_line_says_it_before_and_after(client: str, root: Path) -> None:
+def test_the_command_line_reports_loosening_before_and_after(client: str, root: Path) -> None:
     with open_workspace(root) as harness:
         for case, value in _each(harness, client):
             preview = harness.preview(_candidate(harness, case, value))
@@ -119,7 +119,7 @@ SEEN: dict[str, Seen] = {
 }
 
 
-def test_an_undo_or_a_redo_that_loosens_says_so_beforehand(client: str, root: Path) -> None:
+def test_plans_of_undo_and_redo_report_loosening(client: str, root: Path) -> None:
     with open_workspace(root) as harness:
         for case in CASES[client]:
             if case.after is not ABSENT:
@@ -139,7 +139,7 @@ def test_an_undo_or_a_redo_that_loosens_says_so_beforehand(client: str, root: Pa
                 _set(harness, case, ABSENT)
 
 
-def test_the_gate_says_it(client: str, tmp_path: Path) -> None:
+def test_the_gate_reports_loosening(client: str, tmp_path: Path) -> None:
     before, after = (make_project(tmp_path / name, client) for name in ("a", "b"))
     for case in CASES[client]:
         for place, value in ((before, case.before), (after, case.after)):

@@ -37,7 +37,7 @@ def root(tmp_path: Path) -> Path:
     return place
 
 
-def test_another_system_is_refused_with_a_way_out() -> None:
+def test_another_operating_system_is_refused_with_an_alternative() -> None:
     with pytest.raises(InputError) as refused:
         require_linux("darwin")
     assert "takeback adopt" in str(refused.value)
@@ -47,7 +47,7 @@ def test_another_system_is_refused_with_a_way_out() -> None:
     ("number", "word"),
     [(errno.EPERM, "does not allow"), (errno.ENODEV, "no overlay file system"), (errno.ENOSYS, "too old")],
 )
-def test_a_system_without_overlays_is_said_with_the_step_the_reason_and_a_way_out(number: int, word: str) -> None:
+def test_a_missing_overlay_is_reported_with_step_reason_and_alternative(number: int, word: str) -> None:
     run = OverlayRun(Path("folder"), Path("root"), ("true",), 0.0)
     with pytest.raises(NoOverlayError) as refused:
         _require_run(run, {"step": "mounting the overlay", "errno": number})
@@ -57,7 +57,7 @@ def test_a_system_without_overlays_is_said_with_the_step_the_reason_and_a_way_ou
     assert "takeback adopt" in said
 
 
-def test_an_overlay_that_was_killed_names_how_to_go_on() -> None:
+def test_a_killed_overlay_names_the_resume_option() -> None:
     with pytest.raises(HarnessError, match="--resume"):
         _require_run(OverlayRun(Path("folder"), Path("root"), ("true",), 0.0), {"ready": True})
 
@@ -97,7 +97,7 @@ def test_no_run_is_made_inside_the_project_or_where_others_can_write(root: Path,
     assert "--scratch" in said
 
 
-def test_a_run_that_goes_on_is_no_leftover(root: Path, tmp_path: Path) -> None:
+def test_a_running_run_is_not_listed_as_leftover(root: Path, tmp_path: Path) -> None:
     place = tmp_path / "runs"
     made = make_run([], root, ["sleep", "1"], chosen=place)
     with hold_run(made) as free:
@@ -110,7 +110,7 @@ def test_a_run_that_goes_on_is_no_leftover(root: Path, tmp_path: Path) -> None:
     assert not list(place.iterdir())
 
 
-def test_what_takes_long_to_remove_goes_on_without_us(tmp_path: Path) -> None:
+def test_a_slow_removal_continues_in_another_process(tmp_path: Path) -> None:
     place = tmp_path / "many"
     place.mkdir()
     for number in range(50):
@@ -123,7 +123,7 @@ def test_what_takes_long_to_remove_goes_on_without_us(tmp_path: Path) -> None:
     assert not list(tmp_path.iterdir())
 
 
-def test_what_a_killed_process_did_not_remove_is_swept(tmp_path: Path) -> None:
+def test_trash_of_a_killed_process_is_swept(tmp_path: Path) -> None:
     (tmp_path / "gone-0123456789ab").mkdir()
     (tmp_path / "gone-link").symlink_to(tmp_path.parent)
     (tmp_path / "kept").mkdir()
@@ -131,7 +131,7 @@ def test_what_a_killed_process_did_not_remove_is_swept(tmp_path: Path) -> None:
     assert sorted(path.name for path in tmp_path.iterdir()) == ["gone-link", "kept"]
 
 
-def test_a_layer_tells_what_was_added_changed_and_removed(root: Path, tmp_path: Path) -> None:
+def test_a_layer_lists_additions_changes_and_removals(root: Path, tmp_path: Path) -> None:
     snapshot, _ = take_snapshot(root)
     upper = tmp_path / "upper"
     (upper / "folder/inner").mkdir(parents=True)
@@ -172,11 +172,11 @@ def test_an_opaque_folder_hides_everything_that_was_below_it(root: Path, tmp_pat
     }
 
 
-def test_names_are_shown_without_bytes_that_are_no_text() -> None:
+def test_names_are_shown_without_undecodable_bytes() -> None:
     assert show_path(os.fsdecode(b"a\xff")) == "a\\xff"
 
 
-def test_the_page_names_every_option_of_its_own_and_no_other() -> None:
+def test_the_page_names_exactly_the_commands_own_options() -> None:
     page = (Path(__file__).parents[3] / "docs/run.md").read_text()
     named = set(re.findall(r"(?<![\w-])--[a-z][a-z-]+", page))
     options = {opt for parameter in load_commands("run")["run"].params for opt in parameter.opts if opt[:2] == "--"}

@@ -32,7 +32,7 @@ def call(path: Path, tool: str = "Edit") -> bytes:
         if declare().user_folder or not user
     ],
 )
-def test_no_file_that_a_client_declares_passes_at_once(client: str, user: bool, tmp_path: Path) -> None:
+def test_declared_client_files_do_not_pass_unchecked(client: str, user: bool, tmp_path: Path) -> None:
     if client in HARNESSES:
         write_harness(tmp_path, client)
     init_clients(tmp_path, (client,), user=user)
@@ -51,7 +51,7 @@ def test_no_file_that_a_client_declares_passes_at_once(client: str, user: bool, 
         assert home is not None
 
 
-def test_other_files_pass_at_once_in_a_harness_and_outside_of_any(tmp_path: Path) -> None:
+def test_other_files_pass_unchecked_inside_and_outside_a_harness(tmp_path: Path) -> None:
     write_harness(tmp_path, "claude-code")
     (tmp_path / "elsewhere").mkdir()
     assert fast_hook.can_pass_unchecked(call(tmp_path / "elsewhere/CLAUDE.md"), "claude-code", "/")
@@ -63,7 +63,7 @@ def test_other_files_pass_at_once_in_a_harness_and_outside_of_any(tmp_path: Path
 
 
 @pytest.mark.parametrize("raw", [b"", b"{", b"[]", b"{}", b'{"hook_event_name": "PreToolUse"}'])
-def test_what_cannot_be_understood_does_not_pass(raw: bytes) -> None:
+def test_unreadable_events_do_not_pass_unchecked(raw: bytes) -> None:
     assert not fast_hook.can_pass_unchecked(raw, "claude-code", "/")
 
 
@@ -80,7 +80,7 @@ except SystemExit:
 """
 
 
-def test_next_to_nothing_is_imported_for_it(tmp_path: Path) -> None:
+def test_the_unchecked_pass_imports_almost_nothing(tmp_path: Path) -> None:
     write_harness(tmp_path, "claude-code")
     init_clients(tmp_path, ("claude-code",))
     env = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
