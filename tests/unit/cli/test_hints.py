@@ -34,12 +34,12 @@ def _hints_in_docs() -> set[tuple[str, str]]:
 HINTS = sorted(_hints_in_code() | _hints_in_docs())
 
 
-def test_there_are_hints_to_look_at():
+def test_hints_are_collected_from_messages_and_documents():
     assert len(HINTS) > 50
 
 
 @pytest.mark.parametrize(("where", "hint"), HINTS, ids=[f"{where}: {hint}" for where, hint in HINTS])
-def test_a_hint_names_a_command_that_is_there_with_options_it_has(where, hint):
+def test_a_hint_names_an_existing_command_and_options(where, hint):
     words = shlex.split(re.sub(r" *[>|#(].*", "", hint) if "'" not in hint else hint)
     words = [word for word in words if word not in {"…", "..."}]
     title = next(

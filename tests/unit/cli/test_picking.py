@@ -27,7 +27,7 @@ def test_arrows_and_letters_move_and_stop_at_both_ends():
     assert [pressed(start, *keys).at for keys in presses] == [1, 1, 0, 39, 0]
 
 
-def test_enter_means_what_the_cursor_is_on_until_something_is_selected():
+def test_enter_acts_on_the_cursor_unless_entries_are_selected():
     start = PickerState(ROWS, at=2)
     assert start.meant == ("id38",)
     several = pressed(start, "space", "down", "down", "space", "down")
@@ -35,7 +35,7 @@ def test_enter_means_what_the_cursor_is_on_until_something_is_selected():
     assert pressed(several, "up", "space").meant == ("id38",)
 
 
-def test_what_a_cascade_takes_along_is_decided_anew_for_each_entry():
+def test_the_cascade_choice_is_reset_for_each_entry():
     assert pressed(PickerState(ROWS), "c").cascade
     assert not pressed(PickerState(ROWS), "c", "down").cascade
     assert not pressed(PickerState(ROWS), "c", "space").cascade
@@ -50,7 +50,7 @@ def test_a_page_is_as_high_as_the_terminal_and_never_wider(width, height):
         assert max(map(measure_cells, lines)) <= width
 
 
-def test_list_and_preview_stand_beside_each_other_on_eighty_columns():
+def test_list_and_preview_fit_side_by_side_on_eighty_columns():
     lines = page(PickerState(ROWS, at=1), 80)
     row = next(line for line in lines if line.startswith("> [ ] #39"))
     assert " │ " in row
@@ -65,7 +65,7 @@ def test_wide_characters_and_control_characters_keep_the_columns():
     assert "\x1b" not in "".join(lines)
 
 
-def test_the_preview_scrolls_to_its_end_and_says_how_much_is_left():
+def test_the_preview_scrolls_to_its_end_and_shows_the_remaining_lines():
     start = PickerState(ROWS)
     assert "more lines (PgDn)" in "\n".join(page(start, 80))
     down = pressed(start, *["page down"] * 50)
@@ -73,6 +73,6 @@ def test_the_preview_scrolls_to_its_end_and_says_how_much_is_left():
     assert pressed(down, "down").scroll == 0
 
 
-def test_older_entries_that_are_not_listed_are_said_to_be_there():
+def test_the_page_mentions_older_unlisted_entries():
     assert "older ones can be named" in page(PickerState(ROWS, more=True), 80)[0]
     assert "older" not in page(PickerState(ROWS), 80)[0]

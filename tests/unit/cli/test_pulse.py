@@ -33,7 +33,7 @@ def at_once(monkeypatch):
     monkeypatch.setattr(pulse, "EVERY", 0.01)
 
 
-def test_what_takes_long_says_what_it_does_and_goes_away(at_once):
+def test_long_work_shows_its_activity_and_clears_it(at_once):
     written, shown = Written(), Pulse()
     shown.begin("takeback doctor", written)
     shown.set_activity("chain done")
@@ -66,14 +66,14 @@ def test_a_command_on_a_terminal_listens_and_one_in_a_pipe_does_not(monkeypatch)
             assert (heard.get(listener) is not None) == (terminal and not as_json)
 
 
-def test_nothing_is_shown_before_its_time():
+def test_short_work_shows_nothing():
     written, shown = Written(), Pulse()
     shown.begin("takeback log", written)
     shown.end()
     assert written.texts == []
 
 
-def test_it_ends_when_the_answer_begins(at_once, monkeypatch):
+def test_the_pulse_ends_when_the_answer_starts(at_once, monkeypatch):
     monkeypatch.setenv("TERM", "xterm")
     monkeypatch.delenv("TAKEBACK_PROGRESS", raising=False)
     output.begin()
@@ -111,7 +111,7 @@ def test_the_bar_of_a_long_run_is_on_a_terminal_only_and_never_with_json(tmp_pat
     assert "killing" not in converse(words, [], {"TAKEBACK_PROGRESS": "0"}).out
 
 
-def test_when_a_command_has_ended_nobody_counts_any_more(monkeypatch):
+def test_counting_stops_when_a_command_ends(monkeypatch):
     monkeypatch.setattr(output, "can_show_progress", lambda: True)
     output.begin()
     output.count_seconds("doctor")
