@@ -40,7 +40,7 @@ def later():
     return datetime.now(UTC) + timedelta(days=31)
 
 
-def test_what_is_too_old_is_gone_from_every_file_and_the_journal_is_sound(root):
+def test_expired_captures_are_gone_from_every_file(root):
     with closing(open_workspace(root)) as harness:
         assert retain(harness, DAYS, later()).record is not None
     assert files_holding(root / ".takeback", OLD) == []
@@ -48,7 +48,7 @@ def test_what_is_too_old_is_gone_from_every_file_and_the_journal_is_sound(root):
     assert all(finding.good for finding in examine_workspace(root, None, None))
 
 
-def test_nothing_goes_before_its_time_and_a_plan_changes_nothing(root):
+def test_retention_removes_nothing_early_and_a_plan_changes_nothing(root):
     with closing(open_workspace(root)) as harness:
         assert retain(harness, DAYS, datetime.now(UTC)).contents == 0
         last = harness.ledger.last
@@ -57,7 +57,7 @@ def test_nothing_goes_before_its_time_and_a_plan_changes_nothing(root):
     assert files_holding(root / ".takeback", OLD)
 
 
-def test_an_entry_without_its_captures_says_that_they_are_gone_and_a_new_one_is_undone(root):
+def test_undo_reports_expired_captures_and_works_for_new_entries(root):
     with closing(open_workspace(root)) as harness:
         retain(harness, DAYS, later())
         assert isinstance(harness.undo("2"), Gone | Undone)
@@ -89,7 +89,7 @@ def test_a_held_entry_keeps_its_captures_and_refuses_to_be_forgotten_until_relea
 @pytest.mark.parametrize(
     "text", ["[retention]\ncaptures = 30", "[retention]\nfiles = '3d'", "[roles]", "=", "retention = 1"]
 )
-def test_a_policy_that_is_not_understood_is_refused(tmp_path, text):
+def test_an_invalid_retention_policy_is_refused(tmp_path, text):
     (tmp_path / ".takeback").mkdir()
     (tmp_path / POLICY).write_text(text)
     with pytest.raises(InputError):
@@ -100,7 +100,7 @@ def test_without_a_policy_everything_is_kept(tmp_path):
     assert read_policy(tmp_path).captures is None
 
 
-def test_the_log_tells_beforehand_from_when_on_an_entry_is_irreversible(root):
+def test_the_log_shows_when_an_entry_becomes_irreversible(root):
     (root / POLICY).write_text('[retention]\ncaptures = "30d"\n')
     with closing(open_workspace(root)) as harness:
         harness.journal.append([draft_hold(2, release=False)])

@@ -56,7 +56,7 @@ def public(key):
 
 
 @pytest.mark.parametrize("size", range(70))
-def test_the_root_kept_leaf_by_leaf_is_that_of_the_whole_tree(size):
+def test_the_incremental_root_equals_the_root_of_the_whole_tree(size):
     leaves = [bytes([at]) for at in range(size)]
     frontier = Frontier()
     for leaf in leaves:
@@ -76,7 +76,7 @@ def test_a_journal_continues_a_head_that_was_signed_earlier(store, key, public):
     assert require_continuation(store, open_head(note, public)) == 5
 
 
-def test_a_kept_frontier_gives_the_same_head_and_one_that_does_not_fit_is_not_used(store, tmp_path):
+def test_a_cached_frontier_gives_the_same_head_and_a_foreign_one_is_ignored(store, tmp_path):
     cache = tmp_path / "frontier.json"
     make_head(store, ORIGIN, cache)
     fill(store, 6)
@@ -103,7 +103,7 @@ def test_another_history_and_a_shorter_one_are_refused_by_name(store):
 
 
 @pytest.mark.parametrize("text", ["", "a+b+c", "a+00000000+AAAA", "+1+2", "x"])
-def test_a_key_that_is_none_is_refused(store, key, text):
+def test_an_invalid_key_is_refused(store, key, text):
     with pytest.raises(HeadError, match="key"):
         open_head(sign_head(make_head(store, ORIGIN), key), text)
 

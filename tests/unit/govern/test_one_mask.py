@@ -17,7 +17,7 @@ def run(root, *words):
 
 
 @pytest.mark.parametrize("secret", MADE_UP)
-def test_a_secret_in_a_note_is_told_nowhere(tmp_path, secret):
+def test_a_secret_in_a_note_is_masked_everywhere(tmp_path, secret):
     root = tmp_path / "p"
     root.mkdir()
     (root / "CLAUDE.md").write_text("one\n")

@@ -64,7 +64,7 @@ def audit_findings(root):
         (("undo", "HEAD", "--plan"), "plan"),
     ],
 )
-def test_each_way_of_reading_is_noted_with_who_and_which_slots_and_no_value(root, words, way):
+def test_each_kind_of_read_is_noted_with_reader_and_slots_but_no_value(root, words, way):
     assert not notes(root)
     done = run(root, *words, "--json")
     assert done.exit_code == 0, done.output
@@ -88,7 +88,7 @@ def test_without_a_policy_nothing_is_noted(root):
     assert not (root / AUDIT).exists()
 
 
-def test_what_is_no_read_is_not_noted(root):
+def test_commands_that_read_no_content_are_not_noted(root):
     assert run(root, "status").exit_code == 0
     assert run(root, "log").exit_code == 0
     assert not notes(root)
@@ -108,7 +108,7 @@ def test_the_list_is_printed_as_json_and_as_csv_and_from_a_time_on(root):
     assert run(root, "audit", "--csv", "--json").exit_code != 0
 
 
-def test_a_cell_is_no_formula(root):
+def test_csv_cells_are_escaped_against_formulas(root):
     AuditChain(root).append("=cmd", "show", "", ["@x"])
     row = next(csv.DictReader(io.StringIO(run(root, "audit", "--csv").stdout)))
     assert (row["who"], row["slots"]) == ("'=cmd", "'@x")
@@ -180,7 +180,7 @@ def test_notes_of_another_user_do_not_hide_a_cut(root):
     assert mine.examine().faults
 
 
-def test_half_a_note_of_a_killed_process_is_taken_away_by_the_next(root):
+def test_a_torn_note_of_a_killed_process_is_removed_by_the_next(root):
     run(root, "show", "HEAD")
     with (root / AUDIT).open("ab") as file:
         file.write(b'{"at":"2026')
@@ -213,7 +213,7 @@ def test_a_harness_that_is_not_trusted_is_shown_and_nothing_is_written(root, tmp
     assert sorted(str(path) for path in clone.rglob("*")) == before
 
 
-def test_reads_at_once_make_one_chain(root):
+def test_concurrent_reads_make_one_chain(root):
     chain = AuditChain(root, find_audit_anchor(root))
     with ThreadPoolExecutor(8) as pool:
         list(pool.map(lambda number: chain.append(f"user:{number}", "show", "", ["x"]), range(80)))
@@ -222,7 +222,7 @@ def test_reads_at_once_make_one_chain(root):
     assert report.faults == ()
 
 
-def test_many_slots_and_long_names_are_bounded_and_the_chain_goes_on(root):
+def test_a_note_bounds_its_slots_and_names(root):
     chain = AuditChain(root)
     for _ in range(2):
         chain.append("user:a", "show", "", ["\U0001f600" * 5000] * (MOST_SLOTS + 7))

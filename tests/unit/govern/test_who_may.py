@@ -76,7 +76,7 @@ REQUESTS = {
 }
 
 
-def test_the_decision_over_every_role_and_verb():
+def test_every_role_permits_exactly_its_verbs():
     """Every set of two verbs: exactly what is named is allowed, to exactly who has the role."""
     for one, two in itertools.combinations(Verb, 2):
         roles = Roles({"r": frozenset({one, two})}, {"user:a": ("r",)}, {})
@@ -127,7 +127,7 @@ def test_without_roles_everything_is_as_before(root):
         assert isinstance(harness.undo("HEAD~1"), Undone | Plan)
 
 
-def test_whoever_is_not_named_may_nothing_but_record_what_is_so(root):
+def test_an_unnamed_user_may_only_adopt(root):
     allow(root, *Verb, who="user:somebody-else")
     with closing(open_workspace(root)) as harness:
         for request in REQUESTS.values():
@@ -137,7 +137,7 @@ def test_whoever_is_not_named_may_nothing_but_record_what_is_so(root):
         assert isinstance(harness.adopt(by="x"), Adopted)
 
 
-def test_one_s_own_entries_need_no_more_than_apply_and_a_name_makes_nothing_one_s_own(root):
+def test_undoing_own_entries_needs_only_apply_and_names_do_not_prove_ownership(root):
     allow(root, "apply")
     with closing(open_workspace(root)) as harness:
         with pytest.raises(DeniedError, match="undo-others"):
@@ -150,7 +150,7 @@ def test_one_s_own_entries_need_no_more_than_apply_and_a_name_makes_nothing_one_
             harness.restore("1")
 
 
-def test_an_agent_is_an_agent_whatever_it_says(root):
+def test_an_agent_stays_an_agent_under_any_name(root):
     allow(root, *Verb, agent=("apply",))
     with closing(open_workspace(root)) as harness:
         assert isinstance(change(harness), Applied)
@@ -216,12 +216,12 @@ ELSEWHERE = {
 itself, that keep no history, or that the server of a database decides about."""
 
 
-def test_each_command_is_known_here():
+def test_every_command_is_covered_by_these_tests():
     assert {words[0] for words, _ in REFUSED} | ELSEWHERE == set(list_all_commands())
 
 
 @pytest.mark.parametrize(("words", "verb"), REFUSED, ids=lambda one: " ".join(one) if isinstance(one, tuple) else one)
-def test_the_command_line_is_refused(root, words, verb, tmp_path, monkeypatch):
+def test_the_command_line_is_refused_without_the_role(root, words, verb, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     allow(root)
     with (root / POLICY).open("a") as policy:
@@ -299,7 +299,7 @@ def test_the_guard_denies_an_agent_s_edit_that_the_policy_does_not_let_it_make(r
         "\xff",
     ],
 )
-def test_a_policy_that_is_not_understood_is_refused_and_opens_nothing(root, text):
+def test_an_invalid_policy_is_refused_and_opens_nothing(root, text):
     (root / POLICY).write_bytes(text.encode("latin-1"))
     with pytest.raises(InputError):
         read_policy(root)
@@ -307,7 +307,7 @@ def test_a_policy_that_is_not_understood_is_refused_and_opens_nothing(root, text
         open_workspace(root)
 
 
-def test_a_policy_that_is_no_plain_file_is_refused_without_waiting(root):
+def test_a_policy_that_is_not_a_regular_file_is_refused_at_once(root):
     os.mkfifo(root / POLICY)
     with pytest.raises(InputError):
         open_workspace(root)
@@ -327,7 +327,7 @@ def test_previews_need_propose_and_no_read(root):
         assert isinstance(REQUESTS[Verb.PROPOSE](harness), Preview)
 
 
-def test_the_role_of_a_database_is_who_asks_where_the_journal_is_there(tmp_path, postgres_url):
+def test_with_a_postgresql_journal_the_database_role_is_the_user(tmp_path, postgres_url):
     psycopg = pytest.importorskip("psycopg")
     url = f"{postgres_url}#who_may"
     (tmp_path / "CLAUDE.md").write_text("one\n")
