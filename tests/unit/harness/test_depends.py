@@ -11,7 +11,7 @@ from takeback.harness.dependencies import find_dependencies
 
 
 @pytest.mark.parametrize("again", [False, True], ids=["as begun", "opened again"])
-def test_who_gave_up_an_address_cannot_be_taken_back_without_who_claimed_it_since(tmp_path, again):
+def test_undoing_a_release_is_blocked_by_the_later_allocation(tmp_path, again):
     stored = tmp_path / "journal.db"
     harness = open_memory(journal=stored)
     harness.apply(candidate(socket("first", 9100)))

@@ -7,7 +7,7 @@ from takeback.state.part_names import make_part_name
 from takeback.state.text import Text
 
 
-def test_a_line_taken_out_of_a_forgotten_text_is_no_part_of_it_any_more():
+def test_a_line_removed_from_a_forgotten_text_is_no_longer_part_of_it():
     form = Text.of("one\ntwo\nthree\n")
     gone = Forgotten(None, None, form)
     left = update_missing_value(gone, ("prompts", "p", make_part_name("1")), ABSENT)

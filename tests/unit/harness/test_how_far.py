@@ -67,6 +67,6 @@ def test_adopt_counts_the_files_it_takes_in_and_the_contents_it_stores(agent):
     assert done == of
 
 
-def test_where_nobody_listens_nothing_is_wrapped():
+def test_progress_without_a_listener_wraps_nothing():
     items = [1, 2]
     assert track_progress("items", items, 2) is items

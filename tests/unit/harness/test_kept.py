@@ -39,7 +39,7 @@ def kept(plan):
         (edit("two", "zwei"), edit("zwei", "deux"), ("prompts", "system", "\x1f1")),
     ],
 )
-def test_what_was_written_again_later_is_kept_and_nothing_visible_changes(harness, first, second, slot):
+def test_an_undo_of_an_overwritten_value_keeps_the_later_value(harness, first, second, slot):
     one, two = apply(harness, first), apply(harness, second)
     plan = harness.plan_undo(f"#{one}")
     assert kept(plan) == [(slot, two)]
@@ -49,7 +49,7 @@ def test_what_was_written_again_later_is_kept_and_nothing_visible_changes(harnes
     assert (kept(done.plan), done.plan.visible) == ([(slot, two)], False)
 
 
-def test_strict_refuses_to_keep_and_changes_nothing(harness):
+def test_a_strict_undo_refuses_to_keep_later_values(harness):
     one, two = apply(harness, config("a", 1), config("b", 1)), apply(harness, config("a", 2))
     before = harness.journal.head()
     for refused in (harness.undo(f"#{one}", strict=True), harness.plan_undo(f"#{one}", strict=True)):
@@ -62,7 +62,7 @@ def test_strict_refuses_to_keep_and_changes_nothing(harness):
     assert isinstance(harness.undo(f"#{one}", strict=True), Undone)
 
 
-def test_a_redo_says_what_a_later_entry_keeps_and_strict_refuses_it(harness):
+def test_a_redo_lists_kept_values_and_strict_refuses_it(harness):
     one = apply(harness, config("a", 1))
     assert isinstance(harness.undo(f"#{one}"), Undone)
     two = apply(harness, config("a", 2))
@@ -74,7 +74,7 @@ def test_a_redo_says_what_a_later_entry_keeps_and_strict_refuses_it(harness):
     assert (kept(done.plan), done.plan.visible) == ([(("config", "a"), two)], False)
 
 
-def test_what_the_same_request_brings_back_is_not_called_kept(harness):
+def test_values_written_by_the_same_redo_are_not_listed_as_kept(harness):
     one, two = apply(harness, config("a", 1)), apply(harness, config("a", 2))
     assert isinstance(harness.undo(f"#{one}", f"#{two}"), Undone)
     done = harness.redo(f"#{one}", f"#{two}", strict=True)
@@ -83,7 +83,7 @@ def test_what_the_same_request_brings_back_is_not_called_kept(harness):
     assert done.plan.visible
 
 
-def test_a_strict_restore_keeps_nothing_because_it_takes_back_all_that_came_later(harness):
+def test_a_strict_restore_keeps_no_later_value(harness):
     one = apply(harness, config("a", 1))
     apply(harness, config("a", 2))
     assert isinstance(harness.restore(f"#{one}", strict=True), Undone)

@@ -22,7 +22,7 @@ def place(tmp_path):
     return tmp_path / "journal.db"
 
 
-def test_a_file_where_a_directory_would_have_to_come_back_blocks_also_after_opening_again(place):
+def test_a_file_over_a_removed_directory_blocks_undo_after_reopening(place):
     start = State.read({"files": {"d/x": {"content": "1"}}})
     with closing(open_memory(start, journal=place)) as harness:
         harness.adapter.edit(State.read({}))
@@ -34,7 +34,7 @@ def test_a_file_where_a_directory_would_have_to_come_back_blocks_also_after_open
         assert isinstance(harness.undo(removed.entry.id), Blocked), "that the write refuses a directory is recorded"
 
 
-def test_an_entry_of_another_process_blocks_in_one_that_has_planned_before(place):
+def test_an_entry_of_another_process_blocks_an_undo_planned_before(place):
     start = State.read({"config": {"a": 5}})
     with closing(open_memory(start, journal=place)) as one, closing(open_memory(journal=place)) as two:
         made = one.apply(candidate(config("a", {}))).entry
@@ -45,7 +45,7 @@ def test_an_entry_of_another_process_blocks_in_one_that_has_planned_before(place
         assert outcome.entries == (later.number,)
 
 
-def test_an_entry_of_another_process_blocks_in_one_that_opened_the_journal_and_has_planned_before(place):
+def test_an_entry_of_another_process_blocks_an_undo_in_a_reopened_harness(place):
     with closing(open_memory(State.read({"config": {"a": 5}}), journal=place)) as begun:
         made = begun.apply(candidate(config("a", {}))).entry
     with closing(open_memory(journal=place)) as one, closing(open_memory(journal=place)) as two:
@@ -56,7 +56,7 @@ def test_an_entry_of_another_process_blocks_in_one_that_opened_the_journal_and_h
         assert outcome.entries == (later.number,)
 
 
-def test_a_route_that_one_entry_set_and_then_switched_off_is_taken_back_after_opening_again(place):
+def test_a_route_set_and_disabled_in_one_entry_is_undone_after_reopening(place):
     with closing(open_memory(State.read({"routing": {"main": "a"}}), journal=place)) as harness:
         made = harness.apply(candidate(routing("main", "b"), routing("main", None))).entry
     with closing(open_memory(journal=place)) as harness:
@@ -64,7 +64,7 @@ def test_a_route_that_one_entry_set_and_then_switched_off_is_taken_back_after_op
         assert harness.state["routing", "main"] == "a"
 
 
-def test_a_restore_goes_back_to_what_was_undone_and_redone_then(place):
+def test_a_restore_respects_earlier_undos_and_redos(place):
     with closing(open_memory(journal=place)) as harness:
         first = harness.apply(candidate(config("x", 1))).entry
         harness.apply(candidate(config("y", 1)))
@@ -77,7 +77,7 @@ def test_a_restore_goes_back_to_what_was_undone_and_redone_then(place):
         assert harness.state.write() == {"config": {"x": 1, "y": 1}}
 
 
-def test_a_group_of_hooks_loses_only_the_hook_that_is_taken_back_also_after_opening_again(place):
+def test_undoing_a_hook_keeps_its_group_after_reopening(place):
     def group(*commands):
         options = {"hooks": [{"command": command} for command in commands]}
         value = {"id": "g", "handler": "h", "options": options}
@@ -91,7 +91,7 @@ def test_a_group_of_hooks_loses_only_the_hook_that_is_taken_back_also_after_open
     assert [hook["command"] for hook in callback.record["options"]["hooks"]] == ["a", "c"]
 
 
-def test_a_change_that_cannot_be_finished_is_told_though_everything_is_as_known(place, monkeypatch):
+def test_an_unfinishable_change_is_reported_although_nothing_differs(place, monkeypatch):
     def full(_):
         raise HarnessError("no room left")
 
@@ -107,7 +107,7 @@ def test_a_change_that_cannot_be_finished_is_told_though_everything_is_as_known(
 
 
 @pytest.mark.parametrize("forgotten", [False, True])
-def test_an_announced_change_whose_files_cannot_be_read_any_more_is_not_finished(tmp_path, forgotten):
+def test_an_announced_change_with_unreadable_files_is_not_finished(tmp_path, forgotten):
     root = init_workspace(tmp_path / "agent", start=State.read({"prompts": {"p": "old"}}))
     prompt = root / "prompts/p.md"
     with closing(open_workspace(root)) as harness:
@@ -128,7 +128,7 @@ def test_an_announced_change_whose_files_cannot_be_read_any_more_is_not_finished
                 harness.apply(candidate(config("a", 1)))
 
 
-def test_an_announced_change_of_no_file_is_finished(tmp_path):
+def test_an_announced_change_without_files_is_finished(tmp_path):
     root = init_workspace(tmp_path / "agent")
     with closing(open_workspace(root)) as harness:
         entry = harness.ledger.announce(draft_change("apply", (), {}))

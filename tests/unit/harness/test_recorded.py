@@ -71,7 +71,7 @@ BOTH = pytest.mark.parametrize("way", [restore_bytes, restore_bytes_by_history])
 
 
 @BOTH
-def test_a_file_that_is_what_an_entry_left_becomes_what_it_was_and_back(ledger, way):
+def test_an_unchanged_file_is_restored_to_its_recorded_bytes(ledger, way):
     entry = changed(ledger, ONE, TWO)
     assert becomes(ledger, TWO, ONE, off=[entry], way=way) == ONE
     toggled(ledger, TWO, ONE, off=[entry])
@@ -79,13 +79,13 @@ def test_a_file_that_is_what_an_entry_left_becomes_what_it_was_and_back(ledger, 
 
 
 @BOTH
-def test_where_no_image_says_what_is_wanted_the_file_is_written_anew(ledger, way):
+def test_a_file_without_a_matching_image_is_rebuilt(ledger, way):
     entry = changed(ledger, ONE, TWO)
     assert becomes(ledger, TWO, off=[entry], way=way) == MADE
 
 
 @BOTH
-def test_a_change_is_merged_out_of_what_was_written_since(ledger, way):
+def test_a_change_is_merged_out_of_later_edits(ledger, way):
     entry = changed(ledger, ONE, TWO)
     edited, wanted = (FileImage(one.content + b"more\n", 0o600) for one in (TWO, ONE))
     assert becomes(ledger, edited, wanted, off=[entry], way=way) == wanted
@@ -98,26 +98,26 @@ def test_a_file_that_is_gone_already_is_not_made_again(ledger, way):
 
 
 @BOTH
-def test_what_was_made_goes_whatever_it_has_become(ledger, way):
+def test_a_created_path_is_removed_whatever_it_has_become(ledger, way):
     entry = changed(ledger, None, DIRECTORY)
     assert becomes(ledger, ONE, None, off=[entry], way=way) is None
 
 
 @BOTH
-def test_a_removed_file_comes_back_with_its_permission_bits(ledger, way):
+def test_a_removed_file_is_restored_with_its_permission_bits(ledger, way):
     secret = FileImage(ONE.content, 0o600)
     entry = changed(ledger, secret, None)
     assert becomes(ledger, None, secret, off=[entry], way=way) == secret
 
 
 @BOTH
-def test_an_entry_that_changed_permission_bits_gives_them_back(ledger, way):
+def test_undoing_a_mode_change_restores_the_permission_bits(ledger, way):
     entry = changed(ledger, ONE, FileImage(TWO.content, 0o755))
     assert becomes(ledger, FileImage(TWO.content, 0o755), ONE, off=[entry], way=way) == ONE
 
 
 @BOTH
-def test_permission_bits_that_someone_changed_since_stay(ledger, way):
+def test_permission_bits_changed_since_stay(ledger, way):
     entry = changed(ledger, ONE, TWO)
     mine = FileImage(ONE.content, 0o600)
     assert becomes(ledger, FileImage(TWO.content, 0o600), mine, ONE, off=[entry], way=way) == mine
@@ -129,7 +129,7 @@ def more(image):
 
 
 @BOTH
-def test_several_entries_are_taken_back_from_the_last_to_the_first_and_brought_back_the_other_way(ledger, way):
+def test_several_entries_are_undone_in_reverse_and_redone_in_order(ledger, way):
     entries = changed(ledger, ONE, TWO), changed(ledger, TWO, THREE)
     assert becomes(ledger, THREE, ONE, off=entries, way=way) == ONE
     assert becomes(ledger, more(THREE), more(ONE), off=entries, way=way) == more(ONE)
@@ -138,19 +138,19 @@ def test_several_entries_are_taken_back_from_the_last_to_the_first_and_brought_b
 
 
 @BOTH
-def test_an_adopted_file_that_is_taken_back_goes(ledger, way):
+def test_undoing_an_adopted_file_removes_it(ledger, way):
     entry = changed(ledger, None, ONE, kind="adopt")
     assert becomes(ledger, ONE, None, off=[entry], way=way) is None
 
 
 @BOTH
-def test_what_was_before_and_is_not_known_is_not_guessed(ledger, way):
+def test_an_unknown_earlier_image_is_not_guessed(ledger, way):
     entry = changed(ledger, UNKNOWN, TWO)
     assert becomes(ledger, TWO, ONE, TWO, off=[entry], way=way) == MADE
 
 
 @BOTH
-def test_without_entries_of_its_own_a_file_goes_back_along_its_images(ledger, way):
+def test_a_file_is_restored_from_older_images_without_its_own_entry(ledger, way):
     """One entry changed another file; what is wanted of this one stands further back."""
     changed(ledger, ONE, TWO)
     changed(ledger, TWO, THREE)
@@ -159,7 +159,7 @@ def test_without_entries_of_its_own_a_file_goes_back_along_its_images(ledger, wa
 
 
 @BOTH
-def test_going_back_stops_at_what_someone_else_wrote(ledger, way):
+def test_restoring_from_images_stops_at_a_foreign_edit(ledger, way):
     changed(ledger, ONE, THREE)
     changed(ledger, TWO, TWO)
     changed(ledger, THREE, MADE)
@@ -167,33 +167,33 @@ def test_going_back_stops_at_what_someone_else_wrote(ledger, way):
 
 
 @BOTH
-def test_going_back_stops_at_an_edit_that_was_adopted(ledger, way):
+def test_restoring_from_images_stops_at_an_adopted_edit(ledger, way):
     changed(ledger, ONE, TWO)
     changed(ledger, TWO, FileImage(TWO.content, 0o600), kind="adopt")
     assert becomes(ledger, FileImage(TWO.content, 0o600), ONE, way=way) == MADE
 
 
 @BOTH
-def test_going_back_passes_a_change_that_was_given_up(ledger, way):
+def test_restoring_from_images_skips_an_aborted_change(ledger, way):
     changed(ledger, ONE, TWO)
     given_up(ledger, TWO, THREE)
     assert becomes(ledger, TWO, ONE, way=way) == ONE
 
 
 @BOTH
-def test_a_directory_stays_one_unless_its_image_says_so_too(ledger, way):
+def test_a_directory_is_replaced_only_if_its_image_agrees(ledger, way):
     changed(ledger, ONE, TWO)
     assert becomes(ledger, TWO, ONE, made=DIRECTORY, way=way) == DIRECTORY
 
 
 @BOTH
-def test_a_file_that_makes_way_for_a_directory_is_not_brought_back_by_that(ledger, way):
+def test_a_file_replaced_by_a_directory_is_not_restored_by_it(ledger, way):
     entry = changed(ledger, DIRECTORY, ONE)
     assert becomes(ledger, ONE, DIRECTORY, off=[entry], made=None, way=way) is None
     assert becomes(ledger, ONE, DIRECTORY, off=[entry], way=way) == DIRECTORY
 
 
-def test_where_every_byte_counts_a_file_is_as_it_was_when_the_same_entries_were_live(ledger):
+def test_the_bytes_match_those_when_the_same_entries_were_live(ledger):
     """Taking back the second of three as it stands would give other bytes than the file had without it."""
     first = changed(ledger, None, ONE)
     second = changed(ledger, ONE, TWO)
@@ -204,7 +204,7 @@ def test_where_every_byte_counts_a_file_is_as_it_was_when_the_same_entries_were_
     assert becomes(ledger, TWO, ONE, None, off=[first, second], way=restore_bytes_by_history) is None
 
 
-def test_where_every_byte_counts_the_permission_bits_are_those_of_the_last_entry_that_set_them(ledger):
+def test_the_mode_is_that_of_the_last_live_entry_that_set_it(ledger):
     changed(ledger, None, ONE)
     shut = changed(ledger, ONE, FileImage(ONE.content, 0o600))
     last = changed(ledger, FileImage(ONE.content, 0o600), FileImage(TWO.content, 0o600))
@@ -217,14 +217,14 @@ def test_where_every_byte_counts_the_permission_bits_are_those_of_the_last_entry
     )
 
 
-def test_where_every_byte_counts_an_earlier_entry_that_set_them_does_not_take_them_along(ledger):
+def test_undoing_an_earlier_mode_change_keeps_the_later_mode(ledger):
     shut, open_to_all = FileImage(ONE.content, 0o600), FileImage(ONE.content, 0o755)
     first = changed(ledger, ONE, shut)
     changed(ledger, shut, open_to_all)
     assert becomes(ledger, open_to_all, ONE, open_to_all, off=[first], way=restore_bytes_by_history) == open_to_all
 
 
-def test_what_cannot_be_merged_out_is_made_again_from_the_entries_that_stay(ledger):
+def test_an_unmergeable_change_is_rebuilt_from_the_remaining_entries(ledger):
     """Nobody knows what the second met; the file without it follows from the first and the third."""
     changed(ledger, None, ONE)
     second = changed(ledger, UNKNOWN, TWO)
@@ -232,7 +232,7 @@ def test_what_cannot_be_merged_out_is_made_again_from_the_entries_that_stay(ledg
     assert becomes(ledger, more(TWO), more(ONE), off=[second], way=restore_bytes_by_history) == more(ONE)
 
 
-def test_a_file_that_is_gone_is_made_again_from_entries_that_were_never_live_alone(ledger):
+def test_a_missing_file_is_rebuilt_from_a_new_combination_of_entries(ledger):
     first = changed(ledger, None, ONE)
     second = changed(ledger, ONE, TWO)
     third = changed(ledger, TWO, more(TWO))
@@ -240,14 +240,14 @@ def test_a_file_that_is_gone_is_made_again_from_entries_that_were_never_live_alo
     assert becomes(ledger, None, more(ONE), on=[first, third], way=restore_bytes_by_history) == more(ONE)
 
 
-def test_a_file_with_more_records_than_are_looked_through_goes_by_its_steps(ledger):
+def test_a_file_with_too_many_records_is_undone_step_by_step(ledger):
     entry = changed(ledger, ONE, TWO)
     for _ in range(FARTHEST):
         changed(ledger, TWO, TWO)
     assert becomes(ledger, TWO, ONE, off=[entry], way=restore_bytes_by_history) == ONE
 
 
-def test_what_a_file_made_anew_would_be_is_preferred_where_it_is_gone(ledger):
+def test_a_missing_file_is_rebuilt_from_its_history_first(ledger):
     """What the other entries made of it comes before what one step makes of nothing."""
     first = changed(ledger, None, ONE)
     second = changed(ledger, ONE, more(ONE))
@@ -255,7 +255,7 @@ def test_what_a_file_made_anew_would_be_is_preferred_where_it_is_gone(ledger):
     assert becomes(ledger, None, ONE, more(ONE), on=[first, second], way=restore_bytes_by_history) == more(ONE)
 
 
-def test_the_last_known_image_is_the_newest_that_says_what_is_wanted(ledger):
+def test_the_newest_matching_image_is_chosen(ledger):
     changed(ledger, ONE, TWO)
     changed(ledger, UNKNOWN, THREE)
     given_up(ledger, THREE, MADE)
@@ -265,7 +265,7 @@ def test_the_last_known_image_is_the_newest_that_says_what_is_wanted(ledger):
     assert find_last_image(Reader(ONE), ledger, "other.md", State()) is UNKNOWN
 
 
-def test_files_that_differ_from_what_was_last_recorded_are_found(ledger):
+def test_files_that_differ_from_their_last_record_are_listed(ledger):
     changed(ledger, ONE, TWO)
     given_up(ledger, TWO, THREE)
     changed(ledger, None, DIRECTORY, path="dir")
@@ -275,7 +275,7 @@ def test_files_that_differ_from_what_was_last_recorded_are_found(ledger):
     assert find_formatting_drift(ledger, [("never.md", None), (FILE, None)]) == [KeptImage(FILE, TWO, None)]
 
 
-def test_files_of_entries_are_listed_from_the_last_to_the_first_and_once(ledger):
+def test_files_of_entries_are_listed_once_newest_first(ledger):
     images = [KeptImage("a", None, ONE), KeptImage("b", None, ONE)]
     first = ledger.record(attach_images(draft_change("apply", (), {}), images), ()).entry
     second = changed(ledger, ONE, TWO, path="a")
@@ -283,7 +283,7 @@ def test_files_of_entries_are_listed_from_the_last_to_the_first_and_once(ledger)
     assert list_changed_files(ledger, [first]) == ["b", "a"]
 
 
-def test_a_directory_that_an_entry_made_is_told_from_one_that_was_there(ledger):
+def test_directories_made_by_entries_are_distinguished(ledger):
     changed(ledger, None, DIRECTORY, path="made")
     changed(ledger, ONE, DIRECTORY, path="there")
     changed(ledger, None, ONE, path="file")

@@ -25,7 +25,7 @@ def test_a_restore_to_the_last_entry_records_nothing():
         assert (entries(harness), harness.status().head) == (before, head)
 
 
-def test_a_restore_to_where_an_undo_led_already_records_nothing():
+def test_a_restore_to_the_current_state_records_nothing():
     with open_memory() as harness:
         first = harness.apply(candidate(config("a", 1)))
         harness.undo(harness.apply(candidate(config("a", 2))))
@@ -36,14 +36,14 @@ def test_a_restore_to_where_an_undo_led_already_records_nothing():
         assert isinstance(harness.restore("#1"), Unchanged)
 
 
-def test_a_stale_token_is_stale_also_where_nothing_would_change():
+def test_a_stale_token_is_stale_even_if_nothing_would_change():
     with open_memory() as harness:
         last = harness.apply(candidate(config("a", 1)))
         assert isinstance(harness.restore(last, token="other"), Stale)
 
 
 @pytest.mark.parametrize("drifted", [False, True])
-def test_the_command_says_that_nothing_is_different_and_what_stays(tmp_path, drifted):
+def test_the_command_reports_no_difference_and_remaining_drift(tmp_path, drifted):
     root = init_workspace(tmp_path / "agent")
     with open_workspace(root) as harness:
         harness.apply(candidate(config("a", 1)))

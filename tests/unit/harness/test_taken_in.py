@@ -68,13 +68,13 @@ def undo(ledger: Ledger, *entries: int) -> dict[str, str]:
     return read(plan.state)
 
 
-def test_undo_of_the_first_edit_brings_back_what_was_there_before_it_was_known(place: str | Path) -> None:
+def test_undoing_the_first_edit_restores_the_content_before_tracking(place: str | Path) -> None:
     ledger = begin(place)
     entry = record(ledger, {"src/a.py": ("one\ntwo\n", "one\n2\n")})
     assert undo(ledger, entry) == {"src/a.py": "one\ntwo\n"}
 
 
-def test_a_file_taken_in_later_does_not_hide_in_a_folder_taken_in_before(place: str | Path) -> None:
+def test_a_file_added_later_to_a_known_folder_is_visible(place: str | Path) -> None:
     ledger = begin(place)
     first = record(ledger, {"src/a.py": ("a\n", "A\n")})
     second = record(ledger, {"src/b.py": ("b\nc\n", "B\nc\n")})
@@ -83,14 +83,14 @@ def test_a_file_taken_in_later_does_not_hide_in_a_folder_taken_in_before(place: 
     assert undo(ledger, first, second) == {"src/a.py": "a\n", "src/b.py": "b\nc\n"}
 
 
-def test_a_removed_folder_comes_back_with_every_file(place: str | Path) -> None:
+def test_a_removed_folder_is_restored_with_every_file(place: str | Path) -> None:
     ledger = begin(place)
     entry = record(ledger, {"d/a": ("a\n", None), "d/e/b": ("b\n", None)})
     assert read(ledger.state) == {}
     assert undo(ledger, entry) == {"d/a": "a\n", "d/e/b": "b\n"}
 
 
-def test_what_was_taken_in_is_there_after_reopening_from_a_checkpoint(tmp_path: Path) -> None:
+def test_first_contents_survive_reopening_from_a_checkpoint(tmp_path: Path) -> None:
     ledger = begin(tmp_path / "journal.db")
     first = record(ledger, {"src/a.py": ("a\nb\nc\n", "A\nb\nc\n")})
     record(ledger, {"src/a.py": (None, "A\nb\nC\n")})

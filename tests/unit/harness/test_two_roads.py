@@ -52,7 +52,7 @@ CHANGES = {
 
 
 @pytest.mark.parametrize("name", CHANGES)
-def test_both_roads_end_in_the_same_state(harness, name):
+def test_undo_and_recovery_end_in_the_same_state(harness, name):
     entry = harness.apply(candidate(*CHANGES[name])).entry
     assert roads(harness, entry.number) is CrossCheck.AGREE
     other = harness.apply(candidate(config("else.where", 1))).entry
@@ -61,7 +61,7 @@ def test_both_roads_end_in_the_same_state(harness, name):
     assert isinstance(harness.undo(entry.id), Undone)
 
 
-def test_a_difference_is_a_fault_that_changes_nothing_and_names_the_entry(root, harness, monkeypatch):
+def test_a_differing_recovery_is_a_fault_that_names_the_entry(root, harness, monkeypatch):
     entry = harness.apply(candidate(config("a.b", 2))).entry
     before, head = (root / "config.toml").read_bytes(), harness.ledger.head
 
@@ -78,7 +78,7 @@ def test_a_difference_is_a_fault_that_changes_nothing_and_names_the_entry(root, 
 
 
 @pytest.mark.parametrize("stored", [True, False])
-def test_a_harness_in_memory_goes_both_roads_where_its_journal_is_stored(tmp_path, monkeypatch, stored):
+def test_a_memory_harness_with_a_stored_journal_checks_recoveries(tmp_path, monkeypatch, stored):
     monkeypatch.setattr(cross_check, "recover", lambda recovery, state, held: state)
     with open_memory(State.read(START), journal=tmp_path / "journal.db" if stored else ":memory:") as harness:
         entry = harness.apply(candidate(config("a.b", 2))).entry
@@ -90,7 +90,7 @@ def test_a_harness_in_memory_goes_both_roads_where_its_journal_is_stored(tmp_pat
             assert isinstance(harness.undo(entry), Undone)
 
 
-def test_a_recovery_that_no_longer_runs_is_a_fault(harness, monkeypatch):
+def test_a_recovery_that_fails_is_a_fault(harness, monkeypatch):
     entry = harness.apply(candidate(config("a.b", 2))).entry
     wrong = read_candidate(
         {"mutation": [config("a.b", 2)], "recovery": [{"op_type": "delete_config", "target": "a.b"}]}
@@ -109,7 +109,7 @@ def test_entries_that_others_overlay_are_not_compared(harness):
     assert roads(harness, two.number) is CrossCheck.OVERLAID
 
 
-def test_what_was_taken_back_underneath_is_no_fault(harness):
+def test_an_earlier_undone_entry_is_no_fault(harness):
     first = harness.apply(candidate(config("a.b", 2))).entry
     second = harness.apply(candidate(config("a.b", 3))).entry
     harness.undo(first.id)
@@ -118,7 +118,7 @@ def test_what_was_taken_back_underneath_is_no_fault(harness):
     assert harness.state == State.read(START)
 
 
-def test_entries_that_were_forced_or_not_proved_are_named_where_their_undo_is_planned(root, harness):
+def test_plans_name_forced_and_unproved_entries(root, harness):
     bad = Candidate(mutation(config("a.b", 9)), (), (), candidate(config("a.b", 9)).contract)
     forced = harness.apply(bad, force=True).entry
     (root / "prompts/new.md").write_text("by hand")
@@ -135,7 +135,7 @@ def test_entries_that_were_forced_or_not_proved_are_named_where_their_undo_is_pl
     assert harness.undo(forced.id).plan.unadmitted == (forced.number,)
 
 
-def test_the_doctor_looks_at_every_live_entry(root, harness):
+def test_the_doctor_checks_the_recovery_of_every_live_entry(root, harness):
     for name in ("a value", "a chain", "an edit"):
         harness.apply(candidate(*CHANGES[name]))
     harness.apply(candidate(config("a.b", 7)))
@@ -170,7 +170,7 @@ def test_comparing_a_recovery_of_a_whole_chain_leaves_the_index_as_it_was(tmp_pa
         assert [one["id"] for one in harness.state.write()["middleware"]] == ["auth", "log", "third"]
 
 
-def test_a_recovery_of_a_whole_chain_is_overlaid_by_whatever_wrote_in_the_chain_since(tmp_path):
+def test_a_whole_chain_recovery_is_overlaid_by_later_chain_writes(tmp_path):
     stored = tmp_path / "journal.db"
     with open_memory(State.read(START), journal=stored) as harness:
         entry = harness.apply(whole_chain("other")).entry
@@ -181,7 +181,7 @@ def test_a_recovery_of_a_whole_chain_is_overlaid_by_whatever_wrote_in_the_chain_
         assert roads(harness, entry.number, later.number) is CrossCheck.AGREE
 
 
-def test_they_are_named_too_in_what_taking_back_more_would_do(harness):
+def test_a_blocked_plan_names_unadmitted_entries_of_the_cascade(harness):
     whole = candidate(config("l", ["y"]))
     forced = harness.apply(Candidate(whole.mutation, (), (), whole.contract), force=True).entry
     harness.apply(candidate({"op_type": "append_config", "target": "l", "value": "z"}))
@@ -194,7 +194,7 @@ def test_they_are_named_too_in_what_taking_back_more_would_do(harness):
 
 @pytest.mark.parametrize("value", ["x\ny\n", ""])
 @pytest.mark.parametrize("wanted", ["both", "restore"])
-def test_an_edit_and_a_whole_write_go_together_where_a_removal_between_them_was_undone(root, value, wanted):
+def test_an_edit_and_a_whole_write_are_undone_around_an_undone_removal(root, value, wanted):
     """The recovery of the whole write removes the text, because it was removed then: that is no road for the edit."""
     with open_workspace(root, hold=False) as harness:
         genesis = harness.journal.get(1).id
