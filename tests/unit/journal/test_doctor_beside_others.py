@@ -59,7 +59,7 @@ def test_doctor_finds_nothing_wrong_beside_a_process_that_forgets(workspace):
     assert looks > 1
 
 
-def test_what_is_committed_while_the_records_are_added_up_is_no_fault(tmp_path, monkeypatch):
+def test_commits_during_an_examination_are_no_fault(tmp_path, monkeypatch):
     root = tmp_path / "agent"
     init_workspace(root, start=State.read({"config": {"a": 1}}))
     records = SqlStore.records

@@ -60,7 +60,7 @@ def test_a_value_is_found_in_every_form(form, around):
 
 
 @pytest.mark.parametrize("seed", range(5))
-def test_another_value_in_the_same_forms_is_not_taken_for_it(seed):
+def test_another_value_in_the_same_forms_does_not_match(seed):
     rng = random.Random(seed)
     other = bytes(rng.randrange(32, 127) for _ in range(4000))
     forms = (other, other.hex().encode(), base64.b64encode(other), gzip.compress(other), quote(other).encode())
@@ -68,13 +68,13 @@ def test_another_value_in_the_same_forms_is_not_taken_for_it(seed):
         assert not Forms(b"hunter2").has_match_in(data)
 
 
-def test_bytes_that_are_no_text_are_looked_for_too():
+def test_undecodable_bytes_are_found_too():
     value = b"\xff\xfe\x00binary\x01"
     for data in (value, value.hex().encode(), base64.b64encode(b"x" + value), zlib.compress(value)):
         assert Forms(value).has_match_in(data)
 
 
-def test_a_short_value_is_not_looked_for_where_it_would_stand_by_chance_and_that_is_said():
+def test_a_short_value_is_not_searched_in_encoded_forms_and_says_so():
     short = Forms(b"ab12")
     assert short.has_match_in(b"xx ab12 yy")
     assert not short.has_match_in(b"ab12".hex().encode())

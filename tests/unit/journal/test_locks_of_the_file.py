@@ -60,7 +60,7 @@ def refusing(_, path):
 
 
 @pytest.mark.parametrize("act", [forgetting, opening_again, examining, salvaging, refusing])
-def test_nothing_done_in_a_process_lets_go_of_the_locks_of_a_journal_that_it_has_open(tmp_path, act):
+def test_no_action_in_a_process_releases_its_journal_locks(tmp_path, act):
     path = tmp_path / "journal.db"
     with closing(open_journal(path)) as store:
         store.append([Draft("genesis", {}, {"state": make_leaf({}, "state")})])

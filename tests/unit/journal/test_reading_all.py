@@ -17,7 +17,7 @@ def fleet(postgres_url):
         yield opened
 
 
-def test_a_fleet_tells_how_far_a_journal_has_come_and_reads_what_is_new(postgres_url, fleet, tmp_path):
+def test_a_fleet_reads_the_head_and_new_records_of_a_journal(postgres_url, fleet, tmp_path):
     with closing(open_journal(f"{postgres_url}#seen", keys=tmp_path / "keys")) as store:
         (schema,) = fleet.schemas()
         assert fleet.head(schema) == (0, "")
@@ -28,7 +28,7 @@ def test_a_fleet_tells_how_far_a_journal_has_come_and_reads_what_is_new(postgres
         assert fleet.entries(schema, 2, 2) == [made[0]]
 
 
-def test_who_looks_for_a_value_is_told_of_each_record_looked_at():
+def test_searching_a_value_reports_each_examined_record():
     with closing(open_journal(":memory:")) as store:
         store.append([Draft("apply", {}, {"after": make_leaf(value)}) for value in ("one", "hunter2", "three")])
         told = []
