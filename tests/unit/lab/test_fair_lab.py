@@ -52,25 +52,25 @@ def told(mode, *, isolated=False, **parts):
 
 @pytest.mark.parametrize("wrong", [{"recovery": []}, {"recovery": [{**RESTORE, "op_type": "restore_tool"}]}])
 @pytest.mark.parametrize(("mode", "fields"), [(Mode.D0, D0), (Mode.D1, D0 + D1)])
-def test_v4_tells_the_fields_of_the_paper_and_no_others(mode, fields, wrong):
+def test_v4_diagnoses_have_exactly_the_papers_fields(mode, fields, wrong):
     text = told(mode, **wrong)
     assert [line.partition(":")[0] for line in text.splitlines()] == fields
     assert "MISSING" not in text
     assert ("config[" in text) is (mode is Mode.D1)
 
 
-def test_v4_says_nothing_of_hidden_bounds_where_they_are_withheld():
+def test_v4_omits_hidden_bounds_when_withheld():
     lines = told(Mode.D0, isolated=True, recovery=[]).splitlines()
     assert [line.partition(":")[0] for line in lines] == D0[:4]
 
 
 @pytest.mark.parametrize("mode", [Mode.D0, Mode.D1, Mode.TYPED])
-def test_v4_names_the_contract_where_only_it_is_at_fault(mode):
+def test_v4_names_the_contract_if_only_it_is_wrong(mode):
     assert "nly the contract is at fault" in told(mode, contract=["tools"])
     assert "contract is at fault" not in told(mode, contract=["tools"], recovery=[])
 
 
-def test_v4_has_room_for_every_reference_and_asks_for_a_witness_and_a_recovery():
+def test_v4_fits_every_reference_and_asks_for_witness_and_recovery():
     schema = load_prompt_set(V4).schema(Level.L1, mutation=True)
     check = jsonschema.Draft202012Validator(schema)
     for task in (*load("natural"), *load("fresh")):
@@ -86,7 +86,7 @@ def test_v4_has_room_for_every_reference_and_asks_for_a_witness_and_a_recovery()
     assert check.is_valid({**plain, "contract": schema["properties"]["contract"]["items"]["enum"]})
 
 
-def test_what_a_repair_shows_is_a_choice():
+def test_the_parts_shown_in_a_repair_are_configurable():
     prompts = load_prompt_set(V4)
 
     def asked(shown):
@@ -102,7 +102,7 @@ def test_what_a_repair_shows_is_a_choice():
     assert "set_config" not in asked(ShownParts("none", attempt=False)).split("# Candidate")[1]
 
 
-def test_verify_names_runs_whose_sources_are_others_now(tmp_path, monkeypatch):
+def test_verify_names_runs_with_outdated_sources(tmp_path, monkeypatch):
     parts = protocol.rests_on("")
     write_lock(make_lock("factorial", parts), tmp_path / "run" / "lock.json")
     assert protocol.find_outdated(tmp_path) == []
@@ -114,7 +114,7 @@ def test_verify_names_runs_whose_sources_are_others_now(tmp_path, monkeypatch):
     protocol.check_replayable(make_lock("factorial", parts), protocol.rests_on(""))
 
 
-def test_the_sources_of_a_lock_are_those_of_the_files(tmp_path, monkeypatch):
+def test_the_sources_of_a_lock_are_digests_of_the_files(tmp_path, monkeypatch):
     before = protocol.digest_sources()
     copied = tmp_path / "diagnosis.py"
     copied.write_text("changed = True\n")
@@ -142,7 +142,7 @@ def test_a_deleted_lock_is_noticed(tmp_path):
     assert found.path.endswith("factorial.json")
 
 
-def test_states_on_which_a_mutation_cannot_run_count_either_way():
+def test_unrunnable_states_are_counted_apart_or_as_passed():
     plan = SENSITIVITY.plan({"tasks": 10})
     done = run_experiment(SENSITIVITY, plan).done
     apart = SENSITIVITY.summary(plan, SENSITIVITY.data(plan, done, ""))
@@ -153,7 +153,7 @@ def test_states_on_which_a_mutation_cannot_run_count_either_way():
 
 
 @pytest.mark.long
-def test_larger_suites_let_fewer_defective_candidates_pass_and_rare_states_show_what_that_costs():
+def test_larger_suites_let_fewer_defective_candidates_pass():
     plan = SENSITIVITY.plan({})
     found = SENSITIVITY.summary(plan, run_experiment(SENSITIVITY, plan).data)
     passed = {suite: row["false_positive"][0] for suite, row in found["diverse"].items()}
@@ -171,7 +171,7 @@ def test_power_is_what_the_exact_test_needs():
     assert mcnemar_power(5, 1.0, 0.0) == 0
 
 
-def test_every_table_of_the_paper_has_ours_or_says_why_not(tmp_path):
+def test_every_table_of_the_paper_has_a_counterpart_or_a_reason(tmp_path):
     results = Path(__file__).parents[3] / "results"
     for one in TABLES:
         for folder in (results, tmp_path):
@@ -207,19 +207,19 @@ def test_a_scripted_answerer_takes_two_shards_through_natural(tmp_path):
     assert count_imported(tmp_path) == 6
 
 
-def test_one_shard_or_each_can_be_named():
+def test_one_shard_or_all_shards_can_be_named():
     assert read_shards("3/10") == [(3, 10)]
     assert read_shards("all/3") == [(1, 3), (2, 3), (3, 3)]
 
 
 @pytest.mark.parametrize("text", ["0/2", "3/2", "1", "a/b", "all/0", "all"])
-def test_a_shard_that_is_none_is_refused(text):
+def test_an_invalid_shard_is_refused(text):
     with pytest.raises(InputError, match="3/10"):
         read_shards(text)
 
 
 @pytest.mark.parametrize("name", ["contract-audit", "oracle", "stability", "sensitivity"])
-def test_runs_without_a_model_are_named_too_where_the_verifier_changed(name, tmp_path, monkeypatch):
+def test_runs_without_a_model_are_outdated_by_a_changed_verifier(name, tmp_path, monkeypatch):
     parts = experiment_named(name).plan({"tasks": 6}).parts("")
     write_lock(make_lock(name, parts), tmp_path / name / "lock.json")
     assert protocol.find_outdated(tmp_path) == []
@@ -230,7 +230,7 @@ def test_runs_without_a_model_are_named_too_where_the_verifier_changed(name, tmp
 
 
 @pytest.mark.parametrize("how", ["title", "plot"])
-def test_titles_say_how_many_answers_were_imported(how):
+def test_titles_state_the_number_of_imported_answers(how):
     make = {
         "title": lambda data: wording.titled("Rescue", 4, "cases", data),
         "plot": lambda data: wording.plot_title("Rescue", 4, "cases", data),

@@ -94,7 +94,7 @@ def good_at_the_fourth_turn(request: dict[str, Any]) -> str:
 
 
 @pytest.mark.long
-def test_a_factorial_goes_through_all_four_rounds_and_ends_as_an_ordinary_run(bank: Path, tmp_path: Path) -> None:
+def test_a_factorial_of_four_rounds_ends_as_an_ordinary_run(bank: Path, tmp_path: Path) -> None:
     folder = tmp_path / "factorial"
     rounds = to_the_end(folder, good_at_the_fourth_turn, "factorial", "--bank", bank)
     assert len(rounds) == 4
@@ -159,14 +159,14 @@ def test_a_batch_service_that_gives_no_text_gave_an_empty_reply(pending: Path) -
     assert json.loads(done.stdout)["imported"] == 1
 
 
-def test_replies_of_earlier_rounds_may_stand_in_the_file(pending: Path) -> None:
+def test_replies_of_earlier_rounds_may_remain_in_the_file(pending: Path) -> None:
     first, other = ({"digest": digest, "text": "x"} for digest in read_pending(pending))
     imported(pending, first)
     said("export-prompts", "natural", "--tasks", 2, "--model", "m", "--record", pending)
     assert json.loads(imported(pending, first, other).stdout) == {"imported": 1, "known": 1, "left": 0}
 
 
-def test_a_reply_that_comes_twice_is_taken_in_once(pending: Path) -> None:
+def test_a_repeated_reply_is_imported_once(pending: Path) -> None:
     line = {"digest": next(iter(read_pending(pending))), "text": "first"}
     assert json.loads(imported(pending, line, line).stdout) == {"imported": 1, "known": 1, "left": 1}
     assert json.loads(imported(pending, line).stdout) == {"imported": 0, "known": 1, "left": 1}
@@ -182,7 +182,7 @@ def test_another_reply_to_an_answered_request_is_refused_and_changes_nothing(pen
     assert (pending / "recording.jsonl").read_bytes() == before
 
 
-def test_the_same_text_that_ended_otherwise_is_another_reply(pending: Path) -> None:
+def test_the_same_text_with_another_finish_reason_is_another_reply(pending: Path) -> None:
     line = {"digest": next(iter(read_pending(pending))), "text": "{}"}
     fault = imported(pending, line, {**line, "finish_reason": "length"}).exception
     assert "another reply" in str(fault)
@@ -196,14 +196,14 @@ def test_a_recording_without_a_call_cannot_be_collected(tmp_path: Path) -> None:
     assert not (tmp_path / "kept").exists()
 
 
-def test_a_file_that_was_cut_off_is_refused_and_nothing_of_it_is_taken_in(pending: Path) -> None:
+def test_a_truncated_file_is_refused_whole(pending: Path) -> None:
     first, other = read_pending(pending)
     fault = imported(pending, {"digest": first, "text": "whole"}, f'{{"digest": "{other}", "te').exception
     assert "in.jsonl:2" in str(fault)
     assert not (pending / "recording.jsonl").exists()
 
 
-def test_a_reply_may_hold_characters_that_end_a_line_elsewhere(pending: Path) -> None:
+def test_a_reply_may_contain_unicode_line_separators(pending: Path) -> None:
     digest = next(iter(read_pending(pending)))
     line = json.dumps({"digest": digest, "text": "a\u2028b\x85c"}, ensure_ascii=False)
     assert json.loads(imported(pending, line).stdout)["imported"] == 1
@@ -226,7 +226,7 @@ def test_a_reply_may_hold_characters_that_end_a_line_elsewhere(pending: Path) ->
         ({"digest": "0" * 64, "text": "x", "latency_s": -0.5}, "latency_s is -0.5"),
     ],
 )
-def test_a_reply_that_cannot_be_taken_in_names_its_line(pending: Path, line: Any, what: str) -> None:
+def test_an_invalid_reply_is_reported_with_its_line(pending: Path, line: Any, what: str) -> None:
     fault = imported(pending, line).exception
     assert isinstance(fault, InputError)
     assert what in str(fault)
@@ -238,7 +238,7 @@ def test_a_pending_request_that_was_altered_is_refused(pending: Path) -> None:
     assert isinstance(imported(pending, {"digest": "x", "text": "y"}).exception, RecordingError)
 
 
-def test_a_pending_request_stands_as_a_batch_service_takes_it(pending: Path) -> None:
+def test_a_pending_request_has_the_format_of_a_batch_service(pending: Path) -> None:
     line = json.loads((pending / "pending.jsonl").read_text().splitlines()[0])
     assert (line["custom_id"], line["url"]) == (line["digest"], "/v1/chat/completions")
     assert line["body"]["response_format"]["json_schema"]["schema"]["properties"]["mutation"]
@@ -246,7 +246,7 @@ def test_a_pending_request_stands_as_a_batch_service_takes_it(pending: Path) -> 
     assert write_compact(line["body"]["response_format"]["json_schema"]["schema"]) == line["request"]["schema"]
 
 
-def test_what_a_stopped_run_reached_is_collected_under_the_lock_of_all(pending: Path, tmp_path: Path) -> None:
+def test_results_of_a_stopped_run_are_collected_under_the_full_lock(pending: Path, tmp_path: Path) -> None:
     first = next(iter(read_pending(pending).values()))
     imported(pending, {"digest": first.digest(), "text": without_recovery(first.to_json())})
     target = tmp_path / "kept"

@@ -33,7 +33,7 @@ def oracle(task):
     return nominal, invert_mutation(read_program(list(task.reference), Stage.FORWARD, task.id), nominal)
 
 
-def test_states_on_which_the_mutation_cannot_run_are_counted_apart():
+def test_unrunnable_states_are_counted_apart():
     for task in load("natural"):
         nominal, candidate = oracle(task)
         judge = make_recovery_judge("split-wald", Level.L1, nominal)
@@ -49,7 +49,7 @@ def test_states_on_which_the_mutation_cannot_run_are_counted_apart():
     assert [plain[name][1] for name in ("dev", "iid", "ood")] == [10, 20, 20]
 
 
-def test_a_candidate_that_runs_nowhere_is_not_admitted_for_it():
+def test_a_candidate_that_runs_on_no_state_is_not_admitted():
     splits = {name: Split(name, (STUCK,) * 20, 1.0) for name in ("dev", "iid", "ood")}
     verdict = Verdict(True, Grade.SAMPLED, "split-wald", "L1", (), splits=splits)
     found, idle = set_apart(verdict)
@@ -76,14 +76,14 @@ def test_recorded_counts_are_decided_either_way():
     assert changed["counts"]["iid"] == (19, 20)
 
 
-def test_the_line_says_how_many_of_how_many():
+def test_the_output_states_counts_of_runnable_states():
     counts = [{"dev": [9, 9, 1], "iid": [20, 20, 0]}, None]
     assert apart_line(tell_apart(counts, "apart")) == "on 1 of 30 states the mutation cannot run; they count apart"
     with pytest.raises(InputError, match="apart or passed"):
         read_counting("both")
 
 
-def test_hidden_states_apart_are_no_passes():
+def test_unrunnable_hidden_states_do_not_count_as_passed():
     task = FreshTask(id="a", family="config", dev=True, hidden="1" * 90 + "-" * 10, calls=1)
     assert hidden_share(task) == (90, 90)
     assert bound_of(task) > bound_of(task.model_copy(update={"hidden": "1" * 90 + "0" * 10}))
@@ -129,7 +129,7 @@ def test_a_lock_rests_on_the_modules_of_the_state_that_candidates_run_through():
     }
 
 
-def test_rare_states_let_a_recovery_fail_a_development_state_and_pass_the_hidden_ones():
+def test_rare_states_break_a_recovery_only_in_development():
     for task in load("fresh"):
         [first, *more] = task.reference
         if more or first["op_type"] != "register_tool" or first["target"] in task.state["tools"]:

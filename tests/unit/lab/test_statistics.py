@@ -157,7 +157,7 @@ def test_leaving_out_a_family_equals_comparing_the_others_alone():
     assert (alone[0].tasks, alone[0].difference) == (0, None)
 
 
-def test_unpaired_comparison_agrees_with_fisher_by_enumeration_and_newcombe_by_wilson():
+def test_unpaired_comparison_agrees_with_fisher_and_newcombe():
     result = lab.unpaired((9, 12), (3, 11))
     total, hits = math.comb(23, 12), 0.0
     for k in range(max(0, 12 - 11), 13):
