@@ -251,7 +251,7 @@ def test_a_certificate_of_a_wrong_candidate_is_rejected_whatever_states_it_claim
     assert caught.value.reason == forged.reason
 
 
-def test_elements_that_came_from_two_chains_to_one_place_stand_by_their_ids():
+def test_elements_of_two_chains_at_one_place_are_ordered_by_id():
     chain = Chain({}).insert(0, "q", "of one event")
     place, _ = chain.links["q"]
     assert chain.put("p", place, "of another").order() == ["p", "q"]
