@@ -22,7 +22,7 @@ def remove(project: TrackedProject, line: str) -> None:
     project.look()
 
 
-def test_lines_that_were_removed_and_written_again_are_said_to_come_back_twice(project: TrackedProject) -> None:
+def test_an_undo_reports_lines_that_come_back_twice(project: TrackedProject) -> None:
     remove(project, "helper = 1\n\n")
     (project.root / "a.txt").write_text(TEXT)
     project.look()
@@ -35,7 +35,7 @@ def test_lines_that_were_removed_and_written_again_are_said_to_come_back_twice(p
     assert lines[told["twice"][0]["line"] - 1 :][:2] in (["helper = 1", ""], ["", "helper = 1"])
 
 
-def test_a_line_that_comes_back_beside_one_that_was_always_there_is_not(project: TrackedProject) -> None:
+def test_a_line_that_always_existed_twice_is_not_reported(project: TrackedProject) -> None:
     remove(project, "same\n")
     remove(project, "last\n")
     told = json.loads(project.command("undo", "2", "--json").output)
@@ -43,7 +43,7 @@ def test_a_line_that_comes_back_beside_one_that_was_always_there_is_not(project:
     assert (project.root / "a.txt").read_text() == TEXT.replace("last\n", "")
 
 
-def test_a_blank_line_that_comes_back_beside_a_blank_one_is_not(project: TrackedProject) -> None:
+def test_a_repeated_blank_line_is_not_reported(project: TrackedProject) -> None:
     (project.root / "a.txt").write_text(TEXT.replace("first\n\n", "first\n"))
     project.look()
     (project.root / "a.txt").write_text(TEXT)

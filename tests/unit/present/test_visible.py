@@ -27,7 +27,7 @@ from takeback.present.visible import escape_invisible, reduce_to_appearance
         ("two\nlines", "two\\nlines"),
     ],
 )
-def test_what_a_terminal_would_obey_or_hide_is_escaped(text, shown):
+def test_characters_a_terminal_obeys_or_hides_are_escaped(text, shown):
     assert escape_invisible(text) == shown
 
 
@@ -43,7 +43,7 @@ def test_no_control_format_or_surrogate_character_is_left(text):
     shown.encode()
 
 
-def test_texts_that_cannot_be_told_apart_look_the_same():
+def test_indistinguishable_texts_reduce_to_the_same_appearance():
     assert reduce_to_appearance("caf\u00e9") == reduce_to_appearance("cafe\u0301")
     assert reduce_to_appearance("end") == reduce_to_appearance("end  ")
     assert reduce_to_appearance("a") != reduce_to_appearance("b")
