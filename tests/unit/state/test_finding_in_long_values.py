@@ -36,7 +36,7 @@ def test_lines_are_counted_and_found_across_blocks(monkeypatch: pytest.MonkeyPat
         assert found.start(len(begins)) == len(text)
 
 
-def test_a_stretch_is_found_wherever_it_lies(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_passage_is_found_at_any_position(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(text_index, "WORD_BLOCK", 6)
     monkeypatch.setattr(text_index, "LONG", 12)
     monkeypatch.setattr(text_index, "FEW", 3)
@@ -52,7 +52,7 @@ def test_a_stretch_is_found_wherever_it_lies(monkeypatch: pytest.MonkeyPatch) ->
             assert list(index.places(needle, start, end)) == plain(text, needle, start, end)
 
 
-def test_a_long_text_is_edited_where_it_says_so_and_only_there() -> None:
+def test_an_edit_of_a_long_text_changes_only_its_passage() -> None:
     lines = [f"Rule {at}: check part {at % 97}.\n" for at in range(20_000)]
     text, expected = Text.of("".join(lines)), list(lines)
     rng = random.Random(3)

@@ -213,12 +213,12 @@ def queueing(song):
 
 
 @pytest.mark.parametrize("candidate", [lambda: setting("carpe"), lambda: queueing("aria")], ids=["motto", "queue"])
-def test_a_change_of_it_is_proved_and_sampled(candidate):
+def test_a_change_of_a_custom_surface_is_proved_and_sampled(candidate):
     assert prove(candidate()).grade is Grade.PROVED
     assert verify(candidate(), rule="split-wald").admitted
 
 
-def test_a_recovery_that_forgets_what_was_there_is_refuted_with_a_smallest_state():
+def test_a_recovery_that_drops_the_old_value_is_refuted_with_a_smallest_state():
     for forward, target, forget in (("set_motto", TARGET, "clear_motto"), ("queue_song", "aria", "skip_song")):
         surface = {"set_motto": "motto", "queue_song": "queue"}[forward]
         raw = {"mutation": [op(forward, target, value="x")], "recovery": [op(forget, target)], "contract": [surface]}
@@ -227,7 +227,7 @@ def test_a_recovery_that_forgets_what_was_there_is_refuted_with_a_smallest_state
         assert verdict.counterexample.state.size() == 1
 
 
-def test_a_surface_from_scratch_is_one_slot_that_undo_takes_back():
+def test_a_custom_surface_is_one_slot_that_can_be_undone():
     with open_memory(State.read({"motto": "first"})) as harness:
         done = [harness.apply(setting(text)) for text in ("second", "third")]
         harness.undo(done[0])
@@ -236,7 +236,7 @@ def test_a_surface_from_scratch_is_one_slot_that_undo_takes_back():
         assert harness.state.write() == {"motto": "first"}
 
 
-def test_elements_of_a_chain_of_ones_own_are_taken_back_in_any_order():
+def test_elements_of_a_custom_chain_are_undone_in_any_order():
     with open_memory(State.read({"queue": ["nocturne"]})) as harness:
         done = [harness.apply(queueing(song)) for song in ("aria", "fugue", "nocturne")]
         assert harness.state.write() == {"queue": ["nocturne", "fugue", "aria"]}
@@ -247,14 +247,14 @@ def test_elements_of_a_chain_of_ones_own_are_taken_back_in_any_order():
         assert harness.state.write() == {"queue": ["nocturne"]}
 
 
-def test_a_chain_of_ones_own_has_the_slots_its_elements_are():
+def test_each_element_of_a_custom_chain_is_a_slot():
     one, two = State.read({"queue": ["a", "b"]}), State.read({"queue": ["a", "c"]})
     assert set(find_differing_slots(one, two)) == {("queue", "b"), ("queue", "c")}
     assert SURFACES["queue"].load(dump_state(two)["queue"]) == two.part("queue")
     assert SURFACES["queue"].size(two.part("queue")) == 2
 
 
-def test_an_emptied_chain_is_kept_for_the_places_it_knows():
+def test_an_emptied_chain_keeps_its_known_places():
     queue = SURFACES["queue"]
     part = State.read({"queue": ["a"]}).part("queue")
     emptied = queue.put_slot(part, ("a",), ABSENT)
@@ -264,19 +264,19 @@ def test_an_emptied_chain_is_kept_for_the_places_it_knows():
     assert queue.size(emptied) == 0
 
 
-def test_a_value_is_kept_where_it_is_not_the_empty_one():
+def test_only_the_empty_value_of_a_surface_is_dropped():
     motto = SURFACES["motto"]
     assert motto.kept("carpe")
     assert not motto.kept("")
 
 
-def test_every_element_can_be_left_out_to_make_a_state_small():
+def test_shrinking_can_drop_every_element():
     state = State.read({"queue": ["a", "b", "c"], "motto": "x"})
     small = shrink_state(state, lambda less: "b" in less.part("queue").ids())
     assert small.write() == {"queue": ["b"]}
 
 
-def test_what_a_surface_is_asked_lies_in_three_protocols_without_overlap():
+def test_the_three_surface_protocols_do_not_overlap():
     asked = [{name for name in vars(one) if not name.startswith("_")} for one in (Surface, Slotted, Provable)]
     assert not asked[0] & asked[1]
     assert not asked[0] & asked[2]

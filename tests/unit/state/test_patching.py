@@ -41,14 +41,14 @@ def test_items_are_changed_removed_added_and_moved(here: Any, before: Any, after
 
 
 @pytest.mark.parametrize("record", [FORGOTTEN_VALUE, PMap({"id": "x"}), PMap({"options": FORGOTTEN_VALUE}), "x"])
-def test_what_was_forgotten_or_is_no_group_is_written_whole(record: Any) -> None:
+def test_forgotten_and_ungrouped_records_are_written_whole(record: Any) -> None:
     link = Link(((1, "x"),), "x", record)
     assert not is_hook_group(link)
     assert merge_hook_group(link, link, "after") == "after"
 
 
 @pytest.mark.parametrize("order", list(itertools.permutations(range(4))))
-def test_fields_come_apart_in_any_order(order: tuple[int, ...]) -> None:
+def test_edits_of_different_fields_are_undone_in_any_order(order: tuple[int, ...]) -> None:
     edits = ({"m": "x"}, {"t": 1}, {"hooks": [A2]}, {"n": None})
     start: dict[str, Any] = {"m": "y", "hooks": [A]}
     versions = [start]
