@@ -66,7 +66,7 @@ HOLES = {
 
 
 @pytest.mark.parametrize(("mutation", "contract"), HOLES.values(), ids=HOLES)
-def test_what_a_mutation_that_always_fails_writes_outside_its_contract_refutes_it(mutation, contract):
+def test_writes_of_a_failing_mutation_outside_its_contract_refute_it(mutation, contract):
     candidate = _candidate(mutation, contract)
     verdict = prove(candidate)
     assert (verdict.grade, verdict.admitted) == (Grade.REFUTED, False)
@@ -78,7 +78,7 @@ def test_what_a_mutation_that_always_fails_writes_outside_its_contract_refutes_i
 
 
 @pytest.mark.parametrize(("mutation", "contract"), HOLES.values(), ids=HOLES)
-def test_a_mutation_that_always_fails_is_proved_once_its_contract_names_what_it_writes(mutation, contract):
+def test_a_failing_mutation_with_a_complete_contract_is_proved(mutation, contract):
     assert prove(_candidate(mutation, [*contract, "files"])).grade is Grade.PROVED
 
 
@@ -113,13 +113,13 @@ def _crowded(count: int) -> list[dict]:
     return [*writes, _move("d/a", "d/b"), _move("d/a", "d/c")]
 
 
-def test_where_the_furthest_base_cannot_be_told_the_answer_is_a_limit_and_never_proved():
+def test_an_unknown_furthest_base_is_rejected_as_a_limit():
     verdict = prove(_candidate(_crowded(12), ["files"]))
     assert (verdict.admitted, [reason.code for reason in verdict.reasons]) == (False, [Code.LIMIT])
     assert "joint shapes" in verdict.reasons[0].message
 
 
-def test_a_state_that_breaks_a_candidate_is_shown_where_the_furthest_base_cannot_be_told():
+def test_a_breaking_state_is_shown_despite_an_unknown_furthest_base():
     verdict = prove(_candidate(_crowded(12), _files("d/1")))
     assert verdict.grade is Grade.REFUTED
     assert verdict.counterexample is not None
@@ -133,7 +133,7 @@ def test_a_state_that_breaks_a_candidate_is_shown_where_the_furthest_base_cannot
     ],
     ids=["files", "removals"],
 )
-def test_the_furthest_base_of_more_operations_takes_runs_in_proportion(ops, monkeypatch):
+def test_runs_to_find_the_furthest_base_grow_linearly(ops, monkeypatch):
     runs = []
     failing_at = Classes.failing_at
     monkeypatch.setattr(Classes, "failing_at", lambda self, changed: runs.append(1) or failing_at(self, changed))
