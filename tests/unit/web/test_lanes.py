@@ -28,7 +28,7 @@ def lanes_of(text, number):
     return re.findall(r'<i(?: class="([^"]*)")?>', found[1])
 
 
-def test_a_lane_joins_an_entry_to_what_it_depends_on_and_a_word_says_so():
+def test_a_lane_joins_an_entry_to_its_dependency_and_the_text_says_so():
     with harness_with(("whole", "", prompt("rules", "a\n")), ("other", "", config("x", 1))) as harness:
         assert harness.apply(candidate(edit("a", "b")), note="inside").entry
         answer = Browser(harness).get("/1/")
@@ -45,7 +45,7 @@ def test_nothing_is_drawn_where_nothing_depends_on_anything(browser):
     assert not re.search(r"<i[ >]", browser.get("/1/").text)
 
 
-def test_a_lane_goes_on_where_the_next_rows_begin(far):
+def test_a_lane_continues_on_the_next_page_of_rows(far):
     browser, newest = Browser(far), PAGE + 3
     first = browser.get("/1/").text
     assert lanes_of(first, newest)[0] == "node down"
@@ -68,13 +68,13 @@ def test_an_undone_entry_is_hollow_and_no_lane_leads_to_it():
 
 
 @pytest.mark.parametrize("rest", ["x", "999999999999999999999", ",,,,", "0", "-1", "2," * 500])
-def test_lanes_that_an_address_makes_up_are_left_out(far, rest):
+def test_lanes_invented_in_the_address_are_ignored(far, rest):
     answer = Browser(far).get("/1/", params={"lanes": rest, "before": "20"})
     assert answer.status_code == 200
     assert all("down" not in cell for cell in lanes_of(answer.text, 1))
 
 
-def test_rows_that_are_listed_by_a_filter_are_joined_among_themselves(far):
+def test_filtered_rows_are_joined_among_themselves(far):
     text = Browser(far).get("/1/?surface=prompts").text
     assert lanes_of(text, PAGE + 3) == ["node down"]
     assert lanes_of(text, 2) == ["node up"]

@@ -19,7 +19,7 @@ def numbers(text):
     return [int(number) for number in re.findall(r'<li id="e(\d+)"', text)]
 
 
-def test_without_news_nothing_is_told(browser):
+def test_nothing_is_sent_without_news(browser):
     shown = browser.shelf.all[0]
     assert build_news(shown, Filter(), shown.rows.newest()) is None
 
@@ -46,7 +46,7 @@ def test_news_pass_the_filter_of_the_page_they_are_for(browser, three):
     assert "2 new entries" in text
 
 
-def test_the_page_says_from_where_on_it_follows(browser, three):
+def test_the_page_states_the_record_it_follows_from(browser, three):
     assert 'hx-sse:connect="/1/events?by=ann&amp;after=4&amp;drift=0"' in browser.get("/1/?by=ann").text
     assert "hx-sse:connect" not in browser.get("/1/?before=3").text
 
@@ -75,7 +75,7 @@ def test_the_list_of_harnesses_follows_every_journal(three, monkeypatch):
     assert "slowest" in news
 
 
-def test_a_journal_that_can_no_longer_be_followed_is_said_on_the_page(browser, three, monkeypatch):
+def test_the_page_reports_a_journal_it_can_no_longer_follow(browser, three, monkeypatch):
     def broken(*_, **__):
         raise JournalCorruptError("record 5 was altered", seq=5)
 

@@ -41,7 +41,7 @@ def test_a_file_is_shown_as_it_was_after_each_entry(rules):
     assert "It is the same now." in words(answer)
 
 
-def test_what_differs_from_now_and_the_ways_on_are_beside_it(rules):
+def test_a_past_file_shows_its_difference_from_now_and_next_actions(rules):
     answer = Browser(rules[1]).get("/1/past?at=2&path=CLAUDE.md")
     assert re.findall(r'<div class="(added|removed)">([^<]*)', answer.text) == [
         ("removed", "-- one"),
@@ -59,7 +59,7 @@ def test_a_file_changed_by_hand_since_is_shown_as_it_was_too(rules):
     assert rules[0].read_text() == "# by hand\n"
 
 
-def test_a_script_that_drags_gets_only_the_part(rules):
+def test_a_drag_request_gets_only_the_changed_fragment(rules):
     part = Browser(rules[1]).get("/1/past?at=1", headers={"hx-request": "true"}).text
     assert part.lstrip().startswith('<div id="then">')
     assert "<html" not in part
@@ -69,7 +69,7 @@ def test_a_script_that_drags_gets_only_the_part(rules):
     ("query", "code"),
     [("at=99", 400), ("at=", 200), ("at=1&path=../../etc/passwd", 200), ("at=x", 400), ("at=9" + "9" * 5000, 400)],
 )
-def test_points_and_files_that_are_not_there_are_said(rules, query, code):
+def test_missing_points_and_files_are_reported(rules, query, code):
     answer = Browser(rules[1]).get(f"/1/past?{query}")
     assert answer.status_code == code
     assert "root:" not in answer.text
@@ -91,7 +91,7 @@ def test_a_secret_is_masked_unless_it_is_asked_for(rules):
     assert "correct-horse-one" not in Browser(harness).get(address).text
 
 
-def test_kept_states_are_those_that_are_worked_out_anew(monkeypatch):
+def test_cached_states_equal_recomputed_ones(monkeypatch):
     monkeypatch.setattr(past_states, "EVERY", 3)
     with harness_with(*[(f"step {n}", "", config(f"key{n % 4}", n)) for n in range(20)]) as harness:
         harness.undo("#9")
@@ -101,7 +101,7 @@ def test_kept_states_are_those_that_are_worked_out_anew(monkeypatch):
             assert past.after(record) == Rewind(harness).after(record), number
 
 
-def test_what_was_forgotten_is_not_shown_from_a_state_that_was_kept(monkeypatch):
+def test_forgotten_values_are_not_shown_from_a_cached_state(monkeypatch):
     monkeypatch.setattr(past_states, "EVERY", 1)
     start = {"config": {"key": "the first value"}}
     with harness_with(("a", "", config("key", "second")), ("b", "", config("key", "third")), start=start) as harness:

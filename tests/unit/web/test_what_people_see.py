@@ -20,7 +20,7 @@ def test_a_row_has_its_first_changed_line_under_its_day(browser, three):
     assert "Since yesterday: 3 changes" in page
 
 
-def test_a_word_of_a_changed_value_is_found_on_the_page(browser, three):
+def test_entries_are_found_by_a_word_of_their_value(browser, three):
     assert "No entry passes" in browser.get("/1/?text=wombat").text
     assert three.set("config", "animal", "a grey wombat", by="ann").entry
     page = browser.get("/1/?text=wombat").text
@@ -59,15 +59,15 @@ def test_a_permalink_by_number_leads_to_the_entry(browser, three):
     assert browser.get("/entry/999").status_code == 404
 
 
-def test_the_page_of_refusals_says_what_to_expect_there(browser):
+def test_an_empty_page_of_refusals_explains_itself(browser):
     assert "Nothing was refused" in browser.get("/1/refused").text
 
 
-def test_a_shelf_lets_go_of_its_indexes(three):
+def test_closing_a_shelf_closes_its_indexes(three):
     HarnessShelf([("three", three)]).close()
 
 
-def test_a_browser_without_the_session_gets_a_page_that_says_how_to_go_on(browser):
+def test_a_browser_without_a_session_gets_instructions(browser):
     answer = browser.stranger.get("/entry/3", headers={"accept": "text/html"})
     assert answer.status_code == 403
     assert "This session has expired" in answer.text
@@ -84,7 +84,7 @@ def test_an_entry_is_shared_as_a_masked_file_whoever_asks(browser, three):
     assert browser.stranger.get("/1/entry/5/share").status_code == 403
 
 
-def test_the_style_of_an_expired_session_is_the_one_that_the_policy_names(browser):
+def test_the_policy_allows_the_style_of_the_expired_session_page(browser):
     answer = browser.stranger.get("/entry/3", headers={"accept": "text/html"})
     style = re.search(r"<style>(.*?)</style>", answer.text, re.DOTALL)[1]
     digest = b64encode(sha256(style.encode()).digest()).decode()
@@ -92,7 +92,7 @@ def test_the_style_of_an_expired_session_is_the_one_that_the_policy_names(browse
     assert "'unsafe-inline'" not in answer.headers["content-security-policy"]
 
 
-def test_what_was_done_is_said_once(browser, three):
+def test_the_result_of_an_undo_is_shown_once(browser, three):
     preview = browser.get("/1/undo?entry=3").text
     token = re.search(r'name="token" value="([^"]+)"', preview)[1]
     done = browser.post("/1/undo", {"entry": "3", "token": token})
@@ -100,7 +100,7 @@ def test_what_was_done_is_said_once(browser, three):
     assert "Done:" not in browser.get(done.url.path).text
 
 
-def test_every_way_back_keeps_the_filters(browser):
+def test_every_link_back_keeps_the_filters(browser):
     browser.get("/1/?by=ann&surface=config")
     for path in ("/1/entry/2", "/1/undo?entry=2", "/1/compare?entry=2&entry=4", "/1/bisect", "/1/entry/99"):
         assert 'href="/1/?surface=config&amp;by=ann">Back to the timeline' in browser.get(path).text, path
@@ -139,7 +139,7 @@ def test_refused_attempts_are_filtered_by_word_person_reason_and_time(three, tmp
     assert "No refused attempt passes" in browser.get("/1/refused?text=wombat").text
 
 
-def test_a_report_has_what_passes_the_filters_or_was_ticked(browser, three):
+def test_a_report_contains_filtered_or_selected_entries(browser, three):
     answer = browser.get("/1/report?by=ann")
     assert answer.headers["content-disposition"] == 'attachment; filename="takeback-report.html"'
     assert ("slower" in answer.text, "cheaper" in answer.text) == (True, False)
@@ -147,7 +147,7 @@ def test_a_report_has_what_passes_the_filters_or_was_ticked(browser, three):
     assert ("slower" in ticked, "cheaper" in ticked) == (False, True)
 
 
-def test_a_class_stands_beside_the_grade_and_is_a_facet(browser):
+def test_the_effect_class_is_shown_beside_the_grade_and_filters_rows(browser):
     page = browser.get("/1/").text
     assert re.search(r'grade-proved">proved</span> <span class="badge class-reversible">reversible</span>', page)
     assert '<option value="reversible">reversible (3)</option>' in page

@@ -30,7 +30,7 @@ def test_an_undo_and_a_redo_say_who_asked_for_them(browser, three):
     assert (newest(three).kind, newest(three).by) == ("redo", "ann")
 
 
-def test_whoever_says_nothing_is_not_recorded_under_another_name(browser, three):
+def test_an_empty_name_is_recorded_as_nobody(browser, three):
     browser.session.who = "ann"
     token = token_in(browser.get("/1/undo?entry=%233"))
     browser.post("/1/undo", {"entry": "#3", "token": token, "by": ""})
@@ -50,7 +50,7 @@ def project(tmp_path):
         yield tmp_path / "CLAUDE.md", harness
 
 
-def test_what_is_adopted_discarded_and_brought_back_by_undoing_that_says_who(project):
+def test_adoptions_discards_and_their_undos_record_the_author(project):
     rules, harness = project
     browser = Browser(harness)
     rules.write_text("# Rules\n\n- one\n- two\n")
@@ -72,7 +72,7 @@ def test_pressing_enter_in_a_field_of_the_drift_page_adopts_nothing(project):
     assert re.search(r"<button[^>]*>", text)[0] == "<button disabled hidden>"
 
 
-def test_an_entry_says_from_which_prompt_it_came(project):
+def test_an_entry_names_the_prompt_it_came_from(project):
     rules, harness = project
     rules.write_text("# Rules\n\n- one\n- two\n")
     harness.adopt("by an edit", by="claude", origin={"client": "claude-code", "prompt": "p-17", "tool": "Edit"})
