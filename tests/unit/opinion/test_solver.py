@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from tests.support.running import op
 from tests.unit.opinion.forgeries import MUTATIONS
-from tests.unit.verify.test_furthest import HOLES
+from tests.unit.verify.test_furthest_base import HOLES
 
 from takeback.errors import MissingExtraError
 from takeback.language import read_candidate, read_program

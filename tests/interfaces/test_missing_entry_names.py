@@ -8,7 +8,7 @@ import subprocess
 import sys
 
 import pytest
-from tests.interfaces.test_next_steps import lines_in
+from tests.interfaces.test_error_hints import lines_in
 from tests.interfaces.test_printed_hints import hints_in
 from tests.support.terminal import converse, environment, run
 
