@@ -10,7 +10,7 @@ from functools import cache
 from importlib import import_module
 from pathlib import Path
 
-import pytest
+from tests.support.batches import in_batches
 from tests.support.reference import commands, page
 
 import takeback
@@ -90,7 +90,7 @@ def test_the_order_of_layers_is_the_one_in_the_design():
     assert set(ORDER) == set(shown)
 
 
-@pytest.mark.parametrize("module", MODULES, ids=lambda module: str(module.relative_to(SOURCE)))
+@in_batches("module", MODULES)
 def test_a_module_imports_only_from_layers_above_it(module):
     layer = _layer(module)
     if layer in {"__init__", "__main__"}:
@@ -102,7 +102,7 @@ def test_a_module_imports_only_from_layers_above_it(module):
             assert ORDER.index(other) <= ORDER.index(layer), f"{layer} imports {other}"
 
 
-@pytest.mark.parametrize("module", [*MODULES, *LAB_MODULES], ids=lambda module: str(module.relative_to(ROOT)))
+@in_batches("module", [*MODULES, *LAB_MODULES])
 def test_a_module_is_not_too_long_and_has_a_header(module):
     text = module.read_text()
     assert len(text.splitlines()) <= MAX_LINES
@@ -111,7 +111,7 @@ def test_a_module_is_not_too_long_and_has_a_header(module):
     assert len(header.split()) >= 2
 
 
-@pytest.mark.parametrize("module", MODULES, ids=lambda module: str(module.relative_to(SOURCE)))
+@in_batches("module", MODULES)
 def test_library_code_does_not_print_or_read_the_environment(module):
     if _layer(module) in {"cli", "__main__"}:
         return
@@ -122,7 +122,7 @@ def test_library_code_does_not_print_or_read_the_environment(module):
             assert node.attr not in {"environ", "getenv"}, f"{module}:{node.lineno}"
 
 
-@pytest.mark.parametrize("module", MODULES, ids=lambda module: str(module.relative_to(SOURCE)))
+@in_batches("module", MODULES)
 def test_the_product_does_not_import_the_lab(module):
     for line, names, _ in _import_lines(module):
         assert not [name for name in names if name.split(".")[0] == "takeback_lab"], f"{module}:{line}"
@@ -151,7 +151,7 @@ def test_the_reference_page_matches_the_programs_help():
     assert page() == REFERENCE, "docs/reference.md is out of date: run `make docs`"
 
 
-@pytest.mark.parametrize("title", sorted(COMMANDS))
+@in_batches("title", sorted(COMMANDS))
 def test_a_command_is_documented_with_its_options_and_an_example(title):
     match = re.search(rf"^### `{re.escape(title)}[` ](.*?)(?=^##)", REFERENCE, re.MULTILINE | re.DOTALL)
     assert match, f"docs/reference.md has no section for {title}"
@@ -164,7 +164,7 @@ def test_a_command_is_documented_with_its_options_and_an_example(title):
     assert "Exit codes: 0 " in section
 
 
-@pytest.mark.parametrize("title", sorted(COMMANDS))
+@in_batches("title", sorted(COMMANDS))
 def test_every_command_takes_json_and_has_help_with_an_example(title):
     command = COMMANDS[title]
     assert any("--json" in parameter.opts for parameter in command.params)
@@ -193,12 +193,12 @@ def test_the_documented_limits_match_the_code():
     }
 
 
-@pytest.mark.parametrize("module", sorted((SOURCE / "journal").glob("*.py")), ids=lambda module: module.stem)
+@in_batches("module", sorted((SOURCE / "journal").glob("*.py")))
 def test_the_journal_knows_records_and_contents_but_no_surface_and_no_slot(module):
     assert "state" not in _imports(module)
 
 
-@pytest.mark.parametrize("module", MODULES, ids=lambda module: str(module.relative_to(SOURCE)))
+@in_batches("module", MODULES)
 def test_only_the_journal_reads_record_payloads_directly(module):
     if _layer(module) == "journal":
         return

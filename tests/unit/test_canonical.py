@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from hypothesis import given
+from tests.support.batches import in_batches
 from tests.support.strategies import json_values
 
 import takeback
@@ -145,7 +146,7 @@ def test_text_in_any_place_of_a_value_is_looked_at():
         check_text({"a": ["x", {"b": ("\ud83d",)}]}, "value")
 
 
-@pytest.mark.parametrize("module", MODULES)
+@in_batches("module", MODULES)
 def test_no_other_module_reads_or_writes_json_text(module):
     imported: list[str] = []
     for node in ast.walk(ast.parse((SOURCE / module).read_text())):

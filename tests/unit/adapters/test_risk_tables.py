@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from tests.support.batches import in_batches
 from tests.support.risky_settings import ABSENT, Case, cases, harmless, unknown
 
 from takeback.adapters.clients import risk_tables
@@ -22,7 +23,7 @@ def _state(place: str, value: Any, start: str = "") -> State:
     return State.read({"config": {start + steps[0]: value}})
 
 
-@pytest.mark.parametrize("case", list(cases()), ids=lambda case: f"{case.client}-{case.place}")
+@in_batches("case", cases())
 @pytest.mark.parametrize("start", ["", "codex:", "local:"])
 def test_every_loosened_setting_of_the_tables_is_reported(case: Case, start: str) -> None:
     before, after = _state(case.place, case.before, start), _state(case.place, case.after, start)
@@ -32,7 +33,7 @@ def test_every_loosened_setting_of_the_tables_is_reported(case: Case, start: str
     assert find_loosened_permissions(after, after) == []
 
 
-@pytest.mark.parametrize("case", list(cases()), ids=lambda case: f"{case.client}-{case.place}")
+@in_batches("case", cases())
 def test_a_setting_is_judged_by_the_table_of_its_own_client(case: Case, monkeypatch: pytest.MonkeyPatch) -> None:
     for other in [client for client in TABLES if client != case.client]:
         for clients, own, strange in (
@@ -65,20 +66,18 @@ def test_a_setting_of_one_client_does_not_concern_another(client: str, other: st
     assert find_loosened_permissions(*states, (other,)) == []
 
 
-@pytest.mark.parametrize(
-    "case", [case for case in cases() if case.risk is not Risk.PROTECTED], ids=lambda case: case.place
-)
+@in_batches("case", [case for case in cases() if case.risk is not Risk.PROTECTED])
 def test_no_tightened_setting_of_the_tables_is_reported(case: Case) -> None:
     assert find_loosened_permissions(_state(case.place, case.after), _state(case.place, case.before)) == []
 
 
-@pytest.mark.parametrize(("place", "value"), list(unknown()))
+@in_batches("place, value", unknown())
 def test_an_unknown_executable_looking_setting_is_reported(place: str, value: Any) -> None:
     assert find_loosened_permissions(State(), _state(place, value))
     assert find_loosened_permissions(_state(place, value), State()) == []
 
 
-@pytest.mark.parametrize(("place", "value"), list(harmless()))
+@in_batches("place, value", harmless())
 def test_known_and_harmless_settings_are_not_reported(place: str, value: Any) -> None:
     assert find_loosened_permissions(State(), _state(place, value)) == []
     assert find_loosened_permissions(_state(place, value), State()) == []

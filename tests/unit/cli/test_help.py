@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from tests.support.batches import in_batches
 from tests.support.reference import commands
 from typer.testing import CliRunner
 
@@ -21,7 +22,7 @@ def help_of(title: str) -> str:
     return result.stdout
 
 
-@pytest.mark.parametrize("title", COMMANDS)
+@in_batches("title", COMMANDS, size=20)
 def test_help_fits_eighty_columns_and_ends_with_an_example(title):
     text = help_of(title)
     assert "<bool>" not in text
@@ -32,7 +33,7 @@ def test_help_fits_eighty_columns_and_ends_with_an_example(title):
     assert all(len(line) <= 80 for part in before for line in part.splitlines())
 
 
-@pytest.mark.parametrize("title", COMMANDS)
+@in_batches("title", COMMANDS, size=20)
 def test_every_option_has_a_help_sentence(title):
     for parameter in FOUND[title].params:
         if not getattr(parameter, "hidden", False):

@@ -7,7 +7,7 @@ import re
 import shlex
 from pathlib import Path
 
-import pytest
+from tests.support.batches import in_batches
 from tests.support.reference import commands
 
 ROOT = Path(__file__).parents[3]
@@ -38,7 +38,7 @@ def test_hints_are_collected_from_messages_and_documents():
     assert len(HINTS) > 50
 
 
-@pytest.mark.parametrize(("where", "hint"), HINTS, ids=[f"{where}: {hint}" for where, hint in HINTS])
+@in_batches("where, hint", HINTS)
 def test_a_hint_names_an_existing_command_and_options(where, hint):
     words = shlex.split(re.sub(r" *[>|#(].*", "", hint) if "'" not in hint else hint)
     words = [word for word in words if word not in {"…", "..."}]

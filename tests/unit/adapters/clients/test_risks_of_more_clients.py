@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from tests.support.batches import in_batches
 from tests.support.risky_settings import ABSENT, Case, cases_of
 
 from takeback.adapters.clients import CLIENTS
@@ -25,7 +26,7 @@ def _state(case: Case, value: Any) -> State:
     return State.read({"config": {steps[0]: value}})
 
 
-@pytest.mark.parametrize("case", CASES, ids=lambda case: f"{case.client}-{case.place}")
+@in_batches("case", CASES)
 def test_only_loosened_settings_are_reported(case: Case) -> None:
     before, after = _state(case, case.before), _state(case, case.after)
     (reason,) = find_loosened_permissions(before, after, (case.client,))
@@ -42,7 +43,7 @@ HARMLESS = [
 ]
 
 
-@pytest.mark.parametrize(("client", "place"), HARMLESS)
+@in_batches("client, place", HARMLESS)
 def test_a_harmless_setting_is_not_reported(client: str, place: str) -> None:
     after = _state(Case(client, place, ABSENT, "./run.sh", Risk.HARMLESS), "./run.sh")
     assert find_loosened_permissions(State(), after, (client,)) == []
