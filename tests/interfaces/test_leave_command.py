@@ -190,7 +190,7 @@ def test_a_harness_that_cannot_be_opened_is_left_all_the_same(client: str, spoil
     assert (root / ".takeback").exists()
     told = run(root, "leave", "--yes")
     assert len(told["unchecked"]) == 1
-    assert "was not looked for" in told["unchecked"][0]
+    assert "were not looked for" in told["unchecked"][0]
     assert set(planned["would_remove"]) <= set(told["removed"])
     assert not (root / ".takeback").exists()
     assert not any(record["path"] == str(root) for _, record in list_records())

@@ -140,7 +140,7 @@ def test_a_value_given_twice_is_refused_instead_of_dropped(agent):
 def test_a_log_that_nothing_passes_says_so_and_how_to_see_all(agent):
     done = run("log", "bogusword", "-C", agent)
     assert done.code == 0
-    assert "no entry passes" in done.err
+    assert "no entry matches" in done.err
     assert lines_in(done.err) == ["takeback log -C agent"]
 
 

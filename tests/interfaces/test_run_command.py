@@ -433,7 +433,7 @@ def test_a_killed_run_leaves_what_it_wrote_and_doctor_names_it(root: Path) -> No
     assert said.returncode == 1
     assert "run --resume" in said.stdout
     answer = shell(root, "true")
-    assert "left changes that nobody decided about" in answer["said"]
+    assert "left undecided changes" in answer["said"]
     resumed = run(root, "--resume", "--keep")
     assert resumed["recorded"] == ["CLAUDE.md"]
     assert (root / "CLAUDE.md").read_text() == "1\n"
@@ -458,7 +458,7 @@ def test_killed_while_changes_are_taken_over_nothing_is_lost(root: Path) -> None
     said = subprocess.run(
         program("doctor", "-C", root), capture_output=True, text=True, env=environment(), check=False
     )
-    assert "was killed while its changes were taken over" in said.stdout
+    assert "was killed while its changes were applied" in said.stdout
     resumed = run(root, "--resume", "--keep")
     assert kinds(resumed) == {"src/3.py": "changed"}
     assert (root / "src/3.py").read_text() == "new\n"

@@ -87,7 +87,7 @@ def test_what_is_not_tracked_or_not_kept_is_said_and_nothing_of_a_secret_is_stor
     answer = run(project, f"echo {SECRET} > .env; echo x > a.o; echo new > src/new.py", "--keep")
     assert answer["recorded"] == ["src/new.py"]
     assert sorted(answer["untracked"]) == [".env", "a.o"]
-    assert any(line.startswith(".env: ") and "cannot be taken back" in line for line in answer["warnings"])
+    assert any(line.startswith(".env: ") and "cannot be undone" in line for line in answer["warnings"])
     entry = project.log()[-1]
     assert SECRET not in json.dumps(entry.to_json())
     for place in (project.root / ".takeback").rglob("*"):

@@ -44,7 +44,7 @@ def test_what_is_so_already_is_unchanged_and_makes_no_entry(project, words):
     before = entries(project)
     assert tell(project, *words) == (0, {"result": "unchanged", "entry": None, "changes": [], "warnings": []})
     done = run(*words, "-C", project)
-    assert (done.code, done.out) == (0, "unchanged: it is so already, and no entry was made\n")
+    assert (done.code, done.out) == (0, "unchanged: the harness is already so; no entry was made\n")
     assert entries(project) == before
     assert (project / ".claude/settings.json").read_text() == SETTINGS
 
@@ -110,8 +110,8 @@ def test_an_item_that_is_no_text_in_a_list_of_texts_is_doubted(project, words):
 def test_on_a_terminal_a_doubtful_change_is_asked_about(project):
     words = ("set", "config", "permissons.allow+", "X", "-C", project)
     before = entries(project)
-    done = converse(words, [("make it all the same? y or n: ", "n\n")], {"NO_COLOR": "1"})
+    done = converse(words, [("make it anyway? y or n: ", "n\n")], {"NO_COLOR": "1"})
     assert (done.code, entries(project)) == (1, before)
     assert "did you mean permissions.allow?" in " ".join(done.out.split())
-    done = converse(words, [("make it all the same? y or n: ", "y\n")], {"NO_COLOR": "1"})
+    done = converse(words, [("make it anyway? y or n: ", "y\n")], {"NO_COLOR": "1"})
     assert (done.code, entries(project)) == (0, before + 1)

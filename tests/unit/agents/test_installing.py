@@ -55,7 +55,7 @@ def test_installing_twice_does_nothing_the_second_time_and_uninstalling_twice_is
     assert files_of(tmp_path) == there
     run("uninstall", "claude-code", "--dir", str(tmp_path))
     again = CliRunner().invoke(app, ["uninstall", "claude-code", "--dir", str(tmp_path)])
-    assert "nothing is installed" in str(again.exception)
+    assert "no Takeback hooks here" in str(again.exception)
 
 
 def test_changes_made_since_stay(tmp_path: Path) -> None:

@@ -123,7 +123,7 @@ def test_where_git_tracks_the_file_the_refusal_says_so_with_the_way_and_nothing_
     before = files_of(tmp_path)
     with pytest.raises(InputError) as refused:
         run("install", client, "--dir", str(tmp_path))
-    assert f"git tracks {HOOKS_FILE[client]}, so that others get it" in str(refused.value)
+    assert f"git tracks {HOOKS_FILE[client]}, so others get it" in str(refused.value)
     assert f"takeback install {client} --shared" in str(refused.value)
     assert files_of(tmp_path) == before
     assert not (tmp_path / ".takeback").exists()
@@ -141,7 +141,7 @@ def test_hooks_of_codex_that_stand_in_its_settings_count_where_git_tracks_those(
 def test_a_repository_of_which_git_tells_nothing_counts_as_one_that_tracks_everything(tmp_path: Path) -> None:
     write_harness(tmp_path, "codex")
     (tmp_path / ".git").write_text("gitdir: /nowhere\n")
-    with pytest.raises(InputError, match="cannot be told"):
+    with pytest.raises(InputError, match="cannot tell"):
         run("install", "codex", "--dir", str(tmp_path))
 
 

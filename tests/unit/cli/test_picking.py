@@ -55,7 +55,7 @@ def test_list_and_preview_stand_beside_each_other_on_eighty_columns():
     row = next(line for line in lines if line.startswith("> [ ] #39"))
     assert " │ " in row
     assert any("│ would take back something" in line for line in lines)
-    assert "enter take back" in lines[-1]
+    assert "enter undo" in lines[-1]
 
 
 def test_wide_characters_and_control_characters_keep_the_columns():
@@ -74,5 +74,5 @@ def test_the_preview_scrolls_to_its_end_and_says_how_much_is_left():
 
 
 def test_older_entries_that_are_not_listed_are_said_to_be_there():
-    assert "older ones can be named" in page(PickerState(ROWS, more=True), 80)[0]
+    assert "older entries: undo by name" in page(PickerState(ROWS, more=True), 80)[0]
     assert "older" not in page(PickerState(ROWS), 80)[0]

@@ -113,4 +113,4 @@ def test_the_command_says_what_went_and_how_large_the_journal_is(root):
     assert told["bytes_before"] > 0 < told["bytes_after"]
     again = runner.invoke(app, ["compact", "-C", str(root)])
     assert again.exit_code == 0
-    assert "nothing to give back" in again.stdout
+    assert "nothing to remove" in again.stdout

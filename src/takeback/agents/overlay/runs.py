@@ -188,7 +188,7 @@ def drop_run(run: OverlayRun) -> None:
     except OSError as fault:
         raise HarnessError(
             f"{run.folder} cannot be removed: {fault.strerror or fault}",
-            hint=f"remove it by hand: rm -rf {run.folder}",
+            hint=f"remove it yourself: rm -rf {run.folder}",
         ) from fault
 
 
