@@ -100,9 +100,9 @@ def apply(
         if isinstance(result, Unchanged):
             print_and_exit(result, harness, as_json=as_json, doubts=warnings)
         if repaired is not None and repaired.source != "start" and not isinstance(result, Refused):
-            told = "would be" if plan else "was"
+            verb = "would be" if plan else "was"
             by = f"found by the {repaired.source}, {verdict.grade.value}"
-            err.print(f"its recovery {told} replaced: {by}", style="yellow")
+            err.print(f"its recovery {verb} replaced: {by}", style="yellow")
         steps = []
         if isinstance(result, Refused) and result.why is RefusalReason.VERDICT and not repair:
             steps = _list_next_steps(raw, file, directory, language, level, harness)
@@ -131,9 +131,9 @@ def _repair_candidate(raw: Any, file: Path, synthesizer: str, level: Level, harn
     start = build_attempt(raw)
     if start.mutation is None and start.rejected is not None:
         raise InputError(name_input(file), found=start.rejected.detail, expected="a mutation that can be read")
-    with opened_synthesizer(synthesizer) as found:
+    with opened_synthesizer(synthesizer) as opened:
         judge = make_judge("proof", level, harness.state)
-        done = found.method(start, judge, Settings(level=level), harness.state)
+        done = opened.method(start, judge, Settings(level=level), harness.state)
     if done.admitted is None:
         return None
     return _Repaired(Admitted(done.admitted, done.verdict), str(done.source))

@@ -73,49 +73,52 @@ def restore_journal(
     """
     remember_directory(directory)
     root = find_root(directory)
-    found = (return_journal if yes else plan_return)(root, source, journal, find_key_file())
+    outcome = (return_journal if yes else plan_return)(root, source, journal, find_key_file())
     status: Status | None = None
-    if found.done:
+    if outcome.done:
         commit_exit_code(0)
         with closing(open_workspace(root, journal=journal, keys=find_key_file(), hold=False)) as harness:
             status = harness.status()
     if as_json:
-        emit(_to_json(found, status))
+        emit(_to_json(outcome, status))
     else:
-        _show(found, status)
+        _show(outcome, status)
     finish(yes=True)
 
 
-def _to_json(found: JournalReturn, status: Status | None) -> dict[str, Any]:
+def _to_json(outcome: JournalReturn, status: Status | None) -> dict[str, Any]:
     return {
-        "done": found.done,
-        "records": found.last,
-        "head": found.head,
-        "lost": [{"seq": one.entry, "id": one.id, "kind": one.kind, "at": one.created_at} for one in found.lost],
-        "unknown": found.unknown or None,
-        "forgotten_since": found.forgotten,
-        "aside": None if found.aside is None else str(found.aside),
+        "done": outcome.done,
+        "records": outcome.last,
+        "head": outcome.head,
+        "lost": [
+            {"seq": record.entry, "id": record.id, "kind": record.kind, "at": record.created_at}
+            for record in outcome.lost
+        ],
+        "unknown": outcome.unknown or None,
+        "forgotten_since": outcome.forgotten,
+        "aside": None if outcome.aside is None else str(outcome.aside),
         "drift": None if status is None else changes_to_json(status.drift),
     }
 
 
-def _show(found: JournalReturn, status: Status | None) -> None:
-    would = "" if found.done else "would be "
-    for record in found.lost[:SHOWN]:
+def _show(outcome: JournalReturn, status: Status | None) -> None:
+    would = "" if outcome.done else "would be "
+    for record in outcome.lost[:SHOWN]:
         out.print(f"  {would}lost: #{record.entry} {record.id[:SHORT]} {record.kind} of {record.created_at[:19]}")
-    if len(found.lost) > SHOWN:
-        out.print(f"  … and {len(found.lost) - SHOWN} more entries")
-    if found.unknown:
-        err.print(f"what would be lost is uncertain: {found.unknown}", style="yellow")
-    if found.forgotten:
-        err.print("contents that were forgotten since the backup are still in it, and would return", style="yellow")
-    ends = f"the journal ends at record {found.last}, head {found.head[:SHORT]}"
-    if not found.done:
-        out.print(localize_hints(f"{ends}; nothing was changed: --yes does it"))
+    if len(outcome.lost) > SHOWN:
+        out.print(f"  … and {len(outcome.lost) - SHOWN} more entries")
+    if outcome.unknown:
+        err.print(f"what is lost is not known for sure: {outcome.unknown}", style="yellow")
+    if outcome.forgotten:
+        err.print("contents that were forgotten since are in the backup, and would be back", style="yellow")
+    ends = f"the journal ends at record {outcome.last}, head {outcome.head[:SHORT]}"
+    if not outcome.done:
+        out.print(localize_hints(f"{ends} then; nothing was changed: with --yes it is done"))
         return
     out.print(ends)
-    if found.aside is not None:
-        out.print(f"the replaced journal is kept as {found.aside}")
+    if outcome.aside is not None:
+        out.print(f"the journal that was there is kept as {outcome.aside}")
     if status is not None and status.drift:
         out.print(localize_hints("the files were not changed; they differ from the journal in:"))
         for change in status.drift[:SHOWN]:

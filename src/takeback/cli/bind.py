@@ -119,8 +119,8 @@ def _probe(root: Path, manifest: Manifest, name: str, *, as_json: bool) -> None:
     use_variables(os.environ)
     records = BoundRecords(root, manifest.bindings)
     try:
-        found = probe_binding(records.find(name)).to_json()
-        records.keep_guard(name, found)
+        probed = probe_binding(records.find(name)).to_json()
+        records.keep_guard(name, probed)
     except UnreachableError as fault:
         if as_json:
             emit({"binding": name, "guard": None, "why": fault.message, "hint": fault.hint})
@@ -129,18 +129,18 @@ def _probe(root: Path, manifest: Manifest, name: str, *, as_json: bool) -> None:
         finish(yes=False)
     finally:
         records.close()
-    _tell(name, found, as_json=as_json)
+    _tell(name, probed, as_json=as_json)
 
 
-def _tell(name: str, found: dict[str, Any] | None, *, as_json: bool) -> None:
+def _tell(name: str, probed: dict[str, Any] | None, *, as_json: bool) -> None:
     if as_json:
-        emit({"binding": name, **({"guard": None} if found is None else found)})
-    elif found is None:
+        emit({"binding": name, **({"guard": None} if probed is None else probed)})
+    elif probed is None:
         out.print(f"{name} is declared; 'takeback probe {name}' measures how it guards others' writes")
     else:
-        right = sum(found["answers"].values())
-        out.print(f"{name}: {found['guard']}: {found['kept']} of {found['made']} kept, {right} of 8 answers")
-        for question in (question for question, given in found["answers"].items() if not given):
+        right = sum(probed["answers"].values())
+        out.print(f"{name}: {probed['guard']}: {probed['kept']} of {probed['made']} kept, {right} of 8 answers")
+        for question in (question for question, given in probed["answers"].items() if not given):
             out.print(f"  no: {question}")
-        out.print(f"  kept as: {describe_guard(found)}")
-    finish(yes=found is None or found["guard"] != "none")
+        out.print(f"  kept as: {describe_guard(probed)}")
+    finish(yes=probed is None or probed["guard"] != "none")

@@ -182,12 +182,12 @@ def demo(
         root = directory or Path(scratch) / "parcels"
         if as_json:
             with out.mute_output():
-                told = _play_story(root)
-            emit(told)
+                story = _play_story(root)
+            emit(story)
         else:
-            told = _play_story(root)
+            story = _play_story(root)
             show_next_step()
-    finish(yes=told["good"])
+    finish(yes=story["good"])
 
 
 def _play_story(root: Path) -> dict[str, Any]:

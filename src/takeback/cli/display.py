@@ -26,11 +26,11 @@ STYLES: Final[dict[LineRole, str]] = {
 }
 
 
-def show_difference(found: Difference, indent: str = "") -> None:
+def show_difference(difference: Difference, indent: str = "") -> None:
     """Print what happened at one address."""
     from takeback.present.diffs import iter_unified_lines  # noqa: PLC0415 - start-up
 
-    for role, text in iter_unified_lines(found):
+    for role, text in iter_unified_lines(difference):
         out.print(f"{indent}{text}", style=STYLES[role])
 
 
@@ -63,8 +63,8 @@ def show_verdict(verdict: Verdict, name: str, file: str = "") -> None:
     from takeback.present.titles import format_count  # noqa: PLC0415 - start-up
 
     word = "admitted" if verdict.admitted else "not admitted"
-    told = f"({describe_grade(verdict)}, rule {verdict.rule}, language {verdict.language})"
-    out.print((f"{name}: {word} ", "bold"), (told, _COLOURS[verdict.grade]))
+    grounds = f"({describe_grade(verdict)}, rule {verdict.rule}, language {verdict.language})"
+    out.print((f"{name}: {word} ", "bold"), (grounds, _COLOURS[verdict.grade]))
     if verdict.classes is not None and verdict.grade is Grade.PROVED:
         classes = format_count(verdict.classes, "class", "classes")
         out.print(f"  holds on every state of the model ({classes} of states checked)")

@@ -120,8 +120,8 @@ def _export_bundle(
     count = tree.size if chosen is None else len(chosen)
     public = format_public_key(name, signer.public_key().public_bytes_raw())
     if as_json:
-        told = {"bundle": str(place), "records": count, "size": tree.size, "root": tree.root().hex()}
-        emit({**told, "withheld": hidden, "key": public, "script": SCRIPT})
+        answer = {"bundle": str(place), "records": count, "size": tree.size, "root": tree.root().hex()}
+        emit({**answer, "withheld": hidden, "key": public, "script": SCRIPT})
         return
     out.print(f"{place}: {count} of {tree.size} records, {len(hidden)} of them by digest only, as they hold secrets")
     err.print(f"key: {public}")

@@ -82,22 +82,22 @@ def run(
             "hook", found=hook, expected="pre-commit or pre-merge-commit, or commit-msg with the file of the message"
         )
     git = open_git(Path(), os.environ)
-    told = ""
+    warning = ""
     if message is not None:
         sign_message(git, directory, message)
     else:
-        told = adopt_before_commit(git, directory)
+        warning = adopt_before_commit(git, directory)
     if as_json:
-        emit({"result": "done", "told": told})
-    elif told:
-        err.print(f"takeback: {told}")
+        emit({"result": "done", "told": warning})
+    elif warning:
+        err.print(f"takeback: {warning}")
 
 
 def _tell(result: str, placed: Sequence[PlacedHook], more: str, *, as_json: bool) -> None:
     commit_exit_code(0)
     if as_json:
-        told: list[dict[str, Any]] = [{"path": str(one.path), "earlier": one.earlier} for one in placed]
-        emit({"result": result, "hooks": told})
+        hooks: list[dict[str, Any]] = [{"path": str(hook.path), "earlier": hook.earlier} for hook in placed]
+        emit({"result": result, "hooks": hooks})
         return
-    for one in placed:
-        out.print(f"{result}: {one.path}{f' ({more})' if one.earlier else ''}")
+    for hook in placed:
+        out.print(f"{result}: {hook.path}{f' ({more})' if hook.earlier else ''}")

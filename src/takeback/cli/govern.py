@@ -57,8 +57,8 @@ def retain(
     if done.record is not None:
         commit_exit_code(0)
     if as_json:
-        told = {"done": done.record is not None, "contents": done.contents, "lingering": done.lingering or None}
-        emit({**told, "entries": list(done.entries), "held": list(done.held)})
+        answer = {"done": done.record is not None, "contents": done.contents, "lingering": done.lingering or None}
+        emit({**answer, "entries": list(done.entries), "held": list(done.held)})
     else:
         verb = "would forget" if plan else "forgot"
         out.print(f"{verb} {done.contents} contents of {len(done.entries)} entries; {len(done.held)} held")
@@ -91,9 +91,9 @@ def compact(
     if done.record is not None:
         commit_exit_code(0)
     if as_json:
-        told = {"done": done.record is not None, "contents": done.contents, "lingering": done.lingering or None}
+        answer = {"done": done.record is not None, "contents": done.contents, "lingering": done.lingering or None}
         size = {"bytes_before": before, "bytes_after": after}
-        emit({**told, "entries": list(done.entries), "held": list(done.held), **size})
+        emit({**answer, "entries": list(done.entries), "held": list(done.held), **size})
     elif not done.contents:
         kept = "every capture is kept" if keep is None else f"{len(done.held)} older entries are held"
         out.print(f"nothing to remove: {kept}; the journal has {before:,} bytes")
@@ -197,17 +197,18 @@ def label(
 
 
 def _show_labels(harness: Harness, *, as_json: bool, only: str = "") -> None:
-    found = {name: labels for name, labels in list_labels(harness.journal).items() if not only or name == only}
+    subjects = {name: labels for name, labels in list_labels(harness.journal).items() if not only or name == only}
     if as_json:
-        told = {
-            name: {"entries": sorted(one.entries), "addresses": sorted(one.patterns)} for name, one in found.items()
+        answer = {
+            name: {"entries": sorted(labels.entries), "addresses": sorted(labels.patterns)}
+            for name, labels in subjects.items()
         }
-        emit({"subjects": told})
+        emit({"subjects": answer})
         return
-    for name, one in found.items():
-        things = (*(f"#{number}" for number in sorted(one.entries)), *sorted(one.patterns))
+    for name, labels in subjects.items():
+        things = (*(f"#{number}" for number in sorted(labels.entries)), *sorted(labels.patterns))
         out.print(f"{name}: {', '.join(things)}", markup=False)
-    if not found:
+    if not subjects:
         out.print(f"nothing is labelled{f' with {only}' if only else ''}", markup=False)
 
 
@@ -245,8 +246,8 @@ def head(
         note, public = sign_head(made, signer), format_public_key(name, signer.public_key().public_bytes_raw())
         before = None if to is None or token_file is None else _submit(harness, to, token_file, made.size, note)
     if as_json:
-        told = {"origin": name, "size": made.size, "root": made.root.hex(), "note": note, "key": public}
-        emit(told if before is None else {**told, "witness": {"url": to, "before": before}})
+        answer = {"origin": name, "size": made.size, "root": made.root.hex(), "note": note, "key": public}
+        emit(answer if before is None else {**answer, "witness": {"url": to, "before": before}})
         return
     typer.echo(note, nl=False)
     err.print(f"key: {public}")

@@ -160,7 +160,9 @@ def _explain_topic(
         return commands[topic].summary
     title = TOPICS.get(topic, "From other packages")
     names: Mapping[str, Any] = sections.get(title) or {
-        name: one for name, one in commands.items() if not any(name in section for section in sections.values())
+        name: command
+        for name, command in commands.items()
+        if not any(name in section for section in sections.values())
     }
     if topic not in {*TOPICS, MORE}:
         from takeback.language.suggestions import find_near_names  # noqa: PLC0415 - start-up
@@ -171,8 +173,8 @@ def _explain_topic(
         raise InputError("help", found=topic, expected=expected, hint=hint)
     wide = max(map(len, names), default=0) + 2
     rows = [
-        textwrap.fill(one.summary, WIDTH, initial_indent=f"  {name:<{wide}}", subsequent_indent=" " * (wide + 2))
-        for name, one in names.items()
+        textwrap.fill(listed.summary, WIDTH, initial_indent=f"  {name:<{wide}}", subsequent_indent=" " * (wide + 2))
+        for name, listed in names.items()
     ]
     example = f"\nExample: {EXAMPLES[title]}" if title in EXAMPLES else ""
     return "\n".join([f"{title}:", *rows]) + example

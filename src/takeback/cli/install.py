@@ -109,9 +109,9 @@ def install(
         )
         warnings = _list_warnings(client, root, shared=shared or user)
         if not ops:
-            told = _find_hooks(harness, client)
+            hooks = _find_hooks(harness, client)
             _print_answer(
-                {"result": "nothing", "entry": told[0], "warnings": warnings}, told[1], warnings, as_json=as_json
+                {"result": "nothing", "entry": hooks[0], "warnings": warnings}, hooks[1], warnings, as_json=as_json
             )
         candidate = build_candidate(ops, harness.state)
         outcome = (
@@ -158,17 +158,17 @@ def _summarize(outcome: Applied | Preview, client: str, ops: list[dict[str, Any]
 
 def _drop_folders(paths: Iterable[str]) -> list[str]:
     """Return paths without those of folders that another of them lies in."""
-    found = list(paths)
-    return [path for path in found if not any(other.startswith(f"{path}/") for other in found)]
+    listed = list(paths)
+    return [path for path in listed if not any(other.startswith(f"{path}/") for other in listed)]
 
 
 def _list_warnings(client: str, root: Path, *, shared: bool) -> list[str]:
-    found = (
+    warnings = (
         []
         if shared
         else [PRIVATE + FOR_YOURSELF.get(client, ""), *warn_of_commits(client, open_git(root, os.environ))]
     )
-    return [*found, *([NO_SERVER] if find_spec("mcp") is None else [])]
+    return [*warnings, *([NO_SERVER] if find_spec("mcp") is None else [])]
 
 
 def _find_hooks(harness: Harness, client: str) -> tuple[str | None, str]:

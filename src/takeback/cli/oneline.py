@@ -296,7 +296,7 @@ def _parse_typed(text: str | None) -> Any:
 
 def _choose_value(value: str | None, text: str | None, json_value: str | None, source: Path | None) -> Any:
     given = {"VALUE": value, "--text": text, JSON_VALUE: json_value, "--from": source}
-    names = [name for name, one in given.items() if one is not None]
+    names = [name for name, value in given.items() if value is not None]
     if len(names) > 1:
         raise InputError("value", found=" and ".join(names), expected="one of them")
     if value is not None:

@@ -54,8 +54,10 @@ def list_plan_notes(plan: Plan, harness: Harness, *, done: bool = False) -> Iter
     for line in (*describe_kept(plan, done=done), *describe_repeats(plan, harness.ledger.history.index, done=done)):
         yield line, "yellow"
     yield from ((line, "yellow") for line in _describe_unkept(plan, harness))
-    for number in dict.fromkeys(one.entry for one in plan.kept if why_kept(harness, one.entry)):
-        yield f"#{number} was written later in another system: --over overwrites it", "yellow"
+    for number in dict.fromkeys(
+        overwritten.entry for overwritten in plan.kept if why_kept(harness, overwritten.entry)
+    ):
+        yield f"#{number} was written outside, in another system, since: --over writes over it", "yellow"
     yield from ((line, "yellow") for line in describe_plan_outside(harness, plan))
     for number in plan.unadmitted:
         how = why_unadmitted(harness, harness.journal.get(number))
@@ -74,11 +76,11 @@ def _list_unkept(plan: Plan, harness: Harness) -> list[tuple[int, str, str]]:
 
 def _describe_unkept(plan: Plan, harness: Harness) -> Iterator[str]:
     """Yield what cannot be taken back or brought back, one line each."""
-    found = _list_unkept(plan, harness)
-    for number, path, why in found[:UNKEPT]:
+    unkept = _list_unkept(plan, harness)
+    for number, path, why in unkept[:UNKEPT]:
         yield f"stays as it is: {path}, which {describe_entry(number, harness)} changed too ({why})"
-    if len(found) > UNKEPT:
-        yield f"and {len(found) - UNKEPT} more files that were not kept: 'takeback show ENTRY --json' names them"
+    if len(unkept) > UNKEPT:
+        yield f"and {len(unkept) - UNKEPT} more files that were not kept: 'takeback show ENTRY --json' names them"
 
 
 def list_drift_notes(footing: Footing) -> Iterator[Styled]:
@@ -114,8 +116,12 @@ def find_ambiguous(plan: Plan, harness: Harness) -> Iterator[tuple[int, str]]:
 
 def describe_toggle(plan: Plan, harness: Harness, off: str, on: str) -> str:
     """Return which entries a plan takes back and brings back, with the given verbs."""
-    told = [f"{verb} {list_entry_names(found, harness)}" for verb, found in ((off, plan.off), (on, plan.on)) if found]
-    return ", ".join(told) or f"{off} nothing"
+    phrases = [
+        f"{verb} {list_entry_names(entries, harness)}"
+        for verb, entries in ((off, plan.off), (on, plan.on))
+        if entries
+    ]
+    return ", ".join(phrases) or f"{off} nothing"
 
 
 def list_entry_names(numbers: Iterable[int], harness: Harness) -> str:
@@ -173,12 +179,12 @@ def print_and_exit(
     if isinstance(outcome, Applied | Adopted | Undone | Discarded):
         commit_exit_code(code)
     if as_json:
-        told = outcome_to_json(outcome, harness)
+        answer = outcome_to_json(outcome, harness)
         put_back = {"looser": list(looser)} if isinstance(outcome, Discarded) else {}
         known = [*warnings, *(doubts or ())]
         more = {"next": list(steps)} if steps else {}
         more |= {"warnings": known} if known or doubts is not None else {}
-        emit({**told, **put_back, **more})
+        emit({**answer, **put_back, **more})
     else:
         show_outcome(outcome, harness, stat=stat, name=name)
         show_looser(looser)
@@ -249,8 +255,8 @@ def outcome_to_json(outcome: CommandOutcome, harness: Harness) -> dict[str, Any]
                 "unheeded": list_unheeded(outcome, harness),
             }
         case Undone():
-            told = _plan_to_json(outcome.plan, harness, done=True)
-            return {"result": "done", "entry": outcome.entry.id, **told, **open_to_json(outcome.open)}
+            answer = _plan_to_json(outcome.plan, harness, done=True)
+            return {"result": "done", "entry": outcome.entry.id, **answer, **open_to_json(outcome.open)}
         case Plan():
             footing = harness.drift_beside(outcome)
             drift = _drift_to_json(footing.touched, footing.elsewhere)
@@ -508,9 +514,9 @@ def show_plan(plan: Plan, harness: Harness, *, stat: bool, done: bool = False) -
 
 
 def _show_effect(effect: Iterable[str]) -> None:
-    told = ", ".join(effect)
-    if told:
-        out.print(f"takes effect: {told}")
+    effects = ", ".join(effect)
+    if effects:
+        out.print(f"takes effect: {effects}")
 
 
 def _show_readers(harness: Harness, paths: Iterable[str], changes: Iterable[SlotChange | Write]) -> None:
@@ -534,9 +540,9 @@ def _plan_to_json(plan: Plan, harness: Harness, *, done: bool = False) -> dict[s
         "token": plan.token,
         "off": list(plan.off),
         "on": list(plan.on),
-        "ids": _list_ids(harness, (*plan.off, *plan.on, *(one.entry for one in plan.kept))),
+        "ids": _list_ids(harness, (*plan.off, *plan.on, *(overwritten.entry for overwritten in plan.kept))),
         "visible": plan.visible,
-        "kept": [one | why_kept(harness, one["entry"]) for one in list_kept_json(plan, done=done)],
+        "kept": [kept | why_kept(harness, kept["entry"]) for kept in list_kept_json(plan, done=done)],
         **plan_outside_to_json(harness, plan),
         "unkept": [{"entry": number, "path": path, "why": why} for number, path, why in _list_unkept(plan, harness)],
         "twice": list_repeats_json(plan, harness.ledger.history.index, done=done),

@@ -135,8 +135,8 @@ class Screen:
     @property
     def stream(self) -> TextIO | None:
         """Where it goes; None where a process was started without it."""
-        found: TextIO | None = getattr(sys, self._name)
-        return found
+        stream: TextIO | None = getattr(sys, self._name)
+        return stream
 
     @property
     def is_terminal(self) -> bool:
@@ -340,19 +340,19 @@ def has_json_flag(argv: Sequence[str]) -> bool:
 
 def separate_json_value(words: Sequence[str]) -> list[str]:
     """Return the words of a command that takes a JSON value; `--json` with JSON behind it becomes `--json-value`."""
-    told: list[str] = []
+    line: list[str] = []
     left = list(words)
     while left:
         word = left.pop(0)
         if word == "--":
-            return [*told, word, *left]
+            return [*line, word, *left]
         if word.startswith("--json="):
-            told += [JSON_VALUE, word.partition("=")[2]]
+            line += [JSON_VALUE, word.partition("=")[2]]
         elif word == "--json" and left and _is_json(left[0]):
-            told += [JSON_VALUE, left.pop(0)]
+            line += [JSON_VALUE, left.pop(0)]
         else:
-            told.append(word)
-    return told
+            line.append(word)
+    return line
 
 
 def _is_json(text: str) -> bool:

@@ -87,8 +87,8 @@ class Keys:
                 return ENDED
         if self._typed == "\x1b" and select.select([self._number], [], [], _REST)[0]:
             self._read()
-        found = _KEY.match(self._typed)
-        key = found[0] if found else self._typed
+        match = _KEY.match(self._typed)
+        key = match[0] if match else self._typed
         self._typed = self._typed[len(key) :]
         return NAMES.get(key, key)
 
@@ -202,15 +202,15 @@ def _render_plan(plan: Plan, harness: Harness) -> PlanPreview:
     if isinstance(files, Refused):
         changes = find_differences(plan.changes, lambda: plan.before)
         return PlanPreview((*lines, *_render_differences(changes), *_render_refusal(files)))
-    found = find_file_differences(files) if files else find_differences(plan.changes, lambda: plan.before)
-    return PlanPreview((*lines, *_render_differences(found), *list_plan_notes(plan, harness)), plan.token)
+    differences = find_file_differences(files) if files else find_differences(plan.changes, lambda: plan.before)
+    return PlanPreview((*lines, *_render_differences(differences), *list_plan_notes(plan, harness)), plan.token)
 
 
-def _render_differences(found: Iterable[Difference]) -> Iterator[Styled]:
+def _render_differences(differences: Iterable[Difference]) -> Iterator[Styled]:
     from takeback.present.diffs import iter_unified_lines  # noqa: PLC0415 - start-up
 
-    for one in found:
-        for role, text in iter_unified_lines(one):
+    for difference in differences:
+        for role, text in iter_unified_lines(difference):
             yield text, STYLES[role]
 
 
@@ -297,26 +297,26 @@ class PickerState:
 
     def _list(self, width: int, height: int) -> list[Styled]:
         first = min(max(0, self.at - height // 2), max(0, len(self.rows) - height))
-        told = [self._row(at, width) for at in range(first, min(first + height, len(self.rows)))]
-        return told + [("", "")] * (height - len(told))
+        lines = [self._row(at, width) for at in range(first, min(first + height, len(self.rows)))]
+        return lines + [("", "")] * (height - len(lines))
 
     def _row(self, at: int, width: int) -> Styled:
         row = self.rows[at]
         mark = ">" if at == self.at else " "
         box = "[x]" if row.id in self.selected else "[ ]"
-        told = cut_at_word(f"{mark} {box} #{row.number} {escape_invisible(row.what)}", width)
-        return told, "bold" if at == self.at else ""
+        line = cut_at_word(f"{mark} {box} #{row.number} {escape_invisible(row.what)}", width)
+        return line, "bold" if at == self.at else ""
 
     def _preview(self, preview: Sequence[Styled], width: int, height: int) -> list[Styled]:
         meant = [row for row in self.rows if row.id in self.meant]
-        about = [told for row in meant for told in ((f"#{row.number} {row.what}", ""), (row.about, "dim"))]
+        about = [text for row in meant for text in ((f"#{row.number} {row.what}", ""), (row.about, "dim"))]
         lines = [(text, style) for text, style in (*about, *preview) if text]
         wrapped = [(piece, style) for text, style in lines for piece in _wrap_text(escape_invisible(text), width)]
         first = min(self.scroll, max(0, len(wrapped) - height))
-        told = wrapped[first : first + height]
-        if first + height < len(wrapped) and told:
-            told[-1] = (cut_text(f"… {len(wrapped) - first - height + 1} more lines (PgDn)", width), "dim")
-        return told + [("", "")] * (height - len(told))
+        page = wrapped[first : first + height]
+        if first + height < len(wrapped) and page:
+            page[-1] = (cut_text(f"… {len(wrapped) - first - height + 1} more lines (PgDn)", width), "dim")
+        return page + [("", "")] * (height - len(page))
 
 
 def _move_cursor(picking: PickerState, to: int) -> PickerState:
@@ -398,7 +398,7 @@ def _iter_rows(harness: Harness) -> Iterator[PickerRow]:
         if live or (entry.kind in TOGGLES and entry.status == "done" and _is_in_force(entry.off, entry.on, undone)):
             when = entry.at[:16].replace("T", " ")
             evidence = "forced" if entry.forced else entry.grade
-            prompt = f"under {told}" if (told := describe_prompt(entry)) else ""
+            prompt = f"under {quoted}" if (quoted := describe_prompt(entry)) else ""
             about = ", ".join(word for word in (when, evidence, f"by {entry.by}" if entry.by else "", prompt) if word)
             brief = replace(entry, effect=(), readers={})
             what = summarize_entry(brief, named, find_headline(harness, entry), prompt=False)

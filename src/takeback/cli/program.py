@@ -182,8 +182,8 @@ class _Helpful:
     def format_help_text(self, ctx: Any, formatter: Any) -> None:
         """Write the description without its example."""
         del ctx
-        told, _, _ = (self.help or "").partition("Example:")
-        for paragraph in told.replace("`", "").strip().split("\n\n"):
+        text, _, _ = (self.help or "").partition("Example:")
+        for paragraph in text.replace("`", "").strip().split("\n\n"):
             formatter.write_paragraph()
             with formatter.indentation():
                 formatter.write_text(" ".join(paragraph.split()))
@@ -228,10 +228,10 @@ class Command(_Quick, _Helpful, TyperCommand):
                 rows["Arguments"].append((parameter.metavar or parameter.name, getattr(parameter, "help", "") or ""))
             else:
                 rows["Options"].append(record)
-        for title, found in rows.items():
-            if found:
+        for title, options in rows.items():
+            if options:
                 with formatter.section(title):
-                    formatter.write_dl(found)
+                    formatter.write_dl(options)
 
 
 class Group(_Quick, _Helpful, TyperGroup):
@@ -246,7 +246,7 @@ class Group(_Quick, _Helpful, TyperGroup):
         """Write each command with its first sentence, whole."""
         del ctx
         with formatter.section("Commands"):
-            formatter.write_dl([(name, take_first_sentence(found.help)) for name, found in self.commands.items()])
+            formatter.write_dl([(name, take_first_sentence(command.help)) for name, command in self.commands.items()])
 
 
 class Commands(_Quick, TyperGroup):
@@ -260,8 +260,8 @@ class Commands(_Quick, TyperGroup):
     def shell_complete(self, ctx: Any, incomplete: str) -> Any:
         """Offer the names of commands with what they do; nothing is imported for that."""
         named = [
-            Offered(name, _shorten(one.summary))
-            for name, one in list_all_commands().items()
+            Offered(name, _shorten(listed.summary))
+            for name, listed in list_all_commands().items()
             if name.startswith(incomplete)
         ]
         return named if incomplete[:1].isalnum() or not incomplete else super().shell_complete(ctx, incomplete)
@@ -312,17 +312,17 @@ def _list_words(ctx: Any) -> list[str]:
 
 def take_first_sentence(text: str | None) -> str:
     """Return the first sentence of a command's help."""
-    told = " ".join((text or "").split("\n\n")[0].split()).replace("`", "")
-    sentence, stop, _ = told.partition(". ")
-    return f"{sentence}." if stop else told
+    plain = " ".join((text or "").split("\n\n")[0].split()).replace("`", "")
+    sentence, stop, _ = plain.partition(". ")
+    return f"{sentence}." if stop else plain
 
 
 def load_commands(module: str) -> dict[str, Any]:
     """Return the commands of one module, by name."""
-    found = typer.Typer(rich_markup_mode=None)
-    import_module(module if "." in module else f"takeback.cli.{module}").register(found)
-    _dress(found)
-    return dict(typer.main.get_group(found).commands)
+    app = typer.Typer(rich_markup_mode=None)
+    import_module(module if "." in module else f"takeback.cli.{module}").register(app)
+    _dress(app)
+    return dict(typer.main.get_group(app).commands)
 
 
 def _dress(group: typer.Typer) -> None:

@@ -46,7 +46,7 @@ def recover(
     use_call_environment(os.environ)
     with closing(open_workspace(find_root(directory), journal=journal, keys=find_key_file(), hold=False)) as harness:
         recovered = harness.recovered
-        was_open = {one.entry for one in recovered.open}
+        was_open = {call.entry for call in recovered.open}
         again = harness.recover(now=now)
         swept = (*recovered.swept, *again.swept)
     if recovered.entry is not None:
@@ -59,12 +59,12 @@ def recover(
                 "given_up": recovered.given_up,
                 "kept": list(recovered.kept),
                 "swept": list(swept),
-                "ended": sorted(was_open - {one.entry for one in again.open}),
+                "ended": sorted(was_open - {call.entry for call in again.open}),
                 **open_to_json(again.open),
             }
         )
         finish(yes=not again.open)
-    ended = sorted(was_open - {one.entry for one in again.open})
+    ended = sorted(was_open - {call.entry for call in again.open})
     for number in ended:
         out.print(f"entry #{number} is no longer open: its calls are made")
     if recovered.entry is None and not was_open:
@@ -141,7 +141,7 @@ def doctor(
         journal,
         find_key_file(),
         deep=deep,
-        seen=lambda found: pulse.set_activity(f"{found.check} done"),
+        seen=lambda finding: pulse.set_activity(f"{finding.check} done"),
     )
     findings = (*findings, *_examine_runs(find_root(directory).resolve()))
     if head is not None or key is not None:
@@ -183,9 +183,9 @@ def _examine_runs(root: Path) -> Iterator[Finding]:
 
     left = find_own_leftovers(root)
     if left:
-        told = format_count(len(left), "run")
+        count = format_count(len(left), "run")
         ways = "'takeback run --resume' shows that, 'takeback run --drop-leftovers' drops it"
-        yield Finding("runs", good=False, detail=f"{told} left undecided changes; {ways}")
+        yield Finding("runs", good=False, detail=f"{count} left changes that nobody decided about; {ways}")
     for place in sorted((root / PRIVATE).glob("run-*")):
-        told = f"a run was killed while its changes were applied; the files that it replaced are in {place}"
-        yield Finding("runs", good=False, detail=f"{told}: copy what you need of them, then remove that folder")
+        count = f"a run was killed while its changes were taken over; the files that it had replaced are in {place}"
+        yield Finding("runs", good=False, detail=f"{count}: copy what you need of them, then remove that folder")

@@ -145,8 +145,8 @@ def _require_options(command: list[str], *, keep: bool, drop: bool, other: bool)
     if keep and drop:
         raise InputError("options", found="--keep and --drop", expected="one of them")
     if bool(command) == other:
-        found = "a command with --resume or --drop-leftovers" if command else "no command"
-        raise InputError("takeback run", found=found, expected="a command after --, or one of these options")
+        given = "a command with --resume or --drop-leftovers" if command else "no command"
+        raise InputError("takeback run", found=given, expected="a command behind --, or one of these options")
 
 
 def _find_state_folder() -> Path:
@@ -166,9 +166,9 @@ def find_own_leftovers(root: Path) -> tuple[OverlayRun, ...]:
 
 def _tell_leftovers(left: Sequence[OverlayRun]) -> None:
     if left:
-        told = format_count(len(left), "earlier run")
+        count = format_count(len(left), "earlier run")
         err.print(
-            f"{told} in this project left undecided changes: "
+            f"{count} in this project left changes that nobody decided about: "
             f"{make_command_line('run', '--resume')} shows them, "
             f"{make_command_line('run', '--drop-leftovers')} drops them",
             style="yellow",
@@ -183,8 +183,8 @@ def _run(made: OverlayRun, wishes: _Wishes, writable: Sequence[Path]) -> NoRetur
         drop_run(made)
         raise
     if foreign:
-        told = format_count(foreign, "thing")
-        err.print(f"{told} in this project belong to another user or group: the command cannot change them")
+        count = format_count(foreign, "thing")
+        err.print(f"{count} in this project belong to another user or group: the command cannot change them")
     out.flush()
     err.flush()
     began = time.monotonic()
@@ -206,8 +206,8 @@ def _run(made: OverlayRun, wishes: _Wishes, writable: Sequence[Path]) -> NoRetur
 
 
 def _choose_cwd(root: Path) -> Path:
-    here = Path.cwd()
-    return here if here.is_relative_to(root) else root
+    current = Path.cwd()
+    return current if current.is_relative_to(root) else root
 
 
 def _tell_later(what: str) -> None:
@@ -239,15 +239,15 @@ def _resume(left: Sequence[OverlayRun], wishes: _Wishes, stack: ExitStack) -> No
 
 
 def _drop_leftovers(left: Sequence[OverlayRun], *, as_json: bool) -> NoReturn:
-    for one in left:
-        with hold_run(one) as free:
+    for leftover in left:
+        with hold_run(leftover) as free:
             if free:
-                drop_run(one)
+                drop_run(leftover)
     if as_json:
-        emit({"result": "dropped", "runs": [format_command(one.command) for one in left]})
+        emit({"result": "dropped", "runs": [format_command(leftover.command) for leftover in left]})
     else:
-        for one in left:
-            out.print(f"dropped: {format_command(one.command)}")
+        for leftover in left:
+            out.print(f"dropped: {format_command(leftover.command)}")
         out.print(f"{format_count(len(left), 'run')} dropped")
     finish(yes=True)
 
@@ -256,7 +256,7 @@ def _decide(made: OverlayRun, wishes: _Wishes, more: dict[str, Any], *, resumed:
     """Show what a command did, keep it or drop it, and end."""
     layer = read_pending(made)
     chosen, held = _divide(layer.changes, git=wishes.git)
-    told = layer_to_json(made, layer) if wishes.as_json else {}
+    report = layer_to_json(made, layer) if wishes.as_json else {}
     if not wishes.as_json:
         _show_layer(made, replace(layer, changes=tuple(chosen)), held, wishes)
     decision: Decision = wishes.decision or _ask(made, chosen, held, wishes)
@@ -266,7 +266,7 @@ def _decide(made: OverlayRun, wishes: _Wishes, more: dict[str, Any], *, resumed:
             harness.require("apply")
             recorder = make_recorder(harness, made, note=wishes.note, by=wishes.by)
             kept = keep_changes(
-                made, chosen, recorder, overwrite=wishes.overwrite, withheld=[one.path for one in held]
+                made, chosen, recorder, overwrite=wishes.overwrite, withheld=[change.path for change in held]
             )
     rest = decision == "later" or (decision == "keep" and bool((kept and kept.conflicts) or held))
     code = 0 if (resumed or made.code == 0) and not rest else 1
@@ -281,13 +281,13 @@ def _decide(made: OverlayRun, wishes: _Wishes, more: dict[str, Any], *, resumed:
             "command": [show_path(word) for word in made.command],
             "exit_code": made.code,
             **more,
-            **told,
+            **report,
         }
         emit(
             {
                 **answer,
                 **result_to_json(kept),
-                "git_held": [show_path(one.path) for one in held],
+                "git_held": [show_path(change.path) for change in held],
                 "folder": str(made.folder) if rest else None,
             }
         )
@@ -298,17 +298,17 @@ def _decide(made: OverlayRun, wishes: _Wishes, more: dict[str, Any], *, resumed:
 
 def _divide(changes: Sequence[LayerChange], *, git: bool) -> tuple[list[LayerChange], list[LayerChange]]:
     """Return the changes to be kept, and those below .git that are held; an index alone is only a cache."""
-    chosen = [one for one in changes if git or not one.of_git]
-    held = [] if git else [one for one in changes if one.of_git]
-    return chosen, [] if all(one.path == GIT_INDEX for one in held) else held
+    chosen = [change for change in changes if git or not change.of_git]
+    held = [] if git else [change for change in changes if change.of_git]
+    return chosen, [] if all(change.path == GIT_INDEX for change in held) else held
 
 
 def _show_layer(made: OverlayRun, layer: Layer, held: Sequence[LayerChange], wishes: _Wishes) -> None:
     show_changes(made, layer.changes, stat=wishes.stat)
     if held:
-        show_names("below .git, kept only with --git", [one.path for one in held])
-    for one in layer.left_out:
-        out.print(f"not applied: {show_path(one.path)}: {one.reason}", style="yellow")
+        show_names("below .git, kept only with --git", [change.path for change in held])
+    for path in layer.left_out:
+        out.print(f"not taken over: {show_path(path.path)}: {path.reason}", style="yellow")
 
 
 def _ask(made: OverlayRun, chosen: Sequence[LayerChange], held: Sequence[LayerChange], wishes: _Wishes) -> Decision:
@@ -330,9 +330,9 @@ def _show_result(made: OverlayRun, kept: Kept | None, held: Sequence[LayerChange
     if kept is not None:
         _show_kept(kept)
     if result == "partly kept" and held:
-        told = format_count(len(held), "change")
+        count = format_count(len(held), "change")
         again = make_command_line("run", "--resume", "--keep", "--git")
-        out.print(f"{told} below .git not kept; to keep them too: {again}", style="yellow")
+        out.print(f"{count} below .git not kept; to keep them too: {again}", style="yellow")
     if result in {"held", "partly kept"}:
         out.print(f"  the command's files are in {made.upper}")
         out.print(f"  next: {make_command_line('run', '--resume')}", style="cyan")
@@ -350,10 +350,10 @@ def _show_kept(kept: Kept) -> None:
         show_names("kept, but not tracked: Takeback cannot undo these", untracked)
     for warning in kept.recorded.warnings:
         out.print(f"! {warning}", style="yellow")
-    for one in kept.conflicts:
-        out.print(f"conflict: {show_path(one.path)}: {one.reason}; it was left as it is", style="red")
-        if one.left is not None:
-            out.print(f"  the command's version: {one.left}")
+    for conflict in kept.conflicts:
+        out.print(f"conflict: {show_path(conflict.path)}: {conflict.reason}; it was left as it is", style="red")
+        if conflict.left is not None:
+            out.print(f"  the command's version: {conflict.left}")
     if kept.conflicts:
         again = make_command_line("run", "--resume", "--keep", "--overwrite")
         out.print(f"  to keep the command's versions after all: {again}", style="cyan")

@@ -67,8 +67,8 @@ def serve(
     )
 
     tokens = None if token_file is None else read_tokens(token_file.expanduser())
-    with opened_synthesizer(synthesizer) as found, open_harness(directory, journal) as harness:
-        desk = ProposalService(harness, str(directory.resolve()), found.method)
+    with opened_synthesizer(synthesizer) as opened, open_harness(directory, journal) as harness:
+        desk = ProposalService(harness, str(directory.resolve()), opened.method)
         if not http:
             serve_stdio(desk, session or token_hex(4))
             return

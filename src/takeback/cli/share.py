@@ -148,8 +148,8 @@ def _require_outside(target: Path, directory: Path, harness: Harness) -> None:
     """Refuse to write into a project that is only looked at."""
     root = find_root(directory).resolve()
     if harness.journal.readonly and target.resolve().is_relative_to(root):
-        found = f"{target}, which lies in {root}, a project that is only shown"
-        raise InputError("--out", found=found, expected="a file elsewhere")
+        given = f"{target}, which lies in {root}, a project that is only shown"
+        raise InputError("--out", found=given, expected="a file elsewhere")
 
 
 def _save(target: Path, page: SharePage, *, as_json: bool) -> None:

@@ -128,8 +128,8 @@ def _show_about(seen: EntryView, what: str) -> None:
 
 def _describe_origin(origin: Mapping[str, str]) -> str:
     """Return where an entry was recorded from, with the times of a call as people read them."""
-    told = ((key, _format_nanoseconds(value) if key in TIMES else value) for key, value in origin.items())
-    return ", ".join(f"{key.replace('_', ' ')} {value}" for key, value in told)
+    pairs = ((key, _format_nanoseconds(value) if key in TIMES else value) for key, value in origin.items())
+    return ", ".join(f"{key.replace('_', ' ')} {value}" for key, value in pairs)
 
 
 def _format_nanoseconds(text: str) -> str:

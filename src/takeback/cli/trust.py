@@ -74,12 +74,12 @@ def _tell(result: str, root: Path, manifest: Manifest, under_way: tuple[str, ...
 
 def _remove(root: Path, *, as_json: bool) -> None:
     place = os.path.realpath(root)
-    found = remove_trust(root)
+    removed = remove_trust(root)
     for file, record in list_records():
         if record["path"] == place:
             Path(file).unlink(missing_ok=True)
-            found = True
-    if not found:
+            removed = True
+    if not removed:
         raise InputError(
             str(root), found="a directory that is not trusted", expected="one of 'takeback trust --list'"
         )

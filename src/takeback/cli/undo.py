@@ -136,8 +136,8 @@ def undo(
             hint=f"'takeback undo {names} --as WHO' says who undoes it; --by chooses the changes that somebody made",
         )
     if only and (not path or salvage or cascade):
-        found = "--only without --path" if not path else "--only with --salvage or --cascade"
-        raise InputError("options", found=found, expected="--path PATTERN --only")
+        choice = "--only without --path" if not path else "--only with --salvage or --cascade"
+        raise InputError("options", found=choice, expected="--path PATTERN --only")
     _require_one_option(plan=plan, token=token is not None, salvage=salvage)
     _require_one_option(cascade=cascade, salvage=salvage)
     _require_one_option(over=over, salvage=salvage)
@@ -201,15 +201,15 @@ def _list_others(harness: Harness, names: Iterable[str], wanted: Filter) -> Iter
         if others:
             shown = [*others[:NAMED], f"{len(others) - NAMED} more"] if len(others) > NAMED else others
             does = "does" if len(others) == 1 else "do"
-            told = f"#{record.entry} also changed {join_words(shown)}, which {does} not match"
-            yield f"{told}; that is undone too"
+            line = f"#{record.entry} also changed {join_words(shown)}, which {does} not match"
+            yield f"{line}; that is taken back too"
 
 
 def _warn_before(warnings: Iterable[str]) -> None:
-    told = tuple(warnings)
-    for warning in told:
+    lines = tuple(warnings)
+    for warning in lines:
         err.print(f"note: {warning}", style="yellow")
-    if told:
+    if lines:
         err.print("  --only puts back just the files that match", style="cyan")
 
 
@@ -294,9 +294,9 @@ def restore(
     del reveal  # read by its callback
     _require_one_option(plan=plan, token=token is not None)
     if bool(point) == bool(to):
-        found = "two points" if to else "neither an entry nor a time"
+        given = "two points" if to else "no point"
         hint = "for example 'takeback restore 6', or 'takeback restore --to yesterday'"
-        raise InputError("restore", found=found, expected="an entry or a time", hint=hint)
+        raise InputError("restore", found=given, expected="one entry or time to go to", hint=hint)
     goal = point or to
 
     def answer(harness: Harness) -> CommandOutcome:

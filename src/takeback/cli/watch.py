@@ -94,8 +94,8 @@ def _tell(root: Path, journal: str | None, noticed: Noticed, *, failed: bool, un
         with open_harness(root, journal) as harness:
             what = summarize_entry(entry, make_entry_namer(harness))
     if as_json:
-        told = {"entry": None if entry is None else entry.seq, "what": what, "warnings": list(noticed.warnings)}
-        answer = mask_answer({**told, "failed": failed, "undone": undone}, exact=True)
+        line = {"entry": None if entry is None else entry.seq, "what": what, "warnings": list(noticed.warnings)}
+        answer = mask_answer({**line, "failed": failed, "undone": undone}, exact=True)
         out.write(encode(answer, ascii_only=True) + "\n")
         sys.stdout.flush()
         return

@@ -28,7 +28,7 @@ from takeback.repair.models.replies import PACKED, count_imported, digest_replie
 from takeback.repair.synthesizer import Spec, make_method, parse_spec
 from takeback_lab.commands.lab.answering import answer_request
 from takeback_lab.commands.lab.extra import lab_extra
-from takeback_lab.commands.lab.printing import show_lines
+from takeback_lab.commands.lab.printing import show_lines, show_notes
 from takeback_lab.engines import ENGINES, UnitEngine, engine_named
 from takeback_lab.experiment import Asked, Experiment, Option, RecordedExperiment
 from takeback_lab.experiments.recorded import FIRST, is_shipped, recorded_folder
@@ -166,6 +166,7 @@ def _ask(
     if replayed is not None and frozen is None:
         given = {**read_options(replayed, experiment.name, experiment.options)[1], **given}
     plan = experiment.plan(given, frozen)
+    show_notes(plan)
     folder = running.record or replayed
     asks = spec.is_model or spec.behind is not None
     _demand_freezable(running.freeze, folder, experiment.name, asks=asks)
