@@ -226,7 +226,7 @@ def rule_on_edit(edit: FileEdit, cwd: str = "") -> Ruling:
         return Ruling(Answer.DENY, place, denied, ASK_A_PERSON)
     size = max(len(edit.before or b""), len(edit.after or b""))
     if isinstance(declared, Documents) and size > LARGEST:
-        reason = f"it has {size:,} bytes, and the guard reads at most {LARGEST:,} of a settings file"
+        reason = f"it has {size:,} bytes, and the guard reads settings files of at most {LARGEST:,}"
         return Ruling(Answer.ASK, place, reason, ASK_A_PERSON)
     fault = why_unloadable(declared, edit.after, place)
     if fault is not None and why_unloadable(declared, edit.before, place) is None:

@@ -61,7 +61,7 @@ def audit(
             more = f" and {note.more} more" if note.more else ""
             out.print(f"{note.at}  {note.who}  {what}  {', '.join(note.slots)}{more}")
     if not notes and not (as_json or as_csv):
-        err.print(f"no read is noted{' since then' if report.notes else ''}")
+        err.print(f"no reads are recorded{' since then' if report.notes else ''}")
         if not report.notes:
             err.print(
                 "  reads are recorded if .takeback/policy.toml has [audit] with reads = true",
@@ -70,7 +70,7 @@ def audit(
             )
     if not as_json:
         for fault in report.faults:
-            err.print(f"the chain of reads is not whole: {fault}", style="yellow")
+            err.print(f"the chain of reads is damaged: {fault}", style="yellow")
     finish(yes=not report.faults)
 
 

@@ -109,16 +109,16 @@ def _show(outcome: JournalReturn, status: Status | None) -> None:
     if len(outcome.lost) > SHOWN:
         out.print(f"  … and {len(outcome.lost) - SHOWN} more entries")
     if outcome.unknown:
-        err.print(f"what is lost is not known for sure: {outcome.unknown}", style="yellow")
+        err.print(f"what would be lost is uncertain: {outcome.unknown}", style="yellow")
     if outcome.forgotten:
-        err.print("contents that were forgotten since are in the backup, and would be back", style="yellow")
+        err.print("contents that were forgotten since the backup are still in it, and would return", style="yellow")
     ends = f"the journal ends at record {outcome.last}, head {outcome.head[:SHORT]}"
     if not outcome.done:
-        out.print(localize_hints(f"{ends} then; nothing was changed: with --yes it is done"))
+        out.print(localize_hints(f"{ends}; nothing was changed: --yes does it"))
         return
     out.print(ends)
     if outcome.aside is not None:
-        out.print(f"the journal that was there is kept as {outcome.aside}")
+        out.print(f"the replaced journal is kept as {outcome.aside}")
     if status is not None and status.drift:
         out.print(localize_hints("the files were not changed; they differ from the journal in:"))
         for change in status.drift[:SHOWN]:

@@ -82,9 +82,9 @@ def _tell(bisection: Bisection, harness: Harness, *, as_json: bool) -> None:
         emit({"entries": entries, "tests": bisection.tests, "reason": bisection.reason, "undo": undo})
         return
     if not bisection.entries:
-        out.print(f"nothing found after {format_count(bisection.tests, 'test')}: {bisection.reason}")
+        out.print(f"no entry to blame after {format_count(bisection.tests, 'test')}: {bisection.reason}")
         return
-    several = "" if len(bisection.entries) == 1 else "; it takes all of these, so that taking back one is enough"
+    several = "" if len(bisection.entries) == 1 else "; all of these together cause it, so undoing one is enough"
     out.print(f"found after {format_count(bisection.tests, 'test')}{several}:", style="bold")
     for entry in bisection.entries:
         out.print(f"  #{entry}  {named(entry)}")

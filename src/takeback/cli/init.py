@@ -302,7 +302,7 @@ def _is_empty(place: Path) -> bool:
 def _refuse_unknown(place: Path, *, as_json: bool) -> NoReturn:
     """Say that no client was found, what was looked for, and what can be done instead; nothing is written."""
     looked = list_all_signs()
-    message = f"no known client's files are in {place.absolute()}: nothing was written"
+    message = f"found no files of a known client in {place.absolute()}: nothing was written"
     if as_json:
         about = {"result": "unknown", "created": False, "kinds": [], "message": message}
         emit(about | {"looked_for": looked, "choices": CHOICES})

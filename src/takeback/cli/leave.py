@@ -155,7 +155,7 @@ def _open_files(stack: ExitStack, root: Path, manifest: Manifest | None, unread:
     except TakebackError as fault:
         unread.append(_say_why(fault))
         return None
-    unread += [f"{fault}; whether anything of ours is in it is not known" for fault in files.reading.broken]
+    unread += [f"{fault}; it may still contain something of Takeback's" for fault in files.reading.broken]
     return files
 
 

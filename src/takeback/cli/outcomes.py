@@ -57,7 +57,7 @@ def list_plan_notes(plan: Plan, harness: Harness, *, done: bool = False) -> Iter
     for number in dict.fromkeys(
         overwritten.entry for overwritten in plan.kept if why_kept(harness, overwritten.entry)
     ):
-        yield f"#{number} was written outside, in another system, since: --over writes over it", "yellow"
+        yield f"#{number} was written later in another system: --over overwrites it", "yellow"
     yield from ((line, "yellow") for line in describe_plan_outside(harness, plan))
     for number in plan.unadmitted:
         how = why_unadmitted(harness, harness.journal.get(number))
@@ -389,7 +389,7 @@ def _show_refused(refused: Refused, harness: Harness, name: str, *, stat: bool) 
     if refused.plan is not None:
         for line in describe_kept(refused.plan, done=False):
             out.print(f"  {line}")
-        out.print("next: without --strict the rest is done and this stays; --plan shows it", style="cyan")
+        out.print("next: without --strict the rest is undone and this stays; --plan shows it", style="cyan")
     elif refused.why in _NEXT and "'takeback " not in refused.message:
         out.print(localize_hints(f"next: {_NEXT[refused.why]}"), style="cyan")
 

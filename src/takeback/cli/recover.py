@@ -185,7 +185,7 @@ def _examine_runs(root: Path) -> Iterator[Finding]:
     if left:
         count = format_count(len(left), "run")
         ways = "'takeback run --resume' shows that, 'takeback run --drop-leftovers' drops it"
-        yield Finding("runs", good=False, detail=f"{count} left changes that nobody decided about; {ways}")
+        yield Finding("runs", good=False, detail=f"{count} left undecided changes; {ways}")
     for place in sorted((root / PRIVATE).glob("run-*")):
-        count = f"a run was killed while its changes were taken over; the files that it had replaced are in {place}"
+        count = f"a run was killed while its changes were applied; the files that it replaced are in {place}"
         yield Finding("runs", good=False, detail=f"{count}: copy what you need of them, then remove that folder")

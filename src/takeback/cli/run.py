@@ -146,7 +146,7 @@ def _require_options(command: list[str], *, keep: bool, drop: bool, other: bool)
         raise InputError("options", found="--keep and --drop", expected="one of them")
     if bool(command) == other:
         given = "a command with --resume or --drop-leftovers" if command else "no command"
-        raise InputError("takeback run", found=given, expected="a command behind --, or one of these options")
+        raise InputError("takeback run", found=given, expected="a command after --, or one of these options")
 
 
 def _find_state_folder() -> Path:
@@ -168,7 +168,7 @@ def _tell_leftovers(left: Sequence[OverlayRun]) -> None:
     if left:
         count = format_count(len(left), "earlier run")
         err.print(
-            f"{count} in this project left changes that nobody decided about: "
+            f"{count} in this project left undecided changes: "
             f"{make_command_line('run', '--resume')} shows them, "
             f"{make_command_line('run', '--drop-leftovers')} drops them",
             style="yellow",
@@ -308,7 +308,7 @@ def _show_layer(made: OverlayRun, layer: Layer, held: Sequence[LayerChange], wis
     if held:
         show_names("below .git, kept only with --git", [change.path for change in held])
     for path in layer.left_out:
-        out.print(f"not taken over: {show_path(path.path)}: {path.reason}", style="yellow")
+        out.print(f"not applied: {show_path(path.path)}: {path.reason}", style="yellow")
 
 
 def _ask(made: OverlayRun, chosen: Sequence[LayerChange], held: Sequence[LayerChange], wishes: _Wishes) -> Decision:

@@ -126,9 +126,7 @@ def _show(project: Status, state: State, *, stat: bool) -> None:
         out.print(localize_hints("changed outside Takeback ('takeback adopt' records it as an entry):"))
         show_changes(project.drift, lambda: state, stat=stat)
     for path in project.layout:
-        out.print(
-            localize_hints(f"{path} was edited in nothing but its layout or comments ('takeback adopt' records it)")
-        )
+        out.print(localize_hints(f"only layout or comments of {path} changed ('takeback adopt' records it)"))
     show_broken(project.broken)
     show_open(project.open)
     for problem in (*project.problems, *project.leftovers):

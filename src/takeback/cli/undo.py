@@ -202,7 +202,7 @@ def _list_others(harness: Harness, names: Iterable[str], wanted: Filter) -> Iter
             shown = [*others[:NAMED], f"{len(others) - NAMED} more"] if len(others) > NAMED else others
             does = "does" if len(others) == 1 else "do"
             line = f"#{record.entry} also changed {join_words(shown)}, which {does} not match"
-            yield f"{line}; that is taken back too"
+            yield f"{line}; that is undone too"
 
 
 def _warn_before(warnings: Iterable[str]) -> None:
@@ -296,7 +296,7 @@ def restore(
     if bool(point) == bool(to):
         given = "two points" if to else "no point"
         hint = "for example 'takeback restore 6', or 'takeback restore --to yesterday'"
-        raise InputError("restore", found=given, expected="one entry or time to go to", hint=hint)
+        raise InputError("restore", found=given, expected="an entry or a time", hint=hint)
     goal = point or to
 
     def answer(harness: Harness) -> CommandOutcome:

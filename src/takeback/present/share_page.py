@@ -220,11 +220,11 @@ class _Writer:
                 yield f'<div class="{role}">{self._show(text)}</div>'
             yield "</div>"
         if lines >= MOST_LINES:
-            yield f"<p>The rest is left out: <code>takeback show {entry.view.id[:SHORT]}</code> has it.</p>"
+            yield f"<p>The rest is omitted: <code>takeback show {entry.view.id[:SHORT]}</code> has it.</p>"
         for path in entry.view.layout:
             yield f"<p>{self._show(path)}: comments, formatting or permission bits</p>"
         if not entry.differences and not entry.view.layout:
-            yield "<p>Nothing that the state says.</p>"
+            yield "<p>No change of the state.</p>"
 
     def _write_evidence(self, entry: _SharedEntry) -> Iterator[str]:
         seen, evidence = entry.view, entry.evidence

@@ -60,7 +60,7 @@ class OverlayRun:
         except (OSError, ValueError, KeyError, TypeError) as fault:
             raise HarnessError(
                 f"{self.folder} cannot be read: {fault}",
-                hint=f"what the command wrote is in {self.upper}; 'takeback run --drop-leftovers' drops it",
+                hint=f"the command's files are in {self.upper}; 'takeback run --drop-leftovers' drops it",
             ) from fault
 
 
