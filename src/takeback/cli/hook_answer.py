@@ -105,7 +105,7 @@ def _find_answer(client: str, *, ending: bool) -> tuple[str, str, int]:
         return answer_after(event)
     except Exception as fault:  # noqa: BLE001 - a client must get an answer, whatever happens
         message = getattr(fault, "message", None) or f"{type(fault).__name__}: {fault}"
-        verb = "the guard failed, so that the edit is not made" if blocking else "the change could not be recorded"
+        verb = "the guard failed, so the edit is not made" if blocking else "the change could not be recorded"
         return (
             _refuse(client, f"takeback: {verb}: {message}") if blocking else ("", f"takeback: {verb}: {message}\n", 0)
         )

@@ -139,7 +139,7 @@ def _explain(fault: Exception, run: OverlayRun, aside: Path, stuck: Sequence[str
     if stuck:
         back = f"{', '.join(map(show_path, stuck))} could not be put back; what was there is in {aside}"
     return HarnessError(
-        f"the changes could not be taken over: {why}; {back}, and what the command wrote is still in {run.upper}",
+        f"the changes could not be applied: {why}; {back}, and what the command wrote is still in {run.upper}",
         hint="'takeback run --resume' tries again, 'takeback run --drop-leftovers' drops it",
     )
 
