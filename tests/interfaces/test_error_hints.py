@@ -138,7 +138,7 @@ def test_a_value_given_twice_is_refused_instead_of_dropped(agent):
 def test_a_log_without_matches_explains_how_to_see_all(agent):
     done = run("log", "bogusword", "-C", agent)
     assert done.code == 0
-    assert "no entry passes" in done.err
+    assert "no entry matches" in done.err
     assert lines_in(done.err) == ["takeback log -C agent"]
 
 

@@ -82,7 +82,7 @@ def test_an_interrupt_during_a_change_waits_until_it_is_complete(agent, tmp_path
     assert pending_of(agent) is None
     assert files_of(agent)[0].rstrip().endswith("limit = 9")
     assert files_of(agent)[1] == "anew\n"
-    hint = re.search(r"was made, and is whole; to take it back: (takeback .*)", done.err)
+    hint = re.search(r"was made and is complete; to undo it: (takeback .*)", done.err)
     assert hint, done.err
     run(*shlex.split(hint[1])[1:])
     assert files_of(agent)[1] == "one\n"
@@ -95,7 +95,7 @@ def test_an_interrupted_undo_or_restore_is_complete(agent, tmp_path, boundary, w
     done = interrupted_at(boundary, *words, "-C", agent)
     assert (done.code, pending_of(agent)) == (130, None)
     assert files_of(agent)[1] == "one\n"
-    assert "was made, and is whole" in done.err
+    assert "was made and is complete" in done.err
 
 
 def test_an_interrupt_before_a_change_reports_that_nothing_changed(agent, tmp_path):
@@ -122,7 +122,7 @@ def test_an_interrupted_doctor_reports_that_it_changes_nothing(agent):
     command = [sys.executable, "-c", script, "doctor", "-C", str(agent)]
     done = subprocess.run(command, env=environment(), capture_output=True, text=True, timeout=600, check=False)
     assert done.returncode == 130
-    assert "nothing is changed by looking" in done.stderr
+    assert "checking changes nothing" in done.stderr
 
 
 def test_ctrl_c_ends_a_watcher_and_its_records_stay(agent):
@@ -130,7 +130,7 @@ def test_ctrl_c_ends_a_watcher_and_its_records_stay(agent):
     (agent / "prompts/p.md").write_text("by hand\n")
     done = converse(("watch", "--polling", "-C", agent), [("#2", "\x03")], {"NO_COLOR": "1"})
     assert done.code == 130
-    assert "what was recorded stays" in done.out
+    assert "recorded changes stay" in done.out
     with open_workspace(agent, hold=False) as harness:
         assert harness.status().clean
 

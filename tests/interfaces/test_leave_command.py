@@ -190,7 +190,7 @@ def test_leave_works_for_a_harness_that_cannot_be_opened(client: str, spoil: Any
     assert (root / ".takeback").exists()
     told = run(root, "leave", "--yes")
     assert len(told["unchecked"]) == 1
-    assert "was not looked for" in told["unchecked"][0]
+    assert "were not looked for" in told["unchecked"][0]
     assert set(planned["would_remove"]) <= set(told["removed"])
     assert not (root / ".takeback").exists()
     assert not any(record["path"] == str(root) for _, record in list_records())

@@ -264,7 +264,7 @@ async def test_a_change_to_an_equal_value_makes_no_entry(root):
         assert first["outcome"] == "applied"
         proposed = await call(client, "propose_change", lines=["set config cleanupPeriodDays 9"])
         assert proposed["changes"] == []
-        assert "it is so already" in proposed["message"]
+        assert "the harness is already so" in proposed["message"]
         done = await call(client, "apply_change", token=proposed["token"])
         assert (done["outcome"], done["entry"], done["number"]) == ("unchanged", None, None)
         again = await call(client, "apply_change", token=proposed["token"])
@@ -334,6 +334,6 @@ async def test_a_blocked_plan_names_unadmitted_entries_of_the_cascade(root):
         blocked = await call(client, "plan_undo", entries=[forced.id])
         assert (blocked["outcome"], blocked["off"]) == ("blocked", [later.number])
         assert blocked["unadmitted"] == [forced.number]
-        assert "with cascade the others go along" in blocked["message"]
+        assert "with cascade the others are undone too" in blocked["message"]
         instead = json.loads(blocked["message"].partition("Send this instead: plan_undo ")[2])
         assert (await call(client, "plan_undo", **instead))["off"] == [forced.number, later.number]

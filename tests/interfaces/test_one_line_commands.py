@@ -192,9 +192,7 @@ def test_a_refusal_names_a_command_that_works_when_copied(agent, tmp_path):
     code, text = run("apply", "a change.json", "--dir", "agent")
     assert code == 1
     (hint,) = [line for line in text.splitlines() if "--repair" in line]
-    assert hint.startswith(
-        "  next, with a recovery that is proved: takeback apply 'a change.json' --repair --dir agent"
-    )
+    assert hint.startswith("  next, for a proved recovery: takeback apply 'a change.json' --repair --dir agent")
     words = shlex.split(hint.partition("proved: ")[2])
     assert run(*words[1:])[0] == 0
     assert state_of(agent)["config"]["limit"] == 9
@@ -215,3 +213,27 @@ def test_repair_keeps_the_mutation_and_a_recovery_that_is_good(agent, tmp_path):
 def test_an_unreadable_mutation_is_bad_input_even_with_repair(agent):
     with pytest.raises(InputError, match="expected a mutation that can be read"):
         run("apply", "-", "--repair", "-C", agent, given='{"mutation": [{"op_type": "fly", "target": "x"}]}')
+
+
+REFUSED = {
+    "set routing main small": "the routes here are model, fallbackModel, agent, local:model",
+    "set config model opus": "'takeback set routing model VALUE' sets it",
+    "set prompt notes.md text": "the prompts here are CLAUDE.md, CLAUDE.local.md, AGENTS.md, agents/NAME",
+    """set tool hub '{"command": "hub"}'""": "a server is named mcp:hub; 'takeback help things'",
+    "set file notes.txt text": "'takeback init --track' records a project's own files too",
+    """set middleware auth '{"handler": "h"}'""": "next: 'takeback help things' shows what a change can name",
+    "set config permissions.allow 3": "next: correct the change and try it with --plan; 'takeback help things'",
+}
+
+
+@pytest.mark.parametrize("line", REFUSED)
+def test_a_refused_change_of_a_clients_project_says_what_to_do_next(line, tmp_path, monkeypatch):
+    (tmp_path / ".claude").mkdir()
+    (tmp_path / "CLAUDE.md").write_text("# Rules\n")
+    (tmp_path / ".claude" / "settings.json").write_text('{"permissions": {"allow": ["Read"]}}\n')
+    monkeypatch.chdir(tmp_path)
+    assert run("init")[0] == 0
+    code, text = run(*shlex.split(line))
+    assert code == 1
+    assert "nothing was changed\n" in text or "does not store" in text
+    assert REFUSED[line] in text

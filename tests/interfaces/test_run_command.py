@@ -429,7 +429,7 @@ def test_a_killed_run_keeps_its_changes_and_doctor_names_it(root: Path) -> None:
     assert said.returncode == 1
     assert "run --resume" in said.stdout
     answer = shell(root, "true")
-    assert "left changes that nobody decided about" in answer["said"]
+    assert "left undecided changes" in answer["said"]
     resumed = run(root, "--resume", "--keep")
     assert resumed["recorded"] == ["CLAUDE.md"]
     assert (root / "CLAUDE.md").read_text() == "1\n"
@@ -454,7 +454,7 @@ def test_a_kill_during_the_transfer_loses_nothing(root: Path) -> None:
     said = subprocess.run(
         program("doctor", "-C", root), capture_output=True, text=True, env=environment(), check=False
     )
-    assert "was killed while its changes were taken over" in said.stdout
+    assert "was killed while its changes were applied" in said.stdout
     resumed = run(root, "--resume", "--keep")
     assert kinds(resumed) == {"src/3.py": "changed"}
     assert (root / "src/3.py").read_text() == "new\n"

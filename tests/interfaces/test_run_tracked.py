@@ -87,7 +87,7 @@ def test_untracked_files_are_reported_and_secrets_are_not_stored(project: Tracke
     answer = run(project, f"echo {SECRET} > .env; echo x > a.o; echo new > src/new.py", "--keep")
     assert answer["recorded"] == ["src/new.py"]
     assert sorted(answer["untracked"]) == [".env", "a.o"]
-    assert any(line.startswith(".env: ") and "cannot be taken back" in line for line in answer["warnings"])
+    assert any(line.startswith(".env: ") and "cannot be undone" in line for line in answer["warnings"])
     entry = project.log()[-1]
     assert SECRET not in json.dumps(entry.to_json())
     for place in (project.root / ".takeback").rglob("*"):

@@ -75,7 +75,7 @@ def test_repeated_undo_last_goes_further_back(agent):
         if left:
             assert set(state_of(agent)) == left
     assert state_of(agent) == {"config": {"allow": ["a"]}, "prompts": {"p": "one\n"}}
-    with pytest.raises(InputError, match="no change that is live"):
+    with pytest.raises(InputError, match="no live change"):
         run("undo", "--last", "-C", agent)
     assert run("redo", "--last", "-C", agent)[0] == 0
     assert state_of(agent)["config"]["allow"] == ["a", "b"]

@@ -151,7 +151,7 @@ def test_forget_names_tracked_files_that_still_hold_the_value(
     assert planned["standing"] == ["never-edited.txt", "src/a.py"]
     told = project.command("forget", "--value", "hunter-2-token", "--yes")
     assert "still in the file: src/a.py" in told.stdout
-    assert "take it out of there, and then forget it once more" in told.stdout
+    assert "remove it there, then forget it again" in told.stdout
     project.shell("sed -i /hunter/d src/a.py never-edited.txt")
     project.command("forget", "--value", "hunter-2-token", "--yes")
     said = project.command("forget", "--value", "hunter-2-token", "--json")

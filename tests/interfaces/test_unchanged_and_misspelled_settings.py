@@ -44,7 +44,7 @@ def test_setting_an_equal_value_is_unchanged_and_makes_no_entry(project, words):
     before = entries(project)
     assert tell(project, *words) == (0, {"result": "unchanged", "entry": None, "changes": [], "warnings": []})
     done = run(*words, "-C", project)
-    assert (done.code, done.out) == (0, "unchanged: it is so already, and no entry was made\n")
+    assert (done.code, done.out) == (0, "unchanged: the harness is already so; no entry was made\n")
     assert entries(project) == before
     assert (project / ".claude/settings.json").read_text() == SETTINGS
 
@@ -110,8 +110,8 @@ def test_a_non_text_item_in_a_list_of_texts_is_warned_about(project, words):
 def test_on_a_terminal_a_doubtful_change_needs_confirmation(project):
     words = ("set", "config", "permissons.allow+", "X", "-C", project)
     before = entries(project)
-    done = converse(words, [("make it all the same? y or n: ", "n\n")], {"NO_COLOR": "1"})
+    done = converse(words, [("make it anyway? y or n: ", "n\n")], {"NO_COLOR": "1"})
     assert (done.code, entries(project)) == (1, before)
     assert "did you mean permissions.allow?" in " ".join(done.out.split())
-    done = converse(words, [("make it all the same? y or n: ", "y\n")], {"NO_COLOR": "1"})
+    done = converse(words, [("make it anyway? y or n: ", "y\n")], {"NO_COLOR": "1"})
     assert (done.code, entries(project)) == (0, before + 1)

@@ -91,7 +91,7 @@ def test_a_file_is_not_restored_over_an_unmatched_one(tmp_path: Path) -> None:
     [
         (("2", "--only"), "--only without --path"),
         (("--path", "src", "--only", "--cascade"), "--only with"),
-        (("--path", "nowhere", "--only"), "no live change that passes"),
+        (("--path", "nowhere", "--only"), "no live change that matches"),
         (("2", "--path", "nowhere", "--only"), "no file that matches"),
         (("2", "--path", "src"), "entries and a filter"),
     ],

@@ -177,14 +177,14 @@ def test_an_adopted_edit_is_shown_as_proved_and_ambiguous(workspace):
     assert (code, told["ambiguous"]) == (0, ['prompts["system"]'])
     assert (told["grade"], told["unproved"]) == ("proved", None)
     _, text = workspace.type("show", told["entry"])
-    assert "can be read in several ways" in text
+    assert "cannot be told exactly" in text
     assert "evidence: proved (after the change)" in text
     assert '"op_type": "edit_prompt"' in text
     _, plan = workspace.tell("undo", told["entry"], "--plan")
     assert [one["slot"] for one in plan["ambiguous"]] == ['prompts["system"]']
     assert plan["unadmitted"] == []
     _, text = workspace.type("undo", told["entry"], "--plan")
-    assert "can be read in several ways" in text
+    assert "cannot be told exactly" in text
     _, text = workspace.type("log", "--grade", "proved")
     assert "proved" in text.splitlines()[1]
 

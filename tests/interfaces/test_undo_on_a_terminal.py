@@ -70,7 +70,7 @@ def test_the_preview_follows_the_cursor_and_shows_file_changes(agent):
     assert '│ -  "b"' in first or '-allow = ["a", "b"]' in first
     assert "│ -two" in second
     assert done.code == 1
-    assert "nothing was taken back" in done.out
+    assert "nothing was undone" in done.out
     assert len(state_of(agent)["config"]["allow"]) == 2
 
 
@@ -82,11 +82,11 @@ def test_several_are_selected_with_space_and_taken_back_as_one_entry(agent):
 
 
 def test_blocking_entries_are_named_and_c_includes_them(agent):
-    steps = [("q leave", "G"), ("blocked by what came later", "\r"), ("blocked: press c", "c"), ("q leave", "\r")]
+    steps = [("q leave", "G"), ("blocked by later entries", "\r"), ("blocked: press c", "c"), ("q leave", "\r")]
     done = undo(agent, *steps)
     assert done.code == 0
     assert "q" not in state_of(agent)["prompts"]
-    assert any("(#3)" in page and "c takes along" in page for page in pages(done))
+    assert any("(#3)" in page and "c includes" in page for page in pages(done))
 
 
 def test_the_preview_shows_values_kept_for_a_later_entry(agent):
@@ -155,7 +155,7 @@ def _changed_after_the_preview(agent):
 
 
 def test_a_dumb_terminal_is_asked_by_number(agent):
-    steps = [("nothing to leave: ", "2\n"), ("take it back? y or n: ", "y\n")]
+    steps = [("nothing to leave: ", "2\n"), ("undo it? y or n: ", "y\n")]
     done = undo(agent, *steps, TERM="dumb")
     assert done.code == 0
     assert "\x1b" not in done.out
@@ -164,7 +164,7 @@ def test_a_dumb_terminal_is_asked_by_number(agent):
 
 
 def test_a_dumb_terminal_asks_before_including_blocking_entries(agent):
-    steps = [("leave: ", "4\n"), ("blocking entries? y or n: ", "y\n"), ("take it back? y or n: ", "y\n")]
+    steps = [("leave: ", "4\n"), ("blocking entries? y or n: ", "y\n"), ("undo it? y or n: ", "y\n")]
     assert undo(agent, *steps, TERM="dumb").code == 0
     assert "q" not in state_of(agent)["prompts"]
 
@@ -172,7 +172,7 @@ def test_a_dumb_terminal_asks_before_including_blocking_entries(agent):
 @pytest.mark.parametrize("answers", [("\n",), ("two\n",), ("99\n",), ("1\n", "n\n")])
 def test_any_other_answer_on_a_dumb_terminal_changes_nothing(agent, answers):
     before = state_of(agent)
-    done = undo(agent, *zip(("leave: ", "take it back? y or n: "), answers, strict=False), TERM="dumb")
+    done = undo(agent, *zip(("leave: ", "undo it? y or n: "), answers, strict=False), TERM="dumb")
     assert done.code == 1
     assert state_of(agent) == before
 

@@ -111,7 +111,7 @@ def test_the_page_explains_kept_blocked_cascaded_and_stale_undos(project, tab):
             other.apply(candidate(config("env.TIMEOUT", "3")), note="meanwhile")
             head = other.ledger.head
         page.get_by_role("button", name="Take back now").click()
-        page.get_by_text("Stale: things have changed").wait_for()
+        page.get_by_text("Stale: the harness changed").wait_for()
         assert harness.ledger.head == head
         page.goto(link.partition("open")[0])
         preview(page, "whole rules: set")

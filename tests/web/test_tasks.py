@@ -240,7 +240,7 @@ def test_see_a_secret_and_delete_it_from_the_journal(person):
     person.click("link", "Show the secrets on this page")
     person.reads(SECRET)
     person.click("link", "Mask them again")
-    person.page.get_by_label("A text to forget wherever it stands").fill(SECRET)
+    person.page.get_by_label("A text to forget wherever it occurs").fill(SECRET)
     person.click("button", "Preview forgetting it")
     assert SECRET not in person.page.content()
     person.page.get_by_role("checkbox").check()

@@ -12,6 +12,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol, runtime_checkable
 
+from takeback.errors import TakebackError
 from takeback.harness.images import FileChange, FileImage, Image, LinkImage
 from takeback.journal import Record
 from takeback.state import State
@@ -44,10 +45,20 @@ class Reading(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class NotExpressible:
-    """A change that cannot be written in a file without writing the file anew."""
+    """A change that cannot be written in a file without writing the file anew; `hint` is what to do instead."""
 
     path: str
     reason: str
+    hint: str = ""
+
+    @classmethod
+    def from_fault(cls, path: str, fault: TakebackError) -> NotExpressible:
+        """Return the reason and the hint of an error."""
+        return cls(path, f"{fault.where}: {fault.message}" if fault.where else fault.message, fault.hint)
+
+    def build_refusal(self) -> str:
+        """Return the message of a refusal: the reason, that nothing was changed, and what to do next."""
+        return f"{self.reason}; nothing was changed" + (f"\n  {self.hint}" if self.hint else "")
 
 
 @runtime_checkable

@@ -173,8 +173,9 @@ def judge_candidate(
     stored = adapter.surfaces if getattr(adapter, "external", None) is None else {*adapter.surfaces, EXTERNAL}
     unstored = {op.kind.surface for op in candidate.mutation} - stored - {CALLS}
     if unstored:
-        names = ", ".join(sorted(unstored))
-        return Refused(RefusalReason.UNSTORED, f"this harness ({adapter.name}) does not store {names}")
+        names, known = ", ".join(sorted(unstored)), ", ".join(sorted(stored))
+        message = f"this harness ({adapter.name}) does not store {names}; it stores {known}"
+        return Refused(RefusalReason.UNSTORED, message)
     verifier = verifier or verify
     verdict = verifier(candidate) if evidence is None else evidence
     refused = None if planning else refuse_calls(rules, candidate, verdict, approval)
@@ -345,7 +346,7 @@ def preview_change(engine: Engine, found: Judged, *, allow_ties: bool) -> Previe
         return replace(refused, verdict=found.verdict)
     files = () if footing.touched else engine.render_changes(footing.before, footing.after)
     if isinstance(files, NotExpressible):
-        return Refused(RefusalReason.UNSAYABLE, f"{files.reason}; nothing was changed", found.verdict)
+        return Refused(RefusalReason.UNSAYABLE, files.build_refusal(), found.verdict)
     paths = tuple(file.path for file in files)
     return Preview(
         found.candidate,

@@ -350,7 +350,7 @@ def adopt_selected_drift(
     partly = put_slots(state, [(change.slot, change.after) for change in chosen])
     rest = adapter.render(look.actual, partly)
     if isinstance(rest, NotExpressible):
-        return Refused(RefusalReason.UNSAYABLE, f"{rest.reason}; nothing was changed")
+        return Refused(RefusalReason.UNSAYABLE, rest.build_refusal())
     without = {change.path: change.after for change in rest}
     return adopt_drift(engine, replace(look, drift=chosen, actual=partly), about, without, paths)
 
@@ -528,9 +528,7 @@ def _revert_slots(adapter: FileAdapter, look: Inspection, slots: Collection[Slot
     chosen = [(change.slot, change.before) for change in reversed(look.drift) if change.slot in slots]
     changes = adapter.render(look.actual, put_slots(look.actual, chosen)) if chosen else ()
     return (
-        Refused(RefusalReason.UNSAYABLE, f"{changes.reason}; nothing was changed")
-        if isinstance(changes, NotExpressible)
-        else changes
+        Refused(RefusalReason.UNSAYABLE, changes.build_refusal()) if isinstance(changes, NotExpressible) else changes
     )
 
 

@@ -535,7 +535,7 @@ class Engine:
             records = self._list_announced_records(writes)
             begun = has_begun(self.files.place, changes) or self._has_begun_records(records)
             if (changes or records or record.steps) and not begun and not self.calls.has_begun(record):
-                self.ledger.abort("the process that announced it died before it changed anything")
+                self.ledger.abort("its process died before it changed anything")
                 self.note()
                 return Recovered(record, given_up=True)
             if not self.calls.is_going_back(record):

@@ -229,7 +229,7 @@ def _render_changes(
             return _decide_bytes(engine, adapter, changes, (before, after), off, on, relinking)
         changes = _restore_all_bytes(engine.ledger, adapter, changes, (before, after), off, on)
     if isinstance(changes, NotExpressible):
-        return Refused(RefusalReason.UNSAYABLE, f"{changes.reason}; nothing was changed")
+        return Refused(RefusalReason.UNSAYABLE, changes.build_refusal())
     return changes
 
 

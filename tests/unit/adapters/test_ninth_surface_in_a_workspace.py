@@ -118,7 +118,10 @@ def test_an_adapter_that_does_not_store_a_surface_refuses_before_anything_happen
     asked = []
     harness = Harness(Few(), open_journal(":memory:"), start=State(), verifier=asked.append)
     refused = harness.apply(read_candidate(NIGHT), force=True)
-    assert (refused.why, refused.message) == (RefusalReason.UNSTORED, "this harness (few) does not store alarms")
+    assert (refused.why, refused.message) == (
+        RefusalReason.UNSTORED,
+        "this harness (few) does not store alarms; it stores config",
+    )
     assert asked == []
     assert harness.ledger.last == 2
 

@@ -79,17 +79,34 @@ LOOKED_AT = {
     "a spoilt note": lambda root: (root / ".takeback/seen").write_bytes(b"{"),
     "a hostile note": lambda root: (root / ".takeback/seen").write_text(
         json.dumps(
-            {"version": 1, "journal": 1, "manifest": [], "folders": [[]], "folder_numbers": "x" * 5, "files": 3}
+            {"version": 2, "order": sys.byteorder, "journal": 1, "manifest": [], "folders": [[]], "counts": ["x"]}
         )
     ),
-    "a note with a name that leads out": lambda root: change_note(root, folders=["../" * 9 + "etc"]),
+    "a note cut short": lambda root: (root / ".takeback/seen").write_bytes(
+        (root / ".takeback/seen").read_bytes()[:-1]
+    ),
+    "a note of a machine that writes numbers otherwise": lambda root: change_note(root, order="middle"),
+    "a note of more files than it holds": lambda root: change_note(
+        root, counts=[count + 1 for count in read_note(root)[0]["counts"]]
+    ),
+    "a note of fewer files than it holds": lambda root: change_note(
+        root, counts=[0 for count in read_note(root)[0]["counts"]]
+    ),
+    "a note with a name that leads out": lambda root: change_note(
+        root, folders=["../" * 9 + "etc", *read_note(root)[0]["folders"][1:]]
+    ),
     "a note of a link": lambda root: ((root / ".takeback/seen").rename(root / "n"), link(root)),
 }
 
 
+def read_note(root):
+    head, _, rest = (root / ".takeback/seen").read_bytes().partition(b"\n")
+    return json.loads(head), rest
+
+
 def change_note(root, **more):
-    note = root / ".takeback/seen"
-    note.write_text(json.dumps({**json.loads(note.read_text()), **more}))
+    head, rest = read_note(root)
+    (root / ".takeback/seen").write_bytes(json.dumps({**head, **more}).encode() + b"\n" + rest)
 
 
 def link(root):
@@ -120,11 +137,11 @@ def test_nothing_is_read_for_an_event_with_nothing_to_record(root, monkeypatch):
     monkeypatch.setattr(
         last_look.os, "stat", lambda *args, **options: (asked.append(args[0]), stat(*args, **options))[1]
     )
-    note = json.loads((root / ".takeback/seen").read_text())
+    head, names = read_note(root)
     assert last_look.is_unchanged(str(root))
     assert set(read) == {".takeback/seen", ".takeback/HEAD"}
-    assert len(asked) <= len(note["files"]) + len(note["folders"]) + 2
-    assert "CLAUDE.md" in note["files"]
+    assert len(asked) <= sum(head["counts"]) + 2
+    assert b"CLAUDE.md" in names
 
 
 @pytest.mark.parametrize("name", ["Stop", "SessionStart", "PostToolUse", "FileChanged"])

@@ -55,7 +55,7 @@ def test_a_second_install_does_nothing_and_a_second_uninstall_fails(tmp_path: Pa
     assert files_of(tmp_path) == there
     run("uninstall", "claude-code", "--dir", str(tmp_path))
     again = CliRunner().invoke(app, ["uninstall", "claude-code", "--dir", str(tmp_path)])
-    assert "nothing is installed" in str(again.exception)
+    assert "no Takeback hooks here" in str(again.exception)
 
 
 def test_changes_made_since_stay(tmp_path: Path) -> None:

@@ -119,7 +119,7 @@ def test_installing_into_a_file_git_tracks_is_refused_with_the_way_out(client: s
     before = files_of(tmp_path)
     with pytest.raises(InputError) as refused:
         run("install", client, "--dir", str(tmp_path))
-    assert f"git tracks {HOOKS_FILE[client]}, so that others get it" in str(refused.value)
+    assert f"git tracks {HOOKS_FILE[client]}, so others get it" in str(refused.value)
     assert f"takeback install {client} --shared" in str(refused.value)
     assert files_of(tmp_path) == before
     assert not (tmp_path / ".takeback").exists()
@@ -137,7 +137,7 @@ def test_hooks_in_codex_settings_count_as_tracked_with_the_settings(tmp_path: Pa
 def test_an_unreadable_repository_counts_as_tracking_everything(tmp_path: Path) -> None:
     write_harness(tmp_path, "codex")
     (tmp_path / ".git").write_text("gitdir: /nowhere\n")
-    with pytest.raises(InputError, match="cannot be told"):
+    with pytest.raises(InputError, match="cannot tell"):
         run("install", "codex", "--dir", str(tmp_path))
 
 

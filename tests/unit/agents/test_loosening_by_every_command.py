@@ -112,7 +112,7 @@ def test_the_page_reports_loosening(batch: list[Case], root: Path) -> None:
         page = TestClient(make_app(shelf, session, [HOST], read_only=False), base_url=f"http://{HOST}")
         page.get(f"/open?link={session.link}")
         write_batch(root, batch, after=True)
-        _demand_told(batch, [_after(page.get("/1/drift").text, "looser than what the journal says")])
+        _demand_told(batch, [_after(page.get("/1/drift").text, "looser than the journal")])
         sent = {"form_token": session.form_token}
         page.post("/1/adopt", data=sent, headers={"origin": f"http://{HOST}", "content-type": FORM})
         assert harness.undo() is not None

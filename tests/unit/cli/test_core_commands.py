@@ -188,7 +188,7 @@ def test_a_second_opinion_is_shown_beside_the_first():
     assert (code, _one_object(out)["second_opinion"]["answer"]) == (0, "holds")
     code, out = _invoke("prove", _candidate("passes-every-sample"), "--second-opinion", "z3")
     assert code == 1
-    assert "z3: a state breaks it" in out
+    assert "z3: refuted by a state" in out
 
 
 @pytest.mark.parametrize(
@@ -330,7 +330,7 @@ def test_an_undecided_candidate_is_rejected_with_advice_to_capture(tmp_path):
 def test_editing_back_is_refuted_by_a_text_where_the_edit_succeeds():
     code, text = _invoke("verify", _candidate("edit-back"))
     assert code == 1
-    assert "the change goes through there, and nothing in it can be left out" in text
+    assert "the change goes through there, and no part of it can be left out" in text
     assert '"system": "Ask first.Act first."' in text or '"system": "Act first.Ask first."' in text
 
 

@@ -47,7 +47,7 @@ def entries(workspace):
 def test_a_change_stays_done_if_the_output_device_is_full(workspace, change, options):
     ended = run("apply", change(config("a", 1)), "-C", workspace, *options, stdout=full())
     assert ended.code == 0
-    assert "what was done stays done" in ended.err
+    assert "the change was made, but the output is incomplete" in ended.err
     assert entries(workspace) == ["apply", "genesis"]
     for line, kind in ((("undo", "HEAD"), "undo"), (("redo", "--last"), "redo")):
         assert run(*line, "-C", workspace, *options, stdout=full()).code == 0
@@ -59,7 +59,7 @@ def test_a_forget_stays_done_if_the_output_device_is_full(workspace, change, opt
     assert run("apply", change(config("a", "hunter2")), "-C", workspace).code == 0
     ended = run("forget", "HEAD", "--yes", "-C", workspace, *options, stdout=full())
     assert ended.code == 0
-    assert "what was done stays done" in ended.err
+    assert "the change was made, but the output is incomplete" in ended.err
     assert "hunter2" not in run("show", "HEAD", "-C", workspace).out
     assert run("forget", "HEAD", "--yes", "-C", workspace, *options).code == 1
 
@@ -74,7 +74,7 @@ def test_a_recovery_stays_done_if_the_output_device_is_full(workspace, options):
         harness.apply(candidate(config("a", 1)))
     ended = run("recover", "-C", workspace, *options, stdout=full())
     assert ended.code == 0
-    assert "what was done stays done" in ended.err
+    assert "the change was made, but the output is incomplete" in ended.err
     assert entries(workspace) == ["apply", "genesis"]
 
 
@@ -157,7 +157,7 @@ def test_a_key_that_looks_like_markup_is_printed(workspace, change):
     assert run("apply", change(config("[/zzz]a", {})), "-C", workspace).code == 0
     ended = run("apply", change(config("[/zzz]a.b", 1), name="two.json"), "-C", workspace)
     assert ended.code == 0
-    assert "can now be taken back only together" in ended.out
+    assert "can now be undone only together" in ended.out
     assert "[/zzz]a" in ended.out
 
 
@@ -186,7 +186,7 @@ def test_an_internal_fault_after_the_change_keeps_the_answer(workspace, change, 
     with pytest.raises(SystemExit) as ended, streams(terminal=False) as (_, told):
         main()
     assert ended.value.code == 0
-    assert "what was done stays done" in told.getvalue()
+    assert "the change was made, but the output is incomplete" in told.getvalue()
     assert entries(workspace) == ["apply", "genesis"]
 
 

@@ -55,7 +55,7 @@ def test_list_and_preview_fit_side_by_side_on_eighty_columns():
     row = next(line for line in lines if line.startswith("> [ ] #39"))
     assert " │ " in row
     assert any("│ would take back something" in line for line in lines)
-    assert "enter take back" in lines[-1]
+    assert "enter undo" in lines[-1]
 
 
 def test_wide_characters_and_control_characters_keep_the_columns():
@@ -74,5 +74,5 @@ def test_the_preview_scrolls_to_its_end_and_shows_the_remaining_lines():
 
 
 def test_the_page_mentions_older_unlisted_entries():
-    assert "older ones can be named" in page(PickerState(ROWS, more=True), 80)[0]
+    assert "older entries: undo by name" in page(PickerState(ROWS, more=True), 80)[0]
     assert "older" not in page(PickerState(ROWS), 80)[0]

@@ -113,4 +113,4 @@ def test_compact_reports_what_it_removed_and_the_journals_size(root):
     assert told["bytes_before"] > 0 < told["bytes_after"]
     again = runner.invoke(app, ["compact", "-C", str(root)])
     assert again.exit_code == 0
-    assert "nothing to give back" in again.stdout
+    assert "nothing to remove" in again.stdout

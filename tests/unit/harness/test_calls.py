@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 
 import pytest
 from tests.support.running import op
@@ -22,6 +23,7 @@ from takeback.verify import verify
 PROGRAM = """#!/bin/sh
 if [ "$1" = ask ]; then grep -q " $TAKEBACK_KEY " sent; exit $?; fi
 [ -e "broken-$1" ] && { echo "no post today" >&2; exit 3; }
+[ -e slow ] && sleep 0.6
 [ -e repeats ] && grep -q " $TAKEBACK_KEY " sent && exit 0
 printf '%s %s %s %s ' "$1" "$TAKEBACK_KEY" "${TAKEBACK_RECEIPT:--}" "${HUSH:-unset}" >> sent
 cat >> sent; echo >> sent; echo "receipt-$TAKEBACK_CALL_KEY"
@@ -254,6 +256,44 @@ def test_after_a_kill_anywhere_each_call_is_made_once(agent, manifest, point, ba
     expected = {(False, True): ["send one"], (False, False): [], (True, True): ["send one"]}
     assert verbs(root) == expected.get((back, live), ["send one", "correct one"])
     assert there is live
+
+
+def kill_while_a_program_runs(root, work):
+    """Fork a process that is killed by SIGKILL as soon as a call's program was started; the program goes on."""
+    pid = os.fork()
+    if pid == 0:
+        with arm_failpoints(lambda name: os.kill(os.getpid(), signal.SIGKILL) if name == "call.started" else None):
+            try:
+                with open_workspace(root) as harness:
+                    work(harness)
+            finally:
+                os._exit(1)
+    _, status = os.waitpid(pid, 0)
+    assert os.WIFSIGNALED(status)
+
+
+@pytest.mark.parametrize("back", [False, True])
+def test_a_program_that_outlives_a_kill_has_ended_before_anyone_asks_whether_it_happened(agent, back):
+    root = agent(ASKED)
+    if back:
+        with open_workspace(root) as harness:
+            harness.apply(change("one"))
+    (root / "slow").touch()
+    kill_while_a_program_runs(root, lambda harness: harness.undo() if back else harness.apply(change("one")))
+    with open_workspace(root) as harness:
+        assert harness.status().clean
+    assert verbs(root) == (["send one", "correct one"] if back else ["send one"])
+    assert not list((root / ".takeback").glob("call-*"))
+
+
+def test_a_program_that_still_runs_after_its_time_leaves_the_call_in_doubt(agent):
+    root = agent(ASKED.replace("ask =", "timeout = 0.2\nask ="))
+    (root / "slow").touch()
+    kill_while_a_program_runs(root, lambda harness: harness.apply(change("one")))
+    with open_workspace(root) as harness:
+        (item,) = harness.status().open
+        assert item.is_doubt
+    assert verbs(root) in ([], ["send one"])
 
 
 @pytest.mark.parametrize("made", [True, False])

@@ -54,8 +54,8 @@ def test_the_command_reports_no_difference_and_remaining_drift(tmp_path, drifted
     run = ["restore", "--to", "2", "--dir", str(root)]
     told = CliRunner().invoke(app, run)
     assert told.exit_code == 0, told.output
-    assert "unchanged: it is so already" in told.output
-    assert ("what was changed outside Takeback stays" in " ".join(told.output.split())) is drifted
+    assert "unchanged: the harness is already so" in told.output
+    assert ("changes made outside Takeback stay" in " ".join(told.output.split())) is drifted
     answer = json.loads(CliRunner().invoke(app, [*run, "--json"]).stdout)
     assert (answer["result"], answer["entry"], "drift" in answer) == ("unchanged", None, drifted)
     with open_workspace(root) as harness:

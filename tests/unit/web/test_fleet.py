@@ -78,7 +78,7 @@ def test_each_journal_is_a_row_without_directory_or_key(fleet, opened):
     assert 'slower: config["timeout"] ann, ' in told
     assert f"UTC 2 {head}" in told
     assert "search directory not given good unknown none" in told
-    assert "Drift is known only where the directory is" in told
+    assert "Drift is known only if the directory is given" in told
 
 
 def test_new_journals_and_changes_appear_at_the_next_look(fleet, opened, tmp_path):

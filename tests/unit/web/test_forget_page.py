@@ -57,7 +57,7 @@ def test_a_value_is_forgotten_everywhere_and_shown_on_no_page(harness):
     assert harness.forget_value(SECRET, dry=True).contents == 0
     again = browser.post("/1/forget", {"token": token_in(preview), "sure": "yes"})
     assert again.status_code == 400
-    assert "not known any more" in words(again)
+    assert "a preview that has expired" in words(again)
 
 
 def test_a_confirmation_holds_only_for_what_was_shown(harness):
@@ -66,7 +66,7 @@ def test_a_confirmation_holds_only_for_what_was_shown(harness):
     harness.apply(candidate(config("env.OTHER_KEY", SECRET)))
     stale = browser.post("/1/forget", {"token": token_in(preview), "sure": "yes"})
     assert stale.status_code == 409
-    assert "Things have changed" in words(stale)
+    assert "The journal changed" in words(stale)
     assert "entry #4" in words(stale)
     assert harness.forget_value(SECRET, dry=True).contents
 

@@ -21,7 +21,7 @@ def test_a_row_has_its_first_changed_line_under_its_day(browser, three):
 
 
 def test_entries_are_found_by_a_word_of_their_value(browser, three):
-    assert "No entry passes" in browser.get("/1/?text=wombat").text
+    assert "No entry matches" in browser.get("/1/?text=wombat").text
     assert three.set("config", "animal", "a grey wombat", by="ann").entry
     page = browser.get("/1/?text=wombat").text
     assert "animal: a grey wombat" in page
@@ -136,7 +136,7 @@ def test_refused_attempts_are_filtered_by_word_person_reason_and_time(three, tmp
     assert told("by=bot&why=verdict") == ["apply b"]
     assert told("text=APPLY+bot") == ["apply b"]
     assert told("since=today") == told("")
-    assert "No refused attempt passes" in browser.get("/1/refused?text=wombat").text
+    assert "No refused attempt matches" in browser.get("/1/refused?text=wombat").text
 
 
 def test_a_report_contains_filtered_or_selected_entries(browser, three):

@@ -55,7 +55,7 @@ def test_an_entry_shows_dependents_dependencies_and_overwriters(browser):
             other.get("/1/entry/%232")
         )
         assert "It depends on #2 note" in words(other.get("/1/entry/%233"))
-    assert "Wrote some of it again later: that stays if this is taken back #4 slowest" in words(
+    assert "Wrote some of it again later: that stays if this is undone #4 slowest" in words(
         browser.get("/1/entry/%232")
     )
 
@@ -122,7 +122,7 @@ def test_a_stale_token_changes_nothing_and_shows_a_new_preview(browser, three):
     head = three.ledger.head
     answer = browser.post("/1/undo", {"entry": "#3", "token": token_in(preview)})
     assert answer.status_code == 409
-    assert "Stale: things have changed since" in words(answer)
+    assert "Stale: the harness changed since" in words(answer)
     assert three.ledger.head == head
     done = browser.post("/1/undo", {"entry": "#3", "token": token_in(answer)})
     assert done.status_code == 200
@@ -140,8 +140,8 @@ def test_blocking_entries_are_named_and_undone_only_on_request():
     with harness_with(("note", "", prompt("rules", "a\n")), ("edit", "", edit)) as harness:
         browser = Browser(harness)
         blocked = browser.get("/1/undo?entry=%232")
-        assert "Blocked: nothing was changed. Not possible alone, because of: #3 edit" in words(blocked)
-        assert "With these taken along" in words(blocked)
+        assert "Blocked: nothing was changed. These entries prevent it: #3 edit" in words(blocked)
+        assert "Together with these" in words(blocked)
         token = token_in(blocked)
         refused = browser.post("/1/undo", {"entry": "#2", "token": token})
         assert refused.status_code == 409
@@ -190,7 +190,7 @@ def drifted(root):
 def test_drift_is_shown_by_file_and_blocks_an_undo_with_the_way_out(workspace):
     root, harness = workspace
     browser = Browser(harness)
-    assert "everything is as the journal says" in words(browser.get("/1/drift"))
+    assert "no file differs from the journal" in words(browser.get("/1/drift"))
     drifted(root)
     told = words(browser.get("/1/drift"))
     assert 'config.toml - config["timeout"] = 60 + config["timeout"] = 61' in told
@@ -380,10 +380,10 @@ def test_drift_says_what_adopting_and_what_discarding_it_loosens(guarded):
     (root / ".claude/settings.json").write_text('{"permissions": {"allow": ["Bash(*)"], "deny": ["Bash(rm:*)"]}}')
     told = words(browser.get("/1/drift"))
     assert 'looser than what the journal says: config["permissions.allow"] allows more: Bash(*)' in told
-    assert "Discarding it would be looser" not in told
+    assert "Discarding it would loosen" not in told
     assert harness.discard() is not None
     preview = browser.get("/1/undo?entry=HEAD")
     assert 'Looser afterwards: config["permissions.allow"] allows more: Bash(*)' in words(preview)
     (root / ".claude/settings.json").write_text('{"permissions": {"deny": ["Bash(rm:*)", "Bash(curl:*)"]}}')
     told = words(browser.get("/1/drift"))
-    assert 'Discarding it would be looser than what is there now: config["permissions.deny"] denies less' in told
+    assert 'Discarding it would loosen the present state: config["permissions.deny"] denies less' in told

@@ -239,7 +239,7 @@ class ClientAdapter(FilesAdapter):
             if self._ask == "always":
                 self._require_accepted(changes)
         except CannotSplice as fault:
-            return NotExpressible(path, str(fault))
+            return NotExpressible.from_fault(path, fault)
         return tuple(changes)
 
     def _require_accepted(self, changes: Sequence[FileChange]) -> None:
@@ -302,7 +302,9 @@ class ClientAdapter(FilesAdapter):
         taken = bound.hidden(wanted_parts, new)
         if taken:
             raise CannotSplice(
-                f"config[{taken!r}] is not config in this client's file", where=self._where(bound.path)
+                f"config[{taken!r}] is not config in this client's file",
+                where=self._where(bound.path),
+                hint=bound.suggest_surface(taken, new),
             )
         rules = bound.documents.rules
         edited = patch_document(document, old, new)

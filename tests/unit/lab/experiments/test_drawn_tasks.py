@@ -8,7 +8,7 @@ from takeback.errors import InputError
 from takeback_lab.experiments import contract_audit, factorial, fresh, oracle, replication, snapshots, stability
 from takeback_lab.experiments.bank import cohort, load_bank
 from takeback_lab.experiments.draws import draw_order
-from takeback_lab.experiments.recorded import recorded_folder
+from takeback_lab.experiments.recorded import PLAIN, recorded_folder
 from takeback_lab.tasks import FAMILIES, load
 
 
@@ -32,7 +32,7 @@ def test_tasks_are_drawn_by_seed_evenly_over_families(taken, sets):
 
 @pytest.fixture(scope="module")
 def failures():
-    return cohort(load_bank(recorded_folder() / "natural").entries)
+    return cohort(load_bank(recorded_folder() / PLAIN / "natural").entries)
 
 
 def test_failures_are_drawn_by_seed_alternating_strata_and_families(failures):
@@ -50,8 +50,9 @@ def test_failures_are_drawn_by_seed_alternating_strata_and_families(failures):
 
 def test_a_replay_of_a_draw_takes_fewer_of_its_cases():
     experiment = factorial.EXPERIMENT
-    recorded = experiment.plan({}, experiment.thaw_run(recorded_folder() / "factorial"))
-    assert experiment.plan({"tasks": 10}).cases == recorded.cases[:10]
+    recorded = experiment.plan({}, experiment.thaw_run(recorded_folder() / PLAIN / "factorial"))
+    bank = recorded_folder() / PLAIN / "natural"
+    assert experiment.plan({"tasks": 10, "bank": bank}).cases == recorded.cases[:10]
 
 
 def test_a_replication_draws_equal_numbers_of_s0_and_s1():
