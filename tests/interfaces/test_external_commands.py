@@ -326,3 +326,11 @@ def test_a_binding_that_cannot_be_reached_yet_is_declared_and_says_so(world, mon
     assert "later is declared and was not measured" in told.replace("\n", " ")
     monkeypatch.setenv("LATER_DB", f"sqlite:///{world.database}")
     assert world.json("probe", "later")[1]["guard"] == "atomic"
+
+
+def test_a_value_of_another_type_is_refused_with_the_field_it_is_for(world):
+    code, told = world.run("set", "external", "memory/a", '{"text": "x", "weight": "heavy"}')
+    assert code == 2
+    assert "external[memory/a].weight: found heavy, expected a value for INTEGER" in told
+    assert world.rows()["a"] == ("old", 1)
+    assert world.run("status")[0] == 0

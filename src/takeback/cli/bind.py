@@ -128,7 +128,7 @@ def _probe(root: Path, manifest: Manifest, name: str, *, as_json: bool) -> None:
             emit({"binding": name, "guard": None, "why": fault.message, "hint": fault.hint})
         else:
             out.print(f"{name} is declared and was not measured: {fault.message}")
-            out.print(f"  {fault.hint}; then 'takeback probe {name}'")
+            out.print(f"  {fault.hint}" + f"; then 'takeback probe {name}'" * ("probe" not in fault.hint))
         finish(yes=False)
     finally:
         records.close()

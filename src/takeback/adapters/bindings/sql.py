@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import os
 import random
+import time
 import uuid
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, Final
 
 import sqlalchemy as sa
 
@@ -30,6 +31,10 @@ from takeback.errors import ChangedMeanwhile, InputError, UnreachableError
 from takeback.journal.failpoint import failpoint
 from takeback.state import ABSENT
 
+LOCKED: Final = 60.0
+"""How long SQLite's write lock is waited for."""
+READS: Final = "takeback_reads"
+"""The option of a connection that only reads."""
 _ENGINES: dict[str, sa.Engine] = {}
 """Engines of this process by URL: bindings of one database share its transactions."""
 
@@ -66,8 +71,27 @@ def _leave_begin_to_us(connection: Any, _: Any) -> None:
 
 
 def _begin_immediately(connection: sa.Connection) -> None:
-    """Take SQLite's write lock at once: it has no FOR UPDATE."""
-    connection.exec_driver_sql("BEGIN IMMEDIATE")
+    """Take SQLite's write lock at once, as it has no FOR UPDATE; whoever only reads takes none.
+
+    SQLite's own waiting looks every tenth of a second in the end, and starves beside busy writers.
+    """
+    if connection.get_execution_options().get(READS):
+        connection.exec_driver_sql("BEGIN")
+        return
+    until = time.monotonic() + LOCKED
+    connection.exec_driver_sql("PRAGMA busy_timeout = 0")
+    try:
+        while True:
+            try:
+                connection.exec_driver_sql("BEGIN IMMEDIATE")
+            except sa.exc.OperationalError as fault:
+                if "locked" not in str(fault.orig) or time.monotonic() >= until:
+                    raise
+                time.sleep(random.uniform(0.0005, 0.004))
+            else:
+                return
+    finally:
+        connection.exec_driver_sql(f"PRAGMA busy_timeout = {int(SECONDS * 1000)}")
 
 
 class SqlBinding(Binding):
@@ -141,7 +165,7 @@ class SqlBinding(Binding):
 
     def find_version(self) -> str:
         """Return the database and its version."""
-        with self.reach(), self.engine.connect() as at:
+        with self.reach(), self.engine.connect().execution_options(**{READS: True}) as at:
             name = at.dialect.name
             asked = "select sqlite_version()" if name == "sqlite" else "select version()"
             return f"{name} {at.execute(sa.text(asked)).scalar_one()}"[:80]
@@ -149,7 +173,7 @@ class SqlBinding(Binding):
     def look(self, name: str) -> Seen | None:
         """Return a row as a record."""
         table = self.table
-        with self.reach(), self.engine.connect() as at:
+        with self.reach(), self.engine.connect().execution_options(**{READS: True}) as at:
             return self._select(at, table, name, lock=False)
 
     def _select(self, at: sa.Connection, table: sa.Table, name: str, *, lock: bool) -> Seen | None:
