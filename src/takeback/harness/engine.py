@@ -494,11 +494,14 @@ class Engine:
         except TakebackError as second:
             require_lock_held(self.journal)
             raise HarnessError(
-                f"{fault.message}; putting things back failed as well ({second.message})", hint=FINISHED_LATER
+                f"{fault.message}; putting things back failed as well ({second.message})",
+                where=fault.where,
+                hint=FINISHED_LATER,
             ) from fault
         if left.ours:
             raise HarnessError(
                 f"{fault.message}; {', '.join(left.ours)} could not be put back and holds the change already",
+                where=fault.where,
                 hint=FINISHED_LATER,
             ) from fault
         answer_calls()
@@ -507,7 +510,9 @@ class Engine:
         if isinstance(fault, ChangedMeanwhile):
             raise fault
         kept = f"; {', '.join(left.theirs)} was changed by someone else meanwhile and is left so" * bool(left.theirs)
-        raise HarnessError(f"{fault.message}{kept}; nothing was changed", hint=fault.hint) from fault
+        raise HarnessError(
+            f"{fault.message}{kept}; nothing was changed", where=fault.where, hint=fault.hint
+        ) from fault
 
     def finish(self) -> Recovered:
         """Finish an announced change, leaving alone what someone else changed since, or give it up if not begun."""
