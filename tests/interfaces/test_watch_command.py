@@ -164,7 +164,7 @@ def test_a_switch_of_branches_is_seen_below_the_top_and_in_another_working_tree(
     )
     lock.touch()
     done = threading.Event()
-    waiting = threading.Thread(target=lambda: (watched.settled(threading.Event()), done.set()), daemon=True)
+    waiting = threading.Thread(target=lambda: (watched.await_settled(threading.Event()), done.set()), daemon=True)
     waiting.start()
     assert not done.wait(0.5)
     lock.unlink()

@@ -136,6 +136,6 @@ def test_there_is_always_a_place_between_two_others(choices):
 @given(st.permutations(NAMES), st.permutations(NAMES))
 def test_the_elements_said_to_have_moved_explain_the_new_order(one, two):
     before, after = Chain.of((name, 0) for name in one), Chain.of((name, 0) for name in two)
-    moved = before.moved(after)
+    moved = before.find_moved(after)
     assert [name for name in one if name not in moved] == [name for name in two if name not in moved]
     assert bool(moved) is (one != two)

@@ -42,14 +42,14 @@ def test_items_put_in_at_once_stand_as_if_put_in_one_by_one(kind: type[Document]
 @pytest.mark.parametrize("kind", [TomlDocument, JsonDocument])
 def test_a_list_that_grows_by_many_items_is_read_no_more_often_than_one_that_grows_by_few(kind, monkeypatch):
     read = 0
-    edited = Document._edited
+    edited = Document._apply_edits
 
     def count(self, *args):
         nonlocal read
         read += 1
         return edited(self, *args)
 
-    monkeypatch.setattr(Document, "_edited", count)
+    monkeypatch.setattr(Document, "_apply_edits", count)
     reads = []
     for size in (3, 60):
         read, text = 0, b'{"a": ["x"]}' if kind is JsonDocument else b'a = ["x"]\n'

@@ -125,7 +125,7 @@ def test_a_change_that_was_announced_is_what_is_ended():
     record, writes = announced(ledger, "0", "1")
     assert (ledger.pending, ledger.fate(record)) == (record, EntryStatus.PENDING)
     assert ledger.commit(writes) == record
-    assert (ledger.pending, ledger.fate(record), ledger.aborted(record)) == (None, EntryStatus.LIVE, False)
+    assert (ledger.pending, ledger.fate(record), ledger.is_aborted(record)) == (None, EntryStatus.LIVE, False)
 
 
 def test_a_change_that_is_under_way_stays_so_whatever_else_is_recorded():

@@ -22,5 +22,5 @@ def test_a_lock_file_that_was_taken_away_while_it_was_being_locked_is_not_taken_
     monkeypatch.setattr(sqlite_files.fcntl, "flock", losing)
     lock = FileLock(path, "journal.db")
     lock.acquire(time.monotonic() + 240, 240)
-    assert lock.held()
+    assert lock.is_held()
     lock.release()

@@ -137,9 +137,9 @@ class SqlBinding(Binding):
         return Seen(body, encode(body))
 
     def _match(self, table: sa.Table, name: str) -> list[Any]:
-        return [table.c[key] == value for key, value in self._split(table, name).items()]
+        return [table.c[key] == value for key, value in self._parse_key(table, name).items()]
 
-    def _split(self, table: sa.Table, name: str) -> dict[str, Any]:
+    def _parse_key(self, table: sa.Table, name: str) -> dict[str, Any]:
         """Return the key's columns from a record's name: one, or several with `/` between them."""
         keys = self.given["key"]
         words = name.split("/") if len(keys) > 1 else [name]
@@ -194,7 +194,7 @@ class SqlBinding(Binding):
         values = {field: self._read(table.c[field], wanted.get(field), change.name) for field in self.fields}
         if seen is None:
             try:
-                at.execute(sa.insert(table).values(**self._split(table, change.name), **values))
+                at.execute(sa.insert(table).values(**self._parse_key(table, change.name), **values))
             except sa.exc.IntegrityError as fault:
                 if "unique" in str(fault.orig).lower():
                     raise changed from None
