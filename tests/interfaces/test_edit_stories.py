@@ -117,7 +117,7 @@ def test_an_edit_that_was_rewritten_later_is_undone_without_a_visible_change_and
     assert (code, text.splitlines()[0]) == (0, f"nothing visible would change: #{later} rewrote this line later")
     code, text = story.type("undo", first, "--strict")
     assert code == 1
-    assert text.splitlines()[0] == f"refused: what #{later} wrote later would be kept; nothing was changed"
+    assert text.splitlines()[0] == f"refused: later writes of #{later} would be kept; nothing was changed"
     code, text = story.type("undo", first)
     assert (code, text.splitlines()[0]) == (0, f"nothing visible changed: #{later} rewrote this line later")
     assert story.look("prompts", "system") == "You are bold.\n"
@@ -190,7 +190,7 @@ def test_an_adopted_edit_is_shown_as_proved_afterwards_and_as_read_in_one_of_sev
 
 
 def test_an_adopted_change_that_no_operation_says_tells_so_everywhere(workspace):
-    why = "a directory without files came or went, which no operation says"
+    why = "a directory without files came or went, which no operation describes"
     (workspace.agent / "files" / "empty").mkdir()
     _, told = workspace.tell("adopt")
     assert (told["grade"], told["unproved"]) == (None, why)

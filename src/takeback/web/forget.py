@@ -66,9 +66,7 @@ def forget(request: Request, shown: Shown, form: Form) -> Response:
         return _page(request, shown, WantedGone((), value.encode("utf-8", "surrogateescape")))
     found = shown.gone.pop(token, None)
     if found is None:
-        raise InputError(
-            "form", found="a preview that has expired", expected="a new one: go back to the entry"
-        )
+        raise InputError("form", found="a preview that has expired", expected="a new one: go back to the entry")
     wanted, head = found
     shown.harness.ledger.refresh()
     if head != shown.harness.ledger.head:

@@ -337,7 +337,7 @@ def test_what_is_undecided_is_not_admitted_and_says_to_capture_and_restore(tmp_p
 def test_a_recovery_that_edits_back_is_shown_a_text_on_which_the_change_goes_through():
     code, text = _invoke("verify", _candidate("edit-back"))
     assert code == 1
-    assert "the change goes through there, and no part of it can be left out" in text
+    assert "the change succeeds there, and no part of it can be left out" in text
     assert '"system": "Ask first.Act first."' in text or '"system": "Act first.Ask first."' in text
 
 

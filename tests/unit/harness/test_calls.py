@@ -147,7 +147,7 @@ def test_compensable_is_asked_about_unless_the_manifest_says_yes(agent):
         assert (entry.approval["digest"], entry.approval["by"]) == (digest, "ann")
         assert entry.approval["at"]
         assert entry.approval["stays"] == [
-            {"call": "mail", "stays": "sent", "compensation": "it is answered by another call"}
+            {"call": "mail", "stays": "sent", "compensation": "another call already answers it"}
         ]
 
 

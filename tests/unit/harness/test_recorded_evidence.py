@@ -104,12 +104,12 @@ def test_a_change_is_said_by_operations_that_are_proved(name):
 
 def test_what_no_operation_says_is_named():
     directory = {"files": {"d": {"directory": True}}}
-    assert find({}, directory) == NoEvidence("a directory without files came or went, which no operation says")
+    assert find({}, directory) == NoEvidence("a directory without files came or went, which no operation describes")
     held = {"files": {"d/f": {"content": "x"}}}
     turned = find(held, {"files": {"d": {"content": "x"}}})
-    assert turned == NoEvidence('files["d"] was a directory and is a file now, which no operation says')
+    assert turned == NoEvidence('files["d"] was a directory and is a file now, which no operation describes')
     lost = find({"files": {"d/f": {"content": "x"}, "d/e": {"directory": True}}}, {})
-    assert lost == NoEvidence('the empty directory files["d/e"] came or went, which no operation says')
+    assert lost == NoEvidence('the empty directory files["d/e"] came or went, which no operation describes')
 
 
 def test_a_key_that_no_operation_can_name_is_written_with_the_mapping_around_it():
@@ -181,7 +181,7 @@ def test_operations_that_lead_elsewhere_are_not_taken(monkeypatch, wrong):
         lambda *given: [replace(unit, ways=(lambda: tuple(wrong),)) for unit in real(*given)],
     )
     found = find({"config": {"a": 1}}, {"config": {"a": 2}})
-    assert found == NoEvidence('no operations were found that do what was done to config["a"]')
+    assert found == NoEvidence('no operations were found for the change of config["a"]')
 
 
 def test_operations_that_do_more_than_was_done_are_not_taken(monkeypatch):
@@ -195,7 +195,7 @@ def test_operations_that_do_more_than_was_done_are_not_taken(monkeypatch):
         ],
     )
     found = find({"config": {"a": 1}}, {"config": {"a": 2}})
-    assert found == NoEvidence('the operations found for it lead to something else at config["b"]')
+    assert found == NoEvidence('the operations found for it give a different result at config["b"]')
 
 
 @pytest.fixture
