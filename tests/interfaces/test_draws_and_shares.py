@@ -12,6 +12,7 @@ from typer.testing import CliRunner, Result
 from takeback.cli import app
 from takeback.repair.models.replies import read_lines
 from takeback_lab.experiments.recorded import shipped_recording
+from takeback_lab.tasks import load
 
 ANSWER = json.dumps(
     {
@@ -139,8 +140,6 @@ def test_a_frozen_factorial_replays_without_its_bank(tmp_path: Path) -> None:
 
 def made(line: dict[str, Any]) -> str:
     """The reference mutation of the task that is asked for, and a recovery that does nothing for it."""
-    from takeback_lab.tasks import load  # noqa: PLC0415 - large data
-
     content = line["request"]["messages"][1]["content"]
     task = next(task for task in load("natural") if task.instruction in content)
     return json.dumps({"mutation": list(task.reference), **json.loads(ANSWER)})

@@ -76,7 +76,7 @@ def pending_of(agent):
 
 
 @pytest.mark.parametrize("boundary", BOUNDARIES)
-def test_an_interrupt_while_a_change_is_made_comes_when_it_is_whole(agent, tmp_path, boundary):
+def test_an_interrupt_during_a_change_waits_until_it_is_complete(agent, tmp_path, boundary):
     done = interrupted_at(boundary, "apply", tmp_path / "change.json", "--repair", "-C", agent)
     assert done.code == 130
     assert pending_of(agent) is None
@@ -90,7 +90,7 @@ def test_an_interrupt_while_a_change_is_made_comes_when_it_is_whole(agent, tmp_p
 
 @pytest.mark.parametrize("boundary", ["change.announced", "file.renamed", "change.written"])
 @pytest.mark.parametrize("words", [("undo", "--last"), ("restore", "--to", "#1")])
-def test_an_interrupted_undo_or_restore_is_whole(agent, tmp_path, boundary, words):
+def test_an_interrupted_undo_or_restore_is_complete(agent, tmp_path, boundary, words):
     run("apply", tmp_path / "change.json", "--repair", "-C", agent)
     done = interrupted_at(boundary, *words, "-C", agent)
     assert (done.code, pending_of(agent)) == (130, None)
@@ -98,7 +98,7 @@ def test_an_interrupted_undo_or_restore_is_whole(agent, tmp_path, boundary, word
     assert "was made and is complete" in done.err
 
 
-def test_an_interrupt_before_anything_was_changed_says_so(agent, tmp_path):
+def test_an_interrupt_before_a_change_reports_that_nothing_changed(agent, tmp_path):
     before = files_of(agent)
     run("set", "config", "limit", "2", "-C", agent)
     run("undo", "--last", "-C", agent)
@@ -115,7 +115,7 @@ def test_an_interrupt_before_anything_was_changed_says_so(agent, tmp_path):
     assert files_of(agent) == before
 
 
-def test_an_interrupted_doctor_says_that_looking_changes_nothing(agent):
+def test_an_interrupted_doctor_reports_that_it_changes_nothing(agent):
     script = "import os, signal, sys\nimport takeback.adapters.doctor as seam\n"
     script += "seam.examine_workspace = lambda *_, **__: os.kill(os.getpid(), signal.SIGINT)\n"
     script += "from takeback.cli import main\nmain()"
@@ -125,7 +125,7 @@ def test_an_interrupted_doctor_says_that_looking_changes_nothing(agent):
     assert "checking changes nothing" in done.stderr
 
 
-def test_ctrl_c_ends_a_watcher_which_says_what_stays(agent):
+def test_ctrl_c_ends_a_watcher_and_its_records_stay(agent):
     pytest.importorskip("watchfiles")
     (agent / "prompts/p.md").write_text("by hand\n")
     done = converse(("watch", "--polling", "-C", agent), [("#2", "\x03")], {"NO_COLOR": "1"})
@@ -135,7 +135,7 @@ def test_ctrl_c_ends_a_watcher_which_says_what_stays(agent):
         assert harness.status().clean
 
 
-def test_an_interrupted_run_of_the_lab_says_what_is_kept(tmp_path):
+def test_an_interrupted_lab_run_reports_what_is_kept(tmp_path):
     pytest.importorskip("scipy")
     words = ("lab", "undo-laws", "--histories", "100000")
     done = converse(words, [("undo-laws", signal.SIGINT)], {"NO_COLOR": "1", "TAKEBACK_PROGRESS": "1"})

@@ -11,12 +11,12 @@ EVERYDAY, ALL = 60, 2000
 
 
 @pytest.mark.parametrize("seed", range(EVERYDAY))
-def test_an_order_loses_nothing_leaves_no_secret_and_always_has_a_way_on(seed, tmp_path):
+def test_forgetting_in_a_random_order_loses_no_data_and_leaves_no_secret(seed, tmp_path):
     Story(tmp_path / "p", seed).run()
 
 
 @pytest.mark.slow
-def test_two_thousand_orders_lose_nothing(tmp_path):
+def test_forgetting_in_two_thousand_orders_loses_no_data(tmp_path):
     for seed in range(ALL):
         Story(Path(tmp_path) / str(seed), seed).run()
 

@@ -216,7 +216,7 @@ def test_commands_that_change_refuse_a_clone_and_name_the_way_out(hostile):
             assert "takeback trust" in done.told, (name, done.told)
 
 
-def test_commands_that_look_say_what_can_be_said_without_acting(hostile):
+def test_read_only_commands_report_what_they_can_without_acting(hostile):
     for name in LOOKING:
         done = run(hostile.clone.root, f"takeback {name}")
         if hostile.kind == "hooks folder":

@@ -124,7 +124,7 @@ def test_records_that_a_pull_brings_are_not_acted_on(pulled):
     assert not pulled.ran.exists()
 
 
-def test_records_that_a_pull_brings_are_noticed_where_no_file_says_when_it_was_made(pulled):
+def test_records_of_a_pull_are_noticed_without_file_creation_times(pulled):
     place, record = next(
         (Path(file), found) for file, found in list_records() if found["path"] == str(pulled.root.resolve())
     )
@@ -134,7 +134,7 @@ def test_records_that_a_pull_brings_are_noticed_where_no_file_says_when_it_was_m
         open_workspace(pulled.root)
 
 
-def test_the_session_of_a_client_goes_on_and_nothing_is_recorded(pulled):
+def test_a_client_session_continues_and_nothing_is_recorded(pulled):
     before = (pulled.root / JOURNAL).read_bytes()
     event = (
         '{"hook_event_name": "PostToolUse", "tool_name": "Bash", "tool_input": {"command": "x"}, "session_id": "s"}'
@@ -149,7 +149,7 @@ def test_the_session_of_a_client_goes_on_and_nothing_is_recorded(pulled):
     assert (pulled.root / JOURNAL).read_bytes() == before
 
 
-def test_after_trust_it_is_used_again(pulled):
+def test_a_trusted_journal_is_used_again(pulled):
     code, told = run(pulled.root, "trust")
     assert (code, HOOK in told) == (0, True), told
     assert run(pulled.root, "recover")[0] == 0
@@ -170,7 +170,7 @@ def mine(tmp_path):
     return root
 
 
-def test_processes_of_mine_go_on_with_each_others_records(mine):
+def test_processes_of_one_user_accept_each_others_records(mine):
     with open_workspace(mine, hold=False) as here:
         for at in range(3):
             code, told = run(mine, "set", "config", f"other{at}", "1")
@@ -180,7 +180,7 @@ def test_processes_of_mine_go_on_with_each_others_records(mine):
 
 
 @pytest.mark.parametrize("place", ["journal.append.inserted", "journal.append.done", "change.written"])
-def test_a_killed_process_leaves_a_journal_that_is_still_mine(mine, place):
+def test_the_journal_of_a_killed_process_stays_trusted(mine, place):
     line = [sys.executable, "-c", DYING, str(mine), place, find_trust_folder()]
     env = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
     done = subprocess.run(line, env=env, capture_output=True, text=True, timeout=120, check=False)
@@ -189,7 +189,7 @@ def test_a_killed_process_leaves_a_journal_that_is_still_mine(mine, place):
         assert isinstance(harness.apply(candidate(config("after", 1))), Applied)
 
 
-def test_a_backup_that_is_put_back_and_indexes_that_are_built_anew_stay_trusted(mine, tmp_path):
+def test_restored_backups_and_rebuilt_indexes_stay_trusted(mine, tmp_path):
     copy = tmp_path / "backup.db"
     back_up_journal(mine, copy)
     with open_workspace(mine, hold=False) as harness:
@@ -202,7 +202,7 @@ def test_a_backup_that_is_put_back_and_indexes_that_are_built_anew_stay_trusted(
         assert isinstance(harness.apply(candidate(config("three", "3"))), Applied)
 
 
-def test_a_journal_that_was_cut_is_said_to_be_cut_and_can_be_accepted(mine, tmp_path):
+def test_a_truncated_journal_is_reported_and_can_be_accepted(mine, tmp_path):
     copy = tmp_path / "backup.db"
     back_up_journal(mine, copy)
     with open_workspace(mine, hold=False) as harness:

@@ -33,7 +33,7 @@ def run(place: Path, *words: str, **env: str) -> tuple[int, str]:
     return done.returncode, " ".join((done.stdout + done.stderr).split())
 
 
-def test_a_journal_url_that_changes_in_a_trusted_manifest_sends_nothing_and_names_trust(tmp_path):
+def test_changing_the_journal_url_of_a_trusted_manifest_asks_for_trust_first(tmp_path):
     root = init_workspace(tmp_path / "agent")
     manifest = root / "takeback.toml"
     with listener() as (port, received):
@@ -49,7 +49,7 @@ def test_a_journal_url_that_changes_in_a_trusted_manifest_sends_nothing_and_name
         assert received() == b""
 
 
-def test_without_a_home_that_can_be_written_init_leaves_nothing_and_its_way_out_works(tmp_path):
+def test_init_without_a_writable_home_leaves_nothing_and_names_a_working_fix(tmp_path):
     home = tmp_path / "home"
     home.write_text("no folder, so that nothing can be made below it")
     agent = tmp_path / "agent"

@@ -116,8 +116,8 @@ def read_shards(text: str) -> list[tuple[int, int]]:
 def write_shard(folder: Path, requests: list[Request], shard: tuple[int, int]) -> Path:
     """Write one share of the pending requests to a file of its own; replies to it are imported like any others.
 
-    A request keeps its share whatever was answered since, so that shares written at different times do not overlap and
-    leave nothing out.
+    A request keeps its share whatever was answered since: shares written at different times do not overlap and leave
+    nothing out.
     """
     which, of = shard
     places = {digest: at for at, digest in enumerate(note_exported(folder, requests))}

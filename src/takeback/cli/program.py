@@ -385,5 +385,24 @@ def main() -> None:
     except DeniedError as fault:  # the policy's answer is no
         sys.exit(output.end(1, fault, as_json=as_json))
     except Exception as fault:  # noqa: BLE001 - whatever happens, the exit code must mean what it says
-        sys.exit(output.end(2, fault, as_json=as_json))
+        sys.exit(output.end(2, _explain_missing_directory(fault), as_json=as_json))
     sys.exit(output.end(code, None, as_json=as_json))
+
+
+def _explain_missing_directory(fault: Exception) -> Exception:
+    """Return a fault; where it comes of a working directory that was deleted, an error that says so."""
+    cause: BaseException | None = fault
+    while cause is not None and not isinstance(cause, FileNotFoundError):
+        cause = cause.__context__
+    if cause is None or os.path.isabs(cause.filename or ""):
+        return fault
+    try:
+        os.getcwd()
+    except FileNotFoundError:
+        return InputError(
+            "the working directory",
+            found="that it was deleted",
+            expected="one that exists",
+            hint="change into one with 'cd', or name the harness: 'takeback status -C DIR'",
+        )
+    return fault

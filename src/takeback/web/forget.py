@@ -64,10 +64,10 @@ def forget(request: Request, shown: Shown, form: Form) -> Response:
         if not value:
             raise InputError("value", found="nothing", expected="the text that should go")
         return _page(request, shown, WantedGone((), value.encode("utf-8", "surrogateescape")))
-    found = shown.gone.pop(token, None)
-    if found is None:
+    kept = shown.gone.pop(token, None)
+    if kept is None:
         raise InputError("form", found="a preview that has expired", expected="a new one: go back to the entry")
-    wanted, head = found
+    wanted, head = kept
     shown.harness.ledger.refresh()
     if head != shown.harness.ledger.head:
         return _page(request, shown, wanted, STALE, 409)

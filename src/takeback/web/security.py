@@ -127,7 +127,7 @@ class Guard:
         if request.method not in METHODS:
             return _refuse(405, f"{request.method} is not allowed", {"Allow": ", ".join(METHODS)})
         origin, site = headers.getlist("origin"), headers.get("sec-fetch-site")
-        if any(one not in self._origins for one in origin) or site not in {None, "none", "same-origin"}:
+        if any(header not in self._origins for header in origin) or site not in {None, "none", "same-origin"}:
             return _refuse(403, "another page asked for this")
         if request.method == "POST":
             if not origin and site != "same-origin":

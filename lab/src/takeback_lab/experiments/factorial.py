@@ -56,7 +56,7 @@ class CellsPlan:
 
     def tell_short(self) -> dict[str, list[int]]:
         """Return the strata that have fewer cases than were wanted: how many there are, how many were wanted."""
-        there = Counter(case.stratum for case in self.locked or self.cases)
+        there: Counter[str] = Counter(case.stratum for case in self.locked or self.cases)
         return {name: [there[name], count] for name, count in self.wanted.items() if there[name] < count}
 
     def parts(self, who: str) -> dict[str, Any]:
@@ -110,7 +110,7 @@ class Factorial:
         Option(
             "draw",
             "text",
-            "How many of each stratum, drawn by seed, or all there are, which is then said: S0=24,S1=36.",
+            "How many of each stratum, drawn by seed, such as S0=24,S1=36; all there are if fewer.",
         ),
         Option("cells", "text", "Cells, such as D0L0,adaptiveL1; the paper's if left out."),
         options.BUDGET,
@@ -239,7 +239,7 @@ def _tell_needed(needed: Mapping[str, int | None]) -> str:
 def _read_failures(
     bank: Path | None, frozen: Mapping[str, Any] | None
 ) -> tuple[tuple[Failure, ...], Mapping[str, Any]]:
-    """Return the failures to repair with the accounting of their bank: a named bank's, the recorded run's own, or all.
+    """Return the failures to repair with the accounting of their bank: of a named bank, or as a run was frozen with.
 
     Runs that were frozen before they held their cases take them from the bank beside them, or the shipped one.
     """

@@ -45,7 +45,7 @@ class Git:
         _, printed, _ = self.attempt(*asked)
         names = [name for name in printed.decode("utf-8", "surrogateescape").split("\0") if name]
         emptied = (f"{name}={'false' if name.endswith('.required') else ''}" for name in dict.fromkeys(names))
-        return Git(self.place, self.env, (*self.settings, *(word for one in emptied for word in ("-c", one))))
+        return Git(self.place, self.env, (*self.settings, *(word for setting in emptied for word in ("-c", setting))))
 
     def attempt(self, *words: str, given: bytes = b"") -> tuple[int, bytes, str]:
         """Return the exit code, the output and the error output of a command."""
@@ -122,5 +122,5 @@ def name_exclusion(git: Git, place: str) -> str | None:
 
 def _find_top(root: Path) -> Path | None:
     """Return the top of the working tree that a directory is in."""
-    here = Path(os.path.realpath(root))
-    return next((one for one in (here, *here.parents) if (one / ".git").exists()), None)
+    start = Path(os.path.realpath(root))
+    return next((folder for folder in (start, *start.parents) if (folder / ".git").exists()), None)

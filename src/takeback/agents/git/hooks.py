@@ -59,8 +59,8 @@ def install_hooks(git: Git, root: Path, program: Sequence[str], *, block: bool) 
         for name, text in texts.items():
             done.append(_put_hook(folder / name, text))
     except OSError as fault:
-        for one in done:
-            _take_out_hook(one.path)
+        for hook in done:
+            _take_out_hook(hook.path)
         raise HarnessError(f"the git hooks cannot be written: {fault}; nothing was changed") from fault
     return tuple(done)
 
@@ -123,12 +123,12 @@ def adopt_before_commit(git: Git, start: Path) -> str:
     _, printed, _ = git.attempt("var", "GIT_AUTHOR_IDENT")
     author = printed.decode("utf-8", "replace").rpartition(">")[0]
     with closing(open_workspace(root, hold=False)) as harness:
-        found = harness.adopt(
+        outcome = harness.adopt(
             "changed before a commit", by=f"{author}>" if author else "git", origin={"client": "git"}
         )
-        if isinstance(found, Refused):
-            raise HarnessError(found.message, hint="the commit's harness files are not in the journal")
-        return f"recorded as #{found.entry.entry}" if isinstance(found, Adopted) else ""
+        if isinstance(outcome, Refused):
+            raise HarnessError(outcome.message, hint="the commit's harness files are not in the journal")
+        return f"recorded as #{outcome.entry.entry}" if isinstance(outcome, Adopted) else ""
 
 
 def sign_message(git: Git, start: Path, message: Path) -> None:

@@ -200,12 +200,12 @@ class Question:
 def list_others_entries(harness: Harness, plan: Plan, names: Iterable[str], who: str) -> list[str]:
     """Return the entries of an undo that someone else made."""
     asked = {resolve_entry(harness.ledger, name).entry for name in names}
-    found = []
+    others = []
     for number in sorted({*asked, *plan.off, *plan.on}):
         maker = harness.journal.get(number).by
         if maker != harness.name_author(who):
-            found.append(f"#{number} was made by {maker or 'an unnamed author, such as a person'}")
-    return found
+            others.append(f"#{number} was made by {maker or 'an unnamed author, such as a person'}")
+    return others
 
 
 APPROVED: Final = 12
@@ -261,8 +261,8 @@ class Sent:
     def require_sense(self) -> None:
         """Refuse what is empty, says two things at once, or gives back what was masked."""
         if bool(self.lines) == bool(self.mutation):
-            found = "both" if self.lines else "neither"
-            raise InputError("change", found=found, expected="lines (one-line forms) or mutation (operations)")
+            given = "both" if self.lines else "neither"
+            raise InputError("change", found=given, expected="lines (one-line forms) or mutation (operations)")
         if self.lines and (self.witness or self.recovery):
             raise InputError(
                 "change", found="lines and a recovery", expected="lines alone: their recovery is written"
@@ -318,8 +318,8 @@ def judge_proposal(sent: Sent, state: State, method: Method) -> Judgement:
     if verdict.admitted and start.candidate is not None:
         return Judgement(mutation, verdict, _admit_candidate(start.candidate, verdict), sent=plain)
     done = method(start, decide, settings, state)
-    found = None if done.admitted is None else _admit_candidate(done.admitted, done.verdict)
-    return Judgement(mutation, verdict, found, repaired=found is not None, sent=plain)
+    judgement = None if done.admitted is None else _admit_candidate(done.admitted, done.verdict)
+    return Judgement(mutation, verdict, judgement, repaired=judgement is not None, sent=plain)
 
 
 def _admit_candidate(candidate: Candidate, verdict: Verdict) -> Admitted | None:
