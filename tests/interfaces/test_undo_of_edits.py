@@ -190,7 +190,7 @@ def test_an_adopted_edit_is_shown_as_proved_and_ambiguous(workspace):
 
 
 def test_an_unproved_adoption_is_marked_everywhere(workspace):
-    why = "a directory without files came or went, which no operation says"
+    why = "a directory without files came or went, which no operation describes"
     (workspace.agent / "files" / "empty").mkdir()
     _, told = workspace.tell("adopt")
     assert (told["grade"], told["unproved"]) == (None, why)
