@@ -104,17 +104,19 @@ def _find_answer(client: str, *, ending: bool) -> tuple[str, str, int]:
 
         return answer_after(event)
     except Exception as fault:  # noqa: BLE001 - a client must get an answer, whatever happens
-        told = getattr(fault, "message", None) or f"{type(fault).__name__}: {fault}"
-        verb = "the guard failed, so that the edit is not made" if blocking else "the change could not be recorded"
-        return _refuse(client, f"takeback: {verb}: {told}") if blocking else ("", f"takeback: {verb}: {told}\n", 0)
+        message = getattr(fault, "message", None) or f"{type(fault).__name__}: {fault}"
+        verb = "the guard failed, so the edit is not made" if blocking else "the change could not be recorded"
+        return (
+            _refuse(client, f"takeback: {verb}: {message}") if blocking else ("", f"takeback: {verb}: {message}\n", 0)
+        )
 
 
-def _refuse(client: str, told: str) -> tuple[str, str, int]:
+def _refuse(client: str, message: str) -> tuple[str, str, int]:
     try:
         from takeback.agents.hook_dialects import refuse_call  # noqa: PLC0415 - it may be what failed
     except ImportError:
-        return "", f"{told}\n", BLOCKED
-    return refuse_call(client, told)
+        return "", f"{message}\n", BLOCKED
+    return refuse_call(client, message)
 
 
 def _find_cwd() -> str:

@@ -77,7 +77,7 @@ def test_the_undo_benchmark_grows_states_and_histories_of_a_harness():
 
 
 @pytest.mark.parametrize("at", range(0, 300, 60))
-def test_the_snapshot_puts_back_what_undo_puts_back_where_nothing_came_later(at):
+def test_a_snapshot_agrees_with_undo_where_nothing_came_later(at):
     trial = situation(load("fresh")[at], PROTOCOLS[0], at)
     harness, first = undo._live(trial)
     scoped = ScopedSnapshots(harness.state)
@@ -136,7 +136,7 @@ def test_commands_are_measured_in_harnesses_of_few_and_of_many_files():
         assert result["growth"][name] == pytest.approx(many / few, rel=0.02)
 
 
-def test_a_history_made_for_measuring_is_one_that_a_harness_made(tmp_path):
+def test_a_benchmark_history_is_a_valid_journal_of_a_harness(tmp_path):
     first = make_history(tmp_path / "journal.db", 100)
     harness = open_memory(journal=tmp_path / "journal.db")
     entries = [entry for entry in harness.log() if entry.kind != "genesis"]
