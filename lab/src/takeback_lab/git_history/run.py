@@ -1,7 +1,8 @@
 """The experiment: adopt consecutive commits, take single ones out of the middle, compare with `git revert`.
 
 Where git reverts cleanly, the two trees are equal or the difference is one of three kinds, each of them checked: a
-later commit wrote the same lines again, the plan is blocked by name through a rename, or twins were said.
+later commit wrote the same lines again, the plan is blocked by name through a rename, or twins were said. A revert
+with which git takes out lines that a later commit wrote is no clean one: by the judge's line histories, not by ours.
 """
 
 from __future__ import annotations
@@ -35,6 +36,8 @@ LATER: Final = 10
 SAMPLE: Final = 20
 MOST_EXPLAINED: Final = 0.02
 KINDS: Final = ("later_writer", "rename_blocked", "twins")
+GIT_WRONG: Final = "git_wrong"
+"""git takes out what a later commit wrote, and Takeback leaves it: a commit that was reverted and made again."""
 SHOWN: Final = 40
 ELSEWHERE: Final = "it puts a file at "
 """How a reason begins that is about where a file stands."""
@@ -46,7 +49,7 @@ class Case(NamedTuple):
     commit: str
     onto: str
     kind: str
-    """`equal`, one of `KINDS`, `different`, or of a conflict `possible` or `blocked`."""
+    """`equal`, one of `KINDS`, `different`, `git_wrong`, or of a conflict `possible` or `blocked`."""
     kept: bool
     faults: tuple[str, ...]
     tree: str | None
@@ -78,8 +81,8 @@ class Report:
 
     @property
     def clean(self) -> list[Case]:
-        """Cases that git reverts without a conflict."""
-        return [case for case in self.cases if case.tree is not None]
+        """Cases that git reverts without a conflict, and without taking out what a later commit wrote."""
+        return [case for case in self.cases if case.tree is not None and case.kind != GIT_WRONG]
 
     @property
     def holds(self) -> bool:
@@ -102,6 +105,7 @@ class Report:
             "twins": self.twins,
             "taken_out": len(self.cases),
             "git_clean": len(self.clean),
+            GIT_WRONG: self.count(GIT_WRONG),
             "equal": self.count("equal"),
             "explained": self.count(*KINDS),
             "explained_by": {kind: self.count(kind) for kind in KINDS},
@@ -111,7 +115,7 @@ class Report:
             "kept_said": sum(case.kept for case in possible),
             "blocked": sum(case.kind == "blocked" for case in conflicts),
             "silently_wrong": sum(bool(case.faults) for case in conflicts),
-            "faults_where_equal": sum(bool(case.faults) for case in self.clean),
+            "faults_where_equal": sum(bool(case.faults) for case in self.cases if case.tree is not None),
             "all_back": self.all_back,
             "real_revert": {"asked": self.asked, "agreed": self.agreed},
             "seconds": {name: round(spent, 2) for name, spent in self.seconds.items()},
@@ -264,6 +268,10 @@ class _Run:
             return "equal", ""
         detail = f"differs in {', '.join(differ[:4])}"
         if isinstance(plan, Plan) and all(self._is_written_again(at, plan, path, ours, theirs) for path in differ):
+            now = {name: (file.mode, file.content) for name, file in project_files(plan.before)}
+            taken = next(self.judge.find_taken(at, theirs, now), None)
+            if taken is not None and next(self.judge.find_taken(at, ours, now), None) is None:
+                return GIT_WRONG, f"{detail}: git takes out what a later commit wrote, {taken}"
             return "later_writer", detail
         return ("twins" if {*differ} & self._list_twins(at, end) else "different"), detail
 

@@ -357,6 +357,11 @@ def _count_each(writes: tuple[Write, ...]) -> Iterator[tuple[int, int]]:
 def _count_in(content: Any) -> int:
     """Return the number of lines in a file, or in all files of a folder; 0 of one that is no text."""
     if isinstance(content, File):
-        lines = content.parts()
-        return 0 if lines is None else len(content.content.splitlines())
+        return 0 if content.parts() is None else _count_lines_of(content.content)
     return 0 if content is ABSENT else sum(map(_count_in, content.values()))
+
+
+def _count_lines_of(content: bytes) -> int:
+    if b"\r" in content:
+        return len(content.splitlines())
+    return content.count(b"\n") + (not content.endswith(b"\n") and bool(content))

@@ -34,7 +34,8 @@ def die_at(project: TrackedProject, boundary: int) -> bool:
 
 
 def list_temporaries(project: TrackedProject) -> list[str]:
-    return [path for path in project.read() if ".takeback-tmp-" in path]
+    own = [str(path) for path in (project.root / ".takeback").rglob("*") if ".takeback-tmp-" in path.name]
+    return [path for path in project.read() if ".takeback-tmp-" in path] + own
 
 
 def check_kills(project: TrackedProject, before: dict[str, bytes], boundaries: range) -> int:
