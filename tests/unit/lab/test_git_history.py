@@ -167,9 +167,24 @@ def test_a_revert_that_takes_out_what_a_later_commit_wrote_is_no_clean_one(tmp_p
     found = run_git_history(make_repository(tmp_path / "repo", trees), later=2).to_json()
     (case,) = found["cases"]
     assert (case["kind"], found["git_wrong"], found["explained"]) == ("git_wrong", 1, 0)
-    assert case["detail"].endswith("git takes out what a later commit wrote, c: 'seven'")
+    assert case["detail"].endswith("git: it takes out what a later commit wrote, c: 'seven'")
     assert found["equal"] == found["git_clean"]
     assert found["holds"] is True
+
+
+def test_a_revert_that_leaves_a_commits_lines_in_a_file_that_git_lost_is_no_clean_one(tmp_path):
+    edited = text("a", n3="three")
+    rewritten = "".join(f"other {n}\n" for n in range(40)).encode()
+    trees = [
+        {"a": ("100644", text("a"))},
+        {"a": ("100644", edited)},
+        {"b": ("100644", edited)},
+        {"b": ("100644", edited + rewritten)},
+    ]
+    found = run_git_history(make_repository(tmp_path / "repo", trees), later=2).to_json()
+    kinds = {case["commit"]: (case["kind"], case["detail"]) for case in found["cases"]}
+    assert found["different"] == 0
+    assert found["git_wrong"] + found["git_conflict"] > 0, kinds
 
 
 def test_of_equal_lines_the_judge_does_not_say_which_one_a_later_commit_wrote():

@@ -2,7 +2,8 @@
 
 Where git reverts cleanly, the two trees are equal or the difference is one of three kinds, each of them checked: a
 later commit wrote the same lines again, the plan is blocked by name through a rename, or twins were said. A revert
-with which git takes out lines that a later commit wrote is no clean one: by the judge's line histories, not by ours.
+with which git takes out lines that a later commit wrote, or leaves the commit's own in a file that it lost, is not
+among them: by the judge's line histories, not by ours.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from typing import Any, Final, NamedTuple
 
 from takeback.present.repeats import find_repeats
 from takeback.progress import report_progress
-from takeback.state import ABSENT
+from takeback.state import ABSENT, State
 from takeback.state.chain import Link
 from takeback.state.file import File
 from takeback.state.part_names import PATH, PLACE, is_part, make_part_name
@@ -37,7 +38,8 @@ SAMPLE: Final = 20
 MOST_EXPLAINED: Final = 0.02
 KINDS: Final = ("later_writer", "rename_blocked", "twins")
 GIT_WRONG: Final = "git_wrong"
-"""git takes out what a later commit wrote, and Takeback leaves it: a commit that was reverted and made again."""
+"""What git makes of it without a conflict is wrong, by the judge: a commit that was reverted and made again, and git
+takes out the later lines; a file that moved, and git leaves the commit's lines in it."""
 SHOWN: Final = 40
 ELSEWHERE: Final = "it puts a file at "
 """How a reason begins that is about where a file stands."""
@@ -81,7 +83,7 @@ class Report:
 
     @property
     def clean(self) -> list[Case]:
-        """Cases that git reverts without a conflict, and without taking out what a later commit wrote."""
+        """Cases that git reverts without a conflict, and not wrongly."""
         return [case for case in self.cases if case.tree is not None and case.kind != GIT_WRONG]
 
     @property
@@ -261,19 +263,29 @@ class _Run:
         theirs = self._read_their_changes(self.commits[end], tree)
         if isinstance(plan, Blocked):
             by = ", ".join(f"#{entry}: {why}" for entry, why in plan.reasons[:3])
-            moved = self._is_by_rename(at, plan)
-            return ("rename_blocked" if moved else "different"), f"blocked by {by}"
+            if not self._is_by_rename(at, plan):
+                return "different", f"blocked by {by}"
+            wrong = self._find_stayed(at, theirs)
+            return (GIT_WRONG, f"blocked by {by}; git: {wrong}") if wrong else ("rename_blocked", f"blocked by {by}")
         differ = sorted(path for path in {*ours, *theirs} if ours.get(path, 0) != theirs.get(path, 0))
         if not differ:
             return "equal", ""
         detail = f"differs in {', '.join(differ[:4])}"
         if isinstance(plan, Plan) and all(self._is_written_again(at, plan, path, ours, theirs) for path in differ):
-            now = {name: (file.mode, file.content) for name, file in project_files(plan.before)}
-            taken = next(self.judge.find_taken(at, theirs, now), None)
-            if taken is not None and next(self.judge.find_taken(at, ours, now), None) is None:
-                return GIT_WRONG, f"{detail}: git takes out what a later commit wrote, {taken}"
-            return "later_writer", detail
+            mine, wrong = (self._find_taken(at, side, plan.before) for side in (ours, theirs))
+            wrong = None if mine else wrong
+            return (GIT_WRONG, f"{detail}; git: {wrong}") if wrong else ("later_writer", detail)
         return ("twins" if {*differ} & self._list_twins(at, end) else "different"), detail
+
+    def _find_stayed(self, at: int, theirs: TreeChanges) -> str | None:
+        """Return what of a commit git leaves in silence, by the judge; None if it leaves nothing."""
+        now = {path: (file.mode, file.content) for path, file in project_files(self.adopted.ledger.state)}
+        return next(self.judge.find_faults(at, theirs, now, set()), None)
+
+    def _find_taken(self, at: int, changes: TreeChanges, state: State) -> str | None:
+        now = {path: (file.mode, file.content) for path, file in project_files(state)}
+        line = next(self.judge.find_taken(at, changes, now), None)
+        return None if line is None else f"it takes out what a later commit wrote, {line}"
 
     def _read_their_changes(self, onto: str, tree: str) -> TreeChanges:
         changes = self.repository.list_changes(onto, tree)

@@ -155,6 +155,15 @@ def test_contents_that_are_written_a_few_at_a_time_come_back(
     assert project.command("doctor", "--deep").exit_code == 0
 
 
+def test_an_entry_of_secrets_alone_says_that_their_content_is_not_kept(project: TrackedProject) -> None:
+    project.shell("echo KEY=1 > .env && echo KEY=2 > deploy.key")
+    (entry,) = project.log()
+    assert [path for path, _ in entry.unkept] == [".env", "deploy.key"]
+    assert entry.unproved == (
+        'the content of files[".env"] is not kept, nor that of 1 more, so that nothing can be taken back'
+    )
+
+
 def test_a_secret_that_a_call_left_alone_is_not_in_its_entry(project: TrackedProject) -> None:
     project.shell("echo KEY=1 > .env && echo x >> src/a.py")
     project.shell("echo y >> src/a.py")  # so soon after it that the secret is read again
