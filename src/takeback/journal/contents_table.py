@@ -152,9 +152,13 @@ class ContentTable(ContentStore):
         """Return contents by id, each checked; None for a forgotten one, or one without a key here."""
         asked = dict.fromkeys(refs)
         wanted = [ref for ref in asked if not is_redacted(ref)]
-        rows = {row.id: row for row in self._rows(wanted)}
-        keys = {} if self._keys is None else self._keys.get(wanted)
-        found = {ref: self._open_content(ref, rows.get(ref), keys.get(ref), near) for ref in wanted}
+        found: dict[Ref, Stored | None] = {}
+        for start in range(0, len(wanted), BATCH):  # the rows of many files are not held beside their contents
+            part = wanted[start : start + BATCH]
+            rows = {row.id: row for row in self._rows(part)}
+            keys = {} if self._keys is None else self._keys.get(part)
+            for ref in part:
+                found[ref] = self._open_content(ref, rows.pop(ref, None), keys.get(ref), near)
         return found if len(wanted) == len(asked) else {ref: found.get(ref) for ref in asked}
 
     def _open_content(self, ref: Ref, row: _Row | None, key: bytes | None, near: Sequence[bytes]) -> Stored | None:

@@ -58,6 +58,8 @@ def find_renames(deltas: Sequence[FileVersion]) -> Renames:
     broken = _find_replaced(deltas)
     gone = {one.path: one.before for one in deltas if one.before and (one.after is None or one.path in broken)}
     come = {one.path: one.after for one in deltas if one.after and (one.before is None or one.path in broken)}
+    if not gone or not come:
+        return Renames((), (), 0)
     moved: dict[str, str] = {}
     twins: dict[str, set[str]] = {}
     equal: dict[str, set[str]] = {}
