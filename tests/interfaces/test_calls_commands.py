@@ -92,6 +92,17 @@ def test_a_dead_mail_command_exits_1_and_says_open_and_recover_now_sends_one_cor
     assert sent(project) == ["send", "correct"]
 
 
+def test_an_undo_that_is_left_open_does_not_say_done(project):
+    declare(project, MAIL, YES)
+    change(project)
+    assert run("apply", project / "change.json", "-C", project).code == 0
+    (project / "broken-correct").touch()
+    undone = run("undo", "HEAD", "-C", project)
+    assert undone.code == 1
+    assert "open: took back" in undone.out
+    assert "done" not in undone.out
+
+
 def test_the_class_stands_beside_the_grade_in_verify_plan_log_and_show(project):
     declare(project, MAIL, YES)
     change(project)
