@@ -40,7 +40,7 @@ def surfaces():
             unregister(name)
 
 
-def test_every_boundary_is_hit_and_nothing_is_lost_or_made_twice(tmp_path):
+def test_kills_at_every_boundary_lose_and_repeat_no_write(tmp_path):
     found = torture_external(tmp_path, kills=30, seed=1, race=(2, 10))
     assert (found.wrong_ends, found.calls_made_twice, found.foreign_writes_lost) == (0, 0, 0), found.examples
     assert found.systems == ["postgresql", "etcd", "mail"]
@@ -49,7 +49,7 @@ def test_every_boundary_is_hit_and_nothing_is_lost_or_made_twice(tmp_path):
     assert found.mails_sent == found.corrections_sent > 0
 
 
-def test_rows_that_are_written_without_a_look_at_what_is_there_are_caught(tmp_path, monkeypatch):
+def test_blind_row_writes_are_detected(tmp_path, monkeypatch):
     begin = TorturedRecords.begin
 
     def begin_and_spoil(self, *given):
@@ -61,7 +61,7 @@ def test_rows_that_are_written_without_a_look_at_what_is_there_are_caught(tmp_pa
     assert found.foreign_writes_lost + found.wrong_ends > 0
 
 
-def test_keys_that_are_written_whole_and_without_a_condition_are_caught(tmp_path, monkeypatch):
+def test_unconditional_key_writes_are_detected(tmp_path, monkeypatch):
     def careless(self, change):
         seen = self.look(change.name)
         body = None if change.wanted is None else {**(seen.body if seen else {}), **change.wanted}

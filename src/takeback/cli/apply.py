@@ -40,17 +40,17 @@ def register(app: typer.Typer) -> None:
 def apply(
     file: Path = CandidateFile,
     repair: bool = typer.Option(
-        False, "--repair", help="If its recovery falls short, look for another one; the mutation stays as it is."
+        False, "--repair", help="If its recovery falls short, look for another; the mutation is not changed."
     ),
     synthesizer: str = typer.Option(
         "portfolio", "--synthesizer", metavar="NAME", help="How to find it, as in 'takeback repair'."
     ),
     plan: bool = PlanFlag,
     force: bool = typer.Option(
-        False, "--force", help="Make it although it is not admitted; the entry says so permanently."
+        False, "--force", help="Make the change although it is not admitted; its entry says so permanently."
     ),
     no_ties: bool = typer.Option(
-        False, "--no-ties", help="Refuse if an earlier entry could then no longer be undone on its own."
+        False, "--no-ties", help="Refuse if an earlier entry could no longer be undone on its own."
     ),
     approve: str = ApproveOption,
     language: str | None = LanguageOption,
@@ -100,9 +100,9 @@ def apply(
         if isinstance(result, Unchanged):
             print_and_exit(result, harness, as_json=as_json, doubts=warnings)
         if repaired is not None and repaired.source != "start" and not isinstance(result, Refused):
-            told = "would be" if plan else "was"
+            verb = "would be" if plan else "was"
             by = f"found by the {repaired.source}, {verdict.grade.value}"
-            err.print(f"its recovery {told} replaced: {by}", style="yellow")
+            err.print(f"its recovery {verb} replaced: {by}", style="yellow")
         steps = []
         if isinstance(result, Refused) and result.why is RefusalReason.VERDICT and not repair:
             steps = _list_next_steps(raw, file, directory, language, level, harness)
@@ -131,9 +131,9 @@ def _repair_candidate(raw: Any, file: Path, synthesizer: str, level: Level, harn
     start = build_attempt(raw)
     if start.mutation is None and start.rejected is not None:
         raise InputError(name_input(file), found=start.rejected.detail, expected="a mutation that can be read")
-    with opened_synthesizer(synthesizer) as found:
+    with opened_synthesizer(synthesizer) as opened:
         judge = make_judge("proof", level, harness.state)
-        done = found.method(start, judge, Settings(level=level), harness.state)
+        done = opened.method(start, judge, Settings(level=level), harness.state)
     if done.admitted is None:
         return None
     return _Repaired(Admitted(done.admitted, done.verdict), str(done.source))
@@ -144,10 +144,10 @@ def _list_next_steps(
 ) -> list[str]:
     with_recovery = _repair_candidate(raw, file, "oracle", level, harness)
     if file == STDIN:
-        return ["give it again with --repair, which finds a recovery that is proved"] if with_recovery else []
+        return ["run it again with --repair, which finds a proved recovery"] if with_recovery else []
     words = ["takeback", "apply", str(file), "--repair"]
     words += ["--language", language] if language else []
     words += ["--dir", str(directory)] if directory != Path() else []
     if with_recovery:
-        return [f"with a recovery that is proved: {shlex.join(words)}"]
+        return [f"for a proved recovery: {shlex.join(words)}"]
     return [f"ask a model for a recovery: {shlex.join([*words, '--synthesizer', 'local'])}"]

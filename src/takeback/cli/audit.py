@@ -35,11 +35,11 @@ def audit(
     journal: str | None = JournalOption,
     as_json: bool = JsonFlag,
 ) -> None:
-    """List who read which contents, oldest first, if the policy has reads noted.
+    """List who read which contents, oldest first, if the policy records reads.
 
-    A line says when, how, of which entry and which slots; never what they hold. Reads are noted where
-    `.takeback/policy.toml` has `[audit]` with `reads = true`. Exit code 1 if the chain of notes was changed, cut or
-    begun anew; the notes that can be read are listed all the same.
+    A line names the time, the kind of read, the entry and the slots, never their contents. Reads are recorded if
+    `.takeback/policy.toml` has `[audit]` with `reads = true`. Exit code 1 if the chain of these records was altered,
+    cut or started over; readable records are listed anyway.
 
     Example: `takeback audit --since 30d --csv`
     """
@@ -49,10 +49,10 @@ def audit(
     with open_harness(directory, journal, looking=True) as harness:
         harness.require("read")
     root = find_root(directory)
-    found = AuditChain(root, find_audit_anchor(root)).examine()
-    notes = [note for note in found.notes if start is None or _is_since(note, start)]
+    report = AuditChain(root, find_audit_anchor(root)).examine()
+    notes = [note for note in report.notes if start is None or _is_since(note, start)]
     if as_json:
-        emit({"whole": not found.faults, "faults": list(found.faults), "reads": [note.to_json() for note in notes]})
+        emit({"whole": not report.faults, "faults": list(report.faults), "reads": [note.to_json() for note in notes]})
     elif as_csv:
         typer.echo(_write_csv(notes), nl=False)
     else:
@@ -61,17 +61,17 @@ def audit(
             more = f" and {note.more} more" if note.more else ""
             out.print(f"{note.at}  {note.who}  {what}  {', '.join(note.slots)}{more}")
     if not notes and not (as_json or as_csv):
-        err.print(f"no read is noted{' since then' if found.notes else ''}")
-        if not found.notes:
+        err.print(f"no reads are recorded{' since then' if report.notes else ''}")
+        if not report.notes:
             err.print(
-                "  reads are noted once .takeback/policy.toml has [audit] with reads = true",
+                "  reads are recorded if .takeback/policy.toml has [audit] with reads = true",
                 style="cyan",
                 markup=False,
             )
     if not as_json:
-        for fault in found.faults:
-            err.print(f"the chain of reads is not whole: {fault}", style="yellow")
-    finish(yes=not found.faults)
+        for fault in report.faults:
+            err.print(f"the chain of reads is damaged: {fault}", style="yellow")
+    finish(yes=not report.faults)
 
 
 def _is_since(note: ReadNote, start: datetime) -> bool:

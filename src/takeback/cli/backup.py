@@ -34,11 +34,11 @@ def backup(
     journal: str | None = JournalOption,
     as_json: bool = JsonFlag,
 ) -> None:
-    """Copy the journal to a file, even while it is in use, and read the copy back.
+    """Copy the journal to a file, even while it is in use, and check the copy.
 
-    The file is a SQLite journal, also for a journal in PostgreSQL. It is readable by its owner only, because it
-    contains what entries captured. It does not contain the keys of a sealed journal, as every journal in PostgreSQL
-    is: keep a copy of `.takeback/journal.keys` elsewhere. `takeback restore-journal FILE` puts it in place again.
+    The backup is a SQLite file, even if the journal is in PostgreSQL. Only its owner can read it, because it contains
+    captured contents. It does not contain the keys of a sealed journal, and every PostgreSQL journal is sealed: keep
+    a copy of `.takeback/journal.keys` elsewhere. `takeback restore-journal FILE` restores a backup.
 
     Example: `takeback backup ../journal-monday.db --dir agent`
     """
@@ -48,7 +48,7 @@ def backup(
     if as_json:
         emit({"file": str(made.path), "records": made.records, "head": made.head})
         return
-    out.print(f"{made.path}: {made.records} records, head {made.head[:SHORT]}, read back and whole")
+    out.print(f"{made.path}: {made.records} records, head {made.head[:SHORT]}, read back and intact")
 
 
 def restore_journal(
@@ -63,61 +63,64 @@ def restore_journal(
     journal: str | None = JournalOption,
     as_json: bool = JsonFlag,
 ) -> None:
-    """Put an older journal in place on purpose, or accept the one that is there.
+    """Replace the journal with a backup, or accept the journal as it is.
 
-    Entries it does not have are lost, and are listed first. The journal that was there is kept beside it, in
-    PostgreSQL as a schema of another name. No file of the harness is changed: what they hold beyond the older journal
-    is shown as changed outside Takeback.
+    Entries it does not have are lost, and are listed first. The replaced journal is kept beside it, in PostgreSQL as
+    a schema of another name. No file of the harness is changed: differences from the older journal appear as changes
+    made outside Takeback.
 
     Example: `takeback restore-journal ../journal-monday.db --yes --dir agent`
     """
     remember_directory(directory)
     root = find_root(directory)
-    found = (return_journal if yes else plan_return)(root, source, journal, find_key_file())
+    outcome = (return_journal if yes else plan_return)(root, source, journal, find_key_file())
     status: Status | None = None
-    if found.done:
+    if outcome.done:
         commit_exit_code(0)
         with closing(open_workspace(root, journal=journal, keys=find_key_file(), hold=False)) as harness:
             status = harness.status()
     if as_json:
-        emit(_to_json(found, status))
+        emit(_to_json(outcome, status))
     else:
-        _show(found, status)
+        _show(outcome, status)
     finish(yes=True)
 
 
-def _to_json(found: JournalReturn, status: Status | None) -> dict[str, Any]:
+def _to_json(outcome: JournalReturn, status: Status | None) -> dict[str, Any]:
     return {
-        "done": found.done,
-        "records": found.last,
-        "head": found.head,
-        "lost": [{"seq": one.entry, "id": one.id, "kind": one.kind, "at": one.created_at} for one in found.lost],
-        "unknown": found.unknown or None,
-        "forgotten_since": found.forgotten,
-        "aside": None if found.aside is None else str(found.aside),
+        "done": outcome.done,
+        "records": outcome.last,
+        "head": outcome.head,
+        "lost": [
+            {"seq": record.entry, "id": record.id, "kind": record.kind, "at": record.created_at}
+            for record in outcome.lost
+        ],
+        "unknown": outcome.unknown or None,
+        "forgotten_since": outcome.forgotten,
+        "aside": None if outcome.aside is None else str(outcome.aside),
         "drift": None if status is None else changes_to_json(status.drift),
     }
 
 
-def _show(found: JournalReturn, status: Status | None) -> None:
-    would = "" if found.done else "would be "
-    for record in found.lost[:SHOWN]:
+def _show(outcome: JournalReturn, status: Status | None) -> None:
+    would = "" if outcome.done else "would be "
+    for record in outcome.lost[:SHOWN]:
         out.print(f"  {would}lost: #{record.entry} {record.id[:SHORT]} {record.kind} of {record.created_at[:19]}")
-    if len(found.lost) > SHOWN:
-        out.print(f"  … and {len(found.lost) - SHOWN} more entries")
-    if found.unknown:
-        err.print(f"what is lost is not known for sure: {found.unknown}", style="yellow")
-    if found.forgotten:
-        err.print("contents that were forgotten since are in the backup, and would be back", style="yellow")
-    ends = f"the journal ends at record {found.last}, head {found.head[:SHORT]}"
-    if not found.done:
-        out.print(localize_hints(f"{ends} then; nothing was changed: with --yes it is done"))
+    if len(outcome.lost) > SHOWN:
+        out.print(f"  … and {len(outcome.lost) - SHOWN} more entries")
+    if outcome.unknown:
+        err.print(f"what would be lost is uncertain: {outcome.unknown}", style="yellow")
+    if outcome.forgotten:
+        err.print("contents that were forgotten since the backup are still in it, and would return", style="yellow")
+    ends = f"at record {outcome.last}, head {outcome.head[:SHORT]}"
+    if not outcome.done:
+        out.print(localize_hints(f"with --yes the journal would end {ends}; nothing was changed"))
         return
-    out.print(ends)
-    if found.aside is not None:
-        out.print(f"the journal that was there is kept as {found.aside}")
+    out.print(f"the journal ends {ends}")
+    if outcome.aside is not None:
+        out.print(f"the replaced journal is kept as {outcome.aside}")
     if status is not None and status.drift:
-        out.print(localize_hints("the files were left as they are; they differ from it in:"))
+        out.print(localize_hints("the files were not changed; they differ from the journal in:"))
         for change in status.drift[:SHOWN]:
             out.print(f"  {describe_slot(change.slot)}")
-        out.print(localize_hints("'takeback adopt' records that as an entry, 'takeback discard' puts the files back"))
+        out.print(localize_hints("'takeback adopt' records that as an entry, 'takeback discard' restores the files"))

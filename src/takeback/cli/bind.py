@@ -31,7 +31,7 @@ def _parse_list(text: str) -> list[str]:
 
 
 def bind(
-    name: str = typer.Argument(..., metavar="NAME", help="What the binding is called; records are NAME/RECORD."),
+    name: str = typer.Argument(..., metavar="NAME", help="The binding's name; records are NAME/RECORD."),
     sql_env: str = typer.Option(
         "", "--sql-env", metavar="VARIABLE", help="Rows of the database at the URL in this variable."
     ),
@@ -43,9 +43,9 @@ def bind(
     fields: str = typer.Option("", "--fields", metavar="NAMES", help="The only fields that are read and written."),
     volatile: str = typer.Option("", "--volatile", metavar="NAMES", help="Fields that the server writes itself."),
     token_env: str = typer.Option("", "--token-env", metavar="VARIABLE", help="The variable that holds a token."),
-    prefix: str = typer.Option("", "--prefix", metavar="TEXT", help="What every key of the binding begins with."),
+    prefix: str = typer.Option("", "--prefix", metavar="TEXT", help="The prefix of every key of the binding."),
     wrap: str = typer.Option("", "--wrap", metavar="FIELD", help="The field that the server wraps records in."),
-    no_probe: bool = typer.Option(False, "--no-probe", help="Do not measure its guard now."),
+    no_probe: bool = typer.Option(False, "--no-probe", help="Do not measure now how it guards others' writes."),
     directory: Path = DirOption,
     as_json: bool = JsonFlag,
 ) -> None:
@@ -58,7 +58,11 @@ def bind(
     kinds = {"sql": ("url_env", sql_env), "http": ("base", http), "etcd": ("base", etcd), "redis": ("base", redis)}
     chosen = [(kind, setting, value) for kind, (setting, value) in kinds.items() if value]
     if len(chosen) != 1:
-        raise InputError("bind", found=f"{len(chosen)} systems", expected="one of --sql-env, --http, --etcd, --redis")
+        raise InputError(
+            "bind",
+            found="no system" if not chosen else f"{len(chosen)} systems",
+            expected="one of --sql-env, --http, --etcd, --redis",
+        )
     kind, setting, value = chosen[0]
     given: dict[str, Any] = {"kind": kind, setting: value}
     given |= {k: v for k, v in {"table": table, "token_env": token_env, "prefix": prefix, "wrap": wrap}.items() if v}
@@ -99,13 +103,13 @@ def probe(
     directory: Path = DirOption,
     as_json: bool = JsonFlag,
 ) -> None:
-    """Measure how a binding guards others' writes, by eight questions and a race.
+    """Measure how a binding guards others' writes, with eight checks and a race.
 
     The race has 6 writers with 50 writes each.
 
-    It works on a record of its own, which it removes. `atomic` lost nothing, `checked` refuses stale writes in
-    sequence and lost some in the race, `none` ignores conditions. What it found is kept and shown in every plan. Exit
-    code 1 for `none`, and where the system cannot be reached.
+    It works on a record of its own, which it removes. `atomic`: no write was lost. `checked`: stale writes are
+    refused one after the other, but some were lost in the race. `none`: conditions are ignored. The result is stored
+    and shown in every plan. Exit code 1 for `none`, or if the system cannot be reached.
 
     Example: `takeback probe memory`
     """
@@ -121,8 +125,8 @@ def _probe(root: Path, manifest: Manifest, name: str, *, as_json: bool) -> None:
     use_variables(os.environ)
     records = BoundRecords(root, manifest.bindings)
     try:
-        found = probe_binding(records.find(name)).to_json()
-        records.keep_guard(name, found)
+        probed = probe_binding(records.find(name)).to_json()
+        records.keep_guard(name, probed)
     except UnreachableError as fault:
         if as_json:
             emit({"binding": name, "guard": None, "why": fault.message, "hint": fault.hint})
@@ -132,18 +136,18 @@ def _probe(root: Path, manifest: Manifest, name: str, *, as_json: bool) -> None:
         finish(yes=False)
     finally:
         records.close()
-    _tell(name, found, as_json=as_json)
+    _tell(name, probed, as_json=as_json)
 
 
-def _tell(name: str, found: dict[str, Any] | None, *, as_json: bool) -> None:
+def _tell(name: str, probed: dict[str, Any] | None, *, as_json: bool) -> None:
     if as_json:
-        emit({"binding": name, **({"guard": None} if found is None else found)})
-    elif found is None:
+        emit({"binding": name, **({"guard": None} if probed is None else probed)})
+    elif probed is None:
         out.print(f"{name} is declared; 'takeback probe {name}' measures how it guards others' writes")
     else:
-        right = sum(found["answers"].values())
-        out.print(f"{name}: {found['guard']}: {found['kept']} of {found['made']} kept, {right} of 8 answers")
-        for question in (question for question, given in found["answers"].items() if not given):
+        right = sum(probed["answers"].values())
+        out.print(f"{name}: {probed['guard']}: {probed['kept']} of {probed['made']} kept, {right} of 8 answers")
+        for question in (question for question, given in probed["answers"].items() if not given):
             out.print(f"  no: {question}")
-        out.print(f"  kept as: {describe_guard(found)}")
-    finish(yes=found is None or found["guard"] != "none")
+        out.print(f"  kept as: {describe_guard(probed)}")
+    finish(yes=probed is None or probed["guard"] != "none")

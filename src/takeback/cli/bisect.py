@@ -49,10 +49,9 @@ def find(
 ) -> None:
     """Find the entry that broke the agent, or the smallest set of entries, by leaving entries out.
 
-    Histories without some entries are tried in a scratch copy, where the command runs; the harness itself is not
-    changed. A command that takes too long counts as broken.
-
-    Exit code 1 if nothing was found, because it works as it is or was broken before.
+    The command runs in a scratch copy of the harness, from which some entries are left out; the harness itself is not
+    changed. A command that takes too long counts as broken. Exit code 1 if no entry is to blame, because the command
+    works now or failed before all of them.
 
     Example: `takeback bisect --test 'make check'`, `takeback bisect --good 12 --test ./health.sh`
     """
@@ -60,33 +59,33 @@ def find(
     root = find_root(directory)
     require_copyable_journal(root, journal)
     with open_harness(root, journal) as harness:
-        found = search_breakage(harness, root, test, _tell_trial, good=good, seconds=seconds)
-        if isinstance(found, Refused):
-            print_and_exit(found, harness, as_json=as_json)
-        _tell(found, harness, as_json=as_json)
-    finish(yes=bool(found.entries))
+        bisection = search_breakage(harness, root, test, _tell_trial, good=good, seconds=seconds)
+        if isinstance(bisection, Refused):
+            print_and_exit(bisection, harness, as_json=as_json)
+        _tell(bisection, harness, as_json=as_json)
+    finish(yes=bool(bisection.entries))
 
 
 def _tell_trial(live: LiveEntries, entries: tuple[int, ...], broken: bool | None) -> None:
-    told = {True: "broken", False: "works", None: "cannot tell"}[broken]
-    err.print(f"with {len(live)} of {len(entries)} entries: {told}")
+    word = {True: "broken", False: "works", None: "cannot tell"}[broken]
+    err.print(f"with {len(live)} of {len(entries)} entries: {word}")
 
 
-def _tell(found: Bisection, harness: Harness, *, as_json: bool) -> None:
+def _tell(bisection: Bisection, harness: Harness, *, as_json: bool) -> None:
     named = make_entry_namer(harness)
-    told = [name_for_shell(entry, harness.journal.get(entry).id) for entry in found.entries]
-    undo = ["takeback", "undo", *told] if told else []
+    names = [name_for_shell(entry, harness.journal.get(entry).id) for entry in bisection.entries]
+    undo = ["takeback", "undo", *names] if names else []
     if as_json:
         entries = [
-            {"seq": entry, "id": harness.journal.get(entry).id, "what": named(entry)} for entry in found.entries
+            {"seq": entry, "id": harness.journal.get(entry).id, "what": named(entry)} for entry in bisection.entries
         ]
-        emit({"entries": entries, "tests": found.tests, "reason": found.reason, "undo": undo})
+        emit({"entries": entries, "tests": bisection.tests, "reason": bisection.reason, "undo": undo})
         return
-    if not found.entries:
-        out.print(f"nothing found after {format_count(found.tests, 'test')}: {found.reason}")
+    if not bisection.entries:
+        out.print(f"no entry to blame after {format_count(bisection.tests, 'test')}: {bisection.reason}")
         return
-    several = "" if len(found.entries) == 1 else "; it takes all of these, so that taking back one is enough"
-    out.print(f"found after {format_count(found.tests, 'test')}{several}:", style="bold")
-    for entry in found.entries:
+    several = "" if len(bisection.entries) == 1 else "; all of these together cause it, so undoing one is enough"
+    out.print(f"found after {format_count(bisection.tests, 'test')}{several}:", style="bold")
+    for entry in bisection.entries:
         out.print(f"  #{entry}  {named(entry)}")
-    out.print(f"to take it back: {make_command_line('undo', *undo[2:])}")
+    out.print(f"to undo it: {make_command_line('undo', *undo[2:])}")

@@ -33,18 +33,18 @@ def show_changes(changes: Iterable[SlotChange | Write], before: Before = None, *
     if len({find_containing_slot(change.slot) for change in changes}) > MOST:
         _show_folders(changes, () if before is None else (before(),))
         return
-    found = find_differences(changes, before)
+    differences = find_differences(changes, before)
     if stat:
-        show_stat(count_changes(found))
+        show_stat(count_changes(differences))
         return
-    for difference in found:
+    for difference in differences:
         show_difference(difference)
 
 
 def _show_folders(changes: Iterable[SlotChange | Write], states: tuple[State, ...]) -> None:
     """Print a change of very many places folder by folder: how many come, go and change in each."""
     folders: dict[str, Counter[str]] = {}
-    for change in {find_containing_slot(one.slot): one for one in changes}.values():
+    for change in {find_containing_slot(item.slot): item for item in changes}.values():
         kind = "come" if change.before is ABSENT else "go" if change.after is ABSENT else "change"
         title = describe_slot(find_containing_slot(change.slot), *states)
         folders.setdefault(title.rpartition("/")[0] or title, Counter())[kind] += 1
@@ -53,8 +53,8 @@ def _show_folders(changes: Iterable[SlotChange | Write], states: tuple[State, ..
     if len(folders) > FOLDERS:
         out.print(f" and {len(folders) - FOLDERS} more folders")
     total = sum((counts for counts in folders.values()), Counter[str]())
-    told = ", ".join(f"{number} {kind}" for kind, number in total.items())
-    out.print(f" in all: {told}; too many to show line by line")
+    summary = ", ".join(f"{number} {kind}" for kind, number in total.items())
+    out.print(f" in all: {summary}; too many to show line by line")
 
 
 def show_stat(stats: tuple[Stat, ...]) -> None:
@@ -85,9 +85,9 @@ def changes_to_json(changes: Iterable[SlotChange | Write], *states: State) -> li
     """
     from takeback.harness.entry_log import change_to_json, slot_to_json  # noqa: PLC0415 - start-up
 
-    found = tuple(changes)
-    if len(found) <= MOST_JSON:
-        return [change_to_json(change, *states) for change in found]
+    listed = tuple(changes)
+    if len(listed) <= MOST_JSON:
+        return [change_to_json(change, *states) for change in listed]
     return [
         {
             **slot_to_json(change.slot, *states),
@@ -95,7 +95,7 @@ def changes_to_json(changes: Iterable[SlotChange | Write], *states: State) -> li
             "exists": change.after is not ABSENT,
             "contents": "left out",
         }
-        for change in found
+        for change in listed
     ]
 
 

@@ -68,8 +68,8 @@ def offer_words(words: Mapping[str, str] | Callable[[], Mapping[str, str]]) -> C
 
     def complete(ctx: typer.Context, incomplete: str) -> list[Offer]:
         del ctx
-        found = words if isinstance(words, Mapping) else words()
-        return [(word, told) for word, told in found.items() if word.startswith(incomplete)]
+        offered = words if isinstance(words, Mapping) else words()
+        return [(word, summary) for word, summary in offered.items() if word.startswith(incomplete)]
 
     return complete
 
@@ -84,12 +84,12 @@ def list_surfaces() -> Mapping[str, str]:
 def make_thing_lister(verb: str) -> Callable[[], Mapping[str, str]]:
     """Return a function that lists what a one-line change can be about."""
 
-    def found() -> Mapping[str, str]:
+    def list_things() -> Mapping[str, str]:
         from takeback.language.oneline import list_things as words  # noqa: PLC0415 - start-up
 
         return {word: f"{verb} {word} NAME" for word in words(verb)}
 
-    return found
+    return list_things
 
 
 def offer_entries(ctx: typer.Context, incomplete: str) -> list[Offer]:
@@ -114,8 +114,8 @@ def offer_people(ctx: typer.Context, incomplete: str) -> list[Offer]:
         counts: dict[str, int] = {}
         for record in records:
             counts[record.by] = counts.get(record.by, 0) + 1
-        found = [(who, f"{count} of the last {len(records)} entries") for who, count in counts.items() if who]
-    return [offer for offer in found if offer[0].startswith(incomplete)]
+        people = [(who, f"{count} of the last {len(records)} entries") for who, count in counts.items() if who]
+    return [offer for offer in people if offer[0].startswith(incomplete)]
 
 
 def offer_names(ctx: typer.Context, incomplete: str) -> list[Offer]:
@@ -128,21 +128,21 @@ def offer_names(ctx: typer.Context, incomplete: str) -> list[Offer]:
         surface = surface_by_word(str(ctx.params.get("thing") or ""))
         if surface is None:
             return []
-        found = dict.fromkeys(address.key for address, _ in surface.entries(ledger.state.part(surface.name)))
-        return [(name, surface.word) for name in found if name.startswith(incomplete)]
+        names = dict.fromkeys(address.key for address, _ in surface.entries(ledger.state.part(surface.name)))
+        return [(name, surface.word) for name in names if name.startswith(incomplete)]
 
 
 def _offer_entries_without(ctx: typer.Context, incomplete: str, without: frozenset[str]) -> list[Offer]:
     with _open_ledger(ctx) as ledger:
         if ledger is None:
             return []
-        found: list[Offer] = []
+        offers: list[Offer] = []
         for back, record in enumerate(islice(ledger.entries(), MOST)):
             if ledger.fate(record).value in without or (without and record.kind == "genesis"):
                 continue
             names = _list_entry_names(record, back, incomplete)
-            found += [(name, _describe_record(record)) for name in names if name.startswith(incomplete)]
-        return found
+            offers += [(name, _describe_record(record)) for name in names if name.startswith(incomplete)]
+        return offers
 
 
 def _list_entry_names(record: Record, back: int, incomplete: str) -> tuple[str, ...]:
@@ -159,8 +159,8 @@ def _describe_record(record: Record) -> str:
     from takeback.present.visible import escape_invisible  # noqa: PLC0415 - start-up
 
     taken, where = ", ".join(f"#{number}" for number in record.off), ", ".join(list_addresses(record))
-    told = record.note or (f"took back {taken}" if taken else f"{record.kind} {where}".strip())
-    line = escape_invisible(" ".join(f"#{record.entry} {told}".split()))
+    summary = record.note or (f"took back {taken}" if taken else f"{record.kind} {where}".strip())
+    line = escape_invisible(" ".join(f"#{record.entry} {summary}".split()))
     return _TAG.sub(r"\\[", line if len(line) <= WIDTH else f"{line[: WIDTH - 1]}…")
 
 

@@ -80,7 +80,7 @@ PathOption = typer.Option(
     metavar="PATTERN",
     help="Every change of a file that matches, such as 'src/**'; a folder means all in it.",
 )
-StatFlag = typer.Option(False, "--stat", help="Show only how many lines came and went at each address.")
+StatFlag = typer.Option(False, "--stat", help="Show only how many lines were added and removed at each address.")
 ApproveOption = typer.Option(
     "",
     "--approve",
@@ -136,12 +136,12 @@ def open_harness(
         err.print(f"  {fault.hint}", style="cyan")
     harness.listeners.on_refusal = _make_refusal_listener(harness)
     try:
-        told = harness.recovered
-        if told.fault:
-            err.print(f"could not finish the change that a killed process left: {told.fault}")
-        elif told.entry is not None:
-            done = "gave up" if told.given_up else "finished"
-            err.print(f"{done} entry {told.entry.id[:SHORT]}, which a killed process had left unfinished")
+        recovered = harness.recovered
+        if recovered.fault:
+            err.print(f"could not finish the change that a killed process left: {recovered.fault}")
+        elif recovered.entry is not None:
+            done = "gave up" if recovered.given_up else "finished"
+            err.print(f"{done} entry {recovered.entry.id[:SHORT]}, which a killed process had left unfinished")
         if harness.doubt:
             err.print(localize_hints(harness.doubt), style="yellow")
         before = harness.ledger.last
@@ -169,9 +169,9 @@ def _make_refusal_listener(harness: Harness) -> RefusalListener:
 
 def print_left_out(harness: Harness) -> None:
     """Say which surfaces are not in a state that is shown, because they are not installed."""
-    told = describe_left_out(harness.ledger.missing)
-    if told:
-        err.print(told, style="yellow")
+    left_out = describe_left_out(harness.ledger.missing)
+    if left_out:
+        err.print(left_out, style="yellow")
 
 
 def _describe_interruption(harness: Harness, before: int) -> str:
@@ -183,4 +183,4 @@ def _describe_interruption(harness: Harness, before: int) -> str:
         return "nothing was changed; you can run the same command again"
     entry = next(ledger.entries())
     undo = make_command_line("undo", entry.id[:SHORT])
-    return f"entry {entry.id[:SHORT]} was made, and is whole; to take it back: {undo}"
+    return f"entry {entry.id[:SHORT]} was made and is complete; to undo it: {undo}"

@@ -171,8 +171,8 @@ def demo(
     """Show the whole story on a small Claude Code project.
 
     A change is refuted, repaired and admitted; five more are made, and the third is taken back while the others stay;
-    an edit by hand is recorded; a process is killed in the middle of a change, and the next one finishes it; then
-    everything is taken back, and every file is what it was, byte for byte.
+    an edit made in an editor is recorded; a process is killed in the middle of a change, and the next one finishes
+    it; then everything is taken back, and every file is what it was, byte for byte.
 
     Example: `takeback demo`
     """
@@ -182,12 +182,12 @@ def demo(
         root = directory or Path(scratch) / "parcels"
         if as_json:
             with out.mute_output():
-                told = _play_story(root)
-            emit(told)
+                story = _play_story(root)
+            emit(story)
         else:
-            told = _play_story(root)
+            story = _play_story(root)
             show_next_step()
-    finish(yes=told["good"])
+    finish(yes=story["good"])
 
 
 def _play_story(root: Path) -> dict[str, Any]:

@@ -46,7 +46,7 @@ def diff(
     reveal: bool = RevealFlag,
     as_json: bool = JsonFlag,
 ) -> None:
-    """Show what changed. Without an entry: what was changed outside Takeback, and which files cannot be read.
+    """Show what changed. Without an entry: changes made outside Takeback, and files that cannot be read.
 
     Exit code 0, even if nothing changed; `takeback status` answers whether anything did.
 
@@ -75,11 +75,13 @@ def _find_changes(
 ) -> tuple[tuple[SlotChange | Write, ...], Callable[[], State], tuple[Broken, ...]]:
     """Return the changes asked for, how to build the state ahead of them, and the files that cannot be read."""
     if entry is None:
-        found = harness.status()
-        return found.drift, lambda: harness.state, found.broken
+        status = harness.status()
+        return status.drift, lambda: harness.state, status.broken
     record = resolve_entry(harness.ledger, entry)
     if other is not None:
-        first, last = (rebuild_state_after(harness, one) for one in (record, resolve_entry(harness.ledger, other)))
+        first, last = (
+            rebuild_state_after(harness, record) for record in (record, resolve_entry(harness.ledger, other))
+        )
         return diff_states(first, last), lambda: first, ()
     changes = () if record.kind == "genesis" else load_entry_writes(harness, record)
     return changes, lambda: rebuild_state_before(harness, record), ()

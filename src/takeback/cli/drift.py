@@ -67,7 +67,7 @@ def adopt(
     if as_json:
         emit({"result": "nothing", "entry": None, "changes": []})
     else:
-        out.print("nothing to adopt: everything is as the journal says")
+        out.print("nothing to adopt: no file differs from the journal")
 
 
 def _tell_settled(harness: Harness, *, as_json: bool) -> None:
@@ -85,7 +85,7 @@ def _tell_settled(harness: Harness, *, as_json: bool) -> None:
     else:
         for entry in entries:
             out.print(f"recorded: #{entry.seq}  {summarize_entry(entry, make_entry_namer(harness))}")
-        out.print("tracked files are recorded by every command, and nothing else was changed")
+        out.print("every command records tracked files, and nothing else was changed")
     raise typer.Exit(0)
 
 
@@ -93,28 +93,28 @@ def _adopt_commits(harness: Harness, root: Path, commits: str, *, as_json: bool)
     from takeback.agents.git.command import open_git  # noqa: PLC0415
     from takeback.agents.git.history import adopt_history  # noqa: PLC0415 - start-up
 
-    found = adopt_history(harness, root, open_git(root, os.environ), commits)
-    if isinstance(found, Refused):
-        print_and_exit(found, harness, as_json=as_json)
+    history = adopt_history(harness, root, open_git(root, os.environ), commits)
+    if isinstance(history, Refused):
+        print_and_exit(history, harness, as_json=as_json)
     commit_exit_code(0)
     if as_json:
-        told: list[dict[str, Any]] = [
+        commits_json: list[dict[str, Any]] = [
             {"entry": record.id, "seq": record.entry, "commit": commit.id, "subject": commit.subject}
-            for commit, record in found.entries
+            for commit, record in history.entries
         ]
-        counts = {"skipped": found.skipped, "folded": found.folded, "known": found.known}
-        begun = None if found.begun is None else found.begun.id
-        emit({"result": "adopted" if told else "nothing", "entries": told, "begun": begun, **counts})
+        counts = {"skipped": history.skipped, "folded": history.folded, "known": history.known}
+        begun = None if history.begun is None else history.begun.id
+        emit({"result": "adopted" if commits_json else "nothing", "entries": commits_json, "begun": begun, **counts})
         raise typer.Exit(0)
-    if found.begun is not None:
-        out.print(f"#{found.begun.entry}  went back to where the range begins, in the journal only")
-    for commit, record in found.entries:
+    if history.begun is not None:
+        out.print(f"#{history.begun.entry}  went back to where the range begins, in the journal only")
+    for commit, record in history.entries:
         out.print(f"#{record.entry}  {commit.id[:SHORT]} {commit.subject}")
-    out.print(f"adopted {format_count(len(found.entries), 'commit')}")
+    out.print(f"adopted {format_count(len(history.entries), 'commit')}")
     for number, why in (
-        (found.skipped, "change nothing of the harness"),
-        (found.folded, "came with the merge that resolved their conflicts"),
-        (found.known, "are in the journal already"),
+        (history.skipped, "change nothing of the harness"),
+        (history.folded, "came with the merge that resolved their conflicts"),
+        (history.known, "are in the journal already"),
     ):
         if number:
             out.print(f"  left out: {number} that {why}")
@@ -139,22 +139,25 @@ def discard(
 ) -> None:
     """Restore files that were changed outside Takeback, including unreadable files.
 
-    What was in them is kept with the entry: undoing that brings it back.
+    The entry keeps their contents: undoing it brings them back.
 
     Example: `takeback discard config.toml`
     """
     del reveal  # read by its callback
     with open_harness(directory, journal) as harness:
-        with harness.inspect() as found:
+        with harness.inspect() as inspection:
             outcome = harness.discard(paths or (), note, by=by)
         if outcome is not None:
             print_and_exit(
-                outcome, harness, as_json=as_json, looser=weigh_states(harness, found.actual, read_actual(harness))
+                outcome,
+                harness,
+                as_json=as_json,
+                looser=weigh_states(harness, inspection.actual, read_actual(harness)),
             )
     if as_json:
         emit({"result": "nothing to discard", "entry": None, "paths": []})
     else:
-        out.print("nothing to discard: the files are what the journal says")
+        out.print("nothing to discard: no file differs from the journal")
 
 
 def register(app: typer.Typer) -> None:

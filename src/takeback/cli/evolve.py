@@ -66,7 +66,7 @@ def evolve(
     check: str = CheckOption,
     check_timeout: float = CheckTimeoutOption,
     loosen: bool = typer.Option(
-        False, "--loosen", help="With a TEXT: make it even if it loosens permissions or removes a guard."
+        False, "--loosen", help="With a TEXT: make the change even if it loosens permissions or removes a guard."
     ),
     context: int | None = ContextOption,
     feedback: str = FeedbackOption,
@@ -79,10 +79,11 @@ def evolve(
     reveal: bool = RevealFlag,
     as_json: bool = JsonFlag,
 ) -> None:
-    """Let an agent change its harness, if the change can be undone.
+    """Let an agent change its harness if the change can be undone.
 
-    One change, in one go: propose, verify, diagnose, repair, check, admit, record, apply. For a TEXT the model sees
-    the harness as it is, with secrets masked; a recovery that falls short is repaired by the oracle, or by the model.
+    One change per call: propose, verify, diagnose, repair, check, admit, record, apply. With a TEXT, a model proposes
+    the change; it sees the harness with secrets masked. If its recovery falls short, the oracle or the model repairs
+    it.
 
     Example: `takeback evolve . "ask before deleting files" --synthesizer openai:MODEL --check ./health.sh`,
     `takeback evolve agent --task change.json --synthesizer oracle`
@@ -94,10 +95,10 @@ def evolve(
         wish = Wish(directory, text, synthesizer, settings, record, threads, journal, check, check_timeout, context)
         _evolve_text(wish, note, loosen=loosen, as_json=as_json)
         return
-    with opened_synthesizer(synthesizer, record, threads) as found, open_harness(directory, journal) as harness:
-        propose, title = choose_proposer(task or "", found, settings.sampling)
+    with opened_synthesizer(synthesizer, record, threads) as opened, open_harness(directory, journal) as harness:
+        propose, title = choose_proposer(task or "", opened, settings.sampling)
         checking = make_copy_check(harness, directory, journal, check, check_timeout)
-        done = run(harness, propose, found.method, settings=settings, check=checking, note=note or title)
+        done = run(harness, propose, opened.method, settings=settings, check=checking, note=note or title)
         if done.applied:
             commit_exit_code(0)
         if as_json:
@@ -108,28 +109,28 @@ def evolve(
 
 
 def _evolve_text(wish: Wish, note: str, *, loosen: bool, as_json: bool) -> None:
-    with consider_wish(wish, as_json=as_json) as found:
-        done = found.done
-        if not found.looser or loosen:
-            note = note or mask_text_secrets(found.asking.text)
-            done = carry_out(found.harness, done, head=found.head, note=note, by=found.name)
+    with consider_wish(wish, as_json=as_json) as considered:
+        done = considered.done
+        if not considered.looser or loosen:
+            note = note or mask_text_secrets(considered.asking.text)
+            done = carry_out(considered.harness, done, head=considered.head, note=note, by=considered.name)
         if done.applied:
             commit_exit_code(0)
         if as_json:
             asked = done.good is not None and done.result is None and not done.unchanged
             stopped = {"refused": LOOSENS} if asked else {}
-            emit({**found.to_json(), **done.to_json(), **stopped})
+            emit({**considered.to_json(), **done.to_json(), **stopped})
         else:
-            show_considered(found)
-            _conclude_text(found, done)
+            show_considered(considered)
+            _conclude_text(considered, done)
     finish(yes=done.applied or done.unchanged)
 
 
-def _conclude_text(found: Considered, done: Evolution) -> None:
+def _conclude_text(considered: Considered, done: Evolution) -> None:
     if done.unchanged:
         out.print(UNCHANGED)
     elif done.result is not None:
-        show_outcome(done.result, found.harness, name="the change")
+        show_outcome(done.result, considered.harness, name="the change")
     elif done.good is not None:
         out.print(LOOSENS, style="yellow")
         out.print("  next, if you want that: the same command with --loosen", style="cyan")
@@ -137,7 +138,7 @@ def _conclude_text(found: Considered, done: Evolution) -> None:
         out.print(why_not_made(done), style="yellow")
 
 
-def choose_proposer(task: str, found: Opened, sampling: Sampling = PAPER) -> tuple[Propose, str]:
+def choose_proposer(task: str, opened: Opened, sampling: Sampling = PAPER) -> tuple[Propose, str]:
     """Return who proposes the change, and a line for the log: a file as it is, or for a task of the lab the
     model behind the synthesizer, or without one the task's reference.
     """
@@ -151,7 +152,7 @@ def choose_proposer(task: str, found: Opened, sampling: Sampling = PAPER) -> tup
     proposer_for_task: Callable[[str, ChatModel | None, Sampling], tuple[Propose, str]] = (
         load_tasks().proposer_for_task
     )
-    return proposer_for_task(task, found.model, sampling)
+    return proposer_for_task(task, opened.model, sampling)
 
 
 def _show(done: Evolution, name: str, harness: Harness) -> None:

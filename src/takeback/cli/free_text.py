@@ -42,7 +42,7 @@ CheckOption = typer.Option(
     "",
     "--check",
     metavar="CMD",
-    help="A command that says whether the change is good: its exit code in a scratch copy with the change made.",
+    help="A command that tests the change in a scratch copy; exit code 0 means it is good.",
 )
 CheckTimeoutOption = typer.Option(
     SECONDS, "--check-timeout", min=0.1, metavar="SECONDS", help="How long the check may take."
@@ -104,7 +104,9 @@ class Considered:
             "changes": changes_to_json(plan.changes) if isinstance(plan, Preview) else [],
             "files": list(plan.paths) if isinstance(plan, Preview) else [],
             "looser": list(self.looser),
-            "fell_short": [{"shortfall": one.shortfall, "detail": one.detail} for one in self.asking.fell_short],
+            "fell_short": [
+                {"shortfall": attempt.shortfall, "detail": attempt.detail} for attempt in self.asking.fell_short
+            ],
             "account": self.asking.account.to_json(),
         }
 
@@ -114,11 +116,11 @@ def require_text_or_task(directory: Path | None, text: str | None, task: str | N
     if text is not None and task is not None:
         raise InputError(command, found="a text and --task", expected="one of them")
     if text is None and task is None:
-        found = "neither a text nor --task" if directory is None else f"{directory}, and no text"
+        given = "neither a text nor --task" if directory is None else f"{directory}, and no text"
         words = ["takeback", command, str(directory or "DIR"), "ask before deleting files"]
         example = f"for example: {shlex.join([*words, '--synthesizer', 'openai:MODEL'])}"
         raise InputError(
-            command, found=found, expected="a directory, and what to change in plain words", hint=example
+            command, found=given, expected="a directory, and what to change in plain words", hint=example
         )
     if text is not None and not text.strip():
         raise InputError("TEXT", found="an empty text", expected="what to change, in plain words")
@@ -140,13 +142,13 @@ def consider_wish(wish: Wish, *, as_json: bool) -> Iterator[Considered]:
     """Open the harness and the model, and have the change proposed, judged, repaired and checked."""
     with (
         opened_workspace(wish.directory, wish.journal) as harness,
-        open_synthesizer(_require_model(wish.synthesizer), wish.record, wish.threads) as found,
+        open_synthesizer(_require_model(wish.synthesizer), wish.record, wish.threads) as opened,
     ):
         check = make_copy_check(harness, wish.directory, wish.journal, wish.check, wish.seconds)
         with harness.held() as state:
             if isinstance(state, Refused):
                 print_and_exit(state, harness, as_json=as_json)
-        asking = _make_proposer(harness, found, wish)
+        asking = _make_proposer(harness, opened, wish)
         head = harness.ledger.head
         method = repair_masked(asking.model, oracle=wish.oracle)
         done = consider_change(harness, asking, method, settings=wish.settings, check=check)
@@ -156,38 +158,40 @@ def consider_wish(wish: Wish, *, as_json: bool) -> Iterator[Considered]:
 def _require_model(synthesizer: str) -> str:
     spec = parse_spec(synthesizer)
     behind = spec if spec.is_model else spec.behind
-    found = f"{spec}, which has no model" if behind is None else "replay, which answers tasks of the lab only"
+    given = f"{spec}, which has no model" if behind is None else "replay, which answers tasks of the lab only"
     if behind is None or is_plain_replay(behind):
         expected = "a model that proposes the change: openai:MODEL, local[:FILE.gguf] or replay:DIR"
         hint = "TAKEBACK_BASE_URL says where openai:MODEL is; 'takeback model fetch' gets a local one"
-        raise InputError("--synthesizer", found=found, expected=expected, hint=hint)
+        raise InputError("--synthesizer", found=given, expected=expected, hint=hint)
     return synthesizer
 
 
-def _make_proposer(harness: Harness, found: Opened, wish: Wish) -> TextProposer:
-    behind = found.spec.behind or found.spec
+def _make_proposer(harness: Harness, opened: Opened, wish: Wish) -> TextProposer:
+    behind = opened.spec.behind or opened.spec
     limit = wish.context or (LOCAL_LIMIT if behind.kind == "local" else LIMIT)
     tries = min(wish.settings.budget, MAX_TRIES)
-    if found.model is None:
-        raise InputError("--synthesizer", found=str(found.spec), expected="a model")
-    return propose_text(harness, wish.text, found.model, sampling=wish.settings.sampling, tries=tries, limit=limit)
+    if opened.model is None:
+        raise InputError("--synthesizer", found=str(opened.spec), expected="a model")
+    return propose_text(harness, wish.text, opened.model, sampling=wish.settings.sampling, tries=tries, limit=limit)
 
 
-def _add_preview(found: Considered) -> Considered:
-    admitted = found.done.recoverable
+def _add_preview(considered: Considered) -> Considered:
+    admitted = considered.done.recoverable
     if admitted is None:
-        return found
-    before = found.harness.state
+        return considered
+    before = considered.harness.state
     after = run_and_record(admitted.candidate.mutation, before).state
-    plan = found.harness.preview(admitted.candidate, evidence=admitted.verdict)
-    return replace(found, plan=plan, looser=tuple(weigh_states(found.harness, before, after)))
+    plan = considered.harness.preview(admitted.candidate, evidence=admitted.verdict)
+    return replace(considered, plan=plan, looser=tuple(weigh_states(considered.harness, before, after)))
 
 
-def show_considered(found: Considered) -> None:
+def show_considered(considered: Considered) -> None:
     """Print what was proposed, what was found out about it, and what it would change."""
-    done, spent = found.done, found.asking.account
-    for one in found.asking.fell_short[: len(found.asking.fell_short) - (done.proposal.mutation is None)]:
-        out.print(f"sent back: {one.shortfall}: {one.detail}")
+    done, spent = considered.done, considered.asking.account
+    for attempt in considered.asking.fell_short[
+        : len(considered.asking.fell_short) - (done.proposal.mutation is None)
+    ]:
+        out.print(f"sent back: {attempt.shortfall}: {attempt.detail}")
     if done.proposal.raw is not None:
         out.print(f"proposed: {write_compact(mask_value(done.proposal.raw))}")
     if done.proposal.rejected is not None:
@@ -197,18 +201,18 @@ def show_considered(found: Considered) -> None:
     if done.repair is not None:
         show_repair(done.repair, "repaired")
     tokens = f"{spent.prompt_tokens} + {spent.completion_tokens} tokens"
-    out.print(f"asked {found.asking.model.name}: {spent.calls} call{'' if spent.calls == 1 else 's'}, {tokens}")
+    out.print(f"asked {considered.asking.model.name}: {spent.calls} call{'' if spent.calls == 1 else 's'}, {tokens}")
     if done.check is not None:
         out.print(f"check {done.check.words}", style="green" if done.check.passed else "red")
         if not done.check.passed and done.check.output:
             out.print("\n".join(f"  | {line}" for line in done.check.output.splitlines()))
-    for reason in found.looser:
+    for reason in considered.looser:
         out.print(f"looser: {reason}", style="yellow")
 
 
-def show_plan(found: Considered) -> None:
+def show_plan(considered: Considered) -> None:
     """Print what the change would do."""
-    plan = found.plan
+    plan = considered.plan
     if isinstance(plan, Preview):
         out.print("it would change:", style="bold")
         show_changes(plan.changes, lambda: plan.before)

@@ -60,10 +60,10 @@ def localize_hints(text: str) -> str:
     return _HINT.sub(_complete_hint, text) if _Workspace.words else text
 
 
-def _complete_hint(found: re.Match[str]) -> str:
-    command, rest = (found[1], found[2]) if found[1] else (found[3], found[4])
+def _complete_hint(match: re.Match[str]) -> str:
+    command, rest = (match[1], match[2]) if match[1] else (match[3], match[4])
     if command in ELSEWHERE or rest.endswith("--help"):
-        return found[0]
+        return match[0]
     more = shlex.join(_Workspace.words)
     said, dashes, values = rest.partition(" -- ")
     whole = f"takeback {command}{said} {more}{dashes}{values}"
@@ -135,6 +135,6 @@ def _suggest(message: str, commands: Iterable[str]) -> str:
 
     words = " ".join((PROGRAM, *_Running.words))
     wanted = message.partition("'")[2].rpartition("'")[0]
-    found = find_near_names(wanted, _Running.commands if _Running.words else commands)
-    meant = f"did you mean {' or '.join(quote_line(f'{words} {name}') for name in found)}? " if found else ""
+    near = find_near_names(wanted, _Running.commands if _Running.words else commands)
+    meant = f"did you mean {' or '.join(quote_line(f'{words} {name}') for name in near)}? " if near else ""
     return f"{meant}{quote_line(f'{words} --help')} lists the commands"

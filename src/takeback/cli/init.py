@@ -40,18 +40,18 @@ def register(app: typer.Typer) -> None:
 
 
 NEXT = (
-    "next: let your agent work, then 'takeback adopt' records what it changed; 'takeback log' lists the changes, "
-    "and 'takeback undo' takes any of them back"
+    "next: let your agent work; 'takeback adopt' then records its changes, 'takeback log' lists them, and "
+    "'takeback undo' undoes any of them"
 )
 NEXT_TRACKED = (
-    "next: 'takeback install claude-code' (or codex, gemini, opencode) records every tool call, with its prompt; "
-    "'takeback log' lists them, and 'takeback undo' takes any of them back"
+    "next: 'takeback install claude-code' (or codex, gemini, opencode) records every tool call with its prompt; "
+    "'takeback log' lists them, and 'takeback undo' undoes any of them"
 )
 KINDS = ("workspace", *CLIENTS)
 CHOICES = {
-    "--track": "puts the project's own files under Takeback, whatever client works on them",
+    "--track": "tracks the project's own files, with any client or none",
     "--kind workspace": "makes it a workspace, with a file or folder for each surface",
-    "--kind NAME": f"takes it as a project of a client ({', '.join(CLIENTS)}), or of an installed adapter",
+    "--kind NAME": f"treats it as a project of a client ({', '.join(CLIENTS)}), or of an installed adapter",
 }
 """What else can be made of a directory in which no client's files are."""
 
@@ -96,15 +96,14 @@ def init(
     ),
     as_json: bool = JsonFlag,
 ) -> None:
-    """Start tracking a directory: a client's files as they are, or a workspace of its own.
+    """Start tracking a directory: a client's project as it is, or a new workspace.
 
-    Files of known clients are found and taken as they are, and files of your own that --document names: only
-    .takeback/ is added. Where there are none, nothing is written, and the choices are named. A new directory, or an
-    empty one that you name, becomes a workspace, with a file or folder for each surface and a manifest.
-    With `--track` the project's own files are tracked, and only .takeback/ is added; docs/tracking.md has the rules.
-    Doing it again is harmless, and takes in clients that were added. A password in a journal's URL is never written
-    down: give such a URL in TAKEBACK_JOURNAL. A sealed journal's keys are in .takeback/journal.keys, or where
-    TAKEBACK_KEYS says.
+    In a project of a known client, or with files of your own that --document names, only .takeback/ is added. If
+    there are neither, nothing is written and the choices are listed. A new directory, or an empty one that you name,
+    becomes a workspace, with a manifest and a file or folder for each surface. With `--track` the project's own files
+    are tracked too; docs/tracking.md has the rules. Running it again is harmless, and adds new clients. A password in
+    a journal's URL is never stored: pass such a URL in TAKEBACK_JOURNAL. A sealed journal's keys are in
+    .takeback/journal.keys, or in the file that TAKEBACK_KEYS names.
 
     Example: `takeback init`
     """
@@ -129,15 +128,15 @@ def init(
         root, fresh = init_adapter(
             place, other, journal=journal, secret=secret, seal=seal, keys=find_key_file(), policy=rules
         )
-        found: tuple[str, ...] = (other,)
-        added = found if fresh else ()
+        chosen: tuple[str, ...] = (other,)
+        added = chosen if fresh else ()
     elif clients is None:
         start = None if state is None else _read_start(state)
         root, fresh = make_workspace(
             place, journal=journal, start=start, secret=secret, seal=seal, keys=find_key_file(), policy=rules
         )
-        found = ("workspace",)
-        added = found if fresh else ()
+        chosen = ("workspace",)
+        added = chosen if fresh else ()
     else:
         made = init_clients(
             place,
@@ -151,7 +150,7 @@ def init(
             tracked=track,
             policy=rules,
         )
-        root, fresh, found, added = made.root, made.fresh, made.kinds, made.added
+        root, fresh, chosen, added = made.root, made.fresh, made.kinds, made.added
     tracking = _track(root, journal) if track else None
     with open_harness(root, journal) as harness:
         counts = {name: SURFACES[name].size(harness.state.part(name)) for name in sorted(harness.adapter.surfaces)}
@@ -159,7 +158,7 @@ def init(
         payload = {
             "workspace": str(root),
             "created": fresh,
-            "kinds": list(found),
+            "kinds": list(chosen),
             "added": list(added),
             "surfaces": counts,
             "head": harness.ledger.head,
@@ -190,18 +189,18 @@ def _read_policy(source: Path, place: Path) -> bytes:
     return read_policy_bytes(source)
 
 
-def _show(root: Path, told: dict[str, Any], files: dict[str, int]) -> None:
+def _show(root: Path, answer: dict[str, Any], files: dict[str, int]) -> None:
     """Print what a directory is now, and what is in it."""
-    was, found, added = "is" if told["created"] else "is already", told["kinds"], told["added"]
-    if found == ["workspace"]:
-        out.print(f"{root} {was} a workspace with {format_count(told['entries'], 'thing')} in it")
+    was, kinds, added = "is" if answer["created"] else "is already", answer["kinds"], answer["added"]
+    if kinds == ["workspace"]:
+        out.print(f"{root} {was} a workspace with {format_count(answer['entries'], 'thing')} in it")
         return
     counted = [f"{name} ({format_count(number, 'file')})" for name, number in files.items()]
-    out.print(f"{root} {was} tracked: {', '.join(counted or found) or 'its own files'}")
-    for name, count in told["surfaces"].items():
+    out.print(f"{root} {was} tracked: {', '.join(counted or kinds) or 'its own files'}")
+    for name, count in answer["surfaces"].items():
         if count:
             out.print(f"  {name}: {count}")
-    if added and not told["created"]:
+    if added and not answer["created"]:
         out.print(f"added: {', '.join(added)}")
 
 
@@ -248,7 +247,7 @@ def _read_start(path: Path) -> State:
 
 
 def _find_other_adapter(kinds: tuple[str, ...], *, state: Path | None) -> str:
-    strange = [one for one in kinds if one not in KINDS]
+    strange = [kind for kind in kinds if kind not in KINDS]
     if not strange:
         return ""
     others = list_other_adapters()
@@ -281,8 +280,8 @@ def _choose_clients(
         return None
     if kinds or user or (place / HIDDEN).exists():
         return kinds
-    found = detect_clients(place) if state is None else ()
-    return found or (() if track and state is None else None)
+    detected = detect_clients(place) if state is None else ()
+    return detected or (() if track and state is None else None)
 
 
 def _can_be_workspace(context: typer.Context, place: Path, *, state: Path | None) -> bool:
@@ -303,12 +302,12 @@ def _is_empty(place: Path) -> bool:
 def _refuse_unknown(place: Path, *, as_json: bool) -> NoReturn:
     """Say that no client was found, what was looked for, and what can be done instead; nothing is written."""
     looked = list_all_signs()
-    told = f"no known client's files are in {place.absolute()}: nothing was written"
+    message = f"found no files of a known client in {place.absolute()}: nothing was written"
     if as_json:
-        about = {"result": "unknown", "created": False, "kinds": [], "message": told}
+        about = {"result": "unknown", "created": False, "kinds": [], "message": message}
         emit(about | {"looked_for": looked, "choices": CHOICES})
         raise typer.Exit(1)
-    out.print(told)
+    out.print(message)
     out.print("looked for:")
     for name, signs in looked.items():
         out.print(f"  {name}: {', '.join(_describe_sign(sign) for sign in signs)}")
@@ -329,8 +328,8 @@ def _count_files(harness: Harness) -> dict[str, int]:
     if not isinstance(harness.adapter, ClientAdapter):
         return {}
     clients = [member.client for member in harness.adapter.members]
-    found = dict.fromkeys((client.name for client in clients), 0)
+    counts = dict.fromkeys((client.name for client in clients), 0)
     for path, _ in harness.adapter.list_remembered_files():
-        for client in [one for one in clients if can_read(one, path)] or clients[:1]:
-            found[client.name] += 1
-    return found
+        for client in [reader for reader in clients if can_read(reader, path)] or clients[:1]:
+            counts[client.name] += 1
+    return counts

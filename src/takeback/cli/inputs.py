@@ -50,10 +50,10 @@ def read_bytes(path: Path) -> bytes:
 
 def read_json(path: Path) -> Any:
     """Return the JSON in a file, or on standard input where that is named `-`."""
-    found = parse(read_bytes(path), name_input(path)) if path == STDIN else load_json(path)
-    learn_secrets(found)
-    register_named_surfaces(found)
-    return found
+    value = parse(read_bytes(path), name_input(path)) if path == STDIN else load_json(path)
+    learn_secrets(value)
+    register_named_surfaces(value)
+    return value
 
 
 def name_input(path: Path) -> str:

@@ -41,9 +41,7 @@ from takeback.present.titles import format_count
 from takeback.state import State
 
 NOTE: Final = "takeback leave"
-HOME: Final = (
-    "the program itself (pip uninstall takeback) and what clients keep in your home directory are not touched"
-)
+HOME: Final = "the program itself (pip uninstall takeback) and clients' files in your home directory are not touched"
 
 
 def register(app: typer.Typer) -> None:
@@ -52,7 +50,7 @@ def register(app: typer.Typer) -> None:
 
 
 def leave(
-    yes: bool = typer.Option(False, "--yes", "-y", help="Do not ask; the journal goes too unless it is kept."),
+    yes: bool = typer.Option(False, "--yes", "-y", help="Do not ask; the journal is removed too unless you keep it."),
     keep_journal: bool = typer.Option(
         False, "--keep-journal", help="Leave .takeback and its journal where they are: init continues with it."
     ),
@@ -66,10 +64,10 @@ def leave(
 ) -> None:
     """Remove Takeback from a project: hooks, server, skill, plugin, git hooks, .takeback and takeback.toml.
 
-    Everything else stays as it is, including changes that Takeback recorded. The journal is your history: without
-    `--yes` you are asked, `--keep-journal` leaves it, and `--export` moves it elsewhere; moved back, it goes on.
-    A harness that cannot be opened is left too: what is ours goes by what the files say, and what could not be
-    checked is said.
+    Everything else stays as it is, including changes that Takeback recorded. The journal is your history: it is
+    removed only if you confirm, or with `--yes`. `--keep-journal` leaves it in place, and `--export` moves it
+    elsewhere; moved back, it continues. This works even if the harness cannot be opened: Takeback removes what it
+    recognises in the files, and lists what it could not check.
 
     Example: `takeback leave --plan`, `takeback leave --export ../history --yes`
     """
@@ -77,7 +75,7 @@ def leave(
         raise InputError("options", found="--keep-journal and --export", expected="one of them")
     root = find_root(directory)
     if find_manifest_path(root) is None:
-        raise InputError(str(root), found="no tracked harness", expected="one to leave")
+        raise InputError(str(root), found="no tracked harness", expected="a tracked harness")
     if export is not None and export.exists():
         raise InputError("--export", found=f"{export}, which already exists", expected="a new directory")
     manifest, unread = _read_manifest(root)
@@ -92,21 +90,23 @@ def leave(
         files = None if harness is not None else _open_files(stack, root, manifest, unread)
         state = harness.state if harness is not None else State() if files is None else files.reading.state
         ops = list_own(state)
-        told = [_describe_removal(op) for op in ops] + [str(path) for path in placed] + gone
+        removals = [_describe_removal(op) for op in ops] + [str(path) for path in placed] + gone
         entries = None if harness is None else _count_entries(harness)
         if plan:
-            answer = {"result": "plan", "would_remove": told, "entries": entries, "unchecked": unread}
-            _print_answer(answer, [f"not checked: {one}" for one in unread], as_json=as_json)
+            answer = {"result": "plan", "would_remove": removals, "entries": entries, "unchecked": unread}
+            _print_answer(answer, [f"not checked: {path}" for path in unread], as_json=as_json)
         if not yes:
-            _confirm([*told, *(f"not checked: {one}" for one in unread)], entries, keep=bool(keep_journal or export))
+            _confirm(
+                [*removals, *(f"not checked: {path}" for path in unread)], entries, keep=bool(keep_journal or export)
+            )
         if ops and harness is not None:
             _take_back(harness, as_json=as_json)
         elif ops and files is not None:
             unread += [
-                f"{path}: it was changed just now; what is ours is still in it" for path in files.take_out(ops)
+                f"{path}: it was changed just now; Takeback's part is still in it" for path in files.take_out(ops)
             ]
     commit_exit_code(0)
-    removed = [_describe_removal(op) for op in ops] + [str(one.path) for one in (take_out(git) if placed else ())]
+    removed = [_describe_removal(op) for op in ops] + [str(hook.path) for hook in (take_out(git) if placed else ())]
     if gone and export is None:
         remove_trust(root)
     removed += _clear(root, gone, export)
@@ -115,7 +115,7 @@ def leave(
     )
     exported = None if export is None else str(export)
     answer = {"result": "left", "removed": removed, "exported": exported, "left": left, "unchecked": unread}
-    lines = [*(f"not checked: {one}" for one in unread), *(f"left: {one}" for one in left)]
+    lines = [*(f"not checked: {path}" for path in unread), *(f"left: {path}" for path in left)]
     _print_answer(answer, lines, as_json=as_json)
 
 
@@ -126,7 +126,7 @@ def _read_manifest(root: Path) -> tuple[Manifest | None, list[str]]:
     except TakebackError as fault:
         if not is_trusted(str(root)):
             raise refuse_untrusted(root, UNKNOWN_HERE) from fault
-        return None, [f"{_say_why(fault)}; what was changed outside Takeback was not looked for"]
+        return None, [f"{_say_why(fault)}; changes made outside Takeback were not looked for"]
     require_trusted(root, manifest)
     return manifest, []
 
@@ -138,9 +138,7 @@ def _open(stack: ExitStack, root: Path, journal: str | None, unread: list[str]) 
     except UntrustedError:
         raise
     except TakebackError as fault:
-        unread.append(
-            f"{fault.message}; what was changed outside Takeback was not looked for, and nothing is recorded"
-        )
+        unread.append(f"{fault.message}; changes made outside Takeback were not looked for, and nothing is recorded")
         return None
 
 
@@ -157,7 +155,7 @@ def _open_files(stack: ExitStack, root: Path, manifest: Manifest | None, unread:
     except TakebackError as fault:
         unread.append(_say_why(fault))
         return None
-    unread += [f"{one}; whether anything of ours is in it is not known" for one in files.reading.broken]
+    unread += [f"{fault}; it may still contain something of Takeback's" for fault in files.reading.broken]
     return files
 
 
@@ -175,20 +173,21 @@ def has_terminal() -> bool:
     return sys.stdin.isatty()
 
 
-def _confirm(told: Sequence[str], entries: int | None, *, keep: bool) -> None:
+def _confirm(removals: Sequence[str], entries: int | None, *, keep: bool) -> None:
     """Ask before anything is removed; the journal is named, because it is the user's history."""
     if not has_terminal():
         raise InputError(
             "leave",
             found="no terminal to ask on",
             expected="--yes",
-            hint="'takeback leave --plan' shows what goes; --keep-journal or --export DIR keeps the history",
+            hint="'takeback leave --plan' shows what would be removed; --keep-journal or --export DIR keeps the "
+            "history",
         )
-    for one in told:
-        out.print(f"  {one}")
+    for removal in removals:
+        out.print(f"  {removal}")
     if not keep:
         size = "which cannot be read," if entries is None else f"with {format_count(entries, 'entry', 'entries')}"
-        out.print(f"the journal {size} goes with it: --export DIR keeps it elsewhere")
+        out.print(f"the journal {size} is removed too: --export DIR keeps it elsewhere")
     if not typer.confirm("Remove all of this?"):
         out.print("nothing was removed")
         raise typer.Exit(1)
@@ -239,18 +238,18 @@ def _find_remains(root: Path, git: Git) -> Iterator[str]:
         except OSError:
             continue
     try:
-        code, found, _ = git.attempt("log", "-1", "--format=%h", f"--grep=^{TRAILER}:")
+        code, output, _ = git.attempt("log", "-1", "--format=%h", f"--grep=^{TRAILER}:")
     except TakebackError:
-        code, found = 1, b""
-    if code == 0 and found.strip():
-        yield f"the trailer {TRAILER} of commits, {found.decode().strip()} the newest of them"
+        code, output = 1, b""
+    if code == 0 and output.strip():
+        yield f"the trailer {TRAILER} of commits, {output.decode().strip()} the newest of them"
     yield HOME
 
 
 def _iter_paths(root: Path) -> Iterator[Path]:
     clients = [make() for make in DECLARED.values()]
     places = {documents.path for client in clients for documents in client.documents}
-    skills = {f"{one.folder}/{NAME}/SKILL.md" for client in clients for one in client.skills}
+    skills = {f"{skill.folder}/{NAME}/SKILL.md" for client in clients for skill in client.skills}
     own = {path for files in OWN_FILES.values() for path in files}
     yield from (root / place for place in sorted({*places, *skills, *own}) if (root / place).is_file())
 
@@ -259,8 +258,8 @@ def _print_answer(answer: dict[str, Any], lines: Sequence[str], *, as_json: bool
     if as_json:
         emit(answer)
         raise typer.Exit(0)
-    for one in answer.get("removed", answer.get("would_remove", ())):
-        out.print(f"{'removed' if 'removed' in answer else 'would remove'}: {one}")
+    for removal in answer.get("removed", answer.get("would_remove", ())):
+        out.print(f"{'removed' if 'removed' in answer else 'would remove'}: {removal}")
     if answer.get("exported"):
         out.print(f"the journal is in {answer['exported']}")
     for line in lines:

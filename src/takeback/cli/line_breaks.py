@@ -82,10 +82,10 @@ def _wrap_line(line: str, width: int) -> str:
 
 def _list_words(line: str, width: int) -> list[str]:
     """Return words and the gaps between them; a quoted command is a word where it is no wider than a line."""
-    found: list[str] = []
+    words: list[str] = []
     for piece in _QUOTED.split(line):
         if piece.strip(" ") and measure_shown(piece) > width:
-            found += _WORDS.split(piece)
+            words += _WORDS.split(piece)
         else:
-            found.append(piece)
-    return [piece for piece in found if piece]
+            words.append(piece)
+    return [piece for piece in words if piece]

@@ -78,16 +78,19 @@ def list_live_entries(harness: Harness, wanted: Filter) -> tuple[str, ...]:
 
     What others wrote in another system is left alone unless their name was asked for.
     """
-    found = tuple(
+    entries = tuple(
         entry.id
-        for entry in wanted.admitted(iter_entries(harness), make_entry_namer(harness))
+        for entry in wanted.select_entries(iter_entries(harness), make_entry_namer(harness))
         if entry.status == "live" and (wanted.by or not is_outside(harness.journal.get(entry.seq)))
     )
-    if not found:
+    if not entries:
         raise InputError(
-            "undo", found="no live change that passes", expected="at least one; 'takeback log' lists them"
+            "undo",
+            found="no live change that matches",
+            expected="at least one",
+            hint="'takeback log' takes the same options and lists what they match",
         )
-    return found
+    return entries
 
 
 def _choose_columns() -> Mapping[str, int]:
@@ -125,8 +128,8 @@ def show_line(entry: EntryView, what: str, graph: str = "") -> None:
         ended = entry.status not in {"live", "done"}
         shown["evidence"] = "FORCED" if entry.forced else grade
         shown["by"] = shorten_author(entry.by, columns["by"])
-        told = f"{entry.effects}: {what}" if entry.stays else what
-        line, start = _format_row(shown, f"{entry.status}: {told}" if ended else told, graph)
+        summary = f"{entry.effects}: {what}" if entry.stays else what
+        line, start = _format_row(shown, f"{entry.status}: {summary}" if ended else summary, graph)
         end = start + len(entry.status) * ended
     else:
         if entry.forced:
@@ -143,10 +146,10 @@ def show_line(entry: EntryView, what: str, graph: str = "") -> None:
 def _format_row(shown: Mapping[str, str], last: str, before: str = "") -> tuple[str, int]:
     cells = ((shown[name], width) for name, width in _choose_columns().items())
     line = before + "".join(f"{text}{' ' * (width - measure_cells(text))}  " for text, width in cells)
-    told = escape_invisible(last)
+    summary = escape_invisible(last)
     if out.width is not None:
-        told = cut_at_word(told, max(MIN_WHAT, out.width - measure_cells(line)))
-    return (line + told).rstrip(), len(line)
+        summary = cut_at_word(summary, max(MIN_WHAT, out.width - measure_cells(line)))
+    return (line + summary).rstrip(), len(line)
 
 
 def check_format(template: str) -> str:
@@ -161,7 +164,7 @@ def check_format(template: str) -> str:
 def format_entry(template: str, entry: EntryView, what: str) -> str:
     """Format an entry by a template."""
     values = {"what": what, **{name: field(entry) for name, field in FIELDS.items()}}
-    return _FIELD.sub(lambda found: values[found[1]], template)
+    return _FIELD.sub(lambda match: values[match[1]], template)
 
 
 ANY: Final = Filter(loose=True)
@@ -176,14 +179,16 @@ def register(app: typer.Typer) -> None:
 
 def show_entries(
     text: str = typer.Argument(
-        "", metavar="TEXT", help="Only entries that say this: in changed lines, prompts, commands, notes, authors."
+        "",
+        metavar="TEXT",
+        help="Only entries that contain this, in changed lines, prompts, commands, notes or authors.",
     ),
     number: int | None = typer.Option(
         None, "--number", "-n", min=0, metavar="N", help="Only the last N; 0 for all. 30 on a terminal."
     ),
     patch: bool = typer.Option(False, "--patch", "-p", help="Show what each entry changed."),
     graph: bool = typer.Option(False, "--graph", help="Draw which entries depend on which, and name them."),
-    stat: bool = typer.Option(False, "--stat", help="Show how many lines came and went at each address."),
+    stat: bool = typer.Option(False, "--stat", help="Show how many lines were added and removed at each address."),
     surface: str = typer.Option(
         "",
         "--surface",
@@ -221,7 +226,7 @@ def show_entries(
     session: str = SessionOption,
     path: str = PathOption,
     refused: bool = typer.Option(
-        False, "--refused", help="List what was refused instead: who wanted what, why not, and what breaks it."
+        False, "--refused", help="List refused changes instead: who wanted what, and why it was refused."
     ),
     template: str = typer.Option(
         "", "--format", metavar="TEMPLATE", help="A format for each line, such as '{short} {status} {what}'."
@@ -232,7 +237,7 @@ def show_entries(
     reveal: bool = RevealFlag,
     as_json: bool = JsonFlag,
 ) -> None:
-    """List entries, newest first. An undo says what it took back.
+    """List entries, newest first. An undo names the entries that it took back.
 
     Fields of a format: id, short, number, at, kind, status, grade, forced, by, note, addresses, what.
 
@@ -262,7 +267,7 @@ def show_entries(
             return
         named = make_entry_namer(harness)
         wanted = narrow_filter(harness, wanted)
-        entries = wanted.admitted(iter_entries(harness), named)
+        entries = wanted.select_entries(iter_entries(harness), named)
         expiry = _read_expiry(harness, directory)
         if as_json:
             listed = list(islice(entries, number or None))
@@ -296,7 +301,9 @@ def show_entries(
                     show_changes(load_entry_writes(harness, record), partial(past.before, record), stat=stat)
                     out.print()
         if not found_any and wanted != ANY:
-            err.print(localize_hints("no entry passes; 'takeback log' lists all of them"), style="yellow")
+            err.print(
+                localize_hints("no entry matches; 'takeback log' without options lists all of them"), style="yellow"
+            )
         _tell_of_more(entries, given=number)
 
 
@@ -349,9 +356,11 @@ def _draw_graph(harness: Harness, entries: list[EntryView]) -> list[tuple[EntryV
     needs = _find_needs(harness, entries)
     undone = {entry.seq for entry in entries if entry.status in {"undone", "aborted"}}
     drawn = draw_lanes([entry.seq for entry in entries], needs, off=undone, art=DRAWN if out.draws else PLAIN)
-    near = {number: ", ".join(f"#{one}" for one in found) for number, found in reduce_to_direct(needs).items()}
-    told = [f" (needs {near[entry.seq]})" if entry.seq in near else "" for entry in entries]
-    return [(entry, f"{text}  ", needed) for entry, text, needed in zip(entries, drawn, told, strict=True)]
+    near = {
+        number: ", ".join(f"#{needed}" for needed in direct) for number, direct in reduce_to_direct(needs).items()
+    }
+    notes = [f" (needs {near[entry.seq]})" if entry.seq in near else "" for entry in entries]
+    return [(entry, f"{text}  ", needed) for entry, text, needed in zip(entries, drawn, notes, strict=True)]
 
 
 def _emit(
@@ -365,18 +374,18 @@ def _emit(
     graph: bool,
 ) -> None:
     needs, past = _find_needs(harness, entries) if graph else {}, Rewind(harness)
-    found: list[dict[str, object]] = []
+    rows: list[dict[str, object]] = []
     for entry in entries:
-        told: dict[str, object] = {**entry.to_json(), "what": summarize_entry(entry, named)}
+        row: dict[str, object] = {**entry.to_json(), "what": summarize_entry(entry, named)}
         until = expiry(entry.seq, entry.at)
-        told |= {"irreversible_from": until} if until else {}
-        told |= {"headline": find_headline(harness, entry)}
-        told |= {"needs": sorted(needs.get(entry.seq, ()))} if graph else {}
+        row |= {"irreversible_from": until} if until else {}
+        row |= {"headline": find_headline(harness, entry)}
+        row |= {"needs": sorted(needs.get(entry.seq, ()))} if graph else {}
         if entry.kind != "genesis" and (patch or stat):
             record = harness.journal.get(entry.seq)
             harness.note_read("log", record.id, read_slots(record))
             changes = load_entry_writes(harness, record)
-            told |= {"changes": changes_to_json(changes)} if patch else {}
-            told |= {"stat": stats_to_json(changes, partial(past.before, record))} if stat else {}
-        found.append(told)
-    emit({"head": harness.ledger.head, "entries": found})
+            row |= {"changes": changes_to_json(changes)} if patch else {}
+            row |= {"stat": stats_to_json(changes, partial(past.before, record))} if stat else {}
+        rows.append(row)
+    emit({"head": harness.ledger.head, "entries": rows})

@@ -15,8 +15,8 @@ _PROGRAMS: Final = ("mutation", "witness", "recovery")
 
 def register_named_surfaces(raw: Any) -> None:
     """Register the surfaces that a candidate, or the one in a certificate, names, with the declared calls."""
-    found = raw.get("candidate", raw) if isinstance(raw, dict) else None
-    programs = [found.get(name) for name in _PROGRAMS] if isinstance(found, dict) else []
+    candidate = raw.get("candidate", raw) if isinstance(raw, dict) else None
+    programs = [candidate.get(name) for name in _PROGRAMS] if isinstance(candidate, dict) else []
     ops = [op for program in programs if isinstance(program, list) for op in program if isinstance(op, dict)]
     kinds = {kind for op in ops if isinstance(kind := op.get("op_type"), str)}
     if any(kind.endswith("_external") for kind in kinds):

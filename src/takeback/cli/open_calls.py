@@ -18,15 +18,15 @@ def open_to_json(steps: Sequence[OpenStep]) -> dict[str, Any]:
     if not steps:
         return {}
     return {
-        "open": [one.to_json() for one in steps if not one.is_doubt],
-        "doubt": [one.to_json() for one in steps if one.is_doubt],
+        "open": [step.to_json() for step in steps if not step.is_doubt],
+        "doubt": [step.to_json() for step in steps if step.is_doubt],
     }
 
 
 def show_open(steps: Sequence[OpenStep]) -> None:
     """Print what is open, each with the way out."""
-    for one in steps:
-        out.print(localize_hints(f"! {one.describe()}"), style="yellow")
+    for step in steps:
+        out.print(localize_hints(f"! {step.describe()}"), style="yellow")
 
 
 def describe_grade(verdict: Verdict) -> str:
@@ -38,5 +38,5 @@ def with_class(grade: str, evidence: Mapping[str, Any]) -> str:
     """Return a grade with the class beside it, by the JSON of a verdict; the grade alone where nothing stays."""
     from takeback.state.surfaces.calls import describe_stays  # noqa: PLC0415 - start-up
 
-    told = describe_stays(evidence.get("class", ""), evidence.get("stays", ()))
-    return f"{grade}, {told}" if told else grade
+    stays = describe_stays(evidence.get("class", ""), evidence.get("stays", ()))
+    return f"{grade}, {stays}" if stays else grade

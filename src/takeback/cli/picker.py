@@ -87,8 +87,8 @@ class Keys:
                 return ENDED
         if self._typed == "\x1b" and select.select([self._number], [], [], _REST)[0]:
             self._read()
-        found = _KEY.match(self._typed)
-        key = found[0] if found else self._typed
+        match = _KEY.match(self._typed)
+        key = match[0] if match else self._typed
         self._typed = self._typed[len(key) :]
         return NAMES.get(key, key)
 
@@ -164,16 +164,16 @@ def _render_outcome(outcome: PlanOutcome, harness: Harness) -> PlanPreview:
         case Plan():
             return _render_plan(outcome, harness)
         case Blocked():
-            lines = [("blocked by what came later:", "red")]
+            lines = [("blocked by later entries:", "red")]
             lines += [(f"  {describe_entry(number, harness)}: {why}", "red") for number, why in outcome.reasons]
             if not isinstance(outcome.together, Plan):
                 return PlanPreview(tuple(lines))
-            lines += [(f"c takes along {list_entry_names(outcome.entries, harness)}:", "cyan")]
+            lines += [(f"c includes {list_entry_names(outcome.entries, harness)}:", "cyan")]
             together = _render_plan(outcome.together, harness)
             return PlanPreview((*lines, *together.lines), cascade=bool(together.token))
         case Gone():
-            gone = [(f"the witness is gone: {'; '.join(describe_gone(outcome))}", "red")]
-            more = [("--salvage puts back what is left", "cyan")] * bool(outcome.left)
+            gone = [(f"captured contents are gone: {'; '.join(describe_gone(outcome))}", "red")]
+            more = [("--salvage restores what is left", "cyan")] * bool(outcome.left)
             return PlanPreview((*gone, *more))
         case Refused():
             return PlanPreview(tuple(_render_refusal(outcome)))
@@ -202,15 +202,15 @@ def _render_plan(plan: Plan, harness: Harness) -> PlanPreview:
     if isinstance(files, Refused):
         changes = find_differences(plan.changes, lambda: plan.before)
         return PlanPreview((*lines, *_render_differences(changes), *_render_refusal(files)))
-    found = find_file_differences(files) if files else find_differences(plan.changes, lambda: plan.before)
-    return PlanPreview((*lines, *_render_differences(found), *list_plan_notes(plan, harness)), plan.token)
+    differences = find_file_differences(files) if files else find_differences(plan.changes, lambda: plan.before)
+    return PlanPreview((*lines, *_render_differences(differences), *list_plan_notes(plan, harness)), plan.token)
 
 
-def _render_differences(found: Iterable[Difference]) -> Iterator[Styled]:
+def _render_differences(differences: Iterable[Difference]) -> Iterator[Styled]:
     from takeback.present.diffs import iter_unified_lines  # noqa: PLC0415 - start-up
 
-    for one in found:
-        for role, text in iter_unified_lines(one):
+    for difference in differences:
+        for role, text in iter_unified_lines(difference):
             yield text, STYLES[role]
 
 
@@ -218,7 +218,7 @@ SIDE_BY_SIDE: Final = 64
 """Columns from which list and preview stand beside each other; in fewer, one above the other."""
 LIST_LEAST, LIST_MOST = 26, 60
 RULE: Final = " │ "
-KEYS: Final = "↑↓ move  space select  enter take back  c cascade  PgUp PgDn preview  q leave"
+KEYS: Final = "↑↓ move  space select  enter undo  c cascade  PgUp PgDn preview  q leave"
 KEYS_SHORT: Final = "j k  space  enter  c  q"
 _STEPS: Final[Mapping[str, int]] = {"up": -1, "k": -1, "down": 1, "j": 1}
 
@@ -275,11 +275,11 @@ class PickerState:
             case _:
                 return now
 
-    def shown(self, preview: Sequence[Styled], width: int, height: int) -> list[list[Styled]]:
+    def render_page(self, preview: Sequence[Styled], width: int, height: int) -> list[list[Styled]]:
         """Return the lines of the page, each as pieces with their styles."""
         room = max(height - 2, 2)
-        older = "; older ones can be named" if self.more else ""
-        title = f"Take back which? {len(self.selected) or 'none'} selected{older}"
+        older = "; older entries: undo by name" if self.more else ""
+        title = f"Undo which? {len(self.selected) or 'none'} selected{older}"
         keys = KEYS if measure_cells(KEYS) <= width else KEYS_SHORT
         last = (
             (cut_text(escape_invisible(self.said), width), "yellow") if self.said else (cut_text(keys, width), "dim")
@@ -297,26 +297,26 @@ class PickerState:
 
     def _list(self, width: int, height: int) -> list[Styled]:
         first = min(max(0, self.at - height // 2), max(0, len(self.rows) - height))
-        told = [self._row(at, width) for at in range(first, min(first + height, len(self.rows)))]
-        return told + [("", "")] * (height - len(told))
+        lines = [self._row(at, width) for at in range(first, min(first + height, len(self.rows)))]
+        return lines + [("", "")] * (height - len(lines))
 
     def _row(self, at: int, width: int) -> Styled:
         row = self.rows[at]
         mark = ">" if at == self.at else " "
         box = "[x]" if row.id in self.selected else "[ ]"
-        told = cut_at_word(f"{mark} {box} #{row.number} {escape_invisible(row.what)}", width)
-        return told, "bold" if at == self.at else ""
+        line = cut_at_word(f"{mark} {box} #{row.number} {escape_invisible(row.what)}", width)
+        return line, "bold" if at == self.at else ""
 
     def _preview(self, preview: Sequence[Styled], width: int, height: int) -> list[Styled]:
         meant = [row for row in self.rows if row.id in self.meant]
-        about = [told for row in meant for told in ((f"#{row.number} {row.what}", ""), (row.about, "dim"))]
+        about = [text for row in meant for text in ((f"#{row.number} {row.what}", ""), (row.about, "dim"))]
         lines = [(text, style) for text, style in (*about, *preview) if text]
         wrapped = [(piece, style) for text, style in lines for piece in _wrap_text(escape_invisible(text), width)]
         first = min(self.scroll, max(0, len(wrapped) - height))
-        told = wrapped[first : first + height]
-        if first + height < len(wrapped) and told:
-            told[-1] = (cut_text(f"… {len(wrapped) - first - height + 1} more lines (PgDn)", width), "dim")
-        return told + [("", "")] * (height - len(told))
+        page = wrapped[first : first + height]
+        if first + height < len(wrapped) and page:
+            page[-1] = (cut_text(f"… {len(wrapped) - first - height + 1} more lines (PgDn)", width), "dim")
+        return page + [("", "")] * (height - len(page))
 
 
 def _move_cursor(picking: PickerState, to: int) -> PickerState:
@@ -351,7 +351,7 @@ def _count_fitting(text: str, width: int) -> int:
 
 
 MOST: Final = 500
-"""So many of the newest entries are offered; older ones can be named."""
+"""So many of the newest entries are offered; older entries: undo by name."""
 ASKED: Final = 20
 """So many where they are asked for by number."""
 _YES: Final = frozenset({"y", "yes"})
@@ -398,7 +398,7 @@ def _iter_rows(harness: Harness) -> Iterator[PickerRow]:
         if live or (entry.kind in TOGGLES and entry.status == "done" and _is_in_force(entry.off, entry.on, undone)):
             when = entry.at[:16].replace("T", " ")
             evidence = "forced" if entry.forced else entry.grade
-            prompt = f"under {told}" if (told := describe_prompt(entry)) else ""
+            prompt = f"under {quoted}" if (quoted := describe_prompt(entry)) else ""
             about = ", ".join(word for word in (when, evidence, f"by {entry.by}" if entry.by else "", prompt) if word)
             brief = replace(entry, effect=(), readers={})
             what = summarize_entry(brief, named, find_headline(harness, entry), prompt=False)
@@ -418,7 +418,7 @@ def _browse(harness: Harness, picking: PickerState, *, strict: bool) -> Picked |
                 seen[asked] = preview_undo(harness, asked[0], cascade=asked[1], strict=strict)
             now = seen[asked]
             width, height = shutil.get_terminal_size()
-            draw_lines(out, [out.style_pieces(*line) for line in picking.shown(now.lines, width, height)])
+            draw_lines(out, [out.style_pieces(*line) for line in picking.render_page(now.lines, width, height)])
             key = keys.next()
             if key in {"q", "escape"}:
                 return None
@@ -435,7 +435,7 @@ def _ask_by_number(harness: Harness, rows: tuple[PickerRow, ...], *, cascade: bo
     width = out.width or 80
     for at, row in enumerate(rows, 1):
         out.print(cut_text(f"{at:>3}  #{row.number} {row.what}", width))
-    chosen = _parse_numbers(_read_answer("take back which? numbers, such as 1 3, or nothing to leave: "), len(rows))
+    chosen = _parse_numbers(_read_answer("undo which? numbers, such as 1 3, or nothing to leave: "), len(rows))
     if not chosen:
         return None
     ids = tuple(rows[at - 1].id for at in chosen)
@@ -444,7 +444,7 @@ def _ask_by_number(harness: Harness, rows: tuple[PickerRow, ...], *, cascade: bo
     if seen.cascade and _read_answer("include the blocking entries? y or n: ").casefold() in _YES:
         cascade, seen = True, preview_undo(harness, ids, cascade=True, strict=strict)
         _print_preview(seen)
-    if not seen.token or _read_answer("take it back? y or n: ").casefold() not in _YES:
+    if not seen.token or _read_answer("undo it? y or n: ").casefold() not in _YES:
         return None
     return Picked(ids, seen.token, cascade)
 

@@ -58,8 +58,8 @@ class _PlainValue(NamedTuple):
         kind = {list[str]: str, list[Path]: Path}.get(self.annotation)
         if kind is None or not isinstance(values, (list, tuple)):
             return _UNKNOWN
-        found = [self._convert(kind, value) for value in values]
-        return _UNKNOWN if any(value is _UNKNOWN for value in found) else found
+        converted = [self._convert(kind, value) for value in values]
+        return _UNKNOWN if any(value is _UNKNOWN for value in converted) else converted
 
     def _convert(self, kind: Any, value: Any) -> Any:
         info = self.info

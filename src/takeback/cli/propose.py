@@ -82,9 +82,9 @@ def propose(
 ) -> None:
     """Ask a model for a change, and repair it if it cannot be undone. Nothing is changed.
 
-    For a TEXT the model sees the harness as it is, with secrets masked; shown are its candidate, the verdict, the
-    check and what it would change. For a task of the lab, the best of several proposals that can be undone is chosen;
-    plain `replay` answers in L1 and with the first prompts, as it was recorded.
+    The model sees the harness with secrets masked. The output shows its candidate, the verdict, the check and the
+    changes it would make. For a task of the lab, the best of several proposals that can be undone is chosen; plain
+    `replay` answers in L1 and with the first prompts, as it was recorded.
 
     Example: `takeback propose . "ask before deleting files" --synthesizer openai:MODEL`,
     `takeback propose --task nat_cfg_001 --synthesizer replay`
@@ -117,23 +117,23 @@ def propose(
 
 def _refuse_task_options(proposals: int, language: str | None, rule: str | None) -> None:
     given = {"--joint": proposals != 1, "--language": language is not None, "--rule": rule not in {None, "proof"}}
-    for name in (name for name, found in given.items() if found):
+    for name in (name for name, is_given in given.items() if is_given):
         raise InputError(name, found="a text", expected="a task of the lab: --task ID")
 
 
 def _refuse_harness_options(directory: Path | None, check: str) -> None:
-    for name, found in (("DIR", directory is not None), ("--check", bool(check))):
-        if found:
+    for name, is_given in (("DIR", directory is not None), ("--check", bool(check))):
+        if is_given:
             raise InputError(name, found="--task", expected="what to change in DIR, in plain words")
 
 
 def _propose_text(wish: Wish, *, as_json: bool) -> None:
-    with consider_wish(wish, as_json=as_json) as found:
-        good = found.done.good is not None and not isinstance(found.plan, Refused)
+    with consider_wish(wish, as_json=as_json) as considered:
+        good = considered.done.good is not None and not isinstance(considered.plan, Refused)
         if as_json:
-            emit(found.to_json())
+            emit(considered.to_json())
         else:
-            show_considered(found)
-            show_plan(found)
-            out.print("it may be made; nothing was changed" if good else why_not_made(found.done), style="bold")
+            show_considered(considered)
+            show_plan(considered)
+            out.print("it may be made; nothing was changed" if good else why_not_made(considered.done), style="bold")
     finish(yes=good)

@@ -19,8 +19,8 @@ ON_A_TERMINAL = 30
 def show_refused(harness: Harness, wanted: Filter, number: int | None, *, as_json: bool) -> None:
     """Print the attempts that were refused, newest first."""
     root = find_root(harness)
-    found = [one for one in (read_attempts(root) if root else ()) if _passes(one, wanted)]
-    shown = found[: number or None] if number is not None or not out.is_terminal else found[:ON_A_TERMINAL]
+    attempts = [attempt for attempt in (read_attempts(root) if root else ()) if _passes(attempt, wanted)]
+    shown = attempts[: number or None] if number is not None or not out.is_terminal else attempts[:ON_A_TERMINAL]
     if as_json:
         emit({"refused": shown})
         return
@@ -36,7 +36,7 @@ def show_refused(harness: Harness, wanted: Filter, number: int | None, *, as_jso
         if attempt.get("next"):
             out.print(localize_hints(f"  next: {attempt['next']}"), style="cyan")
     if not shown:
-        err.print(localize_hints("nothing was refused; 'takeback log' lists what was done"), style="yellow")
+        err.print(localize_hints("no refused change matches; 'takeback log' lists the changes made"), style="yellow")
 
 
 def _passes(attempt: dict[str, Any], wanted: Filter) -> bool:

@@ -52,7 +52,7 @@ def oracle(
     reveal: bool = RevealFlag,
     as_json: bool = JsonFlag,
 ) -> None:
-    """Write a recovery for a candidate's mutation. Whatever recovery it had is ignored.
+    """Write a recovery for a candidate's mutation. An existing recovery is ignored.
 
     Prints the whole candidate as JSON. Exit code 1 if the language has no recovery for it.
 
@@ -62,7 +62,7 @@ def oracle(
     given = read_candidate(read_json(file), name_input(file))
     built = find_recovery(given.mutation, read_level(language), read_state(state))
     if isinstance(built, NoInverse):
-        reasons = [str(one) for one in built.lacking]
+        reasons = [str(lacking) for lacking in built.lacking]
         if as_json:
             emit({"candidate": None, "reasons": reasons})
         for reason in reasons:
@@ -115,8 +115,8 @@ def repair(
         mode=read_mode(feedback), budget=budget, level=level, seed=seed, sampling=read_sampling(sampling)
     )
     judge = make_judge(read_rule(rule), level, nominal)
-    with open_synthesizer(synthesizer, record, threads) as found:
-        done = found.method(start, judge, settings, nominal)
+    with open_synthesizer(synthesizer, record, threads) as opened:
+        done = opened.method(start, judge, settings, nominal)
     if as_json:
         emit(done.to_json())
     else:
@@ -147,8 +147,10 @@ def show_turn(turn: Turn) -> None:
     for line in (turn.told.text or "(this mode gives no feedback)").splitlines():
         out.print(f"    {line}")
     out.print(f"  asked: {turn.request.model}, request {turn.request.digest()[:16]}")
-    told = turn.told.text
-    for line in (turn.asked().replace(told, "(as above)") if told else turn.asked()).splitlines():
+    request = turn.told.text
+    for line in (
+        turn.get_request_text().replace(request, "(as above)") if request else turn.get_request_text()
+    ).splitlines():
         out.print(f"    {line}")
     out.print(f"  came back: {turn.reply.text.strip() or '(nothing)'}")
     out.print(f"  verdict: {turn.outcome}")

@@ -83,18 +83,18 @@ def run(
     overwrite: bool = typer.Option(
         False, "--overwrite", help="Keep the command's version of files that others changed meanwhile."
     ),
-    resume: bool = typer.Option(False, "--resume", help="Decide about what an earlier run left."),
+    resume: bool = typer.Option(False, "--resume", help="Decide about the changes that an earlier run left."),
     drop_leftovers: bool = typer.Option(False, "--drop-leftovers", help="Drop what earlier runs left."),
     scratch: Path | None = typer.Option(
         None,
         "--scratch",
         envvar="TAKEBACK_SCRATCH",
         metavar="DIR",
-        help="Hold what the command writes there.",
+        help="The folder for what the command writes.",
         show_default="the user's folder for state",
     ),
     writable: list[Path] = typer.Option(
-        None, "--writable", metavar="DIR", help="Let the command really write there, such as a cache."
+        None, "--writable", metavar="DIR", help="Let the command write to this folder directly, such as a cache."
     ),
     directory: Path = DirOption,
     journal: str | None = JournalOption,
@@ -104,17 +104,16 @@ def run(
     reveal: bool = RevealFlag,
     as_json: bool = JsonFlag,
 ) -> None:
-    """Run a command that sees the project through an overlay, then keep what it did or drop it. Linux only.
+    """Run a command in an overlay of the project, then keep or drop its changes. Linux only.
 
-    Meanwhile everything outside the project is read-only for it, and temporary folders are its own. This is no
-    sandbox: the network, databases and other processes are as always. Afterwards the differences are shown. On a
-    terminal you are asked; elsewhere they are kept if the command ended with 0, and otherwise held for `--resume`.
-    What is kept of the harness's files becomes one entry, and of a tracked project's own files another.
-
+    For the command, everything outside the project is read-only, and temporary folders are its own. This is no
+    sandbox: the network, databases and other processes are as always. Afterwards the differences are shown. A
+    terminal asks what to do with them; elsewhere they are kept if the command ended with 0, and otherwise held for
+    `--resume`. Changes of the harness's files become one entry, and changes of a tracked project's own files another.
     A file that others changed meanwhile is not overwritten. Changes below .git are kept only with `--git`. With
     `--json` the command's own output goes to stderr.
 
-    Exit code 1 if the command failed, or if anything was not kept that should be.
+    Exit code 1 if the command failed, or if a change that should be kept was not.
 
     Example: `takeback run -- npm run fix`, `takeback run --drop -- make clean`
     """
@@ -146,8 +145,8 @@ def _require_options(command: list[str], *, keep: bool, drop: bool, other: bool)
     if keep and drop:
         raise InputError("options", found="--keep and --drop", expected="one of them")
     if bool(command) == other:
-        found = "a command with --resume or --drop-leftovers" if command else "no command"
-        raise InputError("takeback run", found=found, expected="a command behind --, or one of these options")
+        given = "a command with --resume or --drop-leftovers" if command else "no command"
+        raise InputError("takeback run", found=given, expected="a command after --, or one of these options")
 
 
 def _find_state_folder() -> Path:
@@ -167,9 +166,9 @@ def find_own_leftovers(root: Path) -> tuple[OverlayRun, ...]:
 
 def _tell_leftovers(left: Sequence[OverlayRun]) -> None:
     if left:
-        told = format_count(len(left), "earlier run")
+        count = format_count(len(left), "earlier run")
         err.print(
-            f"{told} in this project left changes that nobody decided about: "
+            f"{count} in this project left undecided changes: "
             f"{make_command_line('run', '--resume')} shows them, "
             f"{make_command_line('run', '--drop-leftovers')} drops them",
             style="yellow",
@@ -184,8 +183,8 @@ def _run(made: OverlayRun, wishes: _Wishes, writable: Sequence[Path]) -> NoRetur
         drop_run(made)
         raise
     if foreign:
-        told = format_count(foreign, "thing")
-        err.print(f"{told} in this project belong to another user or group: the command cannot change them")
+        count = format_count(foreign, "thing")
+        err.print(f"{count} in this project belong to another user or group: the command cannot change them")
     out.flush()
     err.flush()
     began = time.monotonic()
@@ -207,8 +206,8 @@ def _run(made: OverlayRun, wishes: _Wishes, writable: Sequence[Path]) -> NoRetur
 
 
 def _choose_cwd(root: Path) -> Path:
-    here = Path.cwd()
-    return here if here.is_relative_to(root) else root
+    current = Path.cwd()
+    return current if current.is_relative_to(root) else root
 
 
 def _tell_later(what: str) -> None:
@@ -222,7 +221,7 @@ def _tell_end(ended: Ended, took: float, wishes: _Wishes) -> None:
         f"the command ended with exit code {code} after {took:.1f} s", style="bold" if code == 0 else "bold red"
     )
     if ended.others:
-        said.print("processes that it had started and left running were ended", style="yellow")
+        said.print("processes that it left running were ended", style="yellow")
 
 
 def _resume(left: Sequence[OverlayRun], wishes: _Wishes, stack: ExitStack) -> NoReturn:
@@ -240,15 +239,15 @@ def _resume(left: Sequence[OverlayRun], wishes: _Wishes, stack: ExitStack) -> No
 
 
 def _drop_leftovers(left: Sequence[OverlayRun], *, as_json: bool) -> NoReturn:
-    for one in left:
-        with hold_run(one) as free:
+    for leftover in left:
+        with hold_run(leftover) as free:
             if free:
-                drop_run(one)
+                drop_run(leftover)
     if as_json:
-        emit({"result": "dropped", "runs": [format_command(one.command) for one in left]})
+        emit({"result": "dropped", "runs": [format_command(leftover.command) for leftover in left]})
     else:
-        for one in left:
-            out.print(f"dropped: {format_command(one.command)}")
+        for leftover in left:
+            out.print(f"dropped: {format_command(leftover.command)}")
         out.print(f"{format_count(len(left), 'run')} dropped")
     finish(yes=True)
 
@@ -257,7 +256,7 @@ def _decide(made: OverlayRun, wishes: _Wishes, more: dict[str, Any], *, resumed:
     """Show what a command did, keep it or drop it, and end."""
     layer = read_pending(made)
     chosen, held = _divide(layer.changes, git=wishes.git)
-    told = layer_to_json(made, layer) if wishes.as_json else {}
+    report = layer_to_json(made, layer) if wishes.as_json else {}
     if not wishes.as_json:
         _show_layer(made, replace(layer, changes=tuple(chosen)), held, wishes)
     decision: Decision = wishes.decision or _ask(made, chosen, held, wishes)
@@ -267,7 +266,7 @@ def _decide(made: OverlayRun, wishes: _Wishes, more: dict[str, Any], *, resumed:
             harness.require("apply")
             recorder = make_recorder(harness, made, note=wishes.note, by=wishes.by)
             kept = keep_changes(
-                made, chosen, recorder, overwrite=wishes.overwrite, withheld=[one.path for one in held]
+                made, chosen, recorder, overwrite=wishes.overwrite, withheld=[change.path for change in held]
             )
     rest = decision == "later" or (decision == "keep" and bool((kept and kept.conflicts) or held))
     code = 0 if (resumed or made.code == 0) and not rest else 1
@@ -282,13 +281,13 @@ def _decide(made: OverlayRun, wishes: _Wishes, more: dict[str, Any], *, resumed:
             "command": [show_path(word) for word in made.command],
             "exit_code": made.code,
             **more,
-            **told,
+            **report,
         }
         emit(
             {
                 **answer,
                 **result_to_json(kept),
-                "git_held": [show_path(one.path) for one in held],
+                "git_held": [show_path(change.path) for change in held],
                 "folder": str(made.folder) if rest else None,
             }
         )
@@ -299,17 +298,17 @@ def _decide(made: OverlayRun, wishes: _Wishes, more: dict[str, Any], *, resumed:
 
 def _divide(changes: Sequence[LayerChange], *, git: bool) -> tuple[list[LayerChange], list[LayerChange]]:
     """Return the changes to be kept, and those below .git that are held; an index alone is only a cache."""
-    chosen = [one for one in changes if git or not one.of_git]
-    held = [] if git else [one for one in changes if one.of_git]
-    return chosen, [] if all(one.path == GIT_INDEX for one in held) else held
+    chosen = [change for change in changes if git or not change.of_git]
+    held = [] if git else [change for change in changes if change.of_git]
+    return chosen, [] if all(change.path == GIT_INDEX for change in held) else held
 
 
 def _show_layer(made: OverlayRun, layer: Layer, held: Sequence[LayerChange], wishes: _Wishes) -> None:
     show_changes(made, layer.changes, stat=wishes.stat)
     if held:
-        show_names("below .git, kept only with --git", [one.path for one in held])
-    for one in layer.left_out:
-        out.print(f"not taken over: {show_path(one.path)}: {one.reason}", style="yellow")
+        show_names("below .git, kept only with --git", [change.path for change in held])
+    for path in layer.left_out:
+        out.print(f"not applied: {show_path(path.path)}: {path.reason}", style="yellow")
 
 
 def _ask(made: OverlayRun, chosen: Sequence[LayerChange], held: Sequence[LayerChange], wishes: _Wishes) -> Decision:
@@ -327,15 +326,15 @@ def _show_result(made: OverlayRun, kept: Kept | None, held: Sequence[LayerChange
     if result == "dropped":
         out.print("dropped: the project is as it was")
     elif result == "held":
-        out.print("held: the project is as it was, and nothing was dropped", style="yellow")
+        out.print("held: the project is unchanged, and nothing was dropped", style="yellow")
     if kept is not None:
         _show_kept(kept)
     if result == "partly kept" and held:
-        told = format_count(len(held), "change")
+        count = format_count(len(held), "change")
         again = make_command_line("run", "--resume", "--keep", "--git")
-        out.print(f"{told} below .git not kept; to keep them too: {again}", style="yellow")
+        out.print(f"{count} below .git not kept; to keep them too: {again}", style="yellow")
     if result in {"held", "partly kept"}:
-        out.print(f"  what the command wrote is in {made.upper}")
+        out.print(f"  the command's files are in {made.upper}")
         out.print(f"  next: {make_command_line('run', '--resume')}", style="cyan")
         out.print(f"  or drop it: {make_command_line('run', '--drop-leftovers')}", style="cyan")
 
@@ -345,16 +344,16 @@ def _show_kept(kept: Kept) -> None:
     if entries:
         undo = make_command_line("undo", *(name_for_shell(entry.entry, entry.id) for entry in entries))
         named = join_words([f"#{entry.entry}" for entry in entries])
-        out.print(f"kept, and recorded as {named}; to take it back: {undo}", style="green")
+        out.print(f"kept, and recorded as {named}; to undo it: {undo}", style="green")
     untracked = list_untracked(kept)
     if untracked:
-        show_names("kept, but not tracked: Takeback cannot take these back", untracked)
+        show_names("kept, but not tracked: Takeback cannot undo these", untracked)
     for warning in kept.recorded.warnings:
         out.print(f"! {warning}", style="yellow")
-    for one in kept.conflicts:
-        out.print(f"conflict: {show_path(one.path)}: {one.reason}; it was left as it is", style="red")
-        if one.left is not None:
-            out.print(f"  the command's version: {one.left}")
+    for conflict in kept.conflicts:
+        out.print(f"conflict: {show_path(conflict.path)}: {conflict.reason}; it was left as it is", style="red")
+        if conflict.left is not None:
+            out.print(f"  the command's version: {conflict.left}")
     if kept.conflicts:
         again = make_command_line("run", "--resume", "--keep", "--overwrite")
         out.print(f"  to keep the command's versions after all: {again}", style="cyan")

@@ -63,8 +63,8 @@ def _make_sheet(place: Path, traits: NameTraits | None) -> Sheet | None:
     return _make_line(f"({traits.size:,} bytes, changed at {traits.modified})", mode)
 
 
-def _make_line(told: str, mode: str = "") -> Sheet:
-    return Sheet((f"{told}\n",), inline=told, mode=mode)
+def _make_line(text: str, mode: str = "") -> Sheet:
+    return Sheet((f"{text}\n",), inline=text, mode=mode)
 
 
 def show_changes(run: OverlayRun, changes: Sequence[LayerChange], *, stat: bool) -> None:
@@ -72,18 +72,18 @@ def show_changes(run: OverlayRun, changes: Sequence[LayerChange], *, stat: bool)
     if len(changes) > MOST_FILES:
         _show_folders(changes)
     else:
-        found = [compare_change(run, change) for change in changes]
-        many = sum(len(hunk.lines) for one in found for hunk in one.hunks) > MOST_LINES
-        for change, one in zip(changes, found, strict=True):
+        differences = [compare_change(run, change) for change in changes]
+        many = sum(len(hunk.lines) for difference in differences for hunk in difference.hunks) > MOST_LINES
+        for change, difference in zip(changes, differences, strict=True):
             if stat or many:
-                out.print(f"  {MARKS[change.kind]} {one.address}{_format_lines(one)}")
+                out.print(f"  {MARKS[change.kind]} {difference.address}{_format_lines(difference)}")
             else:
-                show_difference(one)
+                show_difference(difference)
     out.print(summarize_changes(changes), style="bold")
 
 
-def _format_lines(found: Difference) -> str:
-    return f"  +{found.added} -{found.removed}" if found.hunks else ""
+def _format_lines(difference: Difference) -> str:
+    return f"  +{difference.added} -{difference.removed}" if difference.hunks else ""
 
 
 def _show_folders(changes: Sequence[LayerChange]) -> None:
@@ -125,13 +125,13 @@ def layer_to_json(run: OverlayRun, layer: Layer) -> dict[str, Any]:
     counted = len(layer.changes) <= MOST_FILES
     rows: list[dict[str, Any]] = []
     for change in layer.changes:
-        found = compare_change(run, change) if counted and change.form != "directory" else None
-        lines = {} if found is None else {"lines_added": found.added, "lines_removed": found.removed}
+        difference = compare_change(run, change) if counted and change.form != "directory" else None
+        lines = {} if difference is None else {"lines_added": difference.added, "lines_removed": difference.removed}
         rows.append({"path": show_path(change.path), "change": change.kind, "form": change.form, **lines})
     return {
         "changes": rows,
         "counts": dict(Counter(change.kind for change in layer.changes)),
-        "left_out": [{"path": show_path(one.path), "reason": one.reason} for one in layer.left_out],
+        "left_out": [{"path": show_path(path.path), "reason": path.reason} for path in layer.left_out],
     }
 
 
@@ -147,11 +147,11 @@ def result_to_json(kept: Kept | None) -> dict[str, Any]:
         "untracked": [show_path(path) for path in list_untracked(kept)],
         "conflicts": [
             {
-                "path": show_path(one.path),
-                "reason": one.reason,
-                "left": None if one.left is None else show_path(str(one.left)),
+                "path": show_path(conflict.path),
+                "reason": conflict.reason,
+                "left": None if conflict.left is None else show_path(str(conflict.left)),
             }
-            for one in kept.conflicts
+            for conflict in kept.conflicts
         ],
         "warnings": list(kept.recorded.warnings),
     }

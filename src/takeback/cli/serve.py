@@ -32,7 +32,10 @@ def serve(
         help="Tokens, one per line, alone or after a client's name; the file's mode must be 0600.",
     ),
     session: str = typer.Option(
-        "", "--session", metavar="ID", help="What entries are signed with beside the client's name; made if left out."
+        "",
+        "--session",
+        metavar="ID",
+        help="A session name for entries, beside the client's name; generated if left out.",
     ),
     synthesizer: str = SynthesizerOption,
     directory: Path = DirOption,
@@ -64,8 +67,8 @@ def serve(
     )
 
     tokens = None if token_file is None else read_tokens(token_file.expanduser())
-    with opened_synthesizer(synthesizer) as found, open_harness(directory, journal) as harness:
-        desk = ProposalService(harness, str(directory.resolve()), found.method)
+    with opened_synthesizer(synthesizer) as opened, open_harness(directory, journal) as harness:
+        desk = ProposalService(harness, str(directory.resolve()), opened.method)
         if not http:
             serve_stdio(desk, session or token_hex(4))
             return

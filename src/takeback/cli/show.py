@@ -52,7 +52,7 @@ def show(
     journal: str | None = JournalOption,
     state: bool = typer.Option(False, "--state", help="Show the whole state right after it instead."),
     with_candidate: bool = typer.Option(
-        False, "--candidate", help="Show the candidate on a terminal too, where it is left out otherwise."
+        False, "--candidate", help="Show the candidate too, which a terminal leaves out otherwise."
     ),
     stat: bool = StatFlag,
     no_pager: bool = NoPagerFlag,
@@ -128,8 +128,8 @@ def _show_about(seen: EntryView, what: str) -> None:
 
 def _describe_origin(origin: Mapping[str, str]) -> str:
     """Return where an entry was recorded from, with the times of a call as people read them."""
-    told = ((key, _format_nanoseconds(value) if key in TIMES else value) for key, value in origin.items())
-    return ", ".join(f"{key.replace('_', ' ')} {value}" for key, value in told)
+    pairs = ((key, _format_nanoseconds(value) if key in TIMES else value) for key, value in origin.items())
+    return ", ".join(f"{key.replace('_', ' ')} {value}" for key, value in pairs)
 
 
 def _format_nanoseconds(text: str) -> str:

@@ -75,11 +75,11 @@ def _join_parts(
     except TakebackError:
         yield from changes
         return
-    told: set[Slot] = set()
+    described: set[Slot] = set()
     for change in changes:
         slot = find_containing_slot(change.slot)
-        if slot not in told:
-            told.add(slot)
+        if slot not in described:
+            described.add(slot)
             yield SlotChange(slot, get_slot(old, slot), get_slot(new, slot)) if slot != change.slot else change
 
 
@@ -151,42 +151,44 @@ def list_choices(changes: Iterable[SlotChange], before: State) -> tuple[Choice, 
     return tuple(choice for slot, group in wholes.items() for choice in _iter_choices(slot, group, before))
 
 
-def digest_choices(found: Iterable[Choice]) -> str:
+def digest_choices(choices: Iterable[Choice]) -> str:
     """Return a digest of what there was to choose from."""
-    told = [
-        [one.address, [list(line) for line in iter_unified_lines(one, clear=True)]]
-        for choice in found
-        for one in choice.found
+    lines = [
+        [difference.address, [list(line) for line in iter_unified_lines(difference, clear=True)]]
+        for choice in choices
+        for difference in choice.found
     ]
-    return sha256(encode(told, ascii_only=True))[:24]
+    return sha256(encode(lines, ascii_only=True))[:24]
 
 
 def _iter_choices(slot: Slot, group: list[SlotChange], before: State) -> Iterator[Choice]:
-    found = tuple(find_differences(group, lambda: before))
-    by_hunk = _group_by_hunk(slot, group, before, found[0]) if len(found) == 1 else None
+    differences = tuple(find_differences(group, lambda: before))
+    by_hunk = _group_by_hunk(slot, group, before, differences[0]) if len(differences) == 1 else None
     if by_hunk is None:
-        yield Choice(found, tuple(change.slot for change in group))
+        yield Choice(differences, tuple(change.slot for change in group))
         return
     for hunk, slots in by_hunk.items():
-        yield Choice((replace(found[0], hunks=(hunk,)),), tuple(slots))
+        yield Choice((replace(differences[0], hunks=(hunk,)),), tuple(slots))
 
 
 def _group_by_hunk(
-    slot: Slot, group: list[SlotChange], before: State, found: Difference
+    slot: Slot, group: list[SlotChange], before: State, difference: Difference
 ) -> dict[DiffHunk, list[Slot]] | None:
-    if len(found.hunks) < 2 or not all(is_part(change.slot[-1]) for change in group):  # noqa: PLR2004 - several
+    if len(difference.hunks) < 2 or not all(is_part(change.slot[-1]) for change in group):  # noqa: PLR2004 - several
         return None
     if any(is_place(change.slot[-1]) for change in group):
         return None  # what moved stands in two hunks
     after = put_slots(before, [(change.slot, change.after) for change in group])
-    if not (_has_line_per_part(slot, before, found.before) and _has_line_per_part(slot, after, found.after)):
+    if not (
+        _has_line_per_part(slot, before, difference.before) and _has_line_per_part(slot, after, difference.after)
+    ):
         return None
-    slots: dict[DiffHunk, list[Slot]] = {hunk: [] for hunk in found.hunks}
+    slots: dict[DiffHunk, list[Slot]] = {hunk: [] for hunk in difference.hunks}
     for change in group:
         old, new = (_find_line(slot, change.slot, state) for state in (before, after))
-        hunk = next((hunk for hunk in found.hunks if _has_line(hunk, old, new)), None)
+        hunk = next((hunk for hunk in difference.hunks if _has_line(hunk, old, new)), None)
         if change.slot[-1][1:] == END:
-            hunk = found.hunks[-1]
+            hunk = difference.hunks[-1]
         if hunk is None:
             return None
         slots[hunk].append(change.slot)

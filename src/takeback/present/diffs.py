@@ -72,8 +72,8 @@ def make_file_sheet(content: bytes, mode: str = "") -> Sheet:
         except UnicodeDecodeError:
             what = "not text"
     digest = hashlib.sha256(content).hexdigest()[:SHORT_DIGEST]
-    told = f"({len(content):,} bytes, {what}, sha256 {digest})"
-    return Sheet((f"{told}\n",), inline=told, mode=mode)
+    description = f"({len(content):,} bytes, {what}, sha256 {digest})"
+    return Sheet((f"{description}\n",), inline=description, mode=mode)
 
 
 def _make_text_sheet(text: str, mode: str = "") -> Sheet:
@@ -196,55 +196,57 @@ def compare_sheets(address: str, before: Sheet | None, after: Sheet | None, *not
     return Difference(address, before, after, hunks, notes)
 
 
-def count_changes(found: Iterable[Difference]) -> tuple[Stat, ...]:
+def count_changes(differences: Iterable[Difference]) -> tuple[Stat, ...]:
     """Count what came and went in each difference."""
-    return tuple(Stat(one.address, one.added, one.removed) for one in found)
+    return tuple(Stat(difference.address, difference.added, difference.removed) for difference in differences)
 
 
-def iter_unified_lines(found: Difference, *, clear: bool = False) -> Iterator[tuple[LineRole, str]]:
+def iter_unified_lines(difference: Difference, *, clear: bool = False) -> Iterator[tuple[LineRole, str]]:
     """Yield the lines to show, each with its role and safe to print; one line per side where that says it all.
 
     Secrets are masked, unless `clear` or a person asked for them.
     """
-    address = escape_invisible(found.address)
-    hide = str if clear or is_revealing() else _make_hider(found)
-    if (found.before is None or found.before.single) and (found.after is None or found.after.single):
-        yield from _iter_single_lines(found, address, hide)
+    address = escape_invisible(difference.address)
+    hide = str if clear or is_revealing() else _make_hider(difference)
+    if (difference.before is None or difference.before.single) and (
+        difference.after is None or difference.after.single
+    ):
+        yield from _iter_single_lines(difference, address, hide)
     else:
-        yield "address", f"--- {address if found.before is not None else '(absent)'}"
-        yield "address", f"+++ {address if found.after is not None else '(absent)'}"
-        for hunk in found.hunks:
+        yield "address", f"--- {address if difference.before is not None else '(absent)'}"
+        yield "address", f"+++ {address if difference.after is not None else '(absent)'}"
+        for hunk in difference.hunks:
             yield "hunk", hunk.header
             yield from _iter_hunk_lines(hunk, hide)
-    for note in found.notes:
+    for note in difference.notes:
         yield "note", f"  {address}: {note}"
 
 
-def iter_lines_after(found: Difference) -> Iterator[str]:
+def iter_lines_after(difference: Difference) -> Iterator[str]:
     """Yield the lines of what is there afterwards, changed or not, each safe to print; secrets are masked."""
-    hide = str if is_revealing() else _make_hider(found)
-    for line in () if found.after is None else found.after.lines:
+    hide = str if is_revealing() else _make_hider(difference)
+    for line in () if difference.after is None else difference.after.lines:
         yield escape_invisible(hide(line.removesuffix("\n")))
 
 
-def _make_hider(found: Difference) -> Hide:
+def _make_hider(difference: Difference) -> Hide:
     """Return what takes the secrets of both sides out of a line, so that two of them still differ."""
-    sides = [side for side in (found.before, found.after) if side is not None]
+    sides = [side for side in (difference.before, difference.after) if side is not None]
     secrets = {secret: None for side in sides for secret in (*side.secrets, *find_blocks("".join(side.lines)))}
     mask = Mask(numbered=True)
     return lambda text: mask.hide(text, secrets)
 
 
-def _iter_single_lines(found: Difference, address: str, hide: Hide) -> Iterator[tuple[LineRole, str]]:
-    one, two = ("" if side is None else hide(side.inline) for side in (found.before, found.after))
-    if one == two and found.notes:
+def _iter_single_lines(difference: Difference, address: str, hide: Hide) -> Iterator[tuple[LineRole, str]]:
+    old, new = ("" if side is None else hide(side.inline) for side in (difference.before, difference.after))
+    if old == new and difference.notes:
         return
-    alike = one != two and reduce_to_appearance(one) == reduce_to_appearance(two)
-    one, two = (ascii(text) if alike else escape_invisible(text) for text in (one, two))
-    if found.before is not None:
-        yield "removed", f"- {address} = {one}"
-    if found.after is not None:
-        yield "added", f"+ {address} = {two}"
+    alike = old != new and reduce_to_appearance(old) == reduce_to_appearance(new)
+    old, new = (ascii(text) if alike else escape_invisible(text) for text in (old, new))
+    if difference.before is not None:
+        yield "removed", f"- {address} = {old}"
+    if difference.after is not None:
+        yield "added", f"+ {address} = {new}"
 
 
 def _iter_hunk_lines(hunk: DiffHunk, hide: Hide) -> Iterator[tuple[LineRole, str]]:

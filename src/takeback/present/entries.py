@@ -47,9 +47,9 @@ def summarize_entry(entry: EntryView, named: EntryNamer, headline: str = "", *, 
     if entry.stat:
         line = describe_call(entry, prompt=prompt)
         return line if is_revealing() else mask_text_secrets(line)
-    told = [f"took back {_list_entries(entry.off, named)}"] if entry.off else []
-    told += [f"brought back {_list_entries(entry.on, named)}"] if entry.on else []
-    line = "; ".join(told) or headline or describe_change(entry)
+    phrases = [f"took back {_list_entries(entry.off, named)}"] if entry.off else []
+    phrases += [f"brought back {_list_entries(entry.on, named)}"] if entry.on else []
+    line = "; ".join(phrases) or headline or describe_change(entry)
     head = " · ".join(_describe_origin(entry, prompt=prompt))
     if (
         headline and head and not prompt and len(entry.addresses) <= MOST
@@ -65,18 +65,18 @@ def summarize_entry(entry: EntryView, named: EntryNamer, headline: str = "", *, 
 def describe_call(entry: EntryView, *, prompt: bool = True) -> str:
     """Return what a recorded call did: under which prompt, by which tool, and how much of the project it changed."""
     stat = entry.stat
-    told = _describe_origin(entry, prompt=prompt)
+    phrases = _describe_origin(entry, prompt=prompt)
     size = format_count(stat.get("files", 0), "file")
-    told.append(f"{size} +{stat.get('added', 0)} −{stat.get('removed', 0)}")
-    told += [f"{len(entry.unkept)} not kept: cannot be taken back"] if entry.unkept else []
-    return " ".join(" · ".join(told).split())
+    phrases.append(f"{size} +{stat.get('added', 0)} −{stat.get('removed', 0)}")
+    phrases += [f"{len(entry.unkept)} not kept: cannot be taken back"] if entry.unkept else []
+    return " ".join(" · ".join(phrases).split())
 
 
 def _describe_origin(entry: EntryView, *, prompt: bool) -> list[str]:
     """Return the prompt under which an entry was made, where it is known, and its note with the command."""
-    told = [found] if prompt and (found := describe_prompt(entry)) else []
+    phrases = [quoted] if prompt and (quoted := describe_prompt(entry)) else []
     command = entry.origin.get("command", "").strip().partition("\n")[0]
-    return told + ([f"{entry.note}: {command}" if command else entry.note] if entry.note else [])
+    return phrases + ([f"{entry.note}: {command}" if command else entry.note] if entry.note else [])
 
 
 def describe_prompt(entry: EntryView) -> str:
@@ -84,8 +84,8 @@ def describe_prompt(entry: EntryView) -> str:
     origin = entry.origin
     if not origin.get("prompt") or not origin.get("prompt_number"):
         return ""
-    told = f'"{" ".join(origin["prompt"].split())}"'
-    return told if is_revealing() else mask_text_secrets(told)
+    quoted = f'"{" ".join(origin["prompt"].split())}"'
+    return quoted if is_revealing() else mask_text_secrets(quoted)
 
 
 def describe_readers(readers: Mapping[str, Sequence[str]]) -> list[str]:
@@ -94,8 +94,8 @@ def describe_readers(readers: Mapping[str, Sequence[str]]) -> list[str]:
     for path, names in readers.items():
         paths.setdefault(tuple(names), []).append(path)
     return [
-        f"{', '.join(found) if len(paths) > 1 else ''} also read by {_list_names(names)}".strip()
-        for names, found in paths.items()
+        f"{', '.join(readers) if len(paths) > 1 else ''} also read by {_list_names(names)}".strip()
+        for names, readers in paths.items()
     ]
 
 
@@ -129,15 +129,15 @@ def _describe_operation(op: Mapping[str, Any]) -> str:
     surface = SURFACES[kind.surface]
     at = str(surface.address(surface.target(str(op["target"]), "entry", kind)))
     value, short = op.get("value"), "value" in op and len(encode(op["value"])) <= SHORT
-    told = _DONE.get(kind.verb, "changed {at}").format(at=at, item=encode(value) if short else "an item")
-    return f"{told} to {encode(value)}" if kind.verb == "set" and isinstance(value, int | float) else told
+    phrase = _DONE.get(kind.verb, "changed {at}").format(at=at, item=encode(value) if short else "an item")
+    return f"{phrase} to {encode(value)}" if kind.verb == "set" and isinstance(value, int | float) else phrase
 
 
 def _list_entries(numbers: tuple[int, ...], named: EntryNamer) -> str:
     return ", ".join(f"#{number} ({name})" if (name := named(number)) else f"#{number}" for number in numbers)
 
 
-GRADES = (*(one.value for one in Grade), "forced")
+GRADES = (*(grade.value for grade in Grade), "forced")
 """What to ask for: an evidence grade, or what was made although it was not admitted."""
 
 
@@ -169,7 +169,7 @@ class Filter:
     loose: bool = False
     """Whether part of an author's name is enough."""
 
-    def admitted(self, entries: Iterable[EntryView], named: EntryNamer) -> Iterator[EntryView]:
+    def select_entries(self, entries: Iterable[EntryView], named: EntryNamer) -> Iterator[EntryView]:
         """Return entries that pass, each judged by its own time: a clock may have been set back."""
         for entry in entries:
             if self.since is not None and datetime.fromisoformat(entry.at) < self.since:
@@ -181,7 +181,7 @@ class Filter:
 
     def passes(self, entry: EntryView, what: str) -> bool:
         """Return whether an entry passes, whenever it was made; `what` is what it did, in a line."""
-        if self.surface and not any(re.split(r"[\[ ]", one)[0] == self.surface for one in entry.addresses):
+        if self.surface and not any(re.split(r"[\[ ]", address)[0] == self.surface for address in entry.addresses):
             return False
         if self.among is not None and entry.seq not in self.among:
             return False
@@ -218,8 +218,8 @@ class Filter:
 @lru_cache(maxsize=32)
 def _compile_pattern(pattern: str) -> re.Pattern[str]:
     """Return a pattern of paths: `*` stands for anything but a slash, `**` for anything, a folder for all in it."""
-    told = pattern.rstrip("/").removeprefix("./")
-    steps = re.split(r"(\*\*/|\*\*|\*|\?)", told)
+    wanted = pattern.rstrip("/").removeprefix("./")
+    steps = re.split(r"(\*\*/|\*\*|\*|\?)", wanted)
     forms = {"**/": "(?:.*/)?", "**": ".*", "*": "[^/]*", "?": "[^/]"}
     return re.compile("".join(forms.get(step, re.escape(step)) for step in steps) + "(?:/.*)?", re.DOTALL)
 
@@ -260,10 +260,10 @@ def make_entry_namer(harness: Harness) -> EntryNamer:
     """Return the function that names an entry by its note, or by the addresses it changed."""
 
     @lru_cache(maxsize=1024)
-    def told(number: int, clear: bool) -> str:
+    def name_entry(number: int, clear: bool) -> str:
         record = harness.journal.get(number)
         entry = view_entry(harness, record)
         with reveal_secrets(wanted=clear):
             return entry.note or describe_change(entry)
 
-    return lambda number: told(number, is_revealing())
+    return lambda number: name_entry(number, is_revealing())

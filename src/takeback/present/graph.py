@@ -55,8 +55,8 @@ class LaneRow:
 def reduce_to_direct(needs: Mapping[int, AbstractSet[int]]) -> dict[int, tuple[int, ...]]:
     """Return what each entry depends on, without what follows from that; newest first."""
     return {
-        entry: tuple(sorted(found - {far for near in found for far in needs.get(near, ())}, reverse=True))
-        for entry, found in needs.items()
+        entry: tuple(sorted(needed - {far for near in needed for far in needs.get(near, ())}, reverse=True))
+        for entry, needed in needs.items()
     }
 
 
@@ -68,7 +68,7 @@ def draw_lanes(
     art: Art = DRAWN,
 ) -> list[str]:
     """Return a text for each entry, all equally wide; `off` are those that are drawn hollow."""
-    below = reduce_to_direct({entry: found & set(entries) for entry, found in needs.items()})
+    below = reduce_to_direct({entry: needed & set(entries) for entry, needed in needs.items()})
     drawn = [
         _draw_line(row, art["off" if entry in off else "node"], art)
         for entry, row in zip(entries, iter_lanes(entries, below, []), strict=True)

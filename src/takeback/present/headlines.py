@@ -49,9 +49,9 @@ def make_headline_of(writes: Iterable[Write | SlotChange]) -> Headline:
 def make_headline_from(lines: list[tuple[str, str]]) -> Headline:
     """Return the headline of changed lines."""
     added = sum(mark == "+" for mark, _ in lines)
-    told = next((line for line in lines if line[1].strip() and line[0] == "+"), None)
-    told = told or next((line for line in lines if line[1].strip()), None)
-    text = "" if told is None else f"{told[0]} {' '.join(told[1].split())}"[:LONGEST]
+    shown = next((line for line in lines if line[1].strip() and line[0] == "+"), None)
+    shown = shown or next((line for line in lines if line[1].strip()), None)
+    text = "" if shown is None else f"{shown[0]} {' '.join(shown[1].split())}"[:LONGEST]
     return Headline(text, added, len(lines) - added)
 
 

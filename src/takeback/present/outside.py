@@ -69,7 +69,7 @@ def plan_outside_to_json(harness: Harness, plan: Plan) -> dict[str, Any]:
 
 
 def _list_touched(plan: Plan) -> tuple[Slot, ...]:
-    return (*(change.slot for change in plan.changes), *(one.slot for one in plan.kept))
+    return (*(change.slot for change in plan.changes), *(overwritten.slot for overwritten in plan.kept))
 
 
 def describe_answers(changes: Iterable[SlotChange]) -> Iterator[str]:

@@ -47,38 +47,38 @@ def make_headline(plan: Plan, *, done: bool) -> str | None:
     if not plan.kept:
         return None
     states = plan.state, plan.before
-    changed, kept = [change.slot for change in plan.changes], [one.slot for one in plan.kept]
+    changed, kept = [change.slot for change in plan.changes], [overwritten.slot for overwritten in plan.kept]
     verb = "taken back" if not plan.on else "brought back" if not plan.off else "changed"
-    told, stays = count_units(changed, *states), count_units(kept, *states)
+    units, stays = count_units(changed, *states), count_units(kept, *states)
     number, unit = stays.split(" ", 1)
-    if unit.rstrip("s") == told.split(" ", 1)[1].rstrip("s"):
+    if unit.rstrip("s") == units.split(" ", 1)[1].rstrip("s"):
         stays = number
-    because = join_words([f"#{entry}" for entry in sorted({one.entry for one in plan.kept})])
-    return f"{told} {'' if done else 'would be '}{verb}, {stays} kept because of {because}"
+    because = join_words([f"#{entry}" for entry in sorted({overwritten.entry for overwritten in plan.kept})])
+    return f"{units} {'' if done else 'would be '}{verb}, {stays} kept because of {because}"
 
 
 def describe_kept(plan: Plan, *, done: bool) -> Iterator[str]:
     """Yield what is kept, one line each; parts by their position now, after what was done."""
-    told = (
-        f"kept: {name_whole(one.slot, *_order_states(plan, done=done))}, "
-        f"which #{one.entry} {_choose_verb(plan, one)} as a whole later"
-        if _is_covered(one)
-        else f"kept: {make_title(one.slot, *_order_states(plan, done=done))}, "
-        f"which #{one.entry} {_choose_verb(plan, one)} later"
-        for one in plan.kept
+    lines = (
+        f"kept: {name_whole(overwritten.slot, *_order_states(plan, done=done))}, "
+        f"which #{overwritten.entry} {_choose_verb(plan, overwritten)} as a whole later"
+        if _is_covered(overwritten)
+        else f"kept: {make_title(overwritten.slot, *_order_states(plan, done=done))}, "
+        f"which #{overwritten.entry} {_choose_verb(plan, overwritten)} later"
+        for overwritten in plan.kept
     )
-    yield from dict.fromkeys(told)
+    yield from dict.fromkeys(lines)
 
 
 def list_kept_json(plan: Plan, *, done: bool) -> list[dict[str, Any]]:
     """Return what is kept, as JSON: the slot, which part of it, and the later entry."""
     return [
         {
-            "slot": name_whole(one.slot, *_order_states(plan, done=done)),
-            "part": describe_written_part(one.slot, *_order_states(plan, done=done)),
-            "entry": one.entry,
+            "slot": name_whole(overwritten.slot, *_order_states(plan, done=done)),
+            "part": describe_written_part(overwritten.slot, *_order_states(plan, done=done)),
+            "entry": overwritten.entry,
         }
-        for one in plan.kept
+        for overwritten in plan.kept
     ]
 
 
@@ -88,20 +88,20 @@ def _order_states(plan: Plan, *, done: bool) -> tuple[State, State]:
 
 def _name_later(plan: Plan) -> Iterator[str]:
     groups: dict[tuple[int, str], dict[Slot, None]] = {}
-    for one in plan.kept:
-        slot = find_containing_slot(one.slot) if _is_covered(one) else one.slot
-        groups.setdefault((one.entry, _choose_verb(plan, one)), {})[slot] = None
+    for overwritten in plan.kept:
+        slot = find_containing_slot(overwritten.slot) if _is_covered(overwritten) else overwritten.slot
+        groups.setdefault((overwritten.entry, _choose_verb(plan, overwritten)), {})[slot] = None
     for (entry, verb), slots in sorted(groups.items()):
         yield f"#{entry} {verb} {point_at_units(slots, plan.state, plan.before)} later"
 
 
-def _is_covered(one: Overwritten) -> bool:
+def _is_covered(overwritten: Overwritten) -> bool:
     """Return whether a line or item lies in a text or list that was written as a whole later."""
-    return one.over is not None and is_part(one.slot[-1])
+    return overwritten.over is not None and is_part(overwritten.slot[-1])
 
 
-def _choose_verb(plan: Plan, one: Overwritten) -> str:
-    slot = find_containing_slot(one.slot) if _is_covered(one) else one.slot
+def _choose_verb(plan: Plan, overwritten: Overwritten) -> str:
+    slot = find_containing_slot(overwritten.slot) if _is_covered(overwritten) else overwritten.slot
     if is_place(slot[-1]) or slot[-1][1:] == PATH:
         return "moved"
     return "removed" if get_slot(plan.state, slot) is ABSENT else "rewrote"

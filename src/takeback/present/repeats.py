@@ -50,19 +50,25 @@ def find_repeats(plan: Plan, index: Index) -> Iterator[Repeat]:
 
 def describe_repeats(plan: Plan, index: Index, *, done: bool) -> Iterator[str]:
     """Yield what comes back a second time, one line each."""
-    for one in find_repeats(plan, index):
-        where = name_whole(one.slot, *((plan.state, plan.before) if done else (plan.before, plan.state)))
-        first, last = one.first + 1, one.first + len(one.lines)
+    for repeat in find_repeats(plan, index):
+        where = name_whole(repeat.slot, *((plan.state, plan.before) if done else (plan.before, plan.state)))
+        first, last = repeat.first + 1, repeat.first + len(repeat.lines)
         lines, come = (f"line {first}", "comes") if first == last else (f"lines {first} to {last}", "come")
-        yield f"twice: {lines} of {where} {come} back beside the same, which #{one.entry} wrote later and which stays"
+        later = f"which #{repeat.entry} wrote later and which stays"
+        yield f"twice: {lines} of {where} {come} back beside the same, {later}"
 
 
 def list_repeats_json(plan: Plan, index: Index, *, done: bool) -> list[dict[str, Any]]:
     """Return what comes back a second time, as JSON: the text, the first of the lines, how many, the later entry."""
     states = (plan.state, plan.before) if done else (plan.before, plan.state)
     return [
-        {"slot": name_whole(one.slot, *states), "line": one.first + 1, "lines": len(one.lines), "entry": one.entry}
-        for one in find_repeats(plan, index)
+        {
+            "slot": name_whole(repeat.slot, *states),
+            "line": repeat.first + 1,
+            "lines": len(repeat.lines),
+            "entry": repeat.entry,
+        }
+        for repeat in find_repeats(plan, index)
     ]
 
 

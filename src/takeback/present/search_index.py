@@ -81,25 +81,25 @@ class SearchIndex:
 
     def headlines(self, numbers: Iterable[int]) -> dict[int, Headline]:
         """Return the headlines of some entries."""
-        found: dict[int, Headline] = {}
+        headlines: dict[int, Headline] = {}
         left = iter(numbers)
         while chosen := list(islice(left, 500)):
             marks = ",".join("?" * len(chosen))
             sql = f"SELECT seq, headline, added, removed FROM facts WHERE seq IN ({marks})"  # noqa: S608 - marks
-            found |= {row[0]: Headline(*row[1:]) for row in self._base.execute(sql, chosen)}
-        return found
+            headlines |= {row[0]: Headline(*row[1:]) for row in self._base.execute(sql, chosen)}
+        return headlines
 
     def count_facets(self) -> dict[str, dict[str, int]]:
         """Return what entries taken in can be filtered by: each value with how many have it, the most first."""
-        found: dict[str, dict[str, int]] = {}
+        counted: dict[str, dict[str, int]] = {}
         for name in FACETS:
             counts: dict[str, int] = {}
             for value, number in self._base.execute(f"SELECT {name}, count(*) FROM facts GROUP BY 1"):  # noqa: S608
-                for one in (value or "").split(" ") if name == "surface" else (value or "",):
-                    if one:
-                        counts[one] = counts.get(one, 0) + number
-            found[name] = dict(sorted(counts.items(), key=lambda item: (-item[1], item[0])))
-        return found
+                for word in (value or "").split(" ") if name == "surface" else (value or "",):
+                    if word:
+                        counts[word] = counts.get(word, 0) + number
+            counted[name] = dict(sorted(counts.items(), key=lambda item: (-item[1], item[0])))
+        return counted
 
     def list_since(self, since: datetime) -> list[dict[str, Any]]:
         """Return the facts of changes taken in from a time on that were not given up, newest first."""

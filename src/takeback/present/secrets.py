@@ -57,14 +57,14 @@ def mask_text_secrets(text: str) -> str:
 def find_placeholder(value: Any) -> str | None:
     """Return the first value that stands for something that was masked; None if there is none."""
     if isinstance(value, Mapping):
-        found = (find_placeholder(item) for pair in value.items() for item in pair)
+        placeholders = (find_placeholder(item) for pair in value.items() for item in pair)
     elif isinstance(value, list | tuple):
-        found = (find_placeholder(item) for item in value)
+        placeholders = (find_placeholder(item) for item in value)
     elif isinstance(value, str) and (ANY_PLACEHOLDER.search(value) or _BLANKS.fullmatch(value.strip())):
         return value
     else:
         return None
-    return next((one for one in found if one is not None), None)
+    return next((placeholder for placeholder in placeholders if placeholder is not None), None)
 
 
 def has_placeholder(value: Any) -> bool:

@@ -89,12 +89,12 @@ class _SharedEntry:
 
 def make_share_page(harness: Harness, records: Iterable[Record], title: str = "") -> SharePage:
     """Return the file for some entries, in the order given; with a title it begins with a list of them."""
-    found = iter(records)
+    remaining = iter(records)
     with reveal_secrets(wanted=False):
         past = Rewind(harness)
-        told = [_tell(harness, past, record) for record in islice(found, MOST_ENTRIES)]
-        left_out = sum(1 for _ in found)
-        return _Writer(harness, told).write(title, left_out)
+        shared = [_tell(harness, past, record) for record in islice(remaining, MOST_ENTRIES)]
+        left_out = sum(1 for _ in remaining)
+        return _Writer(harness, shared).write(title, left_out)
 
 
 def _tell(harness: Harness, past: Rewind, record: Record) -> _SharedEntry:
@@ -122,14 +122,14 @@ def _iter_differences(harness: Harness, past: Rewind, record: Record) -> Iterato
 class _Writer:
     """Writes the file; it knows the secrets of all its entries."""
 
-    def __init__(self, harness: Harness, told: Sequence[_SharedEntry]) -> None:
-        self._told = told
+    def __init__(self, harness: Harness, shared: Sequence[_SharedEntry]) -> None:
+        self._told = shared
         self._named = make_entry_namer(harness)
         self._mask = Mask()
         self._secrets: dict[str, None] = {}
-        for one in told:
-            self._secrets.update(find_secrets(one.candidate))
-            for difference in one.differences:
+        for entry in shared:
+            self._secrets.update(find_secrets(entry.candidate))
+            for difference in entry.differences:
                 for side in (difference.before, difference.after):
                     self._secrets.update({} if side is None else side.secrets)
 
@@ -139,8 +139,8 @@ class _Writer:
         policy = f"default-src 'none'; style-src 'sha256-{digest}'; base-uri 'none'; form-action 'none'"
         name = title or (f"#{self._told[0].view.seq} {self._told[0].what}" if self._told else "Nothing")
         body = [f"<h1>{self._show(name)}</h1>", *(self._list_entries(left_out) if title else ())]
-        for one in self._told:
-            body += self._write_entry(one, heading=bool(title))
+        for entry in self._told:
+            body += self._write_entry(entry, heading=bool(title))
         head = [
             '<html lang="en">\n<head>\n<meta charset="utf-8">',
             f'<meta http-equiv="Content-Security-Policy" content="{policy}">',
@@ -153,44 +153,44 @@ class _Writer:
         if masked:
             body.append('<p class="quiet">Values that look like secrets are masked in this file.</p>')
         text = MARK + "\n".join([*head, *body, "</main>\n</body>\n</html>\n"])
-        return SharePage(text, tuple(one.view.seq for one in self._told), left_out, masked)
+        return SharePage(text, tuple(entry.view.seq for entry in self._told), left_out, masked)
 
     def _show(self, text: object) -> str:
         """Return a text as the file has it: without secrets, with escapes, as HTML."""
         return escape(escape_invisible(self._mask.hide(str(text), self._secrets), lines=True))
 
     def _list_entries(self, left_out: int) -> Iterator[str]:
-        authors = {one.view.by or "not said" for one in self._told}
-        undone = sum(one.view.status == "undone" for one in self._told)
+        authors = {entry.view.by or "not said" for entry in self._told}
+        undone = sum(entry.view.status == "undone" for entry in self._told)
         count = format_count(len(self._told), "entry", "entries")
         line = f"{count}, {format_count(len(authors), 'author')}: {', '.join(sorted(authors))}"
         line += f"; {undone} taken back since" if undone else ""
-        yield f"<p>{self._show(line if self._told else 'No entry passes.')}</p>"
+        yield f"<p>{self._show(line if self._told else 'No entry matches.')}</p>"
         if left_out:
             yield f"<p>{format_count(left_out, 'older entry', 'older entries')} left out.</p>"
         yield "<ul>"
-        for one in self._told:
-            seen = one.view
+        for entry in self._told:
+            seen = entry.view
             by = f" by {seen.by}" if seen.by else ""
             about = self._show(f"{by}, {_format_time(seen.at)}, {seen.status}")
-            yield f'<li><a href="#e{seen.seq}">#{seen.seq} {self._show(one.what)}</a>{about} {_badge(seen)}</li>'
+            yield f'<li><a href="#e{seen.seq}">#{seen.seq} {self._show(entry.what)}</a>{about} {_badge(seen)}</li>'
         yield "</ul>"
 
-    def _write_entry(self, one: _SharedEntry, *, heading: bool) -> Iterator[str]:
-        seen = one.view
+    def _write_entry(self, entry: _SharedEntry, *, heading: bool) -> Iterator[str]:
+        seen = entry.view
         yield f'<section id="e{seen.seq}">'
         if heading:
-            yield f"<h2>#{seen.seq} {self._show(one.what)}</h2>"
+            yield f"<h2>#{seen.seq} {self._show(entry.what)}</h2>"
         yield "<dl>"
         for name, value in self._iter_facts(seen):
             yield f"<dt>{self._show(name)}</dt><dd>{self._show(value)}</dd>"
         yield "</dl>"
         yield "<h3>What changed</h3>"
-        yield from self._write_differences(one)
+        yield from self._write_differences(entry)
         yield "<h3>Evidence</h3>"
-        yield from self._write_evidence(one)
+        yield from self._write_evidence(entry)
         yield "<h3>Undo</h3>"
-        yield from self._write_undo(one)
+        yield from self._write_undo(entry)
         yield "</section>"
 
     def _iter_facts(self, seen: EntryView) -> Iterator[tuple[str, str]]:
@@ -209,9 +209,9 @@ class _Writer:
         yield "status", seen.status
         yield "entry", seen.id
 
-    def _write_differences(self, one: _SharedEntry) -> Iterator[str]:
+    def _write_differences(self, entry: _SharedEntry) -> Iterator[str]:
         lines = 0
-        for difference in one.differences:
+        for difference in entry.differences:
             if lines >= MOST_LINES:
                 break
             yield '<div class="diff">'
@@ -220,14 +220,14 @@ class _Writer:
                 yield f'<div class="{role}">{self._show(text)}</div>'
             yield "</div>"
         if lines >= MOST_LINES:
-            yield f"<p>The rest is left out: <code>takeback show {one.view.id[:SHORT]}</code> has it.</p>"
-        for path in one.view.layout:
+            yield f"<p>The rest is omitted: <code>takeback show {entry.view.id[:SHORT]}</code> has it.</p>"
+        for path in entry.view.layout:
             yield f"<p>{self._show(path)}: comments, formatting or permission bits</p>"
-        if not one.differences and not one.view.layout:
-            yield "<p>Nothing that the state says.</p>"
+        if not entry.differences and not entry.view.layout:
+            yield "<p>No change of the state.</p>"
 
-    def _write_evidence(self, one: _SharedEntry) -> Iterator[str]:
-        seen, evidence = one.view, one.evidence
+    def _write_evidence(self, entry: _SharedEntry) -> Iterator[str]:
+        seen, evidence = entry.view, entry.evidence
         if not evidence:
             yield f"<p>None{self._show(f', because {seen.unproved}' if seen.unproved else '')}.</p>"
             return
@@ -243,33 +243,33 @@ class _Writer:
             yield f"<p>{self._show('approved by {by} at {at}'.format_map(seen.approval))}</p>"
         if evidence.get("classes") is not None and seen.grade == "proved":
             count = self._show(format_count(evidence["classes"], "class of states", "classes of states"))
-            yield f"<p>Its recovery gives back what was there in every state of {count}.</p>"
+            yield f"<p>Its recovery restores every state of {count}.</p>"
         for reason in evidence.get("reasons", []):
             yield f"<p>{self._show(reason.get('message', ''))}</p>"
         if evidence.get("counterexample"):
             state = write_pretty(mask_secrets(evidence["counterexample"].get("state")))
             yield f"<p>The smallest state that breaks it:</p><pre>{self._show(state)}</pre>"
-        for name, part in one.candidate.items():
+        for name, part in entry.candidate.items():
             if part:
                 text = self._show(write_pretty(mask_secrets(part)))
                 yield f"<details><summary>{self._show(name)}</summary><pre>{text}</pre></details>"
 
-    def _write_undo(self, one: _SharedEntry) -> Iterator[str]:
-        seen = one.view
+    def _write_undo(self, entry: _SharedEntry) -> Iterator[str]:
+        seen = entry.view
         if seen.kind == "genesis" or seen.status == "aborted":
             yield "<p>There is nothing to take back.</p>"
             return
         verb, does = ("redo", "brings it back") if seen.status == "undone" else ("undo", "takes it back")
         plan = f"takeback {verb} {seen.id[:SHORT]} --plan"
         yield f"<p><code>{plan}</code> shows what would happen; without <code>--plan</code> it {does}.</p>"
-        if one.dependents and verb == "undo":
+        if entry.dependents and verb == "undo":
             yield "<p>Only together with entries that depend on it (<code>--cascade</code>):</p><ul>"
-            for number, why in one.dependents:
+            for number, why in entry.dependents:
                 yield f"<li>#{number} {self._show(self._named(number))}{self._show(f': {why}' if why else '')}</li>"
             yield "</ul>"
-        if one.later:
+        if entry.later:
             yield "<p>Wrote some of it again later, which stays:</p><ul>"
-            yield from (f"<li>#{number} {self._show(self._named(number))}</li>" for number in one.later)
+            yield from (f"<li>#{number} {self._show(self._named(number))}</li>" for number in entry.later)
             yield "</ul>"
 
 

@@ -45,19 +45,19 @@ class Summary:
 
     @property
     def suspect(self) -> int | None:
-        """The entry to look at first: the newest that loosened something, or whose check failed."""
-        found = [*(number for number, _ in self.loosened), *self.failed]
-        return max(found) if found else None
+        """The entry to look at first: the newest that loosened permissions, or whose check failed."""
+        numbers = [*(number for number, _ in self.loosened), *self.failed]
+        return max(numbers) if numbers else None
 
     def describe(self) -> str:
         """Return it on a line."""
-        told = [format_count(self.changes, "change")]
+        phrases = [format_count(self.changes, "change")]
         if self.changes:
-            told.append(format_count(len(self.authors), "author"))
-        told += [format_count(len(self.loosened), "loosened permission")] if self.loosened else []
-        told += [format_count(len(self.failed), "failed check")] if self.failed else []
-        told += [format_count(self.refused, "refused attempt")] if self.refused else []
-        return f"since yesterday: {', '.join(told)}"
+            phrases.append(format_count(len(self.authors), "author"))
+        phrases += [format_count(len(self.loosened), "loosened permission")] if self.loosened else []
+        phrases += [format_count(len(self.failed), "failed check")] if self.failed else []
+        phrases += [format_count(self.refused, "refused attempt")] if self.refused else []
+        return f"since yesterday: {', '.join(phrases)}"
 
     def to_json(self) -> dict[str, Any]:
         """Return it as JSON."""
@@ -81,14 +81,14 @@ def summarize_since(harness: Harness, index: SearchIndex | None = None, now: dat
     else:
         facts = index.list_since(since)
     ledger = harness.ledger
-    live = [one for one in facts if one["seq"] not in ledger.history.undone]
+    live = [fact for fact in facts if fact["seq"] not in ledger.history.undone]
     root = find_root(harness)
-    refused = [one for one in read_attempts(root) if is_after(one["at"], since)] if root else []
+    refused = [attempt for attempt in read_attempts(root) if is_after(attempt["at"], since)] if root else []
     return Summary(
         len(facts),
-        tuple(sorted({one["by"] or "not said" for one in facts})),
-        tuple(_find_loosened(harness, [one["seq"] for one in live if GUARDED & set(one["surface"].split())])),
-        tuple(one["seq"] for one in live if one["failed"]),
+        tuple(sorted({fact["by"] or "not said" for fact in facts})),
+        tuple(_find_loosened(harness, [fact["seq"] for fact in live if GUARDED & set(fact["surface"].split())])),
+        tuple(fact["seq"] for fact in live if fact["failed"]),
         len(refused),
     )
 
@@ -96,20 +96,20 @@ def summarize_since(harness: Harness, index: SearchIndex | None = None, now: dat
 def is_after(at: str, since: datetime) -> bool:
     """Tell whether a time, as it was written down, is not before another; what is no time is."""
     try:
-        told = datetime.fromisoformat(at)
+        moment = datetime.fromisoformat(at)
     except ValueError:
         return False
-    return (told if told.tzinfo else told.replace(tzinfo=UTC)) >= since
+    return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)) >= since
 
 
 def _find_loosened(harness: Harness, numbers: Iterable[int]) -> list[tuple[int, str]]:
     """Return what live entries allow that would not be allowed without their writes."""
-    found: list[tuple[int, str]] = []
+    loosened: list[tuple[int, str]] = []
     for number in list(numbers)[:WEIGHED]:
         record = harness.journal.get(number)
         known = record.origin.get("loosens")
         if known:
-            found.append((number, mask_text_secrets(known)))
+            loosened.append((number, mask_text_secrets(known)))
             continue
         try:
             writes = load_entry_writes(harness, record)
@@ -120,5 +120,5 @@ def _find_loosened(harness: Harness, numbers: Iterable[int]) -> list[tuple[int, 
         except (TakebackError, ValueError, KeyError, TypeError):  # a state with forgotten contents cannot be weighed
             continue
         if reasons:
-            found.append((number, mask_text_secrets("; ".join(reasons))))
-    return found
+            loosened.append((number, mask_text_secrets("; ".join(reasons))))
+    return loosened

@@ -78,8 +78,8 @@ def join_words(words: list[str]) -> str:
 
 
 def _tally_units(slots: Iterable[Slot], states: tuple[State, ...]) -> dict[str, int]:
-    found = Counter(name_unit(slot, *states) for slot in slots)
-    return {unit: found[unit] for unit in sorted(found, key=UNITS.index)}
+    tally = Counter(name_unit(slot, *states) for slot in slots)
+    return {unit: tally[unit] for unit in sorted(tally, key=UNITS.index)}
 
 
 def _find_parts(slot: Slot, state: State) -> Parts | None:
@@ -87,6 +87,6 @@ def _find_parts(slot: Slot, state: State) -> Parts | None:
     return None if content is ABSENT else get_parts(content)
 
 
-def format_count(number: int, one: str, several: str = "") -> str:
+def format_count(number: int, singular: str, several: str = "") -> str:
     """Return a number of things in words: 1 test, 2 tests; `several` where that is not `one` with an s."""
-    return f"{number} {one if number == 1 else several or f'{one}s'}"
+    return f"{number} {singular if number == 1 else several or f'{singular}s'}"

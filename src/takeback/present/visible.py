@@ -25,7 +25,7 @@ def escape_invisible(text: str, *, lines: bool = False) -> str:
         return text
     if lines:
         return "\n".join(map(escape_invisible, text.split("\n")))
-    return _HIDDEN.sub(lambda found: _escape(found[0]), text)
+    return _HIDDEN.sub(lambda match: _escape(match[0]), text)
 
 
 def _escape(character: str) -> str:

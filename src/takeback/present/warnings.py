@@ -21,8 +21,8 @@ def list_unheeded(outcome: Any, harness: Harness) -> list[str]:
         return []
     changes = outcome.writes if isinstance(outcome, Applied) else outcome.changes
     known = outcome.entry.unheeded if isinstance(outcome, Adopted) else ()
-    told = [*known, *(adapter.why_unknown(change.slot) for change in changes)]
-    return list(dict.fromkeys(reason for reason in told if reason))
+    warnings = [*known, *(adapter.why_unknown(change.slot) for change in changes)]
+    return list(dict.fromkeys(reason for reason in warnings if reason))
 
 
 def weigh_states(harness: Harness, before: State, after: State) -> list[str]:
@@ -65,10 +65,10 @@ def weigh_drift(harness: Harness) -> tuple[list[str], list[str]]:
 def describe_gone(gone: Gone) -> list[str]:
     """Return a sentence for each content that cannot be had, and what to do about those that are only sealed."""
     sealed = dict(gone.sealed)
-    told = [
+    lines = [
         f"what {describe_slot(slot)} should get is sealed: {sealed[slot]}"
         if slot in sealed
         else f"what {describe_slot(slot)} should get was forgotten"
         for slot in gone.slots
     ]
-    return [*told, KEYS_HINT] if sealed else told
+    return [*lines, KEYS_HINT] if sealed else lines

@@ -205,9 +205,9 @@ class SqlBinding(Binding):
         return to_json(value)
 
     def _match(self, table: sa.Table, name: str) -> list[Any]:
-        return [table.c[key] == value for key, value in self._split(table, name).items()]
+        return [table.c[key] == value for key, value in self._parse_key(table, name).items()]
 
-    def _split(self, table: sa.Table, name: str) -> dict[str, Any]:
+    def _parse_key(self, table: sa.Table, name: str) -> dict[str, Any]:
         """Return the key's columns from a record's name: one, or several with `/` between them."""
         keys = self.given["key"]
         words = name.split("/") if len(keys) > 1 else [name]
@@ -271,7 +271,7 @@ class SqlBinding(Binding):
         try:
             if seen is None:
                 with at.begin_nested():
-                    at.execute(sa.insert(table).values(**self._split(table, change.name), **values))
+                    at.execute(sa.insert(table).values(**self._parse_key(table, change.name), **values))
             elif written:
                 at.execute(sa.update(table).where(*self._match(table, change.name)).values(**written))
         except (sa.exc.IntegrityError, sa.exc.DataError, OverflowError) as fault:

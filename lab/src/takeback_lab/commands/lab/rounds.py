@@ -12,6 +12,7 @@ import typer
 from takeback.cli.output import JsonFlag, emit, finish, out
 from takeback.errors import InputError, RecordingError
 from takeback.repair.models.replies import PACKED, PLAIN, pack, read_lines
+from takeback_lab.commands.lab.printing import show_notes
 from takeback_lab.commands.lab.wrapper import command_of
 from takeback_lab.experiment import Option
 from takeback_lab.registry import ASKING, experiment_named
@@ -83,6 +84,7 @@ def _export(name: str, words: dict[str, Any], *, as_json: bool) -> None:
     model = _needed(words, "model")
     words = {**held, **words}
     plan = experiment.plan(words, None)
+    show_notes(plan)
     done, requests = progress_of(experiment, plan, model, folder)
     path = write_pending(folder, requests)
     write_options(folder, name, model, words)
