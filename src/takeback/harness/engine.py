@@ -488,6 +488,7 @@ class Engine:
         from takeback.harness.file_transaction import require_lock_held  # noqa: PLC0415 - start-up
 
         require_lock_held(self.journal)
+        later = partial(HarnessError, where=fault.where, hint=FINISHED_LATER)
         try:
             writing.roll_back()
             left = writing.inspect_leftovers()
@@ -495,28 +496,19 @@ class Engine:
             raise
         except TakebackError as second:
             require_lock_held(self.journal)
-            raise HarnessError(
-                f"{fault.message}; putting things back failed as well ({second.message})",
-                where=fault.where,
-                hint=FINISHED_LATER,
-            ) from fault
+            raise later(f"{fault.message}; putting things back failed as well ({second.message})") from fault
         if left.ours:
-            raise HarnessError(
-                f"{fault.message}; {', '.join(left.ours)} could not be restored and already contains the change",
-                where=fault.where,
-                hint=FINISHED_LATER,
-            ) from fault
+            both = f"{', '.join(left.ours)} could not be restored and already contains the change"
+            raise later(f"{fault.message}; {both}") from fault
         answer_calls()
         with suppress(JournalError):  # nothing of the change is there, so that the next process gives it up
             self.ledger.abort(fault.message)
         if isinstance(fault, ChangedMeanwhile):
             raise fault
-        kept = f"; {', '.join(left.theirs)} was changed by someone else in the meantime and is not touched" * bool(
-            left.theirs
-        )
-        raise HarnessError(
-            f"{fault.message}{kept}; nothing was changed", where=fault.where, hint=fault.hint
-        ) from fault
+        theirs = ", ".join(left.theirs)
+        kept = f"; {theirs} was changed by someone else in the meantime and is not touched" if theirs else ""
+        told = f"{fault.message}{kept}; nothing was changed"
+        raise HarnessError(told, where=fault.where, hint=fault.hint) from fault
 
     def finish(self) -> Recovered:
         """Finish an announced change, leaving alone what someone else changed since, or give it up if not begun."""
