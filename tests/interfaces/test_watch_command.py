@@ -164,7 +164,7 @@ def test_a_branch_switch_is_noticed_in_subfolders_and_other_working_trees(beside
     )
     lock.touch()
     done = threading.Event()
-    waiting = threading.Thread(target=lambda: (watched.settled(threading.Event()), done.set()), daemon=True)
+    waiting = threading.Thread(target=lambda: (watched.await_settled(threading.Event()), done.set()), daemon=True)
     waiting.start()
     assert not done.wait(0.5)
     lock.unlink()

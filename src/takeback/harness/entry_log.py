@@ -41,7 +41,7 @@ from takeback.undo import Plan, SlotChange, Write
 if TYPE_CHECKING:
     from takeback.harness.harness import Harness
 
-NOT_YET: Final = "it is not proved yet: a command that may write to the journal does that"
+NOT_YET: Final = "it is not proved yet; a command that may write to the journal proves it"
 """Why a change has no evidence that was too large to be proved while it was recorded."""
 BEFORE: Final = "it was recorded by a version of Takeback that did not prove such changes"
 
@@ -185,7 +185,7 @@ def view_entry(harness: Harness, record: Record, fate: EntryStatus | None = None
 def map_plan_readers(harness: Harness, plan: Plan) -> dict[str, tuple[str, ...]]:
     """Return who else loads the files that a plan changes, by path."""
     adapter = harness.adapter
-    touched = adapter.touched(plan.before, plan.state) if isinstance(adapter, FileAdapter) else ()
+    touched = adapter.find_touched_files(plan.before, plan.state) if isinstance(adapter, FileAdapter) else ()
     surfaces = {change.slot[0] for change in plan.changes}
     return map_readers(harness, dict.fromkeys((*touched, *plan.layout)), surfaces)
 

@@ -66,7 +66,7 @@ class FileTransaction:
 
     def require_untouched(self) -> None:
         """Raise `ChangedMeanwhile` if someone wrote to a file that was replaced, after it was."""
-        if not all(self._place.unchanged(kept) for kept in self._kept):
+        if not all(self._place.is_unchanged(kept) for kept in self._kept):
             raise ChangedMeanwhile("a file was changed by someone else while it was being replaced")
 
     def roll_back(self) -> None:
@@ -161,5 +161,5 @@ def require_lock_held(store: Store) -> None:
     except JournalError as fault:
         raise LostLock(
             fault.message,
-            hint="another process may have gone on with the journal: 'takeback status' shows how things stand",
+            hint="another process may have continued the journal: 'takeback status' shows its state",
         ) from fault
