@@ -11,7 +11,8 @@ from typer.testing import CliRunner, Result
 
 from takeback.cli import app
 from takeback.repair.models.replies import read_lines
-from takeback_lab.experiments.recorded import shipped_recording
+from takeback_lab.experiments.recorded import recorded_folder, shipped_recording, write_frozen
+from takeback_lab.lock import read_json
 from takeback_lab.tasks import load
 
 ANSWER = json.dumps(
@@ -152,3 +153,21 @@ def test_each_imported_reply_says_how_it_came_and_when(tmp_path: Path) -> None:
     assert line.origin is not None
     assert (line.origin["how"], line.origin["runtime"]) == ("imported", "elsewhere, from replies.jsonl")
     assert line.origin["at"].startswith("20")
+
+
+def test_a_factorial_frozen_before_runs_held_their_cases_finds_the_shipped_bank_that_its_lock_holds(
+    tmp_path: Path,
+) -> None:
+    bank = recorded_folder() / "plain" / "natural"
+    folder = tmp_path / "recorded" / "factorial"
+    said("export-prompts", "factorial", *DRAWN, "--bank", bank, "--model", "far", "--record", folder)
+    answer(folder, "pending.jsonl")
+    ran = said("factorial", "--synthesizer", f"replay:{folder}", "--freeze", folder)
+    held = read_json(folder / "ran.json")
+    write_frozen(folder / "ran.json", {k: held[k] for k in held if k not in {"cases", "bank", "digest"}})
+    other = folder.with_name("natural")
+    said("export-prompts", "natural", "--tasks", 2, "--model", "far", "--record", other)
+    answer(other, "pending.jsonl")
+    said("natural", "--synthesizer", f"replay:{other}", "--freeze", other)
+    again = said("factorial", "--synthesizer", f"replay:{folder}")
+    assert (again["lock"], again["outcomes"], again["bank"]) == (ran["lock"], ran["outcomes"], ran["bank"])
