@@ -27,7 +27,7 @@ def find_root_above(start: Path) -> Path | None:
 
 def find_root_text(start: str) -> str | None:
     """Return the same as `find_root_above`, for paths that are texts."""
-    here = os.path.join(os.getcwd(), start)
+    here = start if os.path.isabs(start) else os.path.join(os.getcwd(), start)
     while not any(os.path.isfile(os.path.join(here, place)) for place in (MANIFEST, HIDDEN)):
         here, last = os.path.dirname(here), here
         if here == last:

@@ -39,8 +39,8 @@ class Home:
         """Return a path inside the harness, as written and with links followed; nothing for one that leads out."""
         real = os.path.realpath(self.root)
         written = os.path.join(os.path.realpath(os.path.dirname(path)), os.path.basename(path))
-        found = (os.path.relpath(one, real) for one in (written, os.path.realpath(path)))
-        return tuple(dict.fromkeys(one for one in found if one != ".." and not one.startswith("../")))
+        places = (os.path.relpath(spelling, real) for spelling in (written, os.path.realpath(path)))
+        return tuple(dict.fromkeys(place for place in places if place != ".." and not place.startswith("../")))
 
     def leads_out(self, path: str) -> bool:
         """Return whether a path in the harness is a link that leads out of it."""
@@ -53,9 +53,9 @@ class Home:
             if place == PRIVATE or place.startswith(f"{PRIVATE}/"):
                 return place, None, Own()
             for client in self.clients:
-                found = find_declaration(client, place)
-                if found is not None:
-                    return place, client, found
+                declaration = find_declaration(client, place)
+                if declaration is not None:
+                    return place, client, declaration
         return None
 
     def find_hard_link(self, path: str) -> str | None:
@@ -66,10 +66,10 @@ class Home:
             return None
         for place in self._places():
             try:
-                found = os.lstat(os.path.join(self.root, place))
+                stat = os.lstat(os.path.join(self.root, place))
             except OSError:
                 continue
-            if (found.st_dev, found.st_ino) == (mine.st_dev, mine.st_ino):
+            if (stat.st_dev, stat.st_ino) == (mine.st_dev, mine.st_ino):
                 return place
         return None
 
@@ -110,16 +110,16 @@ def find_declared_file(
         return home, *known
     for other in _find_homes(path, cwd) if has_other_names(path) else ():
         place = other.find_hard_link(path)
-        found = None if place is None else other.find_declaration(os.path.join(other.root, place))
-        if found is not None:
-            return other, *found
+        declaration = None if place is None else other.find_declaration(os.path.join(other.root, place))
+        if declaration is not None:
+            return other, *declaration
     return None
 
 
 def _find_homes(path: str, cwd: str) -> Iterator[Home]:
     roots = dict.fromkeys(find_root_text(start) for start in (path, cwd) if start)
-    found = (find_home(os.path.join(root, PRIVATE)) for root in roots if root is not None)
-    yield from (home for home in found if home is not None)
+    homes = (find_home(os.path.join(root, PRIVATE)) for root in roots if root is not None)
+    yield from (home for home in homes if home is not None)
 
 
 def find_home(path: str) -> Home | None:
@@ -143,7 +143,7 @@ def _declare_own(documents: list[dict[str, Any]], place: str) -> Client:
     from takeback.adapters.clients.own_documents import declare_documents  # noqa: PLC0415 - only where there are any
     from takeback.adapters.manifest_documents import OwnDocument  # noqa: PLC0415
 
-    return declare_documents([OwnDocument(**one) for one in documents], (), place)
+    return declare_documents([OwnDocument(**document) for document in documents], (), place)
 
 
 def _read_manifest(text: str) -> tuple[dict[str, Any], list[dict[str, Any]]]:

@@ -60,18 +60,20 @@ def capture_hook(
     if not isinstance(raw, dict) or not isinstance(raw.get("hook_event_name"), str):
         return outcome
     event = raw["hook_event_name"]
-    here = raw.get("cwd") if isinstance(raw.get("cwd"), str) else cwd
-    if event in CHANGED or not isinstance(here, str):
+    folder = raw.get("cwd") if isinstance(raw.get("cwd"), str) else cwd
+    if event in CHANGED or not isinstance(folder, str):
         return outcome
-    named = _list_named(raw, here)
-    found = dict.fromkeys(find_root_text(place) for place in (here, *(os.path.dirname(path) for path in named or ())))
-    roots = [root for root in found if root is not None]
+    named = _list_named(raw, folder)
+    places = dict.fromkeys(
+        find_root_text(place) for place in (folder, *(os.path.dirname(path) for path in named or ()))
+    )
+    roots = [root for root in places if root is not None]
     tracked = [root for root in roots if is_tracked(root) and is_trusted(root)]
     if not tracked:
         return outcome
     captures = [_capture(os.path.realpath(root), raw, event, client, named, environment, ending) for root in tracked]
-    outcome.said = "".join(f"takeback: {line}\n" for one in captures if one for line in one.said)
-    quiet = not any(one is not None and one.owned_changed for one in captures)
+    outcome.said = "".join(f"takeback: {line}\n" for capture in captures if capture for line in capture.said)
+    quiet = not any(capture is not None and capture.owned_changed for capture in captures)
     outcome.done = quiet and event in AFTER | PROMPTS and tracked == roots
     if outcome.done and event in AFTER:
         for root in tracked:
@@ -91,7 +93,7 @@ def _capture(
     from takeback.track import call as calls  # noqa: PLC0415 - start-up
     from takeback.track import capture  # noqa: PLC0415
 
-    inside = None if named is None else [path for path in (_make_relative(root, one) for one in named) if path]
+    inside = None if named is None else [path for path in (_make_relative(root, path) for path in named) if path]
     if event in BEFORE | AFTER and inside == []:
         return None
     call = calls.Call(client, _read(raw, "session_id"), _read(raw, "tool_use_id"), mask=mask_text)
@@ -122,18 +124,18 @@ def is_tracked(root: str) -> bool:
     return False
 
 
-def _list_named(raw: dict[str, Any], here: str) -> list[str] | None:
+def _list_named(raw: dict[str, Any], folder: str) -> list[str] | None:
     """Return the files that an edit tool names; None for any other tool or event."""
     tool, given = str(raw.get("tool_name", "")).lower(), raw.get("tool_input")
     if not isinstance(given, dict) or tool in SHELLS:
         return None
     if tool in EDITORS | NOTEBOOKS:
         path = next((given[name] for name in (*PATHS, "notebook_path") if isinstance(given.get(name), str)), "")
-        return [os.path.join(here, path)] if path else None
+        return [os.path.join(folder, path)] if path else None
     if tool in PATCHES:
-        text = next((one for one in given.values() if isinstance(one, str) and "*** Begin Patch" in one), "")
+        text = next((value for value in given.values() if isinstance(value, str) and "*** Begin Patch" in value), "")
         lines = [line for line in text.splitlines() if line.startswith(PATCH_LINES)]
-        return [os.path.join(here, line.partition(": ")[2]) for line in lines] or None
+        return [os.path.join(folder, line.partition(": ")[2]) for line in lines] or None
     return None
 
 
@@ -150,7 +152,7 @@ def _describe(call: Call, raw: dict[str, Any]) -> None:
     if not isinstance(given, dict):
         return
     command = given.get("command")
-    words = " ".join(one for one in command if isinstance(one, str)) if isinstance(command, list) else command
+    words = " ".join(word for word in command if isinstance(word, str)) if isinstance(command, list) else command
     call.lasting = given.get("run_in_background") is True
     if isinstance(words, str) and call.paths is None:
         call.command = mask_text(words)[:LONGEST_COMMAND]
@@ -189,5 +191,5 @@ def mask_text(text: str) -> str:
 
 
 def _read(raw: dict[str, Any], name: str) -> str:
-    found = raw.get(name)
-    return found[:LONGEST].encode("utf-8", "replace").decode() if isinstance(found, str) else ""
+    value = raw.get(name)
+    return value[:LONGEST].encode("utf-8", "replace").decode() if isinstance(value, str) else ""

@@ -49,15 +49,15 @@ def can_pass_unchecked(data: bytes, client: str, cwd: str) -> bool:
     if not isinstance(raw, dict) or raw.get("hook_event_name") not in BEFORE:
         return False
     tool, given = str(raw.get("tool_name", "")).lower(), raw.get("tool_input")
-    here = raw.get("cwd") if isinstance(raw.get("cwd"), str) else cwd
-    if not isinstance(given, dict) or not isinstance(here, str):
+    folder = raw.get("cwd") if isinstance(raw.get("cwd"), str) else cwd
+    if not isinstance(given, dict) or not isinstance(folder, str):
         return False
     if tool in SHELLS:
-        return _note_shell(raw, given, client, here)
+        return _note_shell(raw, given, client, folder)
     path = next((given[name] for name in PATHS if name in given), None)
     if tool not in EDITORS or not isinstance(path, str) or not path:
         return False
-    return is_nobodys(os.path.join(here, path))
+    return is_nobodys(os.path.join(folder, path))
 
 
 def has_nothing_to_record(data: bytes, cwd: str, looked: dict[str, list[str] | None] | None = None) -> bool:
@@ -73,15 +73,20 @@ def has_nothing_to_record(data: bytes, cwd: str, looked: dict[str, list[str] | N
         return False
     if not isinstance(raw, dict) or not isinstance(raw.get("hook_event_name"), str):
         return False
-    here = raw.get("cwd") if isinstance(raw.get("cwd"), str) else cwd
+    folder = raw.get("cwd") if isinstance(raw.get("cwd"), str) else cwd
     given = raw.get("tool_input") if isinstance(raw.get("tool_input"), dict) else {}
-    told = f"{raw.get('tool_name')} {given}"
-    if raw["hook_event_name"] in BEFORE or not isinstance(here, str) or not isinstance(given, dict) or PATCH in told:
+    text = f"{raw.get('tool_name')} {given}"
+    if (
+        raw["hook_event_name"] in BEFORE
+        or not isinstance(folder, str)
+        or not isinstance(given, dict)
+        or PATCH in text
+    ):
         return False
     names = (*(given.get(name) for name in PATHS), raw.get("file_path"))
-    named = [os.path.join(here, one) for one in names if isinstance(one, str) and one]
-    found = dict.fromkeys(find_root_text(place) for place in (here, *named))
-    harnesses = [root for root in found if root is not None]
+    named = [os.path.join(folder, word) for word in names if isinstance(word, str) and word]
+    roots = dict.fromkeys(find_root_text(place) for place in (folder, *named))
+    harnesses = [root for root in roots if root is not None]
     if not all(map(is_trusted, harnesses)):
         return False
     edits = str(raw.get("tool_name", "")).lower() in EDITORS and named
@@ -89,7 +94,7 @@ def has_nothing_to_record(data: bytes, cwd: str, looked: dict[str, list[str] | N
         from takeback.adapters.last_look import find_changed_files  # noqa: PLC0415 - start-up
 
         looked.update((root, find_changed_files(root)) for root in harnesses)
-        if not all(found == [] for found in looked.values()):
+        if not all(look == [] for look in looked.values()):
             return False
     if raw["hook_event_name"] not in CHANGED:
         for root in harnesses:
@@ -98,14 +103,14 @@ def has_nothing_to_record(data: bytes, cwd: str, looked: dict[str, list[str] | N
 
 
 def _read_text(raw: dict[str, object], name: str) -> str:
-    found = raw.get(name)
-    return found[:LONGEST] if isinstance(found, str) else ""
+    value = raw.get(name)
+    return value[:LONGEST] if isinstance(value, str) else ""
 
 
-def _note_shell(raw: dict[str, object], given: dict[str, object], client: str, here: str) -> bool:
+def _note_shell(raw: dict[str, object], given: dict[str, object], client: str, folder: str) -> bool:
     if "apply_patch" in str(given):
         return False
-    root = find_root_text(here)
+    root = find_root_text(folder)
     if root is not None and client == TELLS and is_trusted(root):
         running_tools.note_tool_call(root, str(raw.get("session_id", "")), str(raw.get("tool_use_id", "")), ())
     return True

@@ -52,7 +52,7 @@ def read_value(declared: Documents, data: bytes | None, where: str) -> Any:
 
 def read_parts_around(home: Home, place: str, mine: str) -> DocumentParts:
     """Return what the documents of a harness say, all but the one at a place; `mine` is whose names are bare."""
-    found = make_empty_parts()
+    merged = make_empty_parts()
     for client, path, documents in home.documents():
         if path == place:
             continue
@@ -64,8 +64,8 @@ def read_parts_around(home: Home, place: str, mine: str) -> DocumentParts:
         parts = read_parts(documents, read_value(documents, data, path), path)
         for surface in ("config", "tools") if client != mine else ():
             parts[surface] = {f"{client}:{key}": value for key, value in parts[surface].items()}
-        merge_parts(found, parts)
-    return found
+        merge_parts(merged, parts)
+    return merged
 
 
 def merge_parts(parts: DocumentParts, more: DocumentParts) -> DocumentParts:
@@ -79,9 +79,9 @@ def merge_parts(parts: DocumentParts, more: DocumentParts) -> DocumentParts:
 
 def read_parts(declared: Documents, value: Any, place: str) -> DocumentParts:
     """Return what a document says, by surfaces."""
-    found = make_empty_parts()
+    parts = make_empty_parts()
     if not isinstance(value, dict):
-        return found
+        return parts
     name = _match_name(declared.path, place)
     scope = declared.scope.replace("{}", name)
     config = value
@@ -89,17 +89,17 @@ def read_parts(declared: Documents, value: Any, place: str) -> DocumentParts:
         own = _build_prefix(scope if rule.scope is None else rule.scope)
         for at, inside in _find_at(value, rule.at):
             if rule.what == "servers" and isinstance(inside, dict):
-                found["tools"] |= {own + rule.name + key: record for key, record in inside.items()}
+                parts["tools"] |= {own + rule.name + key: record for key, record in inside.items()}
             elif rule.what == "hooks" and isinstance(inside, dict):
                 groups = ((event, listed) for event, listed in inside.items() if isinstance(listed, list))
-                found["listeners"] |= {
+                parts["listeners"] |= {
                     own + event: [{"options": group} for group in listed] for event, listed in groups
                 }
             elif rule.what == "text" and isinstance(inside, str):
-                found["prompts"][rule.name.replace("{}", name)] = inside
+                parts["prompts"][rule.name.replace("{}", name)] = inside
             config = _order_as_pairs(config, at) if rule.what == "ordered" else _remove_at(config, at)
-    found["config"] = {_build_prefix(scope) + key: item for key, item in config.items()}
-    return found
+    parts["config"] = {_build_prefix(scope) + key: item for key, item in config.items()}
+    return parts
 
 
 def _build_prefix(scope: str) -> str:
@@ -152,10 +152,10 @@ MOST: Final = 5
 REDUCED: Final = 16 * 1024
 """Of a larger file the smallest content that breaks it is not looked for: each try reads what is left of it."""
 KEEP_VALID: Final = (
-    "Keep the file valid for the client, or make the change through Takeback: the tool propose_change, "
-    "or 'takeback set', 'add', 'edit'."
+    "Keep the file valid for the client, or make the change through Takeback: the tool propose_change, or "
+    "'takeback set', 'add', 'edit'."
 )
-ASK_A_PERSON: Final = "A person has to agree; without one, leave this out and make the rest of the change."
+ASK_A_PERSON: Final = "A person must approve this; without one, leave it out and make the rest of the change."
 
 
 class Answer(StrEnum):
@@ -177,7 +177,7 @@ class Ruling:
     breaking: str = ""
     """The smallest content of the file that the client would not load for the same reason."""
 
-    def told(self) -> str:
+    def describe(self) -> str:
         """Return the whole ruling, for the model and for people."""
         smallest_told = f" The smallest content that breaks it: {self.breaking}." if self.breaking else ""
         return mask_text_secrets(f"Takeback: {self.path}: {self.reason}.{smallest_told} {self.instead}".strip())
@@ -192,13 +192,13 @@ PASS: Final = Ruling(Answer.PASS)
 
 def rule_on_edits(edits: Iterator[FileEdit], cwd: str = "") -> Ruling:
     """Return the strictest ruling about some edits; `cwd` is where the agent works."""
-    found = PASS
+    verdict = PASS
     for edit in edits:
         ruling = rule_on_edit(edit, cwd)
         if ruling.answer is Answer.DENY:
             return ruling
-        found = ruling if found.answer is Answer.PASS else found
-    return found
+        verdict = ruling if verdict.answer is Answer.PASS else verdict
+    return verdict
 
 
 def _why_denied(home: Home, client: Client) -> str:
@@ -210,7 +210,7 @@ def _why_denied(home: Home, client: Client) -> str:
     try:
         return why_agent_denied(Path(home.root), client.name)
     except InputError as fault:
-        return f"its policy cannot be understood: {fault.message}"
+        return f"its policy cannot be read: {fault.message}"
 
 
 def rule_on_edit(edit: FileEdit, cwd: str = "") -> Ruling:
@@ -226,7 +226,7 @@ def rule_on_edit(edit: FileEdit, cwd: str = "") -> Ruling:
         return Ruling(Answer.DENY, place, denied, ASK_A_PERSON)
     size = max(len(edit.before or b""), len(edit.after or b""))
     if isinstance(declared, Documents) and size > LARGEST:
-        reason = f"it has {size:,} bytes, and the guard reads at most {LARGEST:,} of a settings file"
+        reason = f"it has {size:,} bytes, and the guard reads settings files of at most {LARGEST:,}"
         return Ruling(Answer.ASK, place, reason, ASK_A_PERSON)
     fault = why_unloadable(declared, edit.after, place)
     if fault is not None and why_unloadable(declared, edit.before, place) is None:
@@ -234,7 +234,7 @@ def rule_on_edit(edit: FileEdit, cwd: str = "") -> Ruling:
         return Ruling(Answer.DENY, place, f"{client.name} would no longer load it: {reason}", KEEP_VALID, breaking)
     unrecordable = _why_unrecordable(home, edit)
     if unrecordable:
-        return Ruling(Answer.ASK, place, f"the change could not be taken back: {unrecordable}", ASK_A_PERSON)
+        return Ruling(Answer.ASK, place, f"the change could not be undone: {unrecordable}", ASK_A_PERSON)
     reasons = () if fault is not None else _find_loosened(home, place, client, declared, edit)
     if reasons:
         return Ruling(Answer.ASK, place, "; ".join(reasons[:MOST]), ASK_A_PERSON)
@@ -243,7 +243,7 @@ def rule_on_edit(edit: FileEdit, cwd: str = "") -> Ruling:
 
 def weigh_edits(root: str, edits: Iterable[FileEdit]) -> list[str]:
     """Return what edits of a harness's files loosen, whoever makes them, and which are too large to judge."""
-    found: list[str] = []
+    doubts: list[str] = []
     for edit in edits:
         known = find_declared_file(os.path.join(root, edit.path))
         if known is None:
@@ -252,10 +252,10 @@ def weigh_edits(root: str, edits: Iterable[FileEdit]) -> list[str]:
         if isinstance(declared, Own) or client is None:
             continue
         if isinstance(declared, Documents) and max(len(edit.before or b""), len(edit.after or b"")) > LARGEST:
-            found.append(f"{place} is too large to tell what it loosens")
+            doubts.append(f"{place} is too large to tell what it loosens")
         else:
-            found += _find_loosened(home, place, client, declared, edit)
-    return list(dict.fromkeys(found))
+            doubts += _find_loosened(home, place, client, declared, edit)
+    return list(dict.fromkeys(doubts))
 
 
 def why_unloadable(declared: Documents | Texts | PlainFile, data: bytes | None, where: str) -> tuple[str, str] | None:
@@ -283,12 +283,12 @@ def _shrink_malformed(declared: Documents, data: bytes, message: str) -> str:
         return ""
 
     def malformed(shorter: str) -> bool:
-        found = ""
+        problem = ""
         try:
             bool(declared.open(shorter.encode(), "").value)  # some formats are read only now
         except InputError as fault:
-            found = fault.message
-        return _strip_positions(found) == _strip_positions(message)
+            problem = fault.message
+        return _strip_positions(problem) == _strip_positions(message)
 
     return _shrink_text(text, malformed)[:LONGEST] if text else ""
 
@@ -304,9 +304,9 @@ def _check_value(check: ValueCheck, value: Any, size: int) -> tuple[str, str] | 
     if size > REDUCED:
         return wrong, ""
     if isinstance(value, str):
-        return wrong, _shrink_text(value, lambda one: check(one) == wrong)[:LONGEST]
+        return wrong, _shrink_text(value, lambda value: check(value) == wrong)[:LONGEST]
     tries = limit_tries(MOST_TRIES)
-    small = shrink_by_steps(value, list_smaller_json, lambda one: check(one) == wrong, tries)
+    small = shrink_by_steps(value, list_smaller_json, lambda value: check(value) == wrong, tries)
     return wrong, write_compact(small)[:LONGEST] if value else ""
 
 
@@ -342,7 +342,7 @@ BLOCK: Final = 2
 ASKS: Final = "claude-code"
 TELLS: Final = "claude-code"
 """The client that tells of changed files, also while the tool that changes them runs."""
-NOBODY_TO_ASK: Final = " This client cannot ask from here: the edit is not made; a person can make it by hand."
+NOBODY_TO_ASK: Final = " This client cannot ask from here, so the edit is not made; a person can make it."
 
 
 class HookReply(NamedTuple):
@@ -360,7 +360,7 @@ def answer_before(event: Event) -> HookReply:
     except TakebackError as fault:
         if any(is_trusted(root) for root in _find_roots(event)):
             raise
-        return HookReply(err=f"takeback: this harness is not trusted, and cannot be read: {fault.message}\n")
+        return HookReply(err=f"takeback: this harness is not trusted and cannot be read: {fault.message}\n")
     if ruling.answer is not Answer.DENY and event.client == TELLS:
         _note_tool_call(event)
     if ruling.answer is Answer.PASS:
@@ -371,14 +371,14 @@ def answer_before(event: Event) -> HookReply:
         said: dict[str, Any] = {
             "hookEventName": event.name,
             "permissionDecision": str(ruling.answer),
-            "permissionDecisionReason": ruling.told(),
+            "permissionDecisionReason": ruling.describe(),
         }
         asked = (
             {"systemMessage": f"Takeback asked: {ruling.describe_reason()}"} if ruling.answer is Answer.ASK else {}
         )
         return HookReply(out=write_compact({"hookSpecificOutput": said} | asked) + "\n")
     return HookReply(
-        *refuse_call(event.client, ruling.told() + (NOBODY_TO_ASK if ruling.answer is Answer.ASK else ""))
+        *refuse_call(event.client, ruling.describe() + (NOBODY_TO_ASK if ruling.answer is Answer.ASK else ""))
     )
 
 

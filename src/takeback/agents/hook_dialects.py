@@ -90,24 +90,24 @@ def _is_whole(given: Mapping[str, Any]) -> bool:
 def _read_cursor(raw: Raw) -> Raw:
     event = str(raw.get("hook_event_name", ""))
     roots = raw.get("workspace_roots")
-    found = raw | {
+    event_fields = raw | {
         "hook_event_name": _CURSOR.get(event, event),
         "session_id": raw.get("conversation_id", raw.get("session_id")),
         "prompt_id": raw.get("generation_id", ""),
         "cwd": raw.get("cwd") or (roots[0] if isinstance(roots, list) and roots else ""),
     }
     if event in {"beforeShellExecution", "afterShellExecution"}:
-        found |= {"tool_name": "Bash", "tool_input": {"command": raw.get("command", "")}}
+        event_fields |= {"tool_name": "Bash", "tool_input": {"command": raw.get("command", "")}}
     elif event == "afterFileEdit":
-        found |= {"tool_name": "Edit", "tool_input": {"file_path": raw.get("file_path", "")}}
-    return _rename_tool(found)
+        event_fields |= {"tool_name": "Edit", "tool_input": {"file_path": raw.get("file_path", "")}}
+    return _rename_tool(event_fields)
 
 
 def _read_windsurf(raw: Raw) -> Raw:
-    action, told = str(raw.get("agent_action_name", "")), raw.get("tool_info")
-    info: Raw = told if isinstance(told, dict) else {}
+    action, tool_info = str(raw.get("agent_action_name", "")), raw.get("tool_info")
+    info: Raw = tool_info if isinstance(tool_info, dict) else {}
     when, _, what = action.partition("_")
-    found: Raw = {
+    event: Raw = {
         "hook_event_name": _WINDSURF.get(action, "PreToolUse" if when == "pre" else "PostToolUse"),
         "session_id": raw.get("trajectory_id", ""),
         "prompt_id": raw.get("execution_id", ""),
@@ -115,16 +115,16 @@ def _read_windsurf(raw: Raw) -> Raw:
     }
     if what == "write_code":
         given = {"file_path": info.get("file_path", ""), "edits": info.get("edits", [])}
-        return found | {"tool_name": "MultiEdit", "tool_input": given}
+        return event | {"tool_name": "MultiEdit", "tool_input": given}
     if what == "run_command":
-        return found | {"tool_name": "Bash", "tool_input": {"command": info.get("command_line", "")}}
-    return found
+        return event | {"tool_name": "Bash", "tool_input": {"command": info.get("command_line", "")}}
+    return event
 
 
 def _read_cline(raw: Raw) -> Raw:
     name, roots = str(raw.get("hookName", "")), raw.get("workspaceRoots")
-    told = raw.get("tool_call") if name == "tool_call" else raw.get("tool_result")
-    call: Raw = told if isinstance(told, dict) else {}
+    tool_call = raw.get("tool_call") if name == "tool_call" else raw.get("tool_result")
+    call: Raw = tool_call if isinstance(tool_call, dict) else {}
     event = {"tool_call": "PreToolUse", "tool_result": "PostToolUse"}.get(name) or _CLINE.get(name, "Stop")
     return _rename_tool(
         {
@@ -148,15 +148,15 @@ _READERS: dict[str, Callable[[Raw], Raw]] = {
 BLOCKED = 2
 
 
-def refuse_call(client: str, told: str) -> tuple[str, str, int]:
+def refuse_call(client: str, reason: str) -> tuple[str, str, int]:
     """Return what a client prints, hears on standard error and gets as exit code, so that it does not make a call."""
     match client:
         case "copilot":
-            said: Raw = {"permissionDecision": "deny", "permissionDecisionReason": told}
+            said: Raw = {"permissionDecision": "deny", "permissionDecisionReason": reason}
         case "cursor":
-            said = {"permission": "deny", "user_message": told, "agent_message": told}
+            said = {"permission": "deny", "user_message": reason, "agent_message": reason}
         case "cline":
-            said = {"cancel": True, "errorMessage": told, "contextModification": told}
+            said = {"cancel": True, "errorMessage": reason, "contextModification": reason}
         case _:
-            return "", f"{told}\n", BLOCKED
+            return "", f"{reason}\n", BLOCKED
     return f"{json.dumps(said)}\n", "", 0

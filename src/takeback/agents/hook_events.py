@@ -96,10 +96,10 @@ def read_event(data: bytes, client: str, cwd: str) -> Event:
 
 
 def _read_field(raw: Mapping[str, Any], key: str) -> str:
-    found = raw.get(key)
-    if not isinstance(found, str):
+    value = raw.get(key)
+    if not isinstance(value, str):
         return ""
-    return found if key in {"cwd", "file_path", "transcript_path"} else found[:LONGEST]
+    return value if key in {"cwd", "file_path", "transcript_path"} else value[:LONGEST]
 
 
 BEGIN = "*** Begin Patch"
@@ -133,14 +133,14 @@ def apply_patch(patch: str, read: ReadText) -> Iterator[tuple[str, str | None]]:
 
 def _read_body(lines: list[str], at: int) -> tuple[list[str], int]:
     """Return the lines about one file, and the index of the next."""
-    found: list[str] = []
+    body: list[str] = []
     while at < len(lines):
         line = lines[at]
         if line.startswith("*** ") and not line.startswith((_MOVE, _END_OF_FILE)):
             break
-        found.append(line)
+        body.append(line)
         at += 1
-    return found, at
+    return body, at
 
 
 def _update_file(path: str, body: list[str], read: ReadText) -> Iterator[tuple[str, str | None]]:
@@ -163,11 +163,11 @@ def _apply_hunks(text: str, body: list[str]) -> str | None:
             at = lines.index(context, at) + 1
         old = [line[1:] for line in hunk if not line.startswith("+")]
         new = [line[1:] for line in hunk if not line.startswith("-")]
-        found = _find_lines(lines, old, at)
-        if found is None:
+        start = _find_lines(lines, old, at)
+        if start is None:
             return None
-        lines[found : found + len(old)] = new
-        at = found + len(new)
+        lines[start : start + len(old)] = new
+        at = start + len(new)
     return newline.join(lines)
 
 
@@ -189,7 +189,7 @@ def _read_hunks(body: list[str]) -> Iterator[tuple[str, list[str]]]:
 def _find_lines(lines: list[str], old: list[str], start: int) -> int | None:
     if not old:
         return len(lines) - 1 if lines and not lines[-1] else len(lines)
-    for same in (lambda one: one, str.rstrip, str.strip):
+    for same in (lambda line: line, str.rstrip, str.strip):
         wanted = [same(line) for line in old]
         for at in range(start, len(lines) - len(old) + 1):
             if [same(line) for line in lines[at : at + len(old)]] == wanted:
@@ -220,7 +220,7 @@ def list_named_paths(event: Event) -> tuple[str, ...]:
     if isinstance(path, str) and path:
         return (os.path.join(event.cwd, path),)
     patch = _find_call_patch(event)
-    return tuple(os.path.join(event.cwd, found) for found, _ in apply_patch(patch, lambda _: "")) if patch else ()
+    return tuple(os.path.join(event.cwd, path) for path, _ in apply_patch(patch, lambda _: "")) if patch else ()
 
 
 def list_edits(event: Event) -> Iterator[FileEdit]:
@@ -283,8 +283,8 @@ def _replace_text(text: str, old: Any, new: Any, *, every: bool) -> str | None:
     if not old:
         return new if not text else None
     if old not in text and "\r\n" in text and "\r\n" not in old:
-        found = _replace_text(text.replace("\r\n", "\n"), old, new, every=every)
-        return None if found is None else found.replace("\n", "\r\n")
+        replaced = _replace_text(text.replace("\r\n", "\n"), old, new, every=every)
+        return None if replaced is None else replaced.replace("\n", "\r\n")
     return text.replace(old, new, -1 if every else 1) if old in text else None
 
 

@@ -128,8 +128,8 @@ def list_own_file_removals(client: str, state: State) -> list[dict[str, Any]]:
                 continue
             ops.append({"op_type": "remove_file", "target": path})
             for event, elements in state["listeners"].items():
-                ours = [one for one in elements if one.get("options") == {"file": path}]
-                ops += [{"op_type": "remove_listener", "target": event, "value": one["id"]} for one in ours]
+                ours = [element for element in elements if element.get("options") == {"file": path}]
+                ops += [{"op_type": "remove_listener", "target": event, "value": group["id"]} for group in ours]
     if client in {"", "kiro"}:
         keys = [key for key in state["config"] if key.rpartition("hooks/")[2].startswith("takeback:")]
         ops += [{"op_type": "unset_config", "target": key} for key in keys]
@@ -145,8 +145,8 @@ def _is_ours(client: str, state: State, path: str) -> bool:
 
 
 def _read_text(state: State, path: str) -> str:
-    found = state["files", path]
-    text = found.get("content", "") if isinstance(found, Mapping) else found
+    file = state["files", path]
+    text = file.get("content", "") if isinstance(file, Mapping) else file
     return text if isinstance(text, str) else ""
 
 

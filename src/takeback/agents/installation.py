@@ -54,15 +54,15 @@ def is_own_hook(hook: Any, client: str = "") -> bool:
     """Return whether a hook is one of ours, and for a client if one is named."""
     command = hook.get("command") if isinstance(hook, Mapping) else None
     words = " ".join([command, *_list_arguments(hook)]) if isinstance(command, str) else ""
-    found = _CALL.search(words)
-    if found is None:
+    match = _CALL.search(words)
+    if match is None:
         return False
-    return not client or (found[1] or found[2] or CLIENTS[0]) == client
+    return not client or (match[1] or match[2] or CLIENTS[0]) == client
 
 
 def _list_arguments(hook: Mapping[str, Any]) -> list[str]:
     given = hook.get("args")
-    return [one for one in given if isinstance(one, str)] if isinstance(given, list) else []
+    return [argument for argument in given if isinstance(argument, str)] if isinstance(given, list) else []
 
 
 def find_hooks(state: State, client: str = "") -> Iterator[tuple[str, Mapping[str, Any], list[Any]]]:
@@ -83,23 +83,23 @@ def _list_hooks_in(element: Any) -> list[Any]:
 
 def find_covered_tools(state: State, client: str, event: str) -> set[str] | None:
     """Return the tools for which an event has a hook of ours; None where it has one for every tool."""
-    found: set[str] = set()
+    tools: set[str] = set()
     for name, element, _ in find_hooks(state, client):
         if name.rpartition(":")[2] == event:
             matcher = element["options"].get("matcher")
             if not matcher or matcher == "*":
                 return None
-            found |= set(str(matcher).split("|"))
-    return found
+            tools |= set(str(matcher).split("|"))
+    return tools
 
 
 def find_plugins(state: State) -> list[str]:
     """Return the settings by which a client loads Takeback as a plugin."""
-    found: list[str] = []
+    plugins: list[str] = []
     for key, value in state["config"].items():
         if key.rpartition(":")[2] in {"enabledPlugins", "plugins"} and isinstance(value, Mapping):
-            found += [f"{key}.{_escape(name)}" for name, on in value.items() if _PLUGIN_KEY.search(name) and on]
-    return found
+            plugins += [f"{key}.{_escape(name)}" for name, on in value.items() if _PLUGIN_KEY.search(name) and on]
+    return plugins
 
 
 def _escape(name: str) -> str:
@@ -108,15 +108,15 @@ def _escape(name: str) -> str:
 
 def find_servers(state: State, start: str | None = None) -> list[str]:
     """Return the names of servers that are ours; `start` is what a client's names begin with."""
-    found = []
+    servers = []
     for name, record in state["tools"].items():
         command = record.get("command") if isinstance(record, Mapping) else None
         given = command if isinstance(command, list) else [command, *(record.get("args") or [])] if command else []
-        words = [one for one in given if isinstance(one, str)]
+        words = [server for server in given if isinstance(server, str)]
         serves = bool(words) and "serve" in words and any(_SERVES.search(word) for word in words[:-1])
         if name.endswith(f"mcp:{OWN_NAME}") and serves and _is_clients_name(name, start):
-            found.append(name)
-    return found
+            servers.append(name)
+    return servers
 
 
 def find_skills(state: State, start: str | None = None) -> list[str]:
@@ -350,9 +350,9 @@ def demand_private(client: str, git: Git) -> None:
     raise InputError(
         "client",
         found=why,
-        expected="a file for its hooks that others do not get, or --shared",
-        hint=f"{lacking}'takeback install {client} --shared' adds them for everybody; where takeback is not "
-        "installed they let every edit pass, with a message. The folder plugin/ of Takeback's repository adds them "
+        expected="a file for its hooks that only you have, or --shared",
+        hint=f"{lacking}'takeback install {client} --shared' adds them for everybody; without takeback they let "
+        f"every edit pass, with a message. The folder plugin/ of Takeback's repository adds them "
         "for yourself, in every project",
     )
 
@@ -530,17 +530,17 @@ def _build_servers(client: str) -> dict[str, Any]:
 
 
 def _build_hooks(client: str) -> dict[str, list[Mapping[str, Any]]]:
-    found: dict[str, list[Mapping[str, Any]]] = {}
+    hooks: dict[str, list[Mapping[str, Any]]] = {}
     for hook in (*HOOKS[client], *TRACK_HOOKS[client]):
-        found.setdefault(hook.event, []).append(_build_group(client, hook, PROGRAM))
-    return found
+        hooks.setdefault(hook.event, []).append(_build_group(client, hook, PROGRAM))
+    return hooks
 
 
 def _build_group(client: str, hook: Hook, program: Sequence[str]) -> dict[str, Any]:
     group = build_hook_group(client, hook, program, fails_open=True)
     if client != "gemini":
         return group
-    guarded = [{**one, "command": ONLY_GEMINI.format(one["command"])} for one in group["hooks"]]
+    guarded = [{**hook, "command": ONLY_GEMINI.format(hook["command"])} for hook in group["hooks"]]
     return {**group, "hooks": guarded}
 
 
@@ -557,7 +557,7 @@ class ClientFiles:
         done = run_and_record(build_candidate(ops, before).mutation, before)
         changes = self._adapter.render(before, done.state)
         if isinstance(changes, NotExpressible):
-            raise HarnessError(f"{changes.path}: {changes.reason}", hint="take it out by hand")
+            raise HarnessError(f"{changes.path}: {changes.reason}", hint="remove it with an editor")
         changes = tuple(replace(change, after=None) if _is_emptied_command(change) else change for change in changes)
         store = MemoryStore()
         with store.lock(LOCK_SECONDS):

@@ -65,13 +65,13 @@ def _note_named_edit(raw: dict[str, Any] | None, client: str, cwd: str) -> str |
     """Note the edit of the file that an edit tool names; return what to print, None where it is not noted."""
     if raw is None or str(raw.get("tool_name", "")).lower() not in EDITORS:
         return None
-    here = _find_here(raw, cwd)
+    folder = _find_here(raw, cwd)
     given = raw.get("tool_input")
     names = [given[name] for name in PATHS if isinstance(given.get(name), str)] if isinstance(given, dict) else []
-    if not names or here is None:
+    if not names or folder is None:
         return None
-    place = os.path.join(here, names[0])
-    root = None if is_nobodys(place) else _find_own_root(here, os.path.dirname(place))
+    place = os.path.join(folder, names[0])
+    root = None if is_nobodys(place) else _find_own_root(folder, os.path.dirname(place))
     if root is None:
         return None
     inside = os.path.relpath(os.path.realpath(place), os.path.realpath(root))
@@ -85,8 +85,8 @@ def _note_found_edits(
     if raw is None or len(looked) != 1:
         return None
     ((root, changed),) = looked.items()
-    here = _find_here(raw, cwd)
-    if not changed or len(changed) > MOST_FILES or here is None or _find_own_root(here, here) != root:
+    folder = _find_here(raw, cwd)
+    if not changed or len(changed) > MOST_FILES or folder is None or _find_own_root(folder, folder) != root:
         return None
     return _note_edits(root, changed, raw, client)
 
@@ -103,8 +103,8 @@ def _read_call(data: bytes) -> dict[str, Any] | None:
 
 
 def _find_here(raw: dict[str, Any], cwd: str) -> str | None:
-    here = raw.get("cwd", cwd)
-    return here if isinstance(here, str) else None
+    folder = raw.get("cwd", cwd)
+    return folder if isinstance(folder, str) else None
 
 
 def _find_own_root(*places: str) -> str | None:
@@ -159,7 +159,7 @@ def _take_lock(root: str) -> int | None:
 
 def _read_contents(root: str, edited: list[tuple[str, str]]) -> dict[str, bytes] | None:
     """Return what edited files hold now; None where one has to be understood after all."""
-    found: dict[str, bytes] = {}
+    contents: dict[str, bytes] = {}
     left = MOST_BYTES
     for path, kind in edited:
         try:
@@ -171,8 +171,8 @@ def _read_contents(root: str, edited: list[tuple[str, str]]) -> dict[str, bytes]
         left -= len(content)
         if len(content) > LARGEST_EDIT or left < 0 or (kind == TEXT and not is_bare_text(content)):
             return None
-        found[path] = content
-    return found
+        contents[path] = content
+    return contents
 
 
 def _note_contents(root: str, contents: dict[str, bytes]) -> None:
@@ -211,5 +211,5 @@ def _describe_call(raw: dict[str, Any], client: str, paths: list[str]) -> dict[s
 
 
 def _read_text(raw: dict[str, Any], name: str) -> str:
-    found = raw.get(name)
-    return found[:LONGEST] if isinstance(found, str) else ""
+    value = raw.get(name)
+    return value[:LONGEST] if isinstance(value, str) else ""

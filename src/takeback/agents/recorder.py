@@ -65,22 +65,22 @@ def answer_after(event: Event) -> HookReply:
     warned = report_untrusted(event, strangers[0]) if strangers else HookReply()
     nobodys = event.edits and named and not any(can_be_ours(path) for path in named)
     try:
-        told = [] if nobodys else [record_changes(root, event) for root in roots]
+        answers = [] if nobodys else [record_changes(root, event) for root in roots]
     finally:
         for root in roots:
             if event.name not in CHANGED:
                 running_tools.forget_tool_call(str(root), event.session, event.call)
-    err = mask_text_secrets("".join(one.err for one in (warned, *told)))
-    out = warned.out or next((one.out for one in told if one.out), "")
-    return HookReply(out=out, err=err, code=max((one.code for one in told), default=0))
+    err = mask_text_secrets("".join(answer.err for answer in (warned, *answers)))
+    out = warned.out or next((answer.out for answer in answers if answer.out), "")
+    return HookReply(out=out, err=err, code=max((answer.code for answer in answers), default=0))
 
 
 def report_untrusted(event: Event, root: Path) -> HookReply:
     """Report that nothing is recorded here, and what to do; the session goes on as without Takeback."""
-    told = f"takeback: {root} is not trusted, so that nothing is recorded here. {name_way_out(root)}."
+    message = f"takeback: {root} is not trusted, so nothing is recorded here. {name_way_out(root)}."
     if event.client in SHOWS and event.name == BEGINS:
-        return HookReply(out=write_compact({"systemMessage": told}) + "\n")
-    return HookReply(err=f"{told}\n")
+        return HookReply(out=write_compact({"systemMessage": message}) + "\n")
+    return HookReply(err=f"{message}\n")
 
 
 def record_changes(root: Path, event: Event) -> HookReply:
@@ -96,7 +96,7 @@ def record_changes(root: Path, event: Event) -> HookReply:
         if event.name in CHANGED:
             differing = _list_differing(harness, reading)
             place = _make_relative(root, os.path.join(event.cwd, event.path)) if event.path else ""
-            readable = not reading.broken if not place else place not in {one.path for one in reading.broken}
+            readable = not reading.broken if not place else place not in {fault.path for fault in reading.broken}
             if place and place not in differing:
                 return HookReply()
             if readable and running_tools.is_claimed_by_tool(str(root), str(root / place) if place else ""):
@@ -107,24 +107,24 @@ def record_changes(root: Path, event: Event) -> HookReply:
         by = f"{event.client} (declared)" + (f", session {event.session[:SHORT]}" if event.session else "")
         origin = event.origin() | ({"loosens": "; ".join(weaker)} if weaker else {})
         said = _recall_call(root, event, origin)
-        found = harness.adopt(_describe_entry(root, event, weaker), by=by, origin=origin, said=said, paths=alone)
-        if found is None and not alone:
+        outcome = harness.adopt(_describe_entry(root, event, weaker), by=by, origin=origin, said=said, paths=alone)
+        if outcome is None and not alone:
             _note_look(harness)
-        if isinstance(found, Refused):
+        if isinstance(outcome, Refused):
             names = " ".join(broken.path for broken in reading.broken)
-            hint = f" 'takeback discard {names}' puts the last content back." if names else ""
-            return _build_warning(event, f"takeback: {found.message}.{hint}\n")
-        unheeded = list_unheeded(found, harness)
-        if unheeded and isinstance(found, Adopted):
-            number = found.entry.entry
-            told = "; ".join((*unheeded, *weaker))
+            hint = f" 'takeback discard {names}' restores the last content." if names else ""
+            return _build_warning(event, f"takeback: {outcome.message}.{hint}\n")
+        unheeded = list_unheeded(outcome, harness)
+        if unheeded and isinstance(outcome, Adopted):
+            number = outcome.entry.entry
+            warning = "; ".join((*unheeded, *weaker))
             return _build_warning(
-                event, f"takeback: recorded as #{number}, but {told}. 'takeback undo {number}' undoes it.\n"
+                event, f"takeback: recorded as #{number}, but {warning}. 'takeback undo {number}' undoes it.\n"
             )
-        if isinstance(found, Adopted):
+        if isinstance(outcome, Adopted):
             called = is_callable_in(event.client, harness.state)
             way = CALLED.get(event.client, "/takeback") if called else "takeback undo"
-            return _give_receipt(event, found.entry.entry, weaker, way)
+            return _give_receipt(event, outcome.entry.entry, weaker, way)
     return HookReply()
 
 
@@ -134,8 +134,8 @@ def _give_receipt(event: Event, number: int, weaker: list[str], way: str) -> Hoo
     if event.client not in SHOWS or event.name not in AFTER:
         return HookReply(err=err)
     loosened = f" ({'; '.join(weaker)})" if weaker else ""
-    told = mask_text_secrets(f"recorded {number}{loosened}; {way} {number} to undo")
-    return HookReply(out=write_compact({"systemMessage": told}) + "\n", err=err)
+    receipt = mask_text_secrets(f"recorded {number}{loosened}; {way} {number} to undo")
+    return HookReply(out=write_compact({"systemMessage": receipt}) + "\n", err=err)
 
 
 def _note_look(harness: Harness) -> None:
@@ -150,7 +150,7 @@ def _note_look(harness: Harness) -> None:
 
 def _list_differing(harness: Harness, reading: Inspection) -> set[str]:
     adapter = harness.adapter
-    touched = adapter.touched(harness.state, reading.actual) if isinstance(adapter, FileAdapter) else ()
+    touched = adapter.find_touched_files(harness.state, reading.actual) if isinstance(adapter, FileAdapter) else ()
     return {*touched, *(broken.path for broken in reading.broken), *harness.status().layout}
 
 
@@ -199,8 +199,8 @@ def _recall_call(root: Path, event: Event, origin: dict[str, str]) -> dict[str, 
 
 def _build_warning(event: Event, text: str) -> HookReply:
     """Warn of files that can no longer be read, so that the client does not take them over."""
-    told = event.client == "claude-code" and (event.name in CHANGED or bool(event.tool))
-    return HookReply(err=text, code=BLOCK if told else 0)
+    is_heard = event.client == "claude-code" and (event.name in CHANGED or bool(event.tool))
+    return HookReply(err=text, code=BLOCK if is_heard else 0)
 
 
 BY: Final = "takeback watch"
@@ -245,14 +245,14 @@ class Watched:
     def _record_all(self, harness: Harness, note: str) -> Noticed | None:
         reading = harness.adapter.read(harness.state)
         weaker = weigh_states(harness, harness.state, reading.state) if reading.state is not harness.state else []
-        found = harness.adopt(note, by=BY)
+        outcome = harness.adopt(note, by=BY)
         warnings = list(weaker) if self._check else []
-        if isinstance(found, Refused):
-            return Noticed(None, (f"not recorded: {found.message}", *warnings))
-        if not isinstance(found, Adopted):
+        if isinstance(outcome, Refused):
+            return Noticed(None, (f"not recorded: {outcome.message}", *warnings))
+        if not isinstance(outcome, Adopted):
             return None
         warnings += self._unloadable(harness) if self._check else []
-        return Noticed(view_entry(harness, found.entry), tuple(warnings))
+        return Noticed(view_entry(harness, outcome.entry), tuple(warnings))
 
     def _unloadable(self, harness: Harness) -> Iterator[str]:
         remembered: Any = getattr(harness.adapter, "list_remembered_files", tuple)
@@ -269,7 +269,7 @@ class Watched:
             return (self._git / "HEAD").read_text(encoding="utf-8").strip().removeprefix("ref: refs/heads/")
         return ""
 
-    def settled(self, stop: threading.Event) -> None:
+    def await_settled(self, stop: threading.Event) -> None:
         """Wait for git to finish what it has begun, as long as that takes within bounds."""
         end = time.monotonic() + GIT_SECONDS
         while (self._git / "index.lock").exists() and time.monotonic() < end and not stop.is_set():
@@ -278,8 +278,8 @@ class Watched:
 
 def find_git_directory(root: Path) -> Path:
     """Return git's directory for the working tree around a directory, also for an additional tree."""
-    here = root.absolute()
-    place = next((above / ".git" for above in (here, *here.parents) if (above / ".git").exists()), here / ".git")
+    start = root.absolute()
+    place = next((above / ".git" for above in (start, *start.parents) if (above / ".git").exists()), start / ".git")
     with suppress(OSError, UnicodeDecodeError):
         if place.is_file():
             return place.parent / place.read_text(encoding="utf-8").removeprefix("gitdir:").strip()
@@ -309,7 +309,7 @@ def follow_changes(watched: Watched, stop: threading.Event, *, polling: bool = F
         if not group and following:
             continue
         following = True  # the first group, also an empty one, tells of what changed before the watcher had begun
-        watched.settled(stop)
+        watched.await_settled(stop)
         noticed = watched.record()
         if noticed is not None:
             yield noticed

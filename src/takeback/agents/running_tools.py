@@ -57,7 +57,7 @@ def is_claimed_by_tool(root: str, path: str = "") -> bool:
             late = time.time() - os.stat(place, follow_symlinks=False).st_mtime > LONGEST
         except OSError:
             continue
-        paths = [os.path.realpath(one) for one in noted.get("paths", ()) if isinstance(one, str)]
+        paths = [os.path.realpath(path) for path in noted.get("paths", ()) if isinstance(path, str)]
         if not late and (not real or not paths or real in paths):
             return True
     return False

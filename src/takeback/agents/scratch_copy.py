@@ -141,7 +141,7 @@ class Rehearsal:
         self._stop = stop
         self._has_run = False
 
-    def broken(self, live: LiveEntries) -> bool | None:
+    def is_broken(self, live: LiveEntries) -> bool | None:
         """Return whether the command fails with these entries alone; None if that cannot be decided."""
         off = [f"#{entry}" for entry in self._entries if entry not in live]
         with closing(open_own_copy(self._place)) as harness:
@@ -196,22 +196,22 @@ def check_on_copy(
     require_copyable_journal(root, None)
 
     def check(change: Recoverable) -> Checked:
-        told = mask_text_secrets(command)
+        shown = mask_text_secrets(command)
         with ExitStack() as leaving:
             with harness.held() as state:
                 if isinstance(state, Refused):
-                    return Checked(passed=False, command=told, why=f"it was not run: {state.message}")
+                    return Checked(passed=False, command=shown, why=f"it was not run: {state.message}")
                 place = leaving.enter_context(make_scratch_copy(root))
             with closing(open_own_copy(place, keys=keys)) as copy:
                 made = copy.apply(change.candidate, evidence=change.verdict)
             if not isinstance(made, Applied):
-                return Checked(passed=False, command=told, why=f"it was not run: {made.message}")
-            return _run_check(command, told, place, seconds)
+                return Checked(passed=False, command=shown, why=f"it was not run: {made.message}")
+            return _run_check(command, shown, place, seconds)
 
     return check
 
 
-def _run_check(command: str, told: str, place: Path, seconds: float) -> Checked:
+def _run_check(command: str, shown: str, place: Path, seconds: float) -> Checked:
     end = _End()
     began = time.monotonic()
     try:
@@ -221,7 +221,7 @@ def _run_check(command: str, told: str, place: Path, seconds: float) -> Checked:
         output = end.read()
     why = f"it took longer than {seconds:g} s" if code is None else ""
     why = "the shell could not start it" if code in NOT_STARTED else why
-    return Checked(code == 0, told, code, took, why, output)
+    return Checked(code == 0, shown, code, took, why, output)
 
 
 class _End:

@@ -51,13 +51,13 @@ def build_mutation(before: State, after: State, *, whole: bool = False) -> Progr
     It leaves out what no operation can say, such as an empty directory. A step beyond a limit is an `InputError`.
     """
     old, new = before.write(), after.write()
-    found: list[Plain] = [*_change_config((), old.get("config", {}), new.get("config", {}))]
+    operations: list[Plain] = [*_change_config((), old.get("config", {}), new.get("config", {}))]
     for surface, made in _BY_NAME.items():
         for name in _list_differing_names(old.get(surface, {}), new.get(surface, {})):
-            found += made(name, old.get(surface, {}).get(name), new.get(surface, {}).get(name), whole)
-    found += _change_routing(old.get("routing", {}), new.get("routing", {}))
-    found += _change_middleware(old.get("middleware", []), new.get("middleware", []))
-    return read_program(found, Stage.FORWARD, "the step") if found else ()
+            operations += made(name, old.get(surface, {}).get(name), new.get(surface, {}).get(name), whole)
+    operations += _change_routing(old.get("routing", {}), new.get("routing", {}))
+    operations += _change_middleware(old.get("middleware", []), new.get("middleware", []))
+    return read_program(operations, Stage.FORWARD, "the step") if operations else ()
 
 
 def find_edits(old: str, new: str) -> list[dict[str, str]] | None:
@@ -68,13 +68,13 @@ def find_edits(old: str, new: str) -> list[dict[str, str]] | None:
     hunks = list(find_differing(lines, wanted, has_word))
     if not 0 < len(hunks) <= MOST_EDITS or len(hunks) * 2 > len(lines):
         return None
-    found = []
+    edits = []
     for start, end, first, last in reversed(hunks):
         low, high = _widen_until_unique(lines, start, end)
         middle = [*lines[low:start], *wanted[first:last], *lines[end:high]]
-        found.append({"old": "".join(lines[low:high]), "new": "".join(middle)})
+        edits.append({"old": "".join(lines[low:high]), "new": "".join(middle)})
         lines[start:end] = wanted[first:last]
-    return found
+    return edits
 
 
 def _widen_until_unique(lines: list[str], start: int, end: int) -> tuple[int, int]:
@@ -104,12 +104,17 @@ def _change_config(path: tuple[str, ...], old: Mapping[str, Any], new: Mapping[s
     for name in _list_differing_names(old, new):
         steps = (*path, name.replace("\\", "\\\\").replace(".", "\\."))
         target = ".".join(steps)
-        one, other = old.get(name), new.get(name)
+        earlier, other = old.get(name), new.get(name)
         if name not in new:
             yield {"op_type": "unset_config", "target": target}
-        elif isinstance(one, dict) and isinstance(other, dict) and one and other:
-            yield from _change_config(steps, one, other)
-        elif isinstance(one, list) and isinstance(other, list) and len(other) == len(one) + 1 and other[:-1] == one:
+        elif isinstance(earlier, dict) and isinstance(other, dict) and earlier and other:
+            yield from _change_config(steps, earlier, other)
+        elif (
+            isinstance(earlier, list)
+            and isinstance(other, list)
+            and len(other) == len(earlier) + 1
+            and other[:-1] == earlier
+        ):
             yield {"op_type": "append_config", "target": target, "value": other[-1]}
         else:
             yield {"op_type": "set_config", "target": target, "value": other}
@@ -213,7 +218,7 @@ _BY_NAME: Final[Mapping[str, Callable[[str, Any, Any, bool], Iterator[Plain]]]] 
 
 MOST: Final = 200_000
 """How many files of a directory are looked at."""
-ADOPT_FIRST: Final = "'takeback adopt' records what was changed by hand"
+ADOPT_FIRST: Final = "'takeback adopt' records changes made outside Takeback"
 NAMED: Final = 20
 """How many files or addresses one reason names."""
 
@@ -282,20 +287,22 @@ def judge_step(before: Path, after: Path, ignore: Sequence[str] = ()) -> Harness
         outside = tuple(path for path in differing if not old.owns(path) and not new.owns(path))
         reasons = [f"{fault.where}: {fault.message}" for fault in then.broken]
         reasons += [f"no surface of the harness has {_join_names(outside)}"] if outside else []
-        found = _decide_step(first.state, then.state)
-        reasons += found.reasons
-        told: tuple[str, ...] = ()
+        decided = _decide_step(first.state, then.state)
+        reasons += decided.reasons
+        unwritten: tuple[str, ...] = ()
         if not reasons:
-            told, unsayable = _find_unwritten(old, after, found, [path for path in differing if path not in outside])
+            unwritten, unsayable = _find_unwritten(
+                old, after, decided, [path for path in differing if path not in outside]
+            )
             reasons += unsayable
         return HarnessStep(
             first.state,
             then.state,
             tuple(reasons),
-            found.candidate,
-            found.verdict,
+            decided.candidate,
+            decided.verdict,
             outside,
-            told,
+            unwritten,
             tuple(find_loosened_permissions(first.state, then.state, clients_of(old))),
         )
 
@@ -329,17 +336,17 @@ class _Decided:
 
 def _decide_step(before: State, after: State) -> _Decided:
     """Return the step with a recovery: by parts of texts where that can be decided, else by whole texts."""
-    found = _Decided()
+    decided = _Decided()
     for whole in (False, True):
         try:
             mutation = build_mutation(before, after, whole=whole)
         except InputError as fault:
-            found = _Decided(reasons=(str(fault),))
+            decided = _Decided(reasons=(str(fault),))
             continue
         made = run_and_record(mutation, before)
         if not made.receipt.succeeded or made.state != after:
             left = [str(change.address) for change in diff(made.state, after)]
-            found = _Decided(
+            decided = _Decided(
                 reasons=(f"no operation says what happened to {_join_names(left) or made.receipt.reason}",)
             )
             continue
@@ -347,23 +354,23 @@ def _decide_step(before: State, after: State) -> _Decided:
             return _Decided()
         candidate = oracle(mutation, nominal=before)
         if isinstance(candidate, NoInverse):
-            found = _Decided(reasons=(str(candidate),))
+            decided = _Decided(reasons=(str(candidate),))
             continue
         verdict = verify(candidate)
         if verdict.admitted:
             return _Decided(candidate, verdict)
-        found = _Decided(candidate, verdict, tuple(reason.message for reason in verdict.reasons))
-    return found
+        decided = _Decided(candidate, verdict, tuple(reason.message for reason in verdict.reasons))
+    return decided
 
 
 def _find_unwritten(
-    old: FileAdapter, after: Path, found: _Decided, paths: Sequence[str]
+    old: FileAdapter, after: Path, decided: _Decided, paths: Sequence[str]
 ) -> tuple[tuple[str, ...], list[str]]:
     """Return the differing files that a record of the step would not reproduce, and why it cannot be written."""
-    if found.candidate is None:
+    if decided.candidate is None:
         return tuple(paths), []
     before = old.read(State()).state
-    changes = old.render(before, run_and_record(found.candidate.mutation, before).state)
+    changes = old.render(before, run_and_record(decided.candidate.mutation, before).state)
     if isinstance(changes, NotExpressible):
         return (), [f"{changes.path}: {changes.reason}"]
     made = {change.path: change.after for change in changes}
@@ -386,7 +393,7 @@ def _build_manifest(before: Path) -> Manifest:
             str(before),
             found="neither a workspace nor a client's files",
             expected="a harness",
-            hint="'takeback init DIR' makes one",
+            hint="'takeback init DIR' starts tracking it",
         )
     return Manifest(workspace=Workspace(id="gate", adapter="clients", kinds=list(kinds)))
 
@@ -406,7 +413,7 @@ def _list_differing(before: Path, after: Path) -> list[str]:
 
 
 def _read_files(root: Path) -> dict[str, tuple[int, bytes]]:
-    found: dict[str, tuple[int, bytes]] = {}
+    files: dict[str, tuple[int, bytes]] = {}
     for folder, below, names in os.walk(root):
         linked = [name for name in below if Path(folder, name).is_symlink()]
         below[:] = sorted(name for name in below if name not in FOREIGN and name != PRIVATE and name not in linked)
@@ -415,10 +422,10 @@ def _read_files(root: Path) -> dict[str, tuple[int, bytes]]:
             path = place.relative_to(root).as_posix()
             if path == MANIFEST:
                 continue
-            if len(found) >= MOST:
+            if len(files) >= MOST:
                 raise InputError(str(root), found=f"more than {MOST} files", expected="a harness's directory")
-            found[path] = _read_content(place)
-    return found
+            files[path] = _read_content(place)
+    return files
 
 
 def _read_content(place: Path) -> tuple[int, bytes]:

@@ -105,8 +105,8 @@ def select_context(state: State, request: str, limit: int = LIMIT) -> str:
 
 def list_topic_words(text: str) -> frozenset[str]:
     """Return the words that say what a text is about, each in one form."""
-    found = (word.casefold() for word in _WORD.findall(text))
-    return frozenset(_stem(word) for word in found if len(word) >= _SHORTEST and word not in _STOP)
+    words = (word.casefold() for word in _WORD.findall(text))
+    return frozenset(_stem(word) for word in words if len(word) >= _SHORTEST and word not in _STOP)
 
 
 def _stem(word: str) -> str:
@@ -180,16 +180,16 @@ def _fit_thing(thing: Thing, wanted: frozenset[str], room: int) -> str | None:
 
 
 def _make_excerpt(lines: Sequence[str], kept: set[int]) -> str:
-    told: list[str] = []
+    excerpt: list[str] = []
     missing = 0
     for at, line in enumerate(lines):
         if at in kept:
-            told += [_describe_gap(missing)] if missing else []
-            told.append(line)
+            excerpt += [_describe_gap(missing)] if missing else []
+            excerpt.append(line)
             missing = 0
         else:
             missing += 1
-    return "".join([*told, *([_describe_gap(missing)] if missing else [])])
+    return "".join([*excerpt, *([_describe_gap(missing)] if missing else [])])
 
 
 def _describe_gap(count: int) -> str:
@@ -200,14 +200,14 @@ def _list_names(addresses: Sequence[str], room: int) -> list[str]:
     """Return one line that names what is left out, within so many characters."""
     if not addresses:
         return []
-    told, named = "Also there, not shown:", 0
+    text, named = "Also there, not shown:", 0
     for address in addresses:
-        if len(told) + len(address) + 24 > room:
+        if len(text) + len(address) + 24 > room:
             break
-        told += f" {address}"
+        text += f" {address}"
         named += 1
     rest = len(addresses) - named
-    return [told + (f" and {rest} more" if rest else "")]
+    return [text + (f" and {rest} more" if rest else "")]
 
 
 TRIES: Final = 3
@@ -267,10 +267,10 @@ class TextProposer:
         if mask is not None:
             return Rejected("masked_value", f"{mask} stands for a secret that was not shown, and is no value")
         bare = Candidate(attempt.mutation, (), (), Contract())
-        found = self.harness.preview(bare, force=True)
-        if isinstance(found, Refused) and found.why in NOT_HERE:
-            return Rejected("cannot_run", found.message)
-        if not isinstance(found, Refused) and not found.changes:
+        preview = self.harness.preview(bare, force=True)
+        if isinstance(preview, Refused) and preview.why in NOT_HERE:
+            return Rejected("cannot_run", preview.message)
+        if not isinstance(preview, Refused) and not preview.changes:
             return Rejected("cannot_run", "it changes nothing on this harness")
         return None
 

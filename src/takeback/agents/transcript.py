@@ -23,11 +23,11 @@ def find_last_prompt(path: str) -> str:
         if b'"user' not in line and b'"UserMessage"' not in line:
             continue
         try:
-            told = _read_message(json.loads(line))
+            message = _read_message(json.loads(line))
         except (ValueError, RecursionError):
             continue
-        if told and not told.startswith(CHANGING):
-            return told
+        if message and not message.startswith(CHANGING):
+            return message
     return ""
 
 
@@ -37,10 +37,10 @@ def _read_end(path: str) -> list[bytes]:
         return []
     try:
         with open(path, "rb", opener=_open_at_once) as file:
-            found = os.fstat(file.fileno())
-            if not stat.S_ISREG(found.st_mode) or found.st_uid != os.getuid():
+            facts = os.fstat(file.fileno())
+            if not stat.S_ISREG(facts.st_mode) or facts.st_uid != os.getuid():
                 return []
-            file.seek(max(0, found.st_size - LARGEST))
+            file.seek(max(0, facts.st_size - LARGEST))
             return file.read(LARGEST).splitlines()
     except OSError:
         return []

@@ -171,8 +171,8 @@ def demo(
     """Show the whole story on a small Claude Code project.
 
     A change is refuted, repaired and admitted; five more are made, and the third is taken back while the others stay;
-    an edit by hand is recorded; a process is killed in the middle of a change, and the next one finishes it; then
-    everything is taken back, and every file is what it was, byte for byte.
+    an edit made in an editor is recorded; a process is killed in the middle of a change, and the next one finishes
+    it; then everything is taken back, and every file is what it was, byte for byte.
 
     Example: `takeback demo`
     """

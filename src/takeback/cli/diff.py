@@ -46,7 +46,7 @@ def diff(
     reveal: bool = RevealFlag,
     as_json: bool = JsonFlag,
 ) -> None:
-    """Show what changed. Without an entry: what was changed outside Takeback, and which files cannot be read.
+    """Show what changed. Without an entry: changes made outside Takeback, and files that cannot be read.
 
     Exit code 0, even if nothing changed; `takeback status` answers whether anything did.
 

@@ -52,7 +52,7 @@ def oracle(
     reveal: bool = RevealFlag,
     as_json: bool = JsonFlag,
 ) -> None:
-    """Write a recovery for a candidate's mutation. Whatever recovery it had is ignored.
+    """Write a recovery for a candidate's mutation. An existing recovery is ignored.
 
     Prints the whole candidate as JSON. Exit code 1 if the language has no recovery for it.
 
@@ -148,7 +148,9 @@ def show_turn(turn: Turn) -> None:
         out.print(f"    {line}")
     out.print(f"  asked: {turn.request.model}, request {turn.request.digest()[:16]}")
     request = turn.told.text
-    for line in (turn.asked().replace(request, "(as above)") if request else turn.asked()).splitlines():
+    for line in (
+        turn.get_request_text().replace(request, "(as above)") if request else turn.get_request_text()
+    ).splitlines():
         out.print(f"    {line}")
     out.print(f"  came back: {turn.reply.text.strip() or '(nothing)'}")
     out.print(f"  verdict: {turn.outcome}")

@@ -32,7 +32,10 @@ def serve(
         help="Tokens, one per line, alone or after a client's name; the file's mode must be 0600.",
     ),
     session: str = typer.Option(
-        "", "--session", metavar="ID", help="What entries are signed with beside the client's name; made if left out."
+        "",
+        "--session",
+        metavar="ID",
+        help="A session name for entries, beside the client's name; generated if left out.",
     ),
     synthesizer: str = SynthesizerOption,
     directory: Path = DirOption,

@@ -12,6 +12,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol, runtime_checkable
 
+from takeback.errors import TakebackError
 from takeback.harness.images import FileChange, FileImage, Image, LinkImage
 from takeback.journal import Record
 from takeback.state import State
@@ -44,10 +45,20 @@ class Reading(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class NotExpressible:
-    """A change that cannot be written in a file without writing the file anew."""
+    """A change that cannot be written in a file without writing the file anew; `hint` is what to do instead."""
 
     path: str
     reason: str
+    hint: str = ""
+
+    @classmethod
+    def from_fault(cls, path: str, fault: TakebackError) -> NotExpressible:
+        """Return the reason and the hint of an error."""
+        return cls(path, f"{fault.where}: {fault.message}" if fault.where else fault.message, fault.hint)
+
+    def build_refusal(self) -> str:
+        """Return the message of a refusal: the reason, that nothing was changed, and what to do next."""
+        return f"{self.reason}; nothing was changed" + (f"\n  {self.hint}" if self.hint else "")
 
 
 @runtime_checkable
@@ -94,7 +105,7 @@ class FileAdapter(Adapter, Protocol):
         Changes nothing. Raises `ChangedMeanwhile` if the files are not what was read.
         """
 
-    def touched(self, before: State, after: State) -> tuple[str, ...]:
+    def find_touched_files(self, before: State, after: State) -> tuple[str, ...]:
         """Return the files in which two states differ."""
 
     def means(self, path: str, image: Image | None, state: State) -> bool:
@@ -125,7 +136,7 @@ class Place(Protocol):
     def take_back(self, kept: Any) -> None:
         """Put back what `put` replaced, unless someone has changed the file since."""
 
-    def unchanged(self, kept: Any) -> bool:
+    def is_unchanged(self, kept: Any) -> bool:
         """Return whether what `put` replaced, and keeps, is still what it was: nobody wrote to it meanwhile."""
 
     def settle(self, kept: Any) -> str | None:
@@ -172,7 +183,7 @@ class Notes(Protocol):
     def note(self, seq: int, digest: str) -> None:
         """Remember the journal's last record."""
 
-    def noted(self) -> tuple[int, str] | None:
+    def read_noted_record(self) -> tuple[int, str] | None:
         """Return the record remembered last; None if there is none."""
 
     def note_recorded(self, images: Iterable[tuple[str, Image | None]]) -> None:
@@ -226,7 +237,7 @@ class ValueTranslator(Protocol):
 class TracksFormatting(Protocol):
     """Capability: an edit that changes no value, such as a comment or a file's mode, is an entry too."""
 
-    def formatted(self) -> Iterable[tuple[str, FileImage | LinkImage | None]]:
+    def list_formatted_files(self) -> Iterable[tuple[str, FileImage | LinkImage | None]]:
         """Return files and links, as last read, of which every byte counts; None for one that does not exist."""
 
     def is_document(self, path: str) -> bool:

@@ -173,8 +173,9 @@ def judge_candidate(
     stored = adapter.surfaces if getattr(adapter, "external", None) is None else {*adapter.surfaces, EXTERNAL}
     unstored = {op.kind.surface for op in candidate.mutation} - stored - {CALLS}
     if unstored:
-        names = ", ".join(sorted(unstored))
-        return Refused(RefusalReason.UNSTORED, f"this harness ({adapter.name}) does not store {names}")
+        names, known = ", ".join(sorted(unstored)), ", ".join(sorted(stored))
+        message = f"this harness ({adapter.name}) does not store {names}; it stores {known}"
+        return Refused(RefusalReason.UNSTORED, message)
     verifier = verifier or verify
     verdict = verifier(candidate) if evidence is None else evidence
     refused = None if planning else refuse_calls(rules, candidate, verdict, approval)
@@ -254,7 +255,7 @@ def dry_run_candidate(engine: Engine, found: Judged, look: Inspection, *, allow_
 def _list_named_records(mutation: Program) -> list[Slot]:
     """Return the records that a mutation is about: the field of an edit, otherwise the whole."""
     found = (op for op in mutation if op.kind.surface == EXTERNAL)
-    slots = ((SURFACES[EXTERNAL].written(op) or ((op.path,),), op) for op in found)
+    slots = ((SURFACES[EXTERNAL].find_written_slots(op) or ((op.path,),), op) for op in found)
     return [(EXTERNAL, *path) for paths, _ in slots for path in paths]
 
 
@@ -345,7 +346,7 @@ def preview_change(engine: Engine, found: Judged, *, allow_ties: bool) -> Previe
         return replace(refused, verdict=found.verdict)
     files = () if footing.touched else engine.render_changes(footing.before, footing.after)
     if isinstance(files, NotExpressible):
-        return Refused(RefusalReason.UNSAYABLE, f"{files.reason}; nothing was changed", found.verdict)
+        return Refused(RefusalReason.UNSAYABLE, files.build_refusal(), found.verdict)
     paths = tuple(file.path for file in files)
     return Preview(
         found.candidate,

@@ -69,14 +69,14 @@ class OneLine:
         )
         return shlex.join(["takeback", "set", self.thing, key, *given])
 
-    def given(self) -> frozenset[str]:
+    def list_given_fields(self) -> frozenset[str]:
         """Return the fields beside verb, thing and name that have a value."""
         return frozenset(name for name in _REST if getattr(self, name) not in (None, ABSENT))
 
     @property
     def placed(self) -> bool:
         """Whether it says where something should go."""
-        return not self.given().isdisjoint(SPOTS)
+        return not self.list_given_fields().isdisjoint(SPOTS)
 
 
 _SHORT: Final = 80
@@ -182,7 +182,7 @@ def build_program(line: OneLine, state: State, translate: Translate | None = Non
     if line.verb not in FIELDS:
         hint = suggest_name(line.verb, FIELDS)
         raise InputError("verb", found=line.verb, expected=f"one of {', '.join(FIELDS)}", hint=hint)
-    for name in sorted(line.given() - FIELDS[line.verb]):
+    for name in sorted(line.list_given_fields() - FIELDS[line.verb]):
         expected = f"only {', '.join(sorted(FIELDS[line.verb]))} with {line.verb}"
         raise InputError(line.where, found=name, expected=expected)
     at = _LineTarget(line, _find_surface(line.thing, line.verb), state, translate)
@@ -260,7 +260,7 @@ class _LineTarget:
 
     def there(self, op: Operation) -> bool:
         """Tell whether what an operation targets exists."""
-        slots = self.surface.written(op)
+        slots = self.surface.find_written_slots(op)
         if slots is None:
             return self.surface.find(self.part, op.path) is not ABSENT
         return self.surface.get_slot(self.part, slots[0]) is not ABSENT
@@ -336,11 +336,11 @@ def _build_edit(at: _LineTarget) -> Operation:
     lines = find_lines(text, line.old)
     if not lines:
         hint = suggest_nearest_line(text, line.old)
-        raise InputError(line.where, found="old is not there", expected="a text that is there once", hint=hint)
+        raise InputError(line.where, found="no such text as --old", expected="a text that occurs once", hint=hint)
     if len(lines) > 1:
-        found = f"old is there {describe_occurrences(lines, 'line')}"
-        hint = "take more of the lines around it along"
-        raise InputError(line.where, found=found, expected="a text that is there once", hint=hint)
+        found = f"--old {describe_occurrences(lines, 'line')}"
+        hint = "include more of the lines around it in --old"
+        raise InputError(line.where, found=found, expected="a text that occurs once", hint=hint)
     return at.operation(kind, line.key, {"old": line.old, "new": line.new})
 
 
@@ -397,7 +397,7 @@ def _build_item_operation(at: _LineTarget, key: str, sign: str) -> Operation:
             found = f"the item {describe_occurrences(places, 'item')}" if places else f"no item {encode(item)}"
             texts = [other for other in plain if isinstance(other, str)]
             hint = suggest_name(item, texts) if isinstance(item, str) and not places else ""
-            raise InputError(where, found=found, expected="an item that is there once", hint=hint)
+            raise InputError(where, found=found, expected="an item that occurs once", hint=hint)
     return at.operation(kind, key, item)
 
 

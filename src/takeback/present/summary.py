@@ -45,7 +45,7 @@ class Summary:
 
     @property
     def suspect(self) -> int | None:
-        """The entry to look at first: the newest that loosened something, or whose check failed."""
+        """The entry to look at first: the newest that loosened permissions, or whose check failed."""
         numbers = [*(number for number, _ in self.loosened), *self.failed]
         return max(numbers) if numbers else None
 

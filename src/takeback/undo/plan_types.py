@@ -34,7 +34,7 @@ class Plan(NamedTuple):
     """A change of which entries are live, and what it does to the state."""
 
     off: tuple[int, ...]
-    """Entries that are taken back."""
+    """Entries that are undone."""
     on: tuple[int, ...]
     """Entries that are brought back."""
     changes: tuple[SlotChange, ...]

@@ -92,7 +92,7 @@ class BisectSearch:
             self.done = True
 
     def _search(self, shown: Shown) -> None:
-        found = search_breakage(
+        breakage = search_breakage(
             shown.harness,
             Path(shown.where),
             self.command,
@@ -102,13 +102,13 @@ class BisectSearch:
             stop=self.stopped.is_set,
             lock=shown.lock,
         )
-        if isinstance(found, Refused):
-            self.reason = found.message
+        if isinstance(breakage, Refused):
+            self.reason = breakage.message
             return
         with shown.lock:
             named, journal = make_entry_namer(shown.harness), shown.harness.journal
-            self.found = tuple(FoundEntry(journal.get(one).id, one, named(one)) for one in found.entries)
-        self.reason = found.reason
+            self.found = tuple(FoundEntry(journal.get(entry).id, entry, named(entry)) for entry in breakage.entries)
+        self.reason = breakage.reason
 
     def _note(self, live: LiveEntries, entries: tuple[int, ...], broken: bool | None) -> None:
         self.entries = entries
@@ -155,7 +155,7 @@ def start_bisect(request: Request, shown: Shown, form: Form) -> Response:
 
 def _why_not(shown: Shown, command: str) -> str:
     if not shown.where:
-        return "This harness has no directory, so there is nothing that could be copied and tried."
+        return "This harness has no directory that could be copied and tested."
     if shown.search is not None and not shown.search.done:
         return "A search is running already. Stop it first, or wait for it."
     if not command or len(command) > LONGEST_COMMAND or "\0" in command:

@@ -46,12 +46,12 @@ def show_drift(request: Request, shown: Shown) -> Response:
 def _render_drift(request: Request, shown: Shown, message: str = "", code: int = 200) -> Response:
     status = shown.harness.status()
     shown.harness.note_read("page", "", [change.slot for change in status.drift])
-    found = _list_choices(shown, status.drift)
+    choices = _list_choices(shown, status.drift)
     numbers = count()
     files = [Drifted(fault.path, broken=str(fault)) for fault in status.broken]
-    files += [Drifted(path, [(next(numbers), one) for one in own]) for path, own in found.items()]
+    files += [Drifted(path, [(next(numbers), name) for name in own]) for path, own in choices.items()]
     files += [Drifted(path, layout=True) for path in status.layout]
-    token = digest_choices(chain(*found.values()))
+    token = digest_choices(chain(*choices.values()))
     others = (*status.problems, *status.leftovers)
     adopting, discarding = weigh_drift(shown.harness)
     return render_page(
@@ -112,21 +112,21 @@ def _read_chosen(shown: Shown, form: Form) -> tuple[list[str], set[Slot] | None]
     numbers = {int(number) for number in form.get("choice", []) if number.isdecimal()}
     if "hunks" not in form:
         return [path for path in form.get("path", []) if path], set()
-    found = tuple(chain(*_list_choices(shown, shown.harness.status().drift).values()))
-    if not numbers or max(numbers) >= len(found) or read_first(form, "token") != digest_choices(found):
+    choices = tuple(chain(*_list_choices(shown, shown.harness.status().drift).values()))
+    if not numbers or max(numbers) >= len(choices) or read_first(form, "token") != digest_choices(choices):
         return [], None
-    return [], {slot for number in numbers for slot in found[number].slots}
+    return [], {slot for number in numbers for slot in choices[number].slots}
 
 
 def _answer_outcome(request: Request, shown: Shown, outcome: Adopted | Discarded | Refused | None) -> Response:
     if outcome is None:
-        return _render_drift(request, shown, "There was nothing to do: everything is as the journal says.")
+        return _render_drift(request, shown, "There was nothing to do: no file differs from the journal.")
     if isinstance(outcome, Refused):
         return _render_drift(request, shown, f"Refused: {outcome.message}", 409)
     if isinstance(outcome, Adopted):
         unheeded = [f"But {reason}." for reason in list_unheeded(outcome, shown.harness)]
-        shown.tell(outcome.entry.id, ["Done: adopted. It can be taken back like any other entry.", *unheeded])
+        shown.tell(outcome.entry.id, ["Done: adopted. You can undo it like any other entry.", *unheeded])
     else:
         put_back = ", ".join(outcome.paths)
-        shown.tell(outcome.entry.id, [f"Done: {put_back} put back. Taking this back brings back what was there."])
+        shown.tell(outcome.entry.id, [f"Done: {put_back} put back. Undoing this brings the discarded contents back."])
     return RedirectResponse(f"/{shown.number}/entry/{outcome.entry.id}", 303)

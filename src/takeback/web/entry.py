@@ -74,7 +74,7 @@ def show_entry(request: Request, shown: Shown) -> Response:
         entry=seen,
         what=describe_entry(seen, make_entry_namer(harness)),
         said=said,
-        rest=shown.drifted() if said else 0,
+        rest=shown.count_drifted() if said else 0,
         found=_list_differences(shown, record),
         evidence=evidence,
         candidate={name: _format_json(part) for name, part in (candidate or {}).items() if part},
@@ -98,14 +98,14 @@ def compare_entries(request: Request, shown: Shown) -> Response:
     if len(chosen) != TWO:
         message = "Tick two entries on the timeline, then press Compare two."
         return render_page(request, "message.html", 400, title="Choose two", message=message, shown=shown)
-    older, newer = sorted((resolve_entry(harness.ledger, name) for name in chosen), key=lambda one: one.seq)
+    older, newer = sorted((resolve_entry(harness.ledger, name) for name in chosen), key=lambda record: record.seq)
     harness.require("read")
     past = Rewind(harness)
     after, before = past.after(newer), past.after(older)
     changes = diff_states(before, after)
     harness.note_read("page", f"{older.id},{newer.id}", [change.slot for change in changes])
-    found = list(find_differences(changes, lambda: before))
-    return render_page(request, "compare.html", shown=shown, older=older, newer=newer, found=found)
+    differences = list(find_differences(changes, lambda: before))
+    return render_page(request, "compare.html", shown=shown, older=older, newer=newer, found=differences)
 
 
 def follow_permalink(request: Request) -> Response:
@@ -131,14 +131,14 @@ def _list_differences(shown: Shown, record: Record) -> list[Difference]:
     return list(find_differences(load_entry_writes(harness, record), lambda: rebuild_state_before(harness, record)))
 
 
-def _list_related(shown: Shown, found: Iterable[tuple[int, str]]) -> list[Related]:
+def _list_related(shown: Shown, pairs: Iterable[tuple[int, str]]) -> list[Related]:
     harness, named = shown.harness, make_entry_namer(shown.harness)
-    told: list[Related] = []
-    for number, why in found:
+    related: list[Related] = []
+    for number, why in pairs:
         record = harness.journal.get(number)
         what = describe_entry(view_entry(harness, record), named)
-        told.append(Related(record.id, number, what, why))
-    return told
+        related.append(Related(record.id, number, what, why))
+    return related
 
 
 def _find_takers(shown: Shown, seen: EntryView) -> list[int]:
@@ -158,17 +158,19 @@ def _draw_counterexample(candidate: Candidate | None, evidence: Any) -> dict[str
     if candidate is None or example is None:
         return {}
     start = _format_json(example["state"])
-    told: dict[str, MarkedLines] = {"before": _mark_lines(start, start)}
+    drawn: dict[str, MarkedLines] = {"before": _mark_lines(start, start)}
     try:
         before = State.read(example["state"])
         witness = capture(candidate.witness, before)
         after, receipt = run_forward(candidate.mutation, before)
         changed = _format_json(after.write()) if receipt.succeeded else f"the mutation fails: {receipt.reason}"
-        told["after"] = _mark_lines(start, changed)
-        told["after recovery"] = _mark_lines(start, _format_json(recover(candidate.recovery, after, witness).write()))
+        drawn["after"] = _mark_lines(start, changed)
+        drawn["after recovery"] = _mark_lines(
+            start, _format_json(recover(candidate.recovery, after, witness).write())
+        )
     except TakebackError as fault:
-        told["after recovery"] = [("removed", f"recovery fails: {fault}")]
-    return told
+        drawn["after recovery"] = [("removed", f"recovery fails: {fault}")]
+    return drawn
 
 
 def _format_json(value: Any) -> str:
@@ -177,10 +179,10 @@ def _format_json(value: Any) -> str:
 
 def _mark_lines(before: str, after: str) -> MarkedLines:
     """Return the lines of a text, marked where they differ from another, with what is missing from it."""
-    found: MarkedLines = []
-    one, two = before.splitlines(), after.splitlines()
-    for word, low, high, first, end in SequenceMatcher(None, one, two, autojunk=False).get_opcodes():
+    marked: MarkedLines = []
+    old, new = before.splitlines(), after.splitlines()
+    for word, low, high, first, end in SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
         if word != "equal":
-            found += [("removed", f"- {line}") for line in one[low:high]]
-        found += [("added", f"+ {line}") if word != "equal" else ("context", f"  {line}") for line in two[first:end]]
-    return found
+            marked += [("removed", f"- {line}") for line in old[low:high]]
+        marked += [("added", f"+ {line}") if word != "equal" else ("context", f"  {line}") for line in new[first:end]]
+    return marked

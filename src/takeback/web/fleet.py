@@ -42,12 +42,12 @@ class WatchedFleet:
         self._tallies: dict[str, JournalTally] = {}
         self._lock = RLock()
 
-    def listed(self, known: list[HarnessRow]) -> FleetRows:
+    def list_rows(self, known: list[HarnessRow]) -> FleetRows:
         """Return a row for each present journal; for a known directory, that directory's row."""
-        here = {one.identity: one for one in known if one.identity}
+        by_identity = {row.identity: row for row in known if row.identity}
         try:
             with self._lock:
-                rows = tuple(self._row(schema, here) for schema in self.fleet.schemas())
+                rows = tuple(self._row(schema, by_identity) for schema in self.fleet.schemas())
         except TakebackError as fault:
             return FleetRows(self.fleet.location, (), fault.message)
         return FleetRows(self.fleet.location, rows)
@@ -60,14 +60,14 @@ class WatchedFleet:
         except TakebackError:
             return []
 
-    def _row(self, schema: str, here: dict[str, HarnessRow]) -> HarnessRow:
+    def _row(self, schema: str, by_identity: dict[str, HarnessRow]) -> HarnessRow:
         name, link = name_journal(schema), f"/fleet/{self.number}/{schema}"
         try:
             tally = self.follow_journal(schema)
         except TakebackError as fault:
             return HarnessRow(name, link=link, here=False, problems=(fault.message,))
-        if tally.identity in here:
-            return replace(here[tally.identity], name=name)
+        if tally.identity in by_identity:
+            return replace(by_identity[tally.identity], name=name)
         problems = (PENDING,) if tally.pending is not None else ()
         return HarnessRow(name, link=link, here=False, problems=problems, **describe_tally(tally))
 
@@ -88,9 +88,9 @@ class WatchedFleet:
         """Return entries of a journal, newest first, and the number to go on from; None at the end."""
         with self._lock:
             tally = self.follow_journal(schema)
-            found = [tally.view(record) for record in self.fleet.entries(schema, before, PAGE + 1)]
-        more = found[PAGE - 1].seq if len(found) > PAGE else None
-        return [build_row(entry, lambda _: "") for entry in found[:PAGE]], more
+            views = [tally.view(record) for record in self.fleet.entries(schema, before, PAGE + 1)]
+        more = views[PAGE - 1].seq if len(views) > PAGE else None
+        return [build_row(entry, lambda _: "") for entry in views[:PAGE]], more
 
 
 def name_journal(schema: str) -> str:
@@ -105,8 +105,8 @@ def show_journal(request: Request) -> Response:
     if schema not in watched.fleet.schemas():
         raise HTTPException(404)
     given = request.query_params.get("before", "")
-    found, more = watched.rows(schema, int(given) if given.isdecimal() else None)
-    values: dict[str, Any] = {"name": name_journal(schema), "location": watched.fleet.location, "found": found}
+    entries, more = watched.rows(schema, int(given) if given.isdecimal() else None)
+    values: dict[str, Any] = {"name": name_journal(schema), "location": watched.fleet.location, "found": entries}
     return render_page(request, "journal.html", here=request.url.path, more=more, **values)
 
 

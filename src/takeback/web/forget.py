@@ -26,9 +26,9 @@ BYTES: Final = 18
 KEPT: Final = 20
 """So many previews can be confirmed; older ones are asked for again."""
 STALE: Final = (
-    "Things have changed since the preview you confirmed. Nothing was forgotten. This is what would go now."
+    "The journal changed since the preview you confirmed. Nothing was forgotten. This is what would be deleted now."
 )
-UNSURE: Final = "Nothing was forgotten: tick the box to say that it is meant."
+UNSURE: Final = "Nothing was forgotten: tick the box to confirm."
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,12 +64,10 @@ def forget(request: Request, shown: Shown, form: Form) -> Response:
         if not value:
             raise InputError("value", found="nothing", expected="the text that should go")
         return _page(request, shown, WantedGone((), value.encode("utf-8", "surrogateescape")))
-    found = shown.gone.pop(token, None)
-    if found is None:
-        raise InputError(
-            "form", found="a preview that is not known any more", expected="a new one: go back to the entry"
-        )
-    wanted, head = found
+    kept = shown.gone.pop(token, None)
+    if kept is None:
+        raise InputError("form", found="a preview that has expired", expected="a new one: go back to the entry")
+    wanted, head = kept
     shown.harness.ledger.refresh()
     if head != shown.harness.ledger.head:
         return _page(request, shown, wanted, STALE, 409)

@@ -58,19 +58,19 @@ def draw_page_lanes(harness: Harness, rows: Sequence[EntryRow], rest: str = "", 
     live = [row.entry.seq for row in rows if row.entry.status == "live"]
     needs = find_all_dependencies(harness.ledger, [*live, *further])
     seen = {*live, *further}
-    below = reduce_to_direct({number: found & seen for number, found in needs.items()})
+    below = reduce_to_direct({number: needed & seen for number, needed in needs.items()})
     waiting = _read_waiting(rest, numbers[0]) if whole else []
     begun = len(waiting)
     lanes = list(iter_lanes(numbers, below, waiting))
     width = min(MOST, max(begun, *(1 + max((row.at, *row.passing, *row.opened)) for row in lanes)))
     off = {row.entry.seq for row in rows if row.entry.status in {"undone", "aborted"}}
-    found = {
+    drawn = {
         number: RowLanes(_draw_cells(row, width, hollow=number in off), _draw_over(row, width), below.get(number, ()))
         for number, row in zip(numbers, lanes, strict=True)
     }
-    if not begun and not any(row.needs for row in found.values()):
+    if not begun and not any(row.needs for row in drawn.values()):
         return PageLanes()
-    return PageLanes(found, width, ",".join("" if one is None else str(one) for one in waiting))
+    return PageLanes(drawn, width, ",".join("" if number is None else str(number) for number in waiting))
 
 
 def draw_new_lanes(numbers: Iterable[int], width: int) -> PageLanes:
@@ -84,30 +84,32 @@ def _list_further(harness: Harness, oldest: int) -> list[int]:
     numbers = range(max(1, oldest - PAGE), oldest)
     records = harness.journal.many(list(numbers)) if numbers else []
     undone = harness.ledger.history.undone
-    changes = (one for one in records if one.kind in CHANGES and not harness.ledger.aborted(one))
-    return [one.entry for one in changes if one.entry not in undone]
+    changes = (record for record in records if record.kind in CHANGES and not harness.ledger.is_aborted(record))
+    return [change.entry for change in changes if change.entry not in undone]
 
 
 def _read_waiting(rest: str, newest: int) -> list[int | None]:
     """Return where the lanes of the page above lead, as an address says it; lanes to what is not below end."""
-    told = [int(one) if one.isdecimal() and len(one) < len(str(newest)) + 1 else None for one in rest.split(",")]
-    led = [one if one is not None and 0 < one <= newest else None for one in told[: MOST * 2]]
-    waiting = [one if one not in led[:at] else None for at, one in enumerate(led)]
+    numbers = [
+        int(text) if text.isdecimal() and len(text) < len(str(newest)) + 1 else None for text in rest.split(",")
+    ]
+    led = [number if number is not None and 0 < number <= newest else None for number in numbers[: MOST * 2]]
+    waiting = [lane if lane not in led[:at] else None for at, lane in enumerate(led)]
     return waiting if any(waiting) else []
 
 
 def _draw_cells(row: LaneRow, width: int, *, hollow: bool) -> tuple[str, ...]:
     corners = {*row.opened, *row.joined}
     first, last = min((row.at, *corners)), max((row.at, *corners))
-    found: list[str] = []
+    cells: list[str] = []
     for lane in range(width):
         words = ["off" if hollow else "node"] if lane == row.at else []
         words += ["up"] if (row.above if lane == row.at else lane in row.passing) else []
         words += ["down"] if (row.below if lane == row.at else lane in row.passing or lane in row.opened) else []
         words += ["left"] if first < lane <= last else []
         words += ["right"] if first <= lane < last else []
-        found.append(" ".join(words))
-    return tuple(found)
+        cells.append(" ".join(words))
+    return tuple(cells)
 
 
 def _draw_over(row: LaneRow, width: int) -> tuple[str, ...]:

@@ -41,7 +41,7 @@ def mask_value(value: Any) -> Any:
 @cache
 def load_environment(more: str = "") -> Environment:
     """Return the environment of the templates."""
-    found = Environment(
+    environment = Environment(
         loader=ChoiceLoader([PackageLoader(package) for package in ("takeback.web", more) if package]),
         autoescape=True,
         finalize=mask_value,
@@ -49,11 +49,11 @@ def load_environment(more: str = "") -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    found.filters["query"] = build_query
-    found.filters["unified"] = iter_unified_lines
-    found.filters["when"] = format_time
-    found.globals["version"] = __version__
-    return found
+    environment.filters["query"] = build_query
+    environment.filters["unified"] = iter_unified_lines
+    environment.filters["when"] = format_time
+    environment.globals["version"] = __version__
+    return environment
 
 
 def build_query(fields: dict[str, Any]) -> str:
@@ -85,8 +85,8 @@ def render_page(request: Request, template: str, status: int = 200, **values: An
     } | values
     text = render_template(template, app.extra.templates if app.extra else "", **common)
     revealed = is_revealing()
-    told = render_template("secrets.html", revealed=revealed, link=_build_toggle_link(request, revealed=revealed))
-    return HTMLResponse(text.replace(NOTICE, told if revealed or MASKED in text else "", 1), status)
+    banner = render_template("secrets.html", revealed=revealed, link=_build_toggle_link(request, revealed=revealed))
+    return HTMLResponse(text.replace(NOTICE, banner if revealed or MASKED in text else "", 1), status)
 
 
 def _build_toggle_link(request: Request, *, revealed: bool) -> str:
@@ -120,7 +120,7 @@ def form_endpoint(view: Callable[[Request, Form], Response]) -> Callable[[Reques
             message = "The form did not come from a page of this session. Go back, reload the page and try again."
             return render_page(request, "message.html", 403, title="Refused", message=message)
         if state.read_only:
-            message = "This server only shows (--read-only). Nothing was changed."
+            message = "This server is read-only (--read-only). Nothing was changed."
             return render_page(request, "message.html", 403, title="Refused", message=message)
         if "by" in form:
             state.session.who = read_first(form, "by").strip()[:LONGEST]

@@ -113,11 +113,11 @@ def _list_file_changes(shown: Shown, state: State) -> tuple[dict[str, FileChange
     if not isinstance(adapter, FileAdapter):
         return _list_surface_changes(harness.state, state)
     with harness.inspect() as reading:
-        found = adapter.render(reading.actual, state)
-        if isinstance(found, NotExpressible):
-            raise InputError("files", found=str(found), expected="a point that the files can be written for")
-        changes = {one.path: one for one in found if isinstance(one.after or one.before, FileImage)}
-        known = adapter.touched(State.read({}), reading.actual)
+        rendered = adapter.render(reading.actual, state)
+        if isinstance(rendered, NotExpressible):
+            raise InputError("files", found=str(rendered), expected="a point that the files can be written for")
+        changes = {change.path: change for change in rendered if isinstance(change.after or change.before, FileImage)}
+        known = adapter.find_touched_files(State.read({}), reading.actual)
         return changes, {*changes, *(path for path in known if adapter.image(path) is not None)}
 
 
@@ -145,5 +145,5 @@ def _list_lines(path: str, change: FileChange) -> list[str]:
     """Return the lines of a file as it was, masked as a difference is."""
     if change.after is None:
         return []
-    told = find_file_differences([KeptImage(path, None, change.after)])
-    return [line for one in told for line in iter_lines_after(one)]
+    differences = find_file_differences([KeptImage(path, None, change.after)])
+    return [line for difference in differences for line in iter_lines_after(difference)]

@@ -95,17 +95,17 @@ class EntryRows:
     def refresh(self) -> tuple[EntryRow, ...]:
         """Take in what was appended since; returns the rows that are new, oldest first."""
         self._harness.ledger.refresh()
-        found: list[EntryRow] = []
+        fresh: list[EntryRow] = []
         for record in self._harness.journal.records(self._last + 1):
             if record.kind in ENTRY_KINDS:
                 self._open = record
             elif record.kind in {"commit", "abort"} and self._open is not None:
                 fate = self._harness.ledger.fate(self._open, record)
-                found.append(self._row(view_entry(self._harness, self._open, fate)))
+                fresh.append(self._row(view_entry(self._harness, self._open, fate)))
                 self._open = None
             self._last = record.seq
-        self._recent += found
-        return tuple(found)
+        self._recent += fresh
+        return tuple(fresh)
 
     def page(
         self, wanted: Filter = NONE, before: int | None = None, size: int = PAGE
@@ -113,12 +113,12 @@ class EntryRows:
         """Return the rows that pass, from `before` downwards, and the number to go on from; None at the end."""
         self.refresh()
         if wanted in (NONE, LOOSE):
-            found = list(islice((row for row in self._all() if before is None or row.entry.seq < before), size + 1))
+            page = list(islice((row for row in self._all() if before is None or row.entry.seq < before), size + 1))
         else:
             numbers = self.index.find(wanted, before=before, limit=size + 1)
-            found = [row for row in map(self._read, numbers) if row.entry.status != "pending"]
-        more = found[size - 1].entry.seq if len(found) > size else None
-        return self._tell_headlines([self.now(row) for row in found[:size]]), more
+            page = [row for row in map(self._read, numbers) if row.entry.status != "pending"]
+        more = page[size - 1].entry.seq if len(page) > size else None
+        return self._tell_headlines([self.now(row) for row in page[:size]]), more
 
     def pick(self, rows: list[EntryRow], wanted: Filter) -> list[EntryRow]:
         """Return those of some rows that pass."""
@@ -130,8 +130,8 @@ class EntryRows:
 
     def _tell_headlines(self, rows: list[EntryRow]) -> list[EntryRow]:
         """Return rows with their headlines; the index has them masked, as far as it has come."""
-        found = {} if is_revealing() else self.index.headlines(row.entry.seq for row in rows)
-        return [replace(row, headline=found.get(row.entry.seq) or self._load_headline(row)) for row in rows]
+        headlines = {} if is_revealing() else self.index.headlines(row.entry.seq for row in rows)
+        return [replace(row, headline=headlines.get(row.entry.seq) or self._load_headline(row)) for row in rows]
 
     def _load_headline(self, row: EntryRow) -> Headline:
         return load_headline(self._harness, self._harness.journal.get(row.entry.seq))
@@ -189,7 +189,7 @@ def describe_entry(entry: EntryView, named: EntryNamer) -> str:
 def build_row(entry: EntryView, named: EntryNamer) -> EntryRow:
     """Return the row of an entry, with its line as it is shown with secrets and without them, the prompt apart."""
     lines: list[str] = []
-    unasked = replace(entry, origin={name: told for name, told in entry.origin.items() if name != "prompt"})
+    unasked = replace(entry, origin={name: value for name, value in entry.origin.items() if name != "prompt"})
     for clear in (False, True):
         with reveal_secrets(wanted=clear):
             lines.append(describe_entry(unasked, named))
@@ -257,7 +257,7 @@ class JournalTally:
         return "undone" if record.entry in self._undone else "live"
 
 
-PENDING: Final = "a change is in progress, or its process died and the next command finishes it"
+PENDING: Final = "a change is in progress, or its process died; the next command finishes it"
 
 
 @dataclass(frozen=True, slots=True)
@@ -307,13 +307,13 @@ def build_harness_row(shown: Shown) -> HarnessRow:
     link, where = f"/{shown.number}/", shown.where
     try:
         with shown.lock:
-            drift = shown.drifted()
+            drift = shown.count_drifted()
             status = shown.harness.status()
             shown.tally.follow(shown.harness.journal.records(shown.tally.last + 1))
             newest, _ = shown.rows.page(size=1)
     except TakebackError as fault:
         return HarnessRow(shown.name, where, link, problems=(fault.message,))
-    problems = (*(str(one) for one in status.broken), *status.problems, *status.leftovers)
+    problems = (*(str(fault) for fault in status.broken), *status.problems, *status.leftovers)
     if status.pending is not None:
         problems = (PENDING, *problems)
     columns = describe_tally(shown.tally)

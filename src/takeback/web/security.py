@@ -123,11 +123,11 @@ class Guard:
         """Return a refusal of requests from elsewhere; None if a request may pass."""
         headers = request.headers
         if len(headers.getlist("host")) != 1 or headers["host"] not in self._hosts:
-            return _refuse(421, "this page is served to this machine only, under the address that was printed")
+            return _refuse(421, "this page is served to this machine only, at the printed address")
         if request.method not in METHODS:
             return _refuse(405, f"{request.method} is not allowed", {"Allow": ", ".join(METHODS)})
         origin, site = headers.getlist("origin"), headers.get("sec-fetch-site")
-        if any(one not in self._origins for one in origin) or site not in {None, "none", "same-origin"}:
+        if any(header not in self._origins for header in origin) or site not in {None, "none", "same-origin"}:
             return _refuse(403, "another page asked for this")
         if request.method == "POST":
             if not origin and site != "same-origin":
@@ -148,7 +148,7 @@ class Guard:
         fetched_ahead = "prefetch" in request.headers.get("sec-purpose", request.headers.get("purpose", ""))
         given = request.query_params.get("link", "")
         if request.method != "GET" or fetched_ahead or not self._session.open(given):
-            return _refuse(403, "this link was used already, or is another server's: run 'takeback web' again")
+            return _refuse(403, "this link was already used, or belongs to another server: run 'takeback web' again")
         answer = RedirectResponse("/", 303)
         answer.set_cookie(self._cookie, self._session.cookie, httponly=True, samesite="strict", path="/")
         return answer

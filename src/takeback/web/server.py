@@ -166,12 +166,12 @@ class PageServer:
 
 
 def _listen(port: int) -> socket.socket:
-    found = socket.socket()
-    found.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    listener = socket.socket()
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
-        found.bind((LOOPBACK, port))
-        found.listen(128)
+        listener.bind((LOOPBACK, port))
+        listener.listen(128)
     except OSError as fault:
-        found.close()
+        listener.close()
         raise InputError("--port", found=f"{port} ({fault.strerror})", expected="a free port, or 0 for any") from None
-    return found
+    return listener

@@ -109,10 +109,10 @@ class Shown:
         while len(self.told) > TOLD:
             del self.told[next(iter(self.told))]
 
-    def drifted(self) -> int:
+    def count_drifted(self) -> int:
         """How many things were changed outside Takeback, files that cannot be read among them."""
-        with self.harness.held(clean=True) as found:
-            return len(found.drift) + len(found.broken) if isinstance(found, Refused) else 0
+        with self.harness.held(clean=True) as inspection:
+            return len(inspection.drift) + len(inspection.broken) if isinstance(inspection, Refused) else 0
 
 
 class HarnessShelf:
@@ -177,24 +177,24 @@ class HarnessShelf:
 
     def heads(self) -> tuple[str, ...]:
         """How far every journal has come: another answer says that some row has changed."""
-        found: list[str] = []
+        heads: list[str] = []
         for shown in self.all:
             try:
                 with shown.lock:
                     head = shown.harness.journal.head()
             except TakebackError as fault:
-                found.append(fault.message)
+                heads.append(fault.message)
             else:
-                found.append("" if head is None else head.digest)
-        return (*found, *(digest for watched in self.fleets for digest in watched.heads()))
+                heads.append("" if head is None else head.digest)
+        return (*heads, *(digest for watched in self.fleets for digest in watched.heads()))
 
     def standings(self) -> tuple[list[HarnessRow], list[FleetRows]]:
         """How everything stands: directories, several at a time, and each fleet."""
         with ThreadPoolExecutor(max_workers=4) as pool:
             own = [*pool.map(build_harness_row, self.all), *self.shut]
-            fleets = list(pool.map(lambda watched: watched.listed(own), self.fleets))
+            fleets = list(pool.map(lambda watched: watched.list_rows(own), self.fleets))
         listed = {row.identity for fleet in fleets for row in fleet.rows if row.here}
-        return [one for one in own if not one.identity or one.identity not in listed], fleets
+        return [row for row in own if not row.identity or row.identity not in listed], fleets
 
     def close(self) -> None:
         """Let go of all of them."""
@@ -210,9 +210,9 @@ class HarnessShelf:
 
 def _names(roots: Iterable[Path]) -> dict[Path, str]:
     """A directory's own name, or where several have the same one, with the directory above it."""
-    found = list(roots)
-    last = Counter(root.name for root in found)
-    return {root: root.name if last[root.name] == 1 else str(root) for root in found}
+    names = list(roots)
+    last = Counter(root.name for root in names)
+    return {root: root.name if last[root.name] == 1 else str(root) for root in names}
 
 
 def _fleet(url: str) -> JournalFleet:

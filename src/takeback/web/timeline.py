@@ -57,10 +57,10 @@ def show_timeline(request: Request, shown: Shown) -> Response:
     given = request.query_params.get("before", "")
     before = int(given) if given.isdecimal() else None
     shown.follow_index()
-    found, more = shown.rows.page(wanted, before)
+    rows, more = shown.rows.page(wanted, before)
     rest = request.query_params.get("lanes", "")
-    lanes = draw_page_lanes(shown.harness, found, rest, whole=wanted in (NONE, LOOSE))
-    values: dict[str, Any] = {"shown": shown, "found": found, "more": more, "fields": fields, "lanes": lanes}
+    lanes = draw_page_lanes(shown.harness, rows, rest, whole=wanted in (NONE, LOOSE))
+    values: dict[str, Any] = {"shown": shown, "found": rows, "more": more, "fields": fields, "lanes": lanes}
     if is_part_wanted(request):
         day = request.query_params.get("day", "")
         return HTMLResponse(render_template("rows.html", read_only=request.app.state.read_only, day=day, **values))
@@ -70,7 +70,7 @@ def show_timeline(request: Request, shown: Shown) -> Response:
         "timeline.html",
         before=before,
         last=shown.rows.newest(),
-        drift=shown.drifted(),
+        drift=shown.count_drifted(),
         facets=shown.rows.index.count_facets(),
         grades=GRADES,
         summary=_load_summary(shown),
@@ -93,11 +93,16 @@ def show_refused(request: Request, shown: Shown) -> Response:
     shown.harness.require("read")
     everything = read_attempts(shown.where) if shown.where else []
     fields = {name: request.query_params.get(name, "") for name in ATTEMPT_FIELDS}
-    found = list(_iter_wanted(everything, fields))
-    told = [{**one, "state": None if one.get("state") is None else write_pretty(one["state"])} for one in found]
-    facets = {name: sorted({str(one[name]) for one in everything if one.get(name)}) for name in ("by", "why")}
+    attempts = list(_iter_wanted(everything, fields))
+    rows = [
+        {**attempt, "state": None if attempt.get("state") is None else write_pretty(attempt["state"])}
+        for attempt in attempts
+    ]
+    facets = {
+        name: sorted({str(attempt[name]) for attempt in everything if attempt.get(name)}) for name in ("by", "why")
+    }
     values: dict[str, Any] = {
-        "found": told[:MOST_REFUSED],
+        "found": rows[:MOST_REFUSED],
         "fields": fields,
         "facets": facets,
         "every": len(everything),
@@ -108,12 +113,12 @@ def show_refused(request: Request, shown: Shown) -> Response:
 def _iter_wanted(attempts: list[dict[str, Any]], fields: dict[str, str]) -> Iterator[dict[str, Any]]:
     """Yield the refused attempts that have every word, and are of the one and for the reason asked for."""
     since = read_filter(since=fields["since"]).since if fields["since"] else None
-    for one in attempts:
-        told = mask_text_secrets(write_pretty(one)).casefold()
-        has_words = all(word in told for word in fields["text"].casefold().split())
-        same = all(not fields[name] or str(one.get(name, "")) == fields[name] for name in ("by", "why"))
-        if has_words and same and (since is None or is_after(one["at"], since)):
-            yield one
+    for attempt in attempts:
+        text = mask_text_secrets(write_pretty(attempt)).casefold()
+        has_words = all(word in text for word in fields["text"].casefold().split())
+        same = all(not fields[name] or str(attempt.get(name, "")) == fields[name] for name in ("by", "why"))
+        if has_words and same and (since is None or is_after(attempt["at"], since)):
+            yield attempt
 
 
 ATTEMPT_FIELDS: Final = ("text", "by", "why", "since")
@@ -181,12 +186,12 @@ async def _follow_journal(
                 yield _format_message(render_template("drift_news.html", shown=shown, drift=drift))
         try:
             read_only = request.app.state.read_only
-            told = await run_in_threadpool(build_news, shown, wanted, after, read_only=read_only, width=page.lanes)
+            news = await run_in_threadpool(build_news, shown, wanted, after, read_only=read_only, width=page.lanes)
         except TakebackError as fault:
             yield _format_message(render_template("trouble.html", message=fault.message))
             return
-        if told is not None:
-            after, text = told
+        if news is not None:
+            after, text = news
             yield _format_message(text, after)
         elif turn % SILENT == 0:
             yield KEPT_OPEN
@@ -196,7 +201,7 @@ def _count_drift(shown: Shown) -> int | None:
     """Return how many things were changed outside Takeback; None where that cannot be told now."""
     try:
         with shown.lock:
-            return shown.drifted()
+            return shown.count_drifted()
     except TakebackError:
         return None
 
@@ -245,11 +250,11 @@ def build_news(
         fresh, touched = shown.rows.after(after)
         if not fresh:
             return None
-        found = shown.rows.pick(fresh, wanted)
-        lanes = draw_new_lanes((row.entry.seq for row in found), width or 0)
+        rows = shown.rows.pick(fresh, wanted)
+        lanes = draw_new_lanes((row.entry.seq for row in rows), width or 0)
         values: dict[str, Any] = {
             "shown": shown,
-            "found": found,
+            "found": rows,
             "touched": touched,
             "count": len(fresh),
             "lanes": lanes,

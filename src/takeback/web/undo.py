@@ -208,9 +208,12 @@ def _find_discard(shown: Shown, names: Sequence[str]) -> Record | None:
 def _preview_put_back(shown: Shown, record: Record) -> Told:
     """Return what taking back a discard would do: the files get their former contents."""
     images = load_images(shown.harness.journal, record) or ()
-    back = [KeptImage(one.path, one.after, None if isinstance(one.before, Unknown) else one.before) for one in images]
+    back = [
+        KeptImage(image.path, image.after, None if isinstance(image.before, Unknown) else image.before)
+        for image in images
+    ]
     token = HEAD + shown.harness.ledger.head
-    edits = [FileEdit(one.path, _read_bytes(one.before), _read_bytes(one.after)) for one in back]
+    edits = [FileEdit(image.path, _read_bytes(image.before), _read_bytes(image.after)) for image in back]
     return Told(
         "plan",
         token,
@@ -224,9 +227,9 @@ def _read_bytes(image: Image | Unknown | None) -> bytes | None:
     return image.content if isinstance(image, FileImage) else None
 
 
-def _name_entries(shown: Shown, found: Iterable[tuple[int, str]]) -> list[NamedEntry]:
+def _name_entries(shown: Shown, pairs: Iterable[tuple[int, str]]) -> list[NamedEntry]:
     named = make_entry_namer(shown.harness)
-    return [NamedEntry(shown.harness.journal.get(number).id, number, named(number), why) for number, why in found]
+    return [NamedEntry(shown.harness.journal.get(number).id, number, named(number), why) for number, why in pairs]
 
 
 def _carry_out(request: Request, shown: Shown, form: Form, verb: Toggle) -> Response:
@@ -259,7 +262,7 @@ def _carry_out(request: Request, shown: Shown, form: Form, verb: Toggle) -> Resp
 
 def _list_plan_notes(harness: Harness, plan: Plan) -> list[str]:
     verbs = [("took back", plan.off), ("brought back", plan.on)]
-    done = ", ".join(f"{verb} {', '.join(f'#{number}' for number in found)}" for verb, found in verbs if found)
+    done = ", ".join(f"{verb} {', '.join(f'#{number}' for number in entries)}" for verb, entries in verbs if entries)
     first_line = make_headline(plan, done=True)
     looser = [f"looser: {reason}" for reason in weigh_plan(harness, plan)]
     return [f"Done: {done}.", *([first_line] if first_line else []), *looser, *describe_kept(plan, done=True)]

@@ -73,7 +73,7 @@ def test_the_undo_benchmark_grows_states_and_histories_of_a_harness():
 
 
 @pytest.mark.parametrize("at", range(0, 300, 60))
-def test_the_snapshot_puts_back_what_undo_puts_back_where_nothing_came_later(at):
+def test_a_snapshot_agrees_with_undo_where_nothing_came_later(at):
     trial = situation(load("fresh")[at], PROTOCOLS[0], at)
     harness, first = undo._live(trial)
     scoped = ScopedSnapshots(harness.state)
@@ -121,7 +121,7 @@ def test_the_journal_benchmark_asks_every_question_of_both_histories():
     assert result["growth_of_governed"] > 0
 
 
-def test_a_history_made_for_measuring_is_one_that_a_harness_made(tmp_path):
+def test_a_benchmark_history_is_a_valid_journal_of_a_harness(tmp_path):
     first = make_history(tmp_path / "journal.db", 100)
     harness = open_memory(journal=tmp_path / "journal.db")
     entries = [entry for entry in harness.log() if entry.kind != "genesis"]

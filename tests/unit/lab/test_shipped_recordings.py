@@ -43,7 +43,7 @@ def run(*words: object) -> dict[str, Any]:
 @pytest.mark.parametrize(
     "name", [pytest.param(name, marks=() if name == f"{FIRST}/replication" else pytest.mark.long) for name in FOLDERS]
 )
-def test_a_shipped_recording_replays_under_its_lock_to_the_results_that_were_kept(name: str, tmp_path: Path) -> None:
+def test_a_shipped_recording_replays_to_its_kept_results(name: str, tmp_path: Path) -> None:
     kept = RESULTS / KEPT[name.rpartition("/")[0]]
     (tmp_path / "locks").symlink_to(kept / "locks")
     folder = FOLDERS[name]
@@ -89,7 +89,7 @@ def test_recorded_runs_are_rescored_without_a_new_call() -> None:
 
 
 @pytest.mark.parametrize("words", ["replay", "replay:plain", "replay:first", "portfolio:replay"])
-def test_an_experiment_that_was_never_recorded_says_so_and_what_to_run(
+def test_an_unrecorded_experiment_names_the_command_to_record_it(
     words: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("takeback_lab.experiments.recorded.recorded_folder", lambda: tmp_path)

@@ -169,8 +169,8 @@ class Binding(ABC):
         added = [] if there is None or change.known is not None else [name for name in there if name not in wanted]
         if seen is None or there is None or not (wrong or added):
             return
-        base = None if change.known is None else seen
-        by_server = seen.tag == tag if tag and seen.tag else self._makes_the_same(seen, fill_in(base, wanted), wrong, added)
+        body = fill_in(None if change.known is None else seen, wanted)
+        by_server = seen.tag == tag if tag and seen.tag else self._makes_the_same(seen, body, wrong, added)
         if not by_server:
             return
         verb = f"made something else of {', '.join(wrong)}" if wrong else f"added {', '.join(added)}"
@@ -183,7 +183,7 @@ class Binding(ABC):
         )
 
     def _makes_the_same(self, seen: Seen, body: Any, wrong: Sequence[str], added: Sequence[str]) -> bool:
-        """Tell whether the server makes of a record of our own, where nobody else writes, what it made of this one."""
+        """Tell whether the server makes the same of a record of our own, where nobody else writes."""
         name = self.make_probe_name(secrets.token_hex(6))
         if not self.swap(name, None, body):
             return False

@@ -73,7 +73,7 @@ class ClientLayout:
         told = f"{seen.path}: {seen.outside}; left alone"
         self.strange += [] if told in self.strange else [told]
 
-    def taken(self, path: str) -> bool:
+    def is_taken(self, path: str) -> bool:
         """Return whether a file already belongs to a client."""
         return path in self.documents or path in self.prompts or path in self.files
 
@@ -93,7 +93,7 @@ class ClientLayout:
     def document_at(self, path: str) -> BoundDocument | None:
         """The document at a path, or behind a link there; one that would be if a file stood there."""
         found = self.documents.get(path) or self.documents.get(self.links.get(path, ""))
-        if found is not None or self.taken(path):
+        if found is not None or self.is_taken(path):
             return found
         for member in self.members:
             for documents in member.client.documents:
@@ -116,6 +116,20 @@ class ClientLayout:
                 if bound is not None and bound.path not in self.documents:
                     self.documents[bound.path] = bound
         return self.owner(surface, key)
+
+    def suggest_name(self, surface: str, key: str) -> str:
+        """Return how to name a thing that has no place under `key`."""
+        things = "'takeback help things' shows how to name a thing"
+        if surface == "tools" and self.with_room_for(surface, f"mcp:{key}") is not None:
+            return f"a server is named mcp:{key}; {things}"
+        if surface == "routing":
+            names = dict.fromkeys(name for bound in self.documents.values() for name in bound.list_routing_names())
+            return f"the routes here are {', '.join(names)}; {things}" if names else things
+        if surface == "prompts":
+            members = [(build_prefix(member.prefix), member.client) for member in self.members]
+            names = dict.fromkeys(start + name for start, client in members for name in client.list_prompt_names())
+            return f"the prompts here are {', '.join(names)}; {things}" if names else things
+        return things
 
     def prompt_path(self, key: str) -> str | None:
         """Return the file of a prompt, or the path for a new one; None if no client would read it there."""
@@ -172,7 +186,7 @@ class ClientLayout:
 
     def owns(self, path: str) -> bool:
         """Return whether a path is, or could be, one of the clients' files."""
-        if self.taken(path) or self.text_of(path) is not None or self.file_home(path) is not None:
+        if self.is_taken(path) or self.text_of(path) is not None or self.file_home(path) is not None:
             return True
         return self.is_instruction_file(path)
 
@@ -199,7 +213,7 @@ def _find_instructions(finder: Finder, members: Sequence[Member]) -> Iterator[Se
     named = [(name, member.client.nested) for member in members for name in member.client.instructions]
     nested = frozenset(name for name, anywhere in named if anywhere and "/" not in name)
     if nested:
-        yield from finder.named(nested)
+        yield from finder.find_named_files(nested)
     for name in dict.fromkeys(name for name, _ in named if name not in nested):
         seen = finder.one(name)
         if seen is not None and not (finder.root / name).is_dir():
@@ -332,7 +346,7 @@ def _is_usable(layout: ClientLayout, seen: SeenFile) -> bool:
         shown = seen.real.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
         layout.strange.append(f"{shown}: its name is not UTF-8; left alone")
         return False
-    return not layout.taken(seen.real)
+    return not layout.is_taken(seen.real)
 
 
 def name_in(pattern: str, path: str) -> str:
@@ -449,7 +463,11 @@ class Homes:
         if surface == "files":
             place = "/".join(path)
             if layout.file_home(place) is None:
-                raise CannotSplice("no client of this directory would use a file there", where=self.where(place))
+                raise CannotSplice(
+                    "no client of this directory would use a file there",
+                    where=self.where(place),
+                    hint="write it with an editor; 'takeback init --track' records a project's own files too",
+                )
             return place, None
         key = path[0]
         if surface == "listeners" and key in self.map_loaded_events():
@@ -462,9 +480,8 @@ class Homes:
             home = key
         if home is None:
             kinds = ", ".join(member.client.name for member in layout.members)
-            server = surface == "tools" and layout.with_room_for(surface, f"mcp:{key}") is not None
-            told = f"{surface}[{key!r}] has no place in the files of {kinds}"
-            raise CannotSplice(f"{told}; a server is named mcp:{key}" if server else told, where=self.where(""))
+            message = f"{surface}[{key!r}] has no place in the files of {kinds}"
+            raise CannotSplice(message, hint=layout.suggest_name(surface, key))
         return home, key
 
     def _is_imported(self, path: str, state: State) -> bool:

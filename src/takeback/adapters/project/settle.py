@@ -41,9 +41,9 @@ NAMED: Final = 2
 SHORT: Final = 8
 """So much of a session's name is shown."""
 REST: Final = "rest"
-MORE: Final = "more changed in {} than {} said, and which is whose cannot be told: a formatter or editor was at work"
-NOT_HAD: Final = "its content could not be had any more"
-NOT_KNOWN: Final = "what was there before is not known"
+MORE: Final = "{} changed more than {} reported; a formatter or editor ran too, so the two cannot be told apart"
+NOT_HAD: Final = "its content was no longer available"
+NOT_KNOWN: Final = "the earlier content is not known"
 NOT_KEPT: Final = "its content is not kept"
 
 
@@ -73,7 +73,7 @@ def _make_intake_key(store: TrackStore, row: IntakeRow) -> str:
 
 def _make_rest(row: IntakeRow) -> IntakeRow:
     """Return the row of what changed in an edit tool's files beside its edits, where that can be told apart."""
-    note = f"found changed beside {row.tool} {row.call}, which did not say so: by a formatter or an editor"
+    note = f"changed during {row.tool} {row.call}, which did not report it: by a formatter or an editor"
     said = {REST: "yes"}
     return replace(row, kind="found", tool="", call="", prompt=None, edits=(), git="", said=said, notes=(note,))
 
@@ -330,7 +330,7 @@ def _apply_spans(known: File, pairs: list[tuple[str, str]]) -> File | None:
         for pair in pairs:
             if not isinstance(lines, Text):
                 return None
-            lines = lines.edited(*pair)
+            lines = lines.replace_once(*pair)
     except OperationFailed:
         return None
     return None if lines is None else known.replace_parts(lines)

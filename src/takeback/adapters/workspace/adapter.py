@@ -152,7 +152,7 @@ class WorkspaceAdapter(FilesAdapter):
             try:
                 changes += storage.render(self._directory, place, self._images, one, two)
             except (CannotSplice, InputError) as fault:
-                return NotExpressible(place, str(fault))
+                return NotExpressible.from_fault(place, fault)
         refused = ((change.path, self._why_no_place(change.path)) for change in changes)
         path, why = next(((path, why) for path, why in refused if why is not None), ("", None))
         return tuple(changes) if why is None else NotExpressible(path, f"{path}: {why}")
@@ -161,13 +161,13 @@ class WorkspaceAdapter(FilesAdapter):
         inner = self._inner.find_above(path)
         return why_no_place(path) if inner is None else f"{describe_owner(self._directory.root, inner)}: {WAY_OUT}"
 
-    def touched(self, before: State, after: State) -> tuple[str, ...]:
+    def find_touched_files(self, before: State, after: State) -> tuple[str, ...]:
         """Return the files in which two states differ."""
         return tuple(
             path
             for name, storage in self._storages.items()
             if before.part(name) is not after.part(name)
-            for path in storage.touched(self.places[name], before.part(name), after.part(name))
+            for path in storage.find_touched_files(self.places[name], before.part(name), after.part(name))
         )
 
     def means(self, path: str, image: Image | None, state: State) -> bool:
@@ -334,7 +334,7 @@ def _fill_directory(adapter: WorkspaceAdapter, start: State | None, kept: list[K
     kept += [adapter.place.put(one) for one in adapter.beginnings() if adapter.image(one.path) is None]
     present = adapter.read(State())
     for fault in present.broken:
-        raise HarnessError(fault.message, where=fault.where, hint="mend the file, then run init again")
+        raise HarnessError(fault.message, where=fault.where, hint="repair the file, then run 'takeback init' again")
     if start is None:
         return present.state
     if any(change.before is not ABSENT for change in list_writes_between(present.state, start)):

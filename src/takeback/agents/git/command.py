@@ -45,7 +45,7 @@ class Git:
         _, printed, _ = self.attempt(*asked)
         names = [name for name in printed.decode("utf-8", "surrogateescape").split("\0") if name]
         emptied = (f"{name}={'false' if name.endswith('.required') else ''}" for name in dict.fromkeys(names))
-        return Git(self.place, self.env, (*self.settings, *(word for one in emptied for word in ("-c", one))))
+        return Git(self.place, self.env, (*self.settings, *(word for setting in emptied for word in ("-c", setting))))
 
     def attempt(self, *words: str, given: bytes = b"") -> tuple[int, bytes, str]:
         """Return the exit code, the output and the error output of a command."""
@@ -101,12 +101,10 @@ def why_shared(git: Git, place: str) -> str | None:
     try:
         code, printed, complaint = git.attempt("ls-files", "--stage", "--", place)
     except HarnessError as fault:
-        return f"whether others get {place} cannot be told: {fault.message}"
+        return f"cannot tell whether others get {place}: {fault.message}"
     if code:
-        return (
-            f"whether others get {place} cannot be told: {complaint.splitlines()[0] if complaint else 'git failed'}"
-        )
-    return f"git tracks {place}, so that others get it" if printed else None
+        return f"cannot tell whether others get {place}: {complaint.splitlines()[0] if complaint else 'git failed'}"
+    return f"git tracks {place}, so others get it" if printed else None
 
 
 def name_exclusion(git: Git, place: str) -> str | None:
@@ -124,5 +122,5 @@ def name_exclusion(git: Git, place: str) -> str | None:
 
 def _find_top(root: Path) -> Path | None:
     """Return the top of the working tree that a directory is in."""
-    here = Path(os.path.realpath(root))
-    return next((one for one in (here, *here.parents) if (one / ".git").exists()), None)
+    start = Path(os.path.realpath(root))
+    return next((folder for folder in (start, *start.parents) if (folder / ".git").exists()), None)

@@ -101,35 +101,35 @@ def _read_commit(git: Git, name: str) -> Commit:
 
 
 def _parse_commits(listed: bytes) -> list[Commit]:
-    found = []
-    for one in listed.decode("utf-8", "replace").split("\0"):
-        if one:
-            number, tree, parents, author, date, subject = one.split("\n", 5)
-            found.append(Commit(number, tree, tuple(parents.split()), author, date, subject))
-    return found
+    commits = []
+    for text in listed.decode("utf-8", "replace").split("\0"):
+        if text:
+            number, tree, parents, author, date, subject = text.split("\n", 5)
+            commits.append(Commit(number, tree, tuple(parents.split()), author, date, subject))
+    return commits
 
 
 def _list_steps(git: Git, start: Commit, commits: Sequence[Commit]) -> Iterator[CommitStep]:
     """Yield each commit with its tree: its own, once everything before it on the line is in its history."""
     parents = {commit.id: commit.parents for commit in commits}
-    here, taken = start.tree, set[str]()
+    current, taken = start.tree, set[str]()
     for commit in commits:
         tree: str | None = commit.tree
         if not taken <= _find_ancestors(commit, parents):
-            tree = _carry_over(git, commit, here)
+            tree = _carry_over(git, commit, current)
         taken.add(commit.id)
-        here = tree or here
+        current = tree or current
         yield CommitStep(commit, tree)
 
 
 def _find_ancestors(commit: Commit, parents: Mapping[str, Sequence[str]]) -> set[str]:
-    found, waiting = set[str](), list(commit.parents)
+    ancestors, waiting = set[str](), list(commit.parents)
     while waiting:
-        one = waiting.pop()
-        if one in parents and one not in found:
-            found.add(one)
-            waiting += parents[one]
-    return found
+        commit_id = waiting.pop()
+        if commit_id in parents and commit_id not in ancestors:
+            ancestors.add(commit_id)
+            waiting += parents[commit_id]
+    return ancestors
 
 
 def _carry_over(git: Git, commit: Commit, onto: str) -> str | None:
@@ -196,18 +196,22 @@ class Replica:
 
     def go(self, tree: str) -> None:
         """Bring the files to another tree."""
-        found = list_differences(self._git, self._tree, tree, self._prefix)
-        for one in found:
-            if not one.mode:
-                self._remove(self._top / one.path)
-        wanted = [one for one in found if one.mode and one.mode != SUBMODULE]
+        differences = list_differences(self._git, self._tree, tree, self._prefix)
+        for difference in differences:
+            if not difference.mode:
+                self._remove(self._top / difference.path)
+        wanted = [difference for difference in differences if difference.mode and difference.mode != SUBMODULE]
         if wanted:
             self._git.run("read-tree", tree)
-            listed = b"".join(os.fsencode(one.path) + b"\0" for one in wanted)
+            listed = b"".join(os.fsencode(difference.path) + b"\0" for difference in wanted)
             self._git.run("checkout-index", "-f", "-z", "--stdin", f"--prefix={self._top}/", given=listed)
-        for one in wanted:
-            if one.path in self._modes:
-                self._set_mode(self._top / one.path, self._modes[one.path], executable=one.mode == EXECUTABLE)
+        for difference in wanted:
+            if difference.path in self._modes:
+                self._set_mode(
+                    self._top / difference.path,
+                    self._modes[difference.path],
+                    executable=difference.mode == EXECUTABLE,
+                )
         self._tree = tree
 
     def _remove(self, place: Path) -> None:
@@ -229,16 +233,16 @@ class Replica:
         place.chmod(known & ~ANY_EXECUTE | readers if executable else known & ~ANY_EXECUTE)
 
 
-def list_differences(git: Git, one: str, two: str, prefix: str = "") -> list[TreeDifference]:
+def list_differences(git: Git, old: str, new: str, prefix: str = "") -> list[TreeDifference]:
     """Return the paths in which two trees differ."""
     only = ("--", prefix) if prefix else ()
-    printed = git.run("diff-tree", "-r", "-z", "--no-renames", "--raw", one, two, *only)
+    printed = git.run("diff-tree", "-r", "-z", "--no-renames", "--raw", old, new, *only)
     words = [os.fsdecode(word) for word in printed.split(b"\0")]
-    found = []
+    differences = []
     for about, path in zip(words[0::2], words[1::2], strict=False):
         _, mode, *_, status = about.removeprefix(":").split(" ")
-        found.append(TreeDifference(path, "" if status == "D" else mode))
-    return found
+        differences.append(TreeDifference(path, "" if status == "D" else mode))
+    return differences
 
 
 BY: Final = "takeback adopt --from-git"
@@ -306,73 +310,78 @@ class _Bringing:
         known = {path: image.mode for path, image in adapter.list_remembered_files()}
         trees = [self._range.start.tree, *(step.tree or "" for step in self._steps)]
         empty = self._git.line("hash-object", "-t", "tree", "--stdin")
-        tracked = {one.path.removeprefix(prefix) for one in list_differences(self._git, empty, trees[0], prefix)}
-        for one, two in pairwise(trees):
-            tracked |= {found.path.removeprefix(prefix) for found in list_differences(self._git, one, two, prefix)}
+        tracked = {
+            difference.path.removeprefix(prefix)
+            for difference in list_differences(self._git, empty, trees[0], prefix)
+        }
+        for old, new in pairwise(trees):
+            tracked |= {
+                difference.path.removeprefix(prefix) for difference in list_differences(self._git, old, new, prefix)
+            }
         loose = [path for path in known if path not in tracked]
         self._replica.keep(self._root, loose, {path: mode for path, mode in known.items() if path in tracked})
 
     def bring(self) -> Brought | Refused:
         """Read every commit, and if nothing speaks against it record them."""
-        with closing(self._opened()) as adapter:
-            found = self._read(adapter)
-        if isinstance(found, Refused):
-            return found
+        with closing(self._open_replica()) as adapter:
+            reading = self._read(adapter)
+        if isinstance(reading, Refused):
+            return reading
         last = self._steps[-1].commit if self._steps else self._range.start
-        if found.differs:
+        if reading.differs:
             return Refused(
                 RefusalReason.REAL,
-                f"the working tree is not at {last}, the end of the range: {_join_paths(found.differs)}; nothing was "
-                "recorded (git stash or git commit first, or name the commit that is checked out)",
+                f"the working tree is not at {last}, the end of the range: {_join_paths(reading.differs)}; nothing "
+                "was recorded (git stash or git commit first, or name the commit that is checked out)",
             )
-        begin = self._begin(found)
+        begin = self._begin(reading)
         if isinstance(begin, Refused):
             return begin
         return self._record_all(begin)
 
     def _read(self, adapter: FileAdapter) -> _Read | Refused:
-        found, ledger = _Read(), self._harness.ledger
+        result, ledger = _Read(), self._harness.ledger
         steps: Sequence[CommitStep | None] = (None, *self._steps)
         for at, step in enumerate(steps):
             commit = self._range.start if step is None else step.commit
             reading = self._at(commit, step, lambda: adapter.read(ledger.state))
             if reading.broken:
                 copied = f"{self._replica.root}/"
-                broken = tuple(replace(one, where=one.where.removeprefix(copied)) for one in reading.broken)
+                broken = tuple(replace(fault, where=fault.where.removeprefix(copied)) for fault in reading.broken)
                 return Refused(
                     RefusalReason.BROKEN,
                     f"commit {commit} cannot be read: {broken[0]}; nothing was recorded",
                     broken=broken,
                 )
             if reading.state is ledger.state and not find_formatting_drift(ledger, adapter.list_remembered_files()):
-                found.at_journal.append(at)
-        found.differs = self._differing(adapter)
-        return found
+                result.at_journal.append(at)
+        result.differs = self._differing(adapter)
+        return result
 
     def _differing(self, adapter: FileAdapter) -> list[str]:
         """Return the files that differ between the copy, at the last commit, and the working tree."""
         own = self._files(self._harness)
         state = own.read(self._harness.state).state
         reading: Reading = adapter.read(state)
-        unlike = set() if reading.state is state else set(own.touched(state, reading.state))
+        unlike = set() if reading.state is state else set(own.find_touched_files(state, reading.state))
         real, copied = (
-            {path: image.content for path, image in one.list_remembered_files()} for one in (own, adapter)
+            {path: image.content for path, image in side.list_remembered_files()} for side in (own, adapter)
         )
         unlike |= {path for path in {*real, *copied} if real.get(path) != copied.get(path)}
         said = {(True, False): "is new", (False, True): "is missing"}
         return [f"{path} {said.get((path in real, path in copied), 'differs')}" for path in sorted(unlike)]
 
-    def _begin(self, found: _Read) -> int | Refused | None:
+    def _begin(self, reading: _Read) -> int | Refused | None:
         """Return the step after which recording begins; None if the journal must first go back to the beginning."""
         recorded = _list_recorded_commits(self._harness)
         numbers = [at for at, step in enumerate(self._steps, 1) if step.commit.id in recorded]
-        if numbers and max(numbers) in found.at_journal:
+        if numbers and max(numbers) in reading.at_journal:
             return max(numbers)
-        if found.at_journal and not numbers and min(found.at_journal) < len(self._steps):
-            return min(found.at_journal)
-        if found.at_journal and not numbers and self._harness.ledger.tally() == (0, 0, 0):
+        if reading.at_journal and not numbers and min(reading.at_journal) < len(self._steps):
+            return min(reading.at_journal)
+        if reading.at_journal and not numbers and self._harness.ledger.tally() == (0, 0, 0):
             return None
-        if found.at_journal:
+        if reading.at_journal:
             why = "the journal has entries of its own already, and stands at the end of the range"
         else:
             start = f"{self._range.start.id[:SHORT]}"
@@ -389,7 +398,7 @@ class _Bringing:
         begun: Record | None = None
         store = self._harness.journal
         self._replica.go(self._range.start.tree)
-        with closing(self._opened()) as adapter:
+        with closing(self._open_replica()) as adapter:
             copied = Harness(adapter, store, about=about, begin=False)
             if begin is None:
                 start = self._range.start
@@ -412,7 +421,7 @@ class _Bringing:
         except TakebackError as fault:
             raise HarnessError(f"commit {commit} cannot be read: {fault.message}", where=fault.where) from fault
 
-    def _opened(self) -> Any:
+    def _open_replica(self) -> Any:
         opener = find_adapter(self._manifest.workspace.adapter, "workspace.adapter")
         return opener(Directory(self._replica.root, tag=self._manifest.workspace.id), self._manifest, hold=False)
 
@@ -443,11 +452,11 @@ def _describe_origin(commit: Commit) -> dict[str, str]:
 
 
 def _list_recorded_commits(harness: Harness) -> set[str]:
-    found = set()
+    recorded = set()
     for record in harness.ledger.entries():
         if record.kind == "adopt" and record.by != BY and record.origin.get("client") == "git":
-            found.add(str(record.origin.get("commit", "")))
-    return found
+            recorded.add(str(record.origin.get("commit", "")))
+    return recorded
 
 
 def _join_paths(paths: Sequence[str]) -> str:

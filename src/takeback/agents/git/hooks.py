@@ -59,8 +59,8 @@ def install_hooks(git: Git, root: Path, program: Sequence[str], *, block: bool) 
         for name, text in texts.items():
             done.append(_put_hook(folder / name, text))
     except OSError as fault:
-        for one in done:
-            _take_out_hook(one.path)
+        for hook in done:
+            _take_out_hook(hook.path)
         raise HarnessError(f"the git hooks cannot be written: {fault}; nothing was changed") from fault
     return tuple(done)
 
@@ -105,7 +105,7 @@ def uninstall_hooks(git: Git) -> tuple[PlacedHook, ...]:
     folder = _find_hooks_folder(git)
     ours = [folder / name for name in HOOKS if _is_ours(folder / name)]
     if not ours:
-        raise InputError(str(folder), found="none of Takeback's git hooks", expected="hooks to take out")
+        raise InputError(str(folder), found="none of Takeback's git hooks", expected="hooks to remove")
     made = any(MADE in place.read_text(encoding="utf-8") for place in ours)
     done = tuple(_take_out_hook(place) for place in ours)
     if made:
@@ -123,12 +123,12 @@ def adopt_before_commit(git: Git, start: Path) -> str:
     _, printed, _ = git.attempt("var", "GIT_AUTHOR_IDENT")
     author = printed.decode("utf-8", "replace").rpartition(">")[0]
     with closing(open_workspace(root, hold=False)) as harness:
-        found = harness.adopt(
+        outcome = harness.adopt(
             "changed before a commit", by=f"{author}>" if author else "git", origin={"client": "git"}
         )
-        if isinstance(found, Refused):
-            raise HarnessError(found.message, hint="the commit's harness files are not in the journal")
-        return f"recorded as #{found.entry.entry}" if isinstance(found, Adopted) else ""
+        if isinstance(outcome, Refused):
+            raise HarnessError(outcome.message, hint="the commit's harness files are not in the journal")
+        return f"recorded as #{outcome.entry.entry}" if isinstance(outcome, Adopted) else ""
 
 
 def sign_message(git: Git, start: Path, message: Path) -> None:
@@ -162,7 +162,7 @@ def _find_hooks_folder(git: Git) -> Path:
         raise InputError(
             "core.hooksPath",
             found=f"{folder}, outside of this repository",
-            expected="hooks of this repository alone",
+            expected="hooks that belong to this repository alone",
             hint=f"add 'takeback git-hook run pre-commit' and 'takeback git-hook run commit-msg \"$1\"' to {folder}, "
             "or set core.hooksPath for this repository",
         )

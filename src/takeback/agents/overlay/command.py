@@ -88,11 +88,11 @@ def execute_run(
     finally:
         for number, handler in ours.items():
             signal.signal(number, handler)
-    told: dict[str, Any] = {key: value for line in said for key, value in line.items()}
-    _require_run(run, told)
-    ended = replace(run, code=told["code"] if told["code"] >= 0 else 128 - told["code"])
+    about: dict[str, Any] = {key: value for line in said for key, value in line.items()}
+    _require_run(run, about)
+    ended = replace(run, code=about["code"] if about["code"] >= 0 else 128 - about["code"])
     save_run(ended)
-    return Ended(ended, bool(told["others"]))
+    return Ended(ended, bool(about["others"]))
 
 
 def _make_plan(run: OverlayRun, cwd: Path, temporary: str, writable: Sequence[Path]) -> dict[str, Any]:
@@ -119,23 +119,23 @@ def _covers(root: str, place: str) -> bool:
     return place == root or place.startswith(f"{root}/")
 
 
-def _require_run(run: OverlayRun, told: dict[str, Any]) -> None:
+def _require_run(run: OverlayRun, report: dict[str, Any]) -> None:
     """Raise if the command was not run to its end."""
-    if "step" in told:
-        number = int(told["errno"])
+    if "step" in report:
+        number = int(report["errno"])
         why = REASONS.get(number, "an overlay needs Linux 5.12 or later and a file system such as ext4")
         raise NoOverlayError(
-            f"no overlay can be had here: {told['step']} failed ({os.strerror(number)}): {why}", hint=WITHOUT
+            f"no overlay can be had here: {report['step']} failed ({os.strerror(number)}): {why}", hint=WITHOUT
         )
-    if "unstarted" in told:
-        number = int(told["unstarted"])
+    if "unstarted" in report:
+        number = int(report["unstarted"])
         raise InputError(
             run.command[0],
             found="no such command" if number == errno.ENOENT else os.strerror(number),
-            expected="a command that can be started",
-            hint="a line for a shell is run with: takeback run -- sh -c 'LINE'",
+            expected="an executable command",
+            hint="to run a shell line: takeback run -- sh -c 'LINE'",
         )
-    if "code" not in told:
+    if "code" not in report:
         raise HarnessError(
             "the overlay ended before the command did, killed from outside; nothing was kept",
             hint="'takeback run --resume' shows what it wrote, 'takeback run --drop-leftovers' drops it",
@@ -146,4 +146,4 @@ def read_pending(run: OverlayRun) -> Layer:
     """Return what a run did and nobody took over yet."""
     layer = read_layer(run.upper, run.root, run.snapshot)
     with closing(Directory(run.root)) as directory:
-        return replace(layer, changes=tuple(one for one in layer.changes if not is_done(directory, one)))
+        return replace(layer, changes=tuple(change for change in layer.changes if not is_done(directory, change)))

@@ -34,8 +34,8 @@ LONGEST: Final = 500
 
 def format_command(command: Sequence[str]) -> str:
     """Return a command line as it is shown and recorded: masked, and cut if it is long."""
-    told = mask_text_secrets(shlex.join(command).encode("utf-8", "backslashreplace").decode())
-    return told if len(told) <= LONGEST else f"{told[: LONGEST - 1]}…"
+    text = mask_text_secrets(shlex.join(command).encode("utf-8", "backslashreplace").decode())
+    return text if len(text) <= LONGEST else f"{text[: LONGEST - 1]}…"
 
 
 def make_recorder(harness: Harness, run: OverlayRun, *, note: str = "", by: str = "") -> Recorder:
@@ -110,9 +110,9 @@ class TrackedRecorder(EntryRecorder):
         made = tuple(self._list_settled(last))
         unkept = dict(pair for entry in made for pair in entry.unkept)
         kept = {path for entry in made for path in entry.paths if path not in unkept}
-        told = [f"{path}: {why}; it cannot be taken back" for path, why in sorted(unkept.items())]
+        warnings = [f"{path}: {why}; it cannot be undone" for path, why in sorted(unkept.items())]
         paths = own.paths | kept & {change.path for change in changes}
-        return RecordedRun((*made, *own.entries), paths, (*own.warnings, *captured.said, *told))
+        return RecordedRun((*made, *own.entries), paths, (*own.warnings, *captured.said, *warnings))
 
     def _list_settled(self, last: int) -> Iterator[Record]:
         """Yield the entries of this call that came into the journal after a record."""
@@ -132,7 +132,7 @@ def _require_captured(captured: CaptureResult) -> CaptureResult:
     return captured
 
 
-def _require(found: Adopted | Refused | None) -> Adopted | None:
-    if isinstance(found, Refused):
-        raise HarnessError(found.message)
-    return found
+def _require(outcome: Adopted | Refused | None) -> Adopted | None:
+    if isinstance(outcome, Refused):
+        raise HarnessError(outcome.message)
+    return outcome

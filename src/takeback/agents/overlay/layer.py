@@ -80,11 +80,11 @@ def read_layer(upper: Path, root: Path, snapshot: Snapshot) -> Layer:
     """Return what the upper layer says that a command did to a project."""
     changes: list[LayerChange] = []
     left_out: list[LeftOut] = []
-    for found in _Reader(upper, root, snapshot).walk():
-        if isinstance(found, LayerChange):
-            changes.append(found)
+    for item in _Reader(upper, root, snapshot).walk():
+        if isinstance(item, LayerChange):
+            changes.append(item)
         else:
-            left_out.append(found)
+            left_out.append(item)
     return Layer(tuple(sorted(changes, key=lambda change: change.path)), tuple(left_out))
 
 
@@ -179,14 +179,14 @@ def _list_folder(place: Path) -> list[os.DirEntry[str]]:
 
 
 def _has_same_bytes(old: Path, new: Path) -> bool:
-    one = os.open(old, READ_FLAGS)
+    old_file = os.open(old, READ_FLAGS)
     try:
-        with open(one, "rb", closefd=False) as before, open(new, "rb") as after:
+        with open(old_file, "rb", closefd=False) as before, open(new, "rb") as after:
             while (chunk := before.read(CHUNK)) == after.read(CHUNK):
                 if not chunk:
                     return True
     finally:
-        os.close(one)
+        os.close(old_file)
     return False
 
 

@@ -50,17 +50,26 @@ def call(step: str, function: str, *arguments: Any) -> None:
         raise StepError(step, ctypes.get_errno())
 
 
-def mount(step: str, source: str | None, place: str, kind: str | None = None, flags: int = 0, told: str = "") -> None:
+def mount(
+    step: str, source: str | None, place: str, kind: str | None = None, flags: int = 0, options: str = ""
+) -> None:
     """Mount something."""
     words = [None if word is None else os.fsencode(word) for word in (source, place, kind)]
-    call(step, "mount", *words, ctypes.c_ulong(flags), told.encode())
+    call(step, "mount", *words, ctypes.c_ulong(flags), options.encode())
 
 
 def set_read_only(place: str, *, whole: bool = False, on: bool = True) -> None:
     """Make a mount, or the whole tree of them, read-only; or one writable again."""
     bits = (READ_ONLY, 0) if on else (0, READ_ONLY)
-    told = struct.pack("QQQQ", *bits, 0, 0)
-    words = (ctypes.c_long(MOUNT_SETATTR), HERE, os.fsencode(place), WHOLE_TREE if whole else 0, told, len(told))
+    attributes = struct.pack("QQQQ", *bits, 0, 0)
+    words = (
+        ctypes.c_long(MOUNT_SETATTR),
+        HERE,
+        os.fsencode(place),
+        WHOLE_TREE if whole else 0,
+        attributes,
+        len(attributes),
+    )
     call(f"making {place} {'read-only' if on else 'writable'}", "syscall", *words)
 
 
@@ -88,7 +97,7 @@ def mount_overlay(plan: dict[str, Any]) -> None:
     layers = {name: os.open(plan[name], os.O_RDONLY | os.O_DIRECTORY) for name in ("root", "upper", "work")}
     lower, upper, work = (f"/proc/self/fd/{fd}" for fd in layers.values())  # no name can break the options
     options = f"userxattr,index=off,lowerdir={lower},upperdir={upper},workdir={work}"
-    mount("mounting the overlay", "overlay", merged, "overlay", told=options)
+    mount("mounting the overlay", "overlay", merged, "overlay", options=options)
     for fd in layers.values():
         os.close(fd)
     for path in (*plan["shown"], *list_inner_mounts(root)):
@@ -186,8 +195,8 @@ def run_command(plan: dict[str, Any], report: int) -> NoReturn:
             os._exit(NOT_FOUND if isinstance(fault, FileNotFoundError) else NOT_STARTED)
     status = None
     while status is None:
-        ended, found = os.waitpid(-1, 0)
-        status = found if ended == process else None
+        ended, wait_status = os.waitpid(-1, 0)
+        status = wait_status if ended == process else None
     others = _has_others()
     tell(report, {"code": os.waitstatus_to_exitcode(status), "others": others})
     os._exit(0)

@@ -60,7 +60,7 @@ class OverlayRun:
         except (OSError, ValueError, KeyError, TypeError) as fault:
             raise HarnessError(
                 f"{self.folder} cannot be read: {fault}",
-                hint=f"what the command wrote is in {self.upper}; 'takeback run --drop-leftovers' drops it",
+                hint=f"the command's files are in {self.upper}; 'takeback run --drop-leftovers' drops it",
             ) from fault
 
 
@@ -88,7 +88,7 @@ def make_run(places: Sequence[Path], root: Path, command: Sequence[str], *, chos
             "on a file system such as ext4, xfs or btrfs",
             hint="'takeback run --scratch DIR -- CMD' names one",
         )
-    place = min(usable, key=lambda found: found[0])[1]
+    place = min(usable, key=lambda match: match[0])[1]
     name = f"{_make_key(root)}-{time.strftime('%Y%m%d-%H%M%S')}-{secrets.token_hex(3)}"
     run = OverlayRun(place / name, root, tuple(command), time.time())
     run.folder.mkdir(0o700)
@@ -137,9 +137,9 @@ def _find_file_system(device: int) -> str:
 
 def save_run(run: OverlayRun) -> None:
     """Write down what a run is about."""
-    told = {"root": str(run.root), "command": run.command, "began": run.began, "code": run.code}
+    about = {"root": str(run.root), "command": run.command, "began": run.began, "code": run.code}
     written = run.folder / f"{ABOUT}.new"
-    written.write_text(json.dumps(told), encoding="ascii")
+    written.write_text(json.dumps(about), encoding="ascii")
     written.replace(run.folder / ABOUT)
 
 
@@ -160,23 +160,23 @@ def hold_run(run: OverlayRun) -> Iterator[bool]:
 
 def find_leftovers(places: Sequence[Path], root: Path) -> tuple[OverlayRun, ...]:
     """Return the runs in a project that nobody decided about and that do not go on, oldest first."""
-    found: list[OverlayRun] = []
+    leftovers: list[OverlayRun] = []
     for place in places:
         for folder in sorted(place.glob(f"{_make_key(root)}-*")) if place.is_dir() else ():
             run = _load_run(folder)
             if run is None or run.root != root:
                 continue
             with hold_run(run) as free:
-                found += [run] if free else []
-    return tuple(sorted(found, key=lambda run: run.began))
+                leftovers += [run] if free else []
+    return tuple(sorted(leftovers, key=lambda run: run.began))
 
 
 def _load_run(folder: Path) -> OverlayRun | None:
     try:
         if os.lstat(folder).st_uid != os.geteuid():
             return None
-        told: dict[str, Any] = json.loads((folder / ABOUT).read_text(encoding="ascii"))
-        return OverlayRun(folder, Path(told["root"]), tuple(told["command"]), float(told["began"]), told["code"])
+        about: dict[str, Any] = json.loads((folder / ABOUT).read_text(encoding="ascii"))
+        return OverlayRun(folder, Path(about["root"]), tuple(about["command"]), float(about["began"]), about["code"])
     except (OSError, ValueError, KeyError, TypeError):
         return None
 
@@ -188,7 +188,7 @@ def drop_run(run: OverlayRun) -> None:
     except OSError as fault:
         raise HarnessError(
             f"{run.folder} cannot be removed: {fault.strerror or fault}",
-            hint=f"remove it by hand: rm -rf {run.folder}",
+            hint=f"remove it yourself: rm -rf {run.folder}",
         ) from fault
 
 

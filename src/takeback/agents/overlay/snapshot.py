@@ -82,16 +82,16 @@ class Snapshot:
 
     def list_below(self, folder: str) -> list[tuple[str, NameTraits]]:
         """Return everything below a folder, what is inside another thing before that."""
-        found: list[tuple[str, NameTraits]] = []
+        names: list[tuple[str, NameTraits]] = []
         waiting = [folder]
         while waiting:
-            here = waiting.pop()
-            for name, traits in self._folders.get(here, {}).items():
-                path = f"{here}/{name}" if here else name
-                found.append((path, traits))
+            current = waiting.pop()
+            for name, traits in self._folders.get(current, {}).items():
+                path = f"{current}/{name}" if current else name
+                names.append((path, traits))
                 if traits.form == "directory":
                     waiting.append(path)
-        return found[::-1]
+        return names[::-1]
 
     def renew(self, path: str, now: NameTraits) -> None:
         """Note that a thing which is what it was has another time of its last change, since it was moved and back."""
@@ -110,13 +110,13 @@ class Snapshot:
     @classmethod
     def load(cls, place: Path) -> Snapshot:
         """Read it from a file that this user's Takeback wrote."""
-        told = json.loads(place.read_text(encoding="ascii"))
-        if told["format"] != FORMAT:
-            raise ValueError(f"format {told['format']}")
+        saved = json.loads(place.read_text(encoding="ascii"))
+        if saved["format"] != FORMAT:
+            raise ValueError(f"format {saved['format']}")
         return cls(
             {
                 folder: {name: NameTraits(*row) for name, row in names.items()}
-                for folder, names in told["folders"].items()
+                for folder, names in saved["folders"].items()
             }
         )
 

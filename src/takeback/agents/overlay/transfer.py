@@ -139,7 +139,7 @@ def _explain(fault: Exception, run: OverlayRun, aside: Path, stuck: Sequence[str
     if stuck:
         back = f"{', '.join(map(show_path, stuck))} could not be put back; what was there is in {aside}"
     return HarnessError(
-        f"the changes could not be taken over: {why}; {back}, and what the command wrote is still in {run.upper}",
+        f"the changes could not be applied: {why}; {back}, and what the command wrote is still in {run.upper}",
         hint="'takeback run --resume' tries again, 'takeback run --drop-leftovers' drops it",
     )
 
@@ -274,11 +274,11 @@ class _Transfer:
                 made.append(change)
         self._close_folders(made)
         after = {change.path: change.after for change, _ in checked}
-        told = [
+        refused = [
             Conflict(path, why, None if after[path] is None else self._upper.root / path)
             for path, why in conflicts.items()
         ]
-        return Kept(tuple(sorted(made, key=lambda change: change.path)), tuple(told))
+        return Kept(tuple(sorted(made, key=lambda change: change.path)), tuple(refused))
 
     def _open_folders(self, changes: Iterable[LayerChange]) -> None:
         """Give this user the right to write in folders that the command could write in, or that go."""
@@ -481,13 +481,13 @@ def _make_folder(place: _Place, traits: NameTraits | None) -> None:
 
 def _chmod(place: _Place, mode: int) -> None:
     """Set permission bits of what has a name, never of what a link leads to."""
-    found = os.open(place.name, os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=place.folder)
+    file = os.open(place.name, os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=place.folder)
     try:
-        if stat.S_ISLNK(os.fstat(found).st_mode):
+        if stat.S_ISLNK(os.fstat(file).st_mode):
             raise _Found(MEANWHILE)
-        os.chmod(f"/proc/self/fd/{found}", mode)
+        os.chmod(f"/proc/self/fd/{file}", mode)
     finally:
-        os.close(found)
+        os.close(file)
 
 
 def _remove_attributes(place: str) -> None:

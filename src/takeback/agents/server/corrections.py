@@ -80,7 +80,9 @@ def correct_arguments(schema: Mapping[str, Any], arguments: Mapping[str, Any]) -
     properties: Mapping[str, Any] = schema.get("properties", {})
     fixed: dict[str, Any] = {}
     for given, value in arguments.items():
-        name = given if given in properties else correct_names(given, [one for one in properties if one not in fixed])
+        name = (
+            given if given in properties else correct_names(given, [name for name in properties if name not in fixed])
+        )
         if name is not None and name not in fixed:
             correct = _correct_value(properties[name], value)
             if correct is not None:
@@ -89,7 +91,7 @@ def correct_arguments(schema: Mapping[str, Any], arguments: Mapping[str, Any]) -
 
 
 def _correct_value(schema: Mapping[str, Any], value: Any) -> Any:
-    kind = schema.get("type") or next((one.get("type") for one in schema.get("anyOf", ())), None)
+    kind = schema.get("type") or next((option.get("type") for option in schema.get("anyOf", ())), None)
     if kind == "integer":
         number = int(value) if str(value).lstrip("-").isdecimal() else None
         return (
@@ -129,11 +131,11 @@ def _correct_lines(lines: Sequence[str], state: State, works: Works) -> list[str
             fixed.append(line)
             continue
         tried = islice(dict.fromkeys(_iter_repairs(line, state)), MOST_TRIES)
-        fitting = (one for one in tried if mask_text_secrets(one) == one and _can_build(one, state))
-        found = next((one for one in fitting if works({"lines": [one]})), None)
-        if found is None:
+        fitting = (line for line in tried if mask_text_secrets(line) == line and _can_build(line, state))
+        choice = next((line for line in fitting if works({"lines": [line]})), None)
+        if choice is None:
             return None
-        fixed.append(found)
+        fixed.append(choice)
     return fixed if works({"lines": fixed}) else None
 
 
@@ -147,14 +149,14 @@ def _can_build(line: str, state: State) -> bool:
 
 def _list_readings(line: str) -> list[list[str]]:
     """Return the words of a line, in each way of closing a quotation that it leaves open."""
-    found = []
+    readings = []
     for text in (line, f"{line}'", f'{line}"', line.replace("'", "").replace('"', "")):
         try:
             words = shlex.split(text)
         except ValueError:
             continue
-        found.append(words[1:] if words[:1] == ["takeback"] else words)
-    return found
+        readings.append(words[1:] if words[:1] == ["takeback"] else words)
+    return readings
 
 
 def _read_options(words: Sequence[str]) -> tuple[list[str], dict[str, str]]:
@@ -196,7 +198,7 @@ def _list_surfaces(thing: str, key: str, verb: str, state: State) -> list[Surfac
     near = _find_thing(thing)
     having = [surface for surface in SURFACES.values() if key and key in _list_names(surface, state)]
     possible = set(list_things(verb)) | set(list_things("set"))
-    return [one for one in dict.fromkeys([near, *having]) if one is not None and one.word in possible]
+    return [surface for surface in dict.fromkeys([near, *having]) if surface is not None and surface.word in possible]
 
 
 def _list_names(surface: Surface, state: State) -> list[str]:
@@ -262,9 +264,9 @@ def _read_content(surface: Surface, key: str, state: State) -> Any:
 
 
 def _write_line(verb: str, word: str, key: str, value: str, options: Mapping[str, str]) -> str:
-    told = [text for name, given in options.items() for text in (f"--{name}", given)]
+    words = [text for name, given in options.items() for text in (f"--{name}", given)]
     tail = ["--", value] if value.startswith("-") else [value] if value else []
-    return shlex.join([verb, word, key, *told, *tail])
+    return shlex.join([verb, word, key, *words, *tail])
 
 
 def _correct_operation(op: Mapping[str, Any]) -> dict[str, Any]:

@@ -53,7 +53,7 @@ def read_state(
         harness.require("read")
         harness.ledger.refresh()
         state = harness.state
-    found: list[tuple[str, str, Any]] = []
+    values: list[tuple[str, str, Any]] = []
     for name, surface in SURFACES.items():
         if surfaces and name not in surfaces:
             continue
@@ -66,15 +66,15 @@ def read_state(
                 continue
             address = f'{name}["{key}"]'
             if not match or fnmatchcase(address, match) or fnmatchcase(key, match):
-                found.append((address, key, state[name, key]))
+                values.append((address, key, state[name, key]))
     end = offset + min(limit, MOST)
     with desk.harness(who) as harness:
-        harness.note_read("server", "", [at for at, _, _ in found[offset:end]])
+        harness.note_read("server", "", [at for at, _, _ in values[offset:end]])
     items = [
         HarnessItem(address=mask_text_secrets(at), value=mask_secrets(value, key if at.startswith("config[") else ""))
-        for at, key, value in found[offset:end]
+        for at, key, value in values[offset:end]
     ]
-    return StateAnswer(items=items, left_out=max(0, len(found) - end))
+    return StateAnswer(items=items, left_out=max(0, len(values) - end))
 
 
 def read_history(
@@ -96,13 +96,15 @@ def read_history(
         harness.ledger.refresh()
         author = harness.name_author(who)
         named = _make_namer(harness)
-        passing = (one for one in wanted.admitted(harness.log(), named) if before is None or one.seq < before)
-        timely = (one for one in passing if end is None or datetime.fromisoformat(one.at) <= end)
-        told = (_build_entry(one, author, named) for one in timely)
+        passing = (
+            view for view in wanted.select_entries(harness.log(), named) if before is None or view.seq < before
+        )
+        timely = (view for view in passing if end is None or datetime.fromisoformat(view.at) <= end)
+        built = (_build_entry(view, author, named) for view in timely)
         words = text.casefold()
-        fitting = (one for one in told if words in f"{one.id} {one.kind} {one.by} {one.what}".casefold())
-        found = list(islice(fitting, min(limit, MOST) + 1))
-    return HistoryPage(entries=found[: min(limit, MOST)], more=len(found) > min(limit, MOST))
+        fitting = (entry for entry in built if words in f"{entry.id} {entry.kind} {entry.by} {entry.what}".casefold())
+        entries = list(islice(fitting, min(limit, MOST) + 1))
+    return HistoryPage(entries=entries[: min(limit, MOST)], more=len(entries) > min(limit, MOST))
 
 
 LONGEST_DIFF: Final = 20_000
@@ -116,8 +118,8 @@ def read_diff(desk: ProposalService, name: str, who: str = "") -> DiffAnswer:
         harness.note_read("server", record.id, read_slots(record))
         seen = view_entry(harness, record)
         changes = () if record.kind == "genesis" else load_entry_writes(harness, record)
-        found = find_differences(changes, lambda: rebuild_state_before(harness, record))
-        lines = [line for difference in found for _, line in iter_unified_lines(difference)]
+        differences = find_differences(changes, lambda: rebuild_state_before(harness, record))
+        lines = [line for difference in differences for _, line in iter_unified_lines(difference)]
         what = summarize_entry(seen, _make_namer(harness))
     diff = mask_text_secrets("\n".join(lines))
     return DiffAnswer(
@@ -140,31 +142,31 @@ def read_entry(desk: ProposalService, name: str, who: str) -> dict[str, Any]:
         harness.note_read("server", record.id, read_slots(record))
         seen = _build_entry(view_entry(harness, record), harness.name_author(who), _make_namer(harness))
         changes = () if record.kind == "genesis" else load_entry_writes(harness, record)
-        told = {
+        answer = {
             "candidate": mask_secrets(load_candidate_json(harness.journal, record)),
             "evidence": mask_secrets(load_evidence(harness.journal, record)),
             "check": mask_secrets(record.check),
             "changes": [mask_secrets(change_to_json(change)) for change in changes],
         }
-    return {**seen.model_dump(), **told}
+    return {**seen.model_dump(), **answer}
 
 
 def read_status(desk: ProposalService, who: str) -> StatusAnswer:
     """Return the status of a harness."""
     with desk.harness(who) as harness:
-        found = harness.status()
-    drift = list(dict.fromkeys(describe_slot(find_containing_slot(change.slot)) for change in found.drift))
-    problems = [*(str(fault) for fault in found.broken), *found.problems, *found.leftovers]
+        status = harness.status()
+    drift = list(dict.fromkeys(describe_slot(find_containing_slot(change.slot)) for change in status.drift))
+    problems = [*(str(fault) for fault in status.broken), *status.problems, *status.leftovers]
     return StatusAnswer(
-        clean=found.clean,
-        live=found.entries,
-        undone=found.undone,
-        drift=[mask_text_secrets(one) for one in drift],
-        problems=[mask_text_secrets(one) for one in problems],
-        notes=[mask_text_secrets(one) for one in found.notes],
+        clean=status.clean,
+        live=status.entries,
+        undone=status.undone,
+        drift=[mask_text_secrets(change) for change in drift],
+        problems=[mask_text_secrets(problem) for problem in problems],
+        notes=[mask_text_secrets(note) for note in status.notes],
         you=who,
         command=None
-        if found.clean
+        if status.clean
         else build_command("adopt" if drift and not problems else "status", desk.directory),
     )
 

@@ -56,7 +56,7 @@ from takeback.undo import Blocked, Gone, Plan, SlotChange, Write
 from takeback.undo.record import run_and_record
 from takeback.verify import Admitted, Verdict
 
-WORKS: Final = "it can be taken back on every state: give the token to apply_change"
+WORKS: Final = "it can be undone on every state: pass the token to apply_change"
 REMEMBERED: Final = 512
 """How many proposals and how many plans are kept; the oldest go first."""
 SomeKept = TypeVar("SomeKept")
@@ -87,8 +87,8 @@ class _Shelf(Generic[SomeKept]):
     def __init__(self) -> None:
         self._kept: OrderedDict[tuple[str, str], SomeKept] = OrderedDict()
 
-    def put(self, who: str, token: str, one: SomeKept) -> None:
-        self._kept[who, token] = one
+    def put(self, who: str, token: str, item: SomeKept) -> None:
+        self._kept[who, token] = item
         self._kept.move_to_end((who, token))
         while len(self._kept) > REMEMBERED:
             self._kept.popitem(last=False)
@@ -129,15 +129,17 @@ class ProposalService:
             harness.require("propose")
         if isinstance(state, Refused):
             return Proposed(outcome="refused", message=mask_text_secrets(state.message), command=self.mending(state))
-        found = judge_proposal(sent, state, self._method)
-        told = None if found.verdict is None else _describe_verdict(found.verdict)
-        if found.admitted is None:
-            approvable = found.verdict is not None and found.verdict.lacks_only_approval
-            digest = (found.verdict.candidate_digest or "") if found.verdict is not None and approvable else ""
-            forcing = build_apply_command(found.sent, sent.lines, self.directory, force=True, approve=digest)
-            return Proposed(outcome="not admitted", message=_why_not(found), command=forcing, verdict=told)
+        judgement = judge_proposal(sent, state, self._method)
+        verdict = None if judgement.verdict is None else _describe_verdict(judgement.verdict)
+        if judgement.admitted is None:
+            approvable = judgement.verdict is not None and judgement.verdict.lacks_only_approval
+            digest = (
+                (judgement.verdict.candidate_digest or "") if judgement.verdict is not None and approvable else ""
+            )
+            forcing = build_apply_command(judgement.sent, sent.lines, self.directory, force=True, approve=digest)
+            return Proposed(outcome="not admitted", message=_why_not(judgement), command=forcing, verdict=verdict)
         with self.harness(who) as harness:
-            preview = harness.preview(found.admitted)
+            preview = harness.preview(judgement.admitted)
             slots = () if isinstance(preview, Refused) else [write.slot for write in preview.changes]
             outside = [mask_text_secrets(line) for line in describe_outside(harness, slots)]
         if isinstance(preview, Refused):
@@ -145,44 +147,46 @@ class ProposalService:
             message = mask_text_secrets(preview.message)
             if mending is None:
                 message = f"{message}\n{self.correct_proposal(_say_again(sent))}"
-            return Proposed(outcome="refused", message=message, verdict=told, command=mending)
+            return Proposed(outcome="refused", message=message, verdict=verdict, command=mending)
         refused = refuse_drift(Footing(preview.before, preview.before, preview.drift, preview.elsewhere))
         if refused is not None:
             return Proposed(
                 outcome="refused",
                 message=mask_text_secrets(refused.message),
-                verdict=told,
+                verdict=verdict,
                 changes=_list_changes(preview.changes),
                 command=self.mending(refused),
             )
-        reasons = self._loosens(found.admitted, preview.before)
+        reasons = self._loosens(judgement.admitted, preview.before)
         token = f"p-{secrets.token_urlsafe(18)}"
         proposal = WaitingProposal(
-            found.admitted, sent.note, build_apply_command(found.sent, sent.lines, self.directory)
+            judgement.admitted, sent.note, build_apply_command(judgement.sent, sent.lines, self.directory)
         )
         with self._lock:
             self._proposals.put(who, token, proposal)
-        lasting = "" if found.verdict is None else describe_stays(found.verdict.effects, found.verdict.stays)
+        lasting = (
+            "" if judgement.verdict is None else describe_stays(judgement.verdict.effects, judgement.verdict.stays)
+        )
         message = f"{lasting}; {WORKS}" if lasting else WORKS
-        idle = is_idle(found.admitted.candidate.mutation, preview.before)
+        idle = is_idle(judgement.admitted.candidate.mutation, preview.before)
         if idle:
-            message = "it is so already: apply_change would say so, and no entry is made"
+            message = "the harness is already so: apply_change would make no entry"
         unheeded = list_unheeded(preview, self._harness)
         if unheeded:
             message = f"{message}; but {mask_text_secrets('; '.join(unheeded))}"
-        if found.repaired:
-            message = f"the recovery that was sent does not take it back; this one does: {message}"
+        if judgement.repaired:
+            message = f"the recovery that was sent does not undo it; this one does: {message}"
         return Proposed(
-            outcome="repaired" if found.repaired else "admitted",
+            outcome="repaired" if judgement.repaired else "admitted",
             message=message,
             token=token,
-            candidate=mask_secrets(found.admitted.candidate.to_json()) if sent.mutation else None,
+            candidate=mask_secrets(judgement.admitted.candidate.to_json()) if sent.mutation else None,
             changes=[] if idle else _list_changes(preview.changes),
             files=[] if idle else list(preview.paths),
             outside=outside,
             person=[mask_text_secrets(reason) for reason in reasons],
             command=proposal.command if reasons else None,
-            verdict=told,
+            verdict=verdict,
         )
 
     def question_of_change(self, token: str, who: str) -> Question:
@@ -197,7 +201,9 @@ class ProposalService:
             where = join_words(
                 list(dict.fromkeys(describe_slot(find_containing_slot(write.slot)) for write in preview.changes))
             )
-            reasons = tuple(mask_text_secrets(one) for one in self._loosens(proposal.admitted, preview.before))
+            reasons = tuple(
+                mask_text_secrets(loosening) for loosening in self._loosens(proposal.admitted, preview.before)
+            )
             return Question(who, f"change {where}", reasons, proposal.command)
 
     def apply(self, token: str, who: str, allowed: Callable[[Question], str]) -> Done:
@@ -210,12 +216,12 @@ class ProposalService:
                     message=f"no proposal has this token; propose the change first\n{self.give_example()}",
                 )
             if proposal.entry is not None:
-                return _report_made("applied", proposal.entry, "it was applied already, by this token")
+                return _report_made("applied", proposal.entry, "it was already applied with this token")
             with harness.held() as state:
                 if isinstance(state, Refused):
                     return self._report_refusal(state)
                 if is_idle(proposal.admitted.candidate.mutation, state):
-                    return self._unchanged(harness, proposal)
+                    return self._report_unchanged(harness, proposal)
                 question = self.question_of_change(token, who)
                 objection = allowed(question)
                 if objection:
@@ -226,7 +232,7 @@ class ProposalService:
             if not isinstance(done, Applied):
                 return self._report_refusal(done)
             proposal.entry = done.entry
-            made = f"entry #{done.entry.entry} was made; undo can take it back"
+            made = f"entry #{done.entry.entry} was made; 'undo' can undo it"
             return _report_made("applied", done.entry, made, done.open)
 
     def plan_undo(self, names: Sequence[str], who: str, *, cascade: bool) -> Planned:
@@ -250,7 +256,7 @@ class ProposalService:
                 reasons = self._undo_reasons(harness, outcome, names, who)
                 return Planned(
                     outcome="planned",
-                    message=mask_text_secrets(make_headline(outcome, done=False) or "give the token to undo"),
+                    message=mask_text_secrets(make_headline(outcome, done=False) or "pass the token to undo"),
                     token=outcome.token,
                     off=list(outcome.off),
                     on=list(outcome.on),
@@ -272,10 +278,13 @@ class ProposalService:
             plan = harness.plan_undo(*planning.names, cascade=planning.cascade)
             if not isinstance(plan, Plan) or plan.token != token:
                 return Question(who, "take entries back")
-            told = [*(f"take back #{one}" for one in plan.off), *(f"bring back #{one}" for one in plan.on)]
+            steps = [
+                *(f"take back #{number}" for number in plan.off),
+                *(f"bring back #{number}" for number in plan.on),
+            ]
             reasons = tuple(self._undo_reasons(harness, plan, planning.names, who))
             by_hand = build_undo_command(planning.names, self.directory, cascade=planning.cascade)
-            return Question(who, join_words(told), reasons, by_hand)
+            return Question(who, join_words(steps), reasons, by_hand)
 
     def undo(self, token: str, who: str, allowed: Callable[[Question], str]) -> Done:
         """Carry out a plan, if it is still the plan; `allowed` is as for `apply`."""
@@ -287,7 +296,7 @@ class ProposalService:
                     message=f"no plan has this token; plan_undo gives one\n{self.name_newest()}",
                 )
             if planning.entry is not None:
-                return _report_made("undone", planning.entry, "it was done already, by this token")
+                return _report_made("undone", planning.entry, "it was already done with this token")
             with harness.held() as state:
                 if isinstance(state, Refused):
                     return self._report_refusal(state)
@@ -297,14 +306,14 @@ class ProposalService:
                     return Done(outcome="declined", message=objection, command=question.command)
                 done = harness.undo(*planning.names, token=token, cascade=planning.cascade, by=who)
             if isinstance(done, Stale):
-                return Done(outcome="stale", message="things have changed since the plan was made; plan again")
+                return Done(outcome="stale", message="the harness changed since the plan was made; plan again")
             if isinstance(done, Refused):
                 return self._report_refusal(done)
             if not isinstance(done, Undone):
-                return Done(outcome="refused", message="it cannot be done any more; plan again")
+                return Done(outcome="refused", message="it is no longer possible; plan again")
             planning.entry = done.entry
-            told = make_headline(done.plan, done=True) or "taken back; the others stay"
-            return _report_made("undone", done.entry, told, done.open)
+            headline = make_headline(done.plan, done=True) or "undone; the others stay"
+            return _report_made("undone", done.entry, headline, done.open)
 
     def question_of_redo(self, names: Sequence[str], who: str) -> Question:
         """Return the question that a person must decide before entries are brought back."""
@@ -312,9 +321,12 @@ class ProposalService:
             plan = harness.plan(lambda ledger: build_redo_request(ledger, names))
             if not isinstance(plan, Plan):
                 return Question(who, "bring entries back")
-            told = [*(f"bring back #{one}" for one in plan.on), *(f"take back #{one}" for one in plan.off)]
+            steps = [
+                *(f"bring back #{number}" for number in plan.on),
+                *(f"take back #{number}" for number in plan.off),
+            ]
             reasons = [*self._undo_reasons(harness, plan, names, who), *_list_others_undos(harness, plan, who)]
-            return Question(who, join_words(told), tuple(reasons), build_command("redo", self.directory, *names))
+            return Question(who, join_words(steps), tuple(reasons), build_command("redo", self.directory, *names))
 
     def redo(self, names: Sequence[str], who: str, allowed: Callable[[Question], str]) -> Done:
         """Bring back entries that were taken back, the latest without names; `allowed` is as for `apply`."""
@@ -327,8 +339,8 @@ class ProposalService:
                 return Done(outcome="declined", message=objection, command=question.command)
             done = harness.redo(*names, by=who)
             if isinstance(done, Undone):
-                told = make_headline(done.plan, done=True) or "brought back"
-                return _report_made("redone", done.entry, told, done.open)
+                headline = make_headline(done.plan, done=True) or "brought back"
+                return _report_made("redone", done.entry, headline, done.open)
             if isinstance(done, Refused):
                 return self._report_refusal(done)
             reasons = "; ".join(f"#{number}: {why}" for number, why in getattr(done, "reasons", ()))
@@ -346,7 +358,7 @@ class ProposalService:
         """Return the call about the newest entry that is live, or for `redo` undone; where there is none, a look."""
         wanted = "undone" if tool == "redo" else "live"
         with self.harness() as harness:
-            newest = next((one.seq for one in harness.log() if one.status == wanted), None)
+            newest = next((view.seq for view in harness.log() if view.status == wanted), None)
         if newest is None:
             return CorrectedCall("history", {})
         return CorrectedCall(tool, {"entry": str(newest)} if tool == "diff" else {"entries": [str(newest)]})
@@ -356,24 +368,24 @@ class ProposalService:
         sent = Sent(arguments.get("lines", ()), arguments.get("mutation", ()))
         try:
             with self.harness() as harness:
-                found = judge_proposal(sent, harness.state, self._method)
-                return found.admitted is not None and isinstance(harness.preview(found.admitted), Preview)
+                judgement = judge_proposal(sent, harness.state, self._method)
+                return judgement.admitted is not None and isinstance(harness.preview(judgement.admitted), Preview)
         except TakebackError:
             return False
 
-    def _unchanged(self, harness: Harness, proposal: WaitingProposal) -> Done:
+    def _report_unchanged(self, harness: Harness, proposal: WaitingProposal) -> Done:
         """Say that a change is made already, if it could be made; no entry is made."""
         preview = harness.preview(proposal.admitted)
         if isinstance(preview, Refused):
             return self._report_refusal(preview)
-        return Done(outcome="unchanged", message="it is so already, and no entry was made")
+        return Done(outcome="unchanged", message="the harness is already so, and no entry was made")
 
     def _loosens(self, admitted: Admitted, before: State) -> list[str]:
         return weigh_states(self._harness, before, run_and_record(admitted.candidate.mutation, before).state)
 
     def _undo_reasons(self, harness: Harness, plan: Plan, names: Sequence[str], who: str) -> list[str]:
-        found = [*list_others_entries(harness, plan, names, who), *weigh_plan(harness, plan)]
-        return [mask_text_secrets(reason) for reason in found]
+        reasons = [*list_others_entries(harness, plan, names, who), *weigh_plan(harness, plan)]
+        return [mask_text_secrets(reason) for reason in reasons]
 
     def _no_plan(self, outcome: Blocked | Gone | Refused, names: Sequence[str]) -> Planned:
         if isinstance(outcome, Refused):
@@ -381,12 +393,12 @@ class ProposalService:
                 outcome="refused", message=mask_text_secrets(outcome.message), command=self.mending(outcome)
             )
         if isinstance(outcome, Gone):
-            told = "; ".join(describe_gone(outcome)) if outcome.sealed else "what it captured was forgotten"
-            return Planned(outcome="gone", message=mask_text_secrets(f"{told}; a person can salvage what is left"))
+            reason = "; ".join(describe_gone(outcome)) if outcome.sealed else "what it captured was forgotten"
+            return Planned(outcome="gone", message=mask_text_secrets(f"{reason}; a person can salvage what is left"))
         reasons = "; ".join(f"#{number}: {why}" for number, why in outcome.reasons)
         more = outcome.together if isinstance(outcome.together, Plan) else None
         call = CorrectedCall("plan_undo", {"entries": list(names), "cascade": True})
-        way = "nothing makes it possible" if more is None else f"with cascade the others go along\n{call}"
+        way = "nothing makes it possible" if more is None else f"with cascade the others are undone too\n{call}"
         return Planned(
             outcome="blocked",
             message=mask_text_secrets(f"it cannot be done alone ({reasons}); {way}"),
@@ -414,16 +426,16 @@ def _say_again(sent: Sent) -> dict[str, Any]:
 
 def _list_others_undos(harness: Harness, plan: Plan, who: str) -> list[str]:
     """Return the entries that would come back although someone else took them back."""
-    left, found = set(plan.on), []
+    left, names = set(plan.on), []
     for entry in harness.log():
         if not left:
             break
         if entry.kind in TOGGLES and left & set(entry.off):
             if entry.by != harness.name_author(who):
-                numbers = ", ".join(f"#{one}" for one in sorted(left & set(entry.off)))
-                found.append(f"{numbers} was taken back by {entry.by or 'someone who is not said, such as a person'}")
+                numbers = ", ".join(f"#{number}" for number in sorted(left & set(entry.off)))
+                names.append(f"{numbers} was taken back by {entry.by or 'an unnamed author, such as a person'}")
             left -= set(entry.off)
-    return [mask_text_secrets(reason) for reason in found]
+    return [mask_text_secrets(reason) for reason in names]
 
 
 def _describe_verdict(verdict: Verdict) -> VerdictAnswer:
@@ -434,17 +446,17 @@ def _describe_verdict(verdict: Verdict) -> VerdictAnswer:
         admitted=verdict.admitted,
         grade=verdict.grade.value,
         effect_class=verdict.effects.value,
-        stays=[one["call"] for one in verdict.stays],
+        stays=[item["call"] for item in verdict.stays],
         reasons=[mask_text_secrets(reason.message) for reason in verdict.reasons],
         breaking_state=None if example is None else mask_secrets(example.state.write()),
         breaks=[mask_text_secrets(text) for text in breaks if text],
     )
 
 
-def _why_not(found: Judgement) -> str:
-    if found.lacking:
-        return f"the language has no recovery for it: {found.lacking}"
-    return "it is not admitted, and no recovery was found; the server never forces, a person can"
+def _why_not(judgement: Judgement) -> str:
+    if judgement.lacking:
+        return f"the language has no recovery for it: {judgement.lacking}"
+    return "it is not admitted, and no recovery was found; the server never forces a change, but a person can"
 
 
 def _list_changes(changes: Sequence[SlotChange | Write]) -> list[AddressChange]:

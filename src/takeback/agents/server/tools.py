@@ -61,9 +61,9 @@ from takeback.present.visible import escape_invisible
 from takeback.state import SURFACES
 
 INSTRUCTIONS: Final = (
-    "Changes of this agent's own harness (settings, prompts, tools, hooks, files) that can be taken back. "
-    "Look with harness_state, have a change judged with propose_change, make it with apply_change and the token. "
-    "plan_undo and undo take any entry back, whatever came after it; redo brings it back. "
+    "Changes of this agent's own harness (settings, prompts, tools, hooks, files) that can be undone. Look with "
+    "harness_state, have a change checked with propose_change, make it with apply_change and the token. "
+    "plan_undo and undo take back any entry, whatever came after it; redo brings it back. "
     "Edit harness files through these tools rather than with an editor or a shell."
 )
 
@@ -167,9 +167,9 @@ class CorrectingServer(MCPServer):
 
     async def call_tool(self, name: str, arguments: dict[str, Any], context: Any = None) -> Any:
         """Call a tool; a fault names the call to send instead."""
-        tool = next((one for one in self._tool_manager.list_tools() if one.name == name), None)
+        tool = next((known for known in self._tool_manager.list_tools() if known.name == name), None)
         if tool is None:
-            known = [one.name for one in self._tool_manager.list_tools()]
+            known = [known.name for known in self._tool_manager.list_tools()]
             raise ToolError(f"there is no tool {name}, only {', '.join(known)}\n{self._correct(name, arguments)}")
         problem = _check_arguments(tool, arguments)
         if problem:
@@ -179,8 +179,8 @@ class CorrectingServer(MCPServer):
         except UnexpectedToolError:
             raise
         except ToolError as fault:
-            told = str(fault).removeprefix(f"Error executing tool {name}: ")
-            raise ToolError(f"{told}\n{self._correct(name, arguments)}") from fault
+            message = str(fault).removeprefix(f"Error executing tool {name}: ")
+            raise ToolError(f"{message}\n{self._correct(name, arguments)}") from fault
 
     def _correct(self, name: str, arguments: dict[str, Any]) -> CorrectedCall:
         """Return a call near one that failed, which works."""
@@ -218,24 +218,25 @@ def _check_arguments(tool: Tool, arguments: dict[str, Any]) -> str:
     try:
         tool.fn_metadata.validate_arguments(arguments)
     except ValidationError as fault:
-        found = [
-            f"{'.'.join(map(str, one['loc']))}: {one['msg'][:1].lower()}{one['msg'][1:]}" for one in fault.errors()
+        errors = [
+            f"{'.'.join(map(str, error['loc']))}: {error['msg'][:1].lower()}{error['msg'][1:]}"
+            for error in fault.errors()
         ]
-        return f"{tool.name}: {'; '.join(found)}"
+        return f"{tool.name}: {'; '.join(errors)}"
     return ""
 
 
 def shorten_schema(schema: Any, *, bare: bool) -> Any:
     """Return a schema without titles and, if `bare`, without descriptions and defaults: the same values fit."""
     if isinstance(schema, list):
-        return [shorten_schema(one, bare=bare) for one in schema]
+        return [shorten_schema(item, bare=bare) for item in schema]
     if not isinstance(schema, dict):
         return schema
     left_out = {"title", "description", "default"} if bare else {"title"}
     short: dict[str, Any] = {}
     for key, value in schema.items():
         if key in {"properties", "$defs"}:
-            short[key] = {name: shorten_schema(one, bare=bare) for name, one in value.items()}
+            short[key] = {name: shorten_schema(inner, bare=bare) for name, inner in value.items()}
         elif key not in left_out:
             short[key] = shorten_schema(value, bare=bare)
     return short
@@ -252,7 +253,8 @@ def _shorten_tools(server: CorrectingServer) -> None:
 def _outline_answer(schema: dict[str, Any]) -> dict[str, Any]:
     """Return what a model needs of an answer's schema: its fields, and the outcomes there are."""
     fields = {
-        name: {"enum": one["enum"]} if "enum" in one else {} for name, one in schema.get("properties", {}).items()
+        name: {"enum": field["enum"]} if "enum" in field else {}
+        for name, field in schema.get("properties", {}).items()
     }
     return {"type": "object", "properties": fields}
 
@@ -260,7 +262,7 @@ def _outline_answer(schema: dict[str, Any]) -> dict[str, Any]:
 class Approval(BaseModel):
     """A person's answer."""
 
-    approve: bool = Field(description="Whether this may be done.")
+    approve: bool = Field(description="Whether to do this.")
 
 
 def build_mcp_server(
@@ -344,9 +346,11 @@ def _add_changing_tools(server: MCPServer, desk: ProposalService, who: Who) -> N
         ] = [],  # noqa: B006
         mutation: Annotated[list[dict[str, Any]], Field(description="Or operations instead of lines.")] = [],  # noqa: B006
         witness: Annotated[
-            list[dict[str, Any]] | None, Field(description="What to capture before; optional.")
+            list[dict[str, Any]] | None, Field(description="What to capture before the change; optional.")
         ] = None,
-        recovery: Annotated[list[dict[str, Any]] | None, Field(description="How to take it back; optional.")] = None,
+        recovery: Annotated[
+            list[dict[str, Any]] | None, Field(description="How to undo the change; optional.")
+        ] = None,
         contract: dict[str, Any] | None = None,
         note: Annotated[str, Field(max_length=2000, description="Why, for the log.")] = "",
     ) -> Proposed:
@@ -440,9 +444,9 @@ def _add_resources(server: MCPServer, desk: ProposalService) -> None:
     def entry(name: str) -> str:
         """One entry by id or number: what it changed, its candidate and its evidence."""
         with _report_faults(ResourceError):
-            found = read_entry(desk, name, "")
-            del found["yours"]
-            return write_compact(found)
+            answer = read_entry(desk, name, "")
+            del answer["yours"]
+            return write_compact(answer)
 
     @server.prompt()
     def change_harness(goal: str) -> str:
@@ -459,8 +463,8 @@ def _report_faults(error: type[ToolError | ResourceError] = ToolError) -> Iterat
 
 
 def _can_ask(context: Context) -> bool:
-    found = context.client_capabilities
-    asking = None if found is None else found.elicitation
+    capabilities = context.client_capabilities
+    asking = None if capabilities is None else capabilities.elicitation
     return asking is not None and (asking.form is not None or asking.url is None)
 
 
@@ -482,10 +486,10 @@ def _allow_after_answer(
         if not _can_ask(context):
             return f"a person must decide about this, and the client cannot ask one: {reasons}"
         if now != about:
-            return f"things have changed since a person was asked; nothing was done, try again: {reasons}"
+            return f"the harness changed while a person was asked; nothing was done, try again: {reasons}"
         if isinstance(answer, AcceptedElicitation) and answer.data.approve:
             return ""
-        return f"a person was asked and does not want it: {reasons}"
+        return f"a person was asked and declined: {reasons}"
 
     return objection
 
@@ -520,11 +524,11 @@ def make_token() -> str:
 def read_tokens(path: Path) -> Tokens:
     """Return the tokens in a file, one line each: TOKEN, or NAME TOKEN."""
     try:
-        found = path.stat()
+        facts = path.stat()
         text = path.read_text("utf-8")
     except (OSError, UnicodeDecodeError) as fault:
         raise InputError(str(path), found=f"no readable file ({fault})", expected="a file with a token") from None
-    mode = stat.S_IMODE(found.st_mode)
+    mode = stat.S_IMODE(facts.st_mode)
     if mode & 0o077:
         hint = f"chmod 600 {path}"
         raise InputError(

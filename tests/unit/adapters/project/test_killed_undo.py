@@ -58,7 +58,7 @@ def check_kills(project: TrackedProject, before: dict[str, bytes], boundaries: r
     return kills
 
 
-def test_an_undo_of_a_few_files_may_be_killed_anywhere(tmp_path: Path) -> None:
+def test_an_undo_of_a_few_files_survives_a_kill_anywhere(tmp_path: Path) -> None:
     project = TrackedProject(tmp_path / "project", FILES)
     before = project.read()
     project.shell("sed -i 's/^4$/four/' a.txt && rm -r d && echo new > n.txt && mkdir h && mv g.txt h/g.txt")
@@ -66,7 +66,7 @@ def test_an_undo_of_a_few_files_may_be_killed_anywhere(tmp_path: Path) -> None:
 
 
 @pytest.mark.long
-def test_an_undo_of_many_files_may_be_killed_anywhere(tmp_path: Path) -> None:
+def test_an_undo_of_many_files_survives_a_kill_anywhere(tmp_path: Path) -> None:
     many = {f"m/{number % 7}/{number}.txt": f"{number}\n" for number in range(80)}
     project = TrackedProject(tmp_path / "project", many)
     before = project.read()
