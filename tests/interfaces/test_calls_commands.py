@@ -127,7 +127,7 @@ def test_verify_and_prove_judge_calls_by_the_manifest_at_hand(project, monkeypat
     monkeypatch.chdir(project)
     verdict = json.loads(run("verify", "change.json", "--json").out)
     assert (verdict["grade"], verdict["class"]) == ("proved", "compensable")
-    assert verdict["stays"] == [{"call": "mail", "stays": "sent", "compensation": "it is answered by another call"}]
+    assert verdict["stays"] == [{"call": "mail", "stays": "sent", "compensation": "another call already answers it"}]
     plain["recovery"].append(op("compensate_call", "theirs"))
     (project / "others.json").write_text(json.dumps(plain))
     forget_surface()

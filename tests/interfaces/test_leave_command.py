@@ -108,7 +108,7 @@ def test_on_a_terminal_it_asks_and_names_the_journal(
     monkeypatch.setattr("takeback.cli.leave.has_terminal", lambda: True)
     done = invoke(tmp_path, "leave", given=answer)
     assert done.exit_code == (0 if gone else 1)
-    assert "the journal with 2 entries goes with it" in done.stdout
+    assert "the journal with 2 entries is removed too" in done.stdout
     assert (tmp_path / ".takeback").exists() is not gone
 
 

@@ -205,7 +205,7 @@ async def test_a_yes_to_another_question_does_not_count(root, mode, asked, outco
     if outcome == "applied":
         assert "A, B" not in person.questions[1]
     else:
-        assert "changed since" in done["message"]
+        assert "the harness changed while" in done["message"]
         assert settings(root)["permissions"]["allow"] == ["Read", "A"]
 
 

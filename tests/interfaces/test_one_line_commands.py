@@ -150,7 +150,7 @@ def test_a_value_is_read_byte_for_byte_from_a_file_or_standard_input(agent, tmp_
 @pytest.mark.parametrize(
     ("line", "told"),
     [
-        (("edit", "prompt", "CLAUDE.md", "--old", "Be brief.", "--new", "x"), "old is there twice (lines 2 and 4)"),
+        (("edit", "prompt", "CLAUDE.md", "--old", "Be brief.", "--new", "x"), "--old twice (lines 2 and 4)"),
         (("edit", "prompt", "CLAUDE.md", "--old", "Use tab.", "--new", "x"), "the nearest is line 3: Use tabs."),
         (("remove", "tool", "mcp:githb"), "did you mean mcp:github?"),
         (("set", "tol", "x", "{}"), "did you mean tool"),
@@ -193,7 +193,7 @@ def test_a_refusal_names_a_command_that_works_when_copied(agent, tmp_path):
     assert code == 1
     (hint,) = [line for line in text.splitlines() if "--repair" in line]
     assert hint.startswith("  next, for a proved recovery: takeback apply 'a change.json' --repair --dir agent")
-    words = shlex.split(hint.partition("proved: ")[2])
+    words = shlex.split(hint.partition("recovery: ")[2])
     assert run(*words[1:])[0] == 0
     assert state_of(agent)["config"]["limit"] == 9
     assert run("undo", "HEAD", "--dir", "agent")[0] == 0

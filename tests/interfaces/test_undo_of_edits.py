@@ -117,7 +117,7 @@ def test_undoing_an_overwritten_edit_says_that_nothing_visible_changes(story):
     assert (code, text.splitlines()[0]) == (0, f"nothing visible would change: #{later} rewrote this line later")
     code, text = story.type("undo", first, "--strict")
     assert code == 1
-    assert text.splitlines()[0] == f"refused: what #{later} wrote later would be kept; nothing was changed"
+    assert text.splitlines()[0] == f"refused: later writes of #{later} would be kept; nothing was changed"
     code, text = story.type("undo", first)
     assert (code, text.splitlines()[0]) == (0, f"nothing visible changed: #{later} rewrote this line later")
     assert story.look("prompts", "system") == "You are bold.\n"
@@ -190,7 +190,7 @@ def test_an_adopted_edit_is_shown_as_proved_and_ambiguous(workspace):
 
 
 def test_an_unproved_adoption_is_marked_everywhere(workspace):
-    why = "a directory without files came or went, which no operation says"
+    why = "a directory without files came or went, which no operation describes"
     (workspace.agent / "files" / "empty").mkdir()
     _, told = workspace.tell("adopt")
     assert (told["grade"], told["unproved"]) == (None, why)

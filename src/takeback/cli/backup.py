@@ -112,11 +112,11 @@ def _show(outcome: JournalReturn, status: Status | None) -> None:
         err.print(f"what would be lost is uncertain: {outcome.unknown}", style="yellow")
     if outcome.forgotten:
         err.print("contents that were forgotten since the backup are still in it, and would return", style="yellow")
-    ends = f"the journal ends at record {outcome.last}, head {outcome.head[:SHORT]}"
+    ends = f"at record {outcome.last}, head {outcome.head[:SHORT]}"
     if not outcome.done:
-        out.print(localize_hints(f"{ends}; nothing was changed: --yes does it"))
+        out.print(localize_hints(f"with --yes the journal would end {ends}; nothing was changed"))
         return
-    out.print(ends)
+    out.print(f"the journal ends {ends}")
     if outcome.aside is not None:
         out.print(f"the replaced journal is kept as {outcome.aside}")
     if status is not None and status.drift:

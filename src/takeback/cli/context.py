@@ -183,4 +183,4 @@ def _describe_interruption(harness: Harness, before: int) -> str:
         return "nothing was changed; you can run the same command again"
     entry = next(ledger.entries())
     undo = make_command_line("undo", entry.id[:SHORT])
-    return f"entry {entry.id[:SHORT]} was made, and is whole; to undo it: {undo}"
+    return f"entry {entry.id[:SHORT]} was made and is complete; to undo it: {undo}"

@@ -125,7 +125,7 @@ def _export_bundle(
         return
     out.print(f"{place}: {count} of {tree.size} records, {len(hidden)} of them by digest only, as they hold secrets")
     err.print(f"key: {public}")
-    err.print(f"anybody checks it with: python {SCRIPT} {place} KEY")
+    err.print(f"anyone can check it with: python {SCRIPT} {place} KEY")
 
 
 def _holds_secret(record: Record, hidden: list[int]) -> bool:

@@ -47,8 +47,7 @@ from takeback.track.database import TRACK
 NO_SERVER = "the server needs more: pip install 'takeback[mcp]'; without it the client cannot start it"
 PRIVATE = "the server and the skill go into shared files: --shared adds them"
 FOR_YOURSELF = {"claude-code": "; for yourself: claude mcp add --scope local takeback -- takeback serve"}
-DOES: Final = "each edit of the agent's own files is checked before and recorded after it; 'takeback log' lists "
-"the edits"
+DOES: Final = "each edit of the agent's own files is checked before and recorded after it; 'takeback log' lists them"
 ClientArgument = typer.Argument(
     ...,
     metavar="CLIENT",
@@ -99,7 +98,8 @@ def install(
     user = known and load_manifest(root).workspace.user
     if not shared and not user:
         demand_private(client, open_git(root, os.environ))  # before anything is begun
-    if not known or client not in load_manifest(root).workspace.kinds:
+    begun = not known or client not in load_manifest(root).workspace.kinds
+    if begun:
         init_clients(root, (client,), journal=journal)
     with open_harness(root, journal) as harness:
         kinds = load_manifest(root).workspace.kinds
@@ -120,7 +120,7 @@ def install(
             else harness.apply(candidate, note=describe_installation(client), by=BY)
         )
         if isinstance(outcome, Applied | Preview) and not (diff or stat or as_json):
-            _summarize(outcome, client, ops, warnings)
+            _summarize(outcome, client, ops, warnings, begun=begun)
         print_and_exit(
             outcome, harness, as_json=as_json, stat=stat, warnings=warnings if choose_exit_code(outcome) == 0 else ()
         )
@@ -130,7 +130,9 @@ WORDS: Final = {"add_listener": "hook", "register_tool": "server", "set_prompt":
 """What an operation of an installation adds."""
 
 
-def _summarize(outcome: Applied | Preview, client: str, ops: list[dict[str, Any]], warnings: list[str]) -> NoReturn:
+def _summarize(
+    outcome: Applied | Preview, client: str, ops: list[dict[str, Any]], warnings: list[str], *, begun: bool
+) -> NoReturn:
     """Print what was added, where, and what it does, without the lines; end the command."""
     code = choose_exit_code(outcome)
     counts = Counter(
@@ -146,7 +148,10 @@ def _summarize(outcome: Applied | Preview, client: str, ops: list[dict[str, Any]
         ends = f"'takeback uninstall {client}' removes it, byte for byte"
     else:
         out.print(f"would install for {client}: {what} in {join_words(_drop_folders(outcome.paths))}", style="bold")
-        shows, ends = f"'takeback install {client} --plan --diff' shows every line", "nothing was changed"
+        shows, ends = (
+            f"'takeback install {client} --plan --diff' shows every line",
+            ("only .takeback/ was added or extended" if begun else "nothing was changed"),
+        )
     out.print(f"what it does: {DOES}")
     if isinstance(outcome, Applied) and outcome.entry.effect:
         out.print(f"takes effect: {', '.join(outcome.entry.effect)}")

@@ -50,7 +50,7 @@ def register(app: typer.Typer) -> None:
 
 
 def leave(
-    yes: bool = typer.Option(False, "--yes", "-y", help="Do not ask; the journal goes too unless it is kept."),
+    yes: bool = typer.Option(False, "--yes", "-y", help="Do not ask; the journal is removed too unless you keep it."),
     keep_journal: bool = typer.Option(
         False, "--keep-journal", help="Leave .takeback and its journal where they are: init continues with it."
     ),

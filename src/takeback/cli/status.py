@@ -96,7 +96,7 @@ def _show_summary(summary: Summary) -> None:
     for number in summary.failed[:MOST]:
         out.print(f"  #{number}: its check failed", style="red")
     if summary.suspect is not None:
-        out.print(localize_hints(f"  'takeback undo {summary.suspect} --plan' shows what taking it back would do"))
+        out.print(localize_hints(f"  'takeback undo {summary.suspect} --plan' shows what undoing it would do"))
     if summary.refused:
         out.print(localize_hints("  'takeback log --refused' lists what was refused, and why"))
 

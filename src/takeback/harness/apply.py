@@ -67,7 +67,7 @@ def retry_on_conflict(make: Callable[[], SomeResult], look_anew: Callable[[], No
             look_anew()
             tried += 1
             if tried >= ATTEMPTS and time.monotonic() > until:
-                raise HarnessError(f"{fault.message}, again and again; nothing was changed") from fault
+                raise HarnessError(f"{fault.message}, repeatedly; nothing was changed") from fault
 
 
 def is_idle(mutation: Program, state: State) -> bool:
@@ -107,7 +107,7 @@ def refuse_unreadable(
         if fault is None or (on_disk and (back or _why_unreadable(before, slot, ()) is not None)):
             continue
         message = f"{fault.where}: {fault.message}; it could not be read again, and nothing was changed"
-        return Refused(RefusalReason.LIMIT, f"{message}. Make it smaller, or take something out first")
+        return Refused(RefusalReason.LIMIT, f"{message}. Make it smaller, or remove something first")
     return None
 
 
@@ -231,7 +231,11 @@ def dry_run_candidate(engine: Engine, found: Judged, look: Inspection, *, allow_
         refused = refuse_drift(Footing(state, state, look.drift))
         if refused is not None and run_and_record(mutation, look.actual).receipt.succeeded:
             return replace(refused, verdict=found.verdict)
-        return Refused(RefusalReason.STATE, f"the mutation cannot run here: {recorded.receipt.reason}", found.verdict)
+        return Refused(
+            RefusalReason.STATE,
+            f"the change cannot run on the present state: {recorded.receipt.reason}",
+            found.verdict,
+        )
     records = engine.list_records(state, recorded.state)
     why = None if engine.external is None or not records else engine.external.why_unwritable(records)
     if why is not None:
@@ -244,7 +248,10 @@ def dry_run_candidate(engine: Engine, found: Judged, look: Inspection, *, allow_
     ties = {number: why for number, why in found_ties.items() if number > 0}  # what was taken in stays
     if ties and not allow_ties:
         return Refused(
-            RefusalReason.TIED, "earlier entries could be taken back only with this one", found.verdict, ties=ties
+            RefusalReason.TIED,
+            "earlier entries could then be undone only together with this one",
+            found.verdict,
+            ties=ties,
         )
     footing = find_footing(engine, look, recorded.state, writes)
     if look.drift and not footing.touched and not has_same_effect(mutation, footing):

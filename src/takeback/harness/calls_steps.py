@@ -91,9 +91,7 @@ class OpenStep(NamedTuple):
         what = f"{'compensating the ' if self.action == COMPENSATE else ''}call {self.call} ({self.key})"
         if self.is_doubt:
             way = f"'takeback resolve {self.entry} {self.step} --made' or --not-made says"
-            return (
-                f"entry #{self.entry}, step {self.step}: {what} was tried and nobody knows whether it happened; {way}"
-            )
+            return f"entry #{self.entry}, step {self.step}: {what} was tried and its outcome is unknown; {way}"
         return (
             f"entry #{self.entry} is open: step {self.step}, {what}, has not been made; "
             "'takeback recover --now' tries it again"
@@ -270,7 +268,7 @@ class CallSteps:
     def _start(self, call: DeclaredCall, record: Record, step: Step, action: str, content: Any) -> ProgramAnswer:
         vector = call.run if action == MAKE else call.compensate
         if not vector:
-            return ProgramAnswer(False, f"the manifest does not say how to {action} the call {step.call}")
+            return ProgramAnswer(False, f"the manifest does not declare how to {action} the call {step.call}")
         if not isinstance(content, PMap):
             return ProgramAnswer(False, "its arguments were forgotten")
         place = self._find_lock(record, step, action)

@@ -240,7 +240,7 @@ class Engine:
         """Write the first state, and every file whose bytes it does not determine."""
         first = start if isinstance(start, Reading) else self.adapter.read(State() if start is None else start)
         for fault in first.broken:
-            raise HarnessError(f"{fault} (a harness cannot begin with a file that cannot be read)")
+            raise HarnessError(f"{fault} (a harness cannot begin with an unreadable file)")
         images: list[KeptImage] = []
         if self.files is not None:
             images = [KeptImage(path, None, image) for path, image in self.files.list_remembered_files()]
@@ -415,8 +415,8 @@ class Engine:
         except JournalError as fault:
             if not self._is_uncommitted(entry):
                 raise HarnessError(
-                    f"{fault.message}; the files are changed, but whether the journal says so is not known",
-                    hint="the change is announced: the next command finds out, and finishes it",
+                    f"{fault.message}; the files are changed, but the journal may not say so",
+                    hint="the change is announced: the next command checks it and finishes it",
                 ) from fault
             self._give_up(writing, fault)
         failpoint("change.settled")
@@ -502,7 +502,7 @@ class Engine:
             ) from fault
         if left.ours:
             raise HarnessError(
-                f"{fault.message}; {', '.join(left.ours)} could not be put back and holds the change already",
+                f"{fault.message}; {', '.join(left.ours)} could not be restored and already contains the change",
                 where=fault.where,
                 hint=FINISHED_LATER,
             ) from fault
@@ -511,7 +511,9 @@ class Engine:
             self.ledger.abort(fault.message)
         if isinstance(fault, ChangedMeanwhile):
             raise fault
-        kept = f"; {', '.join(left.theirs)} was changed by someone else meanwhile and is left so" * bool(left.theirs)
+        kept = f"; {', '.join(left.theirs)} was changed by someone else in the meantime and is not touched" * bool(
+            left.theirs
+        )
         raise HarnessError(
             f"{fault.message}{kept}; nothing was changed", where=fault.where, hint=fault.hint
         ) from fault
@@ -531,8 +533,9 @@ class Engine:
             found = load_file_changes(self.journal, record)
             if found is None:
                 raise HarnessError(
-                    f"entry #{record.entry} was announced and is not finished, and the files it kept cannot be read: "
-                    "they were forgotten, or their key is not here; nothing was changed",
+                    f"entry #{record.entry} was announced and not finished, and the file contents it kept "
+                    f"cannot be read: "
+                    "they were forgotten, or their key is missing; nothing was changed",
                     hint=f"{KEYS_HINT}; 'takeback restore-journal FILE' puts a backup of the journal in its place",
                 )
             changes = found

@@ -137,13 +137,11 @@ def plan_link_changes(
         for start, end in found:
             if here != start or isinstance(end, Unknown):
                 told = f"{path} was replaced since by something else; nothing was changed: "
-                return Refused(
-                    RefusalReason.UNSAYABLE, f"{told}take back what replaced it first, or put it there by hand"
-                )
+                return Refused(RefusalReason.UNSAYABLE, f"{told}undo the replacement first, or restore it yourself")
             here = end
         if not isinstance(here, LinkImage) and not adapter.means(path, here, after):
             told = f"{path}, which was a link, was edited since; nothing was changed: "
-            return Refused(RefusalReason.UNSAYABLE, f"{told}take back these edits first")
+            return Refused(RefusalReason.UNSAYABLE, f"{told}undo these edits first")
         changes[path] = FileChange(path, there, here)
     behind = find_link_targets(adapter, (one for one in images if one.path in changes))
     return Relinking(changes, frozenset(behind - touched))
@@ -333,7 +331,8 @@ def _decide_bytes(
             and _is_blocked_by_edits(engine, change, entries)
         ):
             return Refused(
-                RefusalReason.UNSAYABLE, f"{path} was edited since in the same places; nothing was changed"
+                RefusalReason.UNSAYABLE,
+                f"{path} was edited since in the same places; nothing was changed: undo those edits first",
             )
         if change.after != change.before:
             found.append(change)

@@ -276,10 +276,10 @@ def refuse_kept_writes(plan: Plan) -> Plan | Refused:
     if not plan.kept:
         return plan
     later = ", ".join(f"#{entry}" for entry in sorted({kept.entry for kept in plan.kept}))
-    return Refused(RefusalReason.KEPT, f"what {later} wrote later would be kept; nothing was changed", plan=plan)
+    return Refused(RefusalReason.KEPT, f"later writes of {later} would be kept; nothing was changed", plan=plan)
 
 
-HINT = "install the package that provides it; nothing is lost meanwhile"
+HINT = "install the package that provides it; nothing is lost until then"
 
 
 def skip_uninstalled(writes: Iterable[Write], missing: set[str]) -> Iterator[Write]:

@@ -330,7 +330,7 @@ def test_an_undecided_candidate_is_rejected_with_advice_to_capture(tmp_path):
 def test_editing_back_is_refuted_by_a_text_where_the_edit_succeeds():
     code, text = _invoke("verify", _candidate("edit-back"))
     assert code == 1
-    assert "the change goes through there, and no part of it can be left out" in text
+    assert "the change succeeds there, and no part of it can be left out" in text
     assert '"system": "Ask first.Act first."' in text or '"system": "Act first.Ask first."' in text
 
 

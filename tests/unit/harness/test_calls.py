@@ -149,7 +149,7 @@ def test_a_compensable_call_needs_approval_unless_the_manifest_allows_it(agent):
         assert (entry.approval["digest"], entry.approval["by"]) == (digest, "ann")
         assert entry.approval["at"]
         assert entry.approval["stays"] == [
-            {"call": "mail", "stays": "sent", "compensation": "it is answered by another call"}
+            {"call": "mail", "stays": "sent", "compensation": "another call already answers it"}
         ]
 
 

@@ -16,7 +16,7 @@ def test_the_doctor_reports_only_files_changed_by_hand(tmp_path):
         harness.apply(candidate(config("a", 1), file("f", "one")))
         found = {finding.check: finding for finding in examine_harness(harness)}
         assert [(found[name].good, found[name].detail) for name in ("drift", "leftovers")] == [
-            (True, "the files are what the journal says"),
+            (True, "no file differs from the journal"),
             (True, "none"),
         ]
         (root / "files" / "f").write_text("two")

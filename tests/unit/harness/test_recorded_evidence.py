@@ -104,12 +104,12 @@ def test_a_change_is_expressed_by_proved_operations(name):
 
 def test_a_change_no_operation_expresses_is_explained():
     directory = {"files": {"d": {"directory": True}}}
-    assert find({}, directory) == NoEvidence("a directory without files came or went, which no operation says")
+    assert find({}, directory) == NoEvidence("a directory without files came or went, which no operation describes")
     held = {"files": {"d/f": {"content": "x"}}}
     turned = find(held, {"files": {"d": {"content": "x"}}})
-    assert turned == NoEvidence('files["d"] was a directory and is a file now, which no operation says')
+    assert turned == NoEvidence('files["d"] was a directory and is a file now, which no operation describes')
     lost = find({"files": {"d/f": {"content": "x"}, "d/e": {"directory": True}}}, {})
-    assert lost == NoEvidence('the empty directory files["d/e"] came or went, which no operation says')
+    assert lost == NoEvidence('the empty directory files["d/e"] came or went, which no operation describes')
 
 
 def test_an_unnameable_key_is_written_with_its_mapping():
@@ -181,7 +181,7 @@ def test_operations_with_another_result_are_not_accepted(monkeypatch, wrong):
         lambda *given: [replace(unit, ways=(lambda: tuple(wrong),)) for unit in real(*given)],
     )
     found = find({"config": {"a": 1}}, {"config": {"a": 2}})
-    assert found == NoEvidence('no operations were found that do what was done to config["a"]')
+    assert found == NoEvidence('no operations were found for the change of config["a"]')
 
 
 def test_operations_that_do_more_are_not_accepted(monkeypatch):
@@ -195,7 +195,7 @@ def test_operations_that_do_more_are_not_accepted(monkeypatch):
         ],
     )
     found = find({"config": {"a": 1}}, {"config": {"a": 2}})
-    assert found == NoEvidence('the operations found for it lead to something else at config["b"]')
+    assert found == NoEvidence('the operations found for it give a different result at config["b"]')
 
 
 @pytest.fixture

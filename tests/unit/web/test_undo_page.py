@@ -36,7 +36,7 @@ def test_a_forced_entry_shows_the_state_that_breaks_it_before_after_and_recovere
     bad = candidate(config("timeout", 5)).to_json() | {"recovery": []}
     three.apply(bad, force=True)
     told = words(Browser(three).get("/1/entry/HEAD"))
-    assert "not admitted, forced all the same" in told
+    assert "not admitted, forced anyway" in told
     drawn = told.partition("smallest state that breaks it")[2].partition("Marked:")[0]
     before, _, rest = drawn.partition(" after ")
     after, _, recovered = rest.partition("after recovery")
