@@ -97,7 +97,7 @@ def mount_overlay(plan: dict[str, Any]) -> None:
     layers = {name: os.open(plan[name], os.O_RDONLY | os.O_DIRECTORY) for name in ("root", "upper", "work")}
     lower, upper, work = (f"/proc/self/fd/{fd}" for fd in layers.values())  # no name can break the options
     options = f"userxattr,index=off,lowerdir={lower},upperdir={upper},workdir={work}"
-    mount("mounting the overlay", "overlay", merged, "overlay", told=options)
+    mount("mounting the overlay", "overlay", merged, "overlay", options=options)
     for fd in layers.values():
         os.close(fd)
     for path in (*plan["shown"], *list_inner_mounts(root)):
