@@ -383,7 +383,7 @@ def find_formatting_changes(engine: Engine, look: Inspection) -> list[KeptImage]
 
     adapter, ledger = engine.files, engine.ledger
     unread = {fault.path for fault in look.broken}
-    there = dict(engine.formatted.list_formatted_files())
+    there = dict(engine.formatted.list_formatted())
     gone = (
         (path, None) for path in list_recorded_links(ledger.store) if path not in there and _is_gone(adapter, path)
     )

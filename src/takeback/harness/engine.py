@@ -245,9 +245,7 @@ class Engine:
         if self.files is not None:
             images = [KeptImage(path, None, image) for path, image in self.files.list_remembered_files()]
         if self.formatted is not None:
-            links = (
-                (path, image) for path, image in self.formatted.list_formatted_files() if isinstance(image, LinkImage)
-            )
+            links = ((path, image) for path, image in self.formatted.list_formatted() if isinstance(image, LinkImage))
             images += [KeptImage(path, None, image) for path, image in links]
         self.ledger.begin(start if isinstance(start, State) else first.state, about, images)
         if self.ledger.capture is not None:

@@ -88,7 +88,7 @@ def _list_current(database: Database) -> set[bytes]:
 def _list_held(database: Database) -> set[bytes]:
     """Return the digests that rows need."""
     rows = database.run("SELECT old_digest, new_digest FROM deltas")
-    return {bytes.fromhex(one) for pair in rows for one in pair if one}
+    return {bytes.fromhex(digest) for pair in rows for digest in pair if digest}
 
 
 def _drop_oldest_rows(database: Database, excess: int, current: set[bytes]) -> list[bytes]:
