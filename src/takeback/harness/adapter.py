@@ -237,7 +237,7 @@ class ValueTranslator(Protocol):
 class TracksFormatting(Protocol):
     """Capability: an edit that changes no value, such as a comment or a file's mode, is an entry too."""
 
-    def list_formatted_files(self) -> Iterable[tuple[str, FileImage | LinkImage | None]]:
+    def list_formatted(self) -> Iterable[tuple[str, FileImage | LinkImage | None]]:
         """Return files and links, as last read, of which every byte counts; None for one that does not exist."""
 
     def is_document(self, path: str) -> bool:

@@ -253,14 +253,14 @@ class Status:
         return not (self.open or self.pending or self.drift or self.leftovers or self.problems or self.broken)
 
     def __repr__(self) -> str:
-        found = {
+        counts = {
             "pending": int(self.pending is not None),
             "drift": len(self.drift),
             "leftovers": len(self.leftovers),
             "problems": len(self.problems),
             "broken": len(self.broken),
         }
-        wrong = ", ".join(f"{name} {count}" for name, count in found.items() if count)
+        wrong = ", ".join(f"{name} {count}" for name, count in counts.items() if count)
         return f"Status({self.entries} live, {self.undone} undone, {wrong or 'clean'})"
 
 

@@ -307,18 +307,18 @@ class ContentStore(ABC):
         return Wanted(make_lookup_key(data, tree.scope, tree=True), data, True)
 
     def _shelve(self, wanted: Sequence[Wanted]) -> list[Ref]:
-        there = dict(self.find_refs([one.lookup for one in wanted]))
-        missing = {one.lookup: one for one in wanted if one.lookup not in there}
+        there = dict(self.find_refs([item.lookup for item in wanted]))
+        missing = {item.lookup: item for item in wanted if item.lookup not in there}
         there.update(zip(missing, self.take_contents(list(missing.values())), strict=True))
-        return [there[one.lookup] for one in wanted]
+        return [there[item.lookup] for item in wanted]
 
 
-def _collect_leaves(value: Content | Iterable[Content | None] | None, found: list[Leaf]) -> None:
+def _collect_leaves(value: Content | Iterable[Content | None] | None, leaves: list[Leaf]) -> None:
     if isinstance(value, Leaf):
-        found.append(value)
+        leaves.append(value)
     elif isinstance(value, Tree):
         for part in value.parts:
-            _collect_leaves(part, found)
+            _collect_leaves(part, leaves)
     elif value is not None and not isinstance(value, str):
         for item in value:
-            _collect_leaves(item, found)
+            _collect_leaves(item, leaves)
