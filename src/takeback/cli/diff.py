@@ -1,4 +1,4 @@
-"""`takeback diff [ENTRY [ENTRY]]`: what an entry changed, what differs between two, what was changed by hand."""
+"""`takeback diff [ENTRY [ENTRY]]`: changes of an entry, between two entries, or made outside Takeback."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`takeback adopt` and `discard`: changes made by hand become an entry, or are put back."""
+"""`takeback adopt` and `discard`: changes made outside Takeback become an entry, or are discarded."""
 
 from __future__ import annotations
 

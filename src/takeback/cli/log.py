@@ -1,4 +1,4 @@
-"""`takeback log`: what was done, on what evidence, and what became of it, one line per entry."""
+"""`takeback log`: each change with its evidence and status, one line per entry."""
 
 from __future__ import annotations
 
