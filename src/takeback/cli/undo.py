@@ -294,7 +294,7 @@ def restore(
     del reveal  # read by its callback
     _require_one_option(plan=plan, token=token is not None)
     if bool(point) == bool(to):
-        given = "two points" if to else "no point"
+        given = "two points" if to else "neither an entry nor a time"
         hint = "for example 'takeback restore 6', or 'takeback restore --to yesterday'"
         raise InputError("restore", found=given, expected="an entry or a time", hint=hint)
     goal = point or to
