@@ -9,7 +9,7 @@ MUTANTS ?= 25
 # Tests start hundreds of processes, which compile what they import again where this is set.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: setup demo demo-external test test-long test-slow test-governance test-web test-clients test-clients-more test-load test-dspy test-external check bench mutants docs site pictures plugin theorem oracle format clean
+.PHONY: setup demo demo-external test test-long test-slow test-governance test-web test-clients test-clients-more test-load test-dspy test-external check results bench mutants docs site pictures plugin theorem oracle format clean
 
 setup: .venv/.ready
 
@@ -92,6 +92,11 @@ check: setup
 	$(BIN)/ruff check src lab tests examples
 	$(BIN)/ruff format --check src lab tests examples
 	$(BIN)/mypy
+
+# What needs no model is run anew, and recorded runs are locked under today's sources; a run that is stopped goes on.
+results: setup
+	$(BIN)/takeback lab all --out results/model-free
+	$(BIN)/takeback lab relock results/v4
 
 bench: setup
 	$(BIN)/takeback bench roundtrip

@@ -10,11 +10,13 @@ import os
 import shutil
 import signal
 import tempfile
+from functools import cache
 
 import pytest
 from hypothesis import HealthCheck, settings
 
 from takeback.adapters.trust_record import find_trust_folder, use_trust_folder
+from takeback.cli import program
 from takeback.state import SURFACES
 from takeback.state.surface import unregister
 from takeback.state.surfaces.project import PROJECT
@@ -38,6 +40,9 @@ os.environ["HOME"] = _HOME.name
 os.environ["TAKEBACK_TRUST"] = find_trust_folder()
 use_trust_folder(find_trust_folder())
 """What tests make is trusted in a home of their own, never in the user's; processes that they start find it too."""
+
+program.load_commands = cache(program.load_commands)
+"""Commands run in this process by the thousand, and are the same each time; making them costs more than most do."""
 
 signal.signal(signal.SIGINT, signal.default_int_handler)
 """Started in the background, a shell's child ignores Ctrl-C, and so would every process that tests start."""

@@ -96,6 +96,20 @@ def test_no_function_is_named_by_a_participle():
     assert all(ALLOWED.values())
 
 
+def test_no_method_is_named_by_a_participle():
+    assert not [
+        f"{module.relative_to(SOURCE)}:{owner.name}.{method.name}"
+        for module in MODULES
+        for owner in ast.walk(ast.parse(module.read_text()))
+        if isinstance(owner, ast.ClassDef)
+        for method in owner.body
+        if isinstance(method, ast.FunctionDef | ast.AsyncFunctionDef)
+        and not _is_property(method)
+        and not method.name.endswith("__")  # `__reversed__` is a name of the language
+        and _is_participle(_first_word(method.name))
+    ]
+
+
 def test_no_module_is_named_by_a_gerund():
     assert not [one for one in MODULES if one.stem.split("_")[-1].endswith("ing") and len(one.stem) > len("going")]
 

@@ -46,7 +46,7 @@ def listed(place: Place, what: str) -> str:
         stdin=subprocess.DEVNULL,
         capture_output=True,
         check=False,
-        timeout=120,
+        timeout=600,
     )
     assert done.returncode == 0, done.stderr[-2000:]
     return done.stdout + done.stderr

@@ -125,7 +125,7 @@ def registry() -> str:
     npm = shutil.which("npm")
     if npm is None:
         pytest.skip("there is no npm on this machine, which opencode needs for plugins")
-    done = subprocess.run([npm, "config", "get", "registry"], text=True, capture_output=True, check=True, timeout=60)
+    done = subprocess.run([npm, "config", "get", "registry"], text=True, capture_output=True, check=True, timeout=600)
     return done.stdout.strip()
 
 

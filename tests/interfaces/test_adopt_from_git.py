@@ -36,7 +36,7 @@ class Repository:
     def git(self, *words: str) -> str:
         env = {"PATH": os.environ["PATH"], "HOME": str(self.top), "GIT_CONFIG_NOSYSTEM": "1"}
         done = subprocess.run(
-            ["git", *PERSON, *words], cwd=self.top, env=env, text=True, capture_output=True, check=True, timeout=60
+            ["git", *PERSON, *words], cwd=self.top, env=env, text=True, capture_output=True, check=True, timeout=600
         )
         return done.stdout.strip()
 

@@ -135,7 +135,7 @@ def test_command_names_complete_without_importing_commands():
     )
     asked = environment(COMP_WORDS="takeback un", COMP_CWORD="1", _TAKEBACK_COMPLETE="complete_bash")
     command = [sys.executable, "-c", script]
-    done = subprocess.run(command, env=asked, capture_output=True, text=True, timeout=60, check=True)
+    done = subprocess.run(command, env=asked, capture_output=True, text=True, timeout=600, check=True)
     assert done.stdout.split() == ["undo", "uninstall"]
     loaded = set(done.stderr.split())
     assert not {"takeback.cli.undo", "takeback.harness", "takeback.state", "takeback.journal"} & loaded
@@ -153,6 +153,6 @@ def test_bash_completes_with_the_installed_script(agent, tmp_path):
     )
     variables = environment(PATH=f"{program.parent}{os.pathsep}{os.environ['PATH']}")
     done = subprocess.run(
-        ["bash", "-c", script], cwd=tmp_path, env=variables, capture_output=True, text=True, timeout=60, check=True
+        ["bash", "-c", script], cwd=tmp_path, env=variables, capture_output=True, text=True, timeout=600, check=True
     )
     assert done.stdout.split() == ["#4", "#3"]

@@ -48,7 +48,7 @@ def python(package: Path, *arguments: str) -> str:
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join((str(package), *sys.path))}
     command = [sys.executable, *arguments]
     done = subprocess.run(
-        command, cwd=package.parent, env=environment, capture_output=True, text=True, timeout=60, check=False
+        command, cwd=package.parent, env=environment, capture_output=True, text=True, timeout=600, check=False
     )
     assert done.returncode == 0, done.stderr
     return done.stdout

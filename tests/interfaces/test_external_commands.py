@@ -298,3 +298,39 @@ def test_status_all_names_an_unreadable_record(world):
     assert told["outside"] == []
     assert "memory/a" in told["unread"][0]
     assert "could not be read: " in told["unread"][0]
+
+
+@pytest.mark.parametrize(
+    ("table", "key", "fields", "said"),
+    [
+        ("nowhere", "id", "text", "found nowhere, expected a table of the database"),
+        ("memory", "id", "colour", "found colour, expected a column of memory"),
+        ("memory", "text", "weight", "found text, expected a primary or unique key"),
+    ],
+)
+def test_a_binding_that_cannot_be_right_is_not_declared(world, table, key, fields, said):
+    before = (world.root / "takeback.toml").read_bytes()
+    words = ["--sql-env", "AGENT_DB", "--table", table, "--key", key, "--fields", fields]
+    code, told = world.run("bind", "more", *words)
+    assert (code, said in told) == (2, True), told
+    assert (world.root / "takeback.toml").read_bytes() == before
+    assert world.run("status")[0] == 0
+    words[3], words[5], words[7] = "memory", "id", "text"
+    assert world.json("bind", "more", *words)[1]["guard"] == "atomic"
+
+
+def test_a_binding_that_cannot_be_reached_yet_is_declared_and_says_so(world, monkeypatch):
+    words = ["--sql-env", "LATER_DB", "--table", "memory", "--key", "id", "--fields", "text"]
+    code, told = world.run("bind", "later", *words)
+    assert code == 1
+    assert "later is declared and was not measured" in told.replace("\n", " ")
+    monkeypatch.setenv("LATER_DB", f"sqlite:///{world.database}")
+    assert world.json("probe", "later")[1]["guard"] == "atomic"
+
+
+def test_a_value_of_another_type_is_refused_with_the_field_it_is_for(world):
+    code, told = world.run("set", "external", "memory/a", '{"text": "x", "weight": "heavy"}')
+    assert code == 2
+    assert "external[memory/a].weight: found heavy, expected a value for INTEGER" in told
+    assert world.rows()["a"] == ("old", 1)
+    assert world.run("status")[0] == 0

@@ -58,7 +58,7 @@ class Project:
             text=True,
             capture_output=True,
             check=False,
-            timeout=120,
+            timeout=600,
         )
 
     def hook(self, *words: str) -> str:

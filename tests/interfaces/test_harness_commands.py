@@ -204,7 +204,7 @@ def test_recover_finishes_the_change_of_a_killed_process(workspace, change):
     )
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
     command = [sys.executable, "-c", script, "apply", str(path), "-C", str(workspace)]
-    killed = subprocess.run(command, capture_output=True, timeout=60, env=environment, check=False)
+    killed = subprocess.run(command, capture_output=True, timeout=600, env=environment, check=False)
     assert killed.returncode == -signal.SIGKILL, killed.stderr
     code, told = run_json("recover", "-C", workspace)
     assert (code, told["kind"]) == (0, "apply")

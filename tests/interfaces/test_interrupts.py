@@ -47,7 +47,7 @@ def run(*arguments):
 def interrupted_at(boundary: str, *arguments: object) -> Done:
     """Run the real program, which gets SIGINT the moment it reaches a boundary."""
     command = [sys.executable, "-c", AT_A_BOUNDARY, boundary, *map(str, arguments)]
-    done = subprocess.run(command, env=environment(), capture_output=True, text=True, timeout=60, check=False)
+    done = subprocess.run(command, env=environment(), capture_output=True, text=True, timeout=600, check=False)
     return Done(done.returncode, done.stdout, done.stderr)
 
 
@@ -109,7 +109,7 @@ def test_an_interrupt_before_a_change_reports_that_nothing_changed(agent, tmp_pa
         "seam.plan_toggle = planned\nwith arm_failpoints(probe):",
     )
     command = [sys.executable, "-c", script, "never", "redo", "--last", "-C", str(agent)]
-    done = subprocess.run(command, env=environment(), capture_output=True, text=True, timeout=60, check=False)
+    done = subprocess.run(command, env=environment(), capture_output=True, text=True, timeout=600, check=False)
     assert done.returncode == 130
     assert "interrupted; nothing was changed; you can run the same command again" in done.stderr
     assert files_of(agent) == before
@@ -120,7 +120,7 @@ def test_an_interrupted_doctor_reports_that_it_changes_nothing(agent):
     script += "seam.examine_workspace = lambda *_, **__: os.kill(os.getpid(), signal.SIGINT)\n"
     script += "from takeback.cli import main\nmain()"
     command = [sys.executable, "-c", script, "doctor", "-C", str(agent)]
-    done = subprocess.run(command, env=environment(), capture_output=True, text=True, timeout=60, check=False)
+    done = subprocess.run(command, env=environment(), capture_output=True, text=True, timeout=600, check=False)
     assert done.returncode == 130
     assert "checking changes nothing" in done.stderr
 

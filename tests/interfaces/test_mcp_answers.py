@@ -181,7 +181,7 @@ async def test_without_elicitation_a_loosening_is_refused_with_a_command(root, m
     assert "cannot ask" in done["message"]
     assert (root / ".claude/settings.json").read_bytes() == before
     by_hand = f'"{sys.executable}" -m {done["command"]}'
-    subprocess.run(["/bin/sh", "-c", by_hand], check=True, env=environment(), capture_output=True, timeout=60)
+    subprocess.run(["/bin/sh", "-c", by_hand], check=True, env=environment(), capture_output=True, timeout=600)
     assert (root / ".claude/settings.json").read_bytes() != before
 
 
@@ -217,7 +217,7 @@ async def test_the_command_for_a_person_runs_nothing_that_a_model_wrote(root, tm
         )
         assert settings(root)["permissions"]["allow"] == ["Read"]
     by_hand = f'"{sys.executable}" -m {proposed["command"]}'
-    subprocess.run(["/bin/sh", "-c", by_hand], check=True, env=environment(), capture_output=True, timeout=60)
+    subprocess.run(["/bin/sh", "-c", by_hand], check=True, env=environment(), capture_output=True, timeout=600)
     assert not trap.exists()
     assert settings(root)["permissions"]["allow"][1].startswith("$(touch")
 

@@ -270,7 +270,7 @@ def test_a_token_file_that_others_can_read_or_that_has_no_token_is_refused(root,
     kept.write_text(content)
     kept.chmod(mode)
     line = command(root, "serve", "--http", "--token-file", str(kept))
-    done = subprocess.run(line, env=environment(), capture_output=True, text=True, timeout=60, check=False)
+    done = subprocess.run(line, env=environment(), capture_output=True, text=True, timeout=600, check=False)
     assert done.returncode == 2
     assert word in done.stderr
 

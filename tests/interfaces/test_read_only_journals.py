@@ -42,7 +42,7 @@ def workspace(request, tmp_path):
 def run(root, *words):
     command = [sys.executable, "-m", "takeback", *words, "--dir", str(root)]
     done = subprocess.run(
-        command, capture_output=True, text=True, timeout=120, check=False, preexec_fn=without_powers
+        command, capture_output=True, text=True, timeout=600, check=False, preexec_fn=without_powers
     )
     return done.returncode, done.stdout + done.stderr
 

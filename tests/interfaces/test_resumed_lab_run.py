@@ -50,14 +50,14 @@ def test_a_killed_run_ends_with_the_recording_of_an_uninterrupted_one(tmp_path: 
 
     def hang(_: dict[str, Any]) -> str:
         reached.set()
-        never.wait(20)
+        never.wait(600)
         return ""
 
     whole, broken = tmp_path / "whole", tmp_path / "broken"
     command = [sys.executable, "-m", "takeback", *words(broken)]
     with FaultServer([*[Act(text=answer)] * (STOP_AT - 1), Act(text=hang)]) as server:
         with subprocess.Popen(command, env=environment(server, tmp_path), stdout=subprocess.DEVNULL) as run:
-            assert reached.wait(60)
+            assert reached.wait(600)
             run.kill()
         never.set()
     assert len(calls(broken)) == STOP_AT - 1

@@ -16,6 +16,7 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
+from tests.support.forked import run_text
 from tests.support.terminal import environment, program
 
 from takeback.adapters.clients.init import init_clients
@@ -79,17 +80,10 @@ def image(root: Path) -> dict[bytes, tuple[int, bytes]]:
 
 
 def run(root: Path, *words: str, code: int = 0, **variables: str) -> dict:
-    ended = subprocess.run(
-        program("run", "--json", "-C", root, *words),
-        capture_output=True,
-        timeout=120,
-        env=environment(**variables),
-        check=False,
-        cwd=root,
-    )
-    assert ended.returncode == code, ended.stderr.decode()
+    ended = run_text(["run", "--json", "-C", str(root), *map(str, words)], environment(**variables), cwd=root)
+    assert ended.returncode == code, ended.stderr
     answer: dict = json.loads(ended.stdout)
-    return {**answer, "said": ended.stderr.decode()}
+    return {**answer, "said": ended.stderr}
 
 
 def shell(root: Path, line: str, *options: str, code: int = 0, **variables: str) -> dict:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
 from pathlib import Path
 
 import pytest
 from tests.interfaces.test_run_command import image, overlay, state
-from tests.support.terminal import environment, program
+from tests.support.forked import run_text
+from tests.support.terminal import environment
 from tests.support.tracked_project import TrackedProject
 
 from takeback.harness.outcomes import Undone
@@ -31,9 +31,9 @@ def project(tmp_path: Path) -> TrackedProject:
 
 
 def run(project: TrackedProject, line: str, *options: str, code: int = 0) -> dict:
-    words = program("run", "--json", "-C", project.root, *options, "--", "sh", "-c", line)
-    ended = subprocess.run(words, capture_output=True, timeout=120, env=environment(), check=False, cwd=project.root)
-    assert ended.returncode == code, ended.stderr.decode()
+    words = ["run", "--json", "-C", str(project.root), *options, "--", "sh", "-c", line]
+    ended = run_text(words, environment(), cwd=project.root)
+    assert ended.returncode == code, ended.stderr
     answer: dict = json.loads(ended.stdout)
     return answer
 

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 from tests.support.client_harnesses import write_harness
+from tests.support.forked import PATIENCE, run_text
 
 from takeback.track.store import TrackStore
 
@@ -21,15 +22,19 @@ class Done:
 
 def run(*words, cwd=None, first="", **more):
     env = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), "COLUMNS": "300", **more}
+    stderr = subprocess.PIPE if "--json" in words else subprocess.STDOUT
+    if not first:
+        ended = run_text(words, env, cwd=cwd, stderr=stderr)
+        return Done(ended.returncode, ended.stdout)
     program = f"import sys\n{first}\nfrom takeback.cli import main\nsys.argv = ['takeback', *sys.argv[1:]]\nmain()\n"
     done = subprocess.run(
         [sys.executable, "-c", program, *words],
         cwd=cwd,
         env=env,
         stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE if "--json" in words else subprocess.STDOUT,
+        stderr=stderr,
         text=True,
-        timeout=120,
+        timeout=PATIENCE,
         check=False,
     )
     return Done(done.returncode, done.stdout)
@@ -51,10 +56,7 @@ def hook(root, event, tool="", given=None, client="claude-code", **more):
     about = {"hook_event_name": event, "cwd": str(root), "session_id": "s1", "tool_use_id": "c1", **more}
     told = json.dumps({**about, "tool_name": tool, "tool_input": given or {}})
     env = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
-    words = [sys.executable, "-m", "takeback", "hook", client]
-    return subprocess.run(
-        words, cwd=root, env=env, input=told, capture_output=True, text=True, timeout=120, check=False
-    )
+    return run_text(["hook", client], env, given=told, cwd=root)
 
 
 def read_rows(root):
@@ -280,7 +282,7 @@ def test_a_hook_that_captures_imports_little(repository, event):
         env=env,
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=600,
         check=False,
     )
     loaded = set(json.loads(done.stderr))

@@ -10,7 +10,7 @@ from tests.support.forget_orders import Story
 EVERYDAY, ALL = 60, 2000
 
 
-@pytest.mark.parametrize("seed", range(EVERYDAY))
+@pytest.mark.parametrize("seed", [pytest.param(at, marks=[pytest.mark.long] * (at >= 30)) for at in range(EVERYDAY)])
 def test_forgetting_in_a_random_order_loses_no_data_and_leaves_no_secret(seed, tmp_path):
     Story(tmp_path / "p", seed).run()
 

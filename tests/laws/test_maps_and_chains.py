@@ -136,6 +136,6 @@ def test_a_place_can_always_be_made_between_two_others(choices):
 @given(st.permutations(NAMES), st.permutations(NAMES))
 def test_the_reported_moves_explain_the_new_order(one, two):
     before, after = Chain.of((name, 0) for name in one), Chain.of((name, 0) for name in two)
-    moved = before.moved(after)
+    moved = before.find_moved(after)
     assert [name for name in one if name not in moved] == [name for name in two if name not in moved]
     assert bool(moved) is (one != two)

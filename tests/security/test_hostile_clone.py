@@ -10,13 +10,13 @@ from __future__ import annotations
 import io
 import json
 import os
-import subprocess
 import sys
 from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 from tests.support import hostile_clone
+from tests.support.forked import run_text
 from tests.support.hostile_clone import HOOK, Clone, git, listener, snapshot
 from tests.support.reference import commands
 from typer.testing import CliRunner
@@ -112,12 +112,7 @@ def run(root: Path, name: str, *words: str) -> SimpleNamespace:
     """Run a command in a directory, as it stands there."""
     given = [*name.split()[1:], *(words or WORDS.get(name, []))]
     if name.split()[1] in SERVING:
-        line = [sys.executable, "-m", "takeback", *given]
-        path = os.pathsep.join(sys.path)
-        environment = {**os.environ, "PYTHONPATH": path}
-        done = subprocess.run(
-            line, cwd=root, env=environment, input="", capture_output=True, text=True, timeout=60, check=False
-        )
+        done = run_text(given, os.environ, given="", cwd=root)
         return SimpleNamespace(code=done.returncode, told=done.stdout + done.stderr)
     before = Path.cwd()
     os.chdir(root)

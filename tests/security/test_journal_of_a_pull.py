@@ -14,6 +14,7 @@ from types import SimpleNamespace
 import pytest
 from tests.support import hostile_clone
 from tests.support.changes import candidate, config
+from tests.support.forked import run_text
 from tests.support.hostile_clone import HOOK, git
 from tests.support.trusted import trust
 
@@ -47,8 +48,7 @@ with open_workspace(root, hold=False) as harness, arm_failpoints(lambda name: os
 def run(root: Path, *words: str) -> tuple[int, str]:
     """Run the program in a process of its own; its exit code, and what it printed."""
     env = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), "TAKEBACK_TRUST": find_trust_folder()}
-    line = [sys.executable, "-m", "takeback", *words]
-    done = subprocess.run(line, cwd=root, env=env, input="", capture_output=True, text=True, timeout=120, check=False)
+    done = run_text(words, env, given="", cwd=root)
     return done.returncode, " ".join((done.stdout + done.stderr).split())
 
 
@@ -142,7 +142,7 @@ def test_a_client_session_continues_and_nothing_is_recorded(pulled):
     env = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), "TAKEBACK_TRUST": find_trust_folder()}
     line = [sys.executable, "-m", "takeback", "hook", "claude-code"]
     done = subprocess.run(
-        line, cwd=pulled.root, env=env, input=event, capture_output=True, text=True, timeout=120, check=False
+        line, cwd=pulled.root, env=env, input=event, capture_output=True, text=True, timeout=600, check=False
     )
     assert done.returncode == 0, done.stderr
     assert "takeback trust" in done.stdout + done.stderr
@@ -183,7 +183,7 @@ def test_processes_of_one_user_accept_each_others_records(mine):
 def test_the_journal_of_a_killed_process_stays_trusted(mine, place):
     line = [sys.executable, "-c", DYING, str(mine), place, find_trust_folder()]
     env = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
-    done = subprocess.run(line, env=env, capture_output=True, text=True, timeout=120, check=False)
+    done = subprocess.run(line, env=env, capture_output=True, text=True, timeout=600, check=False)
     assert done.returncode == 9, done.stderr
     with open_workspace(mine, hold=False) as harness:
         assert isinstance(harness.apply(candidate(config("after", 1))), Applied)

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import os
-import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+from tests.support.forked import run_text
 from tests.support.hostile_clone import listener
 from tests.support.trusted import trust
 
@@ -21,15 +21,7 @@ PASSWORD = "the-password-of-the-user"
 def run(place: Path, *words: str, **env: str) -> tuple[int, str]:
     """Run the program in a process of its own; its exit code, and what it printed."""
     kept = {"PATH": os.environ["PATH"], "PYTHONPATH": os.pathsep.join(sys.path), "HOME": os.environ["HOME"]}
-    done = subprocess.run(
-        [sys.executable, "-m", "takeback", *words],
-        cwd=place,
-        env={**kept, **env},
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=120,
-    )
+    done = run_text(words, {**kept, **env}, cwd=place)
     return done.returncode, " ".join((done.stdout + done.stderr).split())
 
 

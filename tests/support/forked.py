@@ -131,6 +131,21 @@ def run_forked(
     return process.wait(), out, err
 
 
+def run_text(
+    arguments: Sequence[str],
+    environment: Mapping[str, str],
+    *,
+    given: str | None = None,
+    cwd: object = None,
+    stderr: int = subprocess.PIPE,
+) -> subprocess.CompletedProcess[str]:
+    """Run `takeback` to its end, as `subprocess.run` does with text and pipes."""
+    where = None if cwd is None else str(cwd)
+    stdin = None if given is None else given.encode()
+    code, out, err = run_forked(arguments, environment, given=stdin, cwd=where, stderr=stderr)
+    return subprocess.CompletedProcess(["takeback", *arguments], code, out.decode(), err.decode())
+
+
 def _feed(writer: int, given: bytes) -> None:
     with suppress(BrokenPipeError), os.fdopen(writer, "wb") as stdin:
         stdin.write(given)

@@ -43,7 +43,7 @@ class ToyAdapter:
         parts = dict(known.parts)
         for surface, key in KEYS.items():
             fresh = SURFACES[surface].read(value.get(key, {}), FILE)
-            placed = SURFACES[surface].placed(fresh, known.part(surface))
+            placed = SURFACES[surface].transfer_places(fresh, known.part(surface))
             if any(SURFACES[surface].differing(known.part(surface), placed)):
                 parts[surface] = placed
         return known if all(parts[name] is known.part(name) for name in parts) else State.of(parts)
@@ -63,7 +63,7 @@ class ToyAdapter:
             return ()
         return (FileChange(FILE, image, FileImage(data, 0o644 if image is None else image.mode)),)
 
-    def touched(self, before: State, after: State) -> tuple[str, ...]:
+    def find_touched_files(self, before: State, after: State) -> tuple[str, ...]:
         return () if self._plain(before) == self._plain(after) else (FILE,)
 
     def means(self, path: str, image: Image | None, state: State) -> bool:

@@ -128,7 +128,7 @@ def test_the_page_shows_changes_made_by_another_process(project, tab):
         box = page.locator(f"#{third} input")
         box.check()
         command = [sys.executable, "-m", "takeback", "set", "routing", "model", "small", "--dir", str(root)]
-        subprocess.run([*command, "--note", "from the command line"], check=True, capture_output=True, timeout=120)
+        subprocess.run([*command, "--note", "from the command line"], check=True, capture_output=True, timeout=600)
         entry_of(page, "from the command line").wait_for()
         assert box.is_checked()
         page.get_by_text("1 new entry just now").wait_for()

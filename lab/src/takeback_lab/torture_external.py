@@ -200,7 +200,8 @@ class _Run:
         points = self.found.failpoints
         within = [name for name in points if self.unfinished or name not in RECOVERING]
         fewest = min(points[name] for name in within)
-        target = self.rng.choice([name for name in within if points[name] <= fewest + 1])
+        enough = fewest + 1 if fewest else 0  # what was never hit comes first
+        target = self.rng.choice([name for name in within if points[name] <= enough])
         count = 1 if target in (*RECOVERING, *ROLLING_BACK) else self.rng.choice((1, 1, 2, 3))
         broken = self.rng.random() < 0.25  # noqa: PLR2004 - now and then
         (self.root / BROKEN).touch() if broken else (self.root / BROKEN).unlink(missing_ok=True)

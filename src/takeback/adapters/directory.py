@@ -276,11 +276,11 @@ class Directory:
                 return DirectoryImage(stat.S_IMODE(status.st_mode))
             if not stat.S_ISREG(status.st_mode):
                 raise UnsafePathError(f"{self.root / path} is not a regular file")
-            return self.known(path, make_signature(status)) or self._read(found, path, status.st_size)
+            return self.find_known_image(path, make_signature(status)) or self._read(found, path, status.st_size)
         finally:
             os.close(found)
 
-    def known(self, path: str, now: Signature) -> FileImage | None:
+    def find_known_image(self, path: str, now: Signature) -> FileImage | None:
         """Return a file's image if it was read before and cannot have changed since."""
         seen = self._seen.get(path)
         if seen is None or seen.signature != now or seen.at - max(now.modified, now.changed) < SETTLED:
@@ -387,7 +387,7 @@ class Directory:
             return Found(path, "file")
         try:
             self.trail.asked.add(path)
-            known = self.known(path, make_signature(entry.stat(follow_symlinks=False)))
+            known = self.find_known_image(path, make_signature(entry.stat(follow_symlinks=False)))
             image = known or self._image(fd, entry.name, path)
         except OSError as error:
             return Found(path, "unreadable", reason=error.strerror or str(error))

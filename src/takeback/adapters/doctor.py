@@ -361,7 +361,7 @@ def _describe_beyond(root: Path, store: Store, ledger: Ledger) -> str:
 def _read_notes(root: Path) -> Iterator[tuple[int, str]]:
     adapter = FilesAdapter(Directory(root))
     try:
-        noted = adapter.noted()
+        noted = adapter.read_noted_record()
     finally:
         adapter.close()
     if noted is not None:
@@ -372,7 +372,7 @@ def _write_note(root: Path, ledger: Ledger) -> None:
     adapter = FilesAdapter(Directory(root))
     try:
         adapter.note(ledger.last, ledger.head)
-        if adapter.noted() != (ledger.last, ledger.head):
+        if adapter.read_noted_record() != (ledger.last, ledger.head):
             raise JournalError("how far the journal has come could not be noted; check permissions of .takeback")
     finally:
         adapter.close()

@@ -162,7 +162,7 @@ class FilePlace:
             status = Directory.status(parent, name)
             there = None if status is None else self._require_same(parent, name, change)
             if status is None and change.before is not None:
-                raise self._changed(change.path)
+                raise self._make_change_error(change.path)
             if not isinstance(change.after, FileImage):
                 raise TypeError("only a file is written aside")
             return self._temporary(parent, change, change.after, there, status)
@@ -197,7 +197,7 @@ class FilePlace:
                 _bring_back(parent, kept.aside, name, kept.new)
             os.fsync(parent)
 
-    def unchanged(self, kept: KeptFile) -> bool:
+    def is_unchanged(self, kept: KeptFile) -> bool:
         """Return whether the replaced file is still unchanged."""
         if kept.aside is None:
             return True
@@ -248,7 +248,7 @@ class FilePlace:
                 aside = _swap_in(parent, aside, name, self._directory.temporary_name())
         except FileExistsError:
             Directory.discard(parent, aside)
-            raise self._changed(change.path) from None
+            raise self._make_change_error(change.path) from None
         except BaseException:
             Directory.discard(parent, aside)
             raise
@@ -325,7 +325,7 @@ class FilePlace:
         before = change.before
         there = self._image(parent, name, before.content if isinstance(before, FileImage) else b"")
         if not is_same_file(there, change.before):
-            raise self._changed(change.path)
+            raise self._make_change_error(change.path)
         return there
 
     @staticmethod
@@ -344,7 +344,7 @@ class FilePlace:
         finally:
             os.close(fd)
 
-    def _changed(self, path: str) -> ChangedMeanwhile:
+    def _make_change_error(self, path: str) -> ChangedMeanwhile:
         return ChangedMeanwhile(f"{self._directory.root / path} was changed by someone else just now")
 
     @contextmanager
@@ -519,7 +519,7 @@ class FilesAdapter:
             if isinstance(image, FileImage) and len(image.content) <= LARGEST_EDIT:
                 self._recorded[path] = image
 
-    def noted(self) -> tuple[int, str] | None:
+    def read_noted_record(self) -> tuple[int, str] | None:
         """Return the content of the small file; None if it is missing or damaged. Refuse a link."""
         image = self._directory.read(HEAD)
         found = None if image is None else NOTED.fullmatch(image.content)
@@ -531,7 +531,7 @@ class FilesAdapter:
         What is uncertain, because something is too fresh or has changed meanwhile, is not noted. With `wait`, hooks
         of a harness of many files may have edits wait for the next command.
         """
-        if self.noted() == (seq, digest):
+        if self.read_noted_record() == (seq, digest):
             with suppress(HarnessError):
                 write_look(self._directory, SETTLED, self.find_edit_kind if wait else None)
 

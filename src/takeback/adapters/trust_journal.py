@@ -98,7 +98,7 @@ def find_noted_beyond(root: Path, seq: int) -> tuple[int, str] | None:
     try:
         adapter = FilesAdapter(Directory(root))
         try:
-            noted = adapter.noted()
+            noted = adapter.read_noted_record()
         finally:
             adapter.close()
     except TakebackError:

@@ -44,7 +44,7 @@ def search_breakage(
         rehearsal = Rehearsal(place, entries, command, seconds, stop)
 
         def broken(wanted: LiveEntries) -> bool | None:
-            answer = rehearsal.broken(wanted)
+            answer = rehearsal.is_broken(wanted)
             tell(wanted, entries, answer)
             return answer
 

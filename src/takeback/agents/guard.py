@@ -177,7 +177,7 @@ class Ruling:
     breaking: str = ""
     """The smallest content of the file that the client would not load for the same reason."""
 
-    def told(self) -> str:
+    def describe(self) -> str:
         """Return the whole ruling, for the model and for people."""
         smallest_told = f" The smallest content that breaks it: {self.breaking}." if self.breaking else ""
         return mask_text_secrets(f"Takeback: {self.path}: {self.reason}.{smallest_told} {self.instead}".strip())
@@ -371,14 +371,14 @@ def answer_before(event: Event) -> HookReply:
         said: dict[str, Any] = {
             "hookEventName": event.name,
             "permissionDecision": str(ruling.answer),
-            "permissionDecisionReason": ruling.told(),
+            "permissionDecisionReason": ruling.describe(),
         }
         asked = (
             {"systemMessage": f"Takeback asked: {ruling.describe_reason()}"} if ruling.answer is Answer.ASK else {}
         )
         return HookReply(out=write_compact({"hookSpecificOutput": said} | asked) + "\n")
     return HookReply(
-        *refuse_call(event.client, ruling.told() + (NOBODY_TO_ASK if ruling.answer is Answer.ASK else ""))
+        *refuse_call(event.client, ruling.describe() + (NOBODY_TO_ASK if ruling.answer is Answer.ASK else ""))
     )
 
 

@@ -150,7 +150,7 @@ def _note_look(harness: Harness) -> None:
 
 def _list_differing(harness: Harness, reading: Inspection) -> set[str]:
     adapter = harness.adapter
-    touched = adapter.touched(harness.state, reading.actual) if isinstance(adapter, FileAdapter) else ()
+    touched = adapter.find_touched_files(harness.state, reading.actual) if isinstance(adapter, FileAdapter) else ()
     return {*touched, *(broken.path for broken in reading.broken), *harness.status().layout}
 
 
@@ -269,7 +269,7 @@ class Watched:
             return (self._git / "HEAD").read_text(encoding="utf-8").strip().removeprefix("ref: refs/heads/")
         return ""
 
-    def settled(self, stop: threading.Event) -> None:
+    def await_settled(self, stop: threading.Event) -> None:
         """Wait for git to finish what it has begun, as long as that takes within bounds."""
         end = time.monotonic() + GIT_SECONDS
         while (self._git / "index.lock").exists() and time.monotonic() < end and not stop.is_set():
@@ -309,7 +309,7 @@ def follow_changes(watched: Watched, stop: threading.Event, *, polling: bool = F
         if not group and following:
             continue
         following = True  # the first group, also an empty one, tells of what changed before the watcher had begun
-        watched.settled(stop)
+        watched.await_settled(stop)
         noticed = watched.record()
         if noticed is not None:
             yield noticed

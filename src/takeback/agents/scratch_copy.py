@@ -141,7 +141,7 @@ class Rehearsal:
         self._stop = stop
         self._has_run = False
 
-    def broken(self, live: LiveEntries) -> bool | None:
+    def is_broken(self, live: LiveEntries) -> bool | None:
         """Return whether the command fails with these entries alone; None if that cannot be decided."""
         off = [f"#{entry}" for entry in self._entries if entry not in live]
         with closing(open_own_copy(self._place)) as harness:

@@ -72,18 +72,24 @@ def bind(
     require_trusted(root, manifest)
     if name in manifest.bindings:
         raise InputError(
-            "bind", found=f"a binding {name} already", expected="a new name, or an edit of takeback.toml"
+            "bind", found=f"a binding {name} already", expected=f"a new name, or an edit of {require_workspace(root)}"
         )
     open_binding(name, given, "bind")
-    _declare(root, name, given)
+    place = root / require_workspace(root)
+    before = place.read_bytes()
+    _declare(root, place, name, given)
     if no_probe:
         _tell(name, None, as_json=as_json)
-    _probe(root, load_manifest(root), name, as_json=as_json)
+    try:
+        _probe(root, load_manifest(root), name, as_json=as_json)
+    except InputError:  # what was given cannot be right: nothing is declared
+        place.write_bytes(before)
+        trust_workspace(root, keys=find_key_file())
+        raise
 
 
-def _declare(root: Path, name: str, given: dict[str, Any]) -> None:
+def _declare(root: Path, place: Path, name: str, given: dict[str, Any]) -> None:
     """Add a table to the manifest, which stays as it is otherwise, and trust it so."""
-    place = root / require_workspace(root)
     lines = [f"[bindings.{format_key(name)}]", *(f"{key} = {format_value(value)}" for key, value in given.items())]
     text = place.read_bytes().decode()
     whole = f"{text.rstrip()}\n\n" + "\n".join(lines) + "\n"
@@ -125,7 +131,8 @@ def _probe(root: Path, manifest: Manifest, name: str, *, as_json: bool) -> None:
         if as_json:
             emit({"binding": name, "guard": None, "why": fault.message, "hint": fault.hint})
         else:
-            out.print(f"{name}: {fault.message}; {fault.hint}")
+            out.print(f"{name} is declared and was not measured: {fault.message}")
+            out.print(f"  {fault.hint}" + f"; then 'takeback probe {name}'" * ("probe" not in fault.hint))
         finish(yes=False)
     finally:
         records.close()

@@ -80,7 +80,7 @@ def list_live_entries(harness: Harness, wanted: Filter) -> tuple[str, ...]:
     """
     entries = tuple(
         entry.id
-        for entry in wanted.admitted(iter_entries(harness), make_entry_namer(harness))
+        for entry in wanted.select_entries(iter_entries(harness), make_entry_namer(harness))
         if entry.status == "live" and (wanted.by or not is_outside(harness.journal.get(entry.seq)))
     )
     if not entries:
@@ -267,7 +267,7 @@ def show_entries(
             return
         named = make_entry_namer(harness)
         wanted = narrow_filter(harness, wanted)
-        entries = wanted.admitted(iter_entries(harness), named)
+        entries = wanted.select_entries(iter_entries(harness), named)
         expiry = _read_expiry(harness, directory)
         if as_json:
             listed = list(islice(entries, number or None))

@@ -180,7 +180,7 @@ class Screen:
         if markup:
             raise ValueError("nothing that is printed is read as markup")
         if pieces and not isinstance(pieces[0], str | tuple):
-            self._write(escape_invisible(mask_line(self._rendered(pieces[0])), lines=True))
+            self._write(escape_invisible(mask_line(self._render_item(pieces[0])), lines=True))
         else:
             text, width = self.style_pieces(*pieces, style=style), None if whole else self.width
             self._write((text if width is None else wrap_lines(text, width)) + "\n")
@@ -205,7 +205,7 @@ class Screen:
         codes = ";".join(_STYLES[word] for word in own.split())
         return f"\x1b[{codes}m{shown}\x1b[0m" if codes and shown and self.coloured else shown
 
-    def _rendered(self, item: Any) -> str:
+    def _render_item(self, item: Any) -> str:
         from rich.console import Console  # noqa: PLC0415 - start-up
 
         plain = Console(width=self.width or 200, color_system=None, highlight=False, markup=False, emoji=False)
@@ -231,7 +231,7 @@ class Screen:
         try:
             stream.write(text.encode(encoding, "backslashreplace").decode(encoding))
         except OSError as fault:
-            self._failed(fault)
+            self._discard_output(fault)
 
     def _make_room(self) -> None:
         """Take the sign of life away: for good where the answer begins, for this line elsewhere."""
@@ -248,9 +248,9 @@ class Screen:
         try:
             stream.flush()
         except OSError as fault:
-            self._failed(fault)
+            self._discard_output(fault)
 
-    def _failed(self, fault: OSError) -> None:
+    def _discard_output(self, fault: OSError) -> None:
         """Keep what is left in buffers from failing once more at exit; a reader that went away is no fault."""
         stream = self.stream
         try:

@@ -275,7 +275,7 @@ class PickerState:
             case _:
                 return now
 
-    def shown(self, preview: Sequence[Styled], width: int, height: int) -> list[list[Styled]]:
+    def render_page(self, preview: Sequence[Styled], width: int, height: int) -> list[list[Styled]]:
         """Return the lines of the page, each as pieces with their styles."""
         room = max(height - 2, 2)
         older = "; older entries: undo by name" if self.more else ""
@@ -418,7 +418,7 @@ def _browse(harness: Harness, picking: PickerState, *, strict: bool) -> Picked |
                 seen[asked] = preview_undo(harness, asked[0], cascade=asked[1], strict=strict)
             now = seen[asked]
             width, height = shutil.get_terminal_size()
-            draw_lines(out, [out.style_pieces(*line) for line in picking.shown(now.lines, width, height)])
+            draw_lines(out, [out.style_pieces(*line) for line in picking.render_page(now.lines, width, height)])
             key = keys.next()
             if key in {"q", "escape"}:
                 return None

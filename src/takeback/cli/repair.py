@@ -148,7 +148,9 @@ def show_turn(turn: Turn) -> None:
         out.print(f"    {line}")
     out.print(f"  asked: {turn.request.model}, request {turn.request.digest()[:16]}")
     request = turn.told.text
-    for line in (turn.asked().replace(request, "(as above)") if request else turn.asked()).splitlines():
+    for line in (
+        turn.get_request_text().replace(request, "(as above)") if request else turn.get_request_text()
+    ).splitlines():
         out.print(f"    {line}")
     out.print(f"  came back: {turn.reply.text.strip() or '(nothing)'}")
     out.print(f"  verdict: {turn.outcome}")

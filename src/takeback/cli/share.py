@@ -122,7 +122,7 @@ def _note_reads(harness: Harness, records: Iterable[Record], way: str) -> Iterat
 def _iter_range(harness: Harness, wanted: Filter, start: int, end: int | None) -> Iterator[Record]:
     """Yield entries of a range, newest first."""
     narrow = narrow_filter(harness, wanted)
-    for entry in narrow.admitted(iter_entries(harness), make_entry_namer(harness)):
+    for entry in narrow.select_entries(iter_entries(harness), make_entry_namer(harness)):
         if start <= entry.seq and (end is None or entry.seq <= end):
             yield harness.journal.get(entry.seq)
 

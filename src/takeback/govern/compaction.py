@@ -82,7 +82,7 @@ class _Division:
     def _collect_named(self, going: set[Ref]) -> set[Ref]:
         """Return the parts of the trees that stay."""
         staying = self._store.contents(self._direct - going).values()
-        return {part for one in staying if one is not None and one.tree for part in one.opened()[0] if part}
+        return {part for one in staying if one is not None and one.tree for part in one.open_tree()[0] if part}
 
 
 def compact(harness: Harness, keep: timedelta | None, now: datetime, *, dry: bool = False) -> Compacted:

@@ -105,7 +105,7 @@ class FileAdapter(Adapter, Protocol):
         Changes nothing. Raises `ChangedMeanwhile` if the files are not what was read.
         """
 
-    def touched(self, before: State, after: State) -> tuple[str, ...]:
+    def find_touched_files(self, before: State, after: State) -> tuple[str, ...]:
         """Return the files in which two states differ."""
 
     def means(self, path: str, image: Image | None, state: State) -> bool:
@@ -136,7 +136,7 @@ class Place(Protocol):
     def take_back(self, kept: Any) -> None:
         """Put back what `put` replaced, unless someone has changed the file since."""
 
-    def unchanged(self, kept: Any) -> bool:
+    def is_unchanged(self, kept: Any) -> bool:
         """Return whether what `put` replaced, and keeps, is still what it was: nobody wrote to it meanwhile."""
 
     def settle(self, kept: Any) -> str | None:
@@ -183,7 +183,7 @@ class Notes(Protocol):
     def note(self, seq: int, digest: str) -> None:
         """Remember the journal's last record."""
 
-    def noted(self) -> tuple[int, str] | None:
+    def read_noted_record(self) -> tuple[int, str] | None:
         """Return the record remembered last; None if there is none."""
 
     def note_recorded(self, images: Iterable[tuple[str, Image | None]]) -> None:
@@ -237,7 +237,7 @@ class ValueTranslator(Protocol):
 class TracksFormatting(Protocol):
     """Capability: an edit that changes no value, such as a comment or a file's mode, is an entry too."""
 
-    def formatted(self) -> Iterable[tuple[str, FileImage | LinkImage | None]]:
+    def list_formatted_files(self) -> Iterable[tuple[str, FileImage | LinkImage | None]]:
         """Return files and links, as last read, of which every byte counts; None for one that does not exist."""
 
     def is_document(self, path: str) -> bool:

@@ -262,7 +262,7 @@ def dry_run_candidate(engine: Engine, found: Judged, look: Inspection, *, allow_
 def _list_named_records(mutation: Program) -> list[Slot]:
     """Return the records that a mutation is about: the field of an edit, otherwise the whole."""
     found = (op for op in mutation if op.kind.surface == EXTERNAL)
-    slots = ((SURFACES[EXTERNAL].written(op) or ((op.path,),), op) for op in found)
+    slots = ((SURFACES[EXTERNAL].find_written_slots(op) or ((op.path,),), op) for op in found)
     return [(EXTERNAL, *path) for paths, _ in slots for path in paths]
 
 

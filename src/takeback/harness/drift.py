@@ -92,7 +92,9 @@ def _came_where_one_was(parts: Parts, whole: Slot, writes: Sequence[Write], at: 
     gaps = list(_gaps(parts, came))
     if not gaps:
         return False
-    stood = sorted(_places(parts, [part for part in parts.gone(MOST_GONE) if part not in written], whole, at))
+    stood = sorted(
+        _places(parts, [part for part in parts.list_gone_parts(MOST_GONE) if part not in written], whole, at)
+    )
     return any(bisect_left(stood, high) > bisect_right(stood, low) for low, high in gaps)
 
 
@@ -211,7 +213,7 @@ def _find_broken(
     if not broken or adapter is None:
         return tuple(broken)
     try:
-        paths = set(adapter.touched(before, after))
+        paths = set(adapter.find_touched_files(before, after))
     except CannotSplice:  # said by whoever renders it
         paths = set()
     if engine.formatted is not None and entries:
@@ -364,7 +366,9 @@ def group_by_file(
         wholes.setdefault(find_containing_slot(change.slot), []).append(change)
     found: dict[str, list[SlotChange]] = {}
     for changes in wholes.values():
-        touched = adapter.touched(state, put_slots(state, [(change.slot, change.after) for change in changes]))
+        touched = adapter.find_touched_files(
+            state, put_slots(state, [(change.slot, change.after) for change in changes])
+        )
         found.setdefault(touched[0] if touched else "", []).extend(changes)
     return {path: tuple(changes) for path, changes in found.items()}
 
@@ -377,7 +381,7 @@ def find_formatting_changes(engine: Engine, look: Inspection) -> list[KeptImage]
 
     adapter, ledger = engine.files, engine.ledger
     unread = {one.path for one in look.broken}
-    there = dict(engine.formatted.formatted())
+    there = dict(engine.formatted.list_formatted_files())
     gone = (
         (path, None) for path in list_recorded_links(ledger.store) if path not in there and _is_gone(adapter, path)
     )
@@ -434,7 +438,7 @@ def _collect_images(
     found: list[KeptImage] = []
     links = [one for one in layout if is_link_change(one)]
     behind = find_link_targets(adapter, links)
-    for path in track_all_progress("files taken in", adapter.touched(ledger.state, actual)):
+    for path in track_all_progress("files taken in", adapter.find_touched_files(ledger.state, actual)):
         if path in behind:
             continue  # it is not what changed: a link to it was put in a file's place, or taken from there
         after = given[path] if path in given else adapter.image(path)
@@ -462,7 +466,7 @@ def discard_drift(
     adapter = engine.files
     if adapter is None:
         return Refused(RefusalReason.UNSTORED, f"this harness ({engine.adapter.name}) has no files")
-    with engine.locked():
+    with engine.get_lock():
         look = engine.look()
         gone = tuple(change.slot for change in look.drift if has_forgotten(change.before))
         if slots:
@@ -471,7 +475,7 @@ def discard_drift(
         links = [one for one in find_formatting_changes(engine, look) if is_link_change(one)]
         behind = find_link_targets(adapter, links)
         known = put_slots(engine.ledger.state, [(slot, get_slot(look.actual, slot)) for slot in gone])
-        touched = adapter.touched(known, look.actual) if look.drift else ()
+        touched = adapter.find_touched_files(known, look.actual) if look.drift else ()
         drifted = (path for path in touched if path not in behind)
         relinked = (one.path for one in links)
         wrong = tuple(dict.fromkeys((*(one.path for one in look.broken), *drifted, *relinked)))
@@ -542,7 +546,7 @@ def undo_discard(engine: Engine, record: Record, about: dict[str, Any]) -> Disca
             "the earlier contents of the files were forgotten and cannot be restored; the files stay as they are: "
             f"'takeback show {record.id[:10]}' names them",
         )
-    with engine.locked():
+    with engine.get_lock():
         engine.look()
         for change in changes:
             if not is_same_file(change.after, adapter.image(change.path)):

@@ -119,7 +119,7 @@ class Engine:
         self.external: OutsideRecords | None = getattr(adapter, "external", None)
         self.waiting: NotedEdits | None = getattr(adapter, "waiting", None)
 
-    def locked(self) -> AbstractContextManager[None]:
+    def get_lock(self) -> AbstractContextManager[None]:
         """Return the lock that keeps every other process and thread out while it is entered."""
         return self.journal.lock(LOCK_SECONDS) if self._lock is None else self._lock
 
@@ -130,7 +130,7 @@ class Engine:
         Files are read once: whoever writes one looks whether it still is what was read. What is in this process can
         be changed by it at any time, and is read at every look.
         """
-        with self.locked():
+        with self.get_lock():
             self._depth += 1
             try:
                 yield
@@ -168,7 +168,7 @@ class Engine:
             raise
         except TakebackError as fault:
             return Recovered(self.ledger.pending, fault=str(fault))
-        with self.locked():
+        with self.get_lock():
             self._settle()
             told = replace(told, open=self.retry_open_calls())
         self._read_at_opening()
@@ -210,7 +210,7 @@ class Engine:
             return ()
         from takeback.harness.forget import find_files_in_use  # noqa: PLC0415 - start-up
 
-        return find_files_in_use(self.ledger, self.files.touched)
+        return find_files_in_use(self.ledger, self.files.find_touched_files)
 
     def _forget_copies(self, paths: tuple[str, ...] = ()) -> None:
         """Keep no bytes of files that hold or held a forgotten value, beyond the change that needs them."""
@@ -245,7 +245,9 @@ class Engine:
         if self.files is not None:
             images = [KeptImage(path, None, image) for path, image in self.files.list_remembered_files()]
         if self.formatted is not None:
-            links = ((path, image) for path, image in self.formatted.formatted() if isinstance(image, LinkImage))
+            links = (
+                (path, image) for path, image in self.formatted.list_formatted_files() if isinstance(image, LinkImage)
+            )
             images += [KeptImage(path, None, image) for path, image in links]
         self.ledger.begin(start if isinstance(start, State) else first.state, about, images)
         if self.ledger.capture is not None:
@@ -253,7 +255,7 @@ class Engine:
 
     def _require_whole_journal(self) -> None:
         """Refuse a journal that ends before what was noted of it: it was cut, or is an old copy."""
-        noted = None if self.notes is None else self.notes.noted()
+        noted = None if self.notes is None else self.notes.read_noted_record()
         if noted is None:
             self.doubt = NO_NOTE.format(last=self.ledger.last) if self.notes is not None and self.ledger.begun else ""
             return
@@ -494,11 +496,14 @@ class Engine:
         except TakebackError as second:
             require_lock_held(self.journal)
             raise HarnessError(
-                f"{fault.message}; putting things back failed as well ({second.message})", hint=FINISHED_LATER
+                f"{fault.message}; putting things back failed as well ({second.message})",
+                where=fault.where,
+                hint=FINISHED_LATER,
             ) from fault
         if left.ours:
             raise HarnessError(
                 f"{fault.message}; {', '.join(left.ours)} could not be restored and already contains the change",
+                where=fault.where,
                 hint=FINISHED_LATER,
             ) from fault
         answer_calls()
@@ -509,7 +514,9 @@ class Engine:
         kept = f"; {', '.join(left.theirs)} was changed by someone else in the meantime and is not touched" * bool(
             left.theirs
         )
-        raise HarnessError(f"{fault.message}{kept}; nothing was changed", hint=fault.hint) from fault
+        raise HarnessError(
+            f"{fault.message}{kept}; nothing was changed", where=fault.where, hint=fault.hint
+        ) from fault
 
     def finish(self) -> Recovered:
         """Finish an announced change, leaving alone what someone else changed since, or give it up if not begun."""

@@ -185,7 +185,7 @@ def view_entry(harness: Harness, record: Record, fate: EntryStatus | None = None
 def map_plan_readers(harness: Harness, plan: Plan) -> dict[str, tuple[str, ...]]:
     """Return who else loads the files that a plan changes, by path."""
     adapter = harness.adapter
-    touched = adapter.touched(plan.before, plan.state) if isinstance(adapter, FileAdapter) else ()
+    touched = adapter.find_touched_files(plan.before, plan.state) if isinstance(adapter, FileAdapter) else ()
     surfaces = {change.slot[0] for change in plan.changes}
     return map_readers(harness, dict.fromkeys((*touched, *plan.layout)), surfaces)
 

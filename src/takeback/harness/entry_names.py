@@ -222,7 +222,7 @@ def _invert_last_undo(ledger: Ledger) -> ToggleRequest:
     """Invert the last undo still in force: what no later undo, redo or restore decided."""
     decided: set[int] = set()
     for record in ledger.entries():
-        if record.kind not in TOGGLES or ledger.aborted(record):
+        if record.kind not in TOGGLES or ledger.is_aborted(record):
             continue
         taken, back = record.off, record.on
         if record.kind == "undo" and not ledger.history.undone.isdisjoint(set(taken) - decided):
@@ -247,7 +247,7 @@ def build_restore_request(ledger: Ledger, name: str) -> ToggleRequest:
             break
         if record.kind in CHANGES:
             changes_after.add(record.entry)
-        elif not ledger.aborted(record):
+        elif not ledger.is_aborted(record):
             undone.update(record.on)
             undone.difference_update(record.off)
     now = ledger.history.undone
@@ -315,7 +315,7 @@ def invert_toggle(ledger: Ledger, record: Record) -> tuple[set[int], set[int]]:
 
 
 def _require_made(ledger: Ledger, record: Record, name: str) -> None:
-    if ledger.aborted(record):
+    if ledger.is_aborted(record):
         raise InputError(
             "entry",
             found=f"{name}, which was given up before it was complete and had no effect",

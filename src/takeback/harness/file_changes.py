@@ -79,7 +79,7 @@ class _Past:
         self.last: object = UNKNOWN
         """What it was when it was last recorded."""
         for record, image in iter_images_at(ledger.store, path):
-            if ledger.aborted(record):
+            if ledger.is_aborted(record):
                 continue
             self.last = image.after if self.last is UNKNOWN else self.last
             self.outlives |= record.kind == "genesis"
@@ -245,7 +245,7 @@ def _restore_all_bytes(
     if isinstance(changes, NotExpressible):
         found = [
             restore_bytes(adapter, ledger, FileChange(path, adapter.image(path), None), after, off, on)
-            for path in adapter.touched(before, after)
+            for path in adapter.find_touched_files(before, after)
         ]
         if not all(adapter.means(change.path, change.after, after) for change in found):
             return changes
@@ -272,7 +272,7 @@ def _changes_by_history(
     if not isinstance(adapter, SideWrites) or adapter.writes_aside(before, after):
         return None
     try:
-        touched = adapter.touched(before, after)
+        touched = adapter.find_touched_files(before, after)
     except CannotSplice:
         return None
     layout = find_formatting_only_files(ledger, entries)
@@ -308,7 +308,7 @@ def _decide_bytes(
     spliced = {} if isinstance(rendered, NotExpressible) else {change.path: change for change in rendered}
     wanted = dict.fromkeys((*spliced, *list_changed_files(engine.ledger, entries)))
     if isinstance(rendered, NotExpressible):
-        wanted |= dict.fromkeys(adapter.touched(before, after))
+        wanted |= dict.fromkeys(adapter.find_touched_files(before, after))
     layout = find_formatting_only_files(engine.ledger, entries)
     wanted = {path: None for path in wanted if path not in relinking.changes and path not in relinking.behind}
     found: list[FileChange] = []

@@ -66,7 +66,7 @@ class Timeline:
     def _walk_back(self, ledger: Ledger, path: str, records: Iterable[Record]) -> Iterator[Moment]:
         live = self._live
         for record in records:
-            if record.kind == "genesis" or ledger.aborted(record):
+            if record.kind == "genesis" or ledger.is_aborted(record):
                 continue
             image = load_image(ledger.store, record, path)
             if isinstance(image, Unknown) or record.kind not in CHANGES | TOGGLES:
@@ -203,7 +203,7 @@ def find_last_image(adapter: FileAdapter, ledger: Ledger, path: str, state: Stat
     """Return the image a file should have, as the journal knows it; UNKNOWN if no record has it."""
     for record, image in islice(iter_images_at(ledger.store, path), FARTHEST):
         for known in (image.after, image.before):
-            if not isinstance(known, Unknown) and not ledger.aborted(record) and adapter.means(path, known, state):
+            if not isinstance(known, Unknown) and not ledger.is_aborted(record) and adapter.means(path, known, state):
                 return known
     return UNKNOWN
 
@@ -212,7 +212,9 @@ def find_formatting_drift(ledger: Ledger, paths: Iterable[tuple[str, Image | Non
     """Return files that differ from what was last recorded: in a byte, in permission bits, or in existence."""
     found: list[KeptImage] = []
     for path, image in paths:
-        last = next((kept for record, kept in iter_images_at(ledger.store, path) if not ledger.aborted(record)), None)
+        last = next(
+            (kept for record, kept in iter_images_at(ledger.store, path) if not ledger.is_aborted(record)), None
+        )
         before = None if last is None else last.after
         if last is None and (image is None or ledger.store.touching(make_file_key(path))):
             continue  # it never was there, or what was recorded of it was forgotten
@@ -309,7 +311,7 @@ def _find_earlier_image(adapter: FileAdapter, ledger: Ledger, change: FileChange
 
 
 def _is_chmodded(ledger: Ledger, change: FileChange) -> bool:
-    made = (mode for record, mode in iter_modes_at(ledger.store, change.path) if not ledger.aborted(record))
+    made = (mode for record, mode in iter_modes_at(ledger.store, change.path) if not ledger.is_aborted(record))
     mode = next(made, None)
     return mode is not None and isinstance(change.before, FileImage) and mode != change.before.mode
 
@@ -330,7 +332,7 @@ def find_known_image(adapter: FileAdapter, ledger: Ledger, path: str, state: Sta
 
 
 def _rebuild_image(adapter: FileAdapter, ledger: Ledger, path: str, state: State) -> KnownImage:
-    made = (image for record, image in iter_images_at(ledger.store, path) if not ledger.aborted(record))
+    made = (image for record, image in iter_images_at(ledger.store, path) if not ledger.is_aborted(record))
     images = list(islice(made, MOST_STEPS))
     for start in range(1, len(images)):
         here: list[Image | None] = [images[start].after]

@@ -66,7 +66,7 @@ class FileTransaction:
 
     def require_untouched(self) -> None:
         """Raise `ChangedMeanwhile` if someone wrote to a file that was replaced, after it was."""
-        if not all(self._place.unchanged(kept) for kept in self._kept):
+        if not all(self._place.is_unchanged(kept) for kept in self._kept):
             raise ChangedMeanwhile("a file was changed by someone else while it was being replaced")
 
     def roll_back(self) -> None:

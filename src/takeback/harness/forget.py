@@ -85,7 +85,7 @@ def collect_forgettable_refs(store: Store, entries: Iterable[Record]) -> set[Ref
 def collect_leaf_refs(store: Store, refs: Iterable[Ref]) -> set[Ref]:
     """Return values among contents and inside them that are not forgotten yet."""
     held = store.contents(refs)
-    inside = {part for found in held.values() if found and found.tree for part in found.opened()[0] if part}
+    inside = {part for found in held.values() if found and found.tree for part in found.open_tree()[0] if part}
     own = {ref for ref, found in held.items() if found and not found.tree}
     return own | {ref for ref, found in store.contents(inside).items() if found is not None}
 

@@ -283,7 +283,7 @@ class Harness(Border):
     def _apply(self, found: Judged, said: dict[str, Any], *how: Any) -> Applied | Refused:
         from takeback.harness.apply import apply_judged  # noqa: PLC0415 - start-up
 
-        with self._engine.locked():
+        with self._engine.get_lock():
             return apply_judged(self._engine, found, said, *how)
 
     def preview(
@@ -296,7 +296,7 @@ class Harness(Border):
         found = judge_candidate(candidate, self.adapter, self._verifier, evidence, force=force, planning=True)
         if isinstance(found, Refused):
             return found
-        with self._engine.locked():
+        with self._engine.get_lock():
             return preview_change(self._engine, found, allow_ties=allow_ties)
 
     def plan(
@@ -307,7 +307,7 @@ class Harness(Border):
 
     def _plan(self, ask: ToggleReader, entries: tuple[EntryRef, ...], how: tuple[bool, bool, bool]) -> PlanOutcome:
         engine, (drift, toggle, _) = self._engine, _load_planning()
-        with engine.locked():
+        with engine.get_lock():
             drift.read_and_absorb_client_writes(engine)
             asked = ask(engine.ledger, entries)
             return toggle.plan_asked(engine, asked, *how)  # type: ignore[no-any-return]
@@ -338,7 +338,7 @@ class Harness(Border):
         engine, names = self._engine, name_entries(entries)
 
         def make() -> UndoOutcome:
-            with engine.locked():
+            with engine.get_lock():
                 meant = entries
                 if len(entries) == 1:
                     engine.ledger.refresh()
@@ -373,7 +373,7 @@ class Harness(Border):
         from takeback.harness.toggle import restore  # noqa: PLC0415 - start-up
 
         def make() -> UndoOutcome | Unchanged:
-            with self._engine.locked():
+            with self._engine.get_lock():
                 return restore(self._engine, name_entry(to), token, _describe_author(by), strict=strict)
 
         done = retry_on_conflict(make, self._engine.look_anew)
@@ -404,7 +404,7 @@ class Harness(Border):
         from takeback.harness.apply import refuse_unless_clean  # noqa: PLC0415 - start-up
         from takeback.harness.drift import adopt_drift, adopt_selected_drift  # noqa: PLC0415 - start-up
 
-        with self._engine.locked():
+        with self._engine.get_lock():
             look = self._engine.look()
             if paths or slots:
                 return adopt_selected_drift(self._engine, look, about, paths, slots)
@@ -417,7 +417,7 @@ class Harness(Border):
             return 0
         from takeback.harness.evidence_records import prove_pending  # noqa: PLC0415 - start-up
 
-        with self._engine.locked():
+        with self._engine.get_lock():
             self.ledger.refresh()
             proved = prove_pending(self)
             self._engine.note()
@@ -433,7 +433,7 @@ class Harness(Border):
         from takeback.harness.file_changes import render_file_changes  # noqa: PLC0415 - start-up
         from takeback.harness.toggle import find_plan_footing  # noqa: PLC0415 - start-up
 
-        with self._engine.locked():
+        with self._engine.get_lock():
             footing = find_plan_footing(self._engine, plan)
             refused, how = refuse_drift(footing), (footing.before, footing.after, plan.off, plan.on)
             return render_file_changes(self._engine, *how) if refused is None else refused
@@ -442,7 +442,7 @@ class Harness(Border):
         """Return the drift where a plan writes, which blocks it, and the drift elsewhere."""
         from takeback.harness.toggle import find_plan_footing  # noqa: PLC0415 - start-up
 
-        with self._engine.locked():
+        with self._engine.get_lock():
             return find_plan_footing(self._engine, plan)
 
     def discard(
@@ -488,7 +488,7 @@ class Harness(Border):
         """Put back only the files whose paths match, as a change of its own; with `planning`, return the plan."""
         from takeback.harness.partial_undo import undo_files  # noqa: PLC0415 - start-up
 
-        with self._engine.locked():
+        with self._engine.get_lock():
             said = _describe_author(by)
             done = undo_files(self._engine, entries, matches, token, said, planning=planning, strict=strict)
         return done if planning else self._tell(done)  # type: ignore[type-var]
@@ -498,7 +498,7 @@ class Harness(Border):
         from takeback.harness.entry_names import name_entries, resolve_entry  # noqa: PLC0415 - start-up
         from takeback.harness.forget import collect_forgettable_refs  # noqa: PLC0415 - start-up
 
-        with self._engine.locked():
+        with self._engine.get_lock():
             self._engine.look()
             records = [resolve_entry(self.ledger, name) for name in name_entries(entries)]
             refs = collect_forgettable_refs(self.journal, records)
@@ -512,7 +512,7 @@ class Harness(Border):
         from takeback.journal.search import Forms  # noqa: PLC0415 - start-up
 
         forms = Forms(value.encode() if isinstance(value, str) else value)
-        with self._engine.locked():
+        with self._engine.get_lock():
             self._engine.look()
             return self._forget(*find_value(self.ledger, value, dry=dry), forms.has_match_in, dry=dry)
 
@@ -520,7 +520,7 @@ class Harness(Border):
         """Delete what is labelled with a subject, and copies of it, permanently; with `dry`, only say how much."""
         from takeback.harness.subjects import find_subject  # noqa: PLC0415 - start-up
 
-        with self._engine.locked():
+        with self._engine.get_lock():
             self._engine.look()
             return self._forget(*find_subject(self.ledger, subject, dry=dry), dry=dry)
 
@@ -550,7 +550,7 @@ class Harness(Border):
         """Say whether a call in doubt was made, and go on with its entry; return what is open then."""
         from takeback.harness.entry_names import resolve_entry_ref  # noqa: PLC0415 - start-up
 
-        with self._engine.locked():
+        with self._engine.get_lock():
             self.ledger.refresh()
             self._engine.calls.resolve(resolve_entry_ref(self.ledger, entry), step, made=made, by=by)
             self._engine.note()
@@ -560,7 +560,7 @@ class Harness(Border):
         """Return the status; changes nothing but what recovery must finish."""
         from takeback.harness.drift import find_formatting_changes  # noqa: PLC0415 - start-up
 
-        with self._engine.locked():
+        with self._engine.get_lock():
             look = self._engine.look(reading=True)
             live, undone, aborted = self.ledger.tally()
             held = () if self._engine.resources is None else self._engine.resources.problems()
@@ -588,7 +588,7 @@ class Harness(Border):
         from takeback.harness.toggle import toggle_entries  # noqa: PLC0415 - start-up
 
         def make() -> UndoOutcome:
-            with self._engine.locked():
+            with self._engine.get_lock():
                 return toggle_entries(
                     self._engine, kind, ask, token, _describe_author(by), cascade=cascade, strict=strict
                 )

@@ -173,7 +173,7 @@ def _list_state_refs(store: Store, record: Record, labels: Labels) -> set[Ref]:
     stored = None if not ref else store.content(ref)
     if stored is None or not (labels.patterns or record.number in labels.entries):
         return set()
-    parts, nodes = stored.opened()
+    parts, nodes = stored.open_tree()
     if record.number in labels.entries:
         return {part for part in parts if part}
     held = store.contents(part for part in parts if part)

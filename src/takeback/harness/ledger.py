@@ -195,7 +195,7 @@ class Ledger:
         tree = self.packer.state(state)
         genesis = attach_images(Draft("genesis", about, {"state": tree}), images)
         _, settled = self.store.append([genesis, Draft("commit", {"entry": 1})], expect=ROOT)
-        self.packer.stored()
+        self.packer.remember_stored()
         self.state = self._first = state
         if self.capture is not None:
             self._hidden.update(find_withheld_values(self.capture, state, find_differing_slots(State(), state)))
@@ -231,10 +231,10 @@ class Ledger:
         return self._load_state(self.store.get(1), Unpacker(keyless=keyless_of(self.store)))
 
     def _load_state(self, record: Record, unpacker: Unpacker) -> State:
-        stored = self._held(record, "state")
+        stored = self._find_content(record, "state")
         if stored is None:
             raise self._explain_no_state(record)
-        parts, nodes = stored.opened()
+        parts, nodes = stored.open_tree()
         held = self.store.contents(part for part in parts if part)
         state, missing = unpacker.state(nodes, lambda at: (parts[at], held[parts[at]] if parts[at] else None))
         self.missing |= missing
@@ -249,7 +249,7 @@ class Ledger:
             return MissingKeysError(f"the state of record {record.seq} is sealed: {seal}", hint=KEYS_HINT)
         return JournalCorruptError(f"record {record.seq} holds no state", seq=record.seq)
 
-    def _held(self, record: Record, name: str) -> Stored | None:
+    def _find_content(self, record: Record, name: str) -> Stored | None:
         """Return the one content that a record has under a name; None if it has none, or that was forgotten."""
         ref = next(iter(record.refs(name)), None)
         return None if ref is None else self.store.content(ref)
@@ -265,7 +265,7 @@ class Ledger:
         if start is None:
             return
         self._take_state(start)
-        standing = self._held(start, "standing")
+        standing = self._find_content(start, "standing")
         if standing is None:
             raise JournalCorruptError(f"checkpoint {start.seq} does not say which entries are live", seq=start.seq)
         with guard_against_corruption(f"checkpoint {start.seq}", seq=start.seq):
@@ -318,7 +318,7 @@ class Ledger:
             entry, self.pending = self.pending, None
             self._drop_given_up(entry, writes.get(entry.seq) or self._writes(entry))
         elif record.kind == "forget":
-            self._forgotten(record)
+            self._drop_forgotten(record)
         elif record.kind == "evidence":
             self._take_evidence(record)
 
@@ -396,7 +396,7 @@ class Ledger:
             self.holes.update(new)
             self.state = remove_missing_values(self.state, new)
 
-    def _forgotten(self, record: Record) -> None:
+    def _drop_forgotten(self, record: Record) -> None:
         """Stop recording and planning with values that were forgotten, also where they are still in use."""
         gone = set(record.forgotten)
         for slot, (value, ref) in tuple(self._known.items()):
@@ -414,10 +414,10 @@ class Ledger:
     def _inside(self) -> dict[Slot, list[tuple[int, Ref]]]:
         """Return the ids of contents inside texts and lists of the last checkpoint, by slot, with their sizes."""
         last = self.store.latest("checkpoint")
-        stored = None if last is None else self._held(last, "state")
+        stored = None if last is None else self._find_content(last, "state")
         if stored is None:
             return {}
-        parts, nodes = stored.opened()
+        parts, nodes = stored.open_tree()
         with guard_against_corruption("a stored state"):
             return collect_inside_refs(nodes, parts)
 
@@ -456,7 +456,7 @@ class Ledger:
         """Write a change down ahead of making it."""
         (record,) = self.store.append([draft], expect=self.head)
         self._entries += 1
-        self.packer.stored()
+        self.packer.remember_stored()
         self.pending, self.last, self.head = record, record.seq, record.digest
         return record
 
@@ -485,7 +485,7 @@ class Ledger:
         """Announce and commit at once, for a change that is made by saying so; the draft names what it took in."""
         self._entries += 1
         record, settled = self.store.append([draft, Draft("commit", {"entry": self._entries})], expect=self.head)
-        self.packer.stored()
+        self.packer.remember_stored()
         self.last, self.head = settled.seq, settled.digest
         self._fold(record, writes, taken_in)
         return record
@@ -539,7 +539,7 @@ class Ledger:
         }
         draft = Draft("checkpoint", {}, {"state": tree, "standing": make_leaf(standing, "standing")})
         (record,) = self.store.append([draft], expect=self.head)
-        self.packer.stored()
+        self.packer.remember_stored()
         self._values, self._followed, self._inside_hidden = len(tree.parts), 0, False
         self.last, self.head = record.seq, record.digest
         return record
@@ -556,7 +556,7 @@ class Ledger:
             undone = len(self.history.undone)
             return self._changes - undone, undone - self._aborted, self._aborted
 
-    def aborted(self, record: Record) -> bool:
+    def is_aborted(self, record: Record) -> bool:
         """Return whether a change was announced and given up."""
         return self.fate(record) is EntryStatus.ABORTED
 

@@ -75,7 +75,7 @@ class Packer:
         node = self._node(SURFACES[slot[0]], slot, content, parts)
         return parts[0] if node == 0 else Tree(node, parts, format_slot_key(slot))
 
-    def written(self, slot: Slot, content: Any) -> Content | None:
+    def pack_written(self, slot: Slot, content: Any) -> Content | None:
         """Return the content that a change puts into a slot; stored even where it equals what was forgotten there."""
         hidden, self._hidden = self._hidden, {}
         try:
@@ -89,11 +89,11 @@ class Packer:
         nodes: dict[str, Json] = {}
         for name, surface in SURFACES.items():
             part = state.part(name)
-            if part is not surface.empty and surface.kept(part):
+            if part is not surface.empty and surface.is_worth_storing(part):
                 nodes[name] = self._surface(surface, part, parts)
         return Tree(nodes, parts, "state")
 
-    def stored(self) -> None:
+    def remember_stored(self) -> None:
         """Remember what was new, after it was stored."""
         for slot, value, new in self._new:
             if new.ref is not None:
@@ -121,11 +121,11 @@ class Packer:
         if isinstance(content, File):
             text = content.parts() if content.edited else None
             if text is not None:
-                return ["f", thaw(content.frame), self._edited(slot, text, parts)]
+                return ["f", thaw(content.frame), self._pack_edited(slot, text, parts)]
             at = self._value(slot, content, lambda: Leaf(content.content, format_slot_key(slot)), parts)
             return ["f", thaw(content.frame), at]
         if isinstance(content, Parts):
-            return self._edited(slot, content, parts)
+            return self._pack_edited(slot, content, parts)
         if kind is Link and slot[-1] == make_part_name(PATH) and not isinstance(content.record, Forgotten):
             return ["m", content.record]
         if kind is Link:
@@ -147,7 +147,7 @@ class Packer:
         claim = surface.claim(content) if surface.exclusive else None
         return at if claim is None else ["x", claim, at]
 
-    def _edited(self, slot: Slot, content: Parts, parts: list[Content]) -> Json:
+    def _pack_edited(self, slot: Slot, content: Parts, parts: list[Content]) -> Json:
         """Pack a text or list that was edited inside: runs nobody touched, and each part that was written."""
         plain = content.to_json()
         segments: list[Json] = []
@@ -301,7 +301,7 @@ class Unpacker:
         if tag == "d":
             return PMap({name: self._node(surface, (*slot, name), item, found) for name, item in node[1].items()})
         if tag == "p":
-            edited, lacking = self._edited(node[1], found)
+            edited, lacking = self._unpack_edited(node[1], found)
             return (
                 edited if lacking is None else self._note_missing_value(slot, Forgotten(form=edited, sealed=lacking))
             )
@@ -323,7 +323,7 @@ class Unpacker:
         _, frame, inner = node
         frame = tuple(frame) if isinstance(frame, list) else frame
         if not isinstance(inner, int):
-            edited, lacking = self._edited(inner[1], found)
+            edited, lacking = self._unpack_edited(inner[1], found)
             if lacking is None and isinstance(edited, Text):
                 return File(edited).with_frame(frame)
             return self._note_missing_value(slot, Forgotten(frame=frame, form=edited, sealed=lacking or ""))
@@ -332,7 +332,7 @@ class Unpacker:
             return self._note_missing_value(slot, self._make_forgotten(ref, frame=frame))
         return self._note_ref(slot, File(stored.data).with_frame(frame), ref)
 
-    def _edited(self, raw: Any, found: FindStored) -> tuple[Parts, str | None]:
+    def _unpack_edited(self, raw: Any, found: FindStored) -> tuple[Parts, str | None]:
         """Return a text or list, and whether none of its parts was forgotten; blanks stand for those that were."""
         form = Text if "end" in raw else Items
         segments: list[Any] = []

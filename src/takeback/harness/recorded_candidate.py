@@ -172,17 +172,17 @@ def _find_turned_directory(surface: TreeSurface, before: State, after: State) ->
 
 def _iter_files(surface: TreeSurface, contents: Iterable[tuple[str, Any]]) -> Iterator[tuple[str, File]]:
     for key, content in contents:
-        for path, leaf in iter_leaves(content, surface.split(key)) if content is not ABSENT else ():
+        for path, leaf in iter_leaves(content, surface.parse_key(key)) if content is not ABSENT else ():
             if isinstance(leaf, File):
                 yield surface.join(path), leaf
 
 
 def _build_removal_or_move(surface: TreeSurface, path: str, to: str | None, before: State, after: State) -> Unit:
-    slot = ("files", *surface.split(path))
+    slot = ("files", *surface.parse_key(path))
     removal: Way = partial(_say, surface, "remove", path)
     if to is None:
         return Unit(describe_slot(slot), (removal,), lambda state: get_slot(state, slot) is ABSENT, _REMOVAL)
-    there = ("files", *surface.split(to))
+    there = ("files", *surface.parse_key(to))
     wanted = get_slot(after, there)
     put: Way = partial(_set_whole, surface, to, get_slot(before, slot))
 
@@ -194,7 +194,7 @@ def _build_removal_or_move(surface: TreeSurface, path: str, to: str | None, befo
 
 
 def _build_file_unit(surface: TreeSurface, path: str, old: Any, new: File) -> Unit:
-    slot = ("files", *surface.split(path))
+    slot = ("files", *surface.parse_key(path))
     same_mode = isinstance(old, File) and old.mode == new.mode
     put: Way = partial(_set_whole, surface, path, new)
 

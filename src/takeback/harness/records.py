@@ -205,7 +205,7 @@ def load_writes(store: Store, records: Iterable[Record], *, planning: bool = Fal
 
 def _fetch_contents(store: Store, refs: Sequence[Ref]) -> dict[Ref, Stored | None]:
     held = store.contents(refs)
-    parts = [part for found in held.values() if found and found.tree for part in found.opened()[0] if part]
+    parts = [part for found in held.values() if found and found.tree for part in found.open_tree()[0] if part]
     return {**held, **store.contents(parts)} if parts else held
 
 
@@ -239,7 +239,7 @@ def _unpack_content(
     stored = held[ref]
     if stored is None or not stored.tree:
         return Unpacker(keyless=keyless).leaf(slot, ref, stored)
-    parts, node = stored.opened()
+    parts, node = stored.open_tree()
     return Unpacker(keyless=keyless).tree(slot, node, lambda at: (parts[at], held[parts[at]] if parts[at] else None))
 
 
@@ -289,7 +289,7 @@ def _load_steps(store: Store, record: Record) -> list[tuple[dict[str, Any], bool
 
 
 def _load_candidate_tree(store: Store, record: Record, stored: Stored) -> tuple[dict[str, Any], bool]:
-    parts, skeleton = stored.opened()
+    parts, skeleton = stored.open_tree()
     held = store.contents(part for part in parts if part)
     keyless = keyless_of(store)
 
@@ -404,7 +404,7 @@ def _pack_contents(
 ) -> dict[str, list[Content | None]]:
     """Pack what was in each slot before and after; with `anew`, forgotten values written again are stored again."""
     pack = Packer() if packer is None else packer
-    after = pack.written if anew else pack.slot
+    after = pack.pack_written if anew else pack.slot
     return {
         "before": [pack.slot(write.slot, write.before) for write in writes],
         "after": [after(write.slot, write.after) for write in writes],

@@ -79,7 +79,7 @@ def _list_leaves(pack: Packer, slot: Slot, content: Any) -> list[Leaf]:
 def _find_lines(capture: CaptureFilter, content: Any) -> HiddenLines | None:
     """Return the lines of an edited text that are not kept; None where it is kept or not as a whole."""
     parts = get_parts(content)
-    if parts is None or not parts.written():
+    if parts is None or not parts.list_written_parts():
         return None
     texts = (link.record for link in parts.links() if isinstance(link.record, str))
     return HiddenLines(text.strip() for text in texts if text.strip() and capture.is_line_apart(text.encode()))

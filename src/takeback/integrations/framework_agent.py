@@ -86,7 +86,7 @@ class Assembly(ABC):
             found = next((entry for entry in self._seen if entry[0] is state), None)
             if found is None:
                 made: MadeObjects = {}
-                found = (state, *self._assembled(state, made), made)
+                found = (state, *self._assemble_parts(state, made), made)
                 self._seen = [*self._seen[1 - KEPT :], found]
             if keep:
                 self._made = found[3]
@@ -108,7 +108,7 @@ class Assembly(ABC):
         """Return the settings of a model call."""
         return said
 
-    def _assembled(self, state: State, made: MadeObjects) -> tuple[AgentParts | None, AssemblyFaults]:
+    def _assemble_parts(self, state: State, made: MadeObjects) -> tuple[AgentParts | None, AssemblyFaults]:
         faults: list[str] = []
 
         def attempt(surface: str, name: str, said: Any, make: Callable[[], Any]) -> Any:

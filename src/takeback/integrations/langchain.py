@@ -77,11 +77,11 @@ class Updates:
         for key, value in (update or {}).items():
             again = key in self.out
             merges = isinstance(self._channels.get(key), BinaryOperatorAggregate)
-            self.seen[key] = self._merged(key, value) if merges else value
+            self.seen[key] = self._merge_value(key, value) if merges else value
             self.out[key] = Overwrite(self.seen[key]) if merges and again else value
         return bool(self.out.get(JUMP))
 
-    def _merged(self, key: str, value: Any) -> Any:
+    def _merge_value(self, key: str, value: Any) -> Any:
         empty = self._channels[key]
         channel = empty.from_checkpoint(self.seen[key]) if key in self.seen else empty.copy()
         channel.update([value])

@@ -110,7 +110,7 @@ def keeps_trees_with_their_parts(opener: Opener) -> None:
         trees = [Tree({"x": 0, "n": n}, [make_leaf("shared", "k"), make_leaf(n, "own")], "t") for n in range(2)]
         records = store.append([Draft("apply", {}, {"after": tree}) for tree in trees])
         opened = [
-            held.opened() for record in records if (held := get_only_content(store, record, "after")) is not None
+            held.open_tree() for record in records if (held := get_only_content(store, record, "after")) is not None
         ]
         expect([value for _, value in opened] == [{"x": 0, "n": 0}, {"x": 0, "n": 1}], "a tree changed")
         (shared, own), (again, other) = opened[0][0], opened[1][0]

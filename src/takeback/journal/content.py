@@ -140,7 +140,7 @@ class Stored(NamedTuple):
         except (ValueError, RecursionError) as fault:
             raise JournalCorruptError("a stored content is not JSON") from fault
 
-    def opened(self) -> tuple[list[Ref], Any]:
+    def open_tree(self) -> tuple[list[Ref], Any]:
         """Return the ids of a tree's parts, and its JSON."""
         with guard_against_corruption("a stored tree"):
             whole: Any = decode(self.data)
@@ -253,11 +253,11 @@ class ContentStore(ABC):
     """Says of contents that are about to be stored which are not, by giving them an id that stands for nothing."""
 
     @abstractmethod
-    def found(self, lookups: Sequence[bytes]) -> Mapping[bytes, Ref]:
+    def find_refs(self, lookups: Sequence[bytes]) -> Mapping[bytes, Ref]:
         """Return the ids of stored contents by lookup key; at most `BATCH` are asked for."""
 
     @abstractmethod
-    def taken(self, wanted: Sequence[Wanted]) -> Sequence[Ref]:
+    def take_contents(self, wanted: Sequence[Wanted]) -> Sequence[Ref]:
         """Take in contents that are not there; their new ids."""
 
     def put(self, contents: Mapping[str, NamedContents]) -> dict[str, Ref | list[Ref | None] | None]:
@@ -294,9 +294,9 @@ class ContentStore(ABC):
         return Wanted(make_lookup_key(data, tree.scope, tree=True), data, True)
 
     def _shelve(self, wanted: Sequence[Wanted]) -> list[Ref]:
-        there = dict(self.found([one.lookup for one in wanted]))
+        there = dict(self.find_refs([one.lookup for one in wanted]))
         missing = {one.lookup: one for one in wanted if one.lookup not in there}
-        there.update(zip(missing, self.taken(list(missing.values())), strict=True))
+        there.update(zip(missing, self.take_contents(list(missing.values())), strict=True))
         return [there[one.lookup] for one in wanted]
 
 

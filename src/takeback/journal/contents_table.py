@@ -76,22 +76,22 @@ class ContentTable(ContentStore):
         self.keyless: dict[Ref, str] = {}
         """Contents that were asked for and whose keys are not here: which key, and where it was looked for."""
 
-    def found(self, lookups: Sequence[bytes]) -> Mapping[bytes, Ref]:
+    def find_refs(self, lookups: Sequence[bytes]) -> Mapping[bytes, Ref]:
         """Return the ids of contents that are stored, or about to be, by lookup key."""
         new = {key: self._new[key] for key in lookups if key in self._new}
         rest = [key for key in lookups if key not in new]
-        return {**self._stored(rest), **new} if rest else new
+        return {**self._find_stored(rest), **new} if rest else new
 
-    def _stored(self, lookups: Sequence[bytes]) -> Mapping[bytes, Ref]:
+    def _find_stored(self, lookups: Sequence[bytes]) -> Mapping[bytes, Ref]:
         if self._keys is not None:
-            known = self._keys.found(lookups)
+            known = self._keys.find_refs(lookups)
             there = {row.id for row in self._rows(list(known.values())) if row.forgotten is None}
             return {key: ref for key, ref in known.items() if ref in there}
         marks = ",".join("?" * len(lookups))
         sql = f"SELECT lookup, id FROM contents WHERE lookup IN ({marks})"  # noqa: S608 - marks only
         return {bytes(key): ref for key, ref in self._tables.run(sql, lookups)}
 
-    def taken(self, wanted: Sequence[Wanted]) -> Sequence[Ref]:
+    def take_contents(self, wanted: Sequence[Wanted]) -> Sequence[Ref]:
         """Take in new contents, to be written with `flush`."""
         refs: list[Ref] = []
         for item in wanted:
@@ -152,10 +152,10 @@ class ContentTable(ContentStore):
         wanted = [ref for ref in asked if not is_redacted(ref)]
         rows = {row.id: row for row in self._rows(wanted)}
         keys = {} if self._keys is None else self._keys.get(wanted)
-        found = {ref: self._opened(ref, rows.get(ref), keys.get(ref), near) for ref in wanted}
+        found = {ref: self._open_content(ref, rows.get(ref), keys.get(ref), near) for ref in wanted}
         return found if len(wanted) == len(asked) else {ref: found.get(ref) for ref in asked}
 
-    def _opened(self, ref: Ref, row: _Row | None, key: bytes | None, near: Sequence[bytes]) -> Stored | None:
+    def _open_content(self, ref: Ref, row: _Row | None, key: bytes | None, near: Sequence[bytes]) -> Stored | None:
         if row is None:
             if self._said_dropped():
                 return None
@@ -313,7 +313,7 @@ class ContentTable(ContentStore):
                 return compute_content_id(b"", self._pieces(row), tree=tree)
             data, computed = self._data(row, key)
         if computed == row.id:
-            trees[row.id] = list(map(intern, Stored(data, True).opened()[0]))
+            trees[row.id] = list(map(intern, Stored(data, True).open_tree()[0]))
         return computed
 
 

@@ -200,7 +200,7 @@ class KeyFile:
             yield [str(row[0]) for row in rows]
             last = str(rows[-1][0])
 
-    def found(self, lookups: Sequence[bytes]) -> Mapping[bytes, Ref]:
+    def find_refs(self, lookups: Sequence[bytes]) -> Mapping[bytes, Ref]:
         """Return the ids of contents by lookup key."""
         return {row[0]: row[1] for row in self._select("lookup, id", "lookup", lookups)}
 

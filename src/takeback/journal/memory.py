@@ -26,11 +26,11 @@ class MemoryContents(ContentStore):
         self._lookups: dict[bytes, Ref] = {}
         self._keys: dict[Ref, bytes] = {}
 
-    def found(self, lookups: Sequence[bytes]) -> Mapping[bytes, Ref]:
+    def find_refs(self, lookups: Sequence[bytes]) -> Mapping[bytes, Ref]:
         """Return the ids of contents that exist, by lookup key."""
         return {key: self._lookups[key] for key in lookups if key in self._lookups}
 
-    def taken(self, wanted: Sequence[Wanted]) -> Sequence[Ref]:
+    def take_contents(self, wanted: Sequence[Wanted]) -> Sequence[Ref]:
         """Take in new contents."""
         refs = []
         for key, data, tree in wanted:
@@ -101,7 +101,7 @@ class MemoryStore:
         return self._mutex
 
     @classmethod
-    def opened(cls, where: str, options: Options) -> MemoryStore:
+    def open_at(cls, where: str, options: Options) -> MemoryStore:
         """Return a new store every time."""
         del where, options
         return cls()
@@ -249,7 +249,7 @@ class MemoryStore:
             ref: None if held is None else compute_content_id(held[0], (held[1].data,), tree=held[1].tree)
             for ref, held in self._shelf.stored.items()
         }
-        trees = {ref: held.opened()[0] for ref, held in self.every_content() if held.tree}
+        trees = {ref: held.open_tree()[0] for ref, held in self.every_content() if held.tree}
         return found.report().with_faults(found.find_content_faults(stored, trees))
 
     def measure_size(self) -> int:

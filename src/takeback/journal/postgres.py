@@ -106,7 +106,7 @@ class PostgresStore(SqlStore):
         return int.from_bytes(hashlib.sha256(schema.encode()).digest()[:8], "big", signed=True)
 
     @classmethod
-    def opened(cls, where: str, options: Options) -> PostgresStore:
+    def open_at(cls, where: str, options: Options) -> PostgresStore:
         """Open the journal at a URL."""
         return cls(where, options)
 
@@ -178,7 +178,9 @@ class PostgresStore(SqlStore):
         if self._keys is None and about.sealed:
             path = self._options.keys or locate_default_keys(about.journal)
             self._keys = open_key_file(self, path, about.journal, self._options.timeout)
-        self._contents = ContentTable(self, self._keys, self._said_forgotten, self._said_dropped, self.location)
+        self._contents = ContentTable(
+            self, self._keys, self._is_forgotten_by, self._has_dropped_contents, self.location
+        )
         self._index = KeyIndex(self, self.location)
 
     @contextmanager

@@ -188,7 +188,7 @@ def _find_matching(store: Store, wanted: Forms) -> tuple[set[Ref], set[Ref], Map
         if not stored.tree:
             leaves |= {ref} if holds else set()
             continue
-        inside, value = stored.opened()
+        inside, value = stored.open_tree()
         opened[ref] = inside
         if holds and wanted.has_match_in(json.dumps(value).encode()):
             trees.add(ref)

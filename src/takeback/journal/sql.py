@@ -424,7 +424,7 @@ class SqlStore(ABC):
         """Yield every stored content."""
         return self._contents.every_content()
 
-    def _said_forgotten(self, seq: int, ref: Ref) -> bool:
+    def _is_forgotten_by(self, seq: int, ref: Ref) -> bool:
         try:
             record = self.record(seq)
         except UnknownEntryError:
@@ -441,7 +441,7 @@ class SqlStore(ABC):
             self._contents.forget(every, record.seq)
         return Erased(record, self._erase_traces(every, traces, record.seq))
 
-    def _said_dropped(self) -> bool:
+    def _has_dropped_contents(self) -> bool:
         """Tell whether a record says that contents were dropped with their ids."""
         found = None if self._dropped else self.latest("forget")
         while found is not None and found.dropped is None:

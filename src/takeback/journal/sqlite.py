@@ -112,7 +112,7 @@ class SqliteStore(SqlStore):
             raise
 
     @classmethod
-    def opened(cls, where: str, options: Options) -> SqliteStore:
+    def open_at(cls, where: str, options: Options) -> SqliteStore:
         """Open the journal at a path, or at `sqlite://` and a path."""
         return cls(Path(where.removeprefix("sqlite://")), options)
 
@@ -171,7 +171,9 @@ class SqliteStore(SqlStore):
             self._keys = open_key_file(
                 self, path, about.journal, self._options.timeout, untouched=self._options.readonly
             )
-        self._contents = ContentTable(self, self._keys, self._said_forgotten, self._said_dropped, self.location)
+        self._contents = ContentTable(
+            self, self._keys, self._is_forgotten_by, self._has_dropped_contents, self.location
+        )
         self._index = KeyIndex(self, self.location)
         self._ready = True
 
@@ -240,7 +242,7 @@ class SqliteStore(SqlStore):
 
     def assert_held(self) -> None:
         """Raise if the lock was lost, the files were replaced, or someone else has written."""
-        if not self._locks or not self._lock.held() or self._file() != self._opened_file:
+        if not self._locks or not self._lock.is_held() or self._file() != self._opened_file:
             raise NotHeldError(f"the lock of the journal {self.location} was lost; nothing more was done")
         self._require_same_head()
 

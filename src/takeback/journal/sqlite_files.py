@@ -277,7 +277,7 @@ class FileLock:
         """Wait for the lock until a moment; on the file that is there when it is given."""
         while True:
             self._fd = self._lock_file(deadline, timeout)
-            if self.held():
+            if self.is_held():
                 return
             self.release()
             if time.monotonic() >= deadline:
@@ -309,7 +309,7 @@ class FileLock:
             os.close(self._fd)
             self._fd = None
 
-    def held(self) -> bool:
+    def is_held(self) -> bool:
         """Tell whether the lock is held, and on the file that others would lock."""
         if self._fd is None:
             return False

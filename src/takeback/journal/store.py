@@ -47,7 +47,7 @@ STORES: Final = {
     "postgresql": "takeback.journal.postgres:PostgresStore",
     "postgres": "takeback.journal.postgres:PostgresStore",
 }
-"""Classes by URL scheme, each with `opened(where, options)`; others join in the entry point group below."""
+"""Classes by URL scheme, each with `open_at(where, options)`; others join in the entry point group below."""
 
 GROUP: Final = "takeback.stores"
 
@@ -211,7 +211,7 @@ def open_journal(
     options = Options(timeout, create, seal, None if keys is None else Path(keys), readonly, voucher)
     scheme, there, _ = place.partition("://")
     name = "memory" if place == ":memory:" else scheme if there else "sqlite"
-    store: Store = _load_store_class(name).opened(place, options)
+    store: Store = _load_store_class(name).open_at(place, options)
     return store
 
 

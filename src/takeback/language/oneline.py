@@ -69,14 +69,14 @@ class OneLine:
         )
         return shlex.join(["takeback", "set", self.thing, key, *given])
 
-    def given(self) -> frozenset[str]:
+    def list_given_fields(self) -> frozenset[str]:
         """Return the fields beside verb, thing and name that have a value."""
         return frozenset(name for name in _REST if getattr(self, name) not in (None, ABSENT))
 
     @property
     def placed(self) -> bool:
         """Whether it says where something should go."""
-        return not self.given().isdisjoint(SPOTS)
+        return not self.list_given_fields().isdisjoint(SPOTS)
 
 
 _SHORT: Final = 80
@@ -182,7 +182,7 @@ def build_program(line: OneLine, state: State, translate: Translate | None = Non
     if line.verb not in FIELDS:
         hint = suggest_name(line.verb, FIELDS)
         raise InputError("verb", found=line.verb, expected=f"one of {', '.join(FIELDS)}", hint=hint)
-    for name in sorted(line.given() - FIELDS[line.verb]):
+    for name in sorted(line.list_given_fields() - FIELDS[line.verb]):
         expected = f"only {', '.join(sorted(FIELDS[line.verb]))} with {line.verb}"
         raise InputError(line.where, found=name, expected=expected)
     at = _LineTarget(line, _find_surface(line.thing, line.verb), state, translate)
@@ -260,7 +260,7 @@ class _LineTarget:
 
     def there(self, op: Operation) -> bool:
         """Tell whether what an operation targets exists."""
-        slots = self.surface.written(op)
+        slots = self.surface.find_written_slots(op)
         if slots is None:
             return self.surface.find(self.part, op.path) is not ABSENT
         return self.surface.get_slot(self.part, slots[0]) is not ABSENT

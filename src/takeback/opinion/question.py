@@ -226,7 +226,7 @@ class Question:
             if not all(program.covers((op.surface, *path)) for path in op.paths()):
                 wrong.append(far)
         for surface, value in now.items():
-            wrong.append(script.all((far, self._omitted(surface, self.start[surface], value))))
+            wrong.append(script.all((far, self._express_omission(surface, self.start[surface], value))))
             now[surface] = self._choose(far, value, self.start[surface])
         could = TRUE
         for op in program.recovery:
@@ -511,7 +511,7 @@ class Question:
         inside = script.any((no(same(one.rest, two.rest)), script.all((one.rest, no(same(one.others, two.others))))))
         return script.any((*kinds, script.all((one.there, no(one.box), leaf)), script.all((one.box, inside))))
 
-    def _omitted(self, surface: str, before: Any, after: Any) -> Term:
+    def _express_omission(self, surface: str, before: Any, after: Any) -> Term:
         """Return that a diff shows something that the contract omits; a diff names the deepest places."""
         script, covers = self.script, self.program.covers
         if surface not in TREES:

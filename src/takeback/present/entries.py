@@ -169,7 +169,7 @@ class Filter:
     loose: bool = False
     """Whether part of an author's name is enough."""
 
-    def admitted(self, entries: Iterable[EntryView], named: EntryNamer) -> Iterator[EntryView]:
+    def select_entries(self, entries: Iterable[EntryView], named: EntryNamer) -> Iterator[EntryView]:
         """Return entries that pass, each judged by its own time: a clock may have been set back."""
         for entry in entries:
             if self.since is not None and datetime.fromisoformat(entry.at) < self.since:

@@ -79,7 +79,7 @@ class Turn:
         code = self.verdict.reasons[0].code
         return "out_of_language" if code is Code.OUT_OF_LANGUAGE else code.value
 
-    def asked(self) -> str:
+    def get_request_text(self) -> str:
         """Return the request text without the description of the language, which is the same in every turn."""
         return strip_language(self.request.messages[-1].content)
 
@@ -90,7 +90,7 @@ class Turn:
             "told": self.told.text,
             "mode": self.told.used.value,
             "request": self.request.digest(),
-            "asked": self.asked(),
+            "asked": self.get_request_text(),
             "reply": self.reply.text,
             "finish_reason": self.reply.finish_reason,
             "outcome": self.outcome,

@@ -79,6 +79,8 @@ def _find_left_containers(earlier: Program, op: Operation) -> Iterator[Address]:
     surface = SURFACES[op.kind.surface]
     if op.kind.level is not Level.L2 or op.kind.inside or not isinstance(surface, TreeSurface) or len(op.path) == 1:
         return
-    made = (other for before in earlier if before.kind.surface == surface.name for other in surface.named(before))
+    made = (
+        other for before in earlier if before.kind.surface == surface.name for other in surface.list_targets(before)
+    )
     if any(path[: len(op.path)] == op.path for path in made):
         yield surface.address(op.path[:1])

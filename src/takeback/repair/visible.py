@@ -49,7 +49,7 @@ class Visible:
     def residuals(self) -> tuple[Residual, ...]:
         """One residual for each address that any dev state, or the example, was left with."""
         found: dict[str, Residual] = {}
-        for trip in self._seen():
+        for trip in self._list_trips():
             for residual in trip.residuals:
                 found.setdefault(str(residual.address), residual)
         return tuple(found[address] for address in sorted(found))
@@ -57,14 +57,14 @@ class Visible:
     @property
     def uncovered(self) -> tuple[Address, ...]:
         """The addresses that the mutation affects and the contract omits."""
-        return tuple(sorted({address for trip in self._seen() for address in trip.uncovered}, key=str))
+        return tuple(sorted({address for trip in self._list_trips() for address in trip.uncovered}, key=str))
 
     @property
     def faults(self) -> Mapping[str, FaultKind | None]:
         """Why recovery could not run, each reason once, with its kind."""
-        return {trip.failure: trip.fault for trip in self._seen() if trip.failure}
+        return {trip.failure: trip.fault for trip in self._list_trips() if trip.failure}
 
-    def _seen(self) -> tuple[Trip, ...]:
+    def _list_trips(self) -> tuple[Trip, ...]:
         return (*self.trips, self.example.trip) if self.example is not None else self.trips
 
 

@@ -257,7 +257,7 @@ class Chain:
         new = {link[1]: link for link in after[low:end]}
         return [(name, one, two) for name in old | new if (one := old.get(name)) is not (two := new.get(name))]
 
-    def moved(self, other: Chain, changed: Sequence[LinkDifference] | None = None) -> set[str]:
+    def find_moved(self, other: Chain, changed: Sequence[LinkDifference] | None = None) -> set[str]:
         """Return a set of ids whose moving explains the difference in order between two chains.
 
         `changed` are their differences, where those are at hand.
@@ -310,7 +310,7 @@ class Chain:
         changed = self.differences(other)
         return all(
             one and two and is_same_value(one.record, two.record) for _, one, two in changed
-        ) and not self.moved(other)
+        ) and not self.find_moved(other)
 
     __hash__ = None  # type: ignore[assignment]
 

@@ -45,7 +45,7 @@ class ChainSurface(Surface):
         """Return the number of elements."""
         return sum(len(chain) for _, chain in self.chains(value))
 
-    def kept(self, part: Any) -> bool:
+    def is_worth_storing(self, part: Any) -> bool:
         """Tell whether anything is worth storing; an emptied chain still knows which places were used."""
         return any(chain.reach is not None for _, chain in self.chains(part))
 

@@ -64,7 +64,9 @@ def has_forgotten(content: Any) -> bool:
     parts = content.parts() if isinstance(content, File) and content.edited else content
     if not isinstance(parts, Parts):
         return False
-    return has_forgotten(parts.find(END)) or any(isinstance(link.record, Forgotten) for link in parts.written())
+    return has_forgotten(parts.find(END)) or any(
+        isinstance(link.record, Forgotten) for link in parts.list_written_parts()
+    )
 
 
 def find_seal(content: Any) -> str:

@@ -190,11 +190,11 @@ class KeyedSurface(Surface):
         """Return the number of keys."""
         return len(value)
 
-    def kept(self, part: PMap) -> bool:
+    def is_worth_storing(self, part: PMap) -> bool:
         """Tell whether there is anything."""
         return bool(part)
 
-    def written(self, op: Operation) -> tuple[TreePath, ...] | None:
+    def find_written_slots(self, op: Operation) -> tuple[TreePath, ...] | None:
         """Return the key as the only slot."""
         return ((op.path,),)
 
@@ -224,7 +224,7 @@ class KeyedSurface(Surface):
         """Compare by type and value, identities of parts included."""
         return part_slots.is_identical_content(one, two)
 
-    def placed(self, fresh: PMap, known: PMap) -> PMap:
+    def transfer_places(self, fresh: PMap, known: PMap) -> PMap:
         """Keep the identities of parts that are still there."""
         return PMap(
             {key: part_slots.transfer_identities(content, known.get(key, ABSENT)) for key, content in fresh.items()}

@@ -68,7 +68,7 @@ def chain_from_json(raw: Any, where: str) -> Chain:
 
 def keep_places(chain: Chain, known: Chain) -> Chain:
     """Return a chain read from elsewhere, with the places of elements that stand where they stood."""
-    moved = known.moved(chain)
+    moved = known.find_moved(chain)
     ids = set(chain.ids())
     result = Chain(tuple(link for link in known if link.id in ids and link.id not in moved)).with_reach(known.reach)
     for at, link in enumerate(chain):
@@ -179,7 +179,7 @@ def put_parts(content: Any, parts: Sequence[tuple[str, Any]]) -> Any:
     there = get_parts(content)
     if there is None or any(name in _FRAMES for name, _ in parts):
         return None
-    changed = there.changed((name[1:], None if part is ABSENT else part) for name, part in parts)
+    changed = there.apply_changes((name[1:], None if part is ABSENT else part) for name, part in parts)
     return with_parts(content, changed.reserve(name[1:] for name, _ in parts))
 
 

@@ -139,7 +139,7 @@ class Parts(Whole):
     def _insert_part(self, link: Link, stands: Link) -> Self:
         """Return the value with a part that is no link yet; an untouched one is cut out of its run."""
         cut = self if parse_original_number(link.id) is None else self.drop(link.id)
-        at, before, after = cut._opened(stands.place, None)
+        at, before, after = cut._open_segment(stands.place, None)
         segments = (*cut._segments[: max(at, 0)], *before, stands, *after, *cut._segments[at + 1 :])
         new = cut._grown(segments, cut._links.put(link.id, link), stands.place[0][0])
         if link.id[0] == FRESH:
@@ -168,7 +168,7 @@ class Parts(Whole):
         number = parse_original_number(part)
         if number is None or self.find(part) is None:
             return self
-        at, before, after = self._opened(make_original_place(number), number)
+        at, before, after = self._open_segment(make_original_place(number), number)
         return self._grown((*self._segments[:at], *before, *after, *self._segments[at + 1 :]), self._links)
 
     def add(
@@ -200,7 +200,7 @@ class Parts(Whole):
         """Return what takes many changes of parts and makes them at once."""
         return Bulk(self)
 
-    def changed(self, changes: Iterable[tuple[str, Link | None]]) -> Self:
+    def apply_changes(self, changes: Iterable[tuple[str, Link | None]]) -> Self:
         """Return the value with many parts put or, where there is None, dropped: as one after the other would."""
         bulk = self.bulk()
         for part, link in changes:
@@ -210,13 +210,13 @@ class Parts(Whole):
                 bulk.put(link)
         return bulk.done()
 
-    def _assembled(self, parts: Mapping[str, Link | None], moved: Mapping[str, ChainPlace | None]) -> Self:
+    def _assemble(self, parts: Mapping[str, Link | None], moved: Mapping[str, ChainPlace | None]) -> Self:
         """The value with other parts, by id, each at its home, and with parts moved; None: not there, at home."""
         places, links = _with_all(self._moved, moved), _with_all(self._links, parts)
         stand = sorted(
             Link(places.get(part, link.place), part, link.record) for part, link in parts.items() if link is not None
         )
-        new = self._grown(tuple(self._merged(self._remaining(parts), stand)), links)
+        new = self._grown(tuple(self._merge_links(self._remaining(parts), stand)), links)
         new._moved = places
         return new
 
@@ -240,7 +240,7 @@ class Parts(Whole):
             if rest is not None:
                 yield rest
 
-    def _merged(self, segments: Iterable[Segment], links: Sequence[Link]) -> Iterator[Segment]:
+    def _merge_links(self, segments: Iterable[Segment], links: Sequence[Link]) -> Iterator[Segment]:
         """Segments with links among them, both in order; a run is divided where a link goes into it."""
         at = 0
         waiting: Segment | None = None
@@ -313,7 +313,9 @@ class Parts(Whole):
         at = bisect_right(self._segments, place, key=_find_start_place) - 1
         return at, self._segments[at] if at >= 0 else None
 
-    def _opened(self, place: ChainPlace, number: int | None) -> tuple[int, tuple[Segment, ...], tuple[Segment, ...]]:
+    def _open_segment(
+        self, place: ChainPlace, number: int | None
+    ) -> tuple[int, tuple[Segment, ...], tuple[Segment, ...]]:
         """Return which segment to replace to get at a place, and what stays of it before and after.
 
         `number` is that of the untouched part to be cut out; None: nothing is, something goes in between.
@@ -334,7 +336,7 @@ class Parts(Whole):
         middle, first = self._offset(run, count), run.first + count
         return Run(run.start, middle, run.first, count), Run(middle, run.end, first, run.size - count)
 
-    def touched(self) -> set[str]:
+    def find_touched_parts(self) -> set[str]:
         """Return the ids of parts that are not as they were from the start: written, added, or taken out."""
         found, expected = {*self._links, *(PLACE + part for part in self._moved)}, 0
         for segment in self._segments:
@@ -343,15 +345,17 @@ class Parts(Whole):
                 expected = segment.first + segment.size
         return found | set(map(str, range(expected, self._originals)))
 
-    def gone(self, most: int) -> Iterator[str]:
+    def list_gone_parts(self, most: int) -> Iterator[str]:
         """Yield the ids of parts that are gone: all of those from the start, and the last `most` of those added."""
         yield from (
-            part for part in self.touched() if parse_original_number(part) is not None and part not in self._links
+            part
+            for part in self.find_touched_parts()
+            if parse_original_number(part) is not None and part not in self._links
         )
         fresh = (f"{FRESH}{number}" for number in range(self._fresh - 1, -1, -1))
         yield from islice((part for part in fresh if part not in self._links), most)
 
-    def written(self) -> Iterator[Link]:
+    def list_written_parts(self) -> Iterator[Link]:
         """Yield the parts that were written or added, in no particular order."""
         return (link for _, link in self._links.items())
 
@@ -359,7 +363,7 @@ class Parts(Whole):
         """Return the ids of parts that are not the same in both, in the order of their names."""
         if self is other:
             return []
-        ids = self.touched() | other.touched()
+        ids = self.find_touched_parts() | other.find_touched_parts()
         return sorted((part for part in ids if not self._has_same(other, part)), key=lambda id_: (len(id_), id_))
 
     def _has_same(self, other: Self, part: str) -> bool:
@@ -511,7 +515,7 @@ class Bulk(Generic[P]):
         """Return the value with all that was done."""
         if not self._written and not self._moved:
             return self._parts
-        new = self._parts._assembled(self._written, self._moved)
+        new = self._parts._assemble(self._written, self._moved)
         new._fresh, new._reach = self._shape._fresh, self._shape._reach
         return new
 

@@ -73,7 +73,7 @@ def dump_state(state: State) -> dict[str, Any]:
     return {
         name: surface.dump(part)
         for name, surface in SURFACES.items()
-        if (part := state.part(name)) is not surface.empty and surface.kept(part)
+        if (part := state.part(name)) is not surface.empty and surface.is_worth_storing(part)
     }
 
 
@@ -121,7 +121,7 @@ def find_differing_slots(before: State, after: State) -> Iterator[Slot]:
 def transfer_places(fresh: State, known: State) -> State:
     """Return a freshly read state with the places and identities that the known one has."""
     changed = {
-        name: surface.placed(fresh.part(name), known.part(name))
+        name: surface.transfer_places(fresh.part(name), known.part(name))
         for name, surface in SURFACES.items()
         if fresh.part(name) is not known.part(name)
     }
@@ -140,5 +140,5 @@ def is_same_content(slot: Slot, one: Any, two: Any) -> bool:
 def find_written_slots(op: Operation, before: Any, after: Any) -> Iterator[TreePath]:
     """Yield the slots that `op` wrote: its own (also where the value was the same), or whatever differs."""
     surface = SURFACES[op.kind.surface]
-    own = None if op.kind.inside else surface.written(op)
+    own = None if op.kind.inside else surface.find_written_slots(op)
     yield from surface.differing(before, after) if own is None else own

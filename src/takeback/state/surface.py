@@ -141,7 +141,7 @@ class Slotted(ABC):
         """Return the address of a target in the surface's own form."""
         return Address(self.name, path)
 
-    def written(self, op: Operation) -> tuple[TreePath, ...] | None:
+    def find_written_slots(self, op: Operation) -> tuple[TreePath, ...] | None:
         """Return the slots `op` writes, or None where only a comparison shows them."""
         del op
         return ((),)
@@ -175,7 +175,7 @@ class Slotted(ABC):
         del content
         return False
 
-    def mended(self, here: Any, before: Any, after: Any) -> Any:
+    def merge_write(self, here: Any, before: Any, after: Any) -> Any:
         """Return a slot's content merged with what one write changed in it."""
         del here, before
         return after
@@ -207,7 +207,7 @@ class Slotted(ABC):
         """Return the value that `dump` wrote down."""
         return self.read(raw, self.name)
 
-    def kept(self, part: Any) -> bool:
+    def is_worth_storing(self, part: Any) -> bool:
         """Tell whether a value holds anything worth storing: entries, or places that were used."""
         return next(self.diff(self.empty, part), None) is not None
 
@@ -222,7 +222,7 @@ class Slotted(ABC):
         if claim is not None:
             yield claim
 
-    def placed(self, fresh: Any, known: Any) -> Any:
+    def transfer_places(self, fresh: Any, known: Any) -> Any:
         """Return a freshly read value with the places that `known` has, where the surface has places."""
         del known
         return fresh
@@ -311,13 +311,13 @@ class Surface(Slotted, Provable):
     def value(self, kind: Kind, target: str, raw: Any, where: str) -> Any:
         """Return an operation's value checked and frozen, or raise."""
 
-    def named(self, op: Operation) -> tuple[Any, ...]:
+    def list_targets(self, op: Operation) -> tuple[Any, ...]:
         """Return everything that `op` writes, in the surface's own form of targets."""
         return (op.path,)
 
     def addresses(self, op: Operation) -> tuple[Address, ...]:
         """Return everything that `op` writes, as a contract must cover it."""
-        return tuple(self.address(path) for path in self.named(op))
+        return tuple(self.address(path) for path in self.list_targets(op))
 
     def covers(self, outer: str, inner: str) -> bool:
         """Tell whether the address key `outer` contains `inner`."""

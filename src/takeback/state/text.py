@@ -156,10 +156,10 @@ class Text(Parts):
         """Return the text without a line, or with nothing missing at its end."""
         return self._set_missing_end("") if part == END else super().drop(part)
 
-    def changed(self, changes: Iterable[tuple[str, Link | None]]) -> Self:
+    def apply_changes(self, changes: Iterable[tuple[str, Link | None]]) -> Self:
         """Return the text with many lines put or dropped, and with another end where that is among them."""
         told = list(changes)
-        new = super().changed((part, link) for part, link in told if part != END)
+        new = super().apply_changes((part, link) for part, link in told if part != END)
         for part, link in told:
             if part == END:
                 new = new._set_missing_end("" if link is None else link.record)
@@ -172,9 +172,9 @@ class Text(Parts):
         new._end = missing
         return new
 
-    def touched(self) -> set[str]:
+    def find_touched_parts(self) -> set[str]:
         """Return the ids of lines that are not as they were, and of the end where it may differ."""
-        return super().touched() | {END}
+        return super().find_touched_parts() | {END}
 
     def _run_to_json(self, run: Run) -> str:
         return self._characters(run)
@@ -258,7 +258,7 @@ class Text(Parts):
     def _record(self, start: int, end: int) -> str:
         return str(self._base[start:end])
 
-    def edited(self, old: str, new: str) -> Self:
+    def replace_once(self, old: str, new: str) -> Self:
         """Return the text with `old`, which must occur exactly once, replaced; an empty `old` appends."""
         start = len(self) if not old else self._only(old)
         return self.replace_range(start, start + len(old), new)
@@ -461,7 +461,7 @@ def read_edit(raw: Any, where: str) -> TextEdit:
 
 def apply_edit(content: Text, edit: TextEdit) -> Text:
     """Return a text with an edit made; raise `OperationFailed` where it cannot be."""
-    return content.edited(edit.old, edit.new)
+    return content.replace_once(edit.old, edit.new)
 
 
 def group_edits_by_path(ops: Iterable[Operation]) -> dict[Any, list[TextEdit]]:

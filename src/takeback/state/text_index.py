@@ -29,12 +29,12 @@ class Breaks:
         if offset <= LINE_BLOCK:
             return self._text.count("\n", 0, offset)
         block = offset // LINE_BLOCK
-        return self._counted()[block] + self._text.count("\n", block * LINE_BLOCK, offset)
+        return self._count_lines()[block] + self._text.count("\n", block * LINE_BLOCK, offset)
 
     def start(self, line: int) -> int:
         """Return where a line begins, the first being 0; the end of the text if there are no more."""
-        block = bisect_right(self._counted(), line) - 1 if len(self._text) > LINE_BLOCK else 0
-        left = line - (self._counted()[block] if block else 0)
+        block = bisect_right(self._count_lines(), line) - 1 if len(self._text) > LINE_BLOCK else 0
+        left = line - (self._count_lines()[block] if block else 0)
         at = block * LINE_BLOCK
         for _ in range(left):
             at = self._text.find("\n", at) + 1
@@ -44,7 +44,7 @@ class Breaks:
             return self._text.rfind("\n", 0, at) + 1
         return at
 
-    def _counted(self) -> list[int]:
+    def _count_lines(self) -> list[int]:
         if self._counts is None:
             counts, total = [], 0
             for at in range(0, len(self._text) + 1, LINE_BLOCK):

@@ -54,7 +54,7 @@ class TreeSurface(Surface):
         """Return a path in the surface's notation."""
 
     @abstractmethod
-    def split(self, key: str) -> TreePath:
+    def parse_key(self, key: str) -> TreePath:
         """Return the path of an address key."""
 
     @abstractmethod
@@ -74,8 +74,8 @@ class TreeSurface(Surface):
         """Tell whether `inner` is at or below the path `outer`."""
         if outer == inner:
             return True
-        above = self.split(outer)
-        return self.split(inner)[: len(above)] == above
+        above = self.parse_key(outer)
+        return self.parse_key(inner)[: len(above)] == above
 
     def overlaps(self, one: Operation, two: Operation) -> bool:
         """Tell whether the path of one operation is at or above that of the other."""
@@ -98,7 +98,7 @@ class TreeSurface(Surface):
     def components(self, ops: Sequence[Operation], salt: str) -> tuple[Component, ...]:
         """Break the named paths into parts that cannot see each other."""
         trie: dict[str, Any] = {}
-        for path in (path for op in ops for path in self.named(op)):
+        for path in (path for op in ops for path in self.list_targets(op)):
             node = trie
             for name in path:
                 node = node.setdefault(name, {})
@@ -149,13 +149,13 @@ class TreeSurface(Surface):
         """Return the number of leaves and empty containers."""
         return sum(1 for _ in tree.iter_leaves(value))
 
-    def kept(self, part: PMap) -> bool:
+    def is_worth_storing(self, part: PMap) -> bool:
         """Tell whether there is anything."""
         return bool(part)
 
-    def written(self, op: Operation) -> tuple[TreePath, ...] | None:
+    def find_written_slots(self, op: Operation) -> tuple[TreePath, ...] | None:
         """Return the paths that the operation writes; each is a slot."""
-        return self.named(op)
+        return self.list_targets(op)
 
     def get_slot(self, part: PMap, path: TreePath) -> Any:
         """Return what stands at the path."""
@@ -181,7 +181,7 @@ class TreeSurface(Surface):
         """Return the content that `slot_to_json` wrote down."""
         return slot_content_from_json(raw, path[-1] if path else "", self.slot_title(path))
 
-    def placed(self, fresh: PMap, known: PMap) -> Any:
+    def transfer_places(self, fresh: PMap, known: PMap) -> Any:
         """Keep the identities of parts that are still there."""
         return part_slots.transfer_identities(fresh, known)
 

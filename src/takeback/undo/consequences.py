@@ -93,7 +93,10 @@ def _why_claimed(history: History, version: Version, view: View) -> str | None:
     if claim is None:
         return None
     for other in history.holders(slot[0], claim):
-        if other != slot and find_content_claim(slot[0], history.held(other, view, get_write_time(version))) == claim:
+        if (
+            other != slot
+            and find_content_claim(slot[0], history.get_content(other, view, get_write_time(version))) == claim
+        ):
             return f"{claim} is held by {other[-1]!r}"
     return None
 
@@ -225,7 +228,7 @@ def _find_affected(history: History, entry: int, write: Write, view: View) -> It
         yield from _find_frames_behind(history, slot, view, mask)
         yield from _find_lists_above(history, entry, slot, view)
     elif surface.exclusive:
-        claim = find_content_claim(slot[0], history.held(slot, view, (entry + 1, 0)))
+        claim = find_content_claim(slot[0], history.get_content(slot, view, (entry + 1, 0)))
         if claim is not None:
             masking = history.next(slot, view, entry)
             mask = END if masking is None else get_write_time(masking)

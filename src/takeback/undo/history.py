@@ -214,7 +214,7 @@ class History:
 
         A list that belongs to nobody is made by the first live write of a part of it.
         """
-        content, when, at = self.covered(slot, view, until)
+        content, when, at = self.find_covering_content(slot, view, until)
         content = tree.get(content, slot[len(at) :]) if len(at) < len(slot) else content
         if content is not ABSENT or not SURFACES[slot[0]].listed:
             return content, when, None
@@ -272,9 +272,9 @@ class History:
     def content(self, slot: Slot, view: View, until: When = END) -> Any:
         """Return what a slot holds that nothing lies above or below."""
         version = self.last(slot, view, until)
-        return _require_known(slot, self.held(slot, view, until), None if version is None else version.entry)
+        return _require_known(slot, self.get_content(slot, view, until), None if version is None else version.entry)
 
-    def held(self, slot: Slot, view: View, until: When = END) -> Any:
+    def get_content(self, slot: Slot, view: View, until: When = END) -> Any:
         """Return what a slot holds that nothing lies above or below; `Forgotten` where that is gone."""
         version = self.last(slot, view, until)
         if version is None:
@@ -295,15 +295,15 @@ class History:
             if (at or start is None) and (has_forgotten(version.write.before) or has_forgotten(here)):
                 seal = find_seal(version.write.before) or find_seal(here)
                 return Forgotten(sealed=seal)  # what it changed is not known here any more
-            here = surface.mended(here, version.write.before, version.write.after)
+            here = surface.merge_write(here, version.write.before, version.write.after)
         return here
 
     def hides(self, write: Write, entry: int, view: View) -> bool:
         """Tell whether later entries overwrote all or some of a write to a slot that is merged in place."""
         slot, surface = write.slot, SURFACES[write.slot[0]]
-        without = self.held(slot, View(self.undone, view.off | {entry}, view.on - {entry}))
-        there = self.held(slot, View(self.undone, view.off - {entry}, view.on | {entry}))
-        return not is_same_content(slot, surface.mended(without, write.before, write.after), there)
+        without = self.get_content(slot, View(self.undone, view.off | {entry}, view.on - {entry}))
+        there = self.get_content(slot, View(self.undone, view.off - {entry}, view.on | {entry}))
+        return not is_same_content(slot, surface.merge_write(without, write.before, write.after), there)
 
     def part(self, slot: Slot, view: View, until: When = END) -> Any:
         """Return what a part holds: its last live version since its parent write, or what that put there."""
@@ -330,7 +330,7 @@ class History:
             return tree.get(PMap({"": whole}), ("", slot[-1])), None
         return first.write.before, first.entry
 
-    def covered(self, slot: Slot, view: View, until: When = END) -> tuple[Any, When, Slot]:
+    def find_covering_content(self, slot: Slot, view: View, until: When = END) -> tuple[Any, When, Slot]:
         """Return the content, time and slot of the last write at or above a nested slot.
 
         The content returned is that of the write's own slot; base content is that of the first name. Where a value

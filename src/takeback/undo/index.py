@@ -235,7 +235,7 @@ class Node:
                 self.sole = above.sole = None
             above = above.above
 
-    def changed(self) -> None:
+    def note_change(self) -> None:
         """Note that versions were added or taken off."""
         above = self.above
         while above is not None:
@@ -280,7 +280,7 @@ class Index:
                 node.add(version)
             elif node.loaded or node.below:
                 node.versions.append(version)
-                node.changed()
+                node.note_change()
             for claim in list_write_claims(write):
                 key = (write.slot[0], claim)
                 if self.source is None or key in self._claims:
@@ -298,7 +298,7 @@ class Index:
         for version in versions:
             touched.append(self.at(version.write.slot))
             touched[-1].append(version)
-            self._node(version.write.slot).changed()
+            self._node(version.write.slot).note_change()
             for claim in list_write_claims(version.write):
                 self.list_claims(version.write.slot[0], claim)
                 touched.append(self._claims.setdefault((version.write.slot[0], claim), []))
@@ -318,7 +318,7 @@ class Index:
                 while len(held) and get_entry(held, -1) == SUPPOSED:
                     held.pop()
             for write in writes:
-                self._node(write.slot).changed()
+                self._node(write.slot).note_change()
 
     def writes(self, entry: int) -> tuple[Write, ...]:
         """Return the writes of one entry."""
@@ -362,7 +362,7 @@ class Index:
             node = node.above
         return found
 
-    def written(self, entry: int) -> tuple[WrittenNode, ...]:
+    def list_written_nodes(self, entry: int) -> tuple[WrittenNode, ...]:
         """Return the nodes of the slots that an entry wrote, each once, their versions complete."""
         found = self._written.get(entry)
         if found is None:
@@ -380,7 +380,7 @@ class Index:
         for version in kept:
             node.versions.append(version)
         node.loaded = True
-        node.changed()
+        node.note_change()
 
     def at(self, slot: Slot) -> Versions:
         """Return the versions of one slot, oldest first."""

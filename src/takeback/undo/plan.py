@@ -102,7 +102,7 @@ def _plan_independent(history: History, state: State, entry: int) -> Plan | None
     parts = state.parts.copy()
     changes: list[SlotChange] = []
     kept: tuple[Overwritten, ...] = ()
-    for node, back, before, after in index.written(entry):
+    for node, back, before, after in index.list_written_nodes(entry):
         if node.part or (node.surface.movable and index.has_moved(node.surface.name)):
             return None
         if node.sole != entry:
@@ -195,7 +195,7 @@ def make_plan(history: History, state: State, off: Iterable[int], on: Iterable[i
     changes: list[SlotChange] = []
     for slot in track_all_progress("places planned", flat):
         before, after = get_slot(state, slot), history.content(slot, view)
-        if history.index.source is not None and not has_forgotten(recorded := history.held(slot, now)):
+        if history.index.source is not None and not has_forgotten(recorded := history.get_content(slot, now)):
             _require_same(slot, before, recorded)
         if before is not after and not is_same_content(slot, before, after):
             changes.append(SlotChange(slot, before, after))

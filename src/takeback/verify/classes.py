@@ -148,7 +148,7 @@ class Classes:
         return None
 
     def _alone(self, op: Operation, changed: ShapeChoice) -> Iterator[ShapeChoice]:
-        near = self._named(op)
+        near = self._find_named_components(op)
         for at, part in enumerate(self.parts):
             if at in near or (part.surface == op.kind.surface and _can_see(part.component, op)):
                 for other in range(len(part.component.alternatives)):
@@ -160,12 +160,12 @@ class Classes:
 
         Its own paths come first, then all paths that moves tie to them. Without a move one component is enough.
         """
-        near = self._named(op)
+        near = self._find_named_components(op)
         if op.also:
             yield from self.joint(near)
         mine = [one for one in self.candidate.mutation if one.kind.surface == op.kind.surface]
         if any(one.also for one in mine):
-            for group in _merge_sets(map(self._named, mine)):
+            for group in _merge_sets(map(self._find_named_components, mine)):
                 if near.intersection(group):
                     yield from self.joint(group)
 
@@ -197,7 +197,7 @@ class Classes:
         """Yield the components that one operation writes together, such as where a file was and where it goes."""
         for op in self.candidate.mutation:
             if op.also:
-                yield self._named(op)
+                yield self._find_named_components(op)
 
     def joint(self, group: Iterable[int]) -> list[ShapeChoice]:
         """Return every joint choice of a group that makes a state of its own: what is hidden is not varied."""
@@ -220,9 +220,9 @@ class Classes:
     def _is_hidden_within(self, at: int, choice: ShapeChoice) -> bool:
         return any(self.hides(over, how, at) for over, how in choice.items())
 
-    def _named(self, op: Operation) -> set[int]:
+    def _find_named_components(self, op: Operation) -> set[int]:
         """Return the components of a tree that lie above, at or below a path that an operation writes."""
-        paths = SURFACES[op.kind.surface].named(op)
+        paths = SURFACES[op.kind.surface].list_targets(op)
         return set[int]().union(*(self._around(replace(op, path=path)) for path in paths))
 
     def _around(self, op: Operation) -> set[int]:

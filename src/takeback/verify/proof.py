@@ -128,7 +128,7 @@ class _Search:
             bases.clear()
         for at, choice in (*bases, *self.classes.variations()):
             if len(choice) == 1 and (at, choice[at]) not in failed:
-                yield from self._failed((at,), choice)
+                yield from self._find_failing((at,), choice)
 
     def _yield_coupled(self) -> Iterator[_Job]:
         """Yield the joint choices of components that a restore from another path's capture ties together.
@@ -138,9 +138,9 @@ class _Search:
         for group in self.classes.groups():
             for choice in self.classes.joint(group):
                 yield _Job(self.slices.around(group), choice)
-                yield from self._failed(group, choice)
+                yield from self._find_failing(group, choice)
 
-    def _failed(self, parts: Iterable[int], choice: ShapeChoice) -> Iterator[_Job]:
+    def _find_failing(self, parts: Iterable[int], choice: ShapeChoice) -> Iterator[_Job]:
         """Yield the class of a choice where another component makes the mutation fail, if one can."""
         way = next(self._ways(choice), None)
         if way is not None:

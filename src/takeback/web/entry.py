@@ -74,7 +74,7 @@ def show_entry(request: Request, shown: Shown) -> Response:
         entry=seen,
         what=describe_entry(seen, make_entry_namer(harness)),
         said=said,
-        rest=shown.drifted() if said else 0,
+        rest=shown.count_drifted() if said else 0,
         found=_list_differences(shown, record),
         evidence=evidence,
         candidate={name: _format_json(part) for name, part in (candidate or {}).items() if part},

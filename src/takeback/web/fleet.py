@@ -42,7 +42,7 @@ class WatchedFleet:
         self._tallies: dict[str, JournalTally] = {}
         self._lock = RLock()
 
-    def listed(self, known: list[HarnessRow]) -> FleetRows:
+    def list_rows(self, known: list[HarnessRow]) -> FleetRows:
         """Return a row for each present journal; for a known directory, that directory's row."""
         by_identity = {row.identity: row for row in known if row.identity}
         try:

@@ -84,7 +84,7 @@ def _list_further(harness: Harness, oldest: int) -> list[int]:
     numbers = range(max(1, oldest - PAGE), oldest)
     records = harness.journal.many(list(numbers)) if numbers else []
     undone = harness.ledger.history.undone
-    changes = (record for record in records if record.kind in CHANGES and not harness.ledger.aborted(record))
+    changes = (record for record in records if record.kind in CHANGES and not harness.ledger.is_aborted(record))
     return [change.entry for change in changes if change.entry not in undone]
 
 

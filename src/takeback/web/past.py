@@ -117,7 +117,7 @@ def _list_file_changes(shown: Shown, state: State) -> tuple[dict[str, FileChange
         if isinstance(rendered, NotExpressible):
             raise InputError("files", found=str(rendered), expected="a point that the files can be written for")
         changes = {change.path: change for change in rendered if isinstance(change.after or change.before, FileImage)}
-        known = adapter.touched(State.read({}), reading.actual)
+        known = adapter.find_touched_files(State.read({}), reading.actual)
         return changes, {*changes, *(path for path in known if adapter.image(path) is not None)}
 
 

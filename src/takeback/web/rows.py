@@ -307,7 +307,7 @@ def build_harness_row(shown: Shown) -> HarnessRow:
     link, where = f"/{shown.number}/", shown.where
     try:
         with shown.lock:
-            drift = shown.drifted()
+            drift = shown.count_drifted()
             status = shown.harness.status()
             shown.tally.follow(shown.harness.journal.records(shown.tally.last + 1))
             newest, _ = shown.rows.page(size=1)

@@ -109,7 +109,7 @@ class Shown:
         while len(self.told) > TOLD:
             del self.told[next(iter(self.told))]
 
-    def drifted(self) -> int:
+    def count_drifted(self) -> int:
         """How many things were changed outside Takeback, files that cannot be read among them."""
         with self.harness.held(clean=True) as inspection:
             return len(inspection.drift) + len(inspection.broken) if isinstance(inspection, Refused) else 0
@@ -192,7 +192,7 @@ class HarnessShelf:
         """How everything stands: directories, several at a time, and each fleet."""
         with ThreadPoolExecutor(max_workers=4) as pool:
             own = [*pool.map(build_harness_row, self.all), *self.shut]
-            fleets = list(pool.map(lambda watched: watched.listed(own), self.fleets))
+            fleets = list(pool.map(lambda watched: watched.list_rows(own), self.fleets))
         listed = {row.identity for fleet in fleets for row in fleet.rows if row.here}
         return [row for row in own if not row.identity or row.identity not in listed], fleets
 

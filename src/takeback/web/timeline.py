@@ -70,7 +70,7 @@ def show_timeline(request: Request, shown: Shown) -> Response:
         "timeline.html",
         before=before,
         last=shown.rows.newest(),
-        drift=shown.drifted(),
+        drift=shown.count_drifted(),
         facets=shown.rows.index.count_facets(),
         grades=GRADES,
         summary=_load_summary(shown),
@@ -201,7 +201,7 @@ def _count_drift(shown: Shown) -> int | None:
     """Return how many things were changed outside Takeback; None where that cannot be told now."""
     try:
         with shown.lock:
-            return shown.drifted()
+            return shown.count_drifted()
     except TakebackError:
         return None
 

@@ -42,14 +42,14 @@ def test_a_bulk_insert_equals_single_inserts(kind: type[Document], text: str) ->
 @pytest.mark.parametrize("kind", [TomlDocument, JsonDocument])
 def test_a_bulk_insert_reads_the_document_a_fixed_number_of_times(kind, monkeypatch):
     read = 0
-    edited = Document._edited
+    edited = Document._apply_edits
 
     def count(self, *args):
         nonlocal read
         read += 1
         return edited(self, *args)
 
-    monkeypatch.setattr(Document, "_edited", count)
+    monkeypatch.setattr(Document, "_apply_edits", count)
     reads = []
     for size in (3, 60):
         read, text = 0, b'{"a": ["x"]}' if kind is JsonDocument else b'a = ["x"]\n'

@@ -63,7 +63,7 @@ def test_a_change_is_made_and_reversed_to_the_last_bit(files, root, name):
     before, change = shape(root), CHANGES[name]
     kept = files.put(change)
     assert files.look(change.path) == change.after
-    assert files.unchanged(kept)
+    assert files.is_unchanged(kept)
     files.take_back(kept)
     assert shape(root) == before
 
@@ -105,7 +105,7 @@ def test_an_edit_through_an_older_descriptor_is_noticed(files, root):
     with (root / "d/f").open("ab") as editor:
         kept = files.put(CHANGES["replace"])
         editor.write(b" and mine")
-    assert not files.unchanged(kept)
+    assert not files.is_unchanged(kept)
     files.take_back(kept)
     assert (root / "d/f").read_bytes() == b"old and mine"
 
@@ -133,7 +133,7 @@ def test_an_editor_that_is_slow_to_write_is_waited_for(files, root, monkeypatch)
 
     late = threading.Thread(target=write)
     late.start()
-    assert not files.unchanged(kept)
+    assert not files.is_unchanged(kept)
     late.join()
     files.take_back(kept)
     assert (root / "d/f").read_bytes() == b"old and mine"
@@ -152,7 +152,7 @@ def test_an_edit_right_after_the_last_look_is_noticed(files, root, monkeypatch, 
 
         monkeypatch.setattr(FilePlace, "_image", staticmethod(look_and_be_late))
         kept = files.put(CHANGES[name])
-    assert not files.unchanged(kept)
+    assert not files.is_unchanged(kept)
     files.take_back(kept)
     assert (root / "d/f").read_bytes() == b"old and mine"
 
@@ -161,7 +161,7 @@ def test_the_wait_for_an_open_editor_is_bounded(files, root, monkeypatch):
     monkeypatch.setattr(files_adapter, "PAUSE", 0.0001)
     with (root / "d/f").open("ab"):
         kept = files.put(CHANGES["replace"])
-        assert files.unchanged(kept)
+        assert files.is_unchanged(kept)
         assert files.settle(kept) is None
 
 

@@ -159,7 +159,7 @@ def test_inits_at_the_same_time_make_one_workspace_and_destroy_nothing(tmp_path)
         root = tmp_path / str(round_)
         command = [sys.executable, "-c", CHILD, str(root), "", "1", "", ""]
         children = [subprocess.Popen(command, stderr=subprocess.PIPE, text=True) for _ in range(3)]
-        ends = [(child.wait(60), child.stderr.read()) for child in children]
+        ends = [(child.wait(600), child.stderr.read()) for child in children]
         assert [code for code, _ in ends] == [0, 0, 0], ends
         harness = open_workspace(root)
         assert harness.status().clean

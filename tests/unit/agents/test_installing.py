@@ -114,7 +114,7 @@ def test_the_opencode_plugin_throws_the_guards_message(tmp_path: Path) -> None:
         "catch (fault) { console.log(fault.message.trim()) }\n"
     )
     (root / ".opencode/plugins/package.json").write_text('{"type": "module"}')
-    done = subprocess.run(["node", str(script)], capture_output=True, text=True, timeout=60, check=True)
+    done = subprocess.run(["node", str(script)], capture_output=True, text=True, timeout=600, check=True)
     assert done.stdout == "no\n"
     assert json.loads((tmp_path / "takeback.got").read_text())["hook_event_name"] == "tool.execute.before"
 

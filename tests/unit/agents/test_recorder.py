@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 from tests.support.client_harnesses import EDITS, edit, files_of, write_harness
+from tests.support.forked import run_text
 from typer.testing import CliRunner
 
 from takeback.adapters.clients.init import init_clients
@@ -240,11 +241,7 @@ def test_the_model_is_warned_of_a_file_that_no_longer_loads(root: Path) -> None:
 def hook(root: Path, raw: Any, *words: str) -> subprocess.CompletedProcess[str]:
     """One call of the program."""
     given = raw if isinstance(raw, str) else json.dumps(raw)
-    command = [sys.executable, "-m", "takeback", "hook", *words]
-    env = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
-    return subprocess.run(
-        command, input=given, cwd=root, env=env, capture_output=True, text=True, timeout=60, check=False
-    )
+    return run_text(["hook", *words], os.environ, given=given, cwd=root)
 
 
 def test_a_failing_guard_blocks_and_a_failing_recorder_does_not(root: Path) -> None:
@@ -283,7 +280,7 @@ def test_the_guard_imports_neither_state_nor_journal_nor_the_rest_of_the_program
         env=env,
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=600,
         check=True,
     )
     assert '"deny"' in done.stdout

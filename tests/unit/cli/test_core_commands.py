@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+from tests.support.forked import run_text
 from typer.testing import CliRunner
 
 from takeback.cli import app
@@ -21,14 +21,7 @@ EXAMPLES = Path(__file__).parents[3] / "examples" / "candidates"
 def _run(*arguments: str) -> tuple[int, str, str]:
     """Run the real program in a process of its own."""
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), "NO_COLOR": "1", "COLUMNS": "120"}
-    ran = subprocess.run(
-        [sys.executable, "-m", "takeback", *arguments],
-        capture_output=True,
-        text=True,
-        timeout=60,
-        env=environment,
-        check=False,
-    )
+    ran = run_text(arguments, environment)
     return ran.returncode, ran.stdout, ran.stderr
 
 

@@ -88,7 +88,7 @@ def test_a_read_only_command_fails_if_it_cannot_print(workspace):
 
 def test_unwritable_messages_change_nothing(workspace, change):
     words = [*program("apply", change(config("a", 1)), "-C", workspace, "--json")]
-    ended = subprocess.run(words, env=environment(), stdout=subprocess.PIPE, stderr=full(), check=False, timeout=60)
+    ended = subprocess.run(words, env=environment(), stdout=subprocess.PIPE, stderr=full(), check=False, timeout=600)
     assert (ended.returncode, json.loads(ended.stdout)["result"]) == (0, "applied")
     assert run("verify", "nowhere.json", stdout=full()).code == 2
 
@@ -137,7 +137,7 @@ def test_help_can_be_read_in_any_encoding():
 def test_a_file_name_outside_utf8_is_shown_with_escapes(tmp_path):
     name = os.fsencode(tmp_path) + b"/no\xffwhere.json"
     ended = subprocess.run(
-        [*program("verify"), name], env=environment(), capture_output=True, check=False, timeout=60
+        [*program("verify"), name], env=environment(), capture_output=True, check=False, timeout=600
     )
     assert ended.returncode == 2
     assert b"no\\udcffwhere.json" in ended.stderr
@@ -145,7 +145,7 @@ def test_a_file_name_outside_utf8_is_shown_with_escapes(tmp_path):
 
 def test_a_note_that_is_not_utf8_ends_in_a_clear_answer_and_no_half_change(workspace, change):
     words = [*program("apply", change(config("a", 1)), "-C", workspace), "-m", b"caf\xe9"]
-    ended = subprocess.run(words, env=environment(), capture_output=True, check=False, timeout=60)
+    ended = subprocess.run(words, env=environment(), capture_output=True, check=False, timeout=600)
     assert b"Traceback" not in ended.stderr
     made = entries(workspace) == ["apply", "genesis"]
     assert ended.returncode == (0 if made else 2)

@@ -32,7 +32,7 @@ sys.stderr.write("\\n" + json.dumps(sorted(sys.modules)))
 def _python(script: str, *arguments: str) -> subprocess.CompletedProcess[str]:
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
     command = [sys.executable, "-c", script, *arguments]
-    return subprocess.run(command, capture_output=True, text=True, timeout=60, env=environment, check=True)
+    return subprocess.run(command, capture_output=True, text=True, timeout=600, env=environment, check=True)
 
 
 def loaded_by(*arguments: str) -> set[str]:

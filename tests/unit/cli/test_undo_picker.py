@@ -12,7 +12,7 @@ PREVIEW = [("would take back something", "bold"), *((f"+line {at} " + "y" * 70, 
 
 
 def page(picking: PickerState, width: int, height: int = 24) -> list[str]:
-    return ["".join(text for text, _ in line) for line in picking.shown(PREVIEW, width, height)]
+    return ["".join(text for text, _ in line) for line in picking.render_page(PREVIEW, width, height)]
 
 
 def pressed(picking: PickerState, *keys: str) -> PickerState:

@@ -125,7 +125,7 @@ def export(root, target, *words):
 def verify(target, key, *words):
     """Run the script as a third party does, with nothing of Takeback to be imported."""
     command = [sys.executable, "-I", str(SCRIPT), str(target), key, *words]
-    return subprocess.run(command, check=False, capture_output=True, text=True, timeout=60, cwd=target.parent)
+    return subprocess.run(command, check=False, capture_output=True, text=True, timeout=600, cwd=target.parent)
 
 
 def test_a_bundle_is_verified_with_only_python(root, tmp_path):

@@ -273,7 +273,7 @@ def test_the_guard_denies_an_agent_s_edit_that_the_policy_does_not_let_it_make(r
     allow(root, *Verb, agent=("read",))
     ruling = rule_on_edit(edit)
     assert ruling.answer is Answer.DENY
-    assert "may not apply" in ruling.told()
+    assert "may not apply" in ruling.describe()
     (root / POLICY).write_text("[roles")
     assert rule_on_edit(edit).answer is Answer.DENY
 

@@ -37,7 +37,7 @@ def server(tmp_path, key):
         thread.start()
         yield made
         made.shutdown()
-        thread.join(10)
+        thread.join(240)
 
 
 def make_tree(count, mark=b""):

@@ -44,7 +44,7 @@ def made_at(request, tmp_path, monkeypatch):
 
 def listed(harness, since):
     wanted = read_filter(since=since)
-    return [entry.seq for entry in wanted.admitted(harness.log(), make_entry_namer(harness))]
+    return [entry.seq for entry in wanted.select_entries(harness.log(), make_entry_namer(harness))]
 
 
 def test_since_lists_entries_from_that_time_although_the_clock_was_set_back(made_at):

@@ -125,7 +125,7 @@ def test_only_an_announced_change_can_be_committed_or_aborted():
     record, writes = announced(ledger, "0", "1")
     assert (ledger.pending, ledger.fate(record)) == (record, EntryStatus.PENDING)
     assert ledger.commit(writes) == record
-    assert (ledger.pending, ledger.fate(record), ledger.aborted(record)) == (None, EntryStatus.LIVE, False)
+    assert (ledger.pending, ledger.fate(record), ledger.is_aborted(record)) == (None, EntryStatus.LIVE, False)
 
 
 def test_a_pending_change_stays_pending_when_other_records_follow():

@@ -442,6 +442,6 @@ def test_a_harness_is_closed_even_if_closing_is_cancelled():
             assert not closed.is_set()
         finally:
             gate.set()
-        assert await asyncio.to_thread(closed.wait, 20)
+        assert await asyncio.to_thread(closed.wait, 240)
 
     asyncio.run(work())

@@ -53,7 +53,7 @@ def test_doctor_finds_nothing_wrong_beside_a_process_that_forgets(workspace):
             looks += 1
             found = examine_workspace(root, journal=url or None, keys=keys)
             assert [finding for finding in found if not finding.good] == []
-        said, _ = writer.communicate(timeout=120)
+        said, _ = writer.communicate(timeout=600)
     assert writer.returncode == 0
     assert len(said.split()) == ROUNDS
     assert looks > 1

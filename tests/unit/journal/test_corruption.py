@@ -69,7 +69,7 @@ def use(root):
     return report, found
 
 
-@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.parametrize("seed", [pytest.param(seed, marks=[pytest.mark.long] * (seed >= 100)) for seed in SEEDS])
 def test_a_damaged_journal_never_crashes_a_command(whole, tmp_path, seed):
     root = tmp_path / "agent"
     shutil.copytree(whole, root, symlinks=True)

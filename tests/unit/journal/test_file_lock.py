@@ -22,5 +22,5 @@ def test_a_lock_file_deleted_while_being_locked_is_locked_again(tmp_path, monkey
     monkeypatch.setattr(sqlite_files.fcntl, "flock", losing)
     lock = FileLock(path, "journal.db")
     lock.acquire(time.monotonic() + 240, 240)
-    assert lock.held()
+    assert lock.is_held()
     lock.release()

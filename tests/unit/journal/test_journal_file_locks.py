@@ -27,7 +27,9 @@ store.close()
 
 def elsewhere(path):
     """The last record, as another process finds it that opens and closes the journal."""
-    done = subprocess.run([sys.executable, "-c", OTHER, path], capture_output=True, text=True, check=True, timeout=60)
+    done = subprocess.run(
+        [sys.executable, "-c", OTHER, path], capture_output=True, text=True, check=True, timeout=600
+    )
     return int(done.stdout)
 
 

@@ -218,7 +218,7 @@ def test_an_invalid_shard_is_refused(text):
         read_shards(text)
 
 
-@pytest.mark.parametrize("name", ["contract-audit", "oracle", "stability", "sensitivity"])
+@pytest.mark.parametrize("name", ["contract-audit", "oracle", "stability", "snapshots", "sensitivity"])
 def test_runs_without_a_model_are_outdated_by_a_changed_verifier(name, tmp_path, monkeypatch):
     parts = experiment_named(name).plan({"tasks": 6}).parts("")
     write_lock(make_lock(name, parts), tmp_path / name / "lock.json")
@@ -237,3 +237,10 @@ def test_titles_state_the_number_of_imported_answers(how):
     }[how]
     assert "16 answers imported" in make(RunData(model="far", imported=16))
     assert "imported" not in make(RunData(model="near"))
+
+
+@pytest.mark.parametrize(("number", "entry"), [(11, "columns.hidden_sizes"), (12, "columns.thresholds")])
+def test_what_the_columns_of_a_published_table_stand_for_is_published_too(number, entry, tmp_path):
+    published = tell_table(TABLES[number - 1], tmp_path)["published"]
+    rows = [row for name, row in published.items() if name != entry]
+    assert {len(row.get("row", row.get("rates"))) for row in rows} == {len(published[entry]["measured"])}

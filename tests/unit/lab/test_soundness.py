@@ -43,6 +43,7 @@ def test_a_prover_that_proves_everything_is_detected(monkeypatch):
     assert tally.certificate_rejected == tally.proved == 150
 
 
+@pytest.mark.long
 def test_a_prover_without_the_search_for_a_base_is_detected(monkeypatch):
     assert run_soundness(150, seed=6, opinions=False).disagreements == 0
     monkeypatch.setattr(Classes, "settle", lambda self: None)
@@ -114,6 +115,7 @@ def _texts_of(plain, rng):
     return {encode(state.write()) for state in shapes.joint_shapes(plain, rng)}
 
 
+@pytest.mark.long
 def test_a_prover_that_varies_coupled_places_separately_is_detected(monkeypatch):
     assert run_soundness(500, seed=1, opinions=False).disagreements == 0
     search = import_module("takeback.verify.proof")._Search

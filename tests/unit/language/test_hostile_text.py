@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
 import sys
 from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from tests.support.forked import run_text
 from tests.support.running import op
 
 from takeback.errors import InputError, TakebackError
@@ -117,14 +117,8 @@ def test_changing_the_source_json_does_not_change_a_candidate():
 
 def _run(*arguments: str) -> tuple[int, dict]:
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
-    ran = subprocess.run(
-        [sys.executable, "-m", "takeback", *arguments, "--json"],
-        capture_output=True,
-        timeout=60,
-        env=environment,
-        check=False,
-    )
-    assert b"Traceback" not in ran.stderr
+    ran = run_text([*arguments, "--json"], environment)
+    assert "Traceback" not in ran.stderr
     return ran.returncode, json.loads(ran.stdout)
 
 

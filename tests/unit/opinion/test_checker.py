@@ -189,7 +189,7 @@ def test_a_recovery_harmful_after_an_unrelated_failure_is_rejected(cause, monkey
     assert prove(oracle).grade is Grade.REFUTED
     search = import_module("takeback.verify.proof")._Search
     monkeypatch.setattr(search, "_elsewhere", lambda self: iter(()))
-    monkeypatch.setattr(search, "_failed", lambda self, parts, choice: iter(()))
+    monkeypatch.setattr(search, "_find_failing", lambda self, parts, choice: iter(()))
     verdict = prove(oracle)
     assert verdict.grade is Grade.PROVED, "planted: nothing fails elsewhere"
     with pytest.raises(RejectedError, match="makes the mutation fail"):

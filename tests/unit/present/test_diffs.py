@@ -138,7 +138,7 @@ def test_a_small_value_stays_on_one_line():
 def test_changed_lines_are_shown_in_their_text_where_it_is_known():
     plain = {"prompts": {"p": FORTY}, "files": {"d/x": {"content": FORTY}}}
     before, after = State.read(plain), State.read(json.loads(json.dumps(plain).replace("line 33", "another")))
-    grown = State.of({name: SURFACES[name].placed(after.part(name), before.part(name)) for name in SURFACES})
+    grown = State.of({name: SURFACES[name].transfer_places(after.part(name), before.part(name)) for name in SURFACES})
     changes = diff_states(before, grown)
     assert {len(change.slot) for change in changes} == {3, 4}, "the changes are not of parts"
     found = list(find_differences(changes, lambda: before))
@@ -155,7 +155,7 @@ def test_changed_lines_are_shown_alone_where_their_text_is_lost():
     before = State.read({"prompts": {"p": FORTY}})
     after = State.read({"prompts": {"p": FORTY.replace("line 33", "another")}})
     surface = SURFACES["prompts"]
-    grown = before.replace("prompts", surface.placed(after.part("prompts"), before.part("prompts")))
+    grown = before.replace("prompts", surface.transfer_places(after.part("prompts"), before.part("prompts")))
     (found,) = find_differences(diff_states(before, grown), lost)
     assert [text.split(" = ")[1] for _, text in iter_unified_lines(found)] == ['"line 33\\n"', '"another\\n"']
 

@@ -268,7 +268,7 @@ def test_putting_many_parts_at_once_equals_putting_them_one_by_one(seed) -> None
         for _ in range(rng.randrange(1, 12)):
             now, change = draw_change(now, rng)
             changes.append(change)
-        together = parts.changed(changes)
+        together = parts.apply_changes(changes)
         assert together.whole() == now.whole()
         assert joined_runs(together.to_json()) == joined_runs(now.to_json())
         parts = now

@@ -142,7 +142,7 @@ class Queue(ChainSurface):
         for name, one, two in changed:
             if one is None or two is None:
                 yield Change(self.address(name), one or ABSENT, two or ABSENT)
-        for name in before.moved(after, changed):
+        for name in before.find_moved(after, changed):
             yield Change(self.address(name), "moved", "moved")
 
     def equivalent(self, before, after):
@@ -154,7 +154,7 @@ class Queue(ChainSurface):
     def value(self, kind, target, raw, where):
         return PMap({"id": target})
 
-    def written(self, op):
+    def find_written_slots(self, op):
         return ((op.target,),)
 
     def overlaps(self, one, two):
@@ -166,7 +166,7 @@ class Queue(ChainSurface):
     def load(self, raw):
         return chain_from_json(raw, self.name)
 
-    def placed(self, fresh, known):
+    def transfer_places(self, fresh, known):
         return keep_places(fresh, known)
 
     def perturb(self, strategy, value, aims, rng: random.Random):
@@ -258,16 +258,16 @@ def test_an_emptied_chain_keeps_its_known_places():
     queue = SURFACES["queue"]
     part = State.read({"queue": ["a"]}).part("queue")
     emptied = queue.put_slot(part, ("a",), ABSENT)
-    assert queue.kept(part)
-    assert queue.kept(emptied)
-    assert not queue.kept(queue.empty)
+    assert queue.is_worth_storing(part)
+    assert queue.is_worth_storing(emptied)
+    assert not queue.is_worth_storing(queue.empty)
     assert queue.size(emptied) == 0
 
 
 def test_only_the_empty_value_of_a_surface_is_dropped():
     motto = SURFACES["motto"]
-    assert motto.kept("carpe")
-    assert not motto.kept("")
+    assert motto.is_worth_storing("carpe")
+    assert not motto.is_worth_storing("")
 
 
 def test_shrinking_can_drop_every_element():

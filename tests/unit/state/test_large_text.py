@@ -15,7 +15,7 @@ OLD = "b"
 
 def edited(whole):
     """The text with its second line written again, as an edit leaves it."""
-    return Text.of(whole).edited(OLD, "é edited")
+    return Text.of(whole).replace_once(OLD, "é edited")
 
 
 @pytest.mark.parametrize("piece", [1, 2, 7, 1 << 20])

@@ -8,7 +8,12 @@ from takeback.state.text import Text
 
 def test_the_position_of_a_line_counts_the_lines_before_it():
     text = Text.of("".join(f"{number}\n" for number in range(10)))
-    text = text.edited("2\n", "").edited("5\n", "five\n5b\n").edited("7\n", "seven\n").edited("", "last")
+    text = (
+        text.replace_once("2\n", "")
+        .replace_once("5\n", "five\n5b\n")
+        .replace_once("7\n", "seven\n")
+        .replace_once("", "last")
+    )
     for position, link in enumerate(text.links()):
         assert text.position(link.id) == position, link
     assert text.position("2") is None

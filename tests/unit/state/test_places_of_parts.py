@@ -15,7 +15,7 @@ from takeback.state.text import Text
 def texts(before: str, *edits: tuple[str, str]) -> list[Text]:
     found = [Text.of(before)]
     for old, new in edits:
-        found.append(found[-1].edited(old, new))
+        found.append(found[-1].replace_once(old, new))
     return found
 
 
@@ -46,7 +46,7 @@ def test_lines_added_one_below_the_other_do_not_nest_without_end() -> None:
     text = Text.of("a\nb\n")
     last = "a\n"
     for turn in range(300):
-        text = text.edited(last, f"{last}line {turn}.\n")
+        text = text.replace_once(last, f"{last}line {turn}.\n")
         last = f"line {turn}.\n"
     assert text.whole() == "a\n" + "".join(f"line {turn}.\n" for turn in range(300)) + "b\n"
     assert max(len(link.place) for link in text.links()) < 20
@@ -54,7 +54,7 @@ def test_lines_added_one_below_the_other_do_not_nest_without_end() -> None:
 
 def test_a_long_block_added_at_once_does_not_nest() -> None:
     block = "".join(f"line {at}\n" for at in range(2_000))
-    text = Text.of("a\nb\n").edited("a\n", f"a\n{block}")
+    text = Text.of("a\nb\n").replace_once("a\n", f"a\n{block}")
     assert text.whole() == f"a\n{block}b\n"
     assert max(len(link.place) for link in text.links()) <= 2
 

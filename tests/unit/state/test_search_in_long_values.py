@@ -59,13 +59,13 @@ def test_an_edit_of_a_long_text_changes_only_its_passage() -> None:
     for turn in range(40):
         at = rng.randrange(len(lines))
         new = f"Turn {turn} rewrote what was rule {at}.\n"
-        text = text.edited(expected[at], new)
+        text = text.replace_once(expected[at], new)
         expected[at] = new
     assert text.whole() == "".join(expected)
     with pytest.raises(OperationFailed, match="more than once"):
-        text.edited("check part 5.\nRule", "x")
+        text.replace_once("check part 5.\nRule", "x")
     with pytest.raises(OperationFailed, match="is not in it"):
-        text.edited("Rule 20000: check part 18.", "x")
+        text.replace_once("Rule 20000: check part 18.", "x")
 
 
 def test_an_item_is_found_by_value_and_type_in_a_long_list(monkeypatch: pytest.MonkeyPatch) -> None:

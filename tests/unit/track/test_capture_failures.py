@@ -102,7 +102,7 @@ def test_concurrent_captures_record_each_change_once(project):
         subprocess.Popen([sys.executable, "-c", program, str(project.root), name], env={**os.environ, "HOME": "/"})
         for name in ("p", "q", "r")
     ]
-    assert [one.wait(120) for one in running] == [0, 0, 0]
+    assert [one.wait(600) for one in running] == [0, 0, 0]
     steps: dict[str, list[tuple[bytes | None, bytes | None]]] = {}
     for change in project.changes():
         for path, pair in change.items():

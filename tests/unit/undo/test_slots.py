@@ -89,7 +89,7 @@ def test_a_hand_edit_is_recorded_at_the_highest_differing_slot():
 
 def test_a_surface_without_slots_is_one_slot():
     class Whole(type(SURFACES["config"])):
-        written, get_slot, put_slot = Surface.written, Surface.get_slot, Surface.put_slot
+        written, get_slot, put_slot = Surface.find_written_slots, Surface.get_slot, Surface.put_slot
         differing, alike, dump, load = Surface.differing, Surface.is_identical, Surface.dump, Surface.load
         slot_to_json, slot_from_json = Surface.slot_to_json, Surface.slot_from_json
 

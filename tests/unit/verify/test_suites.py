@@ -133,7 +133,7 @@ def test_every_process_makes_the_same_states():
             capture_output=True,
             text=True,
             check=True,
-            timeout=60,
+            timeout=600,
         )
         found.append(json.loads(ran.stdout))
     assert found[0] == found[1]

@@ -40,7 +40,7 @@ class ScopedSnapshots:
             if address.surface == "middleware":
                 rows["middleware", ()] = ("middleware", (), part, 0)
             elif isinstance(surface, TreeSurface):
-                path = surface.split(address.key)
+                path = surface.parse_key(address.key)
                 rows[address.surface, path] = (
                     address.surface,
                     path,

@@ -187,7 +187,7 @@ class Factorial:
             difference, p, adjusted = found["difference"], found["p"], found["p_holm"]
             few = f" (n = {found['n']}: too few cases for a contrast)" if found["few"] else f" (n = {found['n']})"
             yield f"{name}: {difference * 100:+.2f} pp, p = {p:.4g}, Holm p = {adjusted:.4g}{few}"
-        if summary["prompts"] == V4 and summary["account"]["calls"]:
+        if summary["account"]["calls"]:
             for name, found in summary["contrasts"].items():
                 power = ", ".join(f"{whose} {chance:.2f}" for whose, chance in found["power"].items())
                 yield f"{name}: power {power}{_tell_needed(found['needed'])}"

@@ -105,7 +105,7 @@ class ClientAdapter(FilesAdapter):
         for path, value in values.items():
             bound = layout.documents[path]
             try:
-                fresh.take(bound.split(value, self._where(path), settings), known)
+                fresh.take(bound.divide_value(value, self._where(path), settings), known)
             except InputError as fault:
                 broken.append(Broken(path, fault.where, fault.message))
                 fresh.take(self._homes.contents(known, bound), known)
@@ -232,7 +232,7 @@ class ClientAdapter(FilesAdapter):
                 require_kept_off(moved)
             ledgers = {path: one for path, one in self._layout.documents.items() if moved and one.keeps_books}
             for path, home in {**self._homes.differing(before, after), **ledgers}.items():
-                found = self._rendered(path, home, before, after)
+                found = self._render_file(path, home, before, after)
                 if found is not None and found.before is None:
                     changes += [one for one in list_missing_directories(self._directory, path) if one not in changes]
                 changes += [] if found is None else [found]
@@ -267,7 +267,7 @@ class ClientAdapter(FilesAdapter):
         known = list_complaints(member.client.name, now, user=member.client.user)[1] if found else ()
         return describe_complaints(title, tuple(one for one in found if one not in known))
 
-    def _rendered(self, path: str, home: StoredIn, before: State, after: State) -> FileChange | None:
+    def _render_file(self, path: str, home: StoredIn, before: State, after: State) -> FileChange | None:
         image = self._images.get(path)
         why = why_no_place(path)
         if why is not None:
@@ -299,7 +299,7 @@ class ClientAdapter(FilesAdapter):
         old = bound.join_document(self._homes.contents(before, bound), document.value)
         wanted_parts = self._homes.contents(after, bound)
         new = bound.join_document(wanted_parts, document.value)
-        taken = bound.hidden(wanted_parts, new)
+        taken = bound.find_hidden_key(wanted_parts, new)
         if taken:
             raise CannotSplice(
                 f"config[{taken!r}] is not config in this client's file",
@@ -360,7 +360,7 @@ class ClientAdapter(FilesAdapter):
             return ("files", *steps)
         return ("prompts", path) if path in state.part("prompts") else None
 
-    def touched(self, before: State, after: State) -> tuple[str, ...]:
+    def find_touched_files(self, before: State, after: State) -> tuple[str, ...]:
         """Return the files in which two states differ."""
         return tuple(self._homes.differing(before, after))
 
@@ -392,7 +392,7 @@ class ClientAdapter(FilesAdapter):
     def _link_means(self, path: str, image: LinkImage, state: State) -> bool:
         """Return whether a link at a path leaves everything as the state has it: its target, or nothing."""
         real = self.behind(path, image)
-        if real is None or (self._layout.taken(real) and not is_read_through(self._layout, path, real)):
+        if real is None or (self._layout.is_taken(real) and not is_read_through(self._layout, path, real)):
             return has_nothing_at(self._homes, path, state)
         there = self._peek(real)
         return there is not None and self.means(path, there, state)
@@ -407,7 +407,7 @@ class ClientAdapter(FilesAdapter):
         """Return every file as last read."""
         return tuple(self._images.items())
 
-    def formatted(self) -> Iterable[tuple[str, FileImage | LinkImage | None]]:
+    def list_formatted_files(self) -> Iterable[tuple[str, FileImage | LinkImage | None]]:
         """Return every file and link: comments count as changes, and so do empty documents that come or go."""
         documents = self._layout.documents
         named = (name for member in self.members for name in member.client.instructions)

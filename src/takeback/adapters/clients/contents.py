@@ -1,6 +1,6 @@
 """A document's value as parts of surfaces, and back; and the names of things: `[client:][scope:]key`.
 
-`split` returns what each surface has of a document; `join_document` makes the document's value of it again.
+`divide_value` returns what each surface has of a document; `join_document` makes the document's value of it again.
 Both go by the document's rules; what no rule takes, or what a surface cannot hold, is config. The first
 client of a directory has bare names, further ones a prefix. A scope tells documents of one client apart:
 `local:permissions.allow`.
@@ -108,7 +108,7 @@ class BoundDocument:
     def _rules(self, surface: str) -> Iterator[DocumentRule]:
         return (rule for rule in self.documents.rules if _SURFACE.get(rule.what) == surface)
 
-    def split(self, value: dict[str, Any], where: str, known: Any = None) -> Contents:
+    def divide_value(self, value: dict[str, Any], where: str, known: Any = None) -> Contents:
         """Return what each surface has of a document's value; `known` is the config as it is known.
 
         A mapping that is empty apart from what is not config counts as config only if it is known as config.
@@ -192,16 +192,16 @@ class BoundDocument:
             self._put_in(rule, value, contents, kept)
         return value
 
-    def hidden(self, contents: Contents, joined: dict[str, Any]) -> str:
+    def find_hidden_key(self, contents: Contents, joined: dict[str, Any]) -> str:
         """Return the first config key that would not be read as config again; empty if there is none."""
         start = self.prefix("config")
-        found = self.split(joined, "", contents.config).config
+        found = self.divide_value(joined, "", contents.config).config
         wanted = (key for key, item in contents.config.items() if found.get(key, MISSING) != item and item != {})
         return next((key.removeprefix(start) for key in wanted), "")
 
     def suggest_surface(self, key: str, joined: dict[str, Any]) -> str:
         """Return the one-line change for a key of the document that is not config."""
-        found = self.split({key: joined[key]} if key in joined else {}, "")
+        found = self.divide_value({key: joined[key]} if key in joined else {}, "")
         values = {"routing": found.routing, "tool": found.tools, "listener": found.listeners, "prompt": found.prompts}
         lines = (f"'takeback set {thing} {name} VALUE'" for thing, named in values.items() for name in named)
         line = next(lines, "")

@@ -50,9 +50,9 @@ class Finder:
         self._listed.add(os.path.dirname(path))
         if not os.path.lexists(place):
             return None
-        return self._seen(path)
+        return self._look_at(path)
 
-    def _seen(self, path: str) -> SeenFile:
+    def _look_at(self, path: str) -> SeenFile:
         return self._classify_file(path, os.path.realpath(self.root / path))
 
     def _classify_file(self, path: str, real: str) -> SeenFile:
@@ -101,7 +101,7 @@ class Finder:
             if name.startswith(start) and (self.root / above / name).is_dir():
                 yield from self.below(f"{above}/{name}" if above else name)
 
-    def named(self, names: frozenset[str]) -> Iterator[SeenFile]:
+    def find_named_files(self, names: frozenset[str]) -> Iterator[SeenFile]:
         """Yield every file with one of these names, in any folder that belongs to the project."""
         yield from self._walk("", FOREIGN, MOST_FOLDERS, names)
 
@@ -110,7 +110,7 @@ class Finder:
         self._listed.add("")
         for name in sorted(os.listdir(self.root)):
             if name.endswith(ending) and not (self.root / name).is_dir():
-                yield self._seen(name)
+                yield self._look_at(name)
 
     def _walk(
         self, folder: str, foreign: frozenset[str], most: int, names: frozenset[str] | None = None
@@ -141,7 +141,7 @@ class Finder:
                     if entry.name not in foreign:
                         below.append(path)
                 elif (names is None or entry.name in names) and not self._is_folder(entry):
-                    yield SeenFile(path, path) if plain and not entry.is_symlink() else self._seen(path)
+                    yield SeenFile(path, path) if plain and not entry.is_symlink() else self._look_at(path)
             waiting += reversed(below)
 
     @staticmethod

@@ -69,7 +69,7 @@ class FreshReading:
         changed = {}
         for surface, value in values.items():
             there = known.part(surface)
-            placed = SURFACES[surface].placed(value, there)
+            placed = SURFACES[surface].transfer_places(value, there)
             if next(SURFACES[surface].differing(there, placed), None) is not None:
                 changed[surface] = placed
         return State.of({**known.parts, **changed}) if changed else known

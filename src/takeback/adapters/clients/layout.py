@@ -73,7 +73,7 @@ class ClientLayout:
         told = f"{seen.path}: {seen.outside}; left alone"
         self.strange += [] if told in self.strange else [told]
 
-    def taken(self, path: str) -> bool:
+    def is_taken(self, path: str) -> bool:
         """Return whether a file already belongs to a client."""
         return path in self.documents or path in self.prompts or path in self.files
 
@@ -93,7 +93,7 @@ class ClientLayout:
     def document_at(self, path: str) -> BoundDocument | None:
         """The document at a path, or behind a link there; one that would be if a file stood there."""
         found = self.documents.get(path) or self.documents.get(self.links.get(path, ""))
-        if found is not None or self.taken(path):
+        if found is not None or self.is_taken(path):
             return found
         for member in self.members:
             for documents in member.client.documents:
@@ -186,7 +186,7 @@ class ClientLayout:
 
     def owns(self, path: str) -> bool:
         """Return whether a path is, or could be, one of the clients' files."""
-        if self.taken(path) or self.text_of(path) is not None or self.file_home(path) is not None:
+        if self.is_taken(path) or self.text_of(path) is not None or self.file_home(path) is not None:
             return True
         return self.is_instruction_file(path)
 
@@ -213,7 +213,7 @@ def _find_instructions(finder: Finder, members: Sequence[Member]) -> Iterator[Se
     named = [(name, member.client.nested) for member in members for name in member.client.instructions]
     nested = frozenset(name for name, anywhere in named if anywhere and "/" not in name)
     if nested:
-        yield from finder.named(nested)
+        yield from finder.find_named_files(nested)
     for name in dict.fromkeys(name for name, _ in named if name not in nested):
         seen = finder.one(name)
         if seen is not None and not (finder.root / name).is_dir():
@@ -346,7 +346,7 @@ def _is_usable(layout: ClientLayout, seen: SeenFile) -> bool:
         shown = seen.real.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
         layout.strange.append(f"{shown}: its name is not UTF-8; left alone")
         return False
-    return not layout.taken(seen.real)
+    return not layout.is_taken(seen.real)
 
 
 def name_in(pattern: str, path: str) -> str:

@@ -93,16 +93,16 @@ class Document(ABC):
     def set(self, path: DocumentPath, value: Any) -> Self:
         """Return the document with a value at a path."""
         self._check(path, value)
-        return self._edited(self._set(path, value), path, put_value(self.value, path, value))
+        return self._apply_edits(self._set(path, value), path, put_value(self.value, path, value))
 
     def remove(self, path: DocumentPath) -> Self:
         """Return the document without the value at a path."""
-        return self._edited(self._remove(path), path, remove_value(self.value, path))
+        return self._apply_edits(self._remove(path), path, remove_value(self.value, path))
 
     def insert(self, path: DocumentPath, value: Any) -> Self:
         """Return the document with a new item before position `path[-1]` of a list."""
         self._check(path, value)
-        return self._edited(self._insert(path, value), path, insert_value(self.value, path, value))
+        return self._apply_edits(self._insert(path, value), path, insert_value(self.value, path, value))
 
     def insert_all(self, path: DocumentPath, values: Sequence[Any]) -> Self:
         """The document with new items before position `path[-1]` of a list, read as often for many as for two."""
@@ -116,7 +116,7 @@ class Document(ABC):
             for value in reversed(others):
                 expected = insert_value(expected, path, value)
             merged = [Splice(edits[0].start, edits[0].start, b"".join(edit.text for edit in edits))] if edits else []
-            return found._edited(merged, path, expected)  # noqa: SLF001
+            return found._apply_edits(merged, path, expected)  # noqa: SLF001
         found = self
         for at, value in enumerate(values, int(path[-1])):
             found = found.insert((*path[:-1], at), value)
@@ -124,7 +124,7 @@ class Document(ABC):
 
     def move(self, path: DocumentPath, to: int) -> Self:
         """Return the document with one item of a list moved to another position."""
-        return self._edited(self._move(path, to), path, move_value(self.value, path, to))
+        return self._apply_edits(self._move(path, to), path, move_value(self.value, path, to))
 
     def insert_member(self, path: DocumentPath, value: Any, at: int) -> Self:
         """Return the document with a new member, of key `path[-1]`, before position `at` of its mapping."""
@@ -132,11 +132,11 @@ class Document(ABC):
         if self.get(path) is not MISSING:
             raise self.refusal(path, "it is there already")
         expected = arrange_members(put_value(self.value, path, value), path, at)
-        return self._edited(self._insert_member(path, value, at), path, expected)
+        return self._apply_edits(self._insert_member(path, value, at), path, expected)
 
     def move_member(self, path: DocumentPath, to: int) -> Self:
         """Return the document with the member at a path moved to another position of its mapping."""
-        return self._edited(self._move_member(path, to), path, arrange_members(self.value, path, to))
+        return self._apply_edits(self._move_member(path, to), path, arrange_members(self.value, path, to))
 
     def _check(self, path: DocumentPath, value: Any) -> None:
         """Refuse a value that is none of JSON's."""
@@ -145,7 +145,7 @@ class Document(ABC):
         except ValueError as fault:
             raise self.refusal(path, f"its value is no JSON value ({fault})") from None
 
-    def _edited(self, edits: list[Splice], path: DocumentPath, expected: Any) -> Self:
+    def _apply_edits(self, edits: list[Splice], path: DocumentPath, expected: Any) -> Self:
         try:
             found = type(self)(apply_splices(self.data, edits), self.where)
             found.newline = self.newline

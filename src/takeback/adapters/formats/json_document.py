@@ -248,7 +248,7 @@ class JsonDocument(Document):
     def _set(self, path: DocumentPath, value: Any) -> list[Splice]:
         node = self._find(path)
         if not self._content.strip():
-            return self._begun(put_value({}, path, value))
+            return self._begin_document(put_value({}, path, value))
         if node is not None:
             indent = self._build_bracketed(self._root).indent(node.span[0]) if self._many_lines(node) else None
             return [Splice(*node.span, self._manner.text(value, indent))]
@@ -267,7 +267,7 @@ class JsonDocument(Document):
 
     def _insert(self, path: DocumentPath, value: Any) -> list[Splice]:
         if not self._content.strip():
-            return self._begun(insert_value({}, path, value))
+            return self._begin_document(insert_value({}, path, value))
         above = self._find(path[:-1])
         if above is None:
             return self._set(path[:-1], [value])
@@ -280,7 +280,7 @@ class JsonDocument(Document):
 
     def _insert_member(self, path: DocumentPath, value: Any, at: int) -> list[Splice]:
         if not self._content.strip():
-            return self._begun(put_value({}, path, value))
+            return self._begin_document(put_value({}, path, value))
         above = self._container(path[:-1])
         if above is None or not isinstance(above.value, dict):
             raise self.refusal(path, "what it would lie in is not an object")
@@ -320,7 +320,7 @@ class JsonDocument(Document):
             raise self.refusal(path, "it is neither an object nor a list")
         return node
 
-    def _begun(self, value: Any) -> list[Splice]:
+    def _begin_document(self, value: Any) -> list[Splice]:
         at = len(self.data) - len(self._content)
         end = b"" if b"\n" in self._content else self.newline
         return [Splice(at, at, self._manner.text(value, b"") + end)]

@@ -128,13 +128,13 @@ class TomlDocument(Document):
             raise self.refusal(path, "a table cannot become something else here")
         pairs = list(list_dotted_pairs(spot)) if isinstance(spot, TomlTable) else []
         if isinstance(spot, TomlTable) and pairs and not list(list_sections(spot)):
-            text = f"{_format_keys(spot.dotted)}{self._layout.equals(pairs[:1])}{self._written(value)}".encode()
+            text = f"{_format_keys(spot.dotted)}{self._layout.equals(pairs[:1])}{self._format_value(value)}".encode()
             edits = [Splice(*pairs[0].span, text), *self._layout.cut((), pairs[1:])]
-            return self._edited(edits, path, put_value(self.value, path, value))
+            return self._apply_edits(edits, path, put_value(self.value, path, value))
         return self.remove(path).set(path, value)
 
     @staticmethod
-    def _written(value: Any) -> str:
+    def _format_value(value: Any) -> str:
         return format_value(value)
 
     def remove(self, path: DocumentPath) -> Self:
@@ -154,7 +154,7 @@ class TomlDocument(Document):
             edits = [Splice(*pair.span, empty)] if alone else found._build_bracketed(above.value).cut(at)
             found = type(self)(apply_splices(found.data, edits), self.where)
             above = found._find(path[:-1])  # noqa: SLF001 - of one class
-        return self._edited([Splice(0, len(self.data), found.data)], path, remove_value(self.value, path))
+        return self._apply_edits([Splice(0, len(self.data), found.data)], path, remove_value(self.value, path))
 
     def _needs_escape(self, path: DocumentPath, after: Any) -> bool:
         around = (look_up(value, path[:-1]) for value in (self.value, after))
@@ -248,7 +248,7 @@ class TomlDocument(Document):
         if isinstance(spot, Value) and not spot.inline and spot.listing is not None:
             return self._build_bracketed(spot).insert(at, lambda _: format_value(value).encode())
         if spot is None:
-            return self._begun(path[:-1], value)
+            return self._begin_list(path[:-1], value)
         if not isinstance(spot, TomlTables) or not is_table(value):
             raise self.refusal(path, "it is not a list of such items")
         lines = _format_element(spot.path, value)
@@ -258,7 +258,7 @@ class TomlDocument(Document):
         last = max(list_sections(spot.elements[-1]), key=lambda section: section.start)
         return [layout.block(layout.line_end(last.last), lines)]
 
-    def _begun(self, path: DocumentPath, value: Any) -> list[Splice]:
+    def _begin_list(self, path: DocumentPath, value: Any) -> list[Splice]:
         """Return the edits that begin a list with its first item, as a table of its own where possible."""
         depth = next(depth for depth in reversed(range(len(path))) if self._find(path[:depth]) is not None)
         above, keys = self._find(path[:depth]), tuple(map(str, path[depth:]))
@@ -304,7 +304,7 @@ class ClientTomlDocument(TomlDocument):
             raise self.refusal(path, str(fault)) from None
 
     @staticmethod
-    def _written(value: Any) -> str:
+    def _format_value(value: Any) -> str:
         return format_value(encode_client_toml(value))
 
     def _set(self, path: DocumentPath, value: Any) -> list[Splice]:

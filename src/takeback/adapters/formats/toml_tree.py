@@ -344,8 +344,8 @@ class TomlLines:
             if blocks and not self.data[blocks[-1][1] : start].strip():
                 start = blocks.pop()[0]
             blocks.append((start, end))
-        edits = [self._closed(*self._with_blanks(*block)) for block in blocks]
-        return sorted((*edits, *(self._closed(*self._pair_lines(pair)) for pair in pairs)))
+        edits = [self._remove_lines(*self._with_blanks(*block)) for block in blocks]
+        return sorted((*edits, *(self._remove_lines(*self._pair_lines(pair)) for pair in pairs)))
 
     def _pair_lines(self, pair: TomlPair) -> tuple[int, int]:
         """Return the lines of a pair; for the only one above all tables, also the blank lines behind it."""
@@ -367,7 +367,7 @@ class TomlLines:
         above, below = (self.data[slice(*span)].count(b"\n") for span in ((first, start), (end, last)))
         return (start, last) if below <= above else (first, end)
 
-    def _closed(self, start: int, end: int) -> Splice:
+    def _remove_lines(self, start: int, end: int) -> Splice:
         """Return the edit that removes whole lines; at an end without a line break, with the break before."""
         if end == len(self.data) and start > self.top and not self.data.endswith(b"\n"):
             start -= 2 if self.data[start - 2 : start] == b"\r\n" else 1

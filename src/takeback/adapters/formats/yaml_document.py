@@ -151,7 +151,7 @@ class YamlDocument(Document):
             raise self._refusal(path, f"it has the anchor &{node.anchor}, and is used again at {place}")
         at = next(at for at, entry in enumerate(above.entries) if entry.node is node)
         if above.style == "flow":
-            return self._bracketed(above).cut(at)
+            return self._read_brackets(above).cut(at)
         if above.style == "pair":
             raise self.refusal(path, "it is the only key of a pair without braces")
         return self._cut(path[:-1], above, at)
@@ -169,7 +169,7 @@ class YamlDocument(Document):
                 return self._replace(path[:-1], above, [value])
             quoted = self._quote_as_neighbours(above, value)
             text = (quoted or self.manner.flow(value)).encode()
-            return self._bracketed(above).insert(at, lambda _: text)
+            return self._read_brackets(above).insert(at, lambda _: text)
         return self._place(above, at, self._item_lines(above, value))
 
     def _move(self, path: DocumentPath, to: int) -> list[Splice]:
@@ -207,7 +207,7 @@ class YamlDocument(Document):
                 return self._replace(path[:-1], above, {key: value})
             name = self.manner.scalar(key, quote=quote, flow=True)
             text = f"{name}: {self.manner.flow(value)}".encode()
-            return self._bracketed(above).insert(at, lambda _: text)
+            return self._read_brackets(above).insert(at, lambda _: text)
         column = self._column(above.entries[0].start)
         return self._place(above, at, self.manner.member(key, value, column, quote=quote))
 
@@ -272,14 +272,14 @@ class YamlDocument(Document):
         if above is None or above.kind not in {"list", "mapping"} or not 0 <= at < len(above.entries):
             raise self.refusal(path, "it is not an item of a list")
         if above.style == "flow":
-            return self._bracketed(above).move(at, to)
+            return self._read_brackets(above).move(at, to)
         order = list(range(len(above.entries)))
         order.insert(to, order.pop(at))
         bodies = [(entry.start, self._line_end(entry.end)) for entry in above.entries]
         concerned = range(min(at, to), max(at, to) + 1)
         return [Splice(*bodies[one], self.data[slice(*bodies[order[one]])]) for one in concerned]
 
-    def _bracketed(self, node: YamlNode) -> Bracketed:
+    def _read_brackets(self, node: YamlNode) -> Bracketed:
         items = tuple((entry.start, entry.end) for entry in node.entries)
         comments = tuple(span for span in self.tree.comments if node.inner < span[0] < node.end)
         listing = Listing(node.inner, node.end, items, pair_commas(items, node.commas), comments)

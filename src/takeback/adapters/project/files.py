@@ -54,7 +54,7 @@ class TrackedFiles:
             return
         self._settling = True
         try:
-            with engine.locked():
+            with engine.get_lock():
                 self._sweep()
                 capture_found(self.store.root, Call(""), {"PATH": os.defpath})
                 self.settled += settle_rows(engine, self.store)

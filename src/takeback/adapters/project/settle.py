@@ -330,7 +330,7 @@ def _apply_spans(known: File, pairs: list[tuple[str, str]]) -> File | None:
         for pair in pairs:
             if not isinstance(lines, Text):
                 return None
-            lines = lines.edited(*pair)
+            lines = lines.replace_once(*pair)
     except OperationFailed:
         return None
     return None if lines is None else known.replace_parts(lines)

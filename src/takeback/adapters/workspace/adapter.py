@@ -161,13 +161,13 @@ class WorkspaceAdapter(FilesAdapter):
         inner = self._inner.find_above(path)
         return why_no_place(path) if inner is None else f"{describe_owner(self._directory.root, inner)}: {WAY_OUT}"
 
-    def touched(self, before: State, after: State) -> tuple[str, ...]:
+    def find_touched_files(self, before: State, after: State) -> tuple[str, ...]:
         """Return the files in which two states differ."""
         return tuple(
             path
             for name, storage in self._storages.items()
             if before.part(name) is not after.part(name)
-            for path in storage.touched(self.places[name], before.part(name), after.part(name))
+            for path in storage.find_touched_files(self.places[name], before.part(name), after.part(name))
         )
 
     def means(self, path: str, image: Image | None, state: State) -> bool:

@@ -70,7 +70,7 @@ class NamedStorage(FolderStorage):
                 except InputError as fault:
                     part.broken.append(describe_broken(found.path, fault))
                     self._keep(contents, known, name, found.path, place)
-        value = self.surface.placed(PMap(contents), known)
+        value = self.surface.transfer_places(PMap(contents), known)
         part.value = known if self.same(known, value) else value
         return part
 
@@ -94,7 +94,7 @@ class NamedStorage(FolderStorage):
         whole = self.surface.read({name: self.decode(raw, where)}, where)
         return whole[name]
 
-    def touched(self, place: str, before: PMap, after: PMap) -> Iterator[str]:
+    def find_touched_files(self, place: str, before: PMap, after: PMap) -> Iterator[str]:
         """Yield the files of names that differ."""
         return (f"{place}/{encode_file_name(name, self.ending)}" for name in self._differing(before, after))
 
@@ -136,7 +136,9 @@ class NamedStorage(FolderStorage):
 
     def _holds(self, name: str, data: bytes, where: str, content: Any) -> bool:
         known = PMap({name: content})
-        return self.same(known, self.surface.placed(PMap({name: self._read_content(name, data, where)}), known))
+        return self.same(
+            known, self.surface.transfer_places(PMap({name: self._read_content(name, data, where)}), known)
+        )
 
     def _name(self, path: str, place: str) -> str | None:
         file = path[len(place) + 1 :]
@@ -204,7 +206,7 @@ class TreeStorage(FolderStorage):
         root: dict[str, Any] = {}
         for found in directory.walk(place):
             self._take(found, place, root, known, part, directory)
-        value = self.surface.placed(_freeze_tree(root), known)
+        value = self.surface.transfer_places(_freeze_tree(root), known)
         part.value = known if self.same(known, value) else value
         return part
 
@@ -236,7 +238,7 @@ class TreeStorage(FolderStorage):
         else:
             part.strange.append(f"{found.path}: {found.reason}")
 
-    def touched(self, place: str, before: PMap, after: PMap) -> Iterator[str]:
+    def find_touched_files(self, place: str, before: PMap, after: PMap) -> Iterator[str]:
         """Yield files that come, go or change, and directories that come or go."""
         return (change.path for change in self._changes(None, place, before, after, lambda _: None))
 

@@ -57,7 +57,7 @@ class Storage(ABC):
         """Return what is there. Report a file that cannot be read, and keep what `known` has of it."""
 
     @abstractmethod
-    def touched(self, place: str, before: Any, after: Any) -> Iterator[str]:
+    def find_touched_files(self, place: str, before: Any, after: Any) -> Iterator[str]:
         """Return the files in which two values differ."""
 
     @abstractmethod
@@ -155,7 +155,7 @@ class DocumentStorage(Storage):
     def value(self, content: bytes, where: str, known: Any) -> Any:
         """Return the surface's value in some bytes; raise `InputError` if they are malformed."""
         raw = self.decode(self._document(content, where).value, where)
-        return self.surface.placed(self.surface.read(raw, where), known)
+        return self.surface.transfer_places(self.surface.read(raw, where), known)
 
     def _document(self, content: bytes, where: str) -> Document:
         """Return the document in some bytes; keep the last few, since a change reads what it just wrote."""
@@ -170,7 +170,7 @@ class DocumentStorage(Storage):
         while len(self._documents) > KEPT:
             del self._documents[next(iter(self._documents))]
 
-    def touched(self, place: str, before: Any, after: Any) -> Iterator[str]:
+    def find_touched_files(self, place: str, before: Any, after: Any) -> Iterator[str]:
         """Yield the document, if anything differs."""
         if not self.same(before, after):
             yield place

@@ -323,7 +323,7 @@ class _Bringing:
 
     def bring(self) -> Brought | Refused:
         """Read every commit, and if nothing speaks against it record them."""
-        with closing(self._opened()) as adapter:
+        with closing(self._open_replica()) as adapter:
             reading = self._read(adapter)
         if isinstance(reading, Refused):
             return reading
@@ -363,7 +363,7 @@ class _Bringing:
         own = self._files(self._harness)
         state = own.read(self._harness.state).state
         reading: Reading = adapter.read(state)
-        unlike = set() if reading.state is state else set(own.touched(state, reading.state))
+        unlike = set() if reading.state is state else set(own.find_touched_files(state, reading.state))
         real, copied = (
             {path: image.content for path, image in side.list_remembered_files()} for side in (own, adapter)
         )
@@ -398,7 +398,7 @@ class _Bringing:
         begun: Record | None = None
         store = self._harness.journal
         self._replica.go(self._range.start.tree)
-        with closing(self._opened()) as adapter:
+        with closing(self._open_replica()) as adapter:
             copied = Harness(adapter, store, about=about, begin=False)
             if begin is None:
                 start = self._range.start
@@ -421,7 +421,7 @@ class _Bringing:
         except TakebackError as fault:
             raise HarnessError(f"commit {commit} cannot be read: {fault.message}", where=fault.where) from fault
 
-    def _opened(self) -> Any:
+    def _open_replica(self) -> Any:
         opener = find_adapter(self._manifest.workspace.adapter, "workspace.adapter")
         return opener(Directory(self._replica.root, tag=self._manifest.workspace.id), self._manifest, hold=False)
 

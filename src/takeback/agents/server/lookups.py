@@ -96,7 +96,9 @@ def read_history(
         harness.ledger.refresh()
         author = harness.name_author(who)
         named = _make_namer(harness)
-        passing = (view for view in wanted.admitted(harness.log(), named) if before is None or view.seq < before)
+        passing = (
+            view for view in wanted.select_entries(harness.log(), named) if before is None or view.seq < before
+        )
         timely = (view for view in passing if end is None or datetime.fromisoformat(view.at) <= end)
         built = (_build_entry(view, author, named) for view in timely)
         words = text.casefold()

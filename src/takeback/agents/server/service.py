@@ -221,7 +221,7 @@ class ProposalService:
                 if isinstance(state, Refused):
                     return self._report_refusal(state)
                 if is_idle(proposal.admitted.candidate.mutation, state):
-                    return self._unchanged(harness, proposal)
+                    return self._report_unchanged(harness, proposal)
                 question = self.question_of_change(token, who)
                 objection = allowed(question)
                 if objection:
@@ -373,7 +373,7 @@ class ProposalService:
         except TakebackError:
             return False
 
-    def _unchanged(self, harness: Harness, proposal: WaitingProposal) -> Done:
+    def _report_unchanged(self, harness: Harness, proposal: WaitingProposal) -> Done:
         """Say that a change is made already, if it could be made; no entry is made."""
         preview = harness.preview(proposal.admitted)
         if isinstance(preview, Refused):

@@ -115,7 +115,7 @@ class ConfigSurface(TreeSurface):
         """Join with dots."""
         return format_dotted_path(path)
 
-    def split(self, key: str) -> TreePath:
+    def parse_key(self, key: str) -> TreePath:
         """Split at dots."""
         return parse_dotted_path(key)
 

@@ -86,7 +86,7 @@ class ExternalSurface(KeyedSurface):
             raise InputError(where, found=raw, expected='{"field": NAME, "value": VALUE}')
         return PMap({"field": read_name(raw["field"], f"{where}.field"), "value": freeze(raw["value"], where)})
 
-    def written(self, op: Operation) -> tuple[TreePath, ...] | None:
+    def find_written_slots(self, op: Operation) -> tuple[TreePath, ...] | None:
         """Return the field that an edit writes; of the others, what differs tells."""
         return ((op.path, op.value["field"]),) if op.kind.name == "edit_external" else None
 

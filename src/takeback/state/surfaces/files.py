@@ -252,7 +252,7 @@ class FilesSurface(TreeSurface):
         """Join with slashes; a spare slot is called by the path in it."""
         return name_slot(path)
 
-    def split(self, key: str) -> TreePath:
+    def parse_key(self, key: str) -> TreePath:
         """Split at slashes."""
         return tuple(key.split("/"))
 
@@ -274,9 +274,9 @@ class FilesSurface(TreeSurface):
 
     def why_moved(self, value: PMap, op: Operation) -> str | None:
         """Return why a path cannot be written: its file was moved, or one that was moved stands there."""
-        return next(filter(None, (why_elsewhere(value, path) for path in self.named(op))), None)
+        return next(filter(None, (why_elsewhere(value, path) for path in self.list_targets(op))), None)
 
-    def named(self, op: Operation) -> tuple[TreePath, ...]:
+    def list_targets(self, op: Operation) -> tuple[TreePath, ...]:
         """Return the paths that an operation writes; a move writes two."""
         return (op.path, op.value) if op.kind.name == "move_file" else (op.path,)
 
@@ -294,8 +294,8 @@ class FilesSurface(TreeSurface):
 
     def _destination(self, target: str, raw: Any, where: str) -> TreePath:
         path = self.target(raw, where, None)
-        shared = min(len(path), len(self.split(target)))
-        if path[:shared] == self.split(target)[:shared]:
+        shared = min(len(path), len(self.parse_key(target)))
+        if path[:shared] == self.parse_key(target)[:shared]:
             raise InputError(where, found=raw, expected="a path that is neither its own nor above or below")
         return path
 
@@ -313,7 +313,7 @@ class FilesSurface(TreeSurface):
     def perturb(self, strategy: str, value: PMap, aims: Sequence[Operation], rng: random.Random) -> PMap:
         """Vary the touched paths and what is above them; add unrelated files and deep directories."""
         if strategy in EXISTENCE:
-            for path in (path for op in aims for path in self.named(op)):
+            for path in (path for op in aims for path in self.list_targets(op)):
                 value = _vary_path(strategy, value, path, rng)
             for path, edits in group_edits_by_path(aims).items():
                 chosen = rng.choice(make_probe_texts(edits, f"prior {rng.randrange(10_000)}"))

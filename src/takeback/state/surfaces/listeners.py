@@ -255,7 +255,7 @@ class ListenersSurface(ChainSurface):
         record = _read_record({"id": "watcher", "handler": salt}, "generic")
         return value.put(f"on_bystander_{salt}", Chain.of([("watcher", record)]))
 
-    def written(self, op: Operation) -> tuple[TreePath, ...] | None:
+    def find_written_slots(self, op: Operation) -> tuple[TreePath, ...] | None:
         """Return the callback's slot; None where the whole event is meant."""
         return None if op.value is ABSENT else ((op.path, _get_callback_id(op)),)
 
@@ -265,7 +265,7 @@ class ListenersSurface(ChainSurface):
 
         return is_hook_group(content)
 
-    def mended(self, here: Any, before: Any, after: Any) -> Any:
+    def merge_write(self, here: Any, before: Any, after: Any) -> Any:
         """Return a group with what one write changed in it; any other callback as it was written."""
         from takeback.state.record_merge import merge_hook_group  # noqa: PLC0415 - start-up
 
@@ -279,7 +279,7 @@ class ListenersSurface(ChainSurface):
         """Return chains by event."""
         return PMap({event: chain_from_json(chain, self.name) for event, chain in raw.items()})
 
-    def placed(self, fresh: PMap, known: PMap) -> PMap:
+    def transfer_places(self, fresh: PMap, known: PMap) -> PMap:
         """Keep the places of callbacks that have not moved, and what emptied events know."""
         events = {event: keep_places(fresh.get(event, NO_LINKS), chain) for event, chain in known.items()}
         return PMap({**dict(fresh.items()), **events})

@@ -91,7 +91,7 @@ def restore(value: Chain, op: Operation, captured: Captured) -> Chain:
     """Put the element back at its place, or remove it if it was not there; or the whole chain.
 
     What was captured of another element stands right behind the place of that one: no two share a place. It has this
-    one's id wherever it is written (`_named`); a counterexample still tells whose record it is.
+    one's id wherever it is written (`_find_named_components`); a counterexample still tells whose record it is.
     """
     content = captured.content
     if op.target == WHOLE:
@@ -212,7 +212,7 @@ class MiddlewareSurface(ChainSurface):
                 found.append(
                     fast_tuple(Change, (address, ABSENT if one is None else one, ABSENT if two is None else two))
                 )
-        for name in sorted(before.moved(after, changed)) if changed else ():
+        for name in sorted(before.find_moved(after, changed)) if changed else ():
             at = f"position {before.index(name)}", f"position {after.index(name)}"
             found.append(Change(Address(self.name, name), *at))
         return iter(found)
@@ -277,7 +277,7 @@ class MiddlewareSurface(ChainSurface):
             value, _link = value.insert(at, name, _make_sample(name, DEFAULT_PRIORITY))
         return value
 
-    def written(self, op: Operation) -> tuple[TreePath, ...] | None:
+    def find_written_slots(self, op: Operation) -> tuple[TreePath, ...] | None:
         """Return the id as the only slot; None where the whole chain is meant."""
         return None if op.target == WHOLE else ((op.target,),)
 
@@ -294,7 +294,7 @@ class MiddlewareSurface(ChainSurface):
         """Return the elements in the order of their places."""
         return chain_from_json(raw, self.name)
 
-    def placed(self, fresh: Chain, known: Chain) -> Chain:
+    def transfer_places(self, fresh: Chain, known: Chain) -> Chain:
         """Keep the places of elements that have not moved."""
         return keep_places(fresh, known)
 

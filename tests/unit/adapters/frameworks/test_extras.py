@@ -16,7 +16,7 @@ START = {"routing": {"default_model": "m"}}
 def _python(script: str) -> str:
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
     command = [sys.executable, "-c", script]
-    return subprocess.run(command, capture_output=True, text=True, timeout=60, env=environment, check=True).stdout
+    return subprocess.run(command, capture_output=True, text=True, timeout=600, env=environment, check=True).stdout
 
 
 def test_referring_to_the_functions_imports_no_framework():
