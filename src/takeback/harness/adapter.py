@@ -63,7 +63,7 @@ class NotExpressible:
 
 @runtime_checkable
 class Adapter(Protocol):
-    """The core: real things that can be read."""
+    """The core of an adapter: real things that can be read."""
 
     @property
     def name(self) -> str:
@@ -145,7 +145,7 @@ class Place(Protocol):
 
 @runtime_checkable
 class Fenced(Place, Protocol):
-    """A place that can be told to ask, right before each change, whether this process still may make it."""
+    """A place that can be made to ask, right before each change, whether this process still may make it."""
 
     def add_fence(self, may: Callable[[], None]) -> Place:
         """Return the same place, calling `may` before every change; what that raises prevents the change."""

@@ -1,4 +1,4 @@
-"""Entries as people look at them: what was done, on what evidence, and what became of it."""
+"""Entries as people look at them: each change with its evidence and status."""
 
 from __future__ import annotations
 
