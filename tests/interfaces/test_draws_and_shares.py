@@ -11,7 +11,8 @@ from typer.testing import CliRunner, Result
 
 from takeback.cli import app
 from takeback.repair.models.replies import read_lines
-from takeback_lab.experiments.recorded import shipped_recording
+from takeback_lab.experiments.recorded import recorded_folder, shipped_recording, write_frozen
+from takeback_lab.lock import read_json
 from takeback_lab.tasks import load
 
 ANSWER = json.dumps(
@@ -152,3 +153,63 @@ def test_each_imported_reply_records_its_origin_and_time(tmp_path: Path) -> None
     assert line.origin is not None
     assert (line.origin["how"], line.origin["runtime"]) == ("imported", "elsewhere, from replies.jsonl")
     assert line.origin["at"].startswith("20")
+
+
+def test_a_factorial_frozen_before_runs_held_their_cases_finds_the_shipped_bank_that_its_lock_holds(
+    tmp_path: Path,
+) -> None:
+    bank = recorded_folder() / "plain" / "natural"
+    folder = tmp_path / "recorded" / "factorial"
+    said("export-prompts", "factorial", *DRAWN, "--bank", bank, "--model", "far", "--record", folder)
+    answer(folder, "pending.jsonl")
+    ran = said("factorial", "--synthesizer", f"replay:{folder}", "--freeze", folder)
+    held = read_json(folder / "ran.json")
+    write_frozen(folder / "ran.json", {k: held[k] for k in held if k not in {"cases", "bank", "digest"}})
+    other = folder.with_name("natural")
+    said("export-prompts", "natural", "--tasks", 2, "--model", "far", "--record", other)
+    answer(other, "pending.jsonl")
+    said("natural", "--synthesizer", f"replay:{other}", "--freeze", other)
+    again = said("factorial", "--synthesizer", f"replay:{folder}")
+    assert (again["lock"], again["outcomes"], again["bank"]) == (ran["lock"], ran["outcomes"], ran["bank"])
+
+
+def test_overlapping_shards_imported_out_of_order_and_twice_carry_the_run_like_one_file(tmp_path: Path) -> None:
+    whole, parts = tmp_path / "whole", tmp_path / "parts"
+    for folder in (whole, parts):
+        words = ("natural", "--tasks", 8, "--model", "far", "--record", folder)
+        said("export-prompts", *words, "--shard", "all/3")
+    said("export-prompts", "natural", "--record", parts, "--shard", "all/2")
+    answer(whole, "pending.jsonl")
+    came = [answer(parts, f"pending-{name}.jsonl") for name in ("3-of-3", "2-of-2", "2-of-2", "1-of-3", "2-of-3")]
+    assert came[0] == {"imported": 2, "known": 0, "left": 6}
+    assert came[2] == {"imported": 0, "known": 4, "left": came[1]["left"]}
+    assert came[-1]["left"] == 0
+    assert sum(one["imported"] for one in came) == 8
+    replies = [{line.digest: line.reply for line in read_lines(folder)} for folder in (whole, parts)]
+    assert replies[0] == replies[1]
+
+
+@pytest.mark.parametrize("cut", ["line", "middle"])
+def test_a_shard_that_arrived_cut_short_leaves_the_rest_pending(cut: str, tmp_path: Path) -> None:
+    said("export-prompts", "natural", "--tasks", 6, "--model", "far", "--record", tmp_path, "--shard", "1/2")
+    shard = tmp_path / "pending-1-of-2.jsonl"
+    lines = shard.read_text().splitlines()
+    shard.write_text("\n".join(lines[:2]) + "\n")
+    found = answer(tmp_path, shard.name)
+    assert found == {"imported": 2, "known": 0, "left": 4}
+    if cut == "middle":
+        replies = tmp_path / "replies.jsonl"
+        replies.write_text(replies.read_text()[:-20])
+        assert "replies.jsonl:2" in str(run("import-replies", replies, "--record", tmp_path).exception)
+    said("export-prompts", "natural", "--record", tmp_path, "--shard", "1/2")
+    assert digests(shard) == [json.loads(lines[2])["digest"]]
+
+
+def test_importing_says_what_to_do_next(tmp_path: Path) -> None:
+    said("export-prompts", "natural", "--tasks", 2, "--model", "far", "--record", tmp_path, "--shard", "all/2")
+    answer(tmp_path, "pending-1-of-2.jsonl")
+    replies = tmp_path / "replies.jsonl"
+    assert "next: answer the others" in run("import-replies", replies, "--record", tmp_path).stdout
+    answer(tmp_path, "pending-2-of-2.jsonl")
+    done = run("import-replies", replies, "--record", tmp_path).stdout
+    assert "next: 'takeback lab export-prompts natural --record" in " ".join(done.split())

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from takeback.errors import InputError
+from takeback.errors import InputError, LockChanged, TakebackError
 from takeback.repair.prompts import ALL_SHOWN
 from takeback.repair.synthesizer import read_sampling
 from takeback_lab.experiment import Asked, Option
@@ -20,7 +20,7 @@ from takeback_lab.experiments import options
 from takeback_lab.experiments.apart import APART, CANNOT_RUN, PASSED, apart_line, read_counting, tell_apart
 from takeback_lab.experiments.bank import STRATA, Failure, cohort, drawn, load_bank
 from takeback_lab.experiments.draws import at_most, first_seed, suites_of
-from takeback_lab.experiments.recorded import check_run, read_run, shipped_recording, write_run
+from takeback_lab.experiments.recorded import check_run, read_run, shipped_recording, shipped_recordings, write_run
 from takeback_lab.experiments.repairs import CLOSED, TERMS, Terms, read_cell, repair_unit, run_repair, spent
 from takeback_lab.experiments.turn0 import STYLES
 from takeback_lab.lock import make_lock
@@ -125,21 +125,16 @@ class Factorial:
 
     def plan(self, given: Mapping[str, Any], frozen: Mapping[str, Any] | None = None) -> CellsPlan:
         """The whole cohort in all cells, or what a recording was made with."""
-        failures, accounting = _read_failures(given.get("bank"), frozen)
         if frozen is not None and not {"tasks", "per_stratum", "draw", "cells"} & given.keys():
-            known = {failure.id: failure for failure in failures}
-            ids = frozen.get("ran", frozen.get("tasks", ()))
-            terms = Terms.from_json(frozen, FIRST)
-            plan = CellsPlan(
-                _found(ids, known), tuple(frozen["cells"]), terms, _found(frozen.get("locked", ids), known)
-            )
-            check_run(frozen["folder"], plan.parts(frozen["model"]))
+            plan = _plan_recorded(frozen, given.get("bank"))
         else:
+            failures, accounting = next(_read_failures(given.get("bank"), frozen))
             cells = tuple(part.strip() for part in given["cells"].split(",")) if "cells" in given else self.cells
             for cell in cells:
                 read_cell(cell)
-            plan = CellsPlan(chosen_cases(failures, given), cells, self.terms, wanted=_wanted(given))
-        return replace(plan, terms=altered(plan.terms, given), bank=accounting)
+            cases = chosen_cases(failures, given)
+            plan = CellsPlan(cases, cells, self.terms, bank=accounting, wanted=_wanted(given))
+        return replace(plan, terms=altered(plan.terms, given))
 
     def run(self, unit: Mapping[str, Any], asked: Asked | None) -> dict[str, Any]:
         """Repair one case in one cell."""
@@ -236,18 +231,39 @@ def _tell_needed(needed: Mapping[str, int | None]) -> str:
     return f"; pairs needed for 0.9: {known}" if known else ""
 
 
+def _plan_recorded(frozen: Mapping[str, Any], bank: Path | None) -> CellsPlan:
+    """Return what a recording was made with, on the first bank whose cases are those that its lock holds."""
+    first: TakebackError | None = None
+    for failures, accounting in _read_failures(bank, frozen):
+        known = {failure.id: failure for failure in failures}
+        ids = frozen.get("ran", frozen.get("tasks", ()))
+        try:
+            cases, locked = _found(ids, known), _found(frozen.get("locked", ids), known)
+            plan = CellsPlan(cases, tuple(frozen["cells"]), Terms.from_json(frozen, FIRST), locked, accounting)
+            check_run(frozen["folder"], plan.parts(frozen["model"]))
+        except (InputError, LockChanged) as fault:
+            first = first or fault
+            continue
+        return plan
+    raise first or InputError("bank", found="none", expected="the bank of the recorded run")
+
+
 def _read_failures(
     bank: Path | None, frozen: Mapping[str, Any] | None
-) -> tuple[tuple[Failure, ...], Mapping[str, Any]]:
-    """Return the failures to repair with the accounting of their bank: of a named bank, or as a run was frozen with.
+) -> Iterator[tuple[tuple[Failure, ...], Mapping[str, Any]]]:
+    """Yield the failures to repair with the accounting of their bank: of a named bank, or as a run was frozen with.
 
-    Runs that were frozen before they held their cases take them from the bank beside them, or the shipped one.
+    A run that was frozen before runs held their cases may have them from the bank beside it, or from any that ships.
     """
     if bank is None and frozen is not None and "cases" in frozen:
-        held = tuple(Failure(get(name), candidate, stratum) for name, candidate, stratum in frozen["cases"])
-        return held, frozen["bank"]
-    chosen = load_bank(bank or _bank_beside(frozen))
-    return cohort(chosen.entries), chosen.accounting()
+        cases = tuple(Failure(get(name), candidate, stratum) for name, candidate, stratum in frozen["cases"])
+        yield cases, frozen["bank"]
+        return
+    beside = _bank_beside(frozen)
+    shipped = shipped_recordings("natural") or (shipped_recording("natural"),)
+    for folder in (bank,) if bank is not None else (beside, *shipped) if beside is not None else shipped:
+        chosen = load_bank(folder)
+        yield cohort(chosen.entries), chosen.accounting()
 
 
 def _wanted(given: Mapping[str, Any]) -> dict[str, int]:

@@ -35,9 +35,14 @@ def recorded_folder() -> Path:
 
 def shipped_recording(name: str) -> Path:
     """The recording of an experiment that comes with Takeback: the latest that was made."""
+    return next(iter(shipped_recordings(name)), recorded_folder() / EDITIONS[-1] / name)
+
+
+def shipped_recordings(name: str) -> tuple[Path, ...]:
+    """Return every recording of an experiment that comes with Takeback, the latest first."""
     base = recorded_folder()
-    folders = [base / name, *(base / edition / name for edition in EDITIONS)]
-    return next((folder for folder in folders if has_recording(folder)), folders[-1])
+    folders = (base / name, *(base / edition / name for edition in EDITIONS))
+    return tuple(folder for folder in folders if has_recording(folder))
 
 
 def is_shipped(folder: Path) -> bool:
