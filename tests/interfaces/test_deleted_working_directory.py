@@ -21,7 +21,7 @@ def run_in_a_deleted_directory(tmp_path, words, given=b""):
     gone = tmp_path / "gone"
     gone.mkdir()
     line = f"cd {shlex.quote(str(gone))} && rmdir ../gone && exec {shlex.quote(sys.executable)} -m takeback {words}"
-    return subprocess.run(["/bin/sh", "-c", line], input=given, capture_output=True, timeout=60, check=False)
+    return subprocess.run(["/bin/sh", "-c", line], input=given, capture_output=True, timeout=600, check=False)
 
 
 @pytest.mark.parametrize("words", COMMANDS)

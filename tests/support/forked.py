@@ -69,20 +69,17 @@ def fork(
     terminal: bool = False,
 ) -> ForkedProcess:
     """Run `takeback` with arguments; `terminal`: in a session whose terminal its stdin is."""
-    about = {
-        "argv": ["takeback", *arguments],
-        "env": dict(environment),
-        "cwd": cwd or os.getcwd(),
-        "terminal": terminal,
-    }
+    about = {"argv": ["takeback", *arguments], "env": dict(environment), "terminal": terminal}
+    place = os.open(cwd or ".", os.O_PATH | os.O_DIRECTORY)  # which may have been deleted
     ours, theirs = os.pipe()
     try:
-        _server().send(json.dumps(about).encode(), [*streams, theirs])
+        _server().send(json.dumps(about).encode(), [*streams, theirs, place])
     except BaseException:
         os.close(ours)
         raise
     finally:
         os.close(theirs)
+        os.close(place)
     return ForkedProcess(ours)
 
 
@@ -227,7 +224,7 @@ def _serve(number: int) -> None:
             os.read(woken, 4096)
             _report_ended(reports)
         if requests in ready:
-            message, ends, _, _ = socket.recv_fds(requests, LARGEST, 4)
+            message, ends, _, _ = socket.recv_fds(requests, LARGEST, 5)
             if not message:
                 return
             child = os.fork()
@@ -235,10 +232,12 @@ def _serve(number: int) -> None:
                 signal.set_wakeup_fd(-1)
                 for end in (requests.detach(), woken, wakes, ends[3], *reports.values()):
                     os.close(end)
+                os.fchdir(ends[4])
+                os.close(ends[4])
                 _run(json.loads(message), ends[:3])
             reports[child] = ends[3]
             os.write(ends[3], f"{child}\n".encode())
-            for end in ends[:3]:
+            for end in (*ends[:3], ends[4]):
                 os.close(end)
 
 
@@ -271,7 +270,6 @@ def _run(about: dict[str, object], streams: list[int]) -> NoReturn:
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     os.environ.clear()
     os.environ.update(about["env"])  # type: ignore[call-overload]
-    os.chdir(str(about["cwd"]))
     sys.argv = list(about["argv"])  # type: ignore[call-overload]
     for at, name in enumerate(("stdin", "stdout", "stderr")):
         was = getattr(sys, name)
