@@ -9,6 +9,7 @@ import gc
 import os
 import shutil
 import signal
+import sys
 import tempfile
 from functools import cache
 
@@ -56,6 +57,13 @@ def pytest_collection_finish(session):
     """Turn the collector on again, for what tests leave; what was imported until now it need not look at."""
     gc.freeze()
     gc.enable()
+
+
+def pytest_sessionfinish(session):
+    """End the server of forks, where runs of the program needed one."""
+    forked = sys.modules.get("tests.support.forked")
+    if forked is not None:
+        forked.close_server()
 
 
 @pytest.fixture(autouse=True, scope="module")

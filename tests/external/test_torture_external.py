@@ -72,13 +72,13 @@ def test_unconditional_key_writes_are_detected(tmp_path, monkeypatch):
     assert found.foreign_writes_lost + found.wrong_ends > 0
 
 
-def test_a_call_that_is_repeated_because_nobody_asked_is_caught(tmp_path, monkeypatch):
+def test_a_repeated_call_is_detected(tmp_path, monkeypatch):
     monkeypatch.setattr(CallSteps, "_ask", lambda *_: ProgramAnswer(False, ""))
     found = torture_external(tmp_path, kills=40, seed=4, race=(2, 2))
     assert found.calls_made_twice > 0
 
 
-def test_an_undo_that_sends_no_correction_is_caught(tmp_path, monkeypatch):
+def test_a_missing_correction_is_detected(tmp_path, monkeypatch):
     attach = CallSteps.attach
 
     def attach_and_forget(self, draft, writes):
@@ -92,13 +92,13 @@ def test_an_undo_that_sends_no_correction_is_caught(tmp_path, monkeypatch):
     assert any("mails that stand" in text for text in found.examples)
 
 
-def test_a_recovery_that_forgets_the_records_is_caught(tmp_path, monkeypatch):
+def test_a_recovery_without_its_records_is_detected(tmp_path, monkeypatch):
     monkeypatch.setattr(external, "complete_outside", lambda *_: ())
     found = torture_external(tmp_path, kills=40, seed=6, race=(2, 2))
     assert found.wrong_ends > 0
 
 
-def test_a_change_that_is_given_up_and_leaves_its_records_is_caught(tmp_path, monkeypatch):
+def test_an_aborted_change_that_leaves_records_is_detected(tmp_path, monkeypatch):
     def roll_back_files_only(self):
         self._done.clear()
         self._files.roll_back()

@@ -92,6 +92,17 @@ def test_an_undo_with_a_failing_mail_command_stays_open_until_recover(project):
     assert sent(project) == ["send", "correct"]
 
 
+def test_an_undo_that_is_left_open_does_not_say_done(project):
+    declare(project, MAIL, YES)
+    change(project)
+    assert run("apply", project / "change.json", "-C", project).code == 0
+    (project / "broken-correct").touch()
+    undone = run("undo", "HEAD", "-C", project)
+    assert undone.code == 1
+    assert "open: took back" in undone.out
+    assert "done" not in undone.out
+
+
 def test_verify_plan_log_and_show_print_the_effect_class(project):
     declare(project, MAIL, YES)
     change(project)

@@ -25,7 +25,7 @@ def run_in_a_deleted_directory(tmp_path, words, given=b""):
 
 
 @pytest.mark.parametrize("words", COMMANDS)
-def test_a_command_says_that_its_working_directory_was_deleted(tmp_path, words):
+def test_a_command_reports_its_deleted_working_directory(tmp_path, words):
     done = run_in_a_deleted_directory(tmp_path, words)
     assert done.returncode == 2
     assert b"the working directory: found that it was deleted" in done.stderr
@@ -42,19 +42,19 @@ def root(tmp_path):
     return place
 
 
-def test_a_harness_that_is_named_is_opened_from_a_deleted_directory(tmp_path, root):
+def test_a_named_harness_opens_from_a_deleted_directory(tmp_path, root):
     done = run_in_a_deleted_directory(tmp_path, f"status --json -C {shlex.quote(str(root))}")
     assert done.returncode == 0
     assert json.loads(done.stdout)["live"] == 0
 
 
-def test_a_file_that_is_missing_elsewhere_is_named_as_missing(tmp_path):
+def test_a_missing_file_elsewhere_is_reported_as_missing(tmp_path):
     done = run_in_a_deleted_directory(tmp_path, f"verify {shlex.quote(str(tmp_path / 'none.json'))}")
     assert done.returncode == 2
     assert b"none.json: found No such file" in done.stderr
 
 
-def test_a_hook_whose_directory_was_deleted_looks_where_its_client_says(tmp_path, root):
+def test_a_hook_in_a_deleted_directory_uses_the_clients_directory(tmp_path, root):
     (root / "CLAUDE.md").write_text("# Ho\n")
     about = {"hook_event_name": "PostToolUse", "cwd": str(root), "tool_name": "Bash", "tool_input": {"command": "x"}}
     done = run_in_a_deleted_directory(tmp_path, "hook claude-code", json.dumps(about).encode())

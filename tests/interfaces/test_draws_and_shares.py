@@ -47,7 +47,7 @@ def answer(folder: Path, name: str) -> dict[str, Any]:
     return said("import-replies", replies, "--record", folder)
 
 
-def test_a_share_keeps_its_requests_when_another_share_was_answered_meanwhile(tmp_path: Path) -> None:
+def test_a_share_keeps_its_requests_when_another_share_is_answered(tmp_path: Path) -> None:
     said("export-prompts", "natural", "--tasks", 6, "--model", "far", "--record", tmp_path, "--shard", "1/2")
     every, first = (digests(tmp_path / name) for name in ("pending.jsonl", "pending-1-of-2.jsonl"))
     answer(tmp_path, "pending-1-of-2.jsonl")
@@ -59,7 +59,7 @@ def test_a_share_keeps_its_requests_when_another_share_was_answered_meanwhile(tm
     assert digests(tmp_path / "pending-1-of-2.jsonl") == []
 
 
-def test_two_people_who_begin_apart_get_shares_that_do_not_overlap(tmp_path: Path) -> None:
+def test_shares_made_separately_do_not_overlap(tmp_path: Path) -> None:
     shares = []
     for which in (3, 1, 2):
         folder = tmp_path / str(which)
@@ -70,7 +70,7 @@ def test_two_people_who_begin_apart_get_shares_that_do_not_overlap(tmp_path: Pat
     assert len({digest for share in shares for digest in share}) == 7
 
 
-def test_ten_shards_hold_all_of_natural_once(tmp_path: Path) -> None:
+def test_ten_shards_partition_the_natural_tasks(tmp_path: Path) -> None:
     found = said("export-prompts", "natural", "--model", "far", "--record", tmp_path, "--shard", "all/10")
     assert (found["pending"], found["units"], len(found["shards"])) == (600, 600, 10)
     shares = [digests(Path(path)) for path in found["shards"]]
@@ -93,7 +93,7 @@ def test_a_reply_that_repeats_another_request_is_refused_and_names_its_line(tmp_
     assert said("import-replies", replies, "--record", tmp_path)["imported"] == 2
 
 
-def test_another_answer_to_an_answered_request_says_what_to_do(tmp_path: Path) -> None:
+def test_a_second_answer_to_a_request_is_refused_with_advice(tmp_path: Path) -> None:
     said("export-prompts", "natural", "--tasks", 1, "--model", "far", "--record", tmp_path)
     answer(tmp_path, "pending.jsonl")
     replies = tmp_path / "replies.jsonl"
@@ -103,7 +103,7 @@ def test_another_answer_to_an_answered_request_says_what_to_do(tmp_path: Path) -
 
 
 @pytest.mark.parametrize("command", ["factorial", "conventional", "lock"])
-def test_a_draw_that_the_bank_cannot_fill_is_said_before_anybody_is_asked(command: str, tmp_path: Path) -> None:
+def test_a_draw_larger_than_the_bank_is_reported_before_any_request(command: str, tmp_path: Path) -> None:
     words = ("--draw", "S0=99999,S1=1", "--bank", shipped_recording("natural"))
     if command == "lock":
         done = run("lock", "factorial", *words, "--model", "far", "--out", tmp_path)
@@ -113,7 +113,7 @@ def test_a_draw_that_the_bank_cannot_fill_is_said_before_anybody_is_asked(comman
     assert "S1" not in done.stderr
 
 
-def test_what_a_run_could_not_draw_stands_in_its_summary() -> None:
+def test_the_summary_states_undrawn_cases() -> None:
     shipped = shipped_recording("natural")
     words = ("factorial", "--synthesizer", "oracle", "--bank", shipped, "--cells", "D0L0")
     found = said(*words, "--draw", "S0=99999,S1=1")
@@ -146,7 +146,7 @@ def made(line: dict[str, Any]) -> str:
     return json.dumps({"mutation": list(task.reference), **json.loads(ANSWER)})
 
 
-def test_each_imported_reply_says_how_it_came_and_when(tmp_path: Path) -> None:
+def test_each_imported_reply_records_its_origin_and_time(tmp_path: Path) -> None:
     said("export-prompts", "natural", "--tasks", 1, "--model", "far", "--record", tmp_path)
     answer(tmp_path, "pending.jsonl")
     [line] = read_lines(tmp_path)

@@ -72,7 +72,7 @@ def other_verifier(results: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return results
 
 
-def test_a_run_that_comes_out_as_before_is_locked_under_todays_sources(other_verifier: Path) -> None:
+def test_a_reproduced_run_is_relocked_under_current_sources(other_verifier: Path) -> None:
     recorded, run_folder = other_verifier / "recorded" / "natural", other_verifier / "natural-far"
     old = read_lock(recorded / "lock.json")
     replies = (recorded / "recording.jsonl").read_bytes()
@@ -90,13 +90,13 @@ def test_a_run_that_comes_out_as_before_is_locked_under_todays_sources(other_ver
     assert again["lock"] == one["new_lock"]
 
 
-def test_relocking_what_is_under_todays_sources_changes_no_file(results: Path) -> None:
+def test_relocking_a_current_run_changes_no_file(results: Path) -> None:
     before = {path: path.read_bytes() for path in results.rglob("*") if path.is_file()}
     said("relock", results)
     assert {path: path.read_bytes() for path in results.rglob("*") if path.is_file()} == before
 
 
-def test_a_run_that_comes_out_otherwise_is_left_unless_that_is_accepted(
+def test_a_run_with_other_results_is_relocked_only_on_request(
     other_verifier: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     import takeback_lab.relocking as module
@@ -120,7 +120,7 @@ def test_a_run_that_comes_out_otherwise_is_left_unless_that_is_accepted(
     assert read_json(recorded / "bank.json")["entries"][0]["gain"] == "1/7"
 
 
-def test_a_run_that_asks_now_for_what_was_not_recorded_is_left(
+def test_a_run_with_unrecorded_requests_is_not_relocked(
     other_verifier: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("takeback_lab.experiments.draws.FIRST_SEED", 9000)
@@ -155,7 +155,7 @@ def test_a_factorial_is_relocked_from_its_own_cases(results: Path, monkeypatch: 
     assert one["changed_parts"] == ["diagnosis", "generators", "synthesis", "tasks", "verifier"]
 
 
-def test_recordings_under_prompts_without_sources_in_their_locks_are_passed_over(tmp_path: Path) -> None:
+def test_recordings_without_source_locks_are_skipped(tmp_path: Path) -> None:
     from takeback_lab.experiments.recorded import recorded_folder
 
     shutil.copytree(recorded_folder() / "first" / "replication", tmp_path / "replication")
@@ -172,7 +172,7 @@ def test_verify_notices_a_lock_deleted_above_a_frozen_recording(results: Path) -
     assert (found["kind"], Path(found["path"]).name) == ("missing", "natural.json")
 
 
-def test_a_run_of_all_that_was_stopped_goes_on_after_what_is_finished(
+def test_a_stopped_run_of_all_experiments_resumes_after_the_finished_ones(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from takeback_lab.commands.lab import all as command

@@ -182,6 +182,11 @@ class _Server:
             )
         self._lock = threading.Lock()
 
+    def close(self) -> None:
+        """End the server, once what it forked has ended."""
+        self._socket.close()
+        self._process.wait(PATIENCE)
+
     def send(self, message: bytes, streams: list[int]) -> None:
         with self._lock:
             sent = socket.send_fds(self._socket, [message], streams)
@@ -191,6 +196,13 @@ class _Server:
 @cache
 def _server() -> _Server:
     return _Server()
+
+
+def close_server() -> None:
+    """End the server of forks where one was started."""
+    if _server.cache_info().currsize:
+        _server().close()
+        _server.cache_clear()
 
 
 def _serve(number: int) -> None:

@@ -211,7 +211,7 @@ class Directory:
         return self._demand_file(path, self.look(path))
 
     def _demand_file(self, path: str, found: Image | None) -> FileImage | None:
-        if not isinstance(found, FileImage | None):
+        if found is not None and not isinstance(found, FileImage):
             kind = "a link, which is not followed" if isinstance(found, LinkImage) else "not a regular file"
             raise UnsafePathError(f"{self.root / path} is {kind}")
         return found

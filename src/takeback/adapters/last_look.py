@@ -2,7 +2,8 @@
 
 The note holds the signatures of every file that was read and of every folder that was listed, and where the journal
 ended; it is written only where the files were as the journal says, and where all of them had been quiet for so long
-that a later change cannot look alike. It only saves work: whoever finds a difference, or no note, looks at all.
+that a later change cannot look alike. It only saves work: on a difference, or without a note, everything is looked
+at.
 
 In a harness of many files the note also says which of them a hook may note an edit of without looking at the rest,
 and a second, small note says what was recorded since: by the digest of each content, whatever its file's times are.

@@ -66,7 +66,7 @@ def apply(
 
     A change of one thing needs no file: 'takeback set', 'add', 'remove', 'edit' and 'move' write the candidate.
 
-    Example: `takeback apply change.json --dir agent -m "longer timeout"`, `takeback apply - --repair < change.json`
+    Example: `takeback apply change.json -m "longer timeout"`, `takeback apply - --repair < change.json`
     """
     del reveal  # read by its callback
     raw = read_json(file)

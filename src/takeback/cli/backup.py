@@ -40,7 +40,7 @@ def backup(
     captured contents. It does not contain the keys of a sealed journal, and every PostgreSQL journal is sealed: keep
     a copy of `.takeback/journal.keys` elsewhere. `takeback restore-journal FILE` restores a backup.
 
-    Example: `takeback backup ../journal-monday.db --dir agent`
+    Example: `takeback backup ../journal-monday.db`
     """
     remember_directory(directory)
     made = back_up_journal(find_root(directory), target, journal, find_key_file())
@@ -69,7 +69,7 @@ def restore_journal(
     a schema of another name. No file of the harness is changed: differences from the older journal appear as changes
     made outside Takeback.
 
-    Example: `takeback restore-journal ../journal-monday.db --yes --dir agent`
+    Example: `takeback restore-journal ../journal-monday.db --yes`
     """
     remember_directory(directory)
     root = find_root(directory)

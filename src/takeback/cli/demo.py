@@ -218,7 +218,7 @@ def _play_story(root: Path) -> dict[str, Any]:
         finished = harness.recovered.entry
         if finished is not None:
             show_changes(load_entry_writes(harness, finished), lambda: rebuild_state_before(harness, finished))
-        _step(8, "The log says what was done, on what evidence, and what became of it.")
+        _step(8, "The log says each change with its evidence and status.")
         show_heading()
         for entry in iter_entries(harness):
             show_line(entry, summarize_entry(entry, make_entry_namer(harness)))

@@ -1,4 +1,4 @@
-"""Doubts about a change: what the clients of a project know of it, told before it is made."""
+"""Doubts about a change: what the clients of a project know about it, shown before it is made."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`takeback adopt` and `discard`: changes made by hand become an entry, or are put back."""
+"""`takeback adopt` and `discard`: changes made outside Takeback become an entry, or are discarded."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def adopt(
     the harness becomes an entry, with its author, subject and hash. The files must be as in the range's last commit.
     Nothing is recorded unless every commit can be read.
 
-    Example: `takeback adopt --dir agent -m "tuned by hand"`, `takeback adopt --from-git v1.0..HEAD`
+    Example: `takeback adopt -m "tuned in an editor"`, `takeback adopt --from-git v1.0..HEAD`
     """
     del reveal  # read by its callback
     if commits and note:

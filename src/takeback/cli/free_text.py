@@ -1,4 +1,4 @@
-"""What `propose` and `evolve` share for a change in plain words: options, the model, what is told."""
+"""What `propose` and `evolve` share for a change in plain words: options, the model, the output."""
 
 from __future__ import annotations
 

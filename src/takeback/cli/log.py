@@ -1,4 +1,4 @@
-"""`takeback log`: what was done, on what evidence, and what became of it, one line per entry."""
+"""`takeback log`: each change with its evidence and status, one line per entry."""
 
 from __future__ import annotations
 
@@ -241,7 +241,7 @@ def show_entries(
 
     Fields of a format: id, short, number, at, kind, status, grade, forced, by, note, addresses, what.
 
-    Example: `takeback log --dir agent -n 10`, `takeback log --surface prompts --since 2h -p`,
+    Example: `takeback log -n 10`, `takeback log --surface prompts --since 2h -p`,
     `takeback log --graph`
     """
     del reveal  # read by its callback

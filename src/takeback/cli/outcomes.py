@@ -337,7 +337,7 @@ def show_outcome(outcome: CommandOutcome, harness: Harness, *, stat: bool = Fals
         case Undone():
             show_headline(outcome.plan, done=True)
             done = describe_toggle(outcome.plan, harness, "took back", "brought back")
-            out.print(f"done: {done}; entry {outcome.entry.id[:SHORT]}")
+            out.print(f"{'open' if outcome.open else 'done'}: {done}; entry {outcome.entry.id[:SHORT]}")
             show_plan(outcome.plan, harness, stat=stat, done=True)
             show_open(outcome.open)
         case Plan():

@@ -39,7 +39,7 @@ def recover(
 
     Every command does this first; running it again is harmless. Exit code 1 while an entry is open.
 
-    Example: `takeback recover --dir agent`, `takeback recover --now`
+    Example: `takeback recover`, `takeback recover --now`
     """
     from takeback.harness.calls_environment import use_call_environment  # noqa: PLC0415 - start-up
 
@@ -129,7 +129,7 @@ def doctor(
     journal's file too. --mend rebuilds indexes that do not match the records, in a new file; if that file is intact
     it replaces the journal, and the old file is kept.
 
-    Example: `takeback doctor --dir agent`
+    Example: `takeback doctor`
     """
     set_interrupt_message("checking changes nothing; you can run the same command again")
     remember_directory(directory)

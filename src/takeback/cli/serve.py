@@ -47,7 +47,7 @@ def serve(
     They propose, apply and undo changes; a person approves looser permissions. Over HTTP the token is shown once, at
     the start. Needs `pip install 'takeback[mcp]'`.
 
-    Example: `takeback serve --dir agent`, `takeback serve --http --token-file ~/.takeback-token`
+    Example: `takeback serve`, `takeback serve --http --token-file ~/.takeback-token`
     """
     if find_spec("mcp") is None:
         raise HarnessError("the MCP SDK is not installed", hint="pip install 'takeback[mcp]'")

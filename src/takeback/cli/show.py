@@ -61,7 +61,7 @@ def show(
 ) -> None:
     """Show one entry: what it changed, its candidate and its evidence.
 
-    Example: `takeback show 3f2a91 --dir agent`, `takeback show HEAD~2 --state`
+    Example: `takeback show 3f2a91`, `takeback show HEAD~2 --state`
     """
     del reveal  # read by its callback
     with open_harness(directory, journal, looking=True) as harness:

@@ -45,7 +45,7 @@ def status(
     These are changes made outside Takeback, temporary files of a killed process, and anything unavailable. Writes by
     others in other systems do not count; only --all, or a plan that touches them, reads them.
 
-    Example: `takeback status --dir agent`
+    Example: `takeback status`
     """
     del reveal  # read by its callback
     with open_harness(directory, journal, looking=True) as harness:

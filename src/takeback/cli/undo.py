@@ -232,7 +232,7 @@ def redo(
     back, and asks; elsewhere a name or `--last` is required, because
     a shell drops an unquoted `#6` and everything after it.
 
-    Example: `takeback redo 6 --dir agent`, `takeback redo --last`
+    Example: `takeback redo 6`, `takeback redo --last`
     """
     from takeback.cli.picker import can_ask, confirm_redo  # noqa: PLC0415 - start-up
     from takeback.harness.entry_names import build_redo_request, resolve_entry_ref  # noqa: PLC0415 - start-up
@@ -286,7 +286,7 @@ def restore(
 ) -> None:
     """Go back, or forward again, to the state after an entry or at a time. A restore can be undone as well.
 
-    Example: `takeback restore 6 --dir agent`, `takeback restore --to yesterday`, or
+    Example: `takeback restore 6`, `takeback restore --to yesterday`, or
     `takeback restore --to 2031-05-27T14:30:00Z`
     """
     from takeback.harness.entry_names import build_restore_request  # noqa: PLC0415 - start-up
@@ -294,7 +294,7 @@ def restore(
     del reveal  # read by its callback
     _require_one_option(plan=plan, token=token is not None)
     if bool(point) == bool(to):
-        given = "two points" if to else "no point"
+        given = "two points" if to else "neither an entry nor a time"
         hint = "for example 'takeback restore 6', or 'takeback restore --to yesterday'"
         raise InputError("restore", found=given, expected="an entry or a time", hint=hint)
     goal = point or to

@@ -130,8 +130,8 @@ class AuditChain:
                 )
             prev = raw["digest"]
             digests[raw["seq"]] = prev
-            told = (raw["seq"], raw["at"], raw["who"], raw["way"], raw["entry"], tuple(raw["slots"]), raw["more"])
-            notes.append(ReadNote(*told))
+            columns = (raw["seq"], raw["at"], raw["who"], raw["way"], raw["entry"], tuple(raw["slots"]), raw["more"])
+            notes.append(ReadNote(*columns))
         if rest:
             faults.append("it ends in the middle of a note")
         faults.extend(self._check_anchor(digests))
@@ -168,12 +168,12 @@ class AuditChain:
 
     def _list_digests(self) -> dict[int, str]:
         """Return the digest of each note that can be read, by number."""
-        found: dict[int, str] = {}
+        digests: dict[int, str] = {}
         for line in _read_plain(self.root / AUDIT).split(b"\n"):
             with suppress(ValueError, RecursionError):
                 raw = _read_note(line)
-                found[raw["seq"]] = raw["digest"]
-        return found
+                digests[raw["seq"]] = raw["digest"]
+        return digests
 
     def _check_anchor(self, digests: Mapping[int, str]) -> Iterator[str]:
         kept = self._read_anchor()

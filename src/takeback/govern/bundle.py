@@ -46,8 +46,8 @@ def write_bundle(
             return
         if chosen is None or record.seq in chosen:
             proof = [base64.b64encode(node).decode() for node in tree.prove_inclusion(record.seq - 1)]
-            told = _withhold(record) if hides(record) else describe_columns(record)
-            yield encode({**told, "proof": proof}) + "\n"
+            columns = _withhold(record) if hides(record) else describe_columns(record)
+            yield encode({**columns, "proof": proof}) + "\n"
 
 
 def _withhold(record: Record) -> dict[str, Any]:

@@ -85,19 +85,19 @@ def read_capture(where: str, raw: Any) -> CaptureRules | None:
     lists = {"redact": redact, "only": raw.get("only"), "never": raw.get("never")}
     secrets = isinstance(redact, list) and SECRETS in redact
     if secrets:
-        lists["redact"] = [one for one in redact if one != SECRETS]
-    found = {name: _read_patterns(f"{where}.{name}", value) for name, value in lists.items()}
+        lists["redact"] = [name for name in redact if name != SECRETS]
+    patterns = {name: _read_patterns(f"{where}.{name}", value) for name, value in lists.items()}
     answer = raw.get("irreversible", "ask")
     if answer not in {"ask", "yes"}:
         raise InputError(f"{where}.irreversible", found=repr(answer), expected='"ask" or "yes"')
-    rules = CaptureRules(secrets, found["redact"] or None, found["only"], found["never"] or None, answer)
+    rules = CaptureRules(secrets, patterns["redact"] or None, patterns["only"], patterns["never"] or None, answer)
     return None if rules == CaptureRules(irreversible=answer) else rules
 
 
 def _read_patterns(where: str, raw: Any) -> Labels | None:
     if raw is None:
         return None
-    if not isinstance(raw, list) or not all(isinstance(one, str) for one in raw):
+    if not isinstance(raw, list) or not all(isinstance(pattern, str) for pattern in raw):
         expected = 'a list of addresses in which * stands for anything: ["config[\\"env.*\\"]"]'
         raise InputError(where, found=repr(raw)[:80], expected=expected)
     labels = Labels()

@@ -40,7 +40,7 @@ class Compacted:
 
 
 class _Division:
-    """Which contents go and which stay, told record by record."""
+    """Which contents are removed and which stay, record by record."""
 
     def __init__(self, store: Store, is_kept: Callable[[Record], bool]) -> None:
         self._store = store
@@ -75,14 +75,16 @@ class _Division:
         """Return what goes, and which of that records and stored trees still name."""
         kept = self._kept | collect_leaf_refs(self._store, self._kept) | live
         whole = self._store.contents(self._whole - kept)
-        trees = {ref for ref, one in whole.items() if one is not None and one.tree}
+        trees = {ref for ref, stored in whole.items() if stored is not None and stored.tree}
         going = (trees | collect_leaf_refs(self._store, self._whole | self._inner)) - kept
         return going, going & (self._direct | self._collect_named(going))
 
     def _collect_named(self, going: set[Ref]) -> set[Ref]:
         """Return the parts of the trees that stay."""
         staying = self._store.contents(self._direct - going).values()
-        return {part for one in staying if one is not None and one.tree for part in one.open_tree()[0] if part}
+        return {
+            part for stored in staying if stored is not None and stored.tree for part in stored.open_tree()[0] if part
+        }
 
 
 def compact(harness: Harness, keep: timedelta | None, now: datetime, *, dry: bool = False) -> Compacted:
@@ -95,12 +97,12 @@ def compact(harness: Harness, keep: timedelta | None, now: datetime, *, dry: boo
     with harness.session():
         division = _Division(store, is_kept)
         going, _ = division.list_going(set(ledger.live_values()))
-        found = Compacted(None, tuple(division.entries), tuple(division.held), len(going))
+        compacted = Compacted(None, tuple(division.entries), tuple(division.held), len(going))
         if dry or not going:
-            return found
+            return compacted
         ledger.checkpoint()  # what is in use is told from its newest copy
         going, named = _Division(store, is_kept).list_going(set(ledger.live_values()))
         erased = store.drop(sorted(going), named)
         ledger.refresh()
     harness.recover()
-    return Compacted(erased.record, found.entries, found.held, len(going), erased.lingering)
+    return Compacted(erased.record, compacted.entries, compacted.held, len(going), erased.lingering)

@@ -163,18 +163,18 @@ class GovernedHarness(Harness):
     def preview(self, candidate: Given, **how: Any) -> Preview | Refused:
         """Return what `apply` would do, if the policy lets this principal propose changes."""
         self.require(Verb.PROPOSE)
-        found = super().preview(candidate, **how)
-        if isinstance(found, Preview):
-            self._note("preview", "", [write.slot for write in found.changes], "")
-        return found
+        preview = super().preview(candidate, **how)
+        if isinstance(preview, Preview):
+            self._note("preview", "", [write.slot for write in preview.changes], "")
+        return preview
 
     def _plan(self, ask: ToggleReader, entries: tuple[EntryRef, ...], how: tuple[bool, bool, bool]) -> PlanOutcome:
         """Return what a request would do, if the policy lets this principal read."""
         self.require(Verb.READ)
         plan = super()._plan(ask, entries, how)
         if isinstance(plan, Plan):
-            told = ",".join(self.journal.get(number).id for number in (*plan.off, *plan.on)[:MOST_ENTRIES])
-            self._note("plan", told, [change.slot for change in plan.changes], "")
+            ids = ",".join(self.journal.get(number).id for number in (*plan.off, *plan.on)[:MOST_ENTRIES])
+            self._note("plan", ids, [change.slot for change in plan.changes], "")
         return plan
 
     def undo(

@@ -27,13 +27,13 @@ def list_rights(policy: Policy) -> dict[str, Rights]:
     roles = policy.roles
     if roles is None:
         return {}
-    found: dict[str, Rights] = {}
+    rights: dict[str, Rights] = {}
     for principal in roles.who:
         kind, _, name = principal.partition(":")
         may = {verb for verb in Verb if roles.allows(Principal(kind, name), verb)}
         if kind == DATABASE and Verb.READ in may:
-            found[name] = _build_rights(may, forgets_images=policy.capture is not None)
-    return found
+            rights[name] = _build_rights(may, forgets_images=policy.capture is not None)
+    return rights
 
 
 def _build_rights(may: Iterable[Verb], *, forgets_images: bool) -> Rights:

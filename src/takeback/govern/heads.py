@@ -32,8 +32,8 @@ MOST_NOTE: Final = 1 << 16
 class HeadError(InputError):
     """A head that does not hold; `problem` names what is wrong with it."""
 
-    def __init__(self, problem: str, found: str, expected: str, hint: str = "") -> None:
-        super().__init__(f"head: {problem}", found=found, expected=expected, hint=hint)
+    def __init__(self, problem: str, fact: str, expected: str, hint: str = "") -> None:
+        super().__init__(f"head: {problem}", found=fact, expected=expected, hint=hint)
         self.problem = problem
 
 
@@ -141,9 +141,9 @@ class JournalRoot:
         frontier = self._frontier
         if self._cache is None or frontier.size <= self._kept or self._store.readonly:
             return
-        told = {"size": frontier.size, "last": self._last, "stack": [node.hex() for node in frontier.stack]}
+        note = {"size": frontier.size, "last": self._last, "stack": [node.hex() for node in frontier.stack]}
         aside = self._cache.with_name(f"{self._cache.name}.new")
-        aside.write_text(encode(told))
+        aside.write_text(encode(note))
         aside.replace(self._cache)
         self._kept = frontier.size
 

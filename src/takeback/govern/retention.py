@@ -58,9 +58,9 @@ def retain(harness: Harness, keep: timedelta, now: datetime, *, dry: bool = Fals
         if entries and not dry:
             ledger.checkpoint()  # what is in use is told from its newest copy
         refs = _find_expired_refs(store, held, keep, now) - set(ledger.live_values())
-        found = Retained(None, entries, protected, len(refs))
+        retained = Retained(None, entries, protected, len(refs))
         if dry or not refs:
-            return found
+            return retained
         erased = store.forget(sorted(refs))
         ledger.refresh()
     harness.recover()

@@ -106,13 +106,13 @@ class Roles:
     def find_token(self, token: str) -> Principal:
         """Return whose token it is; a token that nobody has is refused."""
         digest = f"sha256:{hashlib.sha256(token.encode()).hexdigest()}"
-        found = [name for name, known in self.tokens.items() if hmac.compare_digest(known, digest)]
-        if not found:
+        names = [name for name, known in self.tokens.items() if hmac.compare_digest(known, digest)]
+        if not names:
             raise DeniedError(
                 "the token that was given is not in the policy; nothing was changed",
                 hint="unset TAKEBACK_TOKEN to be known as your Unix user, or give the token that [tokens] has",
             )
-        return Principal("token", found[0])
+        return Principal("token", names[0])
 
 
 def read_roles(where: str, roles: Any, tokens: Any) -> Roles:
@@ -174,6 +174,6 @@ def _require_table(where: str, raw: Any) -> dict[str, Any]:
 
 
 def _require_texts(where: str, raw: Any) -> list[str]:
-    if not isinstance(raw, list) or not all(isinstance(one, str) for one in raw):
+    if not isinstance(raw, list) or not all(isinstance(text, str) for text in raw):
         raise InputError(where, found=repr(raw), expected="a list of texts")
     return raw

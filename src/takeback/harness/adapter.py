@@ -63,7 +63,7 @@ class NotExpressible:
 
 @runtime_checkable
 class Adapter(Protocol):
-    """The core: real things that can be read."""
+    """The core of an adapter: real things that can be read."""
 
     @property
     def name(self) -> str:
@@ -145,7 +145,7 @@ class Place(Protocol):
 
 @runtime_checkable
 class Fenced(Place, Protocol):
-    """A place that can be told to ask, right before each change, whether this process still may make it."""
+    """A place that can be made to ask, right before each change, whether this process still may make it."""
 
     def add_fence(self, may: Callable[[], None]) -> Place:
         """Return the same place, calling `may` before every change; what that raises prevents the change."""
@@ -237,7 +237,7 @@ class ValueTranslator(Protocol):
 class TracksFormatting(Protocol):
     """Capability: an edit that changes no value, such as a comment or a file's mode, is an entry too."""
 
-    def list_formatted_files(self) -> Iterable[tuple[str, FileImage | LinkImage | None]]:
+    def list_formatted(self) -> Iterable[tuple[str, FileImage | LinkImage | None]]:
         """Return files and links, as last read, of which every byte counts; None for one that does not exist."""
 
     def is_document(self, path: str) -> bool:

@@ -216,41 +216,41 @@ def _read_given(given: object) -> Candidate:
     raise WrongTypeError("candidate", given, expected=expected)
 
 
-def dry_run_candidate(engine: Engine, found: Judged, look: Inspection, *, allow_ties: bool) -> Prepared | Refused:
+def dry_run_candidate(engine: Engine, judged: Judged, look: Inspection, *, allow_ties: bool) -> Prepared | Refused:
     """Run a candidate's mutation on the present state, in mind only."""
     from takeback.undo import find_dependencies  # noqa: PLC0415 - start-up
     from takeback.undo.record import run_and_record  # noqa: PLC0415 - start-up
 
-    mutation = found.candidate.mutation
+    mutation = judged.candidate.mutation
     refused = refuse_unreachable(engine, _list_named_records(mutation))
     if refused is not None:
-        return replace(refused, verdict=found.verdict)
+        return replace(refused, verdict=judged.verdict)
     history, state = engine.ledger.history, engine.ledger.state
     recorded = run_and_record(mutation, reserve_drift_ids(look, state, mutation))
     if not recorded.receipt.succeeded:
         refused = refuse_drift(Footing(state, state, look.drift))
         if refused is not None and run_and_record(mutation, look.actual).receipt.succeeded:
-            return replace(refused, verdict=found.verdict)
+            return replace(refused, verdict=judged.verdict)
         return Refused(
             RefusalReason.STATE,
             f"the change cannot run on the present state: {recorded.receipt.reason}",
-            found.verdict,
+            judged.verdict,
         )
     records = engine.list_records(state, recorded.state)
     why = None if engine.external is None or not records else engine.external.why_unwritable(records)
     if why is not None:
-        return Refused(RefusalReason.REAL, f"{why}; nothing was changed", found.verdict)
+        return Refused(RefusalReason.REAL, f"{why}; nothing was changed", judged.verdict)
     writes = history.with_parents(recorded.writes)
     beyond = refuse_unreadable(engine, state, recorded.state, (write.slot for write in writes))
     if beyond is not None:
-        return replace(beyond, verdict=found.verdict)
+        return replace(beyond, verdict=judged.verdict)
     found_ties = find_dependencies(history, writes)
     ties = {number: why for number, why in found_ties.items() if number > 0}  # what was taken in stays
     if ties and not allow_ties:
         return Refused(
             RefusalReason.TIED,
             "earlier entries could then be undone only together with this one",
-            found.verdict,
+            judged.verdict,
             ties=ties,
         )
     footing = find_footing(engine, look, recorded.state, writes)
@@ -261,8 +261,8 @@ def dry_run_candidate(engine: Engine, found: Judged, look: Inspection, *, allow_
 
 def _list_named_records(mutation: Program) -> list[Slot]:
     """Return the records that a mutation is about: the field of an edit, otherwise the whole."""
-    found = (op for op in mutation if op.kind.surface == EXTERNAL)
-    slots = ((SURFACES[EXTERNAL].find_written_slots(op) or ((op.path,),), op) for op in found)
+    operations = (op for op in mutation if op.kind.surface == EXTERNAL)
+    slots = ((SURFACES[EXTERNAL].find_written_slots(op) or ((op.path,),), op) for op in operations)
     return [(EXTERNAL, *path) for paths, _ in slots for path in paths]
 
 
@@ -287,15 +287,15 @@ def refuse_unreachable(engine: Engine, slots: Sequence[Slot]) -> Refused | None:
 
 
 def apply_judged(
-    engine: Engine, found: Judged, said: Mapping[str, Any], allow_ties: bool, approval: CallApproval | None = None
+    engine: Engine, judged: Judged, said: Mapping[str, Any], allow_ties: bool, approval: CallApproval | None = None
 ) -> Applied | Refused:
     """Make a change that may be made, on things as they are; the lock is held."""
-    candidate, verdict = found
-    change = dry_run_candidate(engine, found, read_and_absorb_client_writes(engine), allow_ties=allow_ties)
+    candidate, verdict = judged
+    change = dry_run_candidate(engine, judged, read_and_absorb_client_writes(engine), allow_ties=allow_ties)
     if isinstance(change, Refused):
         return change
     unkept = list_unkept(engine.ledger.capture, change.writes)
-    unapproved = _refuse_unkept(engine, found, unkept, approval)
+    unapproved = _refuse_unkept(engine, judged, unkept, approval)
     if unapproved is not None:
         return unapproved
     known = engine.ledger.state
@@ -317,16 +317,16 @@ def apply_judged(
 
 
 def _refuse_unkept(
-    engine: Engine, found: Judged, unkept: tuple[str, ...], approval: CallApproval | None
+    engine: Engine, judged: Judged, unkept: tuple[str, ...], approval: CallApproval | None
 ) -> Refused | None:
     """Return the refusal of a change of what is not kept, unless that was approved or need not be."""
     capture = engine.ledger.capture
     if not unkept or capture is None or capture.irreversible == "yes":
         return None
-    why = why_approval_unfit(approval, found.candidate)
+    why = why_approval_unfit(approval, judged.candidate)
     if not why:
         return None
-    return Refused(RefusalReason.IRREVERSIBLE, f"{describe_unkept(unkept)}; {why}", found.verdict)
+    return Refused(RefusalReason.IRREVERSIBLE, f"{describe_unkept(unkept)}; {why}", judged.verdict)
 
 
 def refuse_open(engine: Engine, writes: Iterable[Write | SlotChange], entries: Sequence[int] = ()) -> Refused | None:
@@ -342,22 +342,22 @@ def list_open_calls(engine: Engine, entry: Record) -> tuple[OpenStep, ...]:
     return engine.calls.list_open(entry.entry) if entry.steps else ()
 
 
-def preview_change(engine: Engine, found: Judged, *, allow_ties: bool) -> Preview | Refused:
+def preview_change(engine: Engine, judged: Judged, *, allow_ties: bool) -> Preview | Refused:
     """Return the slots and files a candidate would change, and the drift there and elsewhere."""
-    change = dry_run_candidate(engine, found, read_and_absorb_client_writes(engine), allow_ties=allow_ties)
+    change = dry_run_candidate(engine, judged, read_and_absorb_client_writes(engine), allow_ties=allow_ties)
     if isinstance(change, Refused):
         return change
     footing = change.footing
     refused = refuse_drift(footing)
     if refused is not None and footing.broken:
-        return replace(refused, verdict=found.verdict)
+        return replace(refused, verdict=judged.verdict)
     files = () if footing.touched else engine.render_changes(footing.before, footing.after)
     if isinstance(files, NotExpressible):
-        return Refused(RefusalReason.UNSAYABLE, files.build_refusal(), found.verdict)
+        return Refused(RefusalReason.UNSAYABLE, files.build_refusal(), judged.verdict)
     paths = tuple(file.path for file in files)
     return Preview(
-        found.candidate,
-        found.verdict,
+        judged.candidate,
+        judged.verdict,
         engine.ledger.state,
         change.writes,
         paths,

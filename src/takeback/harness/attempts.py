@@ -31,10 +31,10 @@ def find_directory(adapter: object) -> str:
 
 def append_attempt(root: str | os.PathLike[str], attempt: Mapping[str, Any]) -> None:
     """Add an attempt to the list of a workspace; nothing happens where that cannot be done."""
-    told = {"at": datetime.now(UTC).isoformat(timespec="seconds"), **attempt}
-    line = encode(told, ascii_only=True)
+    noted = {"at": datetime.now(UTC).isoformat(timespec="seconds"), **attempt}
+    line = encode(noted, ascii_only=True)
     if len(line) > LONGEST:
-        line = encode({**told, "state": None, "what": str(told.get("what", ""))[:500]}, ascii_only=True)
+        line = encode({**noted, "state": None, "what": str(noted.get("what", ""))[:500]}, ascii_only=True)
     place = Path(root) / ATTEMPTS
     try:
         handle = os.open(place, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
@@ -51,15 +51,15 @@ def append_attempt(root: str | os.PathLike[str], attempt: Mapping[str, Any]) -> 
 
 def read_attempts(root: str | os.PathLike[str]) -> list[dict[str, Any]]:
     """Return the attempts of a workspace, newest first."""
-    found = []
+    attempts = []
     for line in _iter_lines(Path(root) / ATTEMPTS):
         try:
             attempt = parse_strict(line)
         except (ValueError, RecursionError):
             continue
         if isinstance(attempt, dict) and isinstance(attempt.get("at"), str):
-            found.append(attempt)
-    return found[::-1][:MOST]
+            attempts.append(attempt)
+    return attempts[::-1][:MOST]
 
 
 def forget_beside_journal(root: str | os.PathLike[str], matches: Callable[[bytes], bool]) -> None:

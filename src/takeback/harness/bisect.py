@@ -62,7 +62,7 @@ def find_breaking_entries(entries: Sequence[int], broken: Try) -> Bisection:
         needed.append(before[last])
         before = before[:last]
     for entry in needed[:-1]:
-        fewer = [one for one in needed if one != entry]
+        fewer = [needed_entry for needed_entry in needed if needed_entry != entry]
         if trial(fewer):
             needed = fewer
     return Bisection(tuple(sorted(needed)), trial.count)

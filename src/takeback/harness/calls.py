@@ -131,8 +131,8 @@ def refuse_calls(
         )
     if kind is EffectClass.IRREVERSIBLE or rules.compensable == "ask":
         why = why_approval_unfit(approval, candidate)
-        told = describe_stays(kind, stays)
-        return Refused(RefusalReason.CALLS, f"{told}; {why}", verdict) if why else None
+        reason = describe_stays(kind, stays)
+        return Refused(RefusalReason.CALLS, f"{reason}; {why}", verdict) if why else None
     if rules.compensable == "no":
         return Refused(
             RefusalReason.CALLS, 'the manifest admits no compensable change ([admit] compensable = "no")', verdict

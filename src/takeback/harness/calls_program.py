@@ -69,11 +69,11 @@ def run_program(
         return ProgramAnswer(False, f"{vector[0]} cannot be started: {fault.strerror or fault}")
     failpoint("call.started")
     try:
-        told, errors = child.communicate(encode(given).encode(), timeout=seconds)
+        output, errors = child.communicate(encode(given).encode(), timeout=seconds)
     except subprocess.TimeoutExpired:
         _end_group(child)
         return ProgramAnswer(None, f"{vector[0]} took more than {seconds:g} seconds")
-    said = (told if child.returncode == 0 else errors or told).decode(errors="replace").strip()
+    said = (output if child.returncode == 0 else errors or output).decode(errors="replace").strip()
     for name in names:  # what a program was given in secret is not kept where it says it
         if environment.get(name):
             said = said.replace(environment[name], f"(${name})")
@@ -98,10 +98,10 @@ def ask_program(
     """Ask whether something happened: status 0 is yes, 1 is no, any other is no answer."""
     if not vector:
         return ProgramAnswer(None, "")
-    found = run_program(vector, root=root, given=given, about=about, names=names, seconds=seconds)
-    if found.yes is False and found.status != ASKED_NO:
-        return ProgramAnswer(None, found.said)
-    return found
+    outcome = run_program(vector, root=root, given=given, about=about, names=names, seconds=seconds)
+    if outcome.yes is False and outcome.status != ASKED_NO:
+        return ProgramAnswer(None, outcome.said)
+    return outcome
 
 
 @contextmanager

@@ -134,8 +134,8 @@ class CallSteps:
                 makes.append((final, [MAKE, key, name]))
             elif making is not None and not final:
                 back.append((making.seq, [COMPENSATE, key, name]))
-        back.sort(key=lambda one: one[0], reverse=True)
-        makes.sort(key=lambda one: one[0])
+        back.sort(key=lambda row: row[0], reverse=True)
+        makes.sort(key=lambda row: row[0])
         rows = [row for _, row in back] + [row for _, row in makes]
         return replace(draft, payload={**draft.payload, "steps": rows}) if rows else draft
 
@@ -143,8 +143,8 @@ class CallSteps:
         """Return what keeps entries open, or one of them."""
         last = self._store.latest("step")
         rows = () if last is None else last.open_steps
-        found = (OpenStep(*row) for row in rows if len(row) == len(OpenStep._fields))
-        return tuple(one for one in found if entry in (None, one.entry))
+        steps = (OpenStep(*row) for row in rows if len(row) == len(OpenStep._fields))
+        return tuple(open_step for open_step in steps if entry in (None, open_step.entry))
 
     def has_begun(self, record: Record) -> bool:
         """Tell whether any step of a record was tried."""
@@ -194,7 +194,7 @@ class CallSteps:
     def retry_open(self, *, now: bool = False) -> tuple[OpenStep, ...]:
         """Try again what keeps entries open, if it is due or wanted now; return what is still open."""
         moment = int(time.time())
-        for entry in dict.fromkeys(one.entry for one in self.list_open()):
+        for entry in dict.fromkeys(open_step.entry for open_step in self.list_open()):
             item = self.list_open(entry)[0]
             if not item.is_doubt and (now or item.next <= moment):
                 self._go_on(self._store.get(entry))
@@ -215,15 +215,22 @@ class CallSteps:
 
     def resolve(self, record: Record, number: int, *, made: bool, by: str) -> None:
         """Take someone's word for a step in doubt, and go on with its entry."""
-        item = next((one for one in self.list_open(record.entry) if one.step == number and one.is_doubt), None)
+        item = next(
+            (
+                open_step
+                for open_step in self.list_open(record.entry)
+                if open_step.step == number and open_step.is_doubt
+            ),
+            None,
+        )
         if item is None:
-            doubts = [f"{one.entry} {one.step}" for one in self.list_open() if one.is_doubt]
+            doubts = [f"{open_step.entry} {open_step.step}" for open_step in self.list_open() if open_step.is_doubt]
             raise InputError(
                 f"entry #{record.entry}, step {number}",
                 found="no step in doubt",
                 expected=f"one that is: {', '.join(doubts) or 'there is none now'}",
             )
-        step = next(one for one in read_steps(record) if one.number == number)
+        step = next(known_step for known_step in read_steps(record) if known_step.number == number)
         self._note(record, step, item.action, DONE if made else NOT_MADE, f"said by {by}", by=by)
         self._go_on(record)
 
@@ -324,11 +331,11 @@ class CallSteps:
 
     def _find_making(self, key: str) -> Record | None:
         """Return the step that last made a call under a key; None where it was never made."""
-        found = self._store.latest("step")
-        while found is not None:
-            if found.call_key == key and found.step[1] == MAKE and found.outcome in {*SETTLED, NOT_MADE}:
-                return found if found.outcome == DONE else None
-            found = self._store.latest("step", found.seq)
+        record = self._store.latest("step")
+        while record is not None:
+            if record.call_key == key and record.step[1] == MAKE and record.outcome in {*SETTLED, NOT_MADE}:
+                return record if record.outcome == DONE else None
+            record = self._store.latest("step", record.seq)
         return None
 
     def _load_receipt(self, key: str) -> str:
@@ -350,7 +357,7 @@ class CallSteps:
         opened: OpenStep | None = None,
     ) -> str:
         """Write down how a step stands, with all that is open after it."""
-        items = [list(one) for one in self.list_open() if one.entry != record.entry]
+        items = [list(open_step) for open_step in self.list_open() if open_step.entry != record.entry]
         mine = next(iter(self.list_open(record.entry)), None)
         if opened is not None:
             items.append(list(opened))
@@ -373,20 +380,20 @@ class CallSteps:
     def _is_unfinished(self, record: Record, step: Step, action: str) -> bool:
         fates = {**self._fold(record), (step.number, action): DONE}
         if self._ledger.fate(record) is EntryStatus.ABORTED:
-            made = [one for one in read_steps(record) if fates.get((one.number, MAKE)) == DONE]
-            return any(fates.get((one.number, COMPENSATE)) != DONE for one in made)
-        return any(fates.get((one.number, one.action)) != DONE for one in read_steps(record))
+            made = [known_step for known_step in read_steps(record) if fates.get((known_step.number, MAKE)) == DONE]
+            return any(fates.get((known_step.number, COMPENSATE)) != DONE for known_step in made)
+        return any(fates.get((known_step.number, known_step.action)) != DONE for known_step in read_steps(record))
 
     def _leave_open(self, record: Record, step: Step, action: str, state: str, why: str) -> None:
         mine = next(iter(self.list_open(record.entry)), None)
         tries = 1 if mine is None else mine.tries + 1
         wait = min(FIRST_WAIT * 5 ** (tries - 1), LONGEST_WAIT)
-        told = 0 if mine is None else mine.told
+        reported = 0 if mine is None else mine.told
         item = OpenStep(
-            record.entry, step.number, action, step.key, step.call, state, tries, int(time.time()) + wait, told
+            record.entry, step.number, action, step.key, step.call, state, tries, int(time.time()) + wait, reported
         )
         self._note(record, step, action, state, why, opened=item)
-        if not told:
+        if not reported:
             self._tell(item, why)
 
     def _tell(self, item: OpenStep, why: str) -> None:
@@ -407,7 +414,7 @@ def _name_try(record: Record, step: Step, action: str) -> str:
 
 
 def _list_done(fates: Fates) -> list[tuple[int, str]]:
-    return [one for one, fate in fates.items() if fate == DONE]
+    return [entry for entry, fate in fates.items() if fate == DONE]
 
 
 def _find_step(record: Record, fates: Fates) -> Step:

@@ -40,8 +40,8 @@ class CrossCheck(StrEnum):
 
 def load_admitted_candidate(store: Store, record: Record) -> Candidate | None:
     """Return the candidate an entry was admitted with, or that was proved for it later; None if there is none."""
-    found = with_evidence(store, record)
-    return load_candidate(store, found) if has_admitted_recovery(found) else None
+    admitted = with_evidence(store, record)
+    return load_candidate(store, admitted) if has_admitted_recovery(admitted) else None
 
 
 def list_unadmitted(ledger: Ledger, plan: Plan) -> tuple[int, ...]:
@@ -92,16 +92,16 @@ def _has_later_write(history: History, slot: Slot, view: View, entry: int) -> bo
 
 def _rebuild_before(ledger: Ledger, state: State, writes: Sequence[Write], view: View) -> State:
     """Return the state before an entry: its slots as they were, without the containers that it made."""
-    found = put_slots(state, [(write.slot, write.before) for write in reversed(writes)])
+    rebuilt = put_slots(state, [(write.slot, write.before) for write in reversed(writes)])
     above = {write.slot[:depth] for write in writes if write.before is ABSENT for depth in range(2, len(write.slot))}
     for slot in sorted(above, key=len, reverse=True):
         if (
             SURFACES[slot[0]].nested
-            and get_slot(found, slot) == EMPTY
+            and get_slot(rebuilt, slot) == EMPTY
             and not ledger.history.is_container(slot, view)
         ):
-            found = put_slots(found, [(slot, ABSENT)])
-    return found
+            rebuilt = put_slots(rebuilt, [(slot, ABSENT)])
+    return rebuilt
 
 
 def _explain_difference(ledger: Ledger, plan: Plan, what: str) -> CrossCheck:
@@ -123,11 +123,11 @@ def _explain_difference(ledger: Ledger, plan: Plan, what: str) -> CrossCheck:
 
 
 def _list_toggled(ledger: Ledger, start: int) -> dict[int, int]:
-    found: dict[int, int] = {}
+    toggled: dict[int, int] = {}
     for record in ledger.store.records(start):
         if record.kind in TOGGLES:
-            found.update(dict.fromkeys((*record.off, *record.on), record.seq))
-    return found
+            toggled.update(dict.fromkeys((*record.off, *record.on), record.seq))
+    return toggled
 
 
 def _iter_named_slots(candidate: Candidate, state: State) -> Iterator[Slot]:

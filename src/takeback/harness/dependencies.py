@@ -33,21 +33,21 @@ def find_dependencies(ledger: Ledger, number: int) -> tuple[tuple[int, str], ...
     """Return earlier entries that could not be taken back without this one, and why."""
     if number in ledger.history.undone:
         return ()
-    found: list[tuple[int, str]] = []
+    dependencies: list[tuple[int, str]] = []
     for earlier in _find_nearest(ledger, number):
         why = dict(find_dependents(ledger, earlier)).get(number)
         if why is not None:
-            found.append((earlier, why))
-    return tuple(found)
+            dependencies.append((earlier, why))
+    return tuple(dependencies)
 
 
 def find_all_dependencies(ledger: Ledger, numbers: Iterable[int]) -> dict[int, set[int]]:
     """Return, for entries that depend on some of these, on which: undoing those would have to undo them too."""
-    found: dict[int, set[int]] = {}
+    dependencies: dict[int, set[int]] = {}
     for number in numbers:
         for later, _ in find_dependents(ledger, number):
-            found.setdefault(later, set()).add(number)
-    return found
+            dependencies.setdefault(later, set()).add(number)
+    return dependencies
 
 
 def find_later_writers(ledger: Ledger, number: int) -> tuple[int, ...]:
@@ -56,7 +56,7 @@ def find_later_writers(ledger: Ledger, number: int) -> tuple[int, ...]:
         return ()
     outcome = _plan_without(ledger, number)
     plan = outcome.together if isinstance(outcome, Blocked) else outcome
-    return tuple(sorted({one.entry for one in plan.kept})) if isinstance(plan, Plan) else ()
+    return tuple(sorted({overwritten.entry for overwritten in plan.kept})) if isinstance(plan, Plan) else ()
 
 
 def _plan_without(ledger: Ledger, number: int) -> PlanOutcome:
@@ -69,7 +69,7 @@ def _plan_without(ledger: Ledger, number: int) -> PlanOutcome:
 def _find_nearest(ledger: Ledger, number: int) -> list[int]:
     """Return live entries before this one that wrote at, above or below its slots, or held what it claims."""
     index, undone = ledger.history.index, ledger.history.undone
-    found: set[int] = set()
+    entries: set[int] = set()
     for write in skip_uninstalled(index.writes(number), ledger.missing):
         slot, surface = write.slot, SURFACES[write.slot[0]]
         depths = range(2, len(slot) + 1) if surface.nested else (len(slot),)
@@ -83,5 +83,5 @@ def _find_nearest(ledger: Ledger, number: int) -> list[int]:
         rivals = list_rivals(ledger.history, write) if surface.movable else ()
         paths = [(*rival, make_part_name(PATH)) for rival in rivals]
         versions += [version for other in (*rivals, *paths) for version in index.at(other)]
-        found |= {version.entry for version in versions if version.entry < number}
-    return sorted(found - undone, reverse=True)[:MOST]
+        entries |= {version.entry for version in versions if version.entry < number}
+    return sorted(entries - undone, reverse=True)[:MOST]

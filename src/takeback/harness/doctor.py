@@ -69,20 +69,20 @@ def _keys(harness: Harness) -> Iterator[Finding]:
         return
     lacking, place = journal.count_keyless(), journal.key_place
     if lacking:
-        told = f"{lacking} contents are sealed with keys that are not in {place}; {KEYS_HINT}"
-        yield Finding("keys", good=False, detail=told)
+        problem = f"{lacking} contents are sealed with keys that are not in {place}; {KEYS_HINT}"
+        yield Finding("keys", good=False, detail=problem)
     else:
         yield Finding("keys", good=True, detail=f"the keys of all contents are in {place}")
 
 
 def _check_recovery(harness: Harness) -> Finding:
-    told = harness.recovered
-    if told.fault:
-        return Finding("recovery", good=False, detail=told.fault)
-    if told.entry is None:
+    recovered = harness.recovered
+    if recovered.fault:
+        return Finding("recovery", good=False, detail=recovered.fault)
+    if recovered.entry is None:
         return Finding("recovery", good=True, detail="nothing was unfinished")
-    done = "gave up" if told.given_up else "finished"
-    return Finding("recovery", good=True, detail=f"{done} entry {told.entry.id[:12]}")
+    done = "gave up" if recovered.given_up else "finished"
+    return Finding("recovery", good=True, detail=f"{done} entry {recovered.entry.id[:12]}")
 
 
 def _check_recoveries(harness: Harness) -> Iterator[Finding]:
@@ -109,5 +109,5 @@ def _check_recoveries(harness: Harness) -> Iterator[Finding]:
             detail=f"{came_to[CrossCheck.AGREE]} run and compared, "
             f"{came_to[CrossCheck.OVERLAID]} overlaid by other entries, "
             f"{came_to[CrossCheck.ALONE]} without an admitted recovery"
-            + "".join(f", {came_to[one]} {told}" for one, told in SELDOM.items() if came_to[one]),
+            + "".join(f", {came_to[name]} {meaning}" for name, meaning in SELDOM.items() if came_to[name]),
         )

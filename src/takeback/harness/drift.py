@@ -75,11 +75,11 @@ def read_versions(before: State, after: State, writes: Iterable[Write], at: Find
     several: list[str] = []
     coarse: list[str] = []
     for slot, written in wholes.items():
-        one = compare_parts(get_slot(before, slot), get_slot(after, slot))
+        compared = compare_parts(get_slot(before, slot), get_slot(after, slot))
         parts = get_parts(get_slot(after, slot))
-        if one is not None and one.coarse:
+        if compared is not None and compared.coarse:
             coarse.append(describe_slot(slot))
-        several_here = one is not None and one.several
+        several_here = compared is not None and compared.several
         if several_here or (parts is not None and _came_where_one_was(parts, slot, written, at)):
             several.append(describe_slot(slot))
     return Readings(tuple(several), tuple(coarse))
@@ -167,7 +167,9 @@ def find_footing(
             touched = look.drift
     elsewhere = tuple(change for change in look.drift if change not in touched)
     wrong = _find_broken(engine, look.broken, before, real, entries)
-    return Footing(before, real, touched, elsewhere, wrong, tuple(one for one in look.broken if one not in wrong))
+    return Footing(
+        before, real, touched, elsewhere, wrong, tuple(fault for fault in look.broken if fault not in wrong)
+    )
 
 
 def find_touched_drift(drift: Iterable[SlotChange], changes: Sequence[SlotChange | Write]) -> tuple[SlotChange, ...]:
@@ -200,7 +202,7 @@ def _is_empty(content: object) -> bool:
 
 def _is_container(change: SlotChange | Write) -> bool:
     """Return whether a change only makes or removes an empty mapping or directory, which belongs to nobody."""
-    contents = [one for one in (change.before, change.after) if one is not ABSENT]
+    contents = [value for value in (change.before, change.after) if value is not ABSENT]
     return len(contents) == 1 and _is_empty(contents[0])
 
 
@@ -218,7 +220,7 @@ def _find_broken(
         paths = set()
     if engine.formatted is not None and entries:
         paths.update(list_changed_files(engine.ledger, entries))
-    return tuple(one for one in broken if any(_is_at(path, one.path) for path in paths))
+    return tuple(fault for fault in broken if any(_is_at(path, fault.path) for path in paths))
 
 
 def _is_at(path: str, place: str) -> bool:
@@ -253,12 +255,12 @@ def reserve_drift_ids(look: Inspection, known: State, mutation: Program) -> Stat
         if is_part(change.slot[-1]) and change.before is ABSENT:
             taken.setdefault(change.slot[:-1], []).append(change.slot[-1])
     surfaces = {op.kind.surface for op in mutation}
-    found = [
+    contents = [
         (slot, reserve_part_names(get_slot(known, slot), names))
         for slot, names in taken.items()
         if slot[0] in surfaces
     ]
-    return put_slots(known, found) if found else known
+    return put_slots(known, contents) if contents else known
 
 
 def has_same_effect(mutation: Program, footing: Footing) -> bool:
@@ -279,8 +281,8 @@ def read_and_absorb_client_writes(engine: Engine) -> Inspection:
     writers = engine.writers
     if writers is None or not look.drift:
         return look
-    found = ((change, writers.writer(change.slot, change.before, change.after)) for change in look.drift)
-    own = {change.slot: name for change, name in found if name is not None}
+    writers_by_change = ((change, writers.writer(change.slot, change.before, change.after)) for change in look.drift)
+    own = {change.slot: name for change, name in writers_by_change if name is not None}
     if not own:
         return look
     about = {"note": "written by the client itself", "by": ", ".join(sorted(set(own.values())))}
@@ -312,8 +314,8 @@ def adopt_drift(
     ledger, before = engine.ledger, engine.ledger.state
     layout = find_formatting_changes(engine, look)
     images = _collect_images(engine, look.actual, images_of, layout) if look.drift else []
-    layout = [one for one in layout if one.path not in {image.path for image in images}]
-    layout = [one for one in layout if paths is None or one.path in paths]
+    layout = [image for image in layout if image.path not in {image.path for image in images}]
+    layout = [image for image in layout if paths is None or image.path in paths]
     if not look.drift and not layout:
         return None
     writes = ledger.history.with_parents(ledger.list_outside_writes(look.actual))
@@ -330,7 +332,7 @@ def adopt_drift(
         engine.live.write(look.actual, ledger.state)
         engine.adapter.read(ledger.state)  # which sees that this is what the journal says now
     if engine.notes is not None:
-        engine.notes.note_recorded((one.path, one.after) for one in (*images, *layout))
+        engine.notes.note_recorded((image.path, image.after) for image in (*images, *layout))
     engine.tidy(list_unkept_files(ledger.capture, [*images, *layout]))
     return Adopted(entry, look.drift, several, tuple(image.path for image in layout), coarse, tuple(writes), before)
 
@@ -364,13 +366,13 @@ def group_by_file(
     wholes: dict[Slot, list[SlotChange]] = {}
     for change in drift:
         wholes.setdefault(find_containing_slot(change.slot), []).append(change)
-    found: dict[str, list[SlotChange]] = {}
+    by_file: dict[str, list[SlotChange]] = {}
     for changes in wholes.values():
         touched = adapter.find_touched_files(
             state, put_slots(state, [(change.slot, change.after) for change in changes])
         )
-        found.setdefault(touched[0] if touched else "", []).extend(changes)
-    return {path: tuple(changes) for path, changes in found.items()}
+        by_file.setdefault(touched[0] if touched else "", []).extend(changes)
+    return {path: tuple(changes) for path, changes in by_file.items()}
 
 
 def find_formatting_changes(engine: Engine, look: Inspection) -> list[KeptImage]:
@@ -380,17 +382,17 @@ def find_formatting_changes(engine: Engine, look: Inspection) -> list[KeptImage]
     from takeback.harness.file_history import find_formatting_drift, isolate_formatting_change  # noqa: PLC0415 - start-up
 
     adapter, ledger = engine.files, engine.ledger
-    unread = {one.path for one in look.broken}
-    there = dict(engine.formatted.list_formatted_files())
+    unread = {fault.path for fault in look.broken}
+    there = dict(engine.formatted.list_formatted())
     gone = (
         (path, None) for path in list_recorded_links(ledger.store) if path not in there and _is_gone(adapter, path)
     )
     paths = ((path, image) for path, image in (*there.items(), *gone) if path not in unread)
-    found = [
+    isolated = [
         isolate_formatting_change(adapter, ledger, ledger.state, image)
         for image in find_formatting_drift(ledger, paths)
     ]
-    return [one for one in found if one is not None and not _is_only_read(engine.formatted, one)]
+    return [image for image in isolated if image is not None and not _is_only_read(engine.formatted, image)]
 
 
 def _is_gone(adapter: FileAdapter, path: str) -> bool:
@@ -409,20 +411,20 @@ def _is_only_read(adapter: TracksFormatting, image: KeptImage) -> bool:
 
 def build_effect_payload(engine: Engine, writes: Iterable[Write]) -> dict[str, Any]:
     """Return the payload that says when an entry takes effect."""
-    found = engine.effect_of(write.slot for write in writes)
-    return {"effect": list(found)} if found else {}
+    effects = engine.effect_of(write.slot for write in writes)
+    return {"effect": list(effects)} if effects else {}
 
 
 def _build_notice(engine: Engine, writes: Iterable[Write]) -> dict[str, Any]:
     adapter = engine.adapter
-    found = list(writes)
+    listed = list(writes)
     if not isinstance(adapter, Heeding):
-        return build_effect_payload(engine, found)
-    why = {write.slot: adapter.why_unheeded(write.slot) for write in found}
-    told = list(dict.fromkeys(reason for reason in why.values() if reason))
-    about = build_effect_payload(engine, [write for write in found if not why[write.slot]])
-    effect = [*about.get("effect", ()), *([UNHEEDED] if told else [])]
-    return {**({"effect": effect} if effect else {}), **({"unheeded": told} if told else {})}
+        return build_effect_payload(engine, listed)
+    why = {write.slot: adapter.why_unheeded(write.slot) for write in listed}
+    reasons = list(dict.fromkeys(reason for reason in why.values() if reason))
+    about = build_effect_payload(engine, [write for write in listed if not why[write.slot]])
+    effect = [*about.get("effect", ()), *([UNHEEDED] if reasons else [])]
+    return {**({"effect": effect} if effect else {}), **({"unheeded": reasons} if reasons else {})}
 
 
 def _collect_images(
@@ -435,8 +437,8 @@ def _collect_images(
     adapter, ledger = engine.files, engine.ledger
     if adapter is None:
         return []
-    found: list[KeptImage] = []
-    links = [one for one in layout if is_link_change(one)]
+    images: list[KeptImage] = []
+    links = [change for change in layout if is_link_change(change)]
     behind = find_link_targets(adapter, links)
     for path in track_all_progress("files taken in", adapter.find_touched_files(ledger.state, actual)):
         if path in behind:
@@ -445,8 +447,8 @@ def _collect_images(
         before = find_known_image(adapter, ledger, path, ledger.state)
         if isinstance(before, Unknown) and isinstance(after, LinkImage):
             before = _restore_before_link(adapter, actual, ledger.state, path)
-        found.append(KeptImage(path, before, after))
-    return found
+        images.append(KeptImage(path, before, after))
+    return images
 
 
 def _restore_before_link(adapter: FileAdapter, actual: State, known: State, path: str) -> Image | Unknown | None:
@@ -472,16 +474,16 @@ def discard_drift(
         if slots:
             reverted = _refuse_forgotten(gone) if set(gone) & set(slots) else _revert_slots(adapter, look, slots)
             return _make_discard(engine, reverted, about)
-        links = [one for one in find_formatting_changes(engine, look) if is_link_change(one)]
+        links = [formatting for formatting in find_formatting_changes(engine, look) if is_link_change(formatting)]
         behind = find_link_targets(adapter, links)
         known = put_slots(engine.ledger.state, [(slot, get_slot(look.actual, slot)) for slot in gone])
         touched = adapter.find_touched_files(known, look.actual) if look.drift else ()
         drifted = (path for path in touched if path not in behind)
-        relinked = (one.path for one in links)
-        wrong = tuple(dict.fromkeys((*(one.path for one in look.broken), *drifted, *relinked)))
+        relinked = (link.path for link in links)
+        wrong = tuple(dict.fromkeys((*(fault.path for fault in look.broken), *drifted, *relinked)))
         chosen = tuple(path for path in wrong if not paths or _is_selected(path, paths))
         for path in paths:
-            if not any(_is_selected(one, [path]) for one in wrong) and not adapter.owns(path):
+            if not any(_is_selected(fault, [path]) for fault in wrong) and not adapter.owns(path):
                 _require_not_tracked(engine, path)
                 raise InputError("path", found=path, expected="a file of this harness")
         if gone and not chosen:
@@ -555,14 +557,14 @@ def undo_discard(engine: Engine, record: Record, about: dict[str, Any]) -> Disca
                     f"{change.path} was changed since; nothing was changed: undo that change first, or copy the "
                     f"restored content from 'takeback show {record.id[:10]}'",
                 )
-        back = [FileChange(one.path, one.after, one.before) for one in reversed(changes)]
+        back = [FileChange(done.path, done.after, done.before) for done in reversed(changes)]
         draft = Draft("discard", {"note": f"undo of {record.id[:12]}", **about})
         entry = engine.make(draft, (), (engine.ledger.state, engine.ledger.state), back)
         return Discarded(entry, tuple(change.path for change in back))
 
 
 def _is_selected(path: str, paths: Sequence[str]) -> bool:
-    return any(path == one or path.startswith(f"{one.rstrip('/')}/") for one in paths)
+    return any(path == selected or path.startswith(f"{selected.rstrip('/')}/") for selected in paths)
 
 
 def _plan_discard(
@@ -576,18 +578,18 @@ def _plan_discard(
 
     spliced = adapter.render(look.actual, state) if look.drift else ()
     edits = {} if isinstance(spliced, NotExpressible) else {change.path: change for change in spliced}
-    found: list[FileChange] = []
+    planned: list[FileChange] = []
     for path in paths:
         there = adapter.image(path)
         known = find_known_image(adapter, engine.ledger, path, state)
         if isinstance(known, Unknown) and path in edits:
             edit = edits[path]
-            found.append(replace(edit, before=there) if isinstance(there, LinkImage) else edit)
+            planned.append(replace(edit, before=there) if isinstance(there, LinkImage) else edit)
         elif isinstance(known, Unknown):
             return Refused(
                 RefusalReason.UNSAYABLE, f"the journal does not know the content of {path}; nothing was changed"
             )
         elif not is_same_file(known, there):
-            found.append(FileChange(path, there, known))
+            planned.append(FileChange(path, there, known))
     order = list(edits)
-    return sorted(found, key=lambda change: order.index(change.path) if change.path in order else -1)
+    return sorted(planned, key=lambda change: order.index(change.path) if change.path in order else -1)

@@ -163,16 +163,16 @@ class Engine:
                 self._read()
             return Recovered(None)
         try:
-            told = self.finish()
+            recovered = self.finish()
         except LostLock:
             raise
         except TakebackError as fault:
             return Recovered(self.ledger.pending, fault=str(fault))
         with self.get_lock():
             self._settle()
-            told = replace(told, open=self.retry_open_calls())
+            recovered = replace(recovered, open=self.retry_open_calls())
         self._read_at_opening()
-        return told if told.entry is None else replace(told, swept=self.sweep())
+        return recovered if recovered.entry is None else replace(recovered, swept=self.sweep())
 
     def _read_at_opening(self) -> None:
         """Read what is there where opening needs it; files are otherwise read by the first look."""
@@ -185,24 +185,24 @@ class Engine:
 
     def _read(self) -> Reading:
         """Return what is really there, and fill missing values of the journal's state from it."""
-        found = self.adapter.read(self.ledger.state)
+        reading = self.adapter.read(self.ledger.state)
         if self.ledger.holes:
-            there = found.state
+            there = reading.state
             self.ledger.fill(there if self.project is None else self.project.read_files(there, self.ledger.holes))
-            found = self.adapter.read(self.ledger.state)
-        return found
+            reading = self.adapter.read(self.ledger.state)
+        return reading
 
     def read_actual(self, known: State) -> State:
         """Return what is really there of what the journal says, of which `known` may lack some."""
-        found = self.adapter.read(known).state
+        actual = self.adapter.read(known).state
         if self.project is None:
-            return found
+            return actual
         missing = {
             slot: content
             for slot in find_differing_slots(known, self.ledger.state)
             if (content := get_slot(self.ledger.state, slot)) is not ABSENT
         }
-        return self.project.read_files(found, missing)
+        return self.project.read_files(actual, missing)
 
     def _list_secret_files(self) -> tuple[str, ...]:
         """Return the files in which a forgotten value is in use."""
@@ -245,9 +245,7 @@ class Engine:
         if self.files is not None:
             images = [KeptImage(path, None, image) for path, image in self.files.list_remembered_files()]
         if self.formatted is not None:
-            links = (
-                (path, image) for path, image in self.formatted.list_formatted_files() if isinstance(image, LinkImage)
-            )
+            links = ((path, image) for path, image in self.formatted.list_formatted() if isinstance(image, LinkImage))
             images += [KeptImage(path, None, image) for path, image in links]
         self.ledger.begin(start if isinstance(start, State) else first.state, about, images)
         if self.ledger.capture is not None:
@@ -280,14 +278,14 @@ class Engine:
                     raise
                 unfinished = str(fault)
         self._settle(unfinished)
-        found = self._read() if ledger.holes else self.adapter.read(ledger.state)
+        seen = self._read() if ledger.holes else self.adapter.read(ledger.state)
         known = ledger.state
         if self.project is not None and not self.journal.readonly:
             self.project.note_owned(self.adapter)
         if self.leftovers is not None and not unfinished and not self.journal.readonly:
             self._sweep_leftovers(self.leftovers)
-        if found is not self._calm_reading or known is not self._calm.actual or unfinished or ledger.holes:
-            compared = self._compare_reading(found, unfinished)
+        if seen is not self._calm_reading or known is not self._calm.actual or unfinished or ledger.holes:
+            compared = self._compare_reading(seen, unfinished)
             return compared if unfinished else self.carry(compared)
         return self.carry(self._calm)
 
@@ -300,16 +298,16 @@ class Engine:
         if self.waiting is not None and not self.doubt:
             self.waiting.settle(self)
 
-    def _compare_reading(self, found: Reading, unfinished: str) -> Inspection:
+    def _compare_reading(self, reading: Reading, unfinished: str) -> Inspection:
         ledger = self.ledger
         known = ledger.state
-        state, broken, strange, notes = found
+        state, broken, strange, notes = reading
         if state is known and not broken and not strange and not unfinished and not ledger.holes:
-            self._calm, self._calm_reading = Inspection((), (), known, notes=notes), found
+            self._calm, self._calm_reading = Inspection((), (), known, notes=notes), reading
             return self._calm
-        writes = ledger.list_outside_writes(found.state)
+        writes = ledger.list_outside_writes(reading.state)
         drift = tuple(SlotChange(write.slot, write.before, write.after) for write in writes)
-        return Inspection(drift, found.broken, found.state, found.strange, unfinished, found.notes)
+        return Inspection(drift, reading.broken, reading.state, reading.strange, unfinished, reading.notes)
 
     def render_changes(self, before: State, after: State) -> tuple[FileChange, ...] | NotExpressible:
         """Return which files change, and how, when what was read becomes another; none without files."""
@@ -456,8 +454,10 @@ class Engine:
             with suppress(CallRefused):
                 self.calls.run(record, writes)
                 return None
-        back = [replace(change, before=change.after, after=change.before) for change in reversed(changes)]
-        made = [OutsideRecord(one.key, one.wanted, one.known) for one in self._list_announced_records(writes)]
+        back = [replace(row, before=row.after, after=row.before) for row in reversed(changes)]
+        made = [
+            OutsideRecord(change.key, change.wanted, change.known) for change in self._list_announced_records(writes)
+        ]
         kept = (*complete_changes(self.files.place, self.journal, back), *self._complete_records(made))
         self.calls.run_back(record, writes)
         failpoint("recovery.written")
@@ -488,6 +488,7 @@ class Engine:
         from takeback.harness.file_transaction import require_lock_held  # noqa: PLC0415 - start-up
 
         require_lock_held(self.journal)
+        later = partial(HarnessError, where=fault.where, hint=FINISHED_LATER)
         try:
             writing.roll_back()
             left = writing.inspect_leftovers()
@@ -495,28 +496,19 @@ class Engine:
             raise
         except TakebackError as second:
             require_lock_held(self.journal)
-            raise HarnessError(
-                f"{fault.message}; putting things back failed as well ({second.message})",
-                where=fault.where,
-                hint=FINISHED_LATER,
-            ) from fault
+            raise later(f"{fault.message}; putting things back failed as well ({second.message})") from fault
         if left.ours:
-            raise HarnessError(
-                f"{fault.message}; {', '.join(left.ours)} could not be restored and already contains the change",
-                where=fault.where,
-                hint=FINISHED_LATER,
-            ) from fault
+            both = f"{', '.join(left.ours)} could not be restored and already contains the change"
+            raise later(f"{fault.message}; {both}") from fault
         answer_calls()
         with suppress(JournalError):  # nothing of the change is there, so that the next process gives it up
             self.ledger.abort(fault.message)
         if isinstance(fault, ChangedMeanwhile):
             raise fault
-        kept = f"; {', '.join(left.theirs)} was changed by someone else in the meantime and is not touched" * bool(
-            left.theirs
-        )
-        raise HarnessError(
-            f"{fault.message}{kept}; nothing was changed", where=fault.where, hint=fault.hint
-        ) from fault
+        theirs = ", ".join(left.theirs)
+        kept = f"; {theirs} was changed by someone else in the meantime and is not touched" if theirs else ""
+        told = f"{fault.message}{kept}; nothing was changed"
+        raise HarnessError(told, where=fault.where, hint=fault.hint) from fault
 
     def finish(self) -> Recovered:
         """Finish an announced change, leaving alone what someone else changed since, or give it up if not begun."""
@@ -530,15 +522,15 @@ class Engine:
         kept: tuple[str, ...] = ()
         changes: tuple[FileChange, ...] = ()
         if self.files is not None:
-            found = load_file_changes(self.journal, record)
-            if found is None:
+            file_changes = load_file_changes(self.journal, record)
+            if file_changes is None:
                 raise HarnessError(
                     f"entry #{record.entry} was announced and not finished, and the file contents it kept "
                     f"cannot be read: "
                     "they were forgotten, or their key is missing; nothing was changed",
                     hint=f"{KEYS_HINT}; 'takeback restore-journal FILE' puts a backup of the journal in its place",
                 )
-            changes = found
+            changes = file_changes
             if self.project is not None:
                 after = put_slots(self.ledger.state, [(write.slot, write.after) for write in writes])
                 changes = (*changes, *self.project.list_changes(self.ledger.state, after))

@@ -1,4 +1,4 @@
-"""Entries as people look at them: what was done, on what evidence, and what became of it."""
+"""Entries as people look at them: each change with its evidence and status."""
 
 from __future__ import annotations
 
@@ -126,7 +126,7 @@ class EntryView:
             "status": self.status,
             "grade": self.grade or None,
             "class": self.effects,
-            "stays": [dict(one) for one in self.stays],
+            "stays": [dict(item) for item in self.stays],
             **({"approval": dict(self.approval)} if self.approval else {}),
             "recorded": self.recorded,
             "unproved": self.unproved or None,

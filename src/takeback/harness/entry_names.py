@@ -130,9 +130,9 @@ def _list_counted(ledger: Ledger) -> Iterator[Record]:
 
 def _resolve_before_head(ledger: Ledger, name: str, back: int) -> Record:
     """Return an entry, counted back from the last one; what a look found written in other systems is not counted."""
-    found: list[Record] = list(islice(_list_counted(ledger), back, back + 1))
-    if found:
-        return found[0]
+    records: list[Record] = list(islice(_list_counted(ledger), back, back + 1))
+    if records:
+        return records[0]
     count = sum(1 for _ in _list_counted(ledger))
     expected = f"HEAD to HEAD~{count - 1}" if count else "an entry; the journal has none yet"
     raise InputError("entry", found=name, expected=expected)
@@ -272,31 +272,31 @@ def find_entry_at(ledger: Ledger, text: str) -> Record:
     """
     now = datetime.now(UTC)
     time = read_time(text, now)
-    found: list[Record] = []
+    records: list[Record] = []
     later, first = True, ""
     for record in ledger.entries():
         first = record.created_at
         made = datetime.fromisoformat(first)
         if made <= time or (time >= now and made > now):
-            found += [record] if later else []
+            records += [record] if later else []
             later = False
         elif made <= now:
             later = True
-    if not found:
+    if not records:
         raise InputError(
             "time",
             found=text,
             expected=f"a time at or after the beginning of the journal, {first}",
             hint="'takeback restore 1' goes back to the beginning, 'takeback log -n 0' lists every entry",
         )
-    if len(found) > 1:
-        names = " or ".join(f"'#{record.entry}'" for record in reversed(found))
+    if len(records) > 1:
+        names = " or ".join(f"'#{record.entry}'" for record in reversed(records))
         raise InputError(
             "time",
             found=f"{text}, which the clock showed more than once: it was set back",
             expected=f"the entry that is meant, such as {names}",
         )
-    return found[0]
+    return records[0]
 
 
 def invert_toggle(ledger: Ledger, record: Record) -> tuple[set[int], set[int]]:

@@ -1,7 +1,7 @@
 """Evidence in the journal for changes that others made: with the entry, or in a record of its own later.
 
-A change is proved while it is recorded where that is quick; otherwise its entry is marked, and whoever looks at it
-next proves it. Whatever goes wrong in proving, the change is recorded, and its entry says why it has no evidence.
+A change is proved while it is recorded where that is quick; otherwise its entry is marked, and the next reader proves
+it. Whatever goes wrong in proving, the change is recorded, and its entry says why it has no evidence.
 """
 
 from __future__ import annotations
@@ -77,7 +77,9 @@ def _find_hidden(ledger: Ledger, writes: Sequence[Write]) -> str:
     """Return where a change writes at, around or in a value that was forgotten; empty if nowhere."""
     written = {find_containing_slot(write.slot) for write in writes} if ledger.hidden else set()
     for slot in ledger.hidden:
-        if any(slot[: len(one)] == one or one[: len(slot)] == slot for one in written):
+        if any(
+            slot[: len(written_slot)] == written_slot or written_slot[: len(slot)] == slot for written_slot in written
+        ):
             return describe_slot(slot)
     return ""
 

@@ -38,12 +38,12 @@ def list_record_changes(before: State, after: State) -> tuple[OutsideRecord, ...
     """Return what turns the records of one state into those of another, by fields."""
     if EXTERNAL not in SURFACES:
         return ()
-    one, two = before.part(EXTERNAL), after.part(EXTERNAL)
+    old, new = before.part(EXTERNAL), after.part(EXTERNAL)
     fields: dict[str, list[str]] = {}
-    for path in SURFACES[EXTERNAL].differing(one, two) if one is not two else ():
+    for path in SURFACES[EXTERNAL].differing(old, new) if old is not new else ():
         fields.setdefault(path[0], []).extend(path[1:])
     return tuple(
-        OutsideRecord(key, _take(one.get(key, ABSENT), names), _take(two.get(key, ABSENT), names))
+        OutsideRecord(key, _take(old.get(key, ABSENT), names), _take(new.get(key, ABSENT), names))
         for key, names in sorted(fields.items())
     )
 
@@ -57,7 +57,7 @@ def _take(record: Any, names: Sequence[str]) -> dict[str, Any] | None:
 
 def find_systems(changes: Collection[OutsideRecord], files: Collection[FileChange]) -> tuple[str, ...]:
     """Return the bindings that changes touch, and `files` where files change as well."""
-    return (*sorted({parse_key(one.key)[0] for one in changes}), *(["files"] if files else []))
+    return (*sorted({parse_key(change.key)[0] for change in changes}), *(["files"] if files else []))
 
 
 def absorb_outside(engine: Engine, slots: Iterable[Slot]) -> Record | None:
@@ -95,8 +95,8 @@ def absorb_outside(engine: Engine, slots: Iterable[Slot]) -> Record | None:
 
 
 def _look(records: OutsideRecords, key: str) -> Any:
-    found = records.look(key)
-    return ABSENT if found is None else SURFACES[EXTERNAL].slot_from_json(found, (key,))
+    raw = records.look(key)
+    return ABSENT if raw is None else SURFACES[EXTERNAL].slot_from_json(raw, (key,))
 
 
 def _compare_record(state: State, key: str, fields: Collection[str], there: Any) -> list[Write]:
@@ -151,12 +151,12 @@ def is_outside(record: Record) -> bool:
 def find_overwriting(engine: Engine, off: Iterable[int], on: Iterable[int]) -> tuple[int, ...]:
     """Return the live entries of others that wrote, later, where some entries wrote in other systems."""
     index, store, undone = engine.ledger.history.index, engine.ledger.store, engine.ledger.history.undone
-    found: set[int] = set()
+    entries: set[int] = set()
     for entry in {*off, *on}:
         for slot in list_touched_slots(engine, [entry]):
             around = (*index.at(slot), *index.at(slot[:2]), *index.below(slot))
-            found |= {one.entry for one in around if one.entry > entry and one.entry not in undone}
-    return tuple(sorted(number for number in found if is_outside(store.get(number))))
+            entries |= {version.entry for version in around if version.entry > entry and version.entry not in undone}
+    return tuple(sorted(number for number in entries if is_outside(store.get(number))))
 
 
 class RecordTransaction:
@@ -193,10 +193,10 @@ class RecordTransaction:
     def inspect_leftovers(self) -> Left:
         """Inspect every file and record after rolling back."""
         left = self._files.inspect_leftovers()
-        found = [(one.key, self._records.is_applied(one)) for one in self._changes]
+        leftovers = [(change.key, self._records.is_applied(change)) for change in self._changes]
         return left._replace(
-            ours=(*left.ours, *(key for key, made in found if made is True)),
-            theirs=(*left.theirs, *(key for key, made in found if made is None)),
+            ours=(*left.ours, *(key for key, made in leftovers if made is True)),
+            theirs=(*left.theirs, *(key for key, made in leftovers if made is None)),
         )
 
     def settle(self) -> tuple[str, ...]:

@@ -111,7 +111,9 @@ def find_link_targets(adapter: FileAdapter, images: Iterable[KeptImage]) -> froz
     """Return the files that links among some images lead to, before or after."""
     if not isinstance(adapter, Linked):
         return frozenset()
-    links = ((one.path, side) for one in images for side in (one.before, one.after) if isinstance(side, LinkImage))
+    links = (
+        (image.path, side) for image in images for side in (image.before, image.after) if isinstance(side, LinkImage)
+    )
     return frozenset(real for path, link in links if (real := adapter.behind(path, link)) is not None)
 
 
@@ -126,24 +128,26 @@ def plan_link_changes(
     for number, back in toggled:
         record = ledger.store.get(number)
         touched.update(paths_of(record))
-        for one in images_with_links(ledger.store, record):
-            if is_link_change(one):
-                images.append(one)
-                step = (one.after, one.before) if back else (one.before, one.after)
-                steps.setdefault(one.path, []).append(step)
+        for link in images_with_links(ledger.store, record):
+            if is_link_change(link):
+                images.append(link)
+                step = (link.after, link.before) if back else (link.before, link.after)
+                steps.setdefault(link.path, []).append(step)
     changes: dict[str, FileChange] = {}
-    for path, found in steps.items():
-        there = here = adapter.image(path)
-        for start, end in found:
-            if here != start or isinstance(end, Unknown):
-                told = f"{path} was replaced since by something else; nothing was changed: "
-                return Refused(RefusalReason.UNSAYABLE, f"{told}undo the replacement first, or restore it yourself")
-            here = end
-        if not isinstance(here, LinkImage) and not adapter.means(path, here, after):
-            told = f"{path}, which was a link, was edited since; nothing was changed: "
-            return Refused(RefusalReason.UNSAYABLE, f"{told}undo these edits first")
-        changes[path] = FileChange(path, there, here)
-    behind = find_link_targets(adapter, (one for one in images if one.path in changes))
+    for path, steps_of_path in steps.items():
+        there = current = adapter.image(path)
+        for start, end in steps_of_path:
+            if current != start or isinstance(end, Unknown):
+                problem = f"{path} was replaced since by something else; nothing was changed: "
+                return Refused(
+                    RefusalReason.UNSAYABLE, f"{problem}undo the replacement first, or restore it yourself"
+                )
+            current = end
+        if not isinstance(current, LinkImage) and not adapter.means(path, current, after):
+            problem = f"{path}, which was a link, was edited since; nothing was changed: "
+            return Refused(RefusalReason.UNSAYABLE, f"{problem}undo these edits first")
+        changes[path] = FileChange(path, there, current)
+    behind = find_link_targets(adapter, (image for image in images if image.path in changes))
     return Relinking(changes, frozenset(behind - touched))
 
 
@@ -151,19 +155,23 @@ def add_link_changes(
     adapter: FileAdapter, changes: Sequence[FileChange], relinking: Relinking
 ) -> Sequence[FileChange] | Refused:
     """Return all changes, with those of links; a refusal where one would be written over a link."""
-    found = [change for change in relinking.changes.values() if change.before != change.after]
+    added = [change for change in relinking.changes.values() if change.before != change.after]
     going = {change.path for change in changes if isinstance(change.before, FileImage | LinkImage)}
     for change in changes:
         if change.path in relinking.changes or change.path in relinking.behind:
             continue
-        is_new = change.before is None and going.isdisjoint(str(one) for one in PurePosixPath(change.path).parents)
+        is_new = change.before is None and going.isdisjoint(
+            str(parent) for parent in PurePosixPath(change.path).parents
+        )
         there = adapter.image(change.path) if is_new else None
         if isinstance(there, LinkImage):
-            told = f"{change.path} is a link to {there.target}, which is not written through; nothing was changed: "
+            problem = (
+                f"{change.path} is a link to {there.target}, which is not written through; nothing was changed: "
+            )
             way = f"put a file in its place, or 'takeback discard {change.path}' brings back the file that was there"
-            return Refused(RefusalReason.UNSAYABLE, told + way)
-        found.append(change)  # a path may come twice: as a file that goes, and as a directory that comes
-    return found
+            return Refused(RefusalReason.UNSAYABLE, problem + way)
+        added.append(change)  # a path may come twice: as a file that goes, and as a directory that comes
+    return added
 
 
 NO_LINKS = Relinking({}, frozenset())
@@ -243,13 +251,13 @@ def _restore_all_bytes(
 
     before, after = real
     if isinstance(changes, NotExpressible):
-        found = [
+        restored = [
             restore_bytes(adapter, ledger, FileChange(path, adapter.image(path), None), after, off, on)
             for path in adapter.find_touched_files(before, after)
         ]
-        if not all(adapter.means(change.path, change.after, after) for change in found):
+        if not all(adapter.means(change.path, change.after, after) for change in restored):
             return changes
-        changes = tuple(found)
+        changes = tuple(restored)
     worked_out = track_all_progress("files worked out", changes)
     return tuple(restore_bytes(adapter, ledger, change, after, off, on) for change in worked_out)
 
@@ -276,7 +284,7 @@ def _changes_by_history(
     except CannotSplice:
         return None
     layout = find_formatting_only_files(ledger, entries)
-    found: list[FileChange] = []
+    changes: list[FileChange] = []
     for path in dict.fromkeys((*touched, *list_changed_files(ledger, entries))):
         there = adapter.image(path)
         if not isinstance(there, FileImage):
@@ -288,8 +296,8 @@ def _changes_by_history(
             return None
         if stays and path in layout and path not in touched:
             return None
-        found += [] if stays else [change]
-    return found
+        changes += [] if stays else [change]
+    return changes
 
 
 def _decide_bytes(
@@ -311,7 +319,7 @@ def _decide_bytes(
         wanted |= dict.fromkeys(adapter.find_touched_files(before, after))
     layout = find_formatting_only_files(engine.ledger, entries)
     wanted = {path: None for path in wanted if path not in relinking.changes and path not in relinking.behind}
-    found: list[FileChange] = []
+    decided: list[FileChange] = []
     for path in track_all_progress("files worked out", wanted):
         there = adapter.image(path)
         change = restore_bytes_by_history(
@@ -335,17 +343,17 @@ def _decide_bytes(
                 f"{path} was edited since in the same places; nothing was changed: undo those edits first",
             )
         if change.after != change.before:
-            found.append(change)
-    return _order_changes([*found, *_remove_empty_folders(engine.ledger, adapter, found)])
+            decided.append(change)
+    return _order_changes([*decided, *_remove_empty_folders(engine.ledger, adapter, decided)])
 
 
 def _is_blocked_by_edits(engine: Engine, change: FileChange, entries: Iterable[int]) -> bool:
     """Return whether later edits keep bytes from being restored; other modes, or a missing file, do not."""
     images = (
-        one for entry in entries for one in load_images(engine.ledger.store, engine.ledger.store.get(entry)) or ()
+        image for entry in entries for image in load_images(engine.ledger.store, engine.ledger.store.get(entry)) or ()
     )
     return change.before is not None and any(
-        one.path == change.path and not is_same_file(one.before, one.after) for one in images
+        image.path == change.path and not is_same_file(image.before, image.after) for image in images
     )
 
 
@@ -389,15 +397,17 @@ def annotate_plan(engine: Engine, plan: Plan) -> Plan:
 
 def find_formatting_only_files(ledger: Ledger, entries: Iterable[int]) -> tuple[str, ...]:
     """Return the files that some entries changed in formatting only."""
-    found: dict[str, None] = {}
+    paths: dict[str, None] = {}
     for record in ledger.store.many(tuple(entries)):
-        found |= dict.fromkeys(record.reformatted)
-    return tuple(found)
+        paths |= dict.fromkeys(record.reformatted)
+    return tuple(paths)
 
 
 def _order_changes(changes: Sequence[FileChange]) -> list[FileChange]:
     """Order directories that are made first, then files, then directories that go, deepest first."""
-    made = sorted((one for one in changes if isinstance(one.after, DirectoryImage)), key=lambda one: one.path)
-    gone = [one for one in changes if isinstance(one.before, DirectoryImage) and one.after is None]
-    files = [one for one in changes if one not in made and one not in gone]
-    return [*made, *files, *sorted(gone, key=lambda one: one.path, reverse=True)]
+    made = sorted(
+        (change for change in changes if isinstance(change.after, DirectoryImage)), key=lambda item: item.path
+    )
+    gone = [change for change in changes if isinstance(change.before, DirectoryImage) and change.after is None]
+    files = [path for path in changes if path not in made and path not in gone]
+    return [*made, *files, *sorted(gone, key=lambda item: item.path, reverse=True)]

@@ -87,24 +87,24 @@ class Timeline:
 
     def find_image(self, change: FileChange, live: frozenset[int]) -> Image | Unknown | None:
         """Return the file as it was when just these entries were live; UNKNOWN if no record has it."""
-        here = change.before
+        image = change.before
         for moment in self.moments:
             if moment.image is None:
                 continue
-            if moment.image.after != here:
+            if moment.image.after != image:
                 return UNKNOWN
             if moment.live == live:
                 return moment.image.after
             if isinstance(moment.image.before, Unknown):
                 return UNKNOWN
-            here = moment.image.before
+            image = moment.image.before
             if moment.earlier == live:
-                return here
+                return image
         return UNKNOWN
 
     def replay(self, live: frozenset[int]) -> tuple[Image | None, list[KeptImage]] | None:
         """Return the file as it was when some of these entries were live, and what the others did to it, in order."""
-        done = {one.record.entry: one.image for one in self.moments if one.record.kind in CHANGES}
+        done = {past.record.entry: past.image for past in self.moments if past.record.kind in CHANGES}
         for moment in self.moments:
             for image, there in self._sides(moment):
                 if there <= live <= there | done.keys() and not isinstance(image, Unknown):
@@ -120,16 +120,16 @@ class Timeline:
 
     def mode(self, live: frozenset[int]) -> int | None:
         """Return the permission bits that these entries give a file; None if that is not known."""
-        found: int | None = None
+        mode: int | None = None
         for moment in reversed(self.moments):
             image = moment.image
             if image is None or moment.record.kind in TOGGLES or not isinstance(image.after, FileImage):
                 continue
             before = image.before.mode if isinstance(image.before, FileImage) else None
-            found = before if found is None else found
+            mode = before if mode is None else mode
             if moment.record.entry in live and before != image.after.mode:
-                found = image.after.mode
-        return found
+                mode = image.after.mode
+        return mode
 
 
 MOST = 8
@@ -151,31 +151,33 @@ def restore_bytes_by_history(
     timeline = Timeline(ledger, change.path)
     live = timeline.after(off, on)
     known = UNKNOWN if live is None else timeline.find_image(change, live)
-    if live is None or any(isinstance(one, DirectoryImage) for one in (change.before, change.after, known)):
+    if live is None or any(isinstance(image, DirectoryImage) for image in (change.before, change.after, known)):
         return restore_bytes(adapter, ledger, change, after, off, on)
     if not isinstance(known, Unknown) and adapter.means(change.path, known, after):
         return FileChange(change.path, change.before, known)
     stepped, again = _step_through(ledger, change, off, on), _replay_entries(timeline, live)
     ways = (*again, *stepped) if change.before is None else (*stepped, *again)
-    found = _choose_bytes(adapter, ledger, change, after, ways)
+    chosen = _choose_bytes(adapter, ledger, change, after, ways)
     mode = timeline.mode(live)
-    if mode is None or not isinstance(found.after, FileImage) or _is_chmodded(ledger, change):
-        return found
-    settled = replace(found.after, mode=mode)
-    return replace(found, after=settled) if adapter.means(change.path, settled, after) else found
+    if mode is None or not isinstance(chosen.after, FileImage) or _is_chmodded(ledger, change):
+        return chosen
+    settled = replace(chosen.after, mode=mode)
+    return replace(chosen, after=settled) if adapter.means(change.path, settled, after) else chosen
 
 
 def _replay_entries(timeline: Timeline, live: frozenset[int]) -> Sequence[Image | None]:
     """Return what a file may be if only some of the entries that changed it had ever been made."""
-    found = timeline.replay(live)
-    if found is None:
+    replayed = timeline.replay(live)
+    if replayed is None:
         return ()
-    here, steps = [found[0]], found[1]
+    images, steps = [replayed[0]], replayed[1]
     for step in steps:
         if isinstance(step.before, Unknown):
             return ()
-        here = list(dict.fromkeys(one for image in here for one in merge_step(image, step.before, step.after)))[:MOST]
-    return here
+        images = list(
+            dict.fromkeys(merged for image in images for merged in merge_step(image, step.before, step.after))
+        )[:MOST]
+    return images
 
 
 def _choose_bytes(
@@ -210,7 +212,7 @@ def find_last_image(adapter: FileAdapter, ledger: Ledger, path: str, state: Stat
 
 def find_formatting_drift(ledger: Ledger, paths: Iterable[tuple[str, Image | None]]) -> list[KeptImage]:
     """Return files that differ from what was last recorded: in a byte, in permission bits, or in existence."""
-    found: list[KeptImage] = []
+    images: list[KeptImage] = []
     for path, image in paths:
         last = next(
             (kept for record, kept in iter_images_at(ledger.store, path) if not ledger.is_aborted(record)), None
@@ -219,17 +221,17 @@ def find_formatting_drift(ledger: Ledger, paths: Iterable[tuple[str, Image | Non
         if last is None and (image is None or ledger.store.touching(make_file_key(path))):
             continue  # it never was there, or what was recorded of it was forgotten
         if isinstance(before, FileImage | LinkImage | None) and before != image:
-            found.append(KeptImage(path, before, image))
-    return found
+            images.append(KeptImage(path, before, image))
+    return images
 
 
 def list_changed_files(ledger: Ledger, entries: Iterable[int]) -> list[str]:
     """Return the files that some entries changed, those of the last entry first, each entry's last first."""
-    found: dict[str, None] = {}
+    paths: dict[str, None] = {}
     for number in sorted(entries, reverse=True):
         for image in reversed(load_images(ledger.store, ledger.store.get(number)) or ()):
-            found.setdefault(image.path)
-    return list(found)
+            paths.setdefault(image.path)
+    return list(paths)
 
 
 def is_made_by_entry(ledger: Ledger, path: str) -> bool:
@@ -245,14 +247,14 @@ def _step_through(
 
     A file that is what an entry left becomes what it was before; otherwise its change is merged out of it.
     """
-    here: list[Image | None] = [change.before]
+    images: list[Image | None] = [change.before]
     stepped = False
-    for one, two in _iter_steps(ledger, change, off, on):
-        if isinstance(one, Unknown) or isinstance(two, Unknown):
+    for old, new in _iter_steps(ledger, change, off, on):
+        if isinstance(old, Unknown) or isinstance(new, Unknown):
             return ()
-        here = list(dict.fromkeys(found for image in here for found in merge_step(image, one, two)))[:MOST]
+        images = list(dict.fromkeys(merged for image in images for merged in merge_step(image, old, new)))[:MOST]
         stepped = True
-    return here if stepped else ()
+    return images if stepped else ()
 
 
 def _iter_steps(
@@ -271,42 +273,42 @@ def _iter_steps(
             yield image.before, image.after
 
 
-def merge_step(here: Image | None, one: Image | None, two: Image | None) -> Iterator[Image | None]:
+def merge_step(image: Image | None, old: Image | None, new: Image | None) -> Iterator[Image | None]:
     """Yield what a file may become when what made `two` of `one` is done to it."""
-    if is_same_file(one, here):
-        if isinstance(here, FileImage) and isinstance(one, FileImage) and isinstance(two, FileImage):
-            yield replace(two, mode=_choose_mode(here, one, two))
+    if is_same_file(old, image):
+        if isinstance(image, FileImage) and isinstance(old, FileImage) and isinstance(new, FileImage):
+            yield replace(new, mode=_choose_mode(image, old, new))
         else:
-            yield two
-    elif isinstance(here, FileImage) and isinstance(one, FileImage) and isinstance(two, FileImage):
+            yield new
+    elif isinstance(image, FileImage) and isinstance(old, FileImage) and isinstance(new, FileImage):
         from takeback.harness.merge import iter_merge_results  # noqa: PLC0415 - start-up
 
-        for content in iter_merge_results(one.content, here.content, two.content):
-            yield FileImage(content, _choose_mode(here, one, two))
-    elif is_same_file(two, here):
-        yield here
-    elif two is None:
+        for content in iter_merge_results(old.content, image.content, new.content):
+            yield FileImage(content, _choose_mode(image, old, new))
+    elif is_same_file(new, image):
+        yield image
+    elif new is None:
         yield None
 
 
-def _choose_mode(here: FileImage, one: FileImage, two: FileImage) -> int:
+def _choose_mode(image: FileImage, old: FileImage, new: FileImage) -> int:
     """Return the permission bits after a step: those of the other image, unless the step did not change them."""
-    return here.mode if one.mode == two.mode else two.mode
+    return image.mode if old.mode == new.mode else new.mode
 
 
 def _find_earlier_image(adapter: FileAdapter, ledger: Ledger, change: FileChange, after: State) -> KnownImage:
     """Go back from image to image while nobody else has written in between, to one that says what is wanted."""
-    here: KnownImage = change.before
+    known: KnownImage = change.before
     for record, image in islice(iter_images_at(ledger.store, change.path), FARTHEST):
-        if isinstance(here, Unknown) or record.kind == "adopt":
+        if isinstance(known, Unknown) or record.kind == "adopt":
             break
-        if not is_same_file(image.after, here):
-            if is_same_file(image.before, here):
+        if not is_same_file(image.after, known):
+            if is_same_file(image.before, known):
                 continue  # a change that was given up
             break
-        here = image.before
-        if not isinstance(here, Unknown) and adapter.means(change.path, here, after):
-            return here
+        known = image.before
+        if not isinstance(known, Unknown) and adapter.means(change.path, known, after):
+            return known
     return UNKNOWN
 
 
@@ -327,21 +329,23 @@ def find_known_image(adapter: FileAdapter, ledger: Ledger, path: str, state: Sta
     ):  # a document that was there would have been read at the beginning
         is_document = isinstance(adapter, TracksFormatting) and adapter.is_document(path)
         return None if is_document and adapter.means(path, None, state) else UNKNOWN
-    found = find_last_image(adapter, ledger, path, state)
-    return _rebuild_image(adapter, ledger, path, state) if isinstance(found, Unknown) else found
+    image = find_last_image(adapter, ledger, path, state)
+    return _rebuild_image(adapter, ledger, path, state) if isinstance(image, Unknown) else image
 
 
 def _rebuild_image(adapter: FileAdapter, ledger: Ledger, path: str, state: State) -> KnownImage:
     made = (image for record, image in iter_images_at(ledger.store, path) if not ledger.is_aborted(record))
     images = list(islice(made, MOST_STEPS))
     for start in range(1, len(images)):
-        here: list[Image | None] = [images[start].after]
+        candidates: list[Image | None] = [images[start].after]
         for image in reversed(images[:start]):
             if isinstance(image.before, Unknown):
                 break
             step = (image.before, image.after)
-            here = list(dict.fromkeys(one for there in here for one in merge_step(there, *step)))[:MOST]
-        for one in here:
+            candidates = list(dict.fromkeys(merged for there in candidates for merged in merge_step(there, *step)))[
+                :MOST
+            ]
+        for one in candidates:
             if adapter.means(path, one, state):
                 return one
     return UNKNOWN

@@ -56,11 +56,11 @@ class FileTransaction:
     def run(self, changes: Sequence[FileChange]) -> None:
         """Make every change; raises at the first that cannot be made, those before it made."""
         self._changes = tuple(changes)
-        told = track_all_progress("files written", changes)
+        changes_counted = track_all_progress("files written", changes)
         if len(changes) >= MANY and isinstance(self._place, ManyPlaces):
-            self._place.put_all(told, self._kept.append)
+            self._place.put_all(changes_counted, self._kept.append)
             return
-        for change in told:
+        for change in changes_counted:
             require_lock_held(self._store)
             self._kept.append(self._place.put(change))
 
@@ -126,9 +126,9 @@ def is_applied(there: Any, change: FileChange) -> bool:
     """Return whether a file is already what a change makes of it."""
     if not is_same_file(there, change.after):
         return False
-    one, two = change.before, change.after
-    only_mode = isinstance(one, FileImage) and isinstance(two, FileImage) and one.content == two.content
-    return not only_mode or there == two
+    old, new = change.before, change.after
+    only_mode = isinstance(old, FileImage) and isinstance(new, FileImage) and old.content == new.content
+    return not only_mode or there == new
 
 
 def require_unchanged(place: Place, changes: Sequence[FileChange]) -> None:

@@ -54,11 +54,11 @@ class Forgetting:
 
 
 def forget_captured(
-    found: Forgetting, project: ProjectFiles, matches: Callable[[bytes], bool], *, dry: bool
+    forgetting: Forgetting, project: ProjectFiles, matches: Callable[[bytes], bool], *, dry: bool
 ) -> Forgetting:
     """Drop what was captured of the project's files too, unless `dry`, and say which files still have it."""
     captured = 0 if dry else project.forget(matches)
-    return replace(found, captured=captured, standing=project.list_standing(matches))
+    return replace(forgetting, captured=captured, standing=project.list_standing(matches))
 
 
 def collect_forgettable_refs(store: Store, entries: Iterable[Record]) -> set[Ref]:
@@ -77,17 +77,17 @@ def collect_forgettable_refs(store: Store, entries: Iterable[Record]) -> set[Ref
             refs.update(following.all_refs())
         if following is not None and following.kind == "abort":
             refs.update(following.all_refs())
-    found = collect_leaf_refs(store, refs) | collect_file_refs(store, paths)
-    require_refs_not_held(store, found)
-    return found
+    forgettable = collect_leaf_refs(store, refs) | collect_file_refs(store, paths)
+    require_refs_not_held(store, forgettable)
+    return forgettable
 
 
 def collect_leaf_refs(store: Store, refs: Iterable[Ref]) -> set[Ref]:
     """Return values among contents and inside them that are not forgotten yet."""
     held = store.contents(refs)
-    inside = {part for found in held.values() if found and found.tree for part in found.open_tree()[0] if part}
-    own = {ref for ref, found in held.items() if found and not found.tree}
-    return own | {ref for ref, found in store.contents(inside).items() if found is not None}
+    inside = {part for stored in held.values() if stored and stored.tree for part in stored.open_tree()[0] if part}
+    own = {ref for ref, stored in held.items() if stored and not stored.tree}
+    return own | {ref for ref, stored in store.contents(inside).items() if stored is not None}
 
 
 def collect_file_refs(store: Store, paths: Iterable[str], since: int = 0) -> set[Ref]:
@@ -167,18 +167,18 @@ def forget_contents(
     actual = read(put_slots(state, [(slot, ABSENT) for slot in live])) if live else state
     kept = tuple(slot for slot in live if not is_same_known_value(get_slot(actual, slot), get_slot(state, slot)))
     refs -= {ref for slot in kept for ref in live[slot]}
-    found = Forgetting(None, len(refs), places, kept, tuple(slot for slot in live if slot not in kept))
+    forgetting = Forgetting(None, len(refs), places, kept, tuple(slot for slot in live if slot not in kept))
     if dry or not refs:
-        return found
+        return forgetting
     erased = ledger.store.forget(sorted(refs))
     ledger.refresh()
-    return replace(found, record=erased.record, lingering=erased.lingering)
+    return replace(forgetting, record=erased.record, lingering=erased.lingering)
 
 
 def find_live_values(ledger: Ledger, refs: set[Ref]) -> dict[Slot, set[Ref]]:
     """Return values to be forgotten that are still in use, by slot."""
-    found: dict[Slot, set[Ref]] = {}
+    live: dict[Slot, set[Ref]] = {}
     for ref, slots in ledger.live_values().items():
         for slot in slots if ref in refs else ():
-            found.setdefault(slot, set()).add(ref)
-    return found
+            live.setdefault(slot, set()).add(ref)
+    return live

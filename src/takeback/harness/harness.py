@@ -139,7 +139,7 @@ class Harness(Border):
         return f"Harness({self.journal.location}, head {self.ledger.head[:10]})"
 
     def log(self) -> Iterator[EntryView]:
-        """Yield entries, newest first: what was done, on what evidence, and what became of it."""
+        """Yield entries, newest first: each change with its evidence and status."""
         from takeback.harness.entry_log import iter_entries  # noqa: PLC0415 - start-up
 
         return iter_entries(self)
@@ -269,22 +269,22 @@ class Harness(Border):
         from takeback.harness.calls import write_approval  # noqa: PLC0415 - start-up
 
         candidate = complete_given(candidate, self.state)
-        found = judge_candidate(candidate, self.adapter, self._verifier, evidence, force=force, approval=approval)
+        judged = judge_candidate(candidate, self.adapter, self._verifier, evidence, force=force, approval=approval)
         asked = {"verb": "apply", "by": by, "note": note, "candidate": candidate}
-        if isinstance(found, Refused):
-            return self._tell(found, **asked)
+        if isinstance(judged, Refused):
+            return self._tell(judged, **asked)
         about = {"note": note, **_describe_author(by), **({"check": dict(check)} if check else {})}
-        about |= write_approval(self._engine.call_rules, found.candidate, approval)
+        about |= write_approval(self._engine.call_rules, judged.candidate, approval)
         return self._tell(
-            retry_on_conflict(lambda: self._apply(found, about, allow_ties, approval), self._engine.look_anew),
+            retry_on_conflict(lambda: self._apply(judged, about, allow_ties, approval), self._engine.look_anew),
             **asked,
         )
 
-    def _apply(self, found: Judged, said: dict[str, Any], *how: Any) -> Applied | Refused:
+    def _apply(self, judged: Judged, said: dict[str, Any], *how: Any) -> Applied | Refused:
         from takeback.harness.apply import apply_judged  # noqa: PLC0415 - start-up
 
         with self._engine.get_lock():
-            return apply_judged(self._engine, found, said, *how)
+            return apply_judged(self._engine, judged, said, *how)
 
     def preview(
         self, candidate: Given, *, force: bool = False, allow_ties: bool = True, evidence: Verdict | None = None
@@ -293,11 +293,11 @@ class Harness(Border):
         from takeback.harness.apply import complete_given, judge_candidate, preview_change  # noqa: PLC0415 - start-up
 
         candidate = complete_given(candidate, self.state)
-        found = judge_candidate(candidate, self.adapter, self._verifier, evidence, force=force, planning=True)
-        if isinstance(found, Refused):
-            return found
+        judged = judge_candidate(candidate, self.adapter, self._verifier, evidence, force=force, planning=True)
+        if isinstance(judged, Refused):
+            return judged
         with self._engine.get_lock():
-            return preview_change(self._engine, found, allow_ties=allow_ties)
+            return preview_change(self._engine, judged, allow_ties=allow_ties)
 
     def plan(
         self, request: ToggleAsk, *, cascade: bool = False, strict: bool = False, over: bool = False
@@ -503,7 +503,7 @@ class Harness(Border):
             records = [resolve_entry(self.ledger, name) for name in name_entries(entries)]
             refs = collect_forgettable_refs(self.journal, records)
             held = self.journal.contents(refs).values()
-            whole = {one.data for one in held if one is not None and not one.tree}
+            whole = {stored.data for stored in held if stored is not None and not stored.tree}
             return self._forget((), refs, whole.__contains__, dry=dry)
 
     def forget_value(self, value: str | bytes, *, dry: bool = False) -> Forgetting:
@@ -530,21 +530,21 @@ class Harness(Border):
         from takeback.harness.attempts import find_directory, forget_beside_journal  # noqa: PLC0415 - start-up
         from takeback.harness.forget import forget_captured, forget_contents  # noqa: PLC0415 - start-up
 
-        found = forget_contents(self.ledger, self._engine.read_actual, places, refs, dry=dry)
+        forgetting = forget_contents(self.ledger, self._engine.read_actual, places, refs, dry=dry)
         self._engine.note()
         root = find_directory(self.adapter)
-        if found.record is not None and root:
+        if forgetting.record is not None and root:
             forget_beside_journal(root, matches)
         project = self._engine.project
-        return found if project is None else forget_captured(found, project, matches, dry=dry)
+        return forgetting if project is None else forget_captured(forgetting, project, matches, dry=dry)
 
     def recover(self, *, now: bool = False) -> Recovered:
         """Finish what a killed process left, and try again what is open, if it is due or wanted `now`."""
         with self.journal.lock(LOCK_SECONDS):
             self.ledger.refresh()
-            told = self._engine.finish()
+            recovered = self._engine.finish()
             self._engine.note_anew()
-            return replace(told, swept=self._engine.sweep(), open=self._engine.retry_open_calls(now=now))
+            return replace(recovered, swept=self._engine.sweep(), open=self._engine.retry_open_calls(now=now))
 
     def resolve(self, entry: EntryRef, step: int, *, made: bool, by: str) -> tuple[OpenStep, ...]:
         """Say whether a call in doubt was made, and go on with its entry; return what is open then."""
@@ -565,7 +565,7 @@ class Harness(Border):
             live, undone, aborted = self.ledger.tally()
             held = () if self._engine.resources is None else self._engine.resources.problems()
             left = () if self._engine.leftovers is None else self._engine.leftovers.leftovers()
-            unfinished = tuple(told for told in (look.unfinished, self._engine.doubt) if told)
+            unfinished = tuple(recovery for recovery in (look.unfinished, self._engine.doubt) if recovery)
             return Status(
                 self.ledger.head,
                 live,

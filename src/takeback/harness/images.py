@@ -89,13 +89,13 @@ class KeptImage:
     after: Image | None
 
 
-def is_same_file(one: Image | Unknown | None, two: Image | None) -> bool:
+def is_same_file(old: Image | Unknown | None, new: Image | None) -> bool:
     """Return whether two images hold the same; permission bits count only where all else is the same."""
-    if isinstance(one, FileImage) and isinstance(two, FileImage):
-        return one.content == two.content
-    if isinstance(one, LinkImage) and isinstance(two, LinkImage):
-        return one.target == two.target
-    return type(one) is type(two)
+    if isinstance(old, FileImage) and isinstance(new, FileImage):
+        return old.content == new.content
+    if isinstance(old, LinkImage) and isinstance(new, LinkImage):
+        return old.target == new.target
+    return type(old) is type(new)
 
 
 def attach_images(draft: Draft, images: Sequence[FileChange | KeptImage]) -> Draft:
@@ -105,12 +105,14 @@ def attach_images(draft: Draft, images: Sequence[FileChange | KeptImage]) -> Dra
         return draft
     keys = [make_file_key(image.path) for image in images]
     keys += (
-        [LINKS_KEY] if any(isinstance(side, LinkImage) for one in images for side in (one.before, one.after)) else []
+        [LINKS_KEY]
+        if any(isinstance(side, LinkImage) for kept in images for side in (kept.before, kept.after))
+        else []
     )
     rows = [[image.path, _encode_form(image.before), _encode_form(image.after)] for image in images]
     payload = {**draft.payload, "touches": [*read_touches(draft.payload), *keys], IMAGES: rows}
     sides = {
-        BEFORE: [_image_to_leaf(one.path, one.before) for one in images],
+        BEFORE: [_image_to_leaf(kept.path, kept.before) for kept in images],
         AFTER: [_image_to_leaf(i.path, i.after) for i in images],
     }
     return replace(draft, payload=payload, contents={**draft.contents, **sides})
@@ -118,8 +120,8 @@ def attach_images(draft: Draft, images: Sequence[FileChange | KeptImage]) -> Dra
 
 def load_images(store: Store, record: Record) -> tuple[KeptImage, ...] | None:
     """Return the images a record keeps; None if any of them was forgotten."""
-    found = tuple(_iter_images(store, record))
-    return None if None in found else tuple(image for image in found if image is not None)
+    images = tuple(_iter_images(store, record))
+    return None if None in images else tuple(image for image in images if image is not None)
 
 
 def _iter_images(
@@ -170,16 +172,16 @@ class _ImagePlaces:
 
     def of(self, record: Record, rows: Sequence[Any]) -> Mapping[str, Sequence[int]]:
         """Return the positions by path; a record's digest says all that is in it."""
-        found = self._by_record.get(record.digest)
-        if found is None:
-            found = {}
+        places = self._by_record.get(record.digest)
+        if places is None:
+            places = {}
             for at, row in enumerate(rows):
-                found.setdefault(row[0], []).append(at)
+                places.setdefault(row[0], []).append(at)
             if len(rows) >= MANY_IMAGES:
                 while len(self._by_record) >= MOST_RECORDS:
                     self._by_record.pop(next(iter(self._by_record)), None)
-                self._by_record[record.digest] = found
-        return found
+                self._by_record[record.digest] = places
+        return places
 
 
 _PLACES: Final = _ImagePlaces()
@@ -232,8 +234,12 @@ def load_image(
     store: Store, record: Record, path: str, near: Sequence[Image | None] = ()
 ) -> KeptImage | Unknown | None:
     """Return what a record says of one file: None if nothing, UNKNOWN if it was forgotten."""
-    found = tuple(_iter_images(store, record, path, [one.content for one in near if isinstance(one, FileImage)]))
-    return next((image for image in found if image is not None), UNKNOWN) if found else None
+    images = tuple(
+        _iter_images(
+            store, record, path, [near_image.content for near_image in near if isinstance(near_image, FileImage)]
+        )
+    )
+    return next((image for image in images if image is not None), UNKNOWN) if images else None
 
 
 def index_files(draft: Draft, paths: Iterable[str]) -> Draft:

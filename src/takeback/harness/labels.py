@@ -49,11 +49,11 @@ class Labels:
 
     def has_address(self, address: str) -> bool:
         """Tell whether a pattern names an address, something beneath it, or what it lies in."""
-        return any(matches_address(one, pattern, address) for pattern, one in self.patterns.items())
+        return any(matches_address(matcher, pattern, address) for pattern, matcher in self.patterns.items())
 
     def contains_address(self, address: str) -> bool:
         """Tell whether a pattern names an address, with all that is beneath it, or what it lies in."""
-        return any(one.fullmatch(address) for one in self.patterns.values())
+        return any(matcher.fullmatch(address) for matcher in self.patterns.values())
 
 
 def compile_pattern(pattern: str) -> re.Pattern[str]:
@@ -113,13 +113,13 @@ def list_labels(store: Store) -> dict[str, Labels]:
         thing = record.about if record.about is not None else record.pattern
         decided.setdefault((record.subject, thing), not record.releases)
         record = store.latest("label", record.seq)
-    found: dict[str, Labels] = {}
+    labels: dict[str, Labels] = {}
     for (subject, thing), stands in sorted(decided.items(), key=repr):
         if stands and isinstance(thing, int):
-            found.setdefault(subject, Labels()).entries.add(thing)
+            labels.setdefault(subject, Labels()).entries.add(thing)
         elif stands:
-            found.setdefault(subject, Labels()).add_pattern(str(thing))
-    return found
+            labels.setdefault(subject, Labels()).add_pattern(str(thing))
+    return labels
 
 
 @dataclass(slots=True)
@@ -136,7 +136,7 @@ class Labelled:
 
 def collect_labelled(store: Store, labels: Labels) -> Labelled:
     """Return the contents that labels name, the entries that have them, and the files those kept the bytes of."""
-    found = Labelled()
+    labelled = Labelled()
     owner: int | None = None
     for record in store.records():
         owner = record.about if record.kind == "evidence" else record.number or owner
@@ -146,13 +146,13 @@ def collect_labelled(store: Store, labels: Labels) -> Labelled:
             values = {ref for name in (*_VALUES, "taken_in") for ref in record.refs(name) if ref}
         else:
             values = set(_list_slot_refs(record, labels))
-        found.values |= values
+        labelled.values |= values
         if record.number is not None and (values or record.number in labels.entries):
-            found.entries.add(record.number)
-            found.paths.update(paths_of(record))
-        if owner in found.entries and record.kind not in {"genesis", "checkpoint"}:
-            found.beside.update(ref for name in _BESIDE for ref in record.refs(name) if ref)
-    return found
+            labelled.entries.add(record.number)
+            labelled.paths.update(paths_of(record))
+        if owner in labelled.entries and record.kind not in {"genesis", "checkpoint"}:
+            labelled.beside.update(ref for name in _BESIDE for ref in record.refs(name) if ref)
+    return labelled
 
 
 def _list_slot_refs(record: Record, labels: Labels) -> Iterator[Ref]:

@@ -125,15 +125,15 @@ class StoredIndex:
     def entries(self, numbers: Sequence[int]) -> dict[int, tuple[Write, ...]]:
         """Return the writes of several entries, read together."""
         taking = {number: find_taking_entry(number) for number in numbers if number < 0}
-        found = {
+        entries = {
             number: load_taken_in(self._store, self._store.get(entry)) for number, entry in taking.items() if entry
         }
-        numbers = [number for number in numbers if number not in found]
+        numbers = [number for number in numbers if number not in entries]
         for start in range(0, len(numbers), AHEAD):
             chosen = numbers[start : start + AHEAD]
             writes = load_writes(self._store, self._store.many(chosen), planning=True)
-            found.update(zip(chosen, writes, strict=True))
-        return found
+            entries.update(zip(chosen, writes, strict=True))
+        return entries
 
 
 MIN_CHECKPOINT = 200
@@ -423,9 +423,13 @@ class Ledger:
 
     def fill(self, actual: State) -> None:
         """Fill missing values with what is really there; what is not there, or does not fit, stays missing."""
-        found = [(slot, fill_from_actual(slot, gone, actual)) for slot, gone in self.holes.items()]
-        found = [(slot, one) for slot, one in found if one is not ABSENT and fits_digest(slot, self.holes[slot], one)]
-        filled, held = found, dict(self.holes)
+        contents = [(slot, fill_from_actual(slot, gone, actual)) for slot, gone in self.holes.items()]
+        contents = [
+            (slot, content)
+            for slot, content in contents
+            if content is not ABSENT and fits_digest(slot, self.holes[slot], content)
+        ]
+        filled, held = contents, dict(self.holes)
         self.state = put_slots(self.state, filled)
         for slot, content in filled:
             del self.holes[slot]
@@ -436,12 +440,12 @@ class Ledger:
         """Return what others did: what turns the state, missing values included, into what is really there."""
         from takeback.undo.record import list_writes_between  # noqa: PLC0415 - start-up
 
-        found = () if actual is self.state else list_writes_between(self.state, actual)
+        writes = () if actual is self.state else list_writes_between(self.state, actual)
         if not self.holes:
-            return found
-        replaced = {write.slot for write in found}
+            return writes
+        replaced = {write.slot for write in writes}
         gone = (Write(slot, held, ABSENT) for slot, held in self.holes.items() if slot not in replaced)
-        return (*gone, *(w._replace(before=self.holes[w.slot]) if w.slot in self.holes else w for w in found))
+        return (*gone, *(w._replace(before=self.holes[w.slot]) if w.slot in self.holes else w for w in writes))
 
     def hide_replacements(self, writes: Iterable[Write]) -> None:
         """Store nothing of what came in place of forgotten values: what was forgotten may stand in it still.

@@ -1,4 +1,4 @@
-"""Who is told the outcomes of a harness: subscribers everything, the one who lists refusals what was refused."""
+"""Subscribers to the outcomes of a harness: subscribers everything, the one who lists refusals what was refused."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Listeners:
         """Tell an outcome; `asked` is what a refusal is about."""
         if asked and self.on_refusal is not None and not outcome:
             listener = self.on_refusal
-            self._call(lambda told: listener(told, asked), outcome)
+            self._call(lambda outcome: listener(outcome, asked), outcome)
         for callback in tuple(self._subscribers.values()):
             self._call(callback, outcome)
 

@@ -43,10 +43,10 @@ class Hunk(NamedTuple):
         if (self.start < self.end) == bool(self.pieces):
             return [self]
         up, down = [self], [self]
-        while len(up) < MOST_SLIDES and up[-1].start > low and (found := up[-1].earlier(base)):
-            up.append(found)
-        while len(down) < MOST_SLIDES and down[-1].end < high and (found := down[-1].later(base)):
-            down.append(found)
+        while len(up) < MOST_SLIDES and up[-1].start > low and (moved := up[-1].earlier(base)):
+            up.append(moved)
+        while len(down) < MOST_SLIDES and down[-1].end < high and (moved := down[-1].later(base)):
+            down.append(moved)
         return [*reversed(up), *down[1:]]
 
     def earlier(self, base: Sequence[bytes]) -> Hunk | None:
@@ -119,9 +119,9 @@ def _iter_results(base: bytes, ours: bytes, theirs: bytes) -> Iterator[bytes]:
     seen: set[bytes] = set()
     for way in _WAYS:
         changes = case.merge_hunks(way)
-        if changes is not None and (found := case.text(changes)) not in seen:
-            seen.add(found)
-            yield found
+        if changes is not None and (result := case.text(changes)) not in seen:
+            seen.add(result)
+            yield result
 
 
 @dataclass(eq=False, slots=True)
@@ -154,7 +154,7 @@ class _Case:
         """Merge what both sides changed, in one order; None where they conflict."""
         ours = _fix_positions(self.pieces, self.changes[0], early=way.ours_early)
         theirs = _fix_positions(self.pieces, self.changes[1], early=way.theirs_early, clear_of=ours)
-        found: list[Hunk] = []
+        hunks: list[Hunk] = []
         at = 0
         clusters = [*_group_clusters(ours, theirs), (len(self.pieces) + 1, 0, [], [])]
         for (start, end, mine, yours), following in pairwise(clusters):
@@ -165,20 +165,20 @@ class _Case:
                 text = self._merge_tokens(span, mine, yours, way)
             if text is None:
                 return None
-            found.append(Hunk(*span, (text,)))
+            hunks.append(Hunk(*span, (text,)))
             at = span[1]
-        return tuple(found)
+        return tuple(hunks)
 
     def _together(self, span: Span, mine: list[Hunk], yours: list[Hunk], way: _Way) -> bytes | None:
         """Merge changes of one side, equal changes, or insertions at one offset; None for others that overlap."""
-        one, two = (_apply_hunks(self.pieces, *span, found) for found in (mine, yours))
-        if one == two or not yours:
-            return one
+        first, second = (_apply_hunks(self.pieces, *span, hunks) for hunks in (mine, yours))
+        if first == second or not yours:
+            return first
         if not mine:
-            return two
+            return second
         if span[0] < span[1] or way.meeting is InsertOrder.CONFLICT:
             return None
-        return one + two if way.meeting is InsertOrder.OURS_FIRST else two + one
+        return first + second if way.meeting is InsertOrder.OURS_FIRST else second + first
 
     def _merge_tokens(self, span: Span, mine: list[Hunk], yours: list[Hunk], way: _Way) -> bytes | None:
         """Merge changes that overlap, with a line around them: a comma may belong to the one before."""
@@ -204,16 +204,16 @@ def _fix_positions(
 ) -> list[Hunk]:
     """Return one side's changes at their first or last offset, clear of the other's changes where possible."""
     starts = [hunk.start for hunk in clear_of]
-    found: list[Hunk] = []
+    fixed: list[Hunk] = []
     for at, hunk in enumerate(changes):
-        low = found[-1].end + 1 if found else 0
+        low = fixed[-1].end + 1 if fixed else 0
         high = changes[at + 1].start - 1 if at + 1 < len(changes) else len(base)
         places = hunk.slide_all(base, low, high)
         near = clear_of[max(bisect_left(starts, places[0].start) - 1, 0) : bisect_right(starts, places[-1].end)]
         places = places if early else places[::-1]
-        free = (one for one in places if not any(one.has_overlap(other) for other in near))
-        found.append(next(free, places[0]))
-    return found
+        free = (place for place in places if not any(place.has_overlap(other) for other in near))
+        fixed.append(next(free, places[0]))
+    return fixed
 
 
 def _group_clusters(

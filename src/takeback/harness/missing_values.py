@@ -142,11 +142,11 @@ def read_stored_value(content: Any) -> Any:
     return content.record if isinstance(content, Link) else content
 
 
-def is_same_known_value(one: Any, two: Any) -> bool:
+def is_same_known_value(old: Any, new: Any) -> bool:
     """Return whether two contents of a slot hold the same value, whatever their order keys."""
-    if isinstance(one, File) or isinstance(two, File):
-        return bool(one == two)
-    return one is not ABSENT and is_same_value(read_stored_value(one), read_stored_value(two))
+    if isinstance(old, File) or isinstance(new, File):
+        return bool(old == new)
+    return old is not ABSENT and is_same_value(read_stored_value(old), read_stored_value(new))
 
 
 def collect_missing_values(contents: Iterable[tuple[Slot, Any]]) -> dict[Slot, Any]:

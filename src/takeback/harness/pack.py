@@ -206,13 +206,13 @@ def _encode_empty_form(form: Parts, at: int) -> Json:
 
 def collect_inside_refs(nodes: Mapping[str, Any], parts: list[Ref]) -> dict[Slot, list[tuple[int, Ref]]]:
     """Return the ids of contents inside edited texts and lists of a stored state, by slot, with their sizes."""
-    found: dict[Slot, list[tuple[int, Ref]]] = {}
+    inside: dict[Slot, list[tuple[int, Ref]]] = {}
 
     def walk(slot: Slot, node: Any) -> None:
         tag = "" if isinstance(node, int) else node[0]
         if tag == "p":
             segments = node[1]["segments"]
-            found[slot] = [(size if isinstance(first, int) else 1, parts[at]) for first, size, at in segments]
+            inside[slot] = [(size if isinstance(first, int) else 1, parts[at]) for first, size, at in segments]
         elif tag == "d":
             for name, item in node[1].items():
                 walk((*slot, name), item)
@@ -221,13 +221,13 @@ def collect_inside_refs(nodes: Mapping[str, Any], parts: list[Ref]) -> dict[Slot
 
     for name, node in nodes.items():
         walk((name,), node)
-    return found
+    return inside
 
 
-def _is_equal(one: Any, two: Any) -> bool:
-    if isinstance(one, HiddenLines):
-        return one.has_part_of(two.content.decode(errors="replace") if isinstance(two, File) else two)
-    return bool(one == two) if isinstance(one, File) else is_same_value(one, two)
+def _is_equal(old: Any, new: Any) -> bool:
+    if isinstance(old, HiddenLines):
+        return old.has_part_of(new.content.decode(errors="replace") if isinstance(new, File) else new)
+    return bool(old == new) if isinstance(old, File) else is_same_value(old, new)
 
 
 def _is_part_of_hidden(hidden: Any, value: Any) -> bool:
@@ -262,36 +262,40 @@ class Unpacker:
         """Return a slot's content that is one value."""
         return self._node(SURFACES[slot[0]], slot, 0, lambda _: (ref, stored), claim)
 
-    def tree(self, slot: Slot, node: Any, found: FindStored) -> Any:
+    def tree(self, slot: Slot, node: Any, find_stored: FindStored) -> Any:
         """Return a slot's content that has an inside."""
         with guard_against_corruption(f"what is stored for {'/'.join(slot)}"):
-            return self._node(SURFACES[slot[0]], slot, node, found)
+            return self._node(SURFACES[slot[0]], slot, node, find_stored)
 
-    def state(self, nodes: Mapping[str, Any], found: FindStored) -> tuple[State, set[str]]:
+    def state(self, nodes: Mapping[str, Any], find_stored: FindStored) -> tuple[State, set[str]]:
         """Return a whole state, `Forgotten` where values were forgotten, and the names of missing surfaces."""
         with guard_against_corruption("a stored state"):
             parts = {
-                name: self._surface(SURFACES[name], node, found) for name, node in nodes.items() if name in SURFACES
+                name: self._surface(SURFACES[name], node, find_stored)
+                for name, node in nodes.items()
+                if name in SURFACES
             }
             return State(parts), nodes.keys() - SURFACES.keys()
 
-    def _surface(self, surface: Slotted, node: Any, found: FindStored) -> Any:
+    def _surface(self, surface: Slotted, node: Any, find_stored: FindStored) -> Any:
         name = surface.name
         if isinstance(node, int):
-            ref, stored = found(node)
+            ref, stored = find_stored(node)
             if stored is None:
                 self.holes[name,] = self._make_forgotten(ref)
                 return surface.empty
             part = surface.load(stored.json())
             return self._note_ref((name,), part, ref)
         if node[0] == "d":
-            items = {key: self._node(surface, (name, key), item, found) for key, item in node[1].items()}
+            items = {key: self._node(surface, (name, key), item, find_stored) for key, item in node[1].items()}
             return PMap(items)
-        return self._node(surface, (name,), node, found)
+        return self._node(surface, (name,), node, find_stored)
 
-    def _node(self, surface: Slotted, slot: Slot, node: Any, found: FindStored, claim: str | None = None) -> Any:
+    def _node(
+        self, surface: Slotted, slot: Slot, node: Any, find_stored: FindStored, claim: str | None = None
+    ) -> Any:
         if isinstance(node, int):
-            ref, stored = found(node)
+            ref, stored = find_stored(node)
             if stored is None:
                 return self._note_missing_value(slot, self._make_forgotten(ref, claim))
             raw = stored.json()
@@ -299,56 +303,58 @@ class Unpacker:
             return self._note_ref(slot, raw if plain else surface.slot_from_json(raw, slot[1:]), ref)
         tag = node[0]
         if tag == "d":
-            return PMap({name: self._node(surface, (*slot, name), item, found) for name, item in node[1].items()})
+            return PMap(
+                {name: self._node(surface, (*slot, name), item, find_stored) for name, item in node[1].items()}
+            )
         if tag == "p":
-            edited, lacking = self._unpack_edited(node[1], found)
+            edited, lacking = self._unpack_edited(node[1], find_stored)
             return (
                 edited if lacking is None else self._note_missing_value(slot, Forgotten(form=edited, sealed=lacking))
             )
         if tag == "f":
-            return self._file(slot, node, found)
+            return self._file(slot, node, find_stored)
         if tag == "l":
-            return self._link(slot, node, found)
+            return self._link(slot, node, find_stored)
         if tag == "c":
-            links = [self._link((*slot, name), item, found) for name, item in node[2].items()]
+            links = [self._link((*slot, name), item, find_stored) for name, item in node[2].items()]
             chain = Chain(tuple(sorted(links, key=lambda link: link.place)))
             return chain if node[1] is None else chain.with_reach(tuple(node[1]))
         if tag == "m":
             return make_frame_link(PATH, node[1])
         if tag == "x":
-            return self._node(surface, slot, node[2], found, node[1])
+            return self._node(surface, slot, node[2], find_stored, node[1])
         raise ValueError(f"no such node: {tag!r}")
 
-    def _file(self, slot: Slot, node: Any, found: FindStored) -> Any:
+    def _file(self, slot: Slot, node: Any, find_stored: FindStored) -> Any:
         _, frame, inner = node
         frame = tuple(frame) if isinstance(frame, list) else frame
         if not isinstance(inner, int):
-            edited, lacking = self._unpack_edited(inner[1], found)
+            edited, lacking = self._unpack_edited(inner[1], find_stored)
             if lacking is None and isinstance(edited, Text):
                 return File(edited).with_frame(frame)
             return self._note_missing_value(slot, Forgotten(frame=frame, form=edited, sealed=lacking or ""))
-        ref, stored = found(inner)
+        ref, stored = find_stored(inner)
         if stored is None:
             return self._note_missing_value(slot, self._make_forgotten(ref, frame=frame))
         return self._note_ref(slot, File(stored.data).with_frame(frame), ref)
 
-    def _unpack_edited(self, raw: Any, found: FindStored) -> tuple[Parts, str | None]:
+    def _unpack_edited(self, raw: Any, find_stored: FindStored) -> tuple[Parts, str | None]:
         """Return a text or list, and whether none of its parts was forgotten; blanks stand for those that were."""
         form = Text if "end" in raw else Items
         segments: list[Any] = []
         lacking: str | None = None
         for first, second, at in raw["segments"]:
-            ref, stored = found(at)
+            ref, stored = find_stored(at)
             if stored is None:
                 lacking = lacking or self._keyless.get(ref, "")
             size = second if isinstance(first, int) else None
             segments.append([first, second, make_blank(form, size) if stored is None else stored.json()])
         return form.from_json({**raw, "segments": segments}, "an edited value"), lacking
 
-    def _link(self, slot: Slot, node: Any, found: FindStored) -> Link:
+    def _link(self, slot: Slot, node: Any, find_stored: FindStored) -> Link:
         _, place, at = node
         name = slot[-1][1:] if is_part(slot[-1]) else slot[-1]
-        ref, stored = found(at)
+        ref, stored = find_stored(at)
         if stored is None:
             gone = link_from_json({"place": place, "record": None}, name, "a chain")
             self.holes[slot] = gone = gone._replace(record=self._make_forgotten(ref))

@@ -81,7 +81,7 @@ def narrow_plan(plan: Plan, matches: PathMatcher, records: list[Record]) -> Plan
     if not changes:
         raise InputError("--only", found="no file that matches and would change", expected="at least one", hint=WHOLE)
     after = put_slots(plan.before, [(change.slot, change.after) for change in changes])
-    clash = _find_clash(after.part(PROJECT), {path for one in changes for path in _list_paths(plan, one.slot)})
+    clash = _find_clash(after.part(PROJECT), {path for chosen in changes for path in _list_paths(plan, chosen.slot)})
     if clash:
         raise InputError(
             "--only",
@@ -89,7 +89,7 @@ def narrow_plan(plan: Plan, matches: PathMatcher, records: list[Record]) -> Plan
             expected="a free path",
             hint=WHOLE,
         )
-    kept = tuple(one for one in plan.kept if is_meant(one.slot))
+    kept = tuple(overwritten for overwritten in plan.kept if is_meant(overwritten.slot))
     return plan._replace(changes=changes, state=after, kept=kept, layout=())
 
 
@@ -122,7 +122,7 @@ def _find_path(state: State, whole: Slot) -> Iterator[str]:
 
 def _find_clash(files: PMap, changed: set[str]) -> str:
     """Return a path at which two files would stand, or a file and a folder; empty if there is none."""
-    counts = Counter(found.path for found in list_files(files))
+    counts = Counter(file.path for file in list_files(files))
     for path in sorted(counts):
         above = tuple(list_folders_above(path))
         if path in changed and (counts[path] > 1 or any(folder in counts for folder in above)):

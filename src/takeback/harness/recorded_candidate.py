@@ -166,7 +166,8 @@ def _list_file_units(surface: TreeSurface, before: State, after: State) -> Itera
 def _find_turned_directory(surface: TreeSurface, before: State, after: State) -> str | None:
     changes = surface.diff(before.part("files"), after.part("files"))
     return next(
-        (str(one.address) for one in changes if type(one.before) is PMap and isinstance(one.after, File)), None
+        (str(change.address) for change in changes if type(change.before) is PMap and isinstance(change.after, File)),
+        None,
     )
 
 
@@ -207,11 +208,11 @@ def _build_file_unit(surface: TreeSurface, path: str, old: Any, new: File) -> Un
 
 def _edit_text(surface: Surface, target: str, old: Any, new: Any) -> tuple[PlainOperation, ...]:
     """Return the edits that make one text another; none where it is no text, or is better written whole."""
-    one, two = (None if content is ABSENT else get_parts(content) for content in (old, new))
+    before, after = (None if content is ABSENT else get_parts(content) for content in (old, new))
     kind = _find_kind(surface, "edit")
-    if kind is None or not isinstance(one, Text) or not isinstance(two, Text):
+    if kind is None or not isinstance(before, Text) or not isinstance(after, Text):
         return ()
-    edits = list_edits(one.whole(), two.whole())
+    edits = list_edits(before.whole(), after.whole())
     return tuple({"op_type": kind, "target": target, "value": {"old": a, "new": b}} for a, b in edits or ())
 
 
@@ -229,17 +230,17 @@ def list_edits(old: str, new: str) -> list[tuple[str, str]] | None:
     stretches = list(find_differing(lines, wanted, lambda line: any(map(str.isalnum, line))))
     if not stretches or len(stretches) > MOST_EDITS:
         return None
-    found: list[tuple[str, str]] = []
+    edits: list[tuple[str, str]] = []
     starts = list(accumulate(map(len, lines), initial=begin))
     now = old
     for low, high, first, last in reversed(stretches):
         edit = _grow_edit(now, starts[low], starts[high], "".join(wanted[first:last]))
         if edit is None:
             return None
-        found.append(edit)
+        edits.append(edit)
         at = now.index(edit[0]) if edit[0] else len(now)
         now = now[:at] + edit[1] + now[at + len(edit[0]) :]
-    return found if now == new else None
+    return edits if now == new else None
 
 
 def _cut(text: str) -> list[str]:
@@ -271,32 +272,32 @@ def _occurs_once(text: str, part: str) -> bool:
 
 def _edit_list(surface: Surface, target: str, old: Any, new: Any) -> tuple[PlainOperation, ...]:
     """Return what takes items out of a list and puts others in; none where an item that goes is there twice."""
-    one, two = (None if content is ABSENT else get_parts(content) for content in (old, new))
-    if not isinstance(one, Items) or not isinstance(two, Items) or _find_kind(surface, "remove item") is None:
+    before, after = (None if content is ABSENT else get_parts(content) for content in (old, new))
+    if not isinstance(before, Items) or not isinstance(after, Items) or _find_kind(surface, "remove item") is None:
         return ()
-    items, wanted = thaw(one.whole()), thaw(two.whole())
+    items, wanted = thaw(before.whole()), thaw(after.whole())
     keys, others = [encode(item) for item in items], [encode(item) for item in wanted]
     stretches = list(find_differing(keys, others, lambda _: True))
     if sum(high - low + last - first for low, high, first, last in stretches) > MOST_EDITS:
         return ()
     taken = [at for low, high, _, _ in stretches for at in range(low, high)]
     left = list(keys)
-    found: list[PlainOperation] = []
+    operations: list[PlainOperation] = []
     for at in taken:
         if left.count(keys[at]) != 1:
             return ()
         left.remove(keys[at])
-        found += _say(surface, "remove item", target, value=items[at])
+        operations += _say(surface, "remove item", target, value=items[at])
     for _, _, first, last in stretches:
         for at in range(first, last):
             end = at >= len(left)
             left.insert(at, others[at])
-            found += (
+            operations += (
                 _say(surface, "append", target, value=wanted[at])
                 if end
                 else _say(surface, "insert", target, value=wanted[at], index=at)
             )
-    return tuple(found)
+    return tuple(operations)
 
 
 def _list_chain_units(surface: ChainSurface, slots: Iterable[Slot], before: State, after: State) -> Iterator[Unit]:
@@ -311,9 +312,9 @@ def _list_chain_units(surface: ChainSurface, slots: Iterable[Slot], before: Stat
         yield Unit(describe_slot((surface.name, *path)), (partial(_arrange, surface, path, old, new),), is_made)
 
 
-def _is_same_place(one: Link | None, two: Link | None) -> bool:
+def _is_same_place(old: Link | None, new: Link | None) -> bool:
     """Tell whether an element stands at the same place: then it is not what was moved."""
-    return one is not None and two is not None and one.place == two.place
+    return old is not None and new is not None and old.place == new.place
 
 
 def _arrange(surface: ChainSurface, path: tuple[str, ...], old: Chain, new: Chain) -> tuple[PlainOperation, ...]:
@@ -327,26 +328,26 @@ def _iter_arrangement(
     """Yield elements taken out, replaced in place, put in, and moved."""
     name = _EventWords(surface, path[0]) if path else _ChainWords(surface)
     records = {link.id: link.record for link in new}
-    wanted, here = list(records), [one for one in old.ids() if one in records]
-    for one in old.ids():
-        if one not in records:
-            yield from name.take_out(one)
-    stays = {one for one in here if _is_same_place(old.find(one), new.find(one))}
-    for at, one in enumerate(wanted):
-        known, record = old.find(one), records[one]
+    wanted, current = list(records), [element for element in old.ids() if element in records]
+    for element in old.ids():
+        if element not in records:
+            yield from name.take_out(element)
+    stays = {element for element in current if _is_same_place(old.find(element), new.find(element))}
+    for at, element in enumerate(wanted):
+        known, record = old.find(element), records[element]
         if known is None:
-            yield from name.put_in(one, thaw(record))
-            here.append(one)
+            yield from name.put_in(element, thaw(record))
+            current.append(element)
         elif not is_same_record(known.record, record):
-            yield from name.replace(one, thaw(record))
-        if one not in stays:
+            yield from name.replace(element, thaw(record))
+        if element not in stays:
             near = wanted[at - 1] if at else None
-            here.remove(one)
-            to = here.index(near) + 1 if near is not None else 0
-            last = to == len(here)
-            here.insert(to, one)
+            current.remove(element)
+            to = current.index(near) + 1 if near is not None else 0
+            last = to == len(current)
+            current.insert(to, element)
             if known is not None or not last:
-                yield from name.move(one, {"index": 0} if near is None else {"after": near})
+                yield from name.move(element, {"index": 0} if near is None else {"after": near})
 
 
 class _ChainWords:
@@ -355,17 +356,17 @@ class _ChainWords:
     def __init__(self, surface: ChainSurface) -> None:
         self._surface = surface
 
-    def take_out(self, one: str) -> tuple[PlainOperation, ...]:
-        return _say(self._surface, "remove", one)
+    def take_out(self, name: str) -> tuple[PlainOperation, ...]:
+        return _say(self._surface, "remove", name)
 
-    def put_in(self, one: str, record: Any) -> tuple[PlainOperation, ...]:
-        return _say(self._surface, "add", one, value=record)
+    def put_in(self, name: str, record: Any) -> tuple[PlainOperation, ...]:
+        return _say(self._surface, "add", name, value=record)
 
-    def replace(self, one: str, record: Any) -> tuple[PlainOperation, ...]:
-        return _say(self._surface, "replace", one, value=record)
+    def replace(self, name: str, record: Any) -> tuple[PlainOperation, ...]:
+        return _say(self._surface, "replace", name, value=record)
 
-    def move(self, one: str, spot: PlainOperation) -> tuple[PlainOperation, ...]:
-        return _say(self._surface, "move", one, **spot)
+    def move(self, name: str, spot: PlainOperation) -> tuple[PlainOperation, ...]:
+        return _say(self._surface, "move", name, **spot)
 
 
 class _EventWords(_ChainWords):
@@ -375,14 +376,14 @@ class _EventWords(_ChainWords):
         super().__init__(surface)
         self._event = event
 
-    def take_out(self, one: str) -> tuple[PlainOperation, ...]:
-        return _say(self._surface, "remove", self._event, value=one)
+    def take_out(self, name: str) -> tuple[PlainOperation, ...]:
+        return _say(self._surface, "remove", self._event, value=name)
 
-    def put_in(self, one: str, record: Any) -> tuple[PlainOperation, ...]:
-        del one
+    def put_in(self, name: str, record: Any) -> tuple[PlainOperation, ...]:
+        del name
         return _say(self._surface, "add", self._event, value=record)
 
     replace = put_in
 
-    def move(self, one: str, spot: PlainOperation) -> tuple[PlainOperation, ...]:
-        return _say(self._surface, "move", self._event, value=one, **spot)
+    def move(self, name: str, spot: PlainOperation) -> tuple[PlainOperation, ...]:
+        return _say(self._surface, "move", self._event, value=name, **spot)

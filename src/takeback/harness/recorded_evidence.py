@@ -138,8 +138,8 @@ def refuse_number(number: int, most: int) -> NoEvidence:
     return _refuse_size(f"{number} things", f"at most {max(most, MOST)}", more=number <= MOST)
 
 
-def _refuse_size(found: str, expected: str, *, more: bool) -> NoEvidence:
-    return NoEvidence(PENDING if more else f"it is too large to be proved: {found}, and {expected} are")
+def _refuse_size(size: str, expected: str, *, more: bool) -> NoEvidence:
+    return NoEvidence(PENDING if more else f"it is too large to be proved: {size}, and {expected} are")
 
 
 class _UnprovedError(Exception):
@@ -201,19 +201,19 @@ class _Steps:
         from takeback.verify.options import VerifyOptions  # noqa: PLC0415 - start-up
         from takeback.verify.proof import prove_with  # noqa: PLC0415 - start-up
 
-        found: list[tuple[Candidate, Verdict]] = []
+        steps: list[tuple[Candidate, Verdict]] = []
         state = self._start
         for at in range(0, len(program), STEP):
             part = program[at : at + STEP]
-            number = len(self.proved) + len(found)
+            number = len(self.proved) + len(steps)
             candidate = _number_captures(invert_mutation(part, state), number)
             verdict = prove_with(candidate, VerifyOptions(max_seconds=PROOF_SECONDS))
             if not verdict.admitted:
                 reasons = "; ".join(reason.message for reason in verdict.reasons) or verdict.grade.value
                 raise _UnprovedError(f"the recovery of {part[0].address} is not proved: {reasons}")
-            found.append((candidate, verdict))
+            steps.append((candidate, verdict))
             state = run_forward(part, state)[0]
-        self.proved += found
+        self.proved += steps
 
 
 def _read_way(way: Iterable[PlainOperation]) -> Program:
@@ -235,7 +235,7 @@ def _number_captures(candidate: Candidate, number: int) -> Candidate:
     return read_candidate(plain)
 
 
-def _check_evidence(found: Evidence, made: State, before: State, after: State) -> Evidence | NoEvidence:
+def _check_evidence(evidence: Evidence, made: State, before: State, after: State) -> Evidence | NoEvidence:
     """Return evidence that is about this change: it leads to the state after, and from what is there back."""
     from takeback.language.program import join_candidates  # noqa: PLC0415 - start-up
     from takeback.runtime import capture, recover  # noqa: PLC0415 - start-up
@@ -243,16 +243,16 @@ def _check_evidence(found: Evidence, made: State, before: State, after: State) -
     other = next((change for change in diff(made, after) if not _is_empty_directory(change)), None)
     if other is not None:
         return NoEvidence(f"the operations found for it give a different result at {other.address}")
-    whole = join_candidates(found.steps)
+    whole = join_candidates(evidence.steps)
     back = next(diff(recover(whole.recovery, after, capture(whole.witness, before)), before), None)
     if back is not None and _is_empty_directory(back):
         return NoEvidence(f"the empty directory {back.address} came or went, which no operation describes")
     if back is not None:
         return NoEvidence(f"the recovery found for it leaves a different value at {back.address}")
-    return found
+    return evidence
 
 
 def _is_empty_directory(change: Change) -> bool:
     """Tell whether a change is only that of a directory without files, which belongs to nobody."""
     contents = (content for content in (change.before, change.after) if content is not ABSENT)
-    return change.address.surface == "files" and all(type(one) is PMap and not one for one in contents)
+    return change.address.surface == "files" and all(type(item) is PMap and not item for item in contents)

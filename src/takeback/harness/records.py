@@ -115,11 +115,11 @@ def with_evidence(store: Store, record: Record) -> Record:
     """Return an entry with the evidence that a later record holds for it; as it is where there is none."""
     if record.unproved != PENDING:
         return record
-    found = store.latest("evidence")
-    while found is not None and found.seq > record.seq:
-        if found.about == record.number:
-            return record.with_evidence(found)
-        found = store.latest("evidence", found.seq)
+    later = store.latest("evidence")
+    while later is not None and later.seq > record.seq:
+        if later.about == record.number:
+            return record.with_evidence(later)
+        later = store.latest("evidence", later.seq)
     return record
 
 
@@ -146,8 +146,8 @@ def load_call(store: Store, record: Record) -> dict[str, str]:
     """Return what was said for a recorded change: its command and its prompt, as far as they were not forgotten."""
     ref = next(iter(record.refs(CALL)), None)
     stored = None if not ref else store.content(ref)
-    found = {} if stored is None else stored.json()
-    return {str(name): str(text) for name, text in found.items()} if isinstance(found, dict) else {}
+    call = {} if stored is None else stored.json()
+    return {str(name): str(text) for name, text in call.items()} if isinstance(call, dict) else {}
 
 
 def load_taken_in(store: Store, record: Record) -> tuple[Write, ...]:
@@ -205,7 +205,7 @@ def load_writes(store: Store, records: Iterable[Record], *, planning: bool = Fal
 
 def _fetch_contents(store: Store, refs: Sequence[Ref]) -> dict[Ref, Stored | None]:
     held = store.contents(refs)
-    parts = [part for found in held.values() if found and found.tree for part in found.open_tree()[0] if part]
+    parts = [part for stored in held.values() if stored and stored.tree for part in stored.open_tree()[0] if part]
     return {**held, **store.contents(parts)} if parts else held
 
 
@@ -224,8 +224,8 @@ def _build_writes(
     rows = enumerate(zip(slots, old, after, strict=True))
     strict, parents, needs, shared, bare = record.strict, record.parents, record.needs, record.shared, record.bare
     return tuple(
-        Write(slot, one, two, at in strict, _read_parent(parents.get(at)), at in needs, at in shared, at in bare)
-        for at, (slot, one, two) in rows
+        Write(slot, before, after, at in strict, _read_parent(parents.get(at)), at in needs, at in shared, at in bare)
+        for at, (slot, before, after) in rows
     )
 
 
@@ -284,8 +284,8 @@ def _load_steps(store: Store, record: Record) -> list[tuple[dict[str, Any], bool
     """Return the candidates of an entry as JSON, and whether nothing of each was forgotten."""
     refs = [ref for ref in with_evidence(store, record).refs("candidate") if ref]
     trees = store.contents(refs)
-    found = [_load_candidate_tree(store, record, stored) for ref in refs if (stored := trees[ref]) is not None]
-    return found if len(found) == len(refs) else []
+    steps = [_load_candidate_tree(store, record, stored) for ref in refs if (stored := trees[ref]) is not None]
+    return steps if len(steps) == len(refs) else []
 
 
 def _load_candidate_tree(store: Store, record: Record, stored: Stored) -> tuple[dict[str, Any], bool]:
@@ -375,13 +375,13 @@ def divide_evidence(evidence: Mapping[str, Any]) -> tuple[dict[str, Json], Leaf 
 
 def group_runs(numbers: Sequence[int]) -> list[list[int]]:
     """Return ascending numbers as runs, each with its first and last."""
-    found: list[list[int]] = []
+    runs: list[list[int]] = []
     for number in numbers:
-        if found and found[-1][1] == number - 1:
-            found[-1][1] = number
+        if runs and runs[-1][1] == number - 1:
+            runs[-1][1] = number
         else:
-            found.append([number, number])
-    return found
+            runs.append([number, number])
+    return runs
 
 
 def make_taken_in_key(slot: Slot) -> str:

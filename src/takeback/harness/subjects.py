@@ -38,13 +38,17 @@ def find_subject(
             expected="a subject that something is labelled with",
             hint="'takeback label' lists what is labelled",
         )
-    found = collect_labelled(store, labels)
-    require_not_held(store, found.entries)
-    texts = sorted(set(_list_texts(store, collect_leaf_refs(store, found.values))))
+    labelled = collect_labelled(store, labels)
+    require_not_held(store, labelled.entries)
+    texts = sorted(set(_list_texts(store, collect_leaf_refs(store, labelled.values))))
     forms = Forms(*texts) if texts else None
     places, copies = find_forms(ledger, forms, dry=dry) if forms else ((), set[Ref]())
-    found = collect_labelled(store, labels)
-    refs = collect_leaf_refs(store, found.values | found.beside) | copies | collect_file_refs(store, found.paths)
+    labelled = collect_labelled(store, labels)
+    refs = (
+        collect_leaf_refs(store, labelled.values | labelled.beside)
+        | copies
+        | collect_file_refs(store, labelled.paths)
+    )
     require_refs_not_held(store, refs)
     return places, refs, forms.has_match_in if forms else lambda _: False
 
@@ -64,8 +68,8 @@ def _open_texts(data: bytes) -> Iterator[bytes]:
         yield data.strip()
         return
     while waiting:
-        one = waiting.pop()
-        if isinstance(one, str):
-            yield one.strip().encode(errors="surrogatepass")
-        elif isinstance(one, dict | list):
-            waiting.extend(one.values() if isinstance(one, dict) else one)
+        value = waiting.pop()
+        if isinstance(value, str):
+            yield value.strip().encode(errors="surrogatepass")
+        elif isinstance(value, dict | list):
+            waiting.extend(value.values() if isinstance(value, dict) else value)

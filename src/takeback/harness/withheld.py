@@ -34,13 +34,13 @@ def list_unkept(capture: CaptureFilter | None, writes: Iterable[Write]) -> tuple
     """Return the addresses at which what some writes replace is not kept: an undo could not put it back."""
     if capture is None:
         return ()
-    found = (
+    addresses = (
         describe_slot(find_containing_slot(place))
         for write in writes
         for place, content in iter_values(write.slot, write.before)
         if _is_withheld(capture, place, content)
     )
-    return tuple(dict.fromkeys(found))
+    return tuple(dict.fromkeys(addresses))
 
 
 def describe_unkept(unkept: Iterable[str]) -> str:
@@ -52,8 +52,8 @@ def list_unkept_files(capture: CaptureFilter | None, images: Iterable[FileChange
     """Return the files whose bytes are not kept beyond the change that needs them, for what they hold."""
     if capture is None:
         return ()
-    sides = ((one.path, side) for one in images for side in (one.before, one.after))
-    return tuple(path for path, one in sides if isinstance(one, FileImage) and capture.has_match_in(one.content))
+    sides = ((image.path, side) for image in images for side in (image.before, image.after))
+    return tuple(path for path, side in sides if isinstance(side, FileImage) and capture.has_match_in(side.content))
 
 
 def fits_digest(slot: Slot, gone: Any, content: Any) -> bool:
@@ -72,8 +72,8 @@ def _is_withheld(capture: CaptureFilter, slot: Slot, content: Any) -> bool:
 
 def _list_leaves(pack: Packer, slot: Slot, content: Any) -> list[Leaf]:
     packed = pack.slot(slot, content)
-    found = packed.parts if isinstance(packed, Tree) else (packed,)
-    return [leaf for leaf in found if isinstance(leaf, Leaf)]
+    leaves = packed.parts if isinstance(packed, Tree) else (packed,)
+    return [leaf for leaf in leaves if isinstance(leaf, Leaf)]
 
 
 def _find_lines(capture: CaptureFilter, content: Any) -> HiddenLines | None:

@@ -207,10 +207,10 @@ class Examination:
 
 def check_rows(rows: Sequence[Row], progress: Callable[[int], None] = lambda _: None) -> Examination:
     """Follow the chain through `rows` and report every break."""
-    found = Examination(progress)
-    found.take(rows)
-    found.gather(rows)
-    return found
+    examination = Examination(progress)
+    examination.take(rows)
+    examination.gather(rows)
+    return examination
 
 
 MOST: Final = 20
@@ -232,6 +232,6 @@ def find_integrity_faults(database: Runner) -> Iterator[Fault]:
     except JournalError as error:
         yield Fault(None, f"SQLite cannot check the file: {error.message}")
         return
-    for (told,) in rows:
-        if told != GOOD:
-            yield Fault(None, f"SQLite's integrity_check: {' '.join(str(told).split())}")
+    for (problem,) in rows:
+        if problem != GOOD:
+            yield Fault(None, f"SQLite's integrity_check: {' '.join(str(problem).split())}")

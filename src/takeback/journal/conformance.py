@@ -95,10 +95,10 @@ def keeps_large_contents(opener: Opener) -> None:
 def keeps_equal_contents_once(opener: Opener) -> None:
     """Check that equal values in one scope are one content, and small ones in different scopes are not."""
     with closing(opener()) as store:
-        one, two = store.append([Draft("apply", {}, {"after": make_leaf("on", "a")}) for _ in range(2)])
+        first, second = store.append([Draft("apply", {}, {"after": make_leaf("on", "a")}) for _ in range(2)])
         (other,) = store.append([Draft("apply", {}, {"after": make_leaf("on", "b")})])
-        expect(one.refs("after") == two.refs("after"), "one value in one place is stored twice")
-        expect(one.refs("after") != other.refs("after"), "values in different places share a content")
+        expect(first.refs("after") == second.refs("after"), "one value in one place is stored twice")
+        expect(first.refs("after") != other.refs("after"), "values in different places share a content")
         big = [Draft("apply", {}, {"after": make_leaf("x" * 9000, scope)}) for scope in "ab"]
         three, four = store.append(big)
         expect(three.refs("after") == four.refs("after"), "a large content is stored twice")
@@ -224,15 +224,15 @@ def forgets_contents(opener: Opener) -> None:
     """Check that forgetting removes a content everywhere, records it, and keeps the chain and other contents."""
     with closing(opener()) as store:
         secret, kept = make_leaf("secret", "k"), make_leaf("kept", "k")
-        one, two = store.append([Draft("apply", {}, {"before": secret, "after": kept}) for _ in range(2)])
-        (ref,) = one.refs("before")
+        first, second = store.append([Draft("apply", {}, {"before": secret, "after": kept}) for _ in range(2)])
+        (ref,) = first.refs("before")
         erased = store.forget([ref or ""])
         expect(erased.record.kind == "forget", "forgetting left no record")
         expect(
-            get_only_content(store, one, "before") is None and get_only_content(store, two, "before") is None,
+            get_only_content(store, first, "before") is None and get_only_content(store, second, "before") is None,
             "it is still there",
         )
-        expect(get_only_content(store, two, "after") == Stored(b'"kept"'), "another content was lost")
+        expect(get_only_content(store, second, "after") == Stored(b'"kept"'), "another content was lost")
         expect(store.check().whole, f"forgetting broke the journal: {store.check().faults}")
         (again,) = store.append([Draft("apply", {}, {"before": make_leaf("secret", "k")})])
         expect(again.refs("before") != (ref,), "a forgotten content came back under its old id")
@@ -252,14 +252,17 @@ def drops_contents_with_their_ids(opener: Opener) -> None:
     with closing(opener()) as store:
         leaves = [make_leaf(f"value {number}", str(number)) for number in range(3)]
         (record,) = store.append([Draft("apply", {}, {"after": leaves})])
-        one, two, three = (ref or "" for ref in record.refs("after"))
-        store.forget([two])
-        erased = store.drop([one], {one})
+        first, second, third = (ref or "" for ref in record.refs("after"))
+        store.forget([second])
+        erased = store.drop([first], {first})
         expect(erased.record.kind == "forget", "dropping left no record")
-        found = store.contents([one, two, three])
-        expect(found == {one: None, two: None, three: Stored(b'"value 2"')}, "other contents went than those dropped")
+        contents = store.contents([first, second, third])
+        expect(
+            contents == {first: None, second: None, third: Stored(b'"value 2"')},
+            "other contents went than those dropped",
+        )
         expect(store.check().whole, f"dropping broke the journal: {store.check().faults}")
-        store.drop([three], ())
+        store.drop([third], ())
         expect(not store.check().whole, "a content that went without a word is not noticed")
 
 
@@ -355,42 +358,46 @@ def stays_after_closing(opener: Opener) -> None:
 
 def two_connections_share_one_chain(opener: Opener) -> None:
     """Check that two connections extend one chain and see each other's records and contents."""
-    with closing(opener()) as one, closing(opener()) as two:
+    with closing(opener()) as first, closing(opener()) as second:
         for n in range(10):
-            (one, two)[n % 2].append([draft_entry(n % 3, '["config","a"]')])
-        expect([r.payload["n"] for r in one.records()] == [n % 3 for n in range(10)], "a record is lost or misplaced")
-        expect(one.head() == two.head(), "two connections see different heads")
-        expect(one.touching('["config","a"]') == tuple(range(1, 11)), "one connection misses what the other touched")
-        expect(two.touching('["config","a"]') == tuple(range(1, 11)), "the other misses what the first touched")
-        expect(one.check().whole, "the chain is broken")
+            (first, second)[n % 2].append([draft_entry(n % 3, '["config","a"]')])
+        expect(
+            [r.payload["n"] for r in first.records()] == [n % 3 for n in range(10)], "a record is lost or misplaced"
+        )
+        expect(first.head() == second.head(), "two connections see different heads")
+        expect(
+            first.touching('["config","a"]') == tuple(range(1, 11)), "one connection misses what the other touched"
+        )
+        expect(second.touching('["config","a"]') == tuple(range(1, 11)), "the other misses what the first touched")
+        expect(first.check().whole, "the chain is broken")
 
 
 def lock_keeps_other_connections_out(opener: Opener) -> None:
     """Check that while one connection holds the lock, another waits and then fails with a clear error."""
-    with closing(opener()) as one, closing(opener()) as two:
-        with one.lock(), one.lock():
+    with closing(opener()) as first, closing(opener()) as second:
+        with first.lock(), first.lock():
             try:
-                with two.lock(timeout=0.2):
+                with second.lock(timeout=0.2):
                     raise ConformanceError("two connections hold the lock at once")
             except JournalError as error:
                 expect("another process" in str(error), f"the message does not say who is in the way: {error}")
-        with two.lock(timeout=5):
-            two.append([draft_entry(1)])
+        with second.lock(timeout=5):
+            second.append([draft_entry(1)])
 
 
 def notices_that_another_has_written(opener: Opener) -> None:
     """Check that nobody can write while the lock is held, or that its holder notices before it goes on."""
-    with closing(opener()) as one, closing(opener()) as two:
-        one.append([draft_entry(0)])
-        with one.lock():
-            one.assert_held()
+    with closing(opener()) as first, closing(opener()) as second:
+        first.append([draft_entry(0)])
+        with first.lock():
+            first.assert_held()
             try:
-                two.append([draft_entry(9)])
+                second.append([draft_entry(9)])
             except JournalBusyError:
-                one.assert_held()
+                first.assert_held()
                 return
             try:
-                one.assert_held()
+                first.assert_held()
             except NotHeldError:
                 return
             raise ConformanceError("a writer that was overtaken goes on")
@@ -398,13 +405,15 @@ def notices_that_another_has_written(opener: Opener) -> None:
 
 def forgets_for_other_connections_too(opener: Opener) -> None:
     """Check that what one connection forgets is gone for another open one as well."""
-    with closing(opener()) as one, closing(opener()) as two:
-        (record,) = one.append([Draft("apply", {}, {"before": make_leaf("secret", "k")})])
-        expect(get_only_content(two, record, "before") == Stored(b'"secret"'), "a content is not shared")
+    with closing(opener()) as first, closing(opener()) as second:
+        (record,) = first.append([Draft("apply", {}, {"before": make_leaf("secret", "k")})])
+        expect(get_only_content(second, record, "before") == Stored(b'"secret"'), "a content is not shared")
         (ref,) = record.refs("before")
-        one.forget([ref or ""])
-        expect(get_only_content(two, record, "before") is None, "another connection still finds what was forgotten")
-        expect(two.check().whole, "forgetting looks like damage from another connection")
+        first.forget([ref or ""])
+        expect(
+            get_only_content(second, record, "before") is None, "another connection still finds what was forgotten"
+        )
+        expect(second.check().whole, "forgetting looks like damage from another connection")
 
 
 DURABLE_CHECKS: tuple[StoreCheck, ...] = (

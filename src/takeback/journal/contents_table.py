@@ -140,8 +140,10 @@ class ContentTable(ContentStore):
         return None
 
     def _rows(self, refs: Sequence[Ref]) -> Iterator[_Row]:
-        for start in range(0, len(refs), BATCH):
-            part = refs[start : start + BATCH]
+        """Yield rows in the order of their ids: neighbours in the index are read once."""
+        ordered = sorted(refs)
+        for start in range(0, len(ordered), BATCH):
+            part = ordered[start : start + BATCH]
             marks = ",".join("?" * len(part))
             sql = f"SELECT {COLUMNS} FROM contents WHERE id IN ({marks})"  # noqa: S608 - marks only
             yield from map(_read_content_row, self._tables.run(sql, part))
@@ -150,10 +152,14 @@ class ContentTable(ContentStore):
         """Return contents by id, each checked; None for a forgotten one, or one without a key here."""
         asked = dict.fromkeys(refs)
         wanted = [ref for ref in asked if not is_redacted(ref)]
-        rows = {row.id: row for row in self._rows(wanted)}
-        keys = {} if self._keys is None else self._keys.get(wanted)
-        found = {ref: self._open_content(ref, rows.get(ref), keys.get(ref), near) for ref in wanted}
-        return found if len(wanted) == len(asked) else {ref: found.get(ref) for ref in asked}
+        opened: dict[Ref, Stored | None] = {}
+        for start in range(0, len(wanted), BATCH):  # the rows of many files are not held beside their contents
+            part = wanted[start : start + BATCH]
+            rows = {row.id: row for row in self._rows(part)}
+            keys = {} if self._keys is None else self._keys.get(part)
+            for ref in part:
+                opened[ref] = self._open_content(ref, rows.pop(ref, None), keys.get(ref), near)
+        return opened if len(wanted) == len(asked) else {ref: opened.get(ref) for ref in asked}
 
     def _open_content(self, ref: Ref, row: _Row | None, key: bytes | None, near: Sequence[bytes]) -> Stored | None:
         if row is None:
@@ -213,8 +219,8 @@ class ContentTable(ContentStore):
             yield row.body
             return
         at = 0
-        while found := self._tables.run("SELECT body FROM pieces WHERE id = ? AND at = ?", (row.id, at)):
-            yield _to_bytes(found[0][0])
+        while piece := self._tables.run("SELECT body FROM pieces WHERE id = ? AND at = ?", (row.id, at)):
+            yield _to_bytes(piece[0][0])
             at += 1
 
     def forget(self, refs: Sequence[Ref], seq: int) -> None:
@@ -242,13 +248,13 @@ class ContentTable(ContentStore):
 
     def traces(self, refs: Sequence[Ref]) -> list[bytes]:
         """Return random bytes that are in every copy of these rows, to search for copies by."""
-        found: list[bytes] = []
+        traces: list[bytes] = []
         for start in range(0, len(refs), BATCH):
             part = refs[start : start + BATCH]
             marks = ",".join("?" * len(part))
             sql = f"SELECT salt, lookup FROM contents WHERE id IN ({marks})"  # noqa: S608 - marks only
-            found += [bytes(item) for row in self._tables.run(sql, part) for item in row if item]
-        return found
+            traces += [bytes(item) for row in self._tables.run(sql, part) for item in row if item]
+        return traces
 
     def every(self) -> Iterator[_Row]:
         """Yield all rows, in pages."""
@@ -264,9 +270,9 @@ class ContentTable(ContentStore):
     def every_content(self) -> Iterator[tuple[Ref, Stored]]:
         """Yield every stored content."""
         for row in self.every():
-            found = self.get((row.id,))[row.id] if row.forgotten is None else None
-            if found is not None:
-                yield row.id, found
+            stored = self.get((row.id,))[row.id] if row.forgotten is None else None
+            if stored is not None:
+                yield row.id, stored
 
     @property
     def key_place(self) -> str:

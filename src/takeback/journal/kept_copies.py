@@ -56,10 +56,10 @@ class KeptCopies:
 
     def _read(self) -> list[str]:
         try:
-            told = parse_strict(self._note.read_text(encoding="utf-8"))
+            note = parse_strict(self._note.read_text(encoding="utf-8"))
         except (OSError, ValueError, RecursionError):
             return []
-        return [path for path in told if isinstance(path, str)] if isinstance(told, list) else []
+        return [path for path in note if isinstance(path, str)] if isinstance(note, list) else []
 
     def _write(self, paths: Sequence[str]) -> None:
         self._note.parent.mkdir(mode=0o700, parents=True, exist_ok=True)

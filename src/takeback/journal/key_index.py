@@ -9,6 +9,7 @@ lookup costs the key's own rows, one bucket of keys, and the list of buckets.
 from __future__ import annotations
 
 import hashlib
+import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final, Protocol
@@ -23,6 +24,8 @@ BELOW: Final = "*"
 _ABOVE: Final = 2
 """How long the shortest key is that others can lie beneath: a surface and one name."""
 BATCH: Final = 500
+_NAME: Final = re.compile(r'"(?:[^"\\]|\\.)*"')
+"""One name in a key, as canonical JSON writes it."""
 
 
 class Tables(Protocol):
@@ -38,6 +41,14 @@ class Tables(Protocol):
 def iter_keys_above(key: str) -> Iterator[str]:
     """Yield the keys that a key lies beneath; keys are JSON lists such as `["config","a","b"]`."""
     if key.count(",") < _ABOVE:
+        return
+    names = _NAME.findall(key)
+    if f"[{','.join(names)}]" == key:  # what stands above a canonical key is its beginning
+        end = 0
+        for length, name in enumerate(names[:-1], start=1):
+            end += len(name) + 1
+            if length >= _ABOVE:
+                yield f"{key[:end]}]"
         return
     with guard_against_corruption("a key of the index"):
         path = decode(key)
@@ -136,13 +147,13 @@ class KeyIndex:
         )
 
     def _digests(self, keys: Sequence[str]) -> dict[str, str]:
-        found: dict[str, str] = {}
+        digests: dict[str, str] = {}
         for start in range(0, len(keys), BATCH):
             part = keys[start : start + BATCH]
             marks = ",".join("?" * len(part))
             sql = f"SELECT key, digest FROM touched_keys WHERE key IN ({marks})"  # noqa: S608 - marks only
-            found.update(self._tables.run(sql, part))
-        return found
+            digests.update(self._tables.run(sql, part))
+        return digests
 
     def _sums(self, buckets: Sequence[int]) -> dict[int, int]:
         marks = ",".join("?" * len(buckets))
@@ -157,10 +168,10 @@ class KeyIndex:
         """Return entries that touch a key, checked against the digest `root` that the last record holds."""
         self._check_buckets(root)
         digest = self._check_keys(find_bucket(key)).get(key, "")
-        found = self._tables.run("SELECT entry, times FROM touches WHERE key = ? ORDER BY entry", (key,))
-        if _digest_rows(found) != digest:
+        rows = self._tables.run("SELECT entry, times FROM touches WHERE key = ? ORDER BY entry", (key,))
+        if _digest_rows(rows) != digest:
             raise self._damage(f"rows of {key}")
-        return tuple(entry for entry, times in found for _ in range(times))
+        return tuple(entry for entry, times in rows for _ in range(times))
 
     def _check_buckets(self, root: str) -> None:
         """Raise unless the sums of all buckets give the digest that the last record holds."""
@@ -203,8 +214,8 @@ class KeyIndex:
         """
         expected = _expand_touches(touches)
         named = {(key, *row) for key, rows in expected.items() for row in rows}
-        found = self._tables.run("SELECT key, entry, times FROM touches")
-        stored = {tuple(row) for row in found if known is None or row[1] in known}
+        rows = self._tables.run("SELECT key, entry, times FROM touches")
+        stored = {tuple(row) for row in rows if known is None or row[1] in known}
         for row in sorted(named ^ stored, key=lambda row: (str(row[1]), str(row[0]))):
             key, entry, _ = row
             what = "is missing from" if row in named else "does not belong in"

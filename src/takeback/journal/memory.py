@@ -172,8 +172,8 @@ class MemoryStore:
         whole = self._by_id.get(prefix)
         if whole is not None:
             return (whole,)
-        found = (record for record in self._records if record.digest.startswith(prefix))
-        return tuple(record for record, _ in zip(found, range(FIND_LIMIT), strict=False))
+        records = (record for record in self._records if record.digest.startswith(prefix))
+        return tuple(record for record, _ in zip(records, range(FIND_LIMIT), strict=False))
 
     def records(self, start: int = 1, *, reverse: bool = False) -> Iterator[Record]:
         """Yield records from number `start` on, or from the last down to it, as they are now; copies none."""
@@ -200,13 +200,13 @@ class MemoryStore:
 
     def contents(self, refs: Iterable[Ref]) -> dict[Ref, Stored | None]:
         """Return several contents at once."""
-        found: dict[Ref, Stored | None] = {}
+        contents: dict[Ref, Stored | None] = {}
         for ref in refs:
             if ref not in self._shelf.stored and not self._dropped and not is_redacted(ref):
                 raise JournalCorruptError(f"content {ref[:12]} is not in the journal")
             held = self._shelf.stored.get(ref)
-            found[ref] = None if held is None else held[1]
-        return found
+            contents[ref] = None if held is None else held[1]
+        return contents
 
     def every_content(self) -> Iterator[tuple[Ref, Stored]]:
         """Yield every stored content."""
@@ -244,13 +244,13 @@ class MemoryStore:
 
     def check(self, progress: Callable[[int], None] = lambda _: None) -> ChainReport:
         """Examine everything stored."""
-        found = check_rows(self._rows, progress)
+        examination = check_rows(self._rows, progress)
         stored = {
             ref: None if held is None else compute_content_id(held[0], (held[1].data,), tree=held[1].tree)
             for ref, held in self._shelf.stored.items()
         }
         trees = {ref: held.open_tree()[0] for ref, held in self.every_content() if held.tree}
-        return found.report().with_faults(found.find_content_faults(stored, trees))
+        return examination.report().with_faults(examination.find_content_faults(stored, trees))
 
     def measure_size(self) -> int:
         """Return 0: it takes up no room that lasts."""

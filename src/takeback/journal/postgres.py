@@ -77,8 +77,8 @@ REASONS: Final = (
 
 def _why_unreachable(error: Exception) -> str:
     """Return a reason that repeats nothing of the URL."""
-    found = [reason for reason in REASONS if reason in str(error)]
-    return "; ".join(found) or "the URL is malformed, or the server cannot be reached"
+    reasons = [reason for reason in REASONS if reason in str(error)]
+    return "; ".join(reasons) or "the URL is malformed, or the server cannot be reached"
 
 
 class PostgresStore(SqlStore):
@@ -358,8 +358,8 @@ class JournalFleet:
 
     def schemas(self) -> tuple[str, ...]:
         """Return the schemas that hold a journal, in order; only the one that the URL names, if it names one."""
-        found = tuple(str(row[0]) for row in self._run(sql.SQL(_SCHEMAS)))
-        return tuple(one for one in found if one == f"{BARE}_{self._place.name}") if self._place.name else found
+        names = tuple(str(row[0]) for row in self._run(sql.SQL(_SCHEMAS)))
+        return tuple(name for name in names if name == f"{BARE}_{self._place.name}") if self._place.name else names
 
     def head(self, schema: str) -> tuple[int, str]:
         """Return the number and digest of a journal's last record; 0 and an empty text if there is none."""
@@ -411,13 +411,13 @@ class JournalFleet:
             self._connection = self._make_connection()
         problem: JournalError | None = None
         try:
-            found: list[Any] = self._connection.execute(statement, tuple(parameters) or None).fetchall()
+            rows: list[Any] = self._connection.execute(statement, tuple(parameters) or None).fetchall()
         except (psycopg.errors.UndefinedTable, psycopg.errors.UndefinedColumn):
             problem = JournalCorruptError("it lacks a table or a column that a journal has")
         except (psycopg.Error, OSError, UnicodeError) as error:
             problem = JournalError(f"{self.location} could not be read: {self._clean_message(str(error))}")
         else:
-            return found
+            return rows
         raise problem
 
     def _make_connection(self) -> psycopg.Connection[Any]:

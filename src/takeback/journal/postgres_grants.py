@@ -60,9 +60,9 @@ def grant_rights(store: PostgresStore, rights: Mapping[str, Rights], *, dry: boo
     for role in sorted(rights.keys() - known):
         raise InputError(role, found="no role of the database", expected="one that CREATE ROLE made")
     statements = list(_build_statements(store, rights))
-    told = [statement.as_string(None) for statement in statements]
+    texts = [statement.as_string(None) for statement in statements]
     if dry:
-        return told
+        return texts
     if not store.run("SELECT pg_has_role(nspowner, 'USAGE') FROM pg_namespace WHERE nspname = ?", (store.schema,))[0][
         0
     ]:
@@ -71,9 +71,9 @@ def grant_rights(store: PostgresStore, rights: Mapping[str, Rights], *, dry: boo
             hint="open the journal as its owner, or give what --plan prints to whoever is",
         )
     with store.transaction():
-        for text in told:
+        for text in texts:
             store.execute_plain(text)
-    return told
+    return texts
 
 
 def _build_statements(store: PostgresStore, rights: Mapping[str, Rights]) -> Iterator[sql.Composed]:

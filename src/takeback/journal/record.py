@@ -149,11 +149,11 @@ class Record:
     @property
     def parents(self) -> Mapping[int, tuple[int, int]]:
         """Of writes inside a text or list, by position: the entry and the write in it that put the whole there."""
-        found = self.payload.get("on")
-        if not isinstance(found, dict):
+        value = self.payload.get("on")
+        if not isinstance(value, dict):
             return {}
         with guard_against_corruption(f"record {self.seq}", seq=self.seq):
-            return {int(at): (entry, position) for at, (entry, position) in cast("dict[str, Any]", found).items()}
+            return {int(at): (entry, position) for at, (entry, position) in cast("dict[str, Any]", value).items()}
 
     @property
     def strict(self) -> frozenset[int]:
@@ -213,8 +213,8 @@ class Record:
     @property
     def about(self) -> int | None:
         """The number of the entry that it says something of, such as its evidence; None if of none."""
-        found = self.payload.get("entry")
-        return found if found is None or type(found) is int else self._refuse("entry", "a number")
+        number = self.payload.get("entry")
+        return number if number is None or type(number) is int else self._refuse("entry", "a number")
 
     @property
     def releases(self) -> bool:
@@ -233,8 +233,8 @@ class Record:
 
     def with_evidence(self, later: Record) -> Record:
         """Return an entry with the evidence that a later record holds for it, or why there is none."""
-        told = {name: later.payload[name] for name in ("evidence", "unproved") if name in later.payload}
-        payload = {**{name: said for name, said in self.payload.items() if name != "unproved"}, **told}
+        evidence = {name: later.payload[name] for name in ("evidence", "unproved") if name in later.payload}
+        payload = {**{name: said for name, said in self.payload.items() if name != "unproved"}, **evidence}
         return replace(self, payload=payload, contents={**self.contents, **later.contents})
 
     @property
@@ -347,23 +347,23 @@ class Record:
         return self._list("contents", str)
 
     def _text(self, name: str) -> str:
-        found = self.payload.get(name, "")
-        return found if isinstance(found, str) else self._refuse(name, "a text")
+        value = self.payload.get(name, "")
+        return value if isinstance(value, str) else self._refuse(name, "a text")
 
     def _mapping(self, name: str) -> Mapping[str, Any] | None:
-        found = self.payload.get(name)
-        return found if found is None or isinstance(found, dict) else self._refuse(name, "a mapping")
+        value = self.payload.get(name)
+        return value if value is None or isinstance(value, dict) else self._refuse(name, "a mapping")
 
     def _list(self, name: str, kind: type[T]) -> tuple[T, ...]:
-        found = self.payload.get(name, [])
-        if isinstance(found, list) and all(isinstance(item, kind) for item in found):
-            return tuple(cast("list[T]", found))
+        value = self.payload.get(name, [])
+        if isinstance(value, list) and all(isinstance(item, kind) for item in value):
+            return tuple(cast("list[T]", value))
         return self._refuse(name, f"a list of {kind.__name__}")
 
     def _refuse(self, name: str, expected: str) -> NoReturn:
-        found = encode(self.payload[name])
+        value = encode(self.payload[name])
         raise JournalCorruptError(
-            f"journal record {self.seq} ({self.kind}) says {name!r}: found {found:.60}, expected {expected}",
+            f"journal record {self.seq} ({self.kind}) says {name!r}: found {value:.60}, expected {expected}",
             seq=self.seq,
         )
 
@@ -373,8 +373,8 @@ class Record:
 
     def refs(self, name: str) -> tuple[Ref | None, ...]:
         """Return the contents under one name, as a tuple."""
-        found = self.contents.get(name, ())
-        return found if isinstance(found, tuple) else (found,)
+        ref = self.contents.get(name, ())
+        return ref if isinstance(ref, tuple) else (ref,)
 
     def all_refs(self) -> Iterator[Ref]:
         """Yield every content the record refers to directly."""
@@ -459,8 +459,8 @@ class RecentRecords:
 
     def at(self, seq: int) -> Record | None:
         """Return the record at a place in the chain; None if it was not read lately."""
-        found = self._by_seq.get(seq)
-        return None if found is None else found[0]
+        record = self._by_seq.get(seq)
+        return None if record is None else record[0]
 
     def entry(self, number: int) -> Record | None:
         """Return the entry with a number; None if it was not read lately."""

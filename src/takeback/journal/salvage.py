@@ -64,9 +64,9 @@ def salvage_rows(path: Path) -> Iterator[Row]:
 def _read_rows(connection: sqlite3.Connection) -> Iterator[Row]:
     seq = 1
     query = f"SELECT {COLUMNS} FROM records WHERE seq = ?"  # noqa: S608 - a constant
-    while found := connection.execute(query, (seq,)).fetchone():
+    while row := connection.execute(query, (seq,)).fetchone():
         try:
-            yield read_row(found)
+            yield read_row(row)
         except JournalCorruptError:
             return
         seq += 1

@@ -55,7 +55,7 @@ class Forms:
     """A value to look for, or several: any of them is a match."""
 
     def __init__(self, value: bytes, *more: bytes) -> None:
-        self._plain = tuple(dict.fromkeys(form for one in (value, *more) for form in _encode_all(one)))
+        self._plain = tuple(dict.fromkeys(form for text in (value, *more) for form in _encode_all(text)))
         shortest = min(map(len, (value, *more)))
         self._decoded = shortest >= MIN_DECODED
         least = min(shortest, SHORT_STREAM)
@@ -106,25 +106,25 @@ def _encode_all(value: bytes) -> Iterator[bytes]:
         yield json.dumps(inner, ensure_ascii=ascii_only)[1:-1].encode()
 
 
-def _unescape(found: re.Match[bytes]) -> bytes:
-    if found[1]:
-        return chr(int(found[1], 16)).encode("utf-8", "surrogatepass")
-    if found[2]:
-        return bytes([int(found[2], 16)])
-    return _SIMPLE.get(found[3], found[3])
+def _unescape(match: re.Match[bytes]) -> bytes:
+    if match[1]:
+        return chr(int(match[1], 16)).encode("utf-8", "surrogatepass")
+    if match[2]:
+        return bytes([int(match[2], 16)])
+    return _SIMPLE.get(match[3], match[3])
 
 
 def _read_hex(runs: re.Pattern[bytes], data: bytes) -> Iterator[bytes]:
-    for found in runs.finditer(data):
-        digits = found[0].translate(None, b":- ")
+    for match in runs.finditer(data):
+        digits = match[0].translate(None, b":- ")
         for start in (0, 1):
             part = digits[start:]
             yield binascii.unhexlify(part[: len(part) // 2 * 2])
 
 
 def _read_base64(runs: re.Pattern[bytes], data: bytes) -> Iterator[bytes]:
-    for found in runs.finditer(data):
-        digits = found[0].translate(_URL_SAFE)
+    for match in runs.finditer(data):
+        digits = match[0].translate(_URL_SAFE)
         for start in range(4):
             part = digits[start:]
             whole = part[: len(part) // 4 * 4]
@@ -133,10 +133,10 @@ def _read_base64(runs: re.Pattern[bytes], data: bytes) -> Iterator[bytes]:
 
 
 def _read_streams(data: bytes) -> Iterator[bytes]:
-    for found in _STREAM.finditer(data):
-        stream = memoryview(data)[found.start() :]
+    for match in _STREAM.finditer(data):
+        stream = memoryview(data)[match.start() :]
         try:
-            if found[0].startswith(_ZSTD):
+            if match[0].startswith(_ZSTD):
                 yield zstandard.ZstdDecompressor().stream_reader(stream).read(MOST_BYTES)
             else:
                 yield zlib.decompressobj(wbits=47).decompress(stream, MOST_BYTES)
@@ -169,9 +169,9 @@ def find_value_places(
         for name in record.contents:
             for ref in record.refs(name):
                 yield from (
-                    ValuePlace(record.seq, record.number, record.kind, name, found)
-                    for found in dict.fromkeys((ref, *parts.get(ref or "", ())))
-                    if found in leaves
+                    ValuePlace(record.seq, record.number, record.kind, name, place)
+                    for place in dict.fromkeys((ref, *parts.get(ref or "", ())))
+                    if place in leaves
                 )
                 if ref in trees:
                     yield ValuePlace(record.seq, record.number, record.kind, f"names in {name}", None)

@@ -116,15 +116,15 @@ def require_current_schema(rows: Sequence[Sequence[Any]], location: str) -> None
     versions = [row[0] for row in rows]
     if not versions or not all(type(version) is int and version > 0 for version in versions):
         raise JournalCorruptError(f"the journal {location} does not say which layout it has")
-    found = max(versions)
-    if found != CURRENT:
+    version = max(versions)
+    if version != CURRENT:
         older = (
             "it was never released: 'takeback leave --export DIR' moves the journal away, 'takeback init' begins one"
         )
         raise JournalError(
-            f"the journal {location} has layout {found}, and this Takeback reads layout {CURRENT} only; nothing was "
-            "changed",
-            hint=older if found < CURRENT else "use the newer Takeback that wrote it",
+            f"the journal {location} has layout {version}, and this Takeback reads layout {CURRENT} only; nothing "
+            "was changed",
+            hint=older if version < CURRENT else "use the newer Takeback that wrote it",
         )
 
 
@@ -443,10 +443,10 @@ class SqlStore(ABC):
 
     def _has_dropped_contents(self) -> bool:
         """Tell whether a record says that contents were dropped with their ids."""
-        found = None if self._dropped else self.latest("forget")
-        while found is not None and found.dropped is None:
-            found = self.latest("forget", found.seq)
-        self._dropped = self._dropped or found is not None
+        record = None if self._dropped else self.latest("forget")
+        while record is not None and record.dropped is None:
+            record = self.latest("forget", record.seq)
+        self._dropped = self._dropped or record is not None
         return self._dropped
 
     def drop(self, refs: Sequence[Ref], named: Collection[Ref]) -> Erased:
@@ -470,36 +470,36 @@ class SqlStore(ABC):
         """Examine everything that can be read; damage to the file is a fault in the report, not an error."""
         from takeback.journal.chain import Examination, Fault  # noqa: PLC0415 - start-up
 
-        found = Examination(progress)
+        examination = Examination(progress)
         faults: list[Fault] = []
         try:
             with self.snapshot():
                 try:
-                    found = self.check_chain(progress)
+                    examination = self.check_chain(progress)
                 except JournalError as error:
                     faults.append(Fault(error.seq if isinstance(error, JournalCorruptError) else None, error.message))
-                    found = self._salvage_examination(progress)
+                    examination = self._salvage_examination(progress)
                 for page in self._pages("contents <> '{}' OR kind IN ('forget', 'apply', 'adopt', 'salvage')"):
-                    found.gather(map(read_row, page))
-                faults.extend(found.find_content_faults(*self._contents.compute_digest()))
-                known = None if found.sound else found.entries
-                for entry, problem in self._index.faults(found.touches, found.touched, known):
+                    examination.gather(map(read_row, page))
+                faults.extend(examination.find_content_faults(*self._contents.compute_digest()))
+                known = None if examination.sound else examination.entries
+                for entry, problem in self._index.faults(examination.touches, examination.touched, known):
                     faults.append(Fault(self._find_seq(entry), problem))
         except JournalError as error:
             faults.append(Fault(None, error.message))
-        return found.report().with_faults(faults)
+        return examination.report().with_faults(faults)
 
     def check_chain(self, progress: Callable[[int], None] = lambda _: None) -> Examination:
         """Follow the hash chain through all records, and nothing else."""
         from takeback.journal.chain import Examination  # noqa: PLC0415 - start-up
 
-        found = Examination(progress)
+        examination = Examination(progress)
         last = self.run("SELECT max(seq) FROM records")[0][0]
         for page in self._pages():
-            found.take(page)
+            examination.take(page)
             if page:
                 report_progress("records checked", page[-1][0], last)
-        return found
+        return examination
 
     def _pages(self, which: str = "1 = 1") -> Iterator[list[Any]]:
         last = 0
@@ -518,12 +518,12 @@ class SqlStore(ABC):
     def _salvage_examination(self, progress: Callable[[int], None]) -> Examination:
         from takeback.journal.chain import Examination  # noqa: PLC0415 - start-up
 
-        found = Examination(progress)
-        found.complete = False
+        examination = Examination(progress)
+        examination.complete = False
         seq = 0
         try:
             while rows := self._select("WHERE seq = ?", (seq := seq + 1,)):
-                found.take(rows)
+                examination.take(rows)
         except JournalError:
             pass
-        return found
+        return examination

@@ -248,10 +248,10 @@ class SqliteStore(SqlStore):
 
     def _file(self) -> tuple[int, int]:
         try:
-            found = self._path.stat(follow_symlinks=False)
+            stat = self._path.stat(follow_symlinks=False)
         except OSError:
             return (0, 0)
-        return (found.st_dev, found.st_ino)
+        return (stat.st_dev, stat.st_ino)
 
     def forget(self, refs: Sequence[Ref]) -> Erased:
         """Delete contents permanently, in the known copies too, unless those are sealed and lose their keys."""

@@ -86,9 +86,9 @@ def copy_database(source: Path, made: Path) -> None:
     """Write what a journal holds at one moment into an empty file, through SQLite, which knows what is committed."""
     reading = ReadingCopy(source)
     try:
-        with closing(sqlite3.connect(reading.uri, uri=True)) as one, closing(sqlite3.connect(made)) as two:
-            one.backup(two)
-            two.execute("PRAGMA journal_mode=DELETE")
+        with closing(sqlite3.connect(reading.uri, uri=True)) as reader, closing(sqlite3.connect(made)) as writer:
+            reader.backup(writer)
+            writer.execute("PRAGMA journal_mode=DELETE")
     except DRIVER_FAULTS as error:
         raise translate_error(error, f"the journal {source}") from error
     finally:
@@ -100,8 +100,8 @@ def check_copy(path: Path, keys: Path | None = None) -> CheckedCopy:
     with closing(SqliteStore(path, Options(create=False, readonly=True, keys=keys))) as store:
         report = store.check()
     if not report.whole or report.head is None:
-        told = report.faults[0].problem if report.faults else "it holds no records"
-        raise JournalCorruptError(f"{path} is no whole journal: {told}; nothing was changed")
+        problem = report.faults[0].problem if report.faults else "it holds no records"
+        raise JournalCorruptError(f"{path} is no whole journal: {problem}; nothing was changed")
     return CheckedCopy(path, report.records, report.head)
 
 
@@ -110,17 +110,17 @@ def rebuild_journal(source: Path, made: Path) -> None:
     reading = ReadingCopy(source)
     try:
         with (
-            closing(sqlite3.connect(reading.uri, uri=True)) as one,
-            closing(sqlite3.connect(made, isolation_level=None)) as two,
+            closing(sqlite3.connect(reading.uri, uri=True)) as reader,
+            closing(sqlite3.connect(made, isolation_level=None)) as writer,
         ):
-            two.execute("BEGIN")
-            create_tables(ConnectedFile(two), DIALECT)
+            writer.execute("BEGIN")
+            create_tables(ConnectedFile(writer), DIALECT)
             for table, columns in COPIED.items():
-                _copy_rows(one, two, table, columns)
-            _copy_records(one, two, source)
+                _copy_rows(reader, writer, table, columns)
+            _copy_records(reader, writer, source)
             for guard in GUARDS:
-                two.execute(guard)
-            two.execute("COMMIT")
+                writer.execute(guard)
+            writer.execute("COMMIT")
     except DRIVER_FAULTS as error:
         raise JournalCorruptError(
             f"records or contents of {source} cannot be read ({error}); nothing was changed"
@@ -129,18 +129,18 @@ def rebuild_journal(source: Path, made: Path) -> None:
         reading.close()
 
 
-def _copy_rows(one: sqlite3.Connection, two: sqlite3.Connection, table: str, columns: Sequence[str]) -> None:
+def _copy_rows(reader: sqlite3.Connection, writer: sqlite3.Connection, table: str, columns: Sequence[str]) -> None:
     names, marks = ", ".join(columns), ", ".join("?" * len(columns))
-    cursor = one.execute(f"SELECT {names} FROM {table} NOT INDEXED")  # noqa: S608 - constants
+    cursor = reader.execute(f"SELECT {names} FROM {table} NOT INDEXED")  # noqa: S608 - constants
     while rows := cursor.fetchmany(BATCH):
-        two.executemany(f"INSERT INTO {table} ({names}) VALUES ({marks})", rows)  # noqa: S608 - constants
+        writer.executemany(f"INSERT INTO {table} ({names}) VALUES ({marks})", rows)  # noqa: S608 - constants
 
 
-def _copy_records(one: sqlite3.Connection, two: sqlite3.Connection, source: Path) -> None:
+def _copy_records(reader: sqlite3.Connection, writer: sqlite3.Connection, source: Path) -> None:
     """Copy the records in order, and build the index that each of them names by its digest."""
-    index = KeyIndex(ConnectedFile(two), str(source))
+    index = KeyIndex(ConnectedFile(writer), str(source))
     touched = prev = ROOT
-    cursor = one.execute(f"SELECT {COLUMNS} FROM records NOT INDEXED ORDER BY seq")  # noqa: S608 - a constant
+    cursor = reader.execute(f"SELECT {COLUMNS} FROM records NOT INDEXED ORDER BY seq")  # noqa: S608 - a constant
     for values in cursor:
         record = open_row(read_row(values))
         keys = record.touches
@@ -151,7 +151,7 @@ def _copy_records(one: sqlite3.Connection, two: sqlite3.Connection, source: Path
                 seq=record.seq,
             )
         prev = record.digest
-        two.execute(f"INSERT INTO records ({COLUMNS}) VALUES ({', '.join('?' * 9)})", values)  # noqa: S608
+        writer.execute(f"INSERT INTO records ({COLUMNS}) VALUES ({', '.join('?' * 9)})", values)  # noqa: S608
 
 
 def replace_journal(path: Path, made: Path) -> Path | None:
@@ -177,9 +177,9 @@ def replace_journal(path: Path, made: Path) -> Path | None:
 def _choose_aside_name(path: Path) -> Path:
     stamp = datetime.now(UTC).strftime("%Y%m%dT%H%M%SZ")
     for more in ("", *(f"-{at}" for at in range(1, 1000))):
-        found = path.with_name(f"{path.stem}-replaced-{stamp}{more}{path.suffix}")
-        if not os.path.lexists(found):
-            return found
+        name = path.with_name(f"{path.stem}-replaced-{stamp}{more}{path.suffix}")
+        if not os.path.lexists(name):
+            return name
     raise JournalError(f"too many replaced journals beside {path}: move some away")
 
 

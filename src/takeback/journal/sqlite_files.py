@@ -82,10 +82,10 @@ def has_any_bytes(path: Path, wanted: Sequence[bytes]) -> bool:
     before = b""
     with _open_for_reading(path) as descriptor:
         for chunk in _read_chunks(descriptor):
-            here = before + chunk
-            if any(one in here for one in wanted):
+            window = before + chunk
+            if any(piece in window for piece in wanted):
                 return True
-            before = here[len(here) - overlap :] if overlap else b""
+            before = window[len(window) - overlap :] if overlap else b""
     return False
 
 

@@ -271,19 +271,19 @@ def resolve_record(store: Store, name: str) -> Record:
         if numbered is not None:
             return numbered
         raise UnknownEntryError(_why_unnamed(name, digits))
-    found = list(store.find(wanted))
-    candidates = [f"{record.digest[:12]} (record {record.seq})" for record in found]
-    if numbered is not None and numbered not in found:
-        found.append(numbered)
+    records = list(store.find(wanted))
+    candidates = [f"{record.digest[:12]} (record {record.seq})" for record in records]
+    if numbered is not None and numbered not in records:
+        records.append(numbered)
         candidates.append(f"{numbered.digest[:12]} (entry {name})")
-    if not found:
+    if not records:
         named = f"no entry has the number {name}, and no" if NUMBER.fullmatch(name) else "no"
         raise UnknownEntryError(f"{named} entry's id begins with {name!r}; 'takeback log' lists them")
-    if len(found) > 1:
+    if len(records) > 1:
         raise UnknownEntryError(
             f"{name!r} is ambiguous: {', '.join(candidates)}; give more digits of the id you mean"
         )
-    return found[0]
+    return records[0]
 
 
 def _find_number(store: Store, digits: str) -> Record | None:
@@ -321,8 +321,8 @@ def format_now() -> str:
 def contents_near(store: Store, refs: Iterable[Ref], near: Sequence[bytes]) -> dict[Ref, Stored | None]:
     """Return contents; where the store can tell, large ones that equal bytes in `near` are those, held once."""
     find = getattr(store, "contents_near", None)
-    found: dict[Ref, Stored | None] = store.contents(refs) if find is None else find(refs, near)
-    return found
+    contents: dict[Ref, Stored | None] = store.contents(refs) if find is None else find(refs, near)
+    return contents
 
 
 @runtime_checkable

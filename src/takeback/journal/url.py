@@ -94,29 +94,29 @@ def read_url(url: str) -> JournalUrl:
             f"the journal's name after '#' in the URL ({_SHOWN}): expected lower-case letters, digits and _",
             hint=ENCODE_HINT,
         )
-    found = _URL.fullmatch(url)
-    items = [] if found is None or not found["query"] else found["query"].split("&")
+    match = _URL.fullmatch(url)
+    items = [] if match is None or not match["query"] else match["query"].split("&")
     kept = [item for item in items if _holds_no_secret(item)]
-    if found is None or found["name"] not in {None, name} or not _is_plain(found):
+    if match is None or match["name"] not in {None, name} or not _is_plain(match):
         return JournalUrl(connect, _SHOWN, _SHOWN, name, tuple(_list_spellings([url, connect])), clear=False)
-    empty = ":" if found["password"] == "" else ""
-    user = "" if found["user"] is None else f"{found['user']}{empty}@"
+    empty = ":" if match["password"] == "" else ""
+    user = "" if match["user"] is None else f"{match['user']}{empty}@"
     query = f"?{'&'.join(kept)}" if kept else ""
-    database = "" if found["database"] is None else f"/{found['database']}"
-    noted = f"{found['scheme']}://{user}{found['hosts']}{database}{query}"
+    database = "" if match["database"] is None else f"/{match['database']}"
+    noted = f"{match['scheme']}://{user}{match['hosts']}{database}{query}"
     cut = bool(items) and items[-1] not in kept  # what is taken for the name may be the rest of a secret
     ending = f"#{name}" if name else ""
     hidden = [text for item in items if item not in kept for text in (item, item.partition("=")[2])]
-    secrets = tuple(_list_spellings([found["password"] or "", *hidden, url, connect]))
+    secrets = tuple(_list_spellings([match["password"] or "", *hidden, url, connect]))
     shown = f"{noted}#…" if name and cut else f"{noted}{ending}"
-    bare = not found["password"] and not hidden
+    bare = not match["password"] and not hidden
     return JournalUrl(connect, shown, f"{noted}{ending}", name, secrets, clear=True, bare=bare)
 
 
-def _is_plain(found: re.Match[str]) -> bool:
-    hosts = found["hosts"].split(",")
+def _is_plain(match: re.Match[str]) -> bool:
+    hosts = match["hosts"].split(",")
     return all(_HOST.fullmatch(host) for host in hosts) and all(
-        _FIELD.fullmatch(found[part] or "") for part in ("user", "database")
+        _FIELD.fullmatch(match[part] or "") for part in ("user", "database")
     )
 
 

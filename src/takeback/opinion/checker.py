@@ -60,11 +60,11 @@ class _Names:
         ops = (*program.mutation, *program.witness, *program.recovery)
         took = {op.key: op for op in program.witness}
         lent = [(took[op.key], op) for op in program.recovery if op.key in took]
-        lent = [(one, op) for one, op in lent if one.surface == op.surface in TREES and one.path != op.path]
+        lent = [(place, op) for place, op in lent if place.surface == op.surface in TREES and place.path != op.path]
         named = [(op.surface, path) for op in ops for path in op.paths()]
         named += [
-            (one.surface, (*one.path, *other.path[len(op.path) :]))
-            for one, op in lent
+            (place.surface, (*place.path, *other.path[len(op.path) :]))
+            for place, op in lent
             for other in program.recovery
             if other.surface == op.surface and other.path[: len(op.path)] == op.path
         ]
@@ -83,7 +83,7 @@ class _Names:
         for op in ops:
             if op.surface in {"middleware", "listeners"}:
                 self._name_elements(op)
-        self.ties = [self._around(one) | self._around(op) for one, op in lent]
+        self.ties = [self._around(place) | self._around(op) for place, op in lent]
         self.ties += [self._around(op) for op in program.mutation if op.name == "move_file"]
 
     def _name_elements(self, op: Op) -> None:
@@ -94,14 +94,16 @@ class _Names:
             above = (op.surface, op.path[0])
             name = op.value["id"] if isinstance(op.value, dict) else op.value
             names.append("")
-        self.flat |= {(*above, one) for one in (name, *names) if one is not ABSENT and (above[1:] or one != "*")}
+        self.flat |= {
+            (*above, element) for element in (name, *names) if element is not ABSENT and (above[1:] or element != "*")
+        }
         if op.action == "move":
             self.moved.add((*above, name))
 
     def _around(self, op: Op) -> set[Component]:
         """Return the components of a tree above, at and below the paths of an operation."""
         places = [(op.surface, *path) for path in op.paths()]
-        return {one for one in self.trees for place in places if _in_line(one, place)}
+        return {tree for tree in self.trees for place in places if _in_line(tree, place)}
 
     def titles(self) -> set[str]:
         """Return the components as certificates name them."""
@@ -152,31 +154,33 @@ class _Names:
             yield ("resources",), {**base, ("resources",): self.addresses[0]}
         for place in sorted(self.trees):
             above = [place[:depth] for depth in range(2, len(place))]
-            top = next((one for one in above if base[one] not in _BOXES), None)
+            top = next((place for place in above if base[place] not in _BOXES), None)
             shown = (
-                base if top is None else {one: ANY if one[: len(top)] == top else word for one, word in base.items()}
+                base
+                if top is None
+                else {place: ANY if place[: len(top)] == top else word for place, word in base.items()}
             )
-            shown = {**shown, **{one: BOX for one in above if shown[one] == ANY}}
+            shown = {**shown, **{place: BOX for place in above if shown[place] == ANY}}
             for shape in self._alternatives(place, base, {place}):
-                if top is not None or any(base[one] != word for one, word in shape.items() if word != ANY):
+                if top is not None or any(base[place] != word for place, word in shape.items() if word != ANY):
                     yield place, {**shown, **shape}
 
     def _alternatives(self, place: Component, base: Shape, group: set[Component]) -> Iterator[Shape]:
         """Yield the shapes at and below a place; below it the group is varied, all others are as in the base."""
-        below = [one for one in self.trees if len(one) > len(place) and one[: len(place)] == place]
+        below = [tree for tree in self.trees if len(tree) > len(place) and tree[: len(place)] == place]
         gone = dict.fromkeys(below, "absent")
         words = ("leaf", "absent", "rest", "bare") if below or place[0] == "files" else ("leaf", "absent", "rest")
         yield from ({place: word, **gone} for word in words)
         children = [one for one in below if len(one) == len(place) + 1]
         hidden = base[place] not in _BOXES
-        inner = {one[:-1] for one in below}
-        first = {one: (BOX if one in inner else "leaf") if one in children else ANY for one in below}
-        kept = first if hidden else {one: base[one] for one in below}
+        inner = {place[:-1] for place in below}
+        first = {place: (BOX if place in inner else "leaf") if place in children else ANY for place in below}
+        kept = first if hidden else {place: base[place] for place in below}
         ways = [
-            list(self._alternatives(one, base, group))
-            if one in group
-            else [{at: word for at, word in kept.items() if at[: len(one)] == one}]
-            for one in children
+            list(self._alternatives(child, base, group))
+            if child in group
+            else [{at: word for at, word in kept.items() if at[: len(child)] == child}]
+            for child in children
         ]
         for chosen in product(*ways) if below else ():
             shape = {at: word for way in chosen for at, word in way.items()}
@@ -190,7 +194,7 @@ class _Names:
             touching = [group for group in groups if group & tie]
             groups = [group for group in groups if not group & tie] + [tie.union(*touching)]
         for group in groups:
-            tops = [one for one in group if len(one) == 2]  # noqa: PLR2004  (a surface and one name)
+            tops = [place for place in group if len(place) == 2]  # noqa: PLR2004  (a surface and one name)
             ways = [list(islice(self._alternatives(top, base, group), MOST_JOINT)) for top in tops]
             if prod(map(len, ways)) >= MOST_JOINT:
                 raise RejectedError("out of scope", f"{len(group)} places are tied together")
@@ -198,8 +202,8 @@ class _Names:
                 yield group, {**base, **{at: word for shape in shapes for at, word in shape.items()}}
 
 
-def _in_line(one: Component, two: Component) -> bool:
-    return all(mine == theirs for mine, theirs in zip(one, two, strict=False))
+def _in_line(first: Component, second: Component) -> bool:
+    return all(mine == theirs for mine, theirs in zip(first, second, strict=False))
 
 
 class Report(NamedTuple):
@@ -239,12 +243,15 @@ def _check(certificate: Any) -> Report:
     if any(op.wide for op in program.mutation):
         modes = [OPAQUE, LEFT_OUT] if any(op.action == "edit" for op in program.mutation) else [OPAQUE]
     runs = certificate["runs"]
-    if not isinstance(runs, list) or [isinstance(one, dict) and one.get("mode") for one in runs] != modes:
+    if (
+        not isinstance(runs, list)
+        or [isinstance(plain_run, dict) and plain_run.get("mode") for plain_run in runs] != modes
+    ):
         raise RejectedError("missing run", f"wanted are the runs {modes}")
     reports = [
-        _Run(program._replace(mutation=()) if one["mode"] == LEFT_OUT else program, one).check() for one in runs
+        _Run(program._replace(mutation=()) if run["mode"] == LEFT_OUT else program, run).check() for run in runs
     ]
-    return Report(certificate["digest"], sum(one[0] for one in reports), sum(one[1] for one in reports))
+    return Report(certificate["digest"], sum(report[0] for report in reports), sum(report[1] for report in reports))
 
 
 def _digest(plain: Any) -> str:
@@ -278,7 +285,7 @@ class _Run:
         }
         self.fields = {op.value["field"] for op in program.mutation if op.action == "fill"}
         self.index: dict[Any, dict[Any, int]] = {}
-        self.tops = {(op.surface, path[0]) for one in program[:3] for op in one for path in op.paths()}
+        self.tops = {(op.surface, path[0]) for part in program[:3] for op in part for path in op.paths()}
         self.tops |= {(place[0], place[1]) for place in (*self.names.trees, *self.names.flat)}
         self.states: list[State] = []
         self.shapes: list[Shape] = []
@@ -291,14 +298,14 @@ class _Run:
             wrong = set(map(str, self.plain["components"])) ^ self.names.titles()
             raise RejectedError("wrong components", ", ".join(sorted(wrong)[:3]))
         self._take({"change": {}, "stops": self.plain["reach"], "held": True})
-        for one in self.plain["classes"]:
-            self._take(one)
+        for plain_class in self.plain["classes"]:
+            self._take(plain_class)
         base = self.shapes[0]
         self._see_base(base)
-        found = [self._find_class({place}, shape, title(place)) for place, shape in self.names.variations(base)]
-        found += [self._find_class(group, shape, "tied places") for group, shape in self.names.joint(base)]
+        classes = [self._find_class({place}, shape, title(place)) for place, shape in self.names.variations(base)]
+        classes += [self._find_class(group, shape, "tied places") for group, shape in self.names.joint(base)]
         self._see_ends()
-        self._fail_elsewhere(found)
+        self._fail_elsewhere(classes)
         return len(self.states), self.beside
 
     def _see_base(self, base: Shape) -> None:
@@ -309,18 +316,18 @@ class _Run:
             if place[0] in {"middleware", "listeners"} and word == "absent" and place[-1]:
                 raise RejectedError("wrong base", f"{title(place)} is not there, and may be wanted beside another")
 
-    def _take(self, one: Any) -> None:
+    def _take(self, plain_class: Any) -> None:
         """Run one class, and compare what comes out with what is claimed."""
-        _want_fields(one, {"change", "stops", "held"}, "a class")
-        changed = _change(self.plain["base"], one["change"])
+        _want_fields(plain_class, {"change", "stops", "held"}, "a class")
+        changed = _change(self.plain["base"], plain_class["change"])
         state = {**self.states[0], **_pick(read_state(changed), changed)} if self.states else read_state(changed)
         shape = self.names.shape(state)
         self._see_generic(state, shape)
         stops = self._run(state)
-        if one["held"] is not True:
+        if plain_class["held"] is not True:
             raise RejectedError("wrong result", "a class that does not hold is no proof")
-        if one["stops"] != stops or isinstance(one["stops"], bool):
-            raise RejectedError("wrong result", f"the mutation stops at {stops}, not at {one['stops']}")
+        if plain_class["stops"] != stops or isinstance(plain_class["stops"], bool):
+            raise RejectedError("wrong result", f"the mutation stops at {stops}, not at {plain_class['stops']}")
         self.states.append(state)
         self.shapes.append(shape)
         self.stops.append(stops)
@@ -393,11 +400,11 @@ class _Run:
         mask = tuple((place, word) for place, word in shape.items() if word in _LOOSE)
         if mask not in self.index:
             loose = dict(mask)
-            self.index[mask] = {_key(one, loose): at for at, one in reversed(list(enumerate(self.shapes)))}
-        found = self.index[mask].get(_key(shape, dict(mask)))
-        if found is None:
+            self.index[mask] = {_key(shape, loose): at for at, shape in reversed(list(enumerate(self.shapes)))}
+        position = self.index[mask].get(_key(shape, dict(mask)))
+        if position is None:
             raise RejectedError("missing class", f"no state varies {what} like this: {_show(shape, self.shapes[0])}")
-        return found
+        return position
 
     def _see_ends(self) -> None:
         """See that what is moved in a chain stands first and last, where its move shows (step 12)."""
@@ -410,15 +417,17 @@ class _Run:
             if any(place[-1] not in {order[end] for order in orders} for end in (0, -1)):
                 raise RejectedError("missing class", f"no state has {title(place)} at either end")
 
-    def _fail_elsewhere(self, found: list[_Found]) -> None:
+    def _fail_elsewhere(self, classes: list[_Found]) -> None:
         """Run each class once more where something else makes the mutation fail, on states of the checker's own."""
         if self.stops[0] is not None:
             return
-        causes = [one for one in found if len(one.places) == 1 and one.stops is not None]
-        for one in (one for one in found if one.stops is None):
+        causes = [
+            shape_class for shape_class in classes if len(shape_class.places) == 1 and shape_class.stops is not None
+        ]
+        for shape_class in (shape_class for shape_class in classes if shape_class.stops is None):
             for cause in causes:
                 (place,) = cause.places
-                state = self._graft(one.state, cause.state, place, one.places)
+                state = self._graft(shape_class.state, cause.state, place, shape_class.places)
                 if state is not None:
                     self.beside += 1
                     trip = run(self.program, state, places=self.plain["mode"] == OPAQUE)
@@ -445,7 +454,7 @@ class _Run:
             return {**state, surface: {**mine, path[0]: mine.get(path[0], Chain({})).drop(path[1])}}
         lent = {key: theirs[key] for key in theirs if (key == path[0] if path else key not in self.names.sockets)}
         grafted = {**{key: mine[key] for key in mine if not path or key != path[0]}, **lent}
-        held = [one["address"] for one in grafted.values()] if surface == "resources" else []
+        held = [leaf["address"] for leaf in grafted.values()] if surface == "resources" else []
         return None if len(set(held)) != len(held) else {**state, surface: grafted}
 
 

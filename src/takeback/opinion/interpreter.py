@@ -160,13 +160,13 @@ def _read_op(plain: Any, stage: str) -> Op:
 
 
 def _read_place(plain: Any) -> Component:
-    found = re.fullmatch(r'([a-z]+)(?:\[(".*")\])?', plain, re.DOTALL) if isinstance(plain, str) else None
-    if found is None or found[1] not in _SURFACES.values():
+    match = re.fullmatch(r'([a-z]+)(?:\[(".*")\])?', plain, re.DOTALL) if isinstance(plain, str) else None
+    if match is None or match[1] not in _SURFACES.values():
         raise RejectedError("malformed", f"{plain!r} in the contract is neither a surface nor an address")
-    if found[2] is None:
-        return (found[1],)
-    key = json.loads(found[2])
-    return (found[1], *(_parse_path(key, TREES[found[1]]) if found[1] in TREES else (key,)))
+    if match[2] is None:
+        return (match[1],)
+    key = json.loads(match[2])
+    return (match[1], *(_parse_path(key, TREES[match[1]]) if match[1] in TREES else (key,)))
 
 
 def _parse_path(key: str, mark: str) -> Path:
@@ -208,7 +208,9 @@ class Chain(NamedTuple):
 
     def behind(self, place: Fraction) -> Fraction:
         """Return a place right behind another."""
-        return (place + min((one for one, _ in self.links.values() if one > place), default=place + 1)) / 2
+        return (
+            place + min((standing for standing, _ in self.links.values() if standing > place), default=place + 1)
+        ) / 2
 
 
 State = dict[str, Any]
@@ -243,7 +245,7 @@ def read_state(plain: Any) -> State:
     state: State = {name: plain.get(name, {}) for name in ("config", "prompts", "routing", "external")}
     for name in ("tools", "resources", "calls"):
         state[name] = {key: fill_record(name, key, raw) for key, raw in plain.get(name, {}).items()}
-    held = [one["address"] for one in state["resources"].values() if not one["address"].endswith(":0")]
+    held = [resource["address"] for resource in state["resources"].values() if not resource["address"].endswith(":0")]
     if len(set(held)) != len(held):
         raise RejectedError("impossible state", "two resources hold one address")
     state["middleware"] = _read_chain("middleware", plain.get("middleware", []))
@@ -578,19 +580,19 @@ def _plain(value: Any, places: bool) -> str:
     return text({name: _plain(inner, places) for name, inner in value.items() if inner.links} if chains else value)
 
 
-def _changes(one: Any, two: Any, at: Component) -> Iterator[Component]:
+def _changes(old: Any, new: Any, at: Component) -> Iterator[Component]:
     """Yield the deepest places at which two trees differ; elsewhere a change is at what an operation names."""
-    if one is two:
+    if old is new:
         return
-    if isinstance(one, dict) and isinstance(two, dict):
-        for name in {**one, **two}:
-            yield from _changes(one.get(name, ABSENT), two.get(name, ABSENT), (*at, name))
-    elif one is ABSENT or two is ABSENT:
-        there = two if one is ABSENT else one
+    if isinstance(old, dict) and isinstance(new, dict):
+        for name in {**old, **new}:
+            yield from _changes(old.get(name, ABSENT), new.get(name, ABSENT), (*at, name))
+    elif old is ABSENT or new is ABSENT:
+        there = new if old is ABSENT else old
         if isinstance(there, dict) and there:
             for name, inner in there.items():
                 yield from _changes(ABSENT, inner, (*at, name))
         else:
             yield at
-    elif isinstance(one, dict) or isinstance(two, dict) or text(one) != text(two):
+    elif isinstance(old, dict) or isinstance(new, dict) or text(old) != text(new):
         yield at

@@ -83,19 +83,19 @@ class Script:
             return self.any((self.all((if_, then)), self.all((self.no(if_), other))))
         return self.define(sort, f"(ite {if_} {then} {other})")
 
-    def same(self, one: Term, two: Term) -> Term:
+    def same(self, left: Term, right: Term) -> Term:
         """Return that two terms are equal."""
-        if one == two:
+        if left == right:
             return TRUE
-        if one.isdigit() and two.isdigit():
+        if left.isdigit() and right.isdigit():
             return FALSE
-        if TRUE in (one, two) or FALSE in (one, two):
-            return two if one == TRUE else one if two == TRUE else self.no(two if one == FALSE else one)
-        return self.define("Bool", f"(= {min(one, two)} {max(one, two)})")
+        if TRUE in (left, right) or FALSE in (left, right):
+            return right if left == TRUE else left if right == TRUE else self.no(right if left == FALSE else left)
+        return self.define("Bool", f"(= {min(left, right)} {max(left, right)})")
 
-    def less(self, one: Term, two: Term) -> Term:
+    def less(self, left: Term, right: Term) -> Term:
         """Return that one number is less than another."""
-        return FALSE if one == two else self.define("Bool", f"(< {one} {two})")
+        return FALSE if left == right else self.define("Bool", f"(< {left} {right})")
 
     def demand(self, term: Term) -> None:
         """Assert something."""
@@ -178,8 +178,8 @@ class Question:
             return cells
         chains = [[key for key in keys if key[0] == event] for event in {key[0] for key in keys}] if sort else []
         for chain in chains if surface != "resources" else ():
-            for one, two in combinations(chain, 2):
-                script.demand(script.no(script.same(cells[one].at, cells[two].at)))
+            for left, right in combinations(chain, 2):
+                script.demand(script.no(script.same(cells[left].at, cells[right].at)))
         return cells
 
     def _hold_apart(self, cells: Cells) -> None:
@@ -190,9 +190,9 @@ class Question:
             script.demand(script.define("Bool", f"(<= 0 {cell.at})"))
             for address, held in self.outside.items():
                 script.demand(script.no(script.all((held, cell.there, script.same(cell.at, address)))))
-        for one, two in combinations(cells.values(), 2):
-            apart = script.any((script.no(script.same(one.at, two.at)), script.same(one.at, "0")))
-            script.demand(script.any((script.no(one.there), script.no(two.there), apart)))
+        for left, right in combinations(cells.values(), 2):
+            apart = script.any((script.no(script.same(left.at, right.at)), script.same(left.at, "0")))
+            script.demand(script.any((script.no(left.there), script.no(right.there), apart)))
 
     def _plant(self, above: Term, trie: Trie, *, root: bool = False) -> Node:
         script = self.script
@@ -454,24 +454,24 @@ class Question:
         others = node.others if not extra and not missing else script.declare("Value", name="others")
         return node._replace(rest=script.any((node.rest, *extra)), others=others, kids=kids)
 
-    def _choose(self, if_: Term, one: Any, two: Any) -> Any:
+    def _choose(self, if_: Term, left: Any, right: Any) -> Any:
         """Return one value or another, slot by slot."""
         pick = self.script.pick
-        if one is two or if_ in (TRUE, FALSE):
-            return two if if_ == FALSE else one
-        if isinstance(one, dict):
-            return {key: self._choose(if_, one[key], two[key]) for key in one}
-        if isinstance(one, Cell):
-            held = pick(if_, one.held, two.held, "Value")
-            return Cell(pick(if_, one.there, two.there), held, pick(if_, one.at, two.at, "Int"))
+        if left is right or if_ in (TRUE, FALSE):
+            return right if if_ == FALSE else left
+        if isinstance(left, dict):
+            return {key: self._choose(if_, left[key], right[key]) for key in left}
+        if isinstance(left, Cell):
+            held = pick(if_, left.held, right.held, "Value")
+            return Cell(pick(if_, left.there, right.there), held, pick(if_, left.at, right.at, "Int"))
         return Node(
-            pick(if_, one.there, two.there),
-            pick(if_, one.box, two.box),
-            pick(if_, one.held, two.held, "Value"),
-            pick(if_, one.mode, two.mode, "Value"),
-            pick(if_, one.rest, two.rest),
-            pick(if_, one.others, two.others, "Value"),
-            self._choose(if_, one.kids, two.kids),
+            pick(if_, left.there, right.there),
+            pick(if_, left.box, right.box),
+            pick(if_, left.held, right.held, "Value"),
+            pick(if_, left.mode, right.mode, "Value"),
+            pick(if_, left.rest, right.rest),
+            pick(if_, left.others, right.others, "Value"),
+            self._choose(if_, left.kids, right.kids),
         )
 
     # What is wrong: something is not as before, or the contract omits it.
@@ -479,14 +479,14 @@ class Question:
     def _differs(self, surface: str, value: Any) -> Term:
         before = self.start[surface]
         if surface in TREES:
-            return self.script.any(self._unlike(one, two) for _, one, two in _pairs(before, value, (surface,)))
+            return self.script.any(self._unlike(left, right) for _, left, right in _pairs(before, value, (surface,)))
         script = self.script
         wrong = [self._cell_unlike(cell, value[key], surface) for key, cell in before.items()]
         if surface in {"middleware", "listeners"}:
-            for one, two in combinations(before, 2):
-                if one[0] == two[0]:
-                    was, now = (script.less(cells[one].at, cells[two].at) for cells in (before, value))
-                    both = before[one].there, before[two].there
+            for left, right in combinations(before, 2):
+                if left[0] == right[0]:
+                    was, now = (script.less(cells[left].at, cells[right].at) for cells in (before, value))
+                    both = before[left].there, before[right].there
                     wrong.append(script.all((*both, script.no(script.same(was, now)))))
         elif surface == "resources":
             wrong += [
@@ -495,21 +495,23 @@ class Question:
             ]
         return script.any(wrong)
 
-    def _cell_unlike(self, one: Cell, two: Cell, surface: str) -> Term:
+    def _cell_unlike(self, left: Cell, right: Cell, surface: str) -> Term:
         script = self.script
         if surface == "calls":  # one that was compensated means the same as none
-            one, two = (
-                cell._replace(there=script.all((cell.there, script.same(cell.at, _MADE)))) for cell in (one, two)
+            left, right = (
+                cell._replace(there=script.all((cell.there, script.same(cell.at, _MADE)))) for cell in (left, right)
             )
-        other = script.all((one.there, script.no(script.same(one.held, two.held))))
-        return script.any((script.no(script.same(one.there, two.there)), other))
+        other = script.all((left.there, script.no(script.same(left.held, right.held))))
+        return script.any((script.no(script.same(left.there, right.there)), other))
 
-    def _unlike(self, one: Node, two: Node) -> Term:
+    def _unlike(self, left: Node, right: Node) -> Term:
         script, no, same = self.script, self.script.no, self.script.same
-        kinds = no(same(one.there, two.there)), no(same(one.box, two.box))
-        leaf = script.any((no(same(one.held, two.held)), no(same(one.mode, two.mode))))
-        inside = script.any((no(same(one.rest, two.rest)), script.all((one.rest, no(same(one.others, two.others))))))
-        return script.any((*kinds, script.all((one.there, no(one.box), leaf)), script.all((one.box, inside))))
+        kinds = no(same(left.there, right.there)), no(same(left.box, right.box))
+        leaf = script.any((no(same(left.held, right.held)), no(same(left.mode, right.mode))))
+        inside = script.any(
+            (no(same(left.rest, right.rest)), script.all((left.rest, no(same(left.others, right.others)))))
+        )
+        return script.any((*kinds, script.all((left.there, no(left.box), leaf)), script.all((left.box, inside))))
 
     def _express_omission(self, surface: str, before: Any, after: Any) -> Term:
         """Return that a diff shows something that the contract omits; a diff names the deepest places."""
@@ -519,18 +521,18 @@ class Question:
             slots = (key for key in before if not covers((surface, key if named is None else key[named])))
             return script.any(self._cell_unlike(before[key], after[key], surface) for key in slots)
         wrong = []
-        for at, one, two in _pairs(before, after, (surface,)):
+        for at, old, new in _pairs(before, after, (surface,)):
             if covers(at):
                 continue
-            both = script.all((one.box, two.box))
-            came = script.all((script.no(one.there), two.box, script.no(self._is_empty(two))))
-            went = script.all((script.no(two.there), one.box, script.no(self._is_empty(one))))
-            here = script.all((self._unlike(one, two), script.no(script.any((both, came, went)))))
+            both = script.all((old.box, new.box))
+            came = script.all((script.no(old.there), new.box, script.no(self._is_empty(new))))
+            went = script.all((script.no(new.there), old.box, script.no(self._is_empty(old))))
+            differs = script.all((self._unlike(old, new), script.no(script.any((both, came, went)))))
             within = script.any(
-                (script.no(script.same(one.rest, two.rest)), script.no(script.same(one.others, two.others)))
+                (script.no(script.same(old.rest, new.rest)), script.no(script.same(old.others, new.others)))
             )
-            unnamed = script.all((script.any((both, came, went)), script.any((one.rest, two.rest)), within))
-            wrong += [here, unnamed]
+            unnamed = script.all((script.any((both, came, went)), script.any((old.rest, new.rest)), within))
+            wrong += [differs, unnamed]
         return script.any(wrong)
 
 
@@ -540,8 +542,8 @@ def _look(node: Node, path: Iterable[str]) -> Node:
     return node
 
 
-def _pairs(one: Node, two: Node, at: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], Node, Node]]:
+def _pairs(left: Node, right: Node, at: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], Node, Node]]:
     """Yield the places of two trees, the root left out."""
-    for name, kid in one.kids.items():
-        yield (*at, name), kid, two.kids[name]
-        yield from _pairs(kid, two.kids[name], (*at, name))
+    for name, kid in left.kids.items():
+        yield (*at, name), kid, right.kids[name]
+        yield from _pairs(kid, right.kids[name], (*at, name))

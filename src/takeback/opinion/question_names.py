@@ -31,9 +31,9 @@ class Names:
         named = {surface: {path for op in ops if op.surface == surface for path in op.paths()} for surface in TREES}
         took = {op.key: op for op in program.witness}
         for op in program.recovery:
-            one = took.get(op.key)
-            if one is not None and one.surface == op.surface in TREES and one.path != op.path:
-                self._mirror(named[op.surface], op.path, one.path)
+            taken_op = took.get(op.key)
+            if taken_op is not None and taken_op.surface == op.surface in TREES and taken_op.path != op.path:
+                self._mirror(named[op.surface], op.path, taken_op.path)
         self.tries = {surface: _grow(paths) for surface, paths in named.items()}
         self.keys: dict[str, list[Any]] = {}
         for op in ops:
@@ -53,10 +53,10 @@ class Names:
         self.keys = {surface: list(dict.fromkeys(keys)) for surface, keys in self.keys.items()}
         self.ports = sorted({_address(op) for op in ops if op.name == "allocate_socket"} - {"0"})
 
-    def _mirror(self, paths: set[tuple[str, ...]], one: tuple[str, ...], two: tuple[str, ...]) -> None:
+    def _mirror(self, paths: set[tuple[str, ...]], first: tuple[str, ...], second: tuple[str, ...]) -> None:
         """Name below each of two paths what is named below the other."""
-        for here, other in ((one, two), (two, one)):
-            paths |= {(*other, *path[len(here) :]) for path in paths if path[: len(here)] == here}
+        for near, other in ((first, second), (second, first)):
+            paths |= {(*other, *path[len(near) :]) for path in paths if path[: len(near)] == near}
 
     def port(self, op: Op) -> Term:
         """Return the number of an address: 0 where the system chooses one."""

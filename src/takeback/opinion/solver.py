@@ -60,13 +60,13 @@ def ask_z3(candidate: Any) -> Opinion:
         if answer == z3.unknown:
             return Opinion("unsure", why="z3 gave no answer in time")
         model = solver.model()
-        given = [one for one in model.decls() if one.name().startswith(_GIVEN)]
-        shape = {one.name(): str(model[one]) for one in given}
+        given = [declaration for declaration in model.decls() if declaration.name().startswith(_GIVEN)]
+        shape = {declaration.name(): str(model[declaration]) for declaration in given}
         for plain in islice(_Example(question, shape).states(), TRIED):
             wrong = run(program, read_state(plain), edit=edit_value).wrong
             if wrong:
                 return Opinion("breaks", plain, wrong)
-        solver.add(z3.Or(*(one() != model[one] for one in given)))
+        solver.add(z3.Or(*(declaration() != model[declaration] for declaration in given)))
     return Opinion("unsure", why=_why_unsure(program))
 
 
@@ -177,15 +177,15 @@ def _flatten(node: Any, path: str = "") -> Iterator[tuple[str, Any]]:
 def _list_contents(edits: Iterable[Op], slot: tuple[str, tuple[str, ...]]) -> list[Any]:
     """Return contents of an edited slot: with what its edits look for once, twice or not at all."""
     mine = [op for op in edits if (op.surface, op.path) == slot]
-    found: list[Any] = ["first text"]
+    contents: list[Any] = ["first text"]
     if slot[0] == "config":
         items = [
             item for op in mine for item in (op.value, *([op.spot[1]] if op.spot and op.spot[0] != "index" else []))
         ]
         items = list({text(item): item for item in items}.values())
-        found += [items, [], items[::-1], *([item] for item in items), *([item, item] for item in items)]
-        return found
+        contents += [items, [], items[::-1], *([item] for item in items), *([item, item] for item in items)]
+        return contents
     olds = list(dict.fromkeys(op.value["old"] for op in mine))
     news = list(dict.fromkeys(op.value["new"] for op in mine))
-    found += ["\n".join(olds), "".join(olds), "".join(olds[::-1]), "", *olds, *news]
-    return list(dict.fromkeys([*found, *(f"{one}{two}" for one in olds for two in (*news, *olds))]))
+    contents += ["\n".join(olds), "".join(olds), "".join(olds[::-1]), "", *olds, *news]
+    return list(dict.fromkeys([*contents, *(f"{old}{two}" for old in olds for two in (*news, *olds))]))

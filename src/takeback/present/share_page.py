@@ -76,7 +76,7 @@ class SharePage:
 
 @dataclass(frozen=True, slots=True)
 class _SharedEntry:
-    """One entry, with everything that is said about it."""
+    """One entry, with everything known about it."""
 
     view: EntryView
     what: str

@@ -1,7 +1,7 @@
 """How a harness fared since a time: changes, authors, loosened permissions, failed checks, refused attempts.
 
-Answers the question whether the agent is healthy: what may do more than before is said, with the entry that made
-it so, so that it can be taken back.
+Answers the question whether the agent is healthy: looser permissions are listed with their entry, so that it can be
+undone.
 """
 
 from __future__ import annotations

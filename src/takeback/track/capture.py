@@ -1,7 +1,7 @@
 """Captures: before a tool runs, after it, at a prompt, and whenever something may have changed.
 
 Each is one look and one synced transaction: the contents that are new, one intake row, the cache. A capture never
-fails a tool call: what goes wrong is said. Rows are made journal entries later, by whoever settles them. Imported by
+fails a tool call: failures are reported. Rows become journal entries later, when they are settled. Imported by
 hooks, so that it imports little.
 """
 
@@ -132,27 +132,27 @@ def _capture(
     root: str, call: Call, environment: Mapping[str, str], when: str, *, line: str = "", ending: bool = False
 ) -> CaptureResult:
     """Capture once; what fails is said, never raised."""
-    told = CaptureResult()
+    result = CaptureResult()
     try:
         with hold_lock(root) as clock:
-            database = _open(root, environment, clock, told)
+            database = _open(root, environment, clock, result)
             try:
-                _Capture(root, database, environment, clock).run(call, when, line, told)
+                _Capture(root, database, environment, clock).run(call, when, line, result)
             except (BadCacheError, sqlite3.DatabaseError) as fault:
                 if isinstance(fault, sqlite3.DatabaseError) and type(fault) is not sqlite3.DatabaseError:
                     raise  # a busy or full database is a good one, as is one that we used wrongly
                 database.close()
-                database = _begin_anew(root, environment, clock, told, "held what is no cache")
+                database = _begin_anew(root, environment, clock, result, "held what is no cache")
             finally:
                 if not ending:  # the last to close writes everything back, which a client need not wait for
                     database.close()
     except (TrackError, OSError, sqlite3.Error, GitFailedError, BadCacheError) as fault:
-        told.said.append(f"{FAILED}: {fault}")
-        told.owned_changed = True
-    return told
+        result.said.append(f"{FAILED}: {fault}")
+        result.owned_changed = True
+    return result
 
 
-def _open(root: str, environment: Mapping[str, str], clock: int, told: CaptureResult) -> Database:
+def _open(root: str, environment: Mapping[str, str], clock: int, result: CaptureResult) -> Database:
     """Open a project's database; begin anew where it is gone or no database any more, and say so."""
     place = os.path.join(root, TRACK)
     why = "was not there"
@@ -169,10 +169,10 @@ def _open(root: str, environment: Mapping[str, str], clock: int, told: CaptureRe
             raise
     else:
         return database
-    return _begin_anew(root, environment, clock, told, why)
+    return _begin_anew(root, environment, clock, result, why)
 
 
-def _begin_anew(root: str, environment: Mapping[str, str], clock: int, told: CaptureResult, why: str) -> Database:
+def _begin_anew(root: str, environment: Mapping[str, str], clock: int, result: CaptureResult, why: str) -> Database:
     """Put a database that is none any more aside, take everything in as it is, and say so."""
     setup = read_setup(root)
     _set_aside(root)
@@ -180,7 +180,7 @@ def _begin_anew(root: str, environment: Mapping[str, str], clock: int, told: Cap
     note = _describe_anew(why)
     database.set_up(setup)
     _Capture(root, database, environment, clock).take_in(note)
-    told.said.append(note)
+    result.said.append(note)
     return database
 
 
@@ -267,7 +267,7 @@ class _Capture:
         finally:
             scan.close()
 
-    def run(self, call: Call, when: str, line: str, told: CaptureResult) -> None:
+    def run(self, call: Call, when: str, line: str, result: CaptureResult) -> None:
         """Look, and write what was found."""
         whole = call.paths is None
         relist = self._read_manifest() or bool(self.meta.get("rejudge"))
@@ -296,9 +296,9 @@ class _Capture:
                 self._write(scan, call, when, moved, line)
                 if whole:
                     self._note_look(scan)
-            told.owned_changed = scan.owned_changed
-            told.row = self.row if self.count else 0
-            self._tell(told)
+            result.owned_changed = scan.owned_changed
+            result.row = self.row if self.count else 0
+            self._tell(result)
         finally:
             scan.close()
 
@@ -316,8 +316,8 @@ class _Capture:
         for folder in {path.rpartition("/")[0] for path in paths}:
             steps = folder.split("/")
             above.update("/".join(steps[:depth]) for depth in range(len(steps) + 1))
-        found = ((name, self.database.load_folder(name)) for name in sorted(above))
-        return {name: folder for name, folder in found if folder is not None}
+        folders = ((name, self.database.load_folder(name)) for name in sorted(above))
+        return {name: folder for name, folder in folders if folder is not None}
 
     def _read_manifest(self) -> bool:
         """Take over what the manifest says of tracking, where it changed; return whether that may change what is."""
@@ -490,7 +490,7 @@ class _Capture:
         )
         if self.more_unkept:
             self.notes.append(f"and {self.more_unkept} more files whose contents are not kept")
-        told = {
+        about = {
             "beside": self._list_beside(call, began),
             "git": moved,
             "unkept": self.unkept,
@@ -510,7 +510,7 @@ class _Capture:
             "prompt": prompts[0][0] if kind != "found" else None,
             "began": began,
             "ended": self.clock,
-            "told": json.dumps(told),
+            "told": json.dumps(about),
             "edits": self._write_edits(edits) if edits else None,
         }
         self.database.add_row(row)
@@ -531,11 +531,11 @@ class _Capture:
         )
         return [f"{tool} {session}/{name}" for tool, session, name in rows][:LISTED]
 
-    def _tell(self, told: CaptureResult) -> None:
+    def _tell(self, result: CaptureResult) -> None:
         if any(why == WHY_FULL for _, why in self.unkept):
-            told.said.append(f"{WHY_FULL} ({len(self.unkept) + self.more_unkept} files)")
-        told.said += [note for note in self.notes if note.startswith("[track]")]
-        told.said += sorted({why for _, why in self.unkept if why == WHY_MUCH or "sealed" in why})
+            result.said.append(f"{WHY_FULL} ({len(self.unkept) + self.more_unkept} files)")
+        result.said += [note for note in self.notes if note.startswith("[track]")]
+        result.said += sorted({why for _, why in self.unkept if why == WHY_MUCH or "sealed" in why})
 
 
 def _facts(entry: Entry | None) -> tuple[Any, ...]:

@@ -87,13 +87,13 @@ def read_setup(root: str) -> dict[str, Any]:
     """Return what a database is begun with; raise `TrackError` where that is not known any more."""
     try:
         with open(os.open(os.path.join(root, SETUP), os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)) as file:
-            found = json.loads(file.read(1 << 24))
-        if not isinstance(found, dict) or not {"settings", "owned", "sealed", "seal"} <= found.keys():
+            setup = json.loads(file.read(1 << 24))
+        if not isinstance(setup, dict) or not {"settings", "owned", "sealed", "seal"} <= setup.keys():
             raise ValueError("not what Takeback writes")  # noqa: TRY301 - one way out
     except (OSError, ValueError) as fault:
         why = f"{TRACK} is lost, and {SETUP}, which says whose files are whose, cannot be read ({fault})"
         raise TrackError(f"{why}: move away what is left of {TRACK}, and 'takeback status' begins anew") from None
-    return found
+    return setup
 
 
 @contextmanager
@@ -160,10 +160,10 @@ class Database:
                 self.set(name, value)
 
     def _read_meta(self) -> dict[str, Any]:
-        found = {name: json.loads(value) for name, value in self._connection.execute("SELECT name, value FROM meta")}
-        if found.get("format") != FORMAT or len(found.get("key", "")) != 64:  # noqa: PLR2004 - 32 bytes in hex
-            raise BrokenTrackError(f"{TRACK}: found format {found.get('format')!r}, expected {FORMAT}")
-        return found
+        meta = {name: json.loads(value) for name, value in self._connection.execute("SELECT name, value FROM meta")}
+        if meta.get("format") != FORMAT or len(meta.get("key", "")) != 64:  # noqa: PLR2004 - 32 bytes in hex
+            raise BrokenTrackError(f"{TRACK}: found format {meta.get('format')!r}, expected {FORMAT}")
+        return meta
 
     @contextmanager
     def transaction(self, *, synced: bool) -> Iterator[None]:
@@ -222,13 +222,13 @@ class Database:
 
     def load_folders(self) -> dict[str, Folder]:
         """Return the whole cache, by path."""
-        found: dict[str, Folder] = {}
+        folders: dict[str, Folder] = {}
         for number, path, changed, modified, inode, body in self._connection.execute(
             "SELECT id, path, changed, modified, inode, body FROM folders"
         ):
             folder = _read_folder(number, path, (changed, modified, inode), body)
-            found[folder.path] = folder
-        return found
+            folders[folder.path] = folder
+        return folders
 
     def load_folder(self, path: str) -> Folder | None:
         """Return one folder of the cache."""
@@ -392,7 +392,7 @@ class Database:
     def add_deltas(self, number: int, deltas: Sequence[Sequence[Any]]) -> None:
         """Add files that changed to an intake row."""
         self.run_many(
-            "INSERT INTO deltas VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", ((number, *one) for one in deltas)
+            "INSERT INTO deltas VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", ((number, *delta) for delta in deltas)
         )
 
     def add_row(self, row: Mapping[str, Any]) -> None:

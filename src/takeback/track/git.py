@@ -40,7 +40,9 @@ class GitFailedError(Exception):
 
 def keep_environment(environment: Mapping[str, str], kept: tuple[str, ...] = ()) -> dict[str, str]:
     """Return an environment without git's own variables, but for those that begin with a kept word, and quiet."""
-    plain = {name: told for name, told in environment.items() if not name.startswith("GIT_") or name.startswith(kept)}
+    plain = {
+        name: value for name, value in environment.items() if not name.startswith("GIT_") or name.startswith(kept)
+    }
     return {**plain, **QUIET}
 
 
@@ -79,8 +81,8 @@ class Repository:
         except (OSError, subprocess.SubprocessError) as fault:
             raise GitFailedError(f"git {words[0]}: {fault}") from fault
         if done.returncode not in codes:
-            told = done.stderr.decode("utf-8", "replace").strip().splitlines()
-            raise GitFailedError(f"git {words[0]}: {told[-1] if told else done.returncode}")
+            lines = done.stderr.decode("utf-8", "replace").strip().splitlines()
+            raise GitFailedError(f"git {words[0]}: {lines[-1] if lines else done.returncode}")
         return done.stdout
 
     def list_ignored(self, paths: Sequence[str]) -> set[str]:
@@ -90,8 +92,8 @@ class Repository:
         asked without, and then for the few that are left.
         """
         given = b"".join(b"./" + os.fsencode(path) + b"\0" for path in paths)
-        found = self.run("check-ignore", "--no-index", "-z", "--stdin", given=given, codes=(0, 1))
-        ignored = {os.fsdecode(name[2:]) for name in found.split(b"\0") if name}
+        output = self.run("check-ignore", "--no-index", "-z", "--stdin", given=given, codes=(0, 1))
+        ignored = {os.fsdecode(name[2:]) for name in output.split(b"\0") if name}
         for path in self.list_tracked([name.rstrip("/") for name in ignored]):
             ignored.discard(path)
             for at, char in enumerate(path):
@@ -118,8 +120,8 @@ class Repository:
 
     def list_sparse(self) -> set[str]:
         """Return the files of the index that are kept out of the working tree."""
-        found = self.run("ls-files", "-t", "-z").split(b"\0")
-        return {os.fsdecode(line[2:]) for line in found if line.startswith(b"S ")}
+        lines = self.run("ls-files", "-t", "-z").split(b"\0")
+        return {os.fsdecode(line[2:]) for line in lines if line.startswith(b"S ")}
 
     @property
     def sparse(self) -> bool:
@@ -128,7 +130,7 @@ class Repository:
 
     def list_missing(self, ids: Iterable[str]) -> set[str]:
         """Return those of some ids whose object is gone."""
-        given = "".join(f"{one}\n" for one in ids).encode()
+        given = "".join(f"{object_id}\n" for object_id in ids).encode()
         lines = self.run("cat-file", "--batch-check", given=given).splitlines() if given else []
         return {line.split()[0].decode() for line in lines if line.endswith(b" missing")}
 
@@ -139,17 +141,17 @@ class Repository:
             yield from self._read_some_blobs(asked[start : start + AT_ONCE])
 
     def _read_some_blobs(self, asked: Sequence[str]) -> Iterator[tuple[str, bytes | None]]:
-        data = self.run("cat-file", "--batch", given="".join(f"{one}\n" for one in asked).encode())
+        data = self.run("cat-file", "--batch", given="".join(f"{object_id}\n" for object_id in asked).encode())
         at = 0
-        for one in asked:
+        for object_id in asked:
             end = data.find(b"\n", at)
             words = data[at:end].split()
             if len(words) == 3 and words[1] == b"blob":  # noqa: PLR2004 - id, type, size
                 size = int(words[2])
-                yield one, data[end + 1 : end + 1 + size]
+                yield object_id, data[end + 1 : end + 1 + size]
                 at = end + 1 + size + 1
             else:
-                yield one, None
+                yield object_id, None
                 at = end + 1 if len(words) < 3 else end + 2 + int(words[2])  # noqa: PLR2004
 
     def can_give(self) -> bool:
@@ -171,11 +173,11 @@ class Repository:
         places = [os.path.join(home, "git", "ignore")]
         if self.directory:
             places.append(os.path.join(self.common, "info", "exclude"))
-            here = os.path.dirname(self.root)
-            while len(here) >= len(self.top):
-                places.append(os.path.join(here, ".gitignore"))
-                here, last = os.path.dirname(here), here
-                if here == last:
+            folder = os.path.dirname(self.root)
+            while len(folder) >= len(self.top):
+                places.append(os.path.join(folder, ".gitignore"))
+                folder, last = os.path.dirname(folder), folder
+                if folder == last:
                     break
         return [self.directory, *(_sign(place) for place in places)]
 
@@ -223,21 +225,21 @@ def find_git_top(start: str) -> str:
 
 def _find_directory(root: str) -> tuple[str, str]:
     """Return the top of the working tree around a directory, and git's directory for it."""
-    here = root
+    folder = root
     while True:
-        place = os.path.join(here, ".git")
+        place = os.path.join(folder, ".git")
         try:
             status = os.stat(place)
         except OSError:
             status = None
         if status is not None and stat.S_ISDIR(status.st_mode) and os.path.exists(os.path.join(place, "HEAD")):
-            return here, place
+            return folder, place
         if status is not None and stat.S_ISREG(status.st_mode):
             said = _read_small(place).decode("utf-8", "surrogateescape")
-            found = os.path.join(here, said.removeprefix("gitdir:").strip())
-            return (here, os.path.normpath(found)) if os.path.isdir(found) else ("", "")
-        here, last = os.path.dirname(here), here
-        if here == last:
+            target = os.path.join(folder, said.removeprefix("gitdir:").strip())
+            return (folder, os.path.normpath(target)) if os.path.isdir(target) else ("", "")
+        folder, last = os.path.dirname(folder), folder
+        if folder == last:
             return "", ""
 
 

@@ -50,13 +50,13 @@ def take_changes(state: State, deltas: Iterable[FileVersion]) -> Taken:
 
     `before` must be what the state has at the path; a difference raises `HarnessError`.
     """
-    deltas = [one for one in deltas if one.before is not None or one.after is not None]
+    deltas = [delta for delta in deltas if delta.before is not None or delta.after is not None]
     files: PMap = state.part(FILES)
-    known = {one.path: _require_known(files, one) for one in deltas}
+    known = {delta.path: _require_known(files, delta) for delta in deltas}
     renames = find_renames(deltas)
     moved = dict(renames.moved)
     arrived = set(moved.values())
-    after = {one.path: one.after for one in deltas}
+    after = {delta.path: delta.after for delta in deltas}
     coarse: list[str] = []
     new: PMap = files
     placed: list[tuple[FileAt, str, File]] = []
@@ -88,13 +88,13 @@ def place_file(slot: tuple[str, ...], path: str, file: File, mode: int) -> File:
     return file.with_frame(mode if own else (mode, path))
 
 
-def _require_known(files: PMap, one: FileVersion) -> FileAt | None:
-    there = find_file(files, one.path)
-    if (there is None) != (one.before is None):
+def _require_known(files: PMap, version: FileVersion) -> FileAt | None:
+    there = find_file(files, version.path)
+    if (there is None) != (version.before is None):
         stands = "no file" if there is None else "a file"
-        expected = "none" if one.before is None else "one"
+        expected = "none" if version.before is None else "one"
         raise HarnessError(
-            f"the state has {stands} at {one.path!r}, and the change was made where there was {expected}",
+            f"the state has {stands} at {version.path!r}, and the change was made where there was {expected}",
             hint="take in what stood there before the change first",
         )
     return there
@@ -114,8 +114,8 @@ def _merge(known: File, fresh: File) -> tuple[File, bool]:
         return fresh.whole(), False
     if any(len(side) > MOST_BYTES or side.count(b"\n") > MOST_LINES for side in sides):
         return fresh.whole(), True
-    found = old.revise_aligned(text.whole())
-    return (fresh.whole(), False) if found is None else (known.replace_parts(found[0]), found[1].coarse)
+    revised = old.revise_aligned(text.whole())
+    return (fresh.whole(), False) if revised is None else (known.replace_parts(revised[0]), revised[1].coarse)
 
 
 __all__ = [

@@ -105,8 +105,8 @@ class FileReader:
         known = self.ids.get(path) if self.ids else None
         if known is None or known in self.distrusted or not stat.S_ISREG(status.st_mode):
             return NO_DIGEST
-        found = hashlib.sha1(b"blob %d\0" % len(data) + data, usedforsecurity=False)
-        return found.digest() if found.hexdigest() == known else NO_DIGEST
+        digest = hashlib.sha1(b"blob %d\0" % len(data) + data, usedforsecurity=False)
+        return digest.digest() if digest.hexdigest() == known else NO_DIGEST
 
     def _read_content(self, fd: int, name: str, status: os.stat_result) -> tuple[os.stat_result, bytes, bool]:
         """Return a file's or a link's bytes with its status, and whether it moved under the reading, twice."""

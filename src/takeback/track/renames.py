@@ -56,8 +56,14 @@ class _Pair(NamedTuple):
 def find_renames(deltas: Sequence[FileVersion]) -> Renames:
     """Return which files moved in one change."""
     broken = _find_replaced(deltas)
-    gone = {one.path: one.before for one in deltas if one.before and (one.after is None or one.path in broken)}
-    come = {one.path: one.after for one in deltas if one.after and (one.before is None or one.path in broken)}
+    gone = {
+        delta.path: delta.before for delta in deltas if delta.before and (delta.after is None or delta.path in broken)
+    }
+    come = {
+        delta.path: delta.after for delta in deltas if delta.after and (delta.before is None or delta.path in broken)
+    }
+    if not gone or not come:
+        return Renames((), (), 0)
     moved: dict[str, str] = {}
     twins: dict[str, set[str]] = {}
     equal: dict[str, set[str]] = {}
@@ -75,25 +81,27 @@ def find_renames(deltas: Sequence[FileVersion]) -> Renames:
         _choose(_pair_alike(gone, come), moved, twins)
     for path in moved:
         twins.pop(path, None)
-    told = ((old, tuple(sorted(new))) for old, new in sorted({**twins, **equal}.items()))
-    return Renames(tuple(sorted(moved.items())), tuple(told), unlooked)
+    candidates = ((old, tuple(sorted(new))) for old, new in sorted({**twins, **equal}.items()))
+    return Renames(tuple(sorted(moved.items())), tuple(candidates), unlooked)
 
 
 def _find_replaced(deltas: Sequence[FileVersion]) -> set[str]:
     """Return paths at which stands, unlike what did, exactly what stood elsewhere and does not stand there now."""
-    both = [one for one in deltas if one.before and one.after]
+    both = [delta for delta in deltas if delta.before and delta.after]
     if len(deltas) < 2 or not both:  # noqa: PLR2004 - two paths at least
         return set()
-    changed, given_up = [one for one in both if one.after and one.after.content], _find_given_up(deltas, both)
+    changed, given_up = [delta for delta in both if delta.after and delta.after.content], _find_given_up(deltas, both)
     sources: dict[tuple[int, str], set[str]] = defaultdict(set)
-    for one in deltas:
-        if one.before:
-            sources[_key(one.before)].add(one.path)
-    found = {one.path: sources.get(_key(one.after), set()) - {one.path} for one in changed if one.after}
-    whole = {one.path for one in changed if found[one.path] and _is_unlike(one)}
-    left = {one.path for one in deltas if one.after is None} | given_up
+    for delta in deltas:
+        if delta.before:
+            sources[_key(delta.before)].add(delta.path)
+    candidates = {
+        delta.path: sources.get(_key(delta.after), set()) - {delta.path} for delta in changed if delta.after
+    }
+    whole = {delta.path for delta in changed if candidates[delta.path] and _is_unlike(delta)}
+    left = {delta.path for delta in deltas if delta.after is None} | given_up
     while True:
-        still = {path for path in whole if found[path] & (left | whole)}
+        still = {path for path in whole if candidates[path] & (left | whole)}
         if still == whole:
             return whole | given_up
         whole = still
@@ -101,20 +109,22 @@ def _find_replaced(deltas: Sequence[FileVersion]) -> set[str]:
 
 def _find_given_up(deltas: Sequence[FileVersion], both: Sequence[FileVersion]) -> set[str]:
     """Return paths at which stands a text unlike the one that did, which stands elsewhere now, where it did not."""
-    changed = (one for one in deltas if one.before is None or one.after is None or one.before != one.after)
-    came = {_key(one.after) for one in changed if one.after}
-    given = (one for one in both if one.before and one.before.content and _key(one.before) in came)
-    return {one.path for one in given if _is_text(one) and _is_unlike(one)}
+    changed = (
+        delta for delta in deltas if delta.before is None or delta.after is None or delta.before != delta.after
+    )
+    came = {_key(delta.after) for delta in changed if delta.after}
+    given = (delta for delta in both if delta.before and delta.before.content and _key(delta.before) in came)
+    return {delta.path for delta in given if _is_text(delta) and _is_unlike(delta)}
 
 
-def _is_text(one: FileVersion) -> bool:
+def _is_text(delta: FileVersion) -> bool:
     """Tell whether both versions can be compared by lines; of others, a copy beside is no sign of a move."""
-    sides = (one.before, one.after)
+    sides = (delta.before, delta.after)
     return all(side is not None and (not side.content or _cut(side) is not None) for side in sides)
 
 
-def _is_unlike(one: FileVersion) -> bool:
-    return bool(one.before and one.after) and _compare(_cut(one.before), _cut(one.after)) < LIKE
+def _is_unlike(delta: FileVersion) -> bool:
+    return bool(delta.before and delta.after) and _compare(_cut(delta.before), _cut(delta.after)) < LIKE
 
 
 def _key(file: File) -> tuple[int, str]:
@@ -139,10 +149,12 @@ def _list_pairs(old: Sequence[str], new: Sequence[str], *, strict: bool) -> Iter
     named: dict[str, list[str]] = defaultdict(list)
     for path in new:
         named[_name(path)].append(path)
-    for one in old:
-        for two in named.get(_name(one), ()) if strict else new:
-            if one != two:
-                yield _Pair(0.0, _name(one) != _name(two), _measure_distance(one, two), one, two)
+    for old_path in old:
+        for new_path in named.get(_name(old_path), ()) if strict else new:
+            if old_path != new_path:
+                yield _Pair(
+                    0.0, _name(old_path) != _name(new_path), _measure_distance(old_path, new_path), old_path, new_path
+                )
 
 
 def _pair_alike(gone: dict[str, File], come: dict[str, File]) -> list[_Pair]:
@@ -152,15 +164,15 @@ def _pair_alike(gone: dict[str, File], come: dict[str, File]) -> list[_Pair]:
     for path, lines in old.items():
         for line in lines:
             having[line].append(path)
-    found: list[_Pair] = []
+    pairs: list[_Pair] = []
     for two, lines in new.items():
         near = {path for line in lines if len(having.get(line, ())) <= COMMON for path in having.get(line, ())}
-        for one in near:
-            likeness = _compare(old[one], lines) if gone[one].kind == come[two].kind else 0.0
+        for old_path in near:
+            likeness = _compare(old[old_path], lines) if gone[old_path].kind == come[two].kind else 0.0
             if likeness >= LIKE:
-                renamed = _name(one) != _name(two)
-                found.append(_Pair(1 - likeness, renamed, _measure_distance(one, two), one, two))
-    return found
+                renamed = _name(old_path) != _name(two)
+                pairs.append(_Pair(1 - likeness, renamed, _measure_distance(old_path, two), old_path, two))
+    return pairs
 
 
 def _choose(pairs: Iterable[_Pair], moved: dict[str, str], twins: dict[str, set[str]]) -> None:
@@ -187,20 +199,20 @@ def _choose(pairs: Iterable[_Pair], moved: dict[str, str], twins: dict[str, set[
 
 def _list_left(pairs: Sequence[_Pair], moved: dict[str, str]) -> dict[str, set[str]]:
     """Return, of equal files, those that moved or went though another could have: each with all it may be."""
-    taken, found = set(moved.values()), dict[str, set[str]]()
+    taken, remaining = set(moved.values()), dict[str, set[str]]()
     for pair in pairs:
         if (pair.old in moved) != (pair.new in taken):
-            found.setdefault(pair.old, set()).update({pair.new, moved.get(pair.old, pair.new)})
-    return found
+            remaining.setdefault(pair.old, set()).update({pair.new, moved.get(pair.old, pair.new)})
+    return remaining
 
 
 def _name(path: str) -> str:
     return path.rpartition("/")[2]
 
 
-def _measure_distance(one: str, two: str) -> int:
+def _measure_distance(path: str, other: str) -> int:
     """Return how many steps of two folders are not common to both, from either end."""
-    old, new = one.split("/")[:-1], two.split("/")[:-1]
+    old, new = path.split("/")[:-1], other.split("/")[:-1]
     while old and new and old[0] == new[0]:
         old, new = old[1:], new[1:]
     while old and new and old[-1] == new[-1]:
@@ -216,9 +228,9 @@ def _cut(file: File | None) -> Counter[bytes] | None:
     return Counter(content.splitlines(keepends=True))
 
 
-def _compare(one: Counter[bytes] | None, two: Counter[bytes] | None) -> float:
+def _compare(lines: Counter[bytes] | None, others: Counter[bytes] | None) -> float:
     """Return how much of the larger of two files is in both, by bytes of equal lines."""
-    if one is None or two is None:
+    if lines is None or others is None:
         return 0.0
-    common = sum(min(count, two[line]) * len(line) for line, count in one.items() if line in two)
-    return common / max(sum(len(line) * count for line, count in side.items()) for side in (one, two))
+    common = sum(min(count, others[line]) * len(line) for line, count in lines.items() if line in others)
+    return common / max(sum(len(line) * count for line, count in side.items()) for side in (lines, others))

@@ -52,13 +52,13 @@ def drop_matching(database: Database, matches: Callable[[bytes], bool], now: int
     gone: list[bytes] = []
     apart: dict[int, list[tuple[bytes, bytes]]] = {}
     for digest, frame in database.run("SELECT digest, frame FROM contents WHERE form <> ?", (GIT,)):
-        found = database.get_content(digest)
-        if found is None:
+        content = database.get_content(digest)
+        if content is None:
             continue
-        if matches(found[1]):
+        if matches(content[1]):
             gone.append(digest)
         if frame is not None:
-            apart.setdefault(frame, []).append((digest, found[1]))
+            apart.setdefault(frame, []).append((digest, content[1]))
     dropped = set(gone)
     with database.transaction(synced=True):
         for contents in apart.values():
@@ -87,21 +87,21 @@ def _list_current(database: Database) -> set[bytes]:
 
 def _list_held(database: Database) -> set[bytes]:
     """Return the digests that rows need."""
-    found = database.run("SELECT old_digest, new_digest FROM deltas")
-    return {bytes.fromhex(one) for pair in found for one in pair if one}
+    rows = database.run("SELECT old_digest, new_digest FROM deltas")
+    return {bytes.fromhex(digest) for pair in rows for digest in pair if digest}
 
 
 def _drop_oldest_rows(database: Database, excess: int, current: set[bytes]) -> list[bytes]:
     """Give up contents of the oldest rows until enough is free; say so in the rows."""
     dropped: list[bytes] = []
-    for number, told in database.run("SELECT number, told FROM intake ORDER BY number"):
+    for number, text in database.run("SELECT number, told FROM intake ORDER BY number"):
         if excess <= 0:
             break
-        said = json.loads(told)
+        said = json.loads(text)
         for path, old, new in database.run(
             "SELECT path, old_digest, new_digest FROM deltas WHERE intake = ?", (number,)
         ):
-            for digest in (bytes.fromhex(one) for one in (old, new) if one):
+            for digest in (bytes.fromhex(digest) for digest in (old, new) if digest):
                 sizes = database.run("SELECT size FROM contents WHERE digest = ? AND form <> ?", (digest, GIT))
                 if sizes and digest not in current and digest not in dropped:
                     dropped.append(digest)

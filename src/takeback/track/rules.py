@@ -68,17 +68,17 @@ UNKNOWN = "git does not say whether they are ignored"
 
 def read_settings(table: Mapping[str, Any]) -> dict[str, Any]:
     """Return the settings in the table `track` of a manifest; `ValueError` says what is wrong with it."""
-    found = dict(DEFAULT_SETTINGS)
+    settings = dict(DEFAULT_SETTINGS)
     for name, value in table.items():
         if name not in DEFAULT_SETTINGS:
             raise ValueError(f"track.{name}: found a key that is not known, expected {', '.join(DEFAULT_SETTINGS)}")
-        found[name] = _read_setting(name, value)
-    return found
+        settings[name] = _read_setting(name, value)
+    return settings
 
 
 def _read_setting(name: str, value: Any) -> Any:
     if name in {"include", "exclude", "nested"}:
-        if isinstance(value, list) and all(isinstance(one, str) and one.strip("/") for one in value):
+        if isinstance(value, list) and all(isinstance(item, str) and item.strip("/") for item in value):
             return value
         raise ValueError(f"track.{name}: found {value!r}, expected a list of paths or patterns")
     if name in {"max_bytes", "keep_bytes"}:
@@ -106,20 +106,20 @@ def is_secret_name(name: str) -> bool:
 def compile_pattern(pattern: str) -> re.Pattern[str]:
     """Return what matches the paths that a pattern means; without a slash it is a name in any folder."""
     text = pattern.strip("/")
-    found = "" if "/" in text or pattern.startswith("/") else "(?:.*/)?"
+    regex = "" if "/" in text or pattern.startswith("/") else "(?:.*/)?"
     at = 0
     while at < len(text):
         if text.startswith("**/", at):
-            found, at = f"{found}(?:.*/)?", at + 3
+            regex, at = f"{regex}(?:.*/)?", at + 3
         elif text.startswith("**", at):
-            found, at = f"{found}.*", at + 2
+            regex, at = f"{regex}.*", at + 2
         elif text[at] == "*":
-            found, at = f"{found}[^/]*", at + 1
+            regex, at = f"{regex}[^/]*", at + 1
         elif text[at] == "?":
-            found, at = f"{found}[^/]", at + 1
+            regex, at = f"{regex}[^/]", at + 1
         else:
-            found, at = found + re.escape(text[at]), at + 1
-    return re.compile(f"{found}(?:/.*)?", re.DOTALL)
+            regex, at = regex + re.escape(text[at]), at + 1
+    return re.compile(f"{regex}(?:/.*)?", re.DOTALL)
 
 
 class Matcher:
@@ -135,8 +135,8 @@ class Matcher:
     def has(self, path: str) -> bool:
         """Return whether one of the patterns means the path, or a folder above it."""
         if self._compiled is None:
-            self._compiled = [compile_pattern(one) for one in self._patterns]
-        return any(one.fullmatch(path) for one in self._compiled)
+            self._compiled = [compile_pattern(pattern) for pattern in self._patterns]
+        return any(regex.fullmatch(path) for regex in self._compiled)
 
     def may_be_below(self, folder: str) -> bool:
         """Return whether something below a folder may be meant, so that the folder has to be looked into."""
@@ -162,7 +162,7 @@ class Rules:
         self.repository = repository
         self.max_bytes = int(self.settings["max_bytes"])
         self.keeps_secrets = self.settings["secrets"] == "keep"
-        self.nested = frozenset(str(one).strip("/") for one in self.settings["nested"])
+        self.nested = frozenset(str(setting).strip("/") for setting in self.settings["nested"])
         self._include = Matcher(self.settings["include"])
         self._exclude = Matcher(self.settings["exclude"])
         self._owned = frozenset(owned[0])
@@ -203,8 +203,8 @@ class Rules:
     def _ask(self, asked: list[tuple[str, bool]], wanted: set[str]) -> str:
         """Add what is not ignored to the wanted; return why it could not be found out."""
         if not self.repository.there:
-            left_out = [one for one in asked if _is_left_out(*one)]
-            asked = [one for one in asked if not _is_left_out(*one)]
+            left_out = [path for path in asked if _is_left_out(*path)]
+            asked = [path for path in asked if not _is_left_out(*path)]
             wanted.update(path for path, is_folder in left_out if is_folder and self._must_enter(path))
         if not asked:
             return ""

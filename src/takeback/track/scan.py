@@ -137,11 +137,11 @@ class Scan:
 
     def _stat(self, folder: Folder, fd: int) -> None:
         changed: list[str] = []
-        found = os.stat
+        stat = os.stat
         ctimes, mtimes, inodes, sizes, _ = folder.columns
         for name, ctime, mtime, inode, size in zip(folder.names, ctimes, mtimes, inodes, sizes, strict=True):
             try:
-                status = found(name, dir_fd=fd, follow_symlinks=False)
+                status = stat(name, dir_fd=fd, follow_symlinks=False)
             except OSError:
                 changed.append(name)
                 continue
@@ -188,7 +188,7 @@ class Scan:
 
     def has_other_rules(self) -> bool:
         """Return whether an ignore file inside the project changed: then everything is asked about again."""
-        if any(one[1] == IGNORE for one in self.fresh):
+        if any(folder[1] == IGNORE for folder in self.fresh):
             return True
         for path, names in self.suspects.items():
             if IGNORE in names:
@@ -225,15 +225,15 @@ class Scan:
             steps = path.split("/")
             for depth in range(1, len(steps)):
                 above = "/".join(steps[: depth - 1])
-                here = "/".join(steps[:depth])
-                if here in self.folders:
+                folder_above = "/".join(steps[:depth])
+                if folder_above in self.folders:
                     continue
                 if above in self.folders and f"{steps[depth - 1]}/" in self.folders[above].left:
                     break
-                if why or here not in wanted or self._why_not_entered(here):
+                if why or folder_above not in wanted or self._why_not_entered(folder_above):
                     break
-                self.folders[here] = Folder(here)
-                self.listed[here] = ((0, 0, 0), set())
+                self.folders[folder_above] = Folder(folder_above)
+                self.listed[folder_above] = ((0, 0, 0), set())
             else:
                 self.fresh.append((folder, name, False, False))
 
@@ -249,7 +249,7 @@ class Scan:
         level, depth = self._list_fresh("", False), 0
         while level and depth < DEEPEST:
             depth += 1
-            wanted, _, _ = self.rules.choose([(_join(one[0], one[1]), one[2]) for one in level])
+            wanted, _, _ = self.rules.choose([(_join(folder[0], folder[1]), folder[2]) for folder in level])
             below: list[tuple[str, str, bool, bool]] = []
             for folder, name, is_folder, _ in level:
                 path = _join(folder, name)
@@ -334,7 +334,7 @@ class Scan:
                 folder_row.names, folder_row.columns = [], tuple(array("q") for _ in range(COLUMNS))
                 self.suspects.pop(path, None)
                 self.listed.pop(path, None)
-                self.fresh = [one for one in self.fresh if one[0] != path]
+                self.fresh = [folder for folder in self.fresh if folder[0] != path]
         for path in leaving:
             above, _, name = path.rpartition("/")
             if above in self.folders and name in self.folders[above].names:
@@ -355,13 +355,13 @@ class Scan:
         facts = folder.facts if folder.facts is not None else self._load_facts(folder.id) if folder.id else b""
         if len(facts) != FACTS * len(folder.names):
             facts = bytes(FACTS * len(folder.names))
-        found: dict[str, Entry] = {}
+        entries: dict[str, Entry] = {}
         for at, numbers in enumerate(zip(*folder.columns, strict=True)):
             start = at * FACTS
             ctime, mtime, inode, size, mode = numbers
             digest, git = facts[start : start + DIGEST], facts[start + DIGEST : start + FACTS]
-            found[folder.names[at]] = (ctime, mtime, inode, size, mode, digest, git)
-        return found
+            entries[folder.names[at]] = (ctime, mtime, inode, size, mode, digest, git)
+        return entries
 
     def _read_known(
         self, folder: Folder, names: Sequence[str], keep: Callable[[bytes, bytes, int], str], leaving: set[str]
@@ -425,7 +425,7 @@ class Scan:
             depth += 1
             if len(level) > MANY:
                 self.load_ids()
-            wanted, secrets, why = self.rules.choose([(_join(one[0], one[1]), one[2]) for one in level])
+            wanted, secrets, why = self.rules.choose([(_join(folder[0], folder[1]), folder[2]) for folder in level])
             if why:
                 self.notes.append(why)
             below: list[tuple[str, str, bool, bool]] = []
@@ -451,8 +451,8 @@ class Scan:
                     elif path in secrets:
                         bits = SECRET | (0 if self.rules.keeps_secrets else SEEN)
                     files.setdefault(folder, []).append((name, bits, before))
-            for folder, found in files.items():
-                yield from self._read_new(folder, found, keep)
+            for folder, listed in files.items():
+                yield from self._read_new(folder, listed, keep)
             level = below
 
     def _why_not_entered(self, path: str) -> str:
@@ -482,16 +482,16 @@ class Scan:
         try:
             status = os.fstat(fd)
             with os.scandir(fd) as entries:
-                found = [(path, one.name, one.is_dir(follow_symlinks=False), before) for one in entries]
+                listed = [(path, entry.name, entry.is_dir(follow_symlinks=False), before) for entry in entries]
         finally:
             os.close(fd)
         sign = (status.st_ctime_ns, status.st_mtime_ns, status.st_ino)
         self.folders[path] = Folder(path)
         self.listed[path] = (sign if sign[0] <= self.clock - SETTLED else (0, 0, 0), set())
-        return found
+        return listed
 
     def _read_new(
-        self, path: str, found: list[tuple[str, int, bool]], keep: Callable[[bytes, bytes, int], str]
+        self, path: str, listed: list[tuple[str, int, bool]], keep: Callable[[bytes, bytes, int], str]
     ) -> Iterator[FoundChange]:
         folder = self.folders[path]
         fd = self._open(path)
@@ -500,7 +500,7 @@ class Scan:
             return
         entries = self._read_old(folder)
         try:
-            for name, bits, before in found:
+            for name, bits, before in listed:
                 place = _join(path, name)
                 try:
                     new, why = self.reader.read(fd, name, place, bits, keep)

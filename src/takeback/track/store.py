@@ -1,4 +1,4 @@
-"""What whoever settles, undoes and shows needs of the track database: rows, prompts, contents, facts.
+"""What settling, undoing and showing need of the track database: rows, prompts, contents, facts.
 
 Contents come from the store, then from git's objects; one whose digest is another's counts as missing. What our own
 undo wrote is taken into the cache as it is, as nobody's change.
@@ -92,8 +92,8 @@ class TrackStore:
         """Yield the rows that are not settled yet, in order."""
         columns = ("kind", "client", "session", "call", "tool", "command", "prompt", "began", "ended")
         sql = f"SELECT told, edits, number, {', '.join(columns)} FROM intake ORDER BY number"  # noqa: S608 - our own
-        for told, edits, number, *about in self._database.run(sql):
-            said = json.loads(told)
+        for text, edits, number, *about in self._database.run(sql):
+            said = json.loads(text)
             yield IntakeRow(
                 number=number,
                 **dict(zip(columns, about, strict=True)),
@@ -113,7 +113,10 @@ class TrackStore:
     def _read_deltas(self, number: int) -> Iterator[FileDelta]:
         rows = self._database.run("SELECT * FROM deltas WHERE intake = ? ORDER BY path", (number,))
         for _, path, known, *facts in rows:
-            before, after = (None if one[0] is None else FileFacts(*one) for one in (facts[:4], facts[4:]))
+            before, after = (
+                None if facts_of_side[0] is None else FileFacts(*facts_of_side)
+                for facts_of_side in (facts[:4], facts[4:])
+            )
             yield FileDelta(os.fsdecode(path), before, after, bool(known))
 
     def drop_rows(self, numbers: Iterable[int]) -> None:
@@ -144,18 +147,18 @@ class TrackStore:
 
     def contents(self, digests: Sequence[str]) -> dict[str, bytes]:
         """Return many contents by their digests, asking git once; those that are not there are left out."""
-        found: dict[str, bytes] = {}
+        contents: dict[str, bytes] = {}
         by_git: dict[str, list[str]] = {}
         unknown: set[str] = set()
         for digest in dict.fromkeys(digests):
             with suppress(ValueError):
-                here = self._database.get_content(bytes.fromhex(digest))
-                if here is None:
+                content = self._database.get_content(bytes.fromhex(digest))
+                if content is None:
                     unknown.add(digest)
-                elif here[0] == GIT:
-                    by_git.setdefault(here[1].hex(), []).append(digest)
+                elif content[0] == GIT:
+                    by_git.setdefault(content[1].hex(), []).append(digest)
                 else:
-                    found[digest] = here[1]
+                    contents[digest] = content[1]
         for digest, name in self._find_ids(unknown):
             by_git.setdefault(name, []).append(digest)
         if by_git and self._repository.there:
@@ -163,14 +166,14 @@ class TrackStore:
                 for name, data in self._repository.read_blobs(by_git):
                     for digest in by_git[name]:
                         if data is not None and self._database.digest(data).hex() == digest:
-                            found[digest] = data
-        return found
+                            contents[digest] = data
+        return contents
 
     def _find_ids(self, digests: set[str]) -> Iterator[tuple[str, str]]:
         """Yield git's ids of contents that only the cache knows."""
         if not digests:
             return
-        wanted = {bytes.fromhex(one) for one in digests}
+        wanted = {bytes.fromhex(digest) for digest in digests}
         for (body,) in self._database.iterate("SELECT body FROM facts"):
             for at in range(0, len(body), FACTS):
                 name = body[at + DIGEST : at + FACTS]
@@ -295,8 +298,8 @@ class TrackStore:
         kept = [(path, facts.digest) for path, facts in self.list_facts() if facts.kind != "seen" and facts.digest]
         for start in range(0, len(kept), TOGETHER):
             batch = kept[start : start + TOGETHER]
-            here = self.contents([digest for _, digest in batch])
-            lost += [path for path, digest in batch if digest not in here]
+            stored = self.contents([digest for _, digest in batch])
+            lost += [path for path, digest in batch if digest not in stored]
             count += len(batch)
         return count, lost
 

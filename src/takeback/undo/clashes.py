@@ -60,32 +60,32 @@ class ClashFinder:
                 for write in history.index.writes(entry):
                     self._suspects.update(_list_moving(history, write))
         clashes = {slot: list(_find_clashes(history, self._view, slot)) for slot in self._suspects}
-        self._suspects = {slot for slot, found in clashes.items() if found}
-        found = (clash for some in clashes.values() for clash in some)
-        return min(found, key=lambda clash: (clash.late.since, clash.early.since, clash.late.slot), default=None)
+        self._suspects = {slot for slot, clashing in clashes.items() if clashing}
+        every = (clash for some in clashes.values() for clash in some)
+        return min(every, key=lambda clash: (clash.late.since, clash.early.since, clash.late.slot), default=None)
 
 
 def list_rivals(history: History, write: Write) -> set[Slot]:
     """Return other slots whose files ever stood where a write, which may be new, puts some, above or below."""
-    found: set[Slot] = set()
+    rivals: set[Slot] = set()
     claimed = [claim for claim in SURFACES[write.slot[0]].list_claims(write.after) if not claim.endswith("/")]
     for slot in _list_moving(history, write):
         standing = find_standing(history, slot, View(history.undone))
         own = [name_slot(slot[1:])] if standing is None else [name_slot(slot[1:]), standing.path]
         for path in dict.fromkeys((*own, *claimed)):
-            found |= {*_list_at_or_above(history, slot[0], path), *_list_below(history, slot, path)} - {slot}
-    return found
+            rivals |= {*_list_at_or_above(history, slot[0], path), *_list_below(history, slot, path)} - {slot}
+    return rivals
 
 
 def find_standing(history: History, slot: Slot, view: View) -> Standing | None:
     """Return where the file of a slot stands; None where there is none."""
     try:
-        found = history.path(slot, view)
+        versions = history.path(slot, view)
     except ContentGone:
         return None
-    if found is None:
+    if versions is None:
         return None
-    path, since = found
+    path, since = versions
     return Standing(slot, name_slot(slot[1:]) if path is None else path, since)
 
 
@@ -105,11 +105,11 @@ def _list_moving(history: History, write: Write) -> Iterator[Slot]:
 
 def _list_leaves(history: History, slot: Slot) -> set[Slot]:
     """Return the slots at and below one where a file ever was; none of the root."""
-    found: set[Slot] = {slot} if len(slot) > 1 else set()
+    leaves: set[Slot] = {slot} if len(slot) > 1 else set()
 
     def add(content: object, place: Slot) -> None:
         if isinstance(content, PMap):
-            found.update((*place, *path) for path, _ in tree.iter_leaves(content) if path)
+            leaves.update((*place, *path) for path, _ in tree.iter_leaves(content) if path)
 
     with suppress(ContentGone):
         add(history.base_content(slot), slot)
@@ -120,9 +120,9 @@ def _list_leaves(history: History, slot: Slot) -> set[Slot]:
                 add(tree.get(PMap({"": after}), ("", *slot[len(place) :])), slot)
     for version in history.index.below(slot):
         place = find_containing_slot(version.write.slot)
-        found.add(place)
+        leaves.add(place)
         add(version.write.after, place)
-    return found
+    return leaves
 
 
 def _find_clashes(history: History, view: View, slot: Slot) -> Iterator[Clash]:
@@ -133,13 +133,13 @@ def _find_clashes(history: History, view: View, slot: Slot) -> Iterator[Clash]:
         theirs = find_standing(history, other, view)
         if theirs is None or not _is_in_the_way(mine.path, theirs.path):
             continue
-        early, late = sorted((mine, theirs), key=lambda one: (one.since, one.slot))
+        early, late = sorted((mine, theirs), key=lambda claim: (claim.since, claim.slot))
         if late.since[0] >= 0:  # what was there from the start stands beside itself
             yield Clash(late, early)
 
 
-def _is_in_the_way(one: str, two: str) -> bool:
-    return one == two or one.startswith(f"{two}/") or two.startswith(f"{one}/")
+def _is_in_the_way(name: str, two: str) -> bool:
+    return name == two or name.startswith(f"{two}/") or two.startswith(f"{name}/")
 
 
 def _list_at_or_above(history: History, surface: str, path: str) -> Iterator[Slot]:

@@ -140,16 +140,16 @@ class Consequences:
 def find_consequences(history: History, off: Entries, on: Entries) -> Consequences:
     """Follow the consequences of a request through time; then, of two files in one place, drop the later one."""
     pursuit = _Pursuit(history, off, on)
-    found = pursuit.found
+    removals = pursuit.found
     history.index.read_ahead((*off, *on))
     for entry in track_progress("entries looked at", chain(off, on), len(off) + len(on)):
         pursuit.begin(entry)
     pursuit.follow()
     clashes = ClashFinder(history, pursuit.view)
-    while (clash := clashes.find((*off, *on, *found.removed, *found.unmet))) is not None:
+    while (clash := clashes.find((*off, *on, *removals.removed, *removals.unmet))) is not None:
         pursuit.give_up(clash.late.since[0], clash.why, _find_clash_causes(history, clash))
         pursuit.follow()
-    return found
+    return removals
 
 
 class _Pursuit:
@@ -289,8 +289,8 @@ def find_smallest_unblocking_set(
     layer: list[tuple[Entries, Consequences]] = [(frozenset(), settled)]
     for _ in range(MAX_HELP):
         deeper: list[tuple[Entries, Consequences]] = []
-        for chosen, found in layer:
-            causes = frozenset().union(*found.causes.values()) - off - on - chosen
+        for chosen, consequences in layer:
+            causes = frozenset().union(*consequences.causes.values()) - off - on - chosen
             for cause in sorted(causes, reverse=True):
                 more = chosen | {cause}
                 if more in tried or len(tried) >= MAX_TRIES:
@@ -317,7 +317,7 @@ def _find_unblocking_set(
 
     All causes are toggled together, then those that are still causes, and so on: live ones, undone ones, any.
     """
-    found: list[tuple[Entries, Entries]] = []
+    sets: list[tuple[Entries, Entries]] = []
     for choice in (_select_live, _select_undone, _select_any):
         chosen: Entries = frozenset()
         result = settled
@@ -330,8 +330,8 @@ def _find_unblocking_set(
             result = find_consequences(history, off | (chosen - back), on | back)
         else:
             back = chosen & history.undone
-            found.append(_drop_unneeded(history, off, on, (chosen - back) | result.removed.keys(), back))
-    return min(found, key=_count_entries, default=None)
+            sets.append(_drop_unneeded(history, off, on, (chosen - back) | result.removed.keys(), back))
+    return min(sets, key=_count_entries, default=None)
 
 
 def _count_entries(helping: tuple[Entries, Entries]) -> int:
@@ -377,34 +377,34 @@ def _shrink_unblocking_set(
 def find_dependencies(history: History, writes: tuple[Write, ...]) -> dict[int, str]:
     """Return the live entries without which these new writes could not happen, and why."""
     writes = history.with_parents(writes)
-    found: dict[int, str] = {}
+    reasons: dict[int, str] = {}
     footing = _find_candidate_dependencies(history, writes)
     if not footing:
-        return found
+        return reasons
     with history.index.suppose_entry(writes) as versions:
         for entry in sorted(footing):
             why = find_consequences(history, frozenset({entry}), frozenset()).removed.get(versions[0].entry)
             if why is not None:
-                found[entry] = why
-    return found
+                reasons[entry] = why
+    return reasons
 
 
 def _find_candidate_dependencies(history: History, writes: tuple[Write, ...]) -> set[int]:
     """Return the entries whose writes are in force where new writes look, and what those depend on in turn."""
     view = View(history.undone)
-    found: set[int] = set()
+    entries: set[int] = set()
     seen: set[int] = set()
     waiting = [(write, END) for write in writes]
     while waiting:
         write, until = waiting.pop()
         for version in _find_foundations(history, write, view, until):
-            if version.entry not in found and not _is_leaf_over_leaf(history, write, version, view):
-                found.add(version.entry)
+            if version.entry not in entries and not _is_leaf_over_leaf(history, write, version, view):
+                entries.add(version.entry)
             if version.entry not in seen:
                 seen.add(version.entry)
                 near = history.index.writes(version.entry)
                 waiting += [(other, (version.entry, at)) for at, other in enumerate(near)]
-    return found
+    return entries
 
 
 def _is_leaf_over_leaf(history: History, write: Write, version: Version, view: View) -> bool:
@@ -433,8 +433,8 @@ def _find_foundations(history: History, write: Write, view: View, until: When) -
             yield framing
         for rival in list_rivals(history, write) if surface.movable else ():
             for place in (rival, (*rival, make_part_name(PATH))):
-                if (found := history.last(place, view, until)) is not None:
-                    yield found
+                if (version := history.last(place, view, until)) is not None:
+                    yield version
     elif surface.exclusive and (claim := find_write_claim(write)) is not None:
         for holder in history.holders(slot[0], claim) - {slot}:
             held = history.last(holder, view, until)

@@ -123,7 +123,7 @@ class History:
         if not any(is_part(write.slot[-1]) and write.on is None for write in writes):
             return writes
         view = View(self.undone)
-        found: list[Write] = []
+        grounded: list[Write] = []
         last: dict[Slot, int] = {}
         """The last write so far to each slot; with `_FRAMED` behind it, the last one that wrote the frame too."""
         taken = {write.slot: at for at, write in enumerate(taken_in)}
@@ -135,16 +135,16 @@ class History:
                 own = max((at for at in above if at >= 0), default=None)
                 ground = self._find_new_parent(write.slot, own, taken, entry) or self.ground(write.slot, view)
                 base = writes[own] if own is not None else None if ground[0] < 0 else self._write_at(ground)
-                found.append(
+                grounded.append(
                     write._replace(on=ground, shared=base is not None and _is_shared_list(base, write.slot[:-1]))
                 )
             else:
-                found.append(write)
+                grounded.append(write)
             if not is_part(write.slot[-1]):
                 last[write.slot] = position
                 if not write.bare:
                     last[(*write.slot, _FRAMED)] = position
-        return tuple(found)
+        return tuple(grounded)
 
     @staticmethod
     def _find_new_parent(slot: Slot, own: int | None, taken: dict[Slot, int], entry: int) -> When | None:
@@ -253,9 +253,9 @@ class History:
         """Return the last live write before a time to a nested slot or to anything above it."""
         best: Version | None = None
         for node in self.index.list_line(slot):
-            found = _find_last_live(node.versions, view, until) if len(node.versions) else None
-            if found is not None and (best is None or get_write_time(found) > get_write_time(best)):
-                best = found
+            version = _find_last_live(node.versions, view, until) if len(node.versions) else None
+            if version is not None and (best is None or get_write_time(version) > get_write_time(best)):
+                best = version
         return best
 
     def base_content(self, slot: Slot) -> Any:
@@ -287,16 +287,18 @@ class History:
         if not surface.can_merge_in_place(last.write.after):
             return last.write.after
         versions = self.index.at(slot)
-        live = [one for one in versions if get_write_time(one) <= get_write_time(last) and view.live(one.entry)]
+        live = [
+            newer for newer in versions if get_write_time(newer) <= get_write_time(last) and view.live(newer.entry)
+        ]
         whole = (at for at in reversed(range(len(live))) if not _is_edit(surface, live[at].write))
         start = next(whole, None)
-        here = self.base_content(slot) if start is None else ABSENT
+        content = self.base_content(slot) if start is None else ABSENT
         for at, version in enumerate(live[start:]):
-            if (at or start is None) and (has_forgotten(version.write.before) or has_forgotten(here)):
-                seal = find_seal(version.write.before) or find_seal(here)
+            if (at or start is None) and (has_forgotten(version.write.before) or has_forgotten(content)):
+                seal = find_seal(version.write.before) or find_seal(content)
                 return Forgotten(sealed=seal)  # what it changed is not known here any more
-            here = surface.merge_write(here, version.write.before, version.write.after)
-        return here
+            content = surface.merge_write(content, version.write.before, version.write.after)
+        return content
 
     def hides(self, write: Write, entry: int, view: View) -> bool:
         """Tell whether later entries overwrote all or some of a write to a slot that is merged in place."""
@@ -430,12 +432,12 @@ class History:
 
     def holders(self, surface: str, claim: str) -> set[Slot]:
         """Return the slots that ever held what is claimed."""
-        found = {version.write.slot for version in self.index.list_claims(surface, claim)}
+        slots = {version.write.slot for version in self.index.list_claims(surface, claim)}
         base = self._base()
         if base is not None:
             part = base.part(surface)
-            found.update((surface, key) for key in part if find_content_claim(surface, part[key]) == claim)
-        return found
+            slots.update((surface, key) for key in part if find_content_claim(surface, part[key]) == claim)
+        return slots
 
 
 def _find_last_live(versions: Versions, view: View, until: When) -> Version | None:
@@ -458,8 +460,8 @@ def find_parent_write(version: Version) -> When | None:
 
 
 def _find_parent_or_start(version: Version) -> When:
-    found = find_parent_write(version)
-    return START if found is None else found
+    parent = find_parent_write(version)
+    return START if parent is None else parent
 
 
 def _can_hold_up(write: Write) -> bool:

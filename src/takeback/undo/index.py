@@ -322,12 +322,12 @@ class Index:
 
     def writes(self, entry: int) -> tuple[Write, ...]:
         """Return the writes of one entry."""
-        found = self._entries.get(entry)
-        if found is None:
+        writes = self._entries.get(entry)
+        if writes is None:
             if self.source is None:
                 raise KeyError(entry)
-            found = self._entries[entry] = self.source.entry(entry)
-        return found
+            writes = self._entries[entry] = self.source.entry(entry)
+        return writes
 
     def _list_versions(self, entry: int, slot: Slot) -> list[Version]:
         """Return what an entry wrote in one slot."""
@@ -335,14 +335,14 @@ class Index:
 
     def _sort(self, entry: int) -> dict[Slot, list[Version]]:
         """Return what an entry wrote, by slot, the slots in order."""
-        found = self._sorted.get(entry)
-        if found is None:
+        by_slot = self._sorted.get(entry)
+        if by_slot is None:
             grouped: dict[Slot, list[Version]] = {}
             for position, write in enumerate(self.writes(entry)):
                 grouped.setdefault(write.slot, []).append(Version(entry, position, write))
-            found = self._sorted[entry] = {slot: grouped[slot] for slot in sorted(grouped)}
-            self._slots[entry] = tuple(found)
-        return found
+            by_slot = self._sorted[entry] = {slot: grouped[slot] for slot in sorted(grouped)}
+            self._slots[entry] = tuple(by_slot)
+        return by_slot
 
     def node(self, slot: Slot) -> Node:
         """Return one slot's node, its versions complete."""
@@ -354,25 +354,25 @@ class Index:
     def list_line(self, slot: Slot) -> list[Node]:
         """Return the nodes of a slot and of those that it lies in, from within, their versions complete."""
         node: Node | None = self._node(slot)
-        found: list[Node] = []
-        while node is not None and (not found or len(node.slot) > 1):
+        nodes: list[Node] = []
+        while node is not None and (not nodes or len(node.slot) > 1):
             if self.source is not None and not node.loaded:
                 self._load(self.source, node)
-            found.append(node)
+            nodes.append(node)
             node = node.above
-        return found
+        return nodes
 
     def list_written_nodes(self, entry: int) -> tuple[WrittenNode, ...]:
         """Return the nodes of the slots that an entry wrote, each once, their versions complete."""
-        found = self._written.get(entry)
-        if found is None:
+        nodes = self._written.get(entry)
+        if nodes is None:
             writes = self.writes(entry)
-            found = self._written[entry] = _group_written((self._node(write.slot), write) for write in writes)
+            nodes = self._written[entry] = _group_written((self._node(write.slot), write) for write in writes)
         if self.source is not None:
-            for node, *_ in found:
+            for node, *_ in nodes:
                 if not node.loaded:
                     self._load(self.source, node)
-        return found
+        return nodes
 
     def _load(self, source: Source, node: Node) -> None:
         kept = [version for version in node.versions if version.entry == SUPPOSED]
@@ -419,33 +419,33 @@ class Index:
         if self.source is not None and key not in self._claims:
             numbers = tuple(dict.fromkeys(self.source.list_claims(surface, claim)))
             self.read_ahead(numbers)
-            self._claims[key] = [one for number in numbers for one in self._sort_claims(number).get(key, ())]
+            self._claims[key] = [claim for number in numbers for claim in self._sort_claims(number).get(key, ())]
         return self._claims.get(key, [])
 
     def _sort_claims(self, entry: int) -> dict[tuple[str, str], list[Version]]:
         """Return what an entry claims, and by which writes."""
-        found = self._claimed.get(entry)
-        if found is None:
-            found = self._claimed[entry] = {}
+        claims = self._claimed.get(entry)
+        if claims is None:
+            claims = self._claimed[entry] = {}
             for position, write in enumerate(self.writes(entry)):
                 for claim in list_write_claims(write) if write.slot[0] in SURFACES else ():
-                    found.setdefault((write.slot[0], claim), []).append(Version(entry, position, write))
-        return found
+                    claims.setdefault((write.slot[0], claim), []).append(Version(entry, position, write))
+        return claims
 
     def has_moved(self, surface: str) -> bool:
         """Tell whether anything of a surface was ever moved, so that its slot does not say where it stands."""
         if (surface, MOVED) in self._claims or self.source is None:
             return bool(self._claims.get((surface, MOVED)))
-        found = self._moved.get(surface)
-        if found is None:
-            found = self._moved[surface] = next(iter(self.source.list_claims(surface, MOVED)), None) is not None
-        return found
+        moved = self._moved.get(surface)
+        if moved is None:
+            moved = self._moved[surface] = next(iter(self.source.list_claims(surface, MOVED)), None) is not None
+        return moved
 
     def list_shared_parts(self, slot: Slot) -> list[Version]:
         """Return the versions of the parts of a list that belongs to nobody, oldest first."""
         if self.source is not None and slot not in self._shared:
-            found = self._versions(self.source.list_shared_parts(slot))
-            mine = (version for version in found if version.write.slot[:-1] == slot)
+            versions = self._versions(self.source.list_shared_parts(slot))
+            mine = (version for version in versions if version.write.slot[:-1] == slot)
             self._shared[slot] = [version for version in mine if version.write.shared]
         return self._shared.get(slot, [])
 
@@ -494,9 +494,9 @@ class Index:
         self.read_ahead(numbers)
         behind = (*slot[:-1], slot[-1] + "\0")  # comes right after everything beneath the slot
         for number in numbers:
-            found, slots = self._sort(number), self._slots[number]
+            grouped, slots = self._sort(number), self._slots[number]
             for at in range(bisect_right(slots, slot), bisect_left(slots, behind)):
-                for version in found[slots[at]]:
+                for version in grouped[slots[at]]:
                     self._node(slots[at]).versions.append(version)
         for version in supposed:
             self._node(version.write.slot).versions.append(version)

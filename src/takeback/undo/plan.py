@@ -66,10 +66,10 @@ def _plan_request(history: History, state: State, off: Entries, on: Entries) -> 
     reasons = {**settled.unmet, **settled.removed}
     taken, back = frozenset(settled.removed), frozenset[int]()
     if settled.unmet:
-        found = find_smallest_unblocking_set(history, off, on, settled)
-        if found is None:
+        unblocking = find_smallest_unblocking_set(history, off, on, settled)
+        if unblocking is None:
             return Blocked(tuple(sorted(taken)), (), tuple(sorted(reasons.items())), None)
-        taken, back = found
+        taken, back = unblocking
         later = find_consequences(history, off | taken, on | back).removed
         reasons = {**settled.unmet, **{entry: settled.removed.get(entry, "") for entry in taken}, **later}
         reasons = {entry: why or "it cannot stand beside what is brought back" for entry, why in reasons.items()}
@@ -148,7 +148,7 @@ def _is_needed(history: History, node: Node, entry: int) -> bool:
 def _build_way_back(history: History, state: State, node: Node, entry: int) -> SlotChange | None:
     """Return what undoing an entry does to a slot that nothing lies above or below, and no later entry wrote."""
     versions = node.versions
-    found: list[Any] = []
+    restored: list[Any] = []
     after: Any = None
     for at in reversed(range(len(versions))):
         number = get_entry(versions, at)
@@ -160,10 +160,10 @@ def _build_way_back(history: History, state: State, node: Node, entry: int) -> S
         if number != entry:
             after = write[2]
             break
-        found.append(write[2])
+        restored.append(write[2])
     else:
         after = history.base_content(node.slot)
-    before = found[0]
+    before = restored[0]
     if history.index.source is not None and not has_forgotten(before):
         _require_same(node.slot, get_slot(state, node.slot), before)
     return build_slot_change(node, before, after)
@@ -229,7 +229,7 @@ def _find_changing_slot(history: History, slot: Slot, view: View, now: View) -> 
 
 
 def _find_overwritten(history: History, view: View) -> tuple[Overwritten, ...]:
-    found: dict[Slot, Overwritten] = {}
+    overwritten: dict[Slot, Overwritten] = {}
     last: dict[Slot, Version | None] = {}
     for entry in track_all_progress("entries planned", sorted(view.off | view.on)):
         for write in history.index.writes(entry):
@@ -241,8 +241,8 @@ def _find_overwritten(history: History, view: View) -> tuple[Overwritten, ...]:
                 if SURFACES[slot[0]].can_merge_in_place(later.write.after) and not history.hides(write, entry, view):
                     continue
                 over = later.write.slot
-                found[slot] = Overwritten(slot, later.entry, None if over == slot else over)
-    return tuple(found.values())
+                overwritten[slot] = Overwritten(slot, later.entry, None if over == slot else over)
+    return tuple(overwritten.values())
 
 
 def _find_last_write(history: History, slot: Slot, view: View) -> Version | None:
@@ -251,7 +251,7 @@ def _find_last_write(history: History, slot: Slot, view: View) -> Version | None
         cover = history.find_framing(slot[:-1], view)
     else:
         cover = history.find_cover(find_containing_slot(slot), view) if SURFACES[slot[0]].nested else None
-    return max((one for one in (last, cover) if one is not None), default=None, key=get_write_time)
+    return max((version for version in (last, cover) if version is not None), default=None, key=get_write_time)
 
 
 def _change_nested_slots(
@@ -263,10 +263,10 @@ def _change_nested_slots(
 
     def change(*contents: tuple[Slot, Any]) -> None:
         nonlocal state
-        found = [SlotChange(slot, get_slot(state, slot), after) for slot, after in contents]
-        found = [one for one in found if not is_same_content(*one)]
-        changes.extend(found)
-        state = put_slots(state, [(one.slot, one.after) for one in found])
+        nested = [SlotChange(slot, get_slot(state, slot), after) for slot, after in contents]
+        nested = [difference for difference in nested if not is_same_content(*difference)]
+        changes.extend(nested)
+        state = put_slots(state, [(difference.slot, difference.after) for difference in nested])
 
     change(*((slot, content) for slot, content in wanted if content is ABSENT))
     change(*((slot, content) for slot, content in wanted if content is not ABSENT))

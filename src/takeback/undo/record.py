@@ -67,18 +67,18 @@ def run_and_record(mutation: Program, state: State) -> Recorded:
 
 def list_writes_between(before: State, after: State) -> tuple[Write, ...]:
     """Return what turns one state into another, as writes: for changes made by others."""
-    found: list[Write] = []
+    writes: list[Write] = []
     then, now = _Contents(before), _Contents(after)
     for slot in sorted(find_differing_slots(before, after)):
-        one, two = then.get(slot), now.get(slot)
-        shared = one is ABSENT and SURFACES[slot[0]].listed and any(_list_lengths(two))
-        bare = isinstance(one, HasParts) and isinstance(two, HasParts) and one.kind == two.kind
-        strict = SURFACES[slot[0]].movable and one is ABSENT and isinstance(two, HasParts)
-        needs = _is_needed(then, slot, one, two)
-        found.append(Write(slot, one, two, strict, needs=needs, shared=shared, bare=bare))
-        frames = list_differing_frames(one, two) if bare else ()
-        found += [Write((*slot, name), get_part(one, name), get_part(two, name)) for name in frames]
-    return tuple(found)
+        old, new = then.get(slot), now.get(slot)
+        shared = old is ABSENT and SURFACES[slot[0]].listed and any(_list_lengths(new))
+        bare = isinstance(old, HasParts) and isinstance(new, HasParts) and old.kind == new.kind
+        strict = SURFACES[slot[0]].movable and old is ABSENT and isinstance(new, HasParts)
+        needs = _is_needed(then, slot, old, new)
+        writes.append(Write(slot, old, new, strict, needs=needs, shared=shared, bare=bare))
+        frames = list_differing_frames(old, new) if bare else ()
+        writes += [Write((*slot, name), get_part(old, name), get_part(new, name)) for name in frames]
+    return tuple(writes)
 
 
 class _Contents:

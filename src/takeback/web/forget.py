@@ -1,4 +1,4 @@
-"""Forgetting what entries captured, or a value wherever it stands: a preview, a confirmation that is bound to it.
+"""Forgetting what entries captured, or a value wherever it occurs: a preview, a confirmation that is bound to it.
 
 A value never stands in an address or on a page: it comes in a form, and is kept here, by a token, until it is
 confirmed. What is forgotten cannot be brought back, so that a confirmation has to say that it is meant.

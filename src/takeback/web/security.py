@@ -1,4 +1,4 @@
-"""Who may see the page: whoever opened the one-time link, in that browser, until the server ends.
+"""Who may see the page: the browser that opened the one-time link, until the server ends.
 
 Three secrets, each for one thing: the link, which opens once; the cookie it becomes; the token in every
 form. Refused before everything else are other hosts (so that a name that resolves to this machine is of no

@@ -43,7 +43,7 @@ def linked(tmp_path, request):
 
 
 @pytest.mark.parametrize("target", PLACES)
-def test_a_document_replaced_by_a_link_is_adopted_and_comes_back_with_its_bytes(linked, target):
+def test_a_document_replaced_by_a_link_is_adopted_and_restored(linked, target):
     root, place, surface = linked
     before = place.read_bytes()
     place.unlink()
@@ -65,7 +65,7 @@ def test_a_document_replaced_by_a_link_is_adopted_and_comes_back_with_its_bytes(
     assert (root.parent / "evil.toml").read_text() == 'evil = "yes"\n'
 
 
-def test_nothing_is_written_through_a_link_in_a_document_s_place(linked):
+def test_nothing_is_written_through_a_link_that_replaced_a_document(linked):
     root, place, surface = linked
     change = CHANGES[place.name][0]
     place.unlink()
@@ -79,7 +79,7 @@ def test_nothing_is_written_through_a_link_in_a_document_s_place(linked):
     assert (root.parent / "evil.toml").read_text() == 'evil = "yes"\n'
 
 
-def test_discarding_puts_the_document_back_in_place_of_a_link(linked):
+def test_discard_replaces_the_link_by_the_document(linked):
     root, place, _surface = linked
     before = place.read_bytes()
     place.unlink()

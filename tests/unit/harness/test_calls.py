@@ -273,7 +273,7 @@ def kill_while_a_program_runs(root, work):
 
 
 @pytest.mark.parametrize("back", [False, True])
-def test_a_program_that_outlives_a_kill_has_ended_before_anyone_asks_whether_it_happened(agent, back):
+def test_a_surviving_program_ends_before_its_call_is_checked(agent, back):
     root = agent(ASKED)
     if back:
         with open_workspace(root) as harness:
@@ -286,7 +286,7 @@ def test_a_program_that_outlives_a_kill_has_ended_before_anyone_asks_whether_it_
     assert not list((root / ".takeback").glob("call-*"))
 
 
-def test_a_program_that_still_runs_after_its_time_leaves_the_call_in_doubt(agent):
+def test_a_program_running_past_its_time_leaves_its_call_in_doubt(agent):
     root = agent(ASKED.replace("ask =", "timeout = 0.2\nask ="))
     (root / "slow").touch()
     kill_while_a_program_runs(root, lambda harness: harness.apply(change("one")))

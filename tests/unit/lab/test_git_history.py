@@ -99,7 +99,9 @@ def test_every_commit_of_a_small_history_is_undone_as_well_as_git_does(repositor
     assert found["blocked"] > 0
     assert found["moves"] == 3
     assert found["twins"] == 1
-    assert found["explained_by"] == {"later_writer": 1, "rename_blocked": 0, "twins": 1}
+    assert found["explained_by"] == {"later_writer": 0, "rename_blocked": 0, "twins": 1}
+    assert found["git_wrong"] == 1
+    assert found["git_clean"] + found["git_wrong"] + found["git_conflict"] == 20
     assert found["all_back"] is True
     assert found["real_revert"] == {"asked": 20, "agreed": 20}
 
@@ -157,6 +159,40 @@ def test_the_repository_is_not_written_and_its_programs_are_not_run(tmp_path):
     assert run_git_history(place, later=2).all_back
     assert {path: path.read_bytes() for path in place.rglob("*") if path.is_file()} == before
     assert not sprung.exists()
+
+
+def test_a_revert_that_takes_out_what_a_later_commit_wrote_is_no_clean_one(tmp_path):
+    changed = {"c": ("100644", text("c", n7="seven"))}
+    trees = [{"c": ("100644", text("c"))}, changed, {"c": ("100644", text("c"))}, changed]
+    found = run_git_history(make_repository(tmp_path / "repo", trees), later=2).to_json()
+    (case,) = found["cases"]
+    assert (case["kind"], found["git_wrong"], found["explained"]) == ("git_wrong", 1, 0)
+    assert case["detail"].endswith("git: it takes out what a later commit wrote, c: 'seven'")
+    assert found["equal"] == found["git_clean"]
+    assert found["holds"] is True
+
+
+def test_a_revert_that_leaves_a_commits_lines_in_a_file_that_git_lost_is_no_clean_one(tmp_path):
+    edited = text("a", n3="three")
+    rewritten = "".join(f"other {n}\n" for n in range(40)).encode()
+    trees = [
+        {"a": ("100644", text("a"))},
+        {"a": ("100644", edited)},
+        {"b": ("100644", edited)},
+        {"b": ("100644", edited + rewritten)},
+    ]
+    found = run_git_history(make_repository(tmp_path / "repo", trees), later=2).to_json()
+    kinds = {case["commit"]: (case["kind"], case["detail"]) for case in found["cases"]}
+    assert found["different"] == 0
+    assert found["git_wrong"] + found["git_conflict"] > 0, kinds
+
+
+def test_of_equal_lines_the_judge_does_not_say_which_one_a_later_commit_wrote():
+    judge = Judge({"f": (0o644, b"a\nx\nb\n")})
+    judge.see(0, [("M", "f", "f", 0o644, b"a\nx\nb\nx\n")])
+    judge.see(1, [("M", "f", "f", 0o644, b"x\na\nx\nb\nx\n")])
+    now = {"f": (0o644, b"x\na\nx\nb\nx\n")}
+    assert list(judge.find_taken(0, {"f": (0o644, b"a\nx\nb\nx\n")}, now)) == []
 
 
 def make_judge() -> tuple[Judge, dict[str, tuple[int, bytes]]]:

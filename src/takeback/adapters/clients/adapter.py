@@ -178,11 +178,12 @@ class ClientAdapter(FilesAdapter):
             image = self._look(path)
             if image is None:
                 return
-            leaf, there = tree.get(known.part("files"), steps), File(image.content, image.mode)
-            if isinstance(leaf, File) and leaf == there:
+            leaf = fresh.list_known_files(known).get(steps)
+            if isinstance(leaf, File) and leaf.is_of(image.content, image.mode):
                 self._as_known.add(path)
-                there = leaf
-            fresh.files.append((steps, there))
+                fresh.files.append((steps, leaf))
+            else:
+                fresh.files.append((steps, File(image.content, image.mode)))
         except (HarnessError, UnsafePathError) as fault:
             broken.append(Broken(path, self._where(path), fault.message))
             content = tree.get(known.part("files"), steps)

@@ -289,7 +289,7 @@ FLAT: Final = ("command", "bash", "powershell")
 
 
 class _Hook(NamedTuple):
-    """One hook: its event, what it says, and what is told of it when it is new."""
+    """One hook: its event, its text, and the description of it when it is new."""
 
     event: str
     said: str

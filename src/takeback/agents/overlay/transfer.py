@@ -1,4 +1,4 @@
-"""Taking over what a command did: the project gets it, file by file, and then the recorder is told.
+"""Taking over what a command did: the project gets it, file by file, and then the recorder is called.
 
 This is the one place where changes of a run reach the project. A file is replaced by swapping names, so that it is
 always whole, and only if it still is what it was when the command began; otherwise it is a conflict, nothing is

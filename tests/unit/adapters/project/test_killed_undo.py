@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from tests.support.tracked_project import TrackedProject
 
+from takeback.adapters.staging import ASIDE
 from takeback.journal.failpoint import arm_failpoints
 
 FILES = {"a.txt": "".join(f"{number}\n" for number in range(9)), "d/b.txt": "b\n", "d/e/c.txt": "c\n", "g.txt": "g\n"}
@@ -34,7 +35,8 @@ def die_at(project: TrackedProject, boundary: int) -> bool:
 
 
 def list_temporaries(project: TrackedProject) -> list[str]:
-    return [path for path in project.read() if ".takeback-tmp-" in path]
+    staged = [str(path) for path in (project.root / ".takeback" / ASIDE).rglob("*")]
+    return [path for path in project.read() if ".takeback-tmp-" in path] + staged
 
 
 def check_kills(project: TrackedProject, before: dict[str, bytes], boundaries: range) -> int:

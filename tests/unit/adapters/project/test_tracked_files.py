@@ -155,6 +155,15 @@ def test_contents_written_in_small_batches_are_restored(
     assert project.command("doctor", "--deep").exit_code == 0
 
 
+def test_an_entry_of_secrets_alone_says_that_their_content_is_not_kept(project: TrackedProject) -> None:
+    project.shell("echo KEY=1 > .env && echo KEY=2 > deploy.key")
+    (entry,) = project.log()
+    assert [path for path, _ in entry.unkept] == [".env", "deploy.key"]
+    assert entry.unproved == (
+        'the content of files[".env"] is not kept, nor that of 1 more, so that nothing can be taken back'
+    )
+
+
 def test_an_untouched_secret_is_not_in_a_calls_entry(project: TrackedProject) -> None:
     project.shell("echo KEY=1 > .env && echo x >> src/a.py")
     project.shell("echo y >> src/a.py")  # so soon after it that the secret is read again

@@ -63,7 +63,7 @@ EDIT = RecordChange("r", {"text": "OLD"}, {"text": "ours"})
 
 
 @pytest.mark.parametrize("how", [{"tagged": True}, {"tagged": False}, {"tagged": True, "verbatim": True}])
-def test_what_others_write_right_after_us_stays_and_is_no_fault_of_the_server(how):
+def test_a_write_by_others_right_after_ours_stays(how):
     binding = Kept(**how)
     binding.store("r", {"text": "OLD", "n": 1})
     binding.meanwhile = lambda: binding.store("r", {"text": "theirs", "n": 2})
@@ -72,7 +72,7 @@ def test_what_others_write_right_after_us_stays_and_is_no_fault_of_the_server(ho
 
 
 @pytest.mark.parametrize("tagged", [True, False])
-def test_a_value_that_the_server_keeps_otherwise_is_put_back_and_refused(tagged):
+def test_a_value_the_server_alters_is_reverted_and_refused(tagged):
     binding = Kept(tagged=tagged, make=shout)
     binding.store("r", {"text": "old", "n": 1})
     with pytest.raises(UnreachableError, match="made something else of text in r; it was put back"):
@@ -81,7 +81,7 @@ def test_a_value_that_the_server_keeps_otherwise_is_put_back_and_refused(tagged)
 
 
 @pytest.mark.parametrize("tagged", [True, False])
-def test_a_field_that_the_server_adds_to_a_new_record_is_refused_and_the_record_goes(tagged):
+def test_a_new_record_the_server_extends_is_removed_and_refused(tagged):
     binding = Kept(tagged=tagged, make=lambda body: {**body, "made": 1})
     with pytest.raises(UnreachableError, match="added made in r; it was put back"):
         binding.put(RecordChange("r", None, {"text": "ours"}))
@@ -89,14 +89,14 @@ def test_a_field_that_the_server_adds_to_a_new_record_is_refused_and_the_record_
 
 
 @pytest.mark.parametrize("tagged", [True, False])
-def test_a_record_that_others_write_in_right_after_we_made_it_stays(tagged):
+def test_a_new_record_others_write_to_stays(tagged):
     binding = Kept(tagged=tagged)
     binding.meanwhile = lambda: binding.store("r", {"text": "ours", "theirs": 1})
     binding.put(RecordChange("r", None, {"text": "ours"}))
     assert binding.records == {"r": {"text": "ours", "theirs": 1}}
 
 
-def test_what_others_wrote_after_the_server_changed_our_value_is_not_put_back(monkeypatch):
+def test_later_writes_by_others_are_not_reverted_with_an_altered_value(monkeypatch):
     binding = Kept(tagged=True, make=shout)
     binding.store("r", {"text": "old"})
     look = binding.look
@@ -113,7 +113,7 @@ def test_what_others_wrote_after_the_server_changed_our_value_is_not_put_back(mo
     assert binding.records == {"r": {"text": "THEIRS"}}
 
 
-def test_over_http_the_answers_etag_tells_whose_write_is_there(monkeypatch):
+def test_over_http_the_etag_tells_our_write_from_others(monkeypatch):
     with serve_records() as server, closing(HttpBinding("r", {"kind": "http", "base": server.base})) as binding:
         server.put("one", {"text": "OLD", "n": 1})
         swap = binding.swap_for_tag
