@@ -522,8 +522,8 @@ class FilesAdapter:
     def read_noted_record(self) -> tuple[int, str] | None:
         """Return the content of the small file; None if it is missing or damaged. Refuse a link."""
         image = self._directory.read(HEAD)
-        found = None if image is None else NOTED.fullmatch(image.content)
-        return None if found is None else (int(found[1]), found[2].decode())
+        match = None if image is None else NOTED.fullmatch(image.content)
+        return None if match is None else (int(match[1]), match[2].decode())
 
     def note_look(self, seq: int, digest: str, *, wait: bool = False) -> None:
         """Note what the last look rested on, for hooks; call it only if the files were as the journal says.

@@ -145,7 +145,7 @@ def find_edited_files(root: str, wanted: Sequence[str]) -> list[tuple[str, str]]
             if any(kinds.get(path, OTHER) == OTHER for path in wanted):
                 return None
             places = [whole["files"].index(path) for path in wanted]
-            numbers = [one for at in places for one in whole["file_numbers"][at * WIDTH : (at + 1) * WIDTH]]
+            numbers = [number for at in places for number in whole["file_numbers"][at * WIDTH : (at + 1) * WIDTH]]
             return [(path, kinds[path]) for path in place.list_differing(wanted, numbers, known)]
     except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
         return None
@@ -187,9 +187,9 @@ class _Root:
         """Return whether each of some folders still has the signature that was noted, or at least the same names."""
         if len(numbers) != WIDTH * len(names):
             return False
-        found = os.stat
+        read_stat = os.stat
         for at, name in enumerate(names):
-            status = found(name or ".", dir_fd=self._fd, follow_symlinks=False)
+            status = read_stat(name or ".", dir_fd=self._fd, follow_symlinks=False)
             if measure_folder(status) != tuple(numbers[at * WIDTH : (at + 1) * WIDTH]) and (
                 listed is None or not stat.S_ISDIR(status.st_mode) or self.digest_names(name) != listed[at]
             ):
@@ -200,9 +200,9 @@ class _Root:
         """Return which of some files have neither the signature that was noted nor the content that is known."""
         if len(numbers) != WIDTH * len(names):
             raise ValueError("a note with too few numbers")
-        found, here, changed, at = os.stat, self._fd, [], 0
+        read_stat, folder, changed, at = os.stat, self._fd, [], 0
         for name in names:
-            status = found(name, dir_fd=here, follow_symlinks=False)
+            status = read_stat(name, dir_fd=folder, follow_symlinks=False)
             if (  # the time of change tells most, and is written without a tuple: this is done for every file
                 status.st_ctime_ns == numbers[at + 2]
                 and status.st_ino == numbers[at + 3]
@@ -230,20 +230,20 @@ class _Root:
         fd = os.open(name or ".", os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=self._fd)
         try:
             with os.scandir(fd) as entries:
-                found = sorted(
-                    (os.fsencode(one.name), one.is_dir(follow_symlinks=False), one.is_symlink())
-                    for one in entries
-                    if not one.name.startswith(TEMPORARY)
+                names = sorted(
+                    (os.fsencode(entry.name), entry.is_dir(follow_symlinks=False), entry.is_symlink())
+                    for entry in entries
+                    if not entry.name.startswith(TEMPORARY)
                 )
         finally:
             os.close(fd)
-        return blake2b(repr(found).encode(), digest_size=8).hexdigest()
+        return blake2b(repr(names).encode(), digest_size=8).hexdigest()
 
     def since(self) -> tuple[str, str, dict[str, list[Any]]] | None:
         """Return what was recorded since the look, by its note; None where there is none, or a spoilt one."""
         try:
-            told = json.loads(self.bytes(SINCE))
-            look, journal, files = told["look"], told["journal"], told["files"]
+            since = json.loads(self.bytes(SINCE))
+            look, journal, files = since["look"], since["journal"], since["files"]
         except (OSError, ValueError, KeyError, TypeError, RecursionError):
             return None
         fits = isinstance(look, str) and isinstance(journal, str) and isinstance(files, dict)
@@ -270,10 +270,10 @@ class _Root:
 
 def _list_folders_above(paths: Iterable[str]) -> set[str]:
     """Return the folders above some paths: a missing folder may appear there."""
-    found: set[str] = set()
+    folders: set[str] = set()
     for path in paths:
-        here = os.path.dirname(path)
-        while here and here not in found:
-            found.add(here)
-            here = os.path.dirname(here)
-    return found
+        folder = os.path.dirname(path)
+        while folder and folder not in folders:
+            folders.add(folder)
+            folder = os.path.dirname(folder)
+    return folders

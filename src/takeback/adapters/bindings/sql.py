@@ -91,27 +91,31 @@ class SqlBinding(Binding):
             named = str(self.given["table"])
             schema, _, plain = named.rpartition(".")
             with self.reach():
-                found = sa.Table(plain, sa.MetaData(), schema=schema or None, autoload_with=self.engine)
+                table = sa.Table(plain, sa.MetaData(), schema=schema or None, autoload_with=self.engine)
             spot = f"bindings.{self.name}"
             for setting in ("key", "fields"):
-                for one in self.given[setting]:
-                    if one not in found.c:
-                        columns = ", ".join(found.c.keys())
-                        raise InputError(f"{spot}.{setting}", found=one, expected=f"a column of {named}: {columns}")
+                for column in self.given[setting]:
+                    if column not in table.c:
+                        columns = ", ".join(table.c.keys())
+                        raise InputError(
+                            f"{spot}.{setting}", found=column, expected=f"a column of {named}: {columns}"
+                        )
             key = set(self.given["key"])
-            uniques = [{column.name for column in found.primary_key}]
+            uniques = [{column.name for column in table.primary_key}]
             uniques += [
-                {c.name for c in one.columns} for one in found.constraints if isinstance(one, sa.UniqueConstraint)
+                {c.name for c in constraint.columns}
+                for constraint in table.constraints
+                if isinstance(constraint, sa.UniqueConstraint)
             ]
-            uniques += [{c.name for c in one.columns} for one in found.indexes if one.unique]
+            uniques += [{c.name for c in index.columns} for index in table.indexes if index.unique]
             if key not in uniques:
                 raise InputError(f"{spot}.key", found=", ".join(sorted(key)), expected="a primary or unique key")
-            computed = [one for one in self.fields if found.c[one].computed is not None]
+            computed = [field for field in self.fields if table.c[field].computed is not None]
             if computed:
                 raise InputError(
                     f"{spot}.fields", found=computed[0], expected="a column that the database lets be set"
                 )
-            self._table = found
+            self._table = table
         return self._table
 
     def find_version(self) -> str:
@@ -171,11 +175,11 @@ class SqlBinding(Binding):
     def put_together(self, pairs: Sequence[tuple[Binding, RecordChange]]) -> Iterator[RecordChange]:
         """Make all changes in one transaction, or none."""
         with self.reach():
-            tables = [(one, one.table) for one, _ in pairs if isinstance(one, SqlBinding)]
-            changes = [(one, table, change) for (one, table), (_, change) in zip(tables, pairs, strict=True)]
+            tables = [(binding, binding.table) for binding, _ in pairs if isinstance(binding, SqlBinding)]
+            changes = [(binding, table, change) for (binding, table), (_, change) in zip(tables, pairs, strict=True)]
             with self.engine.begin() as at:
-                for one, table, change in sorted(changes, key=lambda item: (item[1].name, item[2].name)):
-                    one.write(at, table, change)
+                for binding, table, change in sorted(changes, key=lambda item: (item[1].name, item[2].name)):
+                    binding.write(at, table, change)
                 failpoint("record.open")
         yield from (change for _, change in pairs)
 
