@@ -191,8 +191,8 @@ class ListenersSurface(ChainSurface):
 
     def diff(self, before: PMap, after: PMap) -> Iterator[Change]:
         """Yield the events whose callbacks differ."""
-        for event, one, two in before.candidates(after):
-            old, new = _drop_empty_chain(one), _drop_empty_chain(two)
+        for event, before_chain, after_chain in before.candidates(after):
+            old, new = _drop_empty_chain(before_chain), _drop_empty_chain(after_chain)
             if not self.equivalent(old, new):
                 yield Change(Address(self.name, event), old, new)
 

@@ -80,10 +80,10 @@ def _place_element(value: Chain, op: Operation, record: PMap) -> tuple[Chain, Ch
         at = value.position(lambda link: link.record["priority"] > wanted, without=op.target)
         chain, link = value.insert(at, op.target, record.put("priority", wanted))
     else:
-        found = value.insert_beside(str(spot.anchor), op.target, record, after=spot.before is None)
-        if found is None:
+        placed = value.insert_beside(str(spot.anchor), op.target, record, after=spot.before is None)
+        if placed is None:
             raise OperationFailed(f"there is no middleware {spot.anchor!r} to stand next to")
-        chain, link = found
+        chain, link = placed
     return chain, link.place
 
 
