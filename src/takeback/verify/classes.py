@@ -163,7 +163,7 @@ class Classes:
         near = self._find_named_components(op)
         if op.also:
             yield from self.joint(near)
-        mine = [one for one in self.candidate.mutation if one.kind.surface == op.kind.surface]
+        mine = [operation for operation in self.candidate.mutation if operation.kind.surface == op.kind.surface]
         if any(op.also for op in mine):
             for group in _merge_sets(map(self._find_named_components, mine)):
                 if near.intersection(group):
