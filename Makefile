@@ -9,7 +9,7 @@ MUTANTS ?= 25
 # Tests start hundreds of processes, which compile what they import again where this is set.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: setup demo demo-external test test-long test-slow test-governance test-web test-clients test-clients-more test-load test-dspy test-external check bench mutants docs site pictures plugin theorem oracle format clean
+.PHONY: setup demo demo-external test test-long test-slow test-governance test-web test-clients test-clients-more test-load test-dspy test-external check results ship bench mutants docs site pictures plugin theorem oracle format clean
 
 setup: .venv/.ready
 
@@ -92,6 +92,24 @@ check: setup
 	$(BIN)/ruff check src lab tests examples
 	$(BIN)/ruff format --check src lab tests examples
 	$(BIN)/mypy
+
+# What needs no model is run anew, and recorded runs are locked under today's sources; a run that is stopped goes on.
+results: setup
+	$(BIN)/takeback lab all --out results/model-free
+	$(BIN)/takeback lab relock results/v4
+	$(MAKE) ship
+
+# Frozen recordings of results/v4 become those that come with the lab and that plain `replay` means.
+SHIPPED := lab/src/takeback_lab/recorded
+ship: setup
+	set -e; for run in results/v4/recorded/*; do \
+	  if [ -e $$run/bank.json ] || [ -e $$run/ran.json ]; then \
+	    $(BIN)/takeback lab pack $$run; to=$(SHIPPED)/$$(basename $$run); mkdir -p $$to; \
+	    for file in bank.json ran.json lock.json recording.jsonl.gz; do \
+	      if [ -e $$run/$$file ]; then cp $$run/$$file $$to/; fi; \
+	    done; \
+	  fi; \
+	done
 
 bench: setup
 	$(BIN)/takeback bench roundtrip

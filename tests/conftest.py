@@ -9,12 +9,15 @@ import gc
 import os
 import shutil
 import signal
+import sys
 import tempfile
+from functools import cache
 
 import pytest
 from hypothesis import HealthCheck, settings
 
 from takeback.adapters.trust_record import find_trust_folder, use_trust_folder
+from takeback.cli import program
 from takeback.state import SURFACES
 from takeback.state.surface import unregister
 from takeback.state.surfaces.project import PROJECT
@@ -39,6 +42,9 @@ os.environ["TAKEBACK_TRUST"] = find_trust_folder()
 use_trust_folder(find_trust_folder())
 """What tests make is trusted in a home of their own, never in the user's; processes that they start find it too."""
 
+program.load_commands = cache(program.load_commands)
+"""Commands run in this process by the thousand, and are the same each time; making them costs more than most do."""
+
 signal.signal(signal.SIGINT, signal.default_int_handler)
 """Started in the background, a shell's child ignores Ctrl-C, and so would every process that tests start."""
 
@@ -51,6 +57,13 @@ def pytest_collection_finish(session):
     """Turn the collector on again, for what tests leave; what was imported until now it need not look at."""
     gc.freeze()
     gc.enable()
+
+
+def pytest_sessionfinish(session):
+    """End the server of forks, where runs of the program needed one."""
+    forked = sys.modules.get("tests.support.forked")
+    if forked is not None:
+        forked.close_server()
 
 
 @pytest.fixture(autouse=True, scope="module")

@@ -1,4 +1,4 @@
-"""Takeback: an agent may change its own harness only if the change can be taken back.
+"""Takeback: let an agent change its own harness only if the change can be undone.
 
 from takeback import State, oracle, read_candidate, verify
 

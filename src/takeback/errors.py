@@ -39,7 +39,7 @@ class TakebackError(Exception):
 
 
 class InputError(TakebackError):
-    """Something read from outside is not what it must be: names what was found and what was expected."""
+    """Invalid input: names what was found and what was expected."""
 
     def __init__(self, where: str, *, found: object, expected: str, hint: str = "") -> None:
         shown = found if isinstance(found, str) else _describe_value(found)
@@ -177,7 +177,7 @@ class UntrustedError(HarnessError):
 
 
 class DeniedError(HarnessError):
-    """The policy does not let whoever asked do that: `str` says who, which verb, and what the policy says."""
+    """The policy does not allow this to the caller: `str` says who, which verb, and what the policy says."""
 
 
 class ChangedMeanwhile(HarnessError):  # noqa: N818  (says what happened)

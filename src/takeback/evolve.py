@@ -30,7 +30,7 @@ Propose = Callable[[State], Attempt]
 
 @dataclass(frozen=True, slots=True)
 class Checked:
-    """What a check said about a change that is not made yet."""
+    """The result of a check of a change that is not made yet."""
 
     passed: bool
     command: str

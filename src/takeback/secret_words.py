@@ -1,4 +1,4 @@
-"""The words by which a text that may hold a secret is told from one that surely holds none, without any import."""
+"""Words that distinguish a text that may hold a secret from one that surely holds none, without any import."""
 
 from __future__ import annotations
 

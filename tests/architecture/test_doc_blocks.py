@@ -17,9 +17,7 @@ def test_the_readme_has_blocks_that_are_run():
 @pytest.mark.parametrize(
     ("name", "command", "shown"),
     [
-        pytest.param(
-            *block, id=f"{block[0]}: {block[1]}", marks=pytest.mark.long if "--synthesizer" in block[1] else ()
-        )
+        pytest.param(*block, id=f"{block[0]}: {block[1]}", marks=pytest.mark.long if " lab " in block[1] else ())
         for block in BLOCKS
     ],
 )

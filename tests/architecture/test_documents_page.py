@@ -29,7 +29,7 @@ def test_the_example_prints_what_the_page_shows(tmp_path: Path) -> None:
     assert (tmp_path / "agents.yaml").read_text().endswith("Then ask.\n")
 
 
-def test_the_page_has_every_key_of_an_entry() -> None:
+def test_the_page_documents_every_key_of_an_entry() -> None:
     shown = PAGE.read_text().split("```\n[[documents]]")[1].split("```")[0]
     (entry,) = tomllib.loads("[[documents]]" + shown)["documents"]
     assert set(entry) == {one.name for one in fields(OwnDocument)}

@@ -13,7 +13,7 @@ FRAMEWORKS = {"LangChain": "langchain", "OpenAI Agents SDK": "agents", "pydantic
 
 
 @pytest.mark.parametrize("title", FRAMEWORKS)
-def test_a_section_says_what_is_covered_what_not_and_when_a_change_takes_effect(title):
+def test_a_section_states_coverage_limits_and_when_changes_take_effect(title):
     for word in ("**Covers**", "**Does not cover**", "**Takes effect**"):
         assert word in SECTIONS[title]
 

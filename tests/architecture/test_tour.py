@@ -7,7 +7,7 @@ import os
 from tests.support.tour import BLOCK, PAGE, SHOWING, STEPS, played, refreshed
 
 
-def test_every_screen_of_the_tour_is_what_the_program_shows(tmp_path, monkeypatch):
+def test_every_screen_of_the_tour_matches_the_program(tmp_path, monkeypatch):
     for variable in ("FORCE_COLOR", "PAGER", "TAKEBACK_BY", "TAKEBACK_JOURNAL", "TAKEBACK_KEYS"):
         monkeypatch.delenv(variable, raising=False)
     before = dict(os.environ)
@@ -19,7 +19,7 @@ def test_every_screen_of_the_tour_is_what_the_program_shows(tmp_path, monkeypatc
         assert refreshed(page.read_text(), shown) == page.read_text(), page
 
 
-def test_every_command_of_the_tour_stands_above_what_it_shows():
+def test_every_command_of_the_tour_is_printed_above_its_output():
     import shlex
 
     terminal, _, _ = PAGE.read_text().partition("\n## In the page\n")

@@ -47,7 +47,7 @@ def there(name, folder, ending):
 
 
 @pytest.mark.parametrize("what", sorted(ASSETS))
-def test_what_is_read_at_run_time_is_in_the_wheel(wheels, what):
+def test_files_read_at_run_time_are_in_the_wheel(wheels, what):
     name, *rest = ASSETS[what]
     expected = there(name, *rest)
     assert expected, f"{what}: nothing is in the source tree"

@@ -61,7 +61,7 @@ def test_the_command_line_gives_the_expected_verdict(folder, rule):
 
 
 @pytest.mark.parametrize("folder", REFUTED, ids=lambda folder: folder.name)
-def test_a_refuting_state_breaks_the_candidate_when_it_is_given_back(folder, tmp_path):
+def test_a_counterexample_breaks_the_candidate_when_passed_back(folder, tmp_path):
     expected = _load(folder / "expected.json")
     runner, arguments = CliRunner(), _arguments(folder, expected, "proof")
     shown = tmp_path / "verdict.json"
@@ -77,7 +77,7 @@ def test_a_refuting_state_breaks_the_candidate_when_it_is_given_back(folder, tmp
 
 
 @pytest.mark.parametrize("folder", FOLDERS, ids=lambda folder: folder.name)
-def test_each_example_says_what_it_is_about(folder):
+def test_each_example_describes_itself(folder):
     expected = _load(folder / "expected.json")
     assert len(expected["about"].split()) >= 4
     assert set(expected) <= {"about", "language", "options", "locked_mutation", "proof", "split-wald"}
@@ -100,7 +100,7 @@ def test_the_locked_digest_is_that_of_the_original_mutation():
     ).admitted
 
 
-def test_the_wrong_order_is_right_again_when_it_is_turned_round():
+def test_reversing_the_wrong_order_makes_the_candidate_pass():
     folder = EXAMPLES / "wrong-order-across-surfaces"
     raw, nominal = _load(folder / "candidate.json"), State.read(_load(folder / "state.json"))
     turned = {**raw, "recovery": raw["recovery"][::-1]}
@@ -115,7 +115,7 @@ def test_the_wrong_order_is_right_again_when_it_is_turned_round():
         ("list-item-removed", {"config": {"permissions": {"allow": ["Bash(git:*)"]}}}),
     ],
 )
-def test_what_takes_back_by_naming_what_it_added_fails_where_that_was_there_already(name, state):
+def test_removing_an_added_value_fails_where_it_already_existed(name, state):
     raw = _load(EXAMPLES / name / "candidate.json")
     assert verify_json(raw, options=VerifyOptions(rule="exact", nominal=State.read(state))).reasons != ()
     without = json.loads(json.dumps(state).replace("\\nAct first.", "").replace('"Bash(git:*)"', ""))

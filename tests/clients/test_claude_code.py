@@ -78,7 +78,7 @@ KINDS: dict[str, tuple[list[dict[str, Any]], Any]] = {
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_change_is_seen_after_apply_and_no_longer_after_undo(kind: str, place: Place) -> None:
+def test_claude_code_sees_a_change_after_apply_and_not_after_undo(kind: str, place: Place) -> None:
     ops, holds = KINDS[kind]
     before = place.files()
     assert not holds(seen(place))
@@ -92,7 +92,7 @@ def test_a_change_is_seen_after_apply_and_no_longer_after_undo(kind: str, place:
     assert place.files() == before
 
 
-def test_the_third_of_six_changes_goes_and_the_client_shows_the_other_five(place: Place) -> None:
+def test_undoing_the_third_of_six_changes_leaves_five_in_claude_code(place: Place) -> None:
     with closing(place.opened()) as harness:
         entries = [made(harness, *ops) for _, ops in CHANGES]
         everything = seen(place)
@@ -112,7 +112,7 @@ def test_the_third_of_six_changes_goes_and_the_client_shows_the_other_five(place
     assert "- Retry twice." in told
 
 
-def test_a_change_that_the_client_would_not_load_never_reaches_it(place: Place) -> None:
+def test_a_change_claude_code_would_not_load_is_refused(place: Place) -> None:
     before, shown = place.files(), seen(place)
     with closing(place.opened()) as harness:
         refused = change(harness, {"op_type": "set_config", "target": "permissions.deny", "value": "everything"})
@@ -122,7 +122,7 @@ def test_a_change_that_the_client_would_not_load_never_reaches_it(place: Place) 
     assert seen(place) == shown
 
 
-def test_the_client_itself_drops_what_we_refuse(place: Place) -> None:
+def test_claude_code_drops_a_refused_change(place: Place) -> None:
     settings = place.root / ".claude/settings.json"
     settings.write_text(settings.read_text().replace('[ "Read(./.env)" ]', '"everything"'))
     assert seen_errors(place)

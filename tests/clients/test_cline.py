@@ -27,7 +27,7 @@ def place(tmp_path: Path) -> Place:
     return found
 
 
-def test_rules_and_instructions_reach_the_conversation_and_leave_it_again(place: Place) -> None:
+def test_cline_follows_rules_and_instructions_until_their_undo(place: Place) -> None:
     ops: list[Call] = [
         {"op_type": "set_prompt", "target": ".clinerules/02-fog", "value": "Sound the horn.\n"},
         {"op_type": "edit_prompt", "target": "AGENTS.md", "value": {"old": "metres", "new": "feet"}},
@@ -36,7 +36,7 @@ def test_rules_and_instructions_reach_the_conversation_and_leave_it_again(place:
         require_seen_and_gone(place, ops, told, lambda: converse(place, WORDS, url=AUTH))
 
 
-def test_its_edits_become_entries_one_of_our_own_record_is_stopped_and_the_first_goes(place: Place) -> None:
+def test_cline_edits_are_recorded_guarded_and_undone(place: Place) -> None:
     install_takeback(place)
     notes = place.root / "AGENTS.md"
     converse(

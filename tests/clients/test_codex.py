@@ -123,7 +123,7 @@ KINDS: dict[str, tuple[list[dict[str, Any]], Any]] = {
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_change_is_seen_after_apply_and_no_longer_after_undo(kind: str, place: Place) -> None:
+def test_codex_sees_a_change_after_apply_and_not_after_undo(kind: str, place: Place) -> None:
     ops, holds = KINDS[kind]
     before, shown = place.files(), seen(place)
     assert not holds(shown)
@@ -145,7 +145,7 @@ BAD: dict[str, dict[str, Any]] = {
 
 
 @pytest.mark.parametrize("kind", BAD)
-def test_a_change_with_which_the_client_would_not_start_never_reaches_it(kind: str, place: Place) -> None:
+def test_a_change_that_would_stop_codex_from_starting_is_refused(kind: str, place: Place) -> None:
     before = place.files()
     with closing(place.opened()) as harness:
         refused = change(harness, BAD[kind])
@@ -155,7 +155,7 @@ def test_a_change_with_which_the_client_would_not_start_never_reaches_it(kind: s
     assert place.run("mcp", "list", "--json")
 
 
-def test_the_client_itself_does_not_start_with_what_we_refuse(place: Place) -> None:
+def test_codex_does_not_start_with_a_refused_change(place: Place) -> None:
     config = place.root / ".codex/config.toml"
     config.write_text(config.read_text().replace('"danger-full-access"', '"none"'))
     with pytest.raises(AssertionError, match="ended with 1"):

@@ -40,19 +40,19 @@ def place(tmp_path: Path) -> Place:
 SKILL = "---\nname: bell\ndescription: Rings the bell.\n---\n\nOnce.\n"
 
 
-def test_a_server_and_a_skill_are_seen_after_apply_and_no_longer_after_undo(place: Place) -> None:
+def test_copilot_sees_a_server_and_a_skill_after_apply_and_not_after_undo(place: Place) -> None:
     server: Call = {"op_type": "register_tool", "target": "mcp:keys", "value": {"type": "stdio", "command": "true"}}
     require_seen_and_gone(place, [server], '"keys"', lambda: place.run("mcp", "list", "--json"))
     skill: Call = {"op_type": "set_prompt", "target": "skills/bell", "value": SKILL}
     require_seen_and_gone(place, [skill], "bell", lambda: place.run("skill", "list"))
 
 
-def test_instructions_reach_the_conversation_and_leave_it_again(place: Place) -> None:
+def test_copilot_follows_instructions_until_their_undo(place: Place) -> None:
     line: Call = {"op_type": "edit_prompt", "target": "AGENTS.md", "value": {"old": "metres", "new": "feet"}}
     require_seen_and_gone(place, [line], "Heights in feet", lambda: converse(place, WORDS))
 
 
-def test_a_change_with_which_the_client_would_drop_the_file_never_reaches_it(place: Place) -> None:
+def test_a_change_that_makes_copilot_drop_its_file_is_refused(place: Place) -> None:
     before = place.files()
     with closing(place.opened()) as harness:
         refused = change(harness, {"op_type": "set_config", "target": "deniedUrls", "value": "all"})
@@ -61,7 +61,7 @@ def test_a_change_with_which_the_client_would_drop_the_file_never_reaches_it(pla
     assert place.files() == before
 
 
-def test_every_change_is_an_entry_one_that_would_brick_is_denied_and_the_second_of_three_goes(place: Place) -> None:
+def test_copilot_edits_are_recorded_guarded_and_undone(place: Place) -> None:
     install_takeback(place)
     settings, notes = place.root / ".github/copilot/settings.json", place.root / "AGENTS.md"
     text = settings.read_text()

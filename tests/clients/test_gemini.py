@@ -46,7 +46,7 @@ def listed(place: Place, what: str) -> str:
         stdin=subprocess.DEVNULL,
         capture_output=True,
         check=False,
-        timeout=120,
+        timeout=600,
     )
     assert done.returncode == 0, done.stderr[-2000:]
     return done.stdout + done.stderr
@@ -64,7 +64,7 @@ KINDS: dict[str, tuple[str, dict[str, Any], str]] = {
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_change_is_seen_after_apply_and_no_longer_after_undo(kind: str, place: Place) -> None:
+def test_gemini_sees_a_change_after_apply_and_not_after_undo(kind: str, place: Place) -> None:
     what, op, told = KINDS[kind]
     before = place.files()
     assert told not in listed(place, what)
@@ -76,7 +76,7 @@ def test_a_change_is_seen_after_apply_and_no_longer_after_undo(kind: str, place:
     assert place.files() == before
 
 
-def test_a_change_with_which_the_client_would_not_work_never_reaches_it(place: Place) -> None:
+def test_a_change_that_would_break_gemini_is_refused(place: Place) -> None:
     before = place.files()
     with closing(place.opened()) as harness:
         refused = change(harness, {"op_type": "register_tool", "target": "mcp:bad", "value": {"args": ["x"]}})
@@ -86,7 +86,7 @@ def test_a_change_with_which_the_client_would_not_work_never_reaches_it(place: P
     assert "bad" not in listed(place, "mcp")
 
 
-def test_instructions_and_a_guard_hook_reach_the_conversation_and_leave_it_again(place: Place) -> None:
+def test_gemini_follows_instructions_and_a_guard_until_their_undo(place: Place) -> None:
     call = {
         "functionCall": {"name": "write_file", "args": {"file_path": str(place.root / "new.txt"), "content": "x"}}
     }

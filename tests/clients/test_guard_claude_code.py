@@ -62,7 +62,7 @@ def recorded(place: Place) -> list[EntryView]:
         return [entry for entry in reversed(list(harness.log())) if entry.kind == "adopt"]
 
 
-def test_every_change_is_an_entry_one_that_would_brick_is_denied_and_the_second_of_four_goes(place: Place) -> None:
+def test_claude_code_edits_are_recorded_guarded_and_undone(place: Place) -> None:
     settings, notes = place.root / ".claude/settings.json", place.root / "CLAUDE.md"
     servers = place.root / ".mcp.json"  # of its settings the client checks the types itself, before any hook
     text = settings.read_text()
@@ -97,7 +97,7 @@ def test_every_change_is_an_entry_one_that_would_brick_is_denied_and_the_second_
     assert (place.root / ".claude/rules/new.md").read_text() == "Ask first.\n"
 
 
-def test_a_guard_that_the_agent_removes_is_noticed(place: Place) -> None:
+def test_a_guard_removed_by_claude_code_is_noticed(place: Place) -> None:
     script = "import json,pathlib;p=pathlib.Path('.claude/settings.local.json');d=json.loads(p.read_text());"
     script += "d['hooks'].pop('PreToolUse');p.write_text(json.dumps(d))"
     converse(place, ("Bash", {"command": f'{sys.executable} -c "{script}"', "description": "tidy up"}))

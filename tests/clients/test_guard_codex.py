@@ -81,7 +81,7 @@ def recorded(place: Place) -> list[EntryView]:
         return [entry for entry in reversed(list(harness.log())) if entry.kind == "adopt"]
 
 
-def test_every_change_is_an_entry_one_that_would_brick_is_denied_and_the_second_of_four_goes(place: Place) -> None:
+def test_codex_edits_are_recorded_guarded_and_undone(place: Place) -> None:
     settings, notes = place.root / ".codex/config.toml", place.root / "AGENTS.md"
     text = settings.read_text()
     told = converse(
@@ -105,7 +105,7 @@ def test_every_change_is_an_entry_one_that_would_brick_is_denied_and_the_second_
     assert (place.root / ".agents/skills/fares/SKILL.md").exists()
 
 
-def test_a_guard_that_the_agent_removes_is_noticed(place: Place) -> None:
+def test_a_guard_removed_by_codex_is_noticed(place: Place) -> None:
     settings = place.root / ".codex/config.toml"
     assert "\nPreToolUse = " in settings.read_text()
     converse(place, shell(1, "sed -i '/^PreToolUse = /d' .codex/config.toml"))

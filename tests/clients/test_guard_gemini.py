@@ -54,7 +54,7 @@ def recorded(place: Place) -> list[EntryView]:
         return [entry for entry in reversed(list(harness.log())) if entry.kind == "adopt"]
 
 
-def test_every_change_is_an_entry_one_that_would_brick_is_denied_and_the_second_of_four_goes(place: Place) -> None:
+def test_gemini_edits_are_recorded_guarded_and_undone(place: Place) -> None:
     settings, notes = place.root / ".gemini/settings.json", place.root / "GEMINI.md"
     text = settings.read_text()
     skill = ".gemini/skills/bell/SKILL.md"
@@ -80,7 +80,7 @@ def test_every_change_is_an_entry_one_that_would_brick_is_denied_and_the_second_
     assert (place.root / skill).exists()
 
 
-def test_a_guard_that_the_agent_removes_is_noticed(place: Place) -> None:
+def test_a_guard_removed_by_gemini_is_noticed(place: Place) -> None:
     script = "import pathlib;p=pathlib.Path('.gemini/settings.json');t=p.read_text();"
     script += "p.write_text(t.replace('BeforeTool','BeforeModel'))"
     converse(place, call("run_shell_command", command=f'{sys.executable} -c "{script}"'))

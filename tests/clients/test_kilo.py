@@ -55,12 +55,12 @@ KINDS: dict[str, tuple[Call, str]] = {
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_change_is_seen_after_apply_and_no_longer_after_undo(kind: str, place: Place) -> None:
+def test_kilo_sees_a_change_after_apply_and_not_after_undo(kind: str, place: Place) -> None:
     op, told = KINDS[kind]
     require_seen_and_gone(place, [op], told, lambda: ask(place))
 
 
-def test_a_change_for_which_the_client_would_drop_the_file_never_reaches_it(place: Place) -> None:
+def test_a_change_that_makes_kilo_drop_its_file_is_refused(place: Place) -> None:
     before = place.files()
     with closing(place.opened()) as harness:
         refused = change(harness, {"op_type": "set_routing", "target": "model", "value": "{env:MODEL}"})

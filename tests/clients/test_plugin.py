@@ -93,7 +93,7 @@ def said(place: Place, *words: str) -> str:
         stdin=subprocess.DEVNULL,
         capture_output=True,
         check=True,
-        timeout=120,
+        timeout=600,
     )
     return done.stdout + done.stderr
 

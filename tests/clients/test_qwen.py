@@ -34,12 +34,12 @@ def place(tmp_path: Path) -> Place:
     return found
 
 
-def test_a_server_is_seen_after_apply_and_no_longer_after_undo(place: Place) -> None:
+def test_qwen_sees_a_server_after_apply_and_not_after_undo(place: Place) -> None:
     server: Call = {"op_type": "register_tool", "target": "mcp:keys", "value": {"command": "true"}}
     require_seen_and_gone(place, [server], "keys", lambda: place.run("mcp", "list"))
 
 
-def test_instructions_and_a_guard_reach_the_conversation_and_leave_it_again(place: Place) -> None:
+def test_qwen_follows_instructions_and_a_guard_until_their_undo(place: Place) -> None:
     options = {"matcher": "write_file", "hooks": [{"type": "command", "command": "echo not here >&2; exit 2"}]}
     hook: Call = {
         "op_type": "add_listener",
@@ -59,7 +59,7 @@ def test_instructions_and_a_guard_reach_the_conversation_and_leave_it_again(plac
     require_seen_and_gone(place, [line], "Heights in feet", play)
 
 
-def test_a_change_with_which_the_client_would_not_start_never_reaches_it(place: Place) -> None:
+def test_a_change_that_would_stop_qwen_from_starting_is_refused(place: Place) -> None:
     before = place.files()
     with closing(place.opened()) as harness:
         refused = change(harness, {"op_type": "set_config", "target": "model", "value": {"maxSessionTurns": "x"}})
@@ -68,7 +68,7 @@ def test_a_change_with_which_the_client_would_not_start_never_reaches_it(place: 
     assert place.files() == before
 
 
-def test_every_change_is_an_entry_one_that_would_brick_is_denied_and_the_second_of_three_goes(place: Place) -> None:
+def test_qwen_edits_are_recorded_guarded_and_undone(place: Place) -> None:
     install_takeback(place)
     settings, notes = place.root / ".qwen/settings.json", place.root / "QWEN.md"
     text = settings.read_text()

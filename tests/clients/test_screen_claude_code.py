@@ -71,7 +71,7 @@ class Screen:
     def show(self) -> str:
         """Return what was shown so far, in one line."""
         words = [*self._tmux, "capture-pane", "-p", "-J", "-S", "-2000", "-t", "claude"]
-        done = subprocess.run(words, capture_output=True, text=True, timeout=60, check=True)
+        done = subprocess.run(words, capture_output=True, text=True, timeout=600, check=True)
         return " ".join(done.stdout.split())
 
     def wait_for(self, *texts: str) -> str:
@@ -84,11 +84,11 @@ class Screen:
 
     def press(self, *keys: str) -> None:
         """Press keys by their names."""
-        subprocess.run([*self._tmux, "send-keys", "-t", "claude", *keys], timeout=60, check=True)
+        subprocess.run([*self._tmux, "send-keys", "-t", "claude", *keys], timeout=600, check=True)
 
     def say(self, text: str) -> None:
         """Type a prompt, and send it once it stands there."""
-        subprocess.run([*self._tmux, "send-keys", "-t", "claude", "-l", text], timeout=60, check=True)
+        subprocess.run([*self._tmux, "send-keys", "-t", "claude", "-l", text], timeout=600, check=True)
         self.wait_for(f"❯ {text}")
         time.sleep(0.5)  # the client takes what follows at once for part of a paste
         self.press("Enter")
@@ -146,7 +146,7 @@ def test_receipts_and_reasons_are_shown_and_takeback_undoes_the_second_of_four(p
         variables = [f"{key}={value}" for key, value in (place.env | {"ANTHROPIC_BASE_URL": server.url}).items()]
         words = ["env", "-i", *variables, place.binary, "--permission-mode", "default"]
         start = [*tmux, "new-session", "-d", "-s", "claude", "-x", "120", "-y", "50", "-c", str(place.root)]
-        subprocess.run([*start, *words], timeout=60, check=True)
+        subprocess.run([*start, *words], timeout=600, check=True)
         screen = Screen(tmux)
         if "Make auto mode" in screen.wait_for("Make auto mode", "manual mode on"):
             screen.press("Down", "Enter")

@@ -30,7 +30,7 @@ def change_twice(place: Place) -> str:
     return f"{sys.executable} -m takeback undo {numbers[0]}"
 
 
-def test_in_gemini_it_is_a_command(tmp_path: Path) -> None:
+def test_gemini_has_the_takeback_command(tmp_path: Path) -> None:
     place = make_place("gemini", GEMINI, tmp_path)
     (place.home / ".gemini").mkdir()
     (place.home / ".gemini/trustedFolders.json").write_text(json.dumps({str(place.root): "TRUST_FOLDER"}))
@@ -47,7 +47,7 @@ def test_in_gemini_it_is_a_command(tmp_path: Path) -> None:
     require_carried_out(place, told)
 
 
-def test_opencode_has_it_as_a_command(tmp_path: Path) -> None:
+def test_opencode_has_the_takeback_command(tmp_path: Path) -> None:
     place = make_place("opencode", OPENCODE, tmp_path)
     place.env |= {"OPENCODE_PURE": "1"}
     install_takeback(place)

@@ -75,7 +75,7 @@ def edit(project: Tracked, path: str, old: str, new: str) -> list[Sequence[Call]
     return [[("Read", {"file_path": place})], [("Edit", {"file_path": place, "old_string": old, "new_string": new})]]
 
 
-def test_ten_calls_and_two_edits_by_hand_are_entries_and_each_call_is_taken_back_alone(project: Tracked) -> None:
+def test_ten_calls_and_two_hand_edits_are_entries_undone_each_alone(project: Tracked) -> None:
     root = project.root
     first = use(
         project,
@@ -104,7 +104,7 @@ def test_ten_calls_and_two_edits_by_hand_are_entries_and_each_call_is_taken_back
     check_all_together(project, calls)
 
 
-def test_what_is_denied_leaves_nothing_and_what_fails_is_recorded_as_far_as_it_went(project: Tracked) -> None:
+def test_denied_calls_leave_nothing_and_failed_ones_record_their_changes(project: Tracked) -> None:
     rules = str(project.root / ".mcp.json")
     told = use(
         project,
@@ -127,7 +127,7 @@ def test_calls_of_one_turn_are_entries_of_their_own(project: Tracked) -> None:
     assert project.read() == {**project.first, "one.txt": (b"one\n", 0o644)}
 
 
-def test_what_a_background_process_writes_later_is_nobodys_and_the_process_is_named(project: Tracked) -> None:
+def test_later_writes_of_a_background_process_name_the_process(project: Tracked) -> None:
     begin = "printf 'begun\\n' > begun.txt; sleep 3; printf 'late\\n' > late.txt; sleep 60"
     use(
         project,
@@ -143,7 +143,7 @@ def test_what_a_background_process_writes_later_is_nobodys_and_the_process_is_na
     assert after["files"] == ["after.txt"]
 
 
-def test_the_plugin_captures_what_installed_hooks_do(tmp_path: Path) -> None:
+def test_the_plugin_captures_the_same_as_installed_hooks(tmp_path: Path) -> None:
     project = make_project(tmp_path, installed=False)
     program = tmp_path / "bin/takeback"
     program.parent.mkdir()

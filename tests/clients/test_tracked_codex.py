@@ -65,7 +65,7 @@ def patch(number: int, *lines: str) -> list[dict[str, Any]]:
     return [{"type": "custom_tool_call", "call_id": f"c{number}", "name": "apply_patch", "input": text}]
 
 
-def test_ten_calls_and_two_edits_by_hand_are_entries_and_each_call_is_taken_back_alone(project: Tracked) -> None:
+def test_ten_calls_and_two_hand_edits_are_entries_undone_each_alone(project: Tracked) -> None:
     root = project.root
     old = FILES["src/settings.ini"].splitlines()
     first = use(
@@ -100,7 +100,7 @@ def test_ten_calls_and_two_edits_by_hand_are_entries_and_each_call_is_taken_back
     check_all_together(project, calls)
 
 
-def test_what_is_denied_leaves_nothing_and_what_fails_is_recorded_as_far_as_it_went(project: Tracked) -> None:
+def test_denied_calls_leave_nothing_and_failed_ones_record_their_changes(project: Tracked) -> None:
     loose = ('-sandbox_mode = "danger-full-access"', '+sandbox_mode = "none"')
     told = use(
         project,
@@ -116,7 +116,7 @@ def test_what_is_denied_leaves_nothing_and_what_fails_is_recorded_as_far_as_it_w
     check_half(project, entry, "Bash")
 
 
-def test_commands_that_run_at_once_name_each_other_and_nothing_is_lost(project: Tracked) -> None:
+def test_concurrent_commands_name_each_other_and_lose_nothing(project: Tracked) -> None:
     one, two = shell(1, "sleep 1; printf 'one\\n' > one.txt"), shell(2, "sleep 1; printf 'two\\n' > two.txt")
     use(project, "do all", [one, two], patch(3, "*** Add File: three.txt", "+three"))
     *both, last = project.log()
@@ -127,7 +127,7 @@ def test_commands_that_run_at_once_name_each_other_and_nothing_is_lost(project: 
     assert project.read() == project.first
 
 
-def test_what_a_process_writes_that_its_call_left_running_is_nobodys_and_it_is_named(project: Tracked) -> None:
+def test_later_writes_of_a_leftover_process_name_the_call(project: Tracked) -> None:
     begin = shell(1, "sleep 3; printf 'late\\n' > late.txt; sleep 60")
     begin["arguments"] = json.dumps({**json.loads(begin["arguments"]), "yield_time_ms": 500})
     late = project.root / "late.txt"

@@ -57,7 +57,7 @@ def setting(target: str, value: Any) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("client", MAIN)
-def test_a_refusal_has_the_clients_own_words(client: str, place: Callable[[str], Any]) -> None:
+def test_a_refusal_quotes_the_real_client(client: str, place: Callable[[str], Any]) -> None:
     found = place(client)
     before, home = found.files(), sorted(os.listdir(found.home))
     target, value, words = WRONG[client]
@@ -71,7 +71,7 @@ def test_a_refusal_has_the_clients_own_words(client: str, place: Callable[[str],
 
 
 @pytest.mark.parametrize("client", MAIN)
-def test_asked_before_every_change_the_client_refuses_what_our_tables_do_not_know(
+def test_the_client_asked_before_every_change_refuses_unknown_faults(
     client: str, place: Callable[[str], Any]
 ) -> None:
     found = place(client)

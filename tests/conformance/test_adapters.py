@@ -116,7 +116,7 @@ def test_an_adapter_conforms(make, tmp_path):
     )
 
 
-def test_an_adapter_that_forgets_what_its_files_said_is_found_out(tmp_path, monkeypatch):
+def test_the_suite_reports_an_adapter_that_forgets_its_files(tmp_path, monkeypatch):
     monkeypatch.setattr(toy_adapter.ToyAdapter, "means", lambda *_: False)
     numbers = itertools.count()
     report = examine_adapter(lambda: toy(_made(tmp_path / str(next(numbers)))))
@@ -132,7 +132,7 @@ def _made(path):
     return path
 
 
-def test_a_change_that_an_adapter_cannot_say_is_refused_with_the_reason(tmp_path, monkeypatch):
+def test_a_change_an_adapter_cannot_express_is_refused_with_the_reason(tmp_path, monkeypatch):
     monkeypatch.setattr(
         toy_adapter.ToyAdapter, "render", lambda *_: NotExpressible("toy.json", "it is carved in stone")
     )
@@ -199,13 +199,13 @@ def test_a_directory_is_put_under_an_adapter_from_outside_by_its_name(tmp_path):
         (["--kind", "toy", "--state", "state.json"], "found it with --kind toy, expected a workspace to fill"),
     ],
 )
-def test_an_adapter_that_cannot_be_meant_is_refused_before_anything_is_made(tmp_path, words, said):
+def test_an_unusable_adapter_is_refused_before_anything_is_created(tmp_path, words, said):
     done = CliRunner().invoke(app, ["init", str(tmp_path / "agent"), *words])
     assert said in str(done.exception)
     assert not (tmp_path / "agent").exists()
 
 
-def test_a_harness_of_another_adapter_stays_what_it_is(tmp_path):
+def test_a_harness_cannot_be_taken_over_by_another_adapter(tmp_path):
     root = init_workspace(tmp_path / "agent")
     with pytest.raises(InputError, match="found a harness of the adapter 'workspace', expected one of 'toy'"):
         init_adapter(root, "toy")

@@ -43,7 +43,7 @@ def test_http_records_conform():
     assert {one.outcome for one in report.outcomes} == {"passed"}, report
 
 
-def test_a_server_that_ignores_conditions_is_none_and_what_needs_them_is_left_out():
+def test_checks_that_need_conditions_are_left_out_where_a_server_ignores_them():
     with serve_records(heeds=False) as server:
         report = examine_binding(make_subject({"kind": "http", "base": server.base}, "none"))
     assert report.conforms, report
@@ -56,7 +56,7 @@ def test_a_server_that_ignores_conditions_is_none_and_what_needs_them_is_left_ou
     }
 
 
-def test_the_suite_names_what_a_careless_binding_does(monkeypatch):
+def test_the_suite_reports_the_faults_of_a_careless_binding(monkeypatch):
     whole = http.HttpBinding.swap
     careless = lambda self, name, known, body: whole(self, name, self.look(name), body)  # noqa: E731
     monkeypatch.setattr(http.HttpBinding, "swap", careless)

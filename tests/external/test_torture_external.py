@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 pytest.importorskip("sqlalchemy")
 
 from takeback.adapters.bindings import keyvalue, sql
 from takeback.adapters.variables import use_variables
+from takeback.harness import external
+from takeback.harness.calls_program import ProgramAnswer
+from takeback.harness.calls_steps import COMPENSATE, CallSteps
 from takeback.state import unregister
 from takeback.state.surface import SURFACES
 from takeback.state.surfaces.calls import CALLS
@@ -35,7 +40,7 @@ def surfaces():
             unregister(name)
 
 
-def test_every_boundary_is_hit_and_nothing_is_lost_or_made_twice(tmp_path):
+def test_kills_at_every_boundary_lose_and_repeat_no_write(tmp_path):
     found = torture_external(tmp_path, kills=30, seed=1, race=(2, 10))
     assert (found.wrong_ends, found.calls_made_twice, found.foreign_writes_lost) == (0, 0, 0), found.examples
     assert found.systems == ["postgresql", "etcd", "mail"]
@@ -44,7 +49,7 @@ def test_every_boundary_is_hit_and_nothing_is_lost_or_made_twice(tmp_path):
     assert found.mails_sent == found.corrections_sent > 0
 
 
-def test_rows_that_are_written_without_a_look_at_what_is_there_are_caught(tmp_path, monkeypatch):
+def test_blind_row_writes_are_detected(tmp_path, monkeypatch):
     begin = TorturedRecords.begin
 
     def begin_and_spoil(self, *given):
@@ -56,7 +61,7 @@ def test_rows_that_are_written_without_a_look_at_what_is_there_are_caught(tmp_pa
     assert found.foreign_writes_lost + found.wrong_ends > 0
 
 
-def test_keys_that_are_written_whole_and_without_a_condition_are_caught(tmp_path, monkeypatch):
+def test_unconditional_key_writes_are_detected(tmp_path, monkeypatch):
     def careless(self, change):
         seen = self.look(change.name)
         body = None if change.wanted is None else {**(seen.body if seen else {}), **change.wanted}
@@ -65,3 +70,40 @@ def test_keys_that_are_written_whole_and_without_a_condition_are_caught(tmp_path
     monkeypatch.setattr(keyvalue.EtcdBinding, "put", careless)
     found = torture_external(tmp_path, kills=40, seed=3, race=(2, 2))
     assert found.foreign_writes_lost + found.wrong_ends > 0
+
+
+def test_a_repeated_call_is_detected(tmp_path, monkeypatch):
+    monkeypatch.setattr(CallSteps, "_ask", lambda *_: ProgramAnswer(False, ""))
+    found = torture_external(tmp_path, kills=40, seed=4, race=(2, 2))
+    assert found.calls_made_twice > 0
+
+
+def test_a_missing_correction_is_detected(tmp_path, monkeypatch):
+    attach = CallSteps.attach
+
+    def attach_and_forget(self, draft, writes):
+        whole = attach(self, draft, writes)
+        rows = [row for row in whole.payload.get("steps", ()) if row[0] != COMPENSATE]
+        return replace(whole, payload={**whole.payload, "steps": rows}) if rows else draft
+
+    monkeypatch.setattr(CallSteps, "attach", attach_and_forget)
+    found = torture_external(tmp_path, kills=40, seed=5, race=(2, 2))
+    assert found.wrong_ends > 0
+    assert any("mails that stand" in text for text in found.examples)
+
+
+def test_a_recovery_without_its_records_is_detected(tmp_path, monkeypatch):
+    monkeypatch.setattr(external, "complete_outside", lambda *_: ())
+    found = torture_external(tmp_path, kills=40, seed=6, race=(2, 2))
+    assert found.wrong_ends > 0
+
+
+def test_an_aborted_change_that_leaves_records_is_detected(tmp_path, monkeypatch):
+    def roll_back_files_only(self):
+        self._done.clear()
+        self._files.roll_back()
+
+    monkeypatch.setattr(external.RecordTransaction, "roll_back", roll_back_files_only)
+    monkeypatch.setattr(external.RecordTransaction, "inspect_leftovers", lambda self: self._files.inspect_leftovers())
+    found = torture_external(tmp_path, kills=40, seed=7, race=(2, 2))
+    assert found.wrong_ends > 0

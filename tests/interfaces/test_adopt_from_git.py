@@ -36,7 +36,7 @@ class Repository:
     def git(self, *words: str) -> str:
         env = {"PATH": os.environ["PATH"], "HOME": str(self.top), "GIT_CONFIG_NOSYSTEM": "1"}
         done = subprocess.run(
-            ["git", *PERSON, *words], cwd=self.top, env=env, text=True, capture_output=True, check=True, timeout=60
+            ["git", *PERSON, *words], cwd=self.top, env=env, text=True, capture_output=True, check=True, timeout=600
         )
         return done.stdout.strip()
 
@@ -130,7 +130,7 @@ def test_six_commits_are_six_entries_and_each_can_be_taken_back(tmp_path: Path, 
     assert repository.tracked() == before
 
 
-def test_commits_that_touch_nothing_of_the_harness_are_left_out_and_counted(repository: Repository) -> None:
+def test_commits_without_harness_files_are_skipped_and_counted(repository: Repository) -> None:
     repository.init()
     (repository.root / "main.py").write_text("print(1)\n")
     repository.commit("code")
@@ -143,7 +143,7 @@ def test_commits_that_touch_nothing_of_the_harness_are_left_out_and_counted(repo
     assert (code, told["result"], told["known"]) == (0, "nothing", 2)
 
 
-def test_a_later_range_goes_on_where_the_journal_stands(repository: Repository) -> None:
+def test_a_later_range_continues_from_the_journals_state(repository: Repository) -> None:
     repository.init()
     repository.edit("CLAUDE.md", "# Ledger", "# The ledger")
     repository.commit("the")
@@ -173,7 +173,7 @@ def test_a_side_branch_gives_an_entry_per_commit_and_its_merge_none(repository: 
     assert "- side" not in text
 
 
-def test_a_side_branch_in_conflict_comes_with_the_merge_that_resolved_it(repository: Repository) -> None:
+def test_a_conflicting_side_branch_is_adopted_with_its_merge(repository: Repository) -> None:
     repository.init()
     repository.git("switch", "-q", "-c", "side")
     repository.edit("CLAUDE.md", "# Ledger", "# Side")
@@ -193,7 +193,7 @@ def test_a_side_branch_in_conflict_comes_with_the_merge_that_resolved_it(reposit
 
 
 @pytest.mark.parametrize("how", ["changed", "missing", "new"])
-def test_a_working_tree_that_is_not_at_the_end_is_refused_and_said(repository: Repository, how: str) -> None:
+def test_a_working_tree_not_at_the_end_of_the_range_is_refused(repository: Repository, how: str) -> None:
     repository.init()
     (repository.root / ".claude/rules/money.md").write_text("Cents.\n")
     repository.commit("a rule")
@@ -221,7 +221,7 @@ def kinds(repository: Repository) -> list[str]:
         return [entry.kind for entry in reversed(list(harness.log()))]
 
 
-def test_one_commit_that_cannot_be_read_leaves_nothing_recorded_and_is_named(repository: Repository) -> None:
+def test_an_unreadable_commit_is_reported_and_nothing_is_recorded(repository: Repository) -> None:
     repository.init()
     repository.edit("CLAUDE.md", "# Ledger", "# The ledger")
     repository.commit("the")
@@ -237,7 +237,7 @@ def test_one_commit_that_cannot_be_read_leaves_nothing_recorded_and_is_named(rep
     assert kinds(repository) == ["genesis"]
 
 
-def test_a_journal_that_stands_elsewhere_is_refused(repository: Repository) -> None:
+def test_a_journal_at_none_of_the_commits_is_refused(repository: Repository) -> None:
     repository.edit("CLAUDE.md", "# Ledger", "# Something else")
     repository.init()
     repository.git("checkout", "-q", "CLAUDE.md")
@@ -249,7 +249,7 @@ def test_a_journal_that_stands_elsewhere_is_refused(repository: Repository) -> N
 
 
 @pytest.mark.parametrize("asked", ["HEAD", "..HEAD", "nowhere..HEAD", "HEAD...HEAD", "--all..HEAD"])
-def test_what_is_no_range_is_bad_input(repository: Repository, asked: str) -> None:
+def test_an_invalid_range_is_bad_input(repository: Repository, asked: str) -> None:
     repository.init()
     done = CliRunner().invoke(app, ["adopt", "-C", str(repository.root), f"--from-git={asked}", "--json"])
     assert "--from-git" in str(done.exception)

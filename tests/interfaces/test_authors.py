@@ -39,7 +39,7 @@ STORY = (
 
 
 @pytest.mark.parametrize(("variables", "who"), [(AS_ANN, "ann"), ({"TAKEBACK_BY": "bob", **AS_ANN}, "bob"), ({}, "")])
-def test_undo_redo_restore_and_discard_say_who_gave_them(agent, variables, who):
+def test_undo_redo_restore_and_discard_record_their_author(agent, variables, who):
     for words, kind in STORY:
         assert run(*words, "-C", agent, **variables).code == 0
         assert newest(agent) == (kind, who)
@@ -50,7 +50,7 @@ def test_undo_redo_restore_and_discard_say_who_gave_them(agent, variables, who):
     assert newest(agent) == ("discard", who)
 
 
-def test_the_one_named_on_the_line_counts_more_and_may_be_nobody(agent):
+def test_an_author_option_overrides_the_environment_and_may_be_empty(agent):
     said = {"TAKEBACK_BY": "bob", **AS_ANN}
     run("undo", "2", "--as", "eve", "-C", agent, **said)
     assert newest(agent) == ("undo", "eve")
@@ -58,7 +58,7 @@ def test_the_one_named_on_the_line_counts_more_and_may_be_nobody(agent):
     assert newest(agent) == ("redo", "")
 
 
-def test_changes_by_command_say_who_gave_them_and_changes_by_hand_do_not(agent, tmp_path):
+def test_only_changes_by_command_record_an_author(agent, tmp_path):
     assert newest(agent) == ("apply", "ann")
     candidate = {"mutation": [{"op_type": "set_config", "target": "a", "value": 1}], "recovery": []}
     (tmp_path / "change.json").write_text(json.dumps(candidate))
@@ -69,7 +69,7 @@ def test_changes_by_command_say_who_gave_them_and_changes_by_hand_do_not(agent, 
     assert newest(agent) == ("adopt", "")
 
 
-def test_what_is_left_of_an_undo_says_who_put_it_back(agent, tmp_path):
+def test_a_salvage_records_its_author(agent, tmp_path):
     run("set", "config", "a", "1", "-C", agent)
     both = [{"op_type": "set_config", "target": name, "value": 2} for name in "ab"]
     (tmp_path / "change.json").write_text(json.dumps({"mutation": both, "recovery": []}))
@@ -79,7 +79,7 @@ def test_what_is_left_of_an_undo_says_who_put_it_back(agent, tmp_path):
     assert newest(agent) == ("salvage", "ann")
 
 
-def test_a_name_that_would_steer_a_terminal_is_shown_escaped(agent):
+def test_control_characters_in_an_authors_name_are_escaped(agent):
     assert run("undo", "2", "-C", agent, USER="a\x1b[31mn\nn").code == 0
     shown = run("log", "-C", agent).out
     assert "\x1b" not in shown

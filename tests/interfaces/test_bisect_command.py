@@ -43,7 +43,7 @@ def change(root: Path, *lines: str) -> list[int]:
     return made
 
 
-def test_the_one_entry_is_found_and_its_undo_mends_it(root: Path) -> None:
+def test_the_breaking_entry_is_found_and_its_undo_repairs_the_harness(root: Path) -> None:
     made = change(root, "one", "two", "bad", "four", "five")
     before = files_of(root)
     test = "test -e node_modules/marker && ! grep -q bad CLAUDE.md"
@@ -61,7 +61,7 @@ def test_the_one_entry_is_found_and_its_undo_mends_it(root: Path) -> None:
     ]
 
 
-def test_entries_that_break_it_only_together_are_found(root: Path) -> None:
+def test_entries_that_break_only_together_are_found(root: Path) -> None:
     made = change(root, "one", "left", "three", "four", "right", "six")
     test = "! (grep -q left CLAUDE.md && grep -q right CLAUDE.md)"
     code, found = run("bisect", "--test", test, "--dir", str(root))
@@ -69,7 +69,7 @@ def test_entries_that_break_it_only_together_are_found(root: Path) -> None:
     assert [entry["seq"] for entry in found["entries"]] == [made[1], made[4]]
 
 
-def test_what_works_or_was_always_broken_is_said(root: Path) -> None:
+def test_bisect_reports_a_working_or_always_broken_harness(root: Path) -> None:
     change(root, "one", "two")
     code, found = run("bisect", "--test", "true", "--dir", str(root))
     assert (code, found["entries"], found["reason"]) == (1, [], "it works as it is")
@@ -95,7 +95,7 @@ def test_a_test_that_writes_into_the_copy_or_takes_too_long_changes_nothing_here
     assert files_of(root) == before
 
 
-def test_changes_that_are_not_recorded_are_in_the_way(root: Path) -> None:
+def test_unrecorded_changes_stop_a_bisect(root: Path) -> None:
     change(root, "one")
     (root / "CLAUDE.md").write_text("# by hand\n")
     code, found = run("bisect", "--test", "true", "--dir", str(root))
@@ -104,7 +104,7 @@ def test_changes_that_are_not_recorded_are_in_the_way(root: Path) -> None:
 
 
 @pytest.mark.parametrize("command", ["nosuchcmd", "nosuchcmd --flag", "./not-there.sh"])
-def test_a_command_that_cannot_be_started_says_nothing_about_entries(tmp_path, command):
+def test_a_test_command_that_cannot_start_blames_no_entry(tmp_path, command):
     from tests.support.terminal import run as run_alone
 
     place = tmp_path / "agent"

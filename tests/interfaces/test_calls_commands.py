@@ -70,7 +70,7 @@ def sent(project):
     return (project / "sent").read_text().split()
 
 
-def test_a_dead_mail_command_exits_1_and_says_open_and_recover_now_sends_one_correction(project):
+def test_an_undo_with_a_failing_mail_command_stays_open_until_recover(project):
     declare(project, MAIL, YES)
     change(project)
     made = run("apply", project / "change.json", "-C", project)
@@ -92,7 +92,18 @@ def test_a_dead_mail_command_exits_1_and_says_open_and_recover_now_sends_one_cor
     assert sent(project) == ["send", "correct"]
 
 
-def test_the_class_stands_beside_the_grade_in_verify_plan_log_and_show(project):
+def test_an_undo_that_is_left_open_does_not_say_done(project):
+    declare(project, MAIL, YES)
+    change(project)
+    assert run("apply", project / "change.json", "-C", project).code == 0
+    (project / "broken-correct").touch()
+    undone = run("undo", "HEAD", "-C", project)
+    assert undone.code == 1
+    assert "open: took back" in undone.out
+    assert "done" not in undone.out
+
+
+def test_verify_plan_log_and_show_print_the_effect_class(project):
     declare(project, MAIL, YES)
     change(project)
     with open_workspace(project):  # the surface is this harness's
@@ -127,7 +138,7 @@ def test_verify_and_prove_judge_calls_by_the_manifest_at_hand(project, monkeypat
     monkeypatch.chdir(project)
     verdict = json.loads(run("verify", "change.json", "--json").out)
     assert (verdict["grade"], verdict["class"]) == ("proved", "compensable")
-    assert verdict["stays"] == [{"call": "mail", "stays": "sent", "compensation": "it is answered by another call"}]
+    assert verdict["stays"] == [{"call": "mail", "stays": "sent", "compensation": "another call already answers it"}]
     plain["recovery"].append(op("compensate_call", "theirs"))
     (project / "others.json").write_text(json.dumps(plain))
     forget_surface()
@@ -141,7 +152,7 @@ def test_verify_and_prove_judge_calls_by_the_manifest_at_hand(project, monkeypat
     assert json.loads(run("prove", project / "change.json", "--json").out)["class"] == "irreversible"
 
 
-def test_an_approval_admits_what_stays_and_not_a_wrong_recovery(project):
+def test_an_approval_does_not_admit_a_wrong_recovery(project):
     declare(project, MAIL, FIRE)
     plain = change(project, call="fire")
     plain["recovery"] = plain["recovery"][1:]  # the prompt is not brought back
@@ -155,7 +166,7 @@ def test_an_approval_admits_what_stays_and_not_a_wrong_recovery(project):
     assert sent(project) == []
 
 
-def test_what_was_approved_is_not_called_forced_and_its_undo_says_what_stays(project):
+def test_an_approved_change_is_not_forced_and_its_undo_names_what_stays(project):
     declare(project, MAIL, FIRE)
     plain = change(project, call="fire")
     with open_workspace(project):
@@ -172,7 +183,7 @@ def test_what_was_approved_is_not_called_forced_and_its_undo_says_what_stays(pro
     assert sent(project) == ["fire"]
 
 
-def test_a_plan_says_which_calls_are_answered_and_recover_says_which_entry_ended(project):
+def test_plans_name_remaining_calls_and_recover_names_finished_entries(project):
     declare(project, MAIL, YES)
     change(project)
     assert run("apply", project / "change.json", "-C", project).code == 0
@@ -184,7 +195,7 @@ def test_a_plan_says_which_calls_are_answered_and_recover_says_which_entry_ended
     assert (recovered.code, json.loads(recovered.out)["ended"]) == (0, [3])
 
 
-def test_a_shared_entry_says_its_class_and_who_approved_it(project, tmp_path):
+def test_a_shared_entry_shows_its_class_and_approver(project, tmp_path):
     declare(project, MAIL)
     plain = change(project)
     with open_workspace(project):

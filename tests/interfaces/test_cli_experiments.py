@@ -46,7 +46,7 @@ def test_all_runs_every_experiment_and_the_report_takes_them(tmp_path):
     assert all(f"## {folder}" in text for folders in FOLDERS.values() for folder in folders)
 
 
-def test_tables_for_people_say_what_the_json_says():
+def test_tables_for_people_agree_with_the_json():
     assert "incomplete contracts caught            6/6" in _run("contract-audit", "--tasks", 6, "--workers", 1).output
     assert "0 migrations in 12 evaluations" in _run("stability", "--tasks", 6, "--workers", 1, "--seeds", 2).output
     assert "takeback undo" in _run("snapshots", "--tasks", 6).output
@@ -88,7 +88,7 @@ def test_a_lock_is_frozen_and_a_run_under_another_protocol_refuses(tmp_path):
         (("controlled", "--engine", "abacus"), "expected one of local, ray"),
     ],
 )
-def test_bad_input_is_refused_with_what_was_expected(words, expected):
+def test_bad_input_is_refused_with_the_expected_values(words, expected):
     done = _run(*words)
     assert isinstance(done.exception, InputError)
     assert expected in str(done.exception)

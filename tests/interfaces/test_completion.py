@@ -53,7 +53,7 @@ def words(line: str) -> list[str]:
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
-def test_entries_are_offered_in_every_shell_and_explained_where_it_can_show_that(agent, shell):
+def test_entries_complete_in_every_shell_with_explanations_where_possible(agent, shell):
     text = offered(shell, "takeback show -C agent ")
     assert text.count("\n") >= 4
     if shell != "bash":
@@ -61,7 +61,7 @@ def test_entries_are_offered_in_every_shell_and_explained_where_it_can_show_that
         assert "took back #3" in text
 
 
-def test_only_what_can_be_taken_back_or_brought_back_is_offered(agent):
+def test_undo_and_redo_complete_only_entries_they_can_act_on(agent):
     everything, live, undone = (words(f"takeback {verb} -C agent #") for verb in ("show", "undo", "redo"))
     assert everything == ["#4", "#3", "#2", "#1"]
     assert live == ["#4", "#2"]
@@ -70,13 +70,13 @@ def test_only_what_can_be_taken_back_or_brought_back_is_offered(agent):
     assert words("takeback undo -C agent HE") == ["HEAD~0", "HEAD~2"]
 
 
-def test_an_id_that_is_offered_is_taken(agent):
+def test_a_completed_id_is_accepted(agent):
     first = words("takeback show -C agent ")[0]
     assert words(f"takeback show -C agent {first[:4]}") == [first]
     run("show", first, "-C", "agent")
 
 
-def test_names_of_what_is_there_are_offered_for_the_thing_that_was_said(agent):
+def test_existing_names_complete_for_the_given_kind(agent):
     assert words("takeback edit -C agent prompt ") == ["planner"]
     assert words("takeback edit -C agent file p") == []
     assert "prompt" in words("takeback edit pr")
@@ -84,27 +84,27 @@ def test_names_of_what_is_there_are_offered_for_the_thing_that_was_said(agent):
     assert words("takeback set -C agent config lim") == ["limits", "limits.turns"]
 
 
-def test_words_of_options_are_offered_with_what_they_mean():
+def test_option_values_complete_with_explanations():
     assert words("takeback verify --rule ") == list(RULE_NAMES)
     assert words("takeback repair --feedback D") == ["D0", "D1"]
     assert words("takeback log --surface mid") == ["middleware"]
     assert "the exact addresses" in offered("fish", "takeback repair --feedback D1")
 
 
-def test_those_who_made_entries_are_offered(agent):
+def test_authors_of_entries_complete(agent):
     assert words("takeback log -C agent --by ") == ["reviewer"]
 
 
 @pytest.mark.parametrize(
     ("told", "known"), [(RULES, RULE_NAMES), (MODES, Mode), (LEVELS, Level), (GRADES, entries.GRADES)]
 )
-def test_every_word_there_is_has_an_explanation(told, known):
+def test_every_completed_option_value_has_an_explanation(told, known):
     assert list(told) == [str(one) for one in known]
     assert all(told.values())
 
 
 @pytest.mark.parametrize("damage", ["no workspace", "no journal", "no SQLite", "an odd manifest", "far away"])
-def test_what_cannot_be_read_gives_no_completions_and_no_message(agent, damage, monkeypatch):
+def test_an_unreadable_journal_gives_no_completions_and_no_message(agent, damage, monkeypatch):
     journal = agent / ".takeback/journal.db"
     assert journal.exists()
     if damage == "no workspace":
@@ -127,7 +127,7 @@ def test_completing_changes_nothing(agent):
     assert before == {path: path.read_bytes() for path in before}
 
 
-def test_names_of_commands_are_offered_without_importing_commands():
+def test_command_names_complete_without_importing_commands():
     script = (
         "import sys\nfrom takeback.cli.program import app\n"
         "try:\n    app(prog_name='takeback')\nexcept SystemExit:\n    pass\n"
@@ -135,14 +135,14 @@ def test_names_of_commands_are_offered_without_importing_commands():
     )
     asked = environment(COMP_WORDS="takeback un", COMP_CWORD="1", _TAKEBACK_COMPLETE="complete_bash")
     command = [sys.executable, "-c", script]
-    done = subprocess.run(command, env=asked, capture_output=True, text=True, timeout=60, check=True)
+    done = subprocess.run(command, env=asked, capture_output=True, text=True, timeout=600, check=True)
     assert done.stdout.split() == ["undo", "uninstall"]
     loaded = set(done.stderr.split())
     assert not {"takeback.cli.undo", "takeback.harness", "takeback.state", "takeback.journal"} & loaded
 
 
 @pytest.mark.skipif(shutil.which("bash") is None, reason="needs bash")
-def test_bash_itself_completes_with_the_script_that_is_installed(agent, tmp_path):
+def test_bash_completes_with_the_installed_script(agent, tmp_path):
     program = tmp_path / "bin/takeback"
     program.parent.mkdir()
     program.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m takeback "$@"\n')
@@ -153,6 +153,6 @@ def test_bash_itself_completes_with_the_script_that_is_installed(agent, tmp_path
     )
     variables = environment(PATH=f"{program.parent}{os.pathsep}{os.environ['PATH']}")
     done = subprocess.run(
-        ["bash", "-c", script], cwd=tmp_path, env=variables, capture_output=True, text=True, timeout=60, check=True
+        ["bash", "-c", script], cwd=tmp_path, env=variables, capture_output=True, text=True, timeout=600, check=True
     )
     assert done.stdout.split() == ["#4", "#3"]

@@ -27,7 +27,7 @@ def project(tmp_path):
     return root
 
 
-def test_drift_in_settings_stops_nothing_that_concerns_the_instructions_and_stays_drift(project):
+def test_drift_in_settings_does_not_stop_changes_of_instructions(project):
     assert run("edit", "prompt", "CLAUDE.md", "--old", "nice", "--new", "kind", "-C", project)[0] == 0
     settings = project / ".claude/settings.json"
     settings.write_text('{"model": "haiku"}\n')
@@ -53,7 +53,7 @@ def test_drift_in_settings_stops_nothing_that_concerns_the_instructions_and_stay
     assert "adopt" not in {entry["kind"] for entry in json.loads(log)["entries"]}
 
 
-def test_drift_where_it_writes_refuses_and_names_a_way_out_that_works(project):
+def test_drift_in_the_way_is_refused_with_a_working_way_out(project):
     assert run("set", "routing", "model", "sonnet", "-C", project)[0] == 0
     (project / ".claude/settings.json").write_text('{"model": "haiku"}\n')
     code, told = run("undo", "--last", "-C", project)

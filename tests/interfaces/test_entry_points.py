@@ -48,18 +48,18 @@ def python(package: Path, *arguments: str) -> str:
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join((str(package), *sys.path))}
     command = [sys.executable, *arguments]
     done = subprocess.run(
-        command, cwd=package.parent, env=environment, capture_output=True, text=True, timeout=60, check=False
+        command, cwd=package.parent, env=environment, capture_output=True, text=True, timeout=600, check=False
     )
     assert done.returncode == 0, done.stderr
     return done.stdout
 
 
-def test_a_surface_is_in_the_schema(package):
+def test_a_surface_of_another_package_is_in_the_schema(package):
     assert '"set_alarm"' in python(package, "-m", "takeback", "schema")
 
 
 @pytest.mark.parametrize("command", ["verify", "oracle"])
-def test_a_candidate_about_a_surface_is_read_without_any_harness(package, command):
+def test_a_candidate_for_another_packages_surface_needs_no_harness(package, command):
     assert python(package, "-m", "takeback", command, "candidate.json")
 
 
@@ -71,11 +71,11 @@ def test_a_candidate_about_a_surface_is_read_without_any_harness(package, comman
         '"set_alarm" in str(takeback.candidate_schema(takeback.Level.L0))',
     ],
 )
-def test_a_surface_is_there_for_whatever_python_asks_first(package, call):
+def test_a_surface_is_available_to_every_first_python_call(package, call):
     assert python(package, "-c", f"import json, takeback; print({call})").strip() == "True"
 
 
-def test_what_cannot_be_loaded_is_named(package, monkeypatch):
+def test_a_broken_entry_point_is_reported_by_name(package, monkeypatch):
     monkeypatch.syspath_prepend(str(package))
     with pytest.raises(InputError, match=r"the entry point broken of takeback\.adapters: .*Nothing"):
         find_adapter("broken", "a manifest")
@@ -87,7 +87,7 @@ def names_of(group: str) -> list[str]:
     return [point.name for point in find_entry_points(group)]
 
 
-def test_packages_that_only_a_finder_of_their_own_knows_are_found(package, monkeypatch):
+def test_packages_behind_a_custom_finder_are_discovered(package, monkeypatch):
     class Finder:
         @staticmethod
         def find_spec(name, path=None, target=None):
@@ -103,7 +103,7 @@ def test_packages_that_only_a_finder_of_their_own_knows_are_found(package, monke
 
 
 @pytest.mark.parametrize("place", ["site/alarms-1.0.dist-info", "site/alarms.egg-info", "site/alarms.egg/EGG-INFO"])
-def test_packages_are_found_however_they_are_installed(tmp_path, monkeypatch, place):
+def test_packages_are_discovered_in_every_install_layout(tmp_path, monkeypatch, place):
     (tmp_path / place).mkdir(parents=True)
     (tmp_path / place / "METADATA").write_text("Metadata-Version: 2.1\nName: alarms\nVersion: 1.0\n")
     (tmp_path / place / "entry_points.txt").write_text(POINTS)
@@ -111,7 +111,7 @@ def test_packages_are_found_however_they_are_installed(tmp_path, monkeypatch, pl
     assert "alarms" in names_of("takeback.surfaces")
 
 
-def test_packages_in_an_archive_are_found(tmp_path, monkeypatch):
+def test_packages_in_a_zip_archive_are_discovered(tmp_path, monkeypatch):
     with ZipFile(tmp_path / "alarms.zip", "w") as archive:
         archive.writestr("alarms-1.0.dist-info/METADATA", "Metadata-Version: 2.1\nName: alarms\nVersion: 1.0\n")
         archive.writestr("alarms-1.0.dist-info/entry_points.txt", POINTS)

@@ -90,7 +90,7 @@ def apply(world, changes, *, code=0):
         return outcome if code else outcome.entry.id
 
 
-def test_a_field_goes_back_and_what_others_wrote_in_other_fields_stays(world):
+def test_undoing_a_field_keeps_other_fields_written_by_others(world):
     entry = edit(world, "memory/a", "text", "new")
     assert world.rows()["a"] == ("new", 1)
     world.sql("update memory set weight = 99 where id = 'a'")
@@ -101,7 +101,7 @@ def test_a_field_goes_back_and_what_others_wrote_in_other_fields_stays(world):
     assert world.rows()["a"] == ("new", 99)
 
 
-def test_head_and_a_time_do_not_mean_what_others_wrote_after_a_plan_has_noted_it(world):
+def test_head_and_times_skip_writes_by_others(world):
     ours = edit(world, "memory/a", "text", "ours")
     world.sql("update memory set text = 'theirs' where id = 'a'")
     plan = world.json("undo", "HEAD", "--plan")[1]
@@ -115,7 +115,7 @@ def test_head_and_a_time_do_not_mean_what_others_wrote_after_a_plan_has_noted_it
     assert world.rows()["a"] == ("theirs", 1)
 
 
-def test_what_others_wrote_in_the_same_field_is_kept_and_said_and_over_writes_over_it(world):
+def test_undo_keeps_a_field_others_wrote_unless_over_is_given(world):
     entry = edit(world, "memory/a", "text", "new")
     world.sql("update memory set text = 'THEIRS' where id = 'a'")
     code, told = world.json("undo", entry, "--strict")
@@ -129,7 +129,7 @@ def test_what_others_wrote_in_the_same_field_is_kept_and_said_and_over_writes_ov
     assert (code, world.rows()["a"]) == (0, ("old", 1))
 
 
-def test_an_undo_keeps_a_value_that_others_wrote_and_says_why(world):
+def test_an_undo_explains_why_it_keeps_a_foreign_value(world):
     entry = edit(world, "memory/a", "text", "new")
     world.sql("update memory set text = 'THEIRS' where id = 'a'")
     code, told = world.run("undo", entry)
@@ -141,7 +141,7 @@ def test_an_undo_keeps_a_value_that_others_wrote_and_says_why(world):
 @pytest.mark.parametrize(
     "by_others", ["update memory set weight = 7 where id = 'n'", "delete from memory where id = 'n'"]
 )
-def test_a_record_of_ours_that_others_wrote_in_or_removed_is_left_as_they_have_it(world, by_others):
+def test_undo_leaves_a_record_that_others_changed_or_removed(world, by_others):
     code, told = world.json("set", "external", "memory/n", '{"text": "ours"}')
     assert code == 0
     world.sql(by_others)
@@ -150,14 +150,14 @@ def test_a_record_of_ours_that_others_wrote_in_or_removed_is_left_as_they_have_i
     assert world.rows() == before
 
 
-def test_a_record_of_ours_goes_again_where_nobody_wrote_in_it(world):
+def test_undo_removes_an_untouched_record(world):
     code, told = world.json("set", "external", "memory/n", '{"text": "ours"}')
     assert code == 0
     assert world.json("undo", told["entry"])[0] == 0
     assert world.rows() == {"a": ("old", 1)}
 
 
-def test_a_plan_over_two_systems_says_that_nothing_isolates_them_and_shows_their_guards(world):
+def test_a_plan_over_two_systems_warns_about_missing_isolation(world):
     world.server.put("planner", {"text": "plan", "alias": 1})
     changes = [
         {"op_type": "edit_external", "target": "registry/planner", "value": {"field": "alias", "value": 2}},
@@ -202,7 +202,7 @@ class KilledError(BaseException):
 
 
 @pytest.mark.parametrize("point", ["change.announced", "before the row", "after the row", "change.written"])
-def test_a_change_that_was_killed_is_finished_or_given_up_by_looking(world, monkeypatch, point):
+def test_a_killed_change_is_finished_or_aborted_after_a_look(world, monkeypatch, point):
     whole = sql.SqlBinding.put_together
 
     def put_together(binding, pairs):
@@ -226,7 +226,7 @@ def test_a_change_that_was_killed_is_finished_or_given_up_by_looking(world, monk
     assert world.run("status")[0] == 0
 
 
-def test_a_server_that_ignores_conditions_is_none_and_is_written_only_where_allowed(world):
+def test_a_server_without_conditional_writes_needs_explicit_permission(world):
     with serve_records(heeds=False) as careless:
         code, told = world.json("bind", "loose", "--http", careless.base)
         assert (code, told["guard"]) == (1, "none")
@@ -246,7 +246,7 @@ def test_a_binding_that_was_never_probed_is_not_written_to(world):
     assert world.server.get("x") is None
 
 
-def test_bindings_that_a_pull_brought_are_not_connected_to(world):
+def test_bindings_from_a_pull_are_not_connected(world):
     entry = edit(world, "memory/a", "text", "new")
     with serve_records() as stranger:
         manifest = world.root / "takeback.toml"
@@ -276,7 +276,7 @@ def test_an_undo_of_a_restore_keeps_what_others_wrote(world):
     assert entry
 
 
-def test_status_of_all_reads_what_others_wrote_and_records_nothing(world):
+def test_status_all_shows_foreign_writes_and_records_nothing(world):
     edit(world, "memory/a", "text", "ours")
     entries = len(world.json("log")[1]["entries"])
     assert world.json("status", "--all")[1]["outside"] == []
@@ -290,7 +290,7 @@ def test_status_of_all_reads_what_others_wrote_and_records_nothing(world):
     assert len(world.json("log")[1]["entries"]) == entries
 
 
-def test_status_of_all_names_a_record_that_cannot_be_read(world):
+def test_status_all_names_an_unreadable_record(world):
     edit(world, "memory/a", "text", "ours")
     world.sql("drop table memory")
     code, told = world.json("status", "--all")
@@ -298,3 +298,39 @@ def test_status_of_all_names_a_record_that_cannot_be_read(world):
     assert told["outside"] == []
     assert "memory/a" in told["unread"][0]
     assert "could not be read: " in told["unread"][0]
+
+
+@pytest.mark.parametrize(
+    ("table", "key", "fields", "said"),
+    [
+        ("nowhere", "id", "text", "found nowhere, expected a table of the database"),
+        ("memory", "id", "colour", "found colour, expected a column of memory"),
+        ("memory", "text", "weight", "found text, expected a primary or unique key"),
+    ],
+)
+def test_a_binding_that_cannot_be_right_is_not_declared(world, table, key, fields, said):
+    before = (world.root / "takeback.toml").read_bytes()
+    words = ["--sql-env", "AGENT_DB", "--table", table, "--key", key, "--fields", fields]
+    code, told = world.run("bind", "more", *words)
+    assert (code, said in told) == (2, True), told
+    assert (world.root / "takeback.toml").read_bytes() == before
+    assert world.run("status")[0] == 0
+    words[3], words[5], words[7] = "memory", "id", "text"
+    assert world.json("bind", "more", *words)[1]["guard"] == "atomic"
+
+
+def test_a_binding_that_cannot_be_reached_yet_is_declared_and_says_so(world, monkeypatch):
+    words = ["--sql-env", "LATER_DB", "--table", "memory", "--key", "id", "--fields", "text"]
+    code, told = world.run("bind", "later", *words)
+    assert code == 1
+    assert "later is declared and was not measured" in told.replace("\n", " ")
+    monkeypatch.setenv("LATER_DB", f"sqlite:///{world.database}")
+    assert world.json("probe", "later")[1]["guard"] == "atomic"
+
+
+def test_a_value_of_another_type_is_refused_with_the_field_it_is_for(world):
+    code, told = world.run("set", "external", "memory/a", '{"text": "x", "weight": "heavy"}')
+    assert code == 2
+    assert "external[memory/a].weight: found heavy, expected a value for INTEGER" in told
+    assert world.rows()["a"] == ("old", 1)
+    assert world.run("status")[0] == 0

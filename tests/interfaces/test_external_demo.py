@@ -14,7 +14,7 @@ pytest.importorskip("sqlalchemy")
 SCRIPT = Path(__file__).parents[2] / "examples" / "memory_and_registry.py"
 
 
-def test_the_third_of_six_changes_is_taken_back_in_both_systems_while_another_program_writes():
+def test_the_external_demo_undoes_the_third_change_despite_another_writer():
     done = subprocess.run([sys.executable, SCRIPT], capture_output=True, text=True, check=False, timeout=300)
     assert done.returncode == 0, done.stdout + done.stderr
     told = json.loads(done.stdout.splitlines()[-1])

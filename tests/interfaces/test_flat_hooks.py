@@ -20,7 +20,7 @@ KINDS = [
 
 
 @pytest.mark.parametrize(("client", "path", "event", "rest"), KINDS, ids=[kind[0] for kind in KINDS])
-def test_two_edits_of_flat_hooks_are_taken_back_each_alone(
+def test_two_edits_of_flat_hooks_are_undone_each_alone(
     tmp_path: Path, client: str, path: str, event: str, rest: dict
 ) -> None:
     place = tmp_path / path

@@ -80,9 +80,7 @@ def sent_to(server: FaultServer) -> str:
     return json.dumps([seen.body for seen in server.seen], ensure_ascii=False)
 
 
-def test_evolve_repairs_a_bad_recovery_checks_applies_and_the_undo_is_byte_for_byte(
-    root: Path, tmp_path: Path
-) -> None:
+def test_evolve_repairs_checks_and_applies_and_its_undo_restores_every_byte(root: Path, tmp_path: Path) -> None:
     before = files_of(root)
     result, told, server = asked("evolve", root, WISH, "--check", CHECK, home=tmp_path, replies=[BAD])
     assert result.exit_code == 0, told
@@ -105,9 +103,7 @@ def test_evolve_repairs_a_bad_recovery_checks_applies_and_the_undo_is_byte_for_b
     assert files_of(root) == before
 
 
-def test_a_workspace_evolves_too_and_a_repair_by_the_model_is_asked_for_where_the_oracle_is_not_wanted(
-    workspace: Path, tmp_path: Path
-) -> None:
+def test_a_workspace_evolves_with_a_repair_by_the_model(workspace: Path, tmp_path: Path) -> None:
     mutation = [{"op_type": "append_config", "target": "planner.confirm", "value": "delete"}]
     bad = {"mutation": mutation, "witness": [], "recovery": [], "contract": ["config"]}
     mended = {
@@ -130,7 +126,7 @@ def test_a_workspace_evolves_too_and_a_repair_by_the_model_is_asked_for_where_th
 @pytest.mark.parametrize(
     ("client", "prompt"), [("codex", "AGENTS.md"), ("opencode", "AGENTS.md"), ("gemini", "GEMINI.md")]
 )
-def test_every_kind_of_client_evolves_and_comes_back(client: str, prompt: str, tmp_path: Path) -> None:
+def test_every_client_can_evolve_and_be_undone(client: str, prompt: str, tmp_path: Path) -> None:
     place = tmp_path / "project"
     place.mkdir()
     write_harness(place, client)
@@ -165,7 +161,7 @@ def test_propose_shows_candidate_verdict_check_and_changes_and_changes_nothing(r
 
 
 @pytest.mark.parametrize("command", ["propose", "evolve"])
-def test_a_check_that_fails_leaves_everything_as_it_is_and_says_so(root: Path, tmp_path: Path, command: str) -> None:
+def test_a_failing_check_changes_nothing_and_is_reported(root: Path, tmp_path: Path, command: str) -> None:
     before, head = files_of(root), run("log", "--dir", root, "--json", home=tmp_path).stdout
     words = (command, root, WISH, "--check", "echo not good enough; exit 3")
     result, told, _ = asked(*words, home=tmp_path, replies=[GOOD])
@@ -180,9 +176,7 @@ def test_a_check_that_fails_leaves_everything_as_it_is_and_says_so(root: Path, t
     assert "| not good enough" in plain.stdout
 
 
-def test_the_check_runs_in_a_copy_with_the_change_and_is_ended_when_it_takes_too_long(
-    root: Path, tmp_path: Path
-) -> None:
+def test_the_check_runs_in_a_changed_copy_within_a_time_limit(root: Path, tmp_path: Path) -> None:
     spoil = f"{CHECK} && rm -rf .claude && pwd"
     result, told, _ = asked("propose", root, WISH, "--check", spoil, home=tmp_path, replies=[GOOD])
     assert (result.exit_code, told["check"]["passed"]) == (0, True)
@@ -210,7 +204,7 @@ def test_no_secret_of_the_harness_reaches_the_model_not_even_when_it_repairs(roo
         assert TOKEN not in sent, mode
 
 
-def test_a_mask_sent_back_as_a_value_is_refused_and_the_model_is_told_why(root: Path, tmp_path: Path) -> None:
+def test_a_masked_value_sent_back_is_refused_and_explained_to_the_model(root: Path, tmp_path: Path) -> None:
     masked = {"op_type": "set_config", "target": "local:env.DB_PASSWORD", "value": PLACEHOLDER}
     before = files_of(root)
     replies = [{**GOOD, "mutation": [masked]}]
@@ -229,7 +223,7 @@ def test_a_reply_that_cannot_run_here_is_sent_back_with_the_reason(root: Path, t
     assert told["account"]["calls"] == len(server.seen) == 3
 
 
-def test_a_change_that_loosens_permissions_is_made_only_where_that_is_said(root: Path, tmp_path: Path) -> None:
+def test_evolve_loosens_permissions_only_with_the_loosen_option(root: Path, tmp_path: Path) -> None:
     allow = {"op_type": "append_config", "target": "permissions.allow", "value": "Bash(rm:*)"}
     loose = {"mutation": [allow], "witness": [], "recovery": [], "contract": ["config"]}
     before = files_of(root)
@@ -297,7 +291,7 @@ def test_a_recorded_proposal_replays_without_a_server(root: Path, tmp_path: Path
         (("propose", "--task", "nat_cfg_001", "--check", "true"), "what to change in DIR"),
     ],
 )
-def test_a_command_line_that_cannot_be_meant_says_what_is_missing(
+def test_an_incomplete_command_line_names_what_is_missing(
     root: Path, tmp_path: Path, words: tuple[str, ...], said: str
 ) -> None:
     (tmp_path / "empty").mkdir()
@@ -307,7 +301,7 @@ def test_a_command_line_that_cannot_be_meant_says_what_is_missing(
     assert said in str(result.exception)
 
 
-def test_a_model_that_cannot_be_reached_is_a_fault_that_names_it(root: Path, tmp_path: Path) -> None:
+def test_an_unreachable_model_is_reported_by_name(root: Path, tmp_path: Path) -> None:
     with FaultServer([Act(status=404, error="no such model")]) as server:
         words = ("evolve", root, WISH, "--synthesizer", "openai:m")
         result = run(*words, home=tmp_path, server=server)

@@ -62,9 +62,7 @@ def test_a_step_is_admitted_with_its_recovery_and_nothing_is_changed(before: Pat
     assert (files_of(before), files_of(after)) == files
 
 
-def test_a_recorded_step_makes_the_files_as_they_are_after_it_and_its_undo_gives_back_every_byte(
-    before: Path, after: Path
-) -> None:
+def test_a_recorded_step_writes_its_files_and_its_undo_restores_every_byte(before: Path, after: Path) -> None:
     edit(after, ".claude/agents/tester.md", "Test it.", "Test it.\nAsk before deleting files.")
     edit(after, "CLAUDE.md", "end", "The end")
     (after / ".claude/rules/ask.md").write_text("Ask first.\n")
@@ -97,7 +95,7 @@ def test_a_step_that_was_made_in_place_is_recorded_there_with_every_byte(
     assert files_of(live) == first
 
 
-def test_steps_on_one_text_are_taken_back_apart(before: Path, after: Path) -> None:
+def test_steps_on_one_text_are_undone_apart(before: Path, after: Path) -> None:
     made = []
     for old, new in (
         ("# Ledger", "# The ledger"),
@@ -115,9 +113,7 @@ def test_steps_on_one_text_are_taken_back_apart(before: Path, after: Path) -> No
     assert "first" not in text
 
 
-def test_a_step_that_touches_files_of_no_surface_is_not_admitted_unless_they_are_left_aside(
-    before: Path, after: Path
-) -> None:
+def test_a_step_with_files_outside_the_harness_is_rejected_unless_ignored(before: Path, after: Path) -> None:
     evolved(after)
     (after / "agent.py").write_text("import os\n")
     code, told = run("gate", "--before", before, "--after", after, "--record")
@@ -136,7 +132,7 @@ def test_a_step_to_files_that_the_client_could_not_read_is_not_admitted(before: 
     assert ".mcp.json" in told["reasons"][0]
 
 
-def test_a_step_that_loosens_permissions_is_recorded_only_where_that_is_said(before: Path, after: Path) -> None:
+def test_gate_records_a_loosening_step_only_with_the_loosen_option(before: Path, after: Path) -> None:
     edit(after, ".claude/settings.local.json", '"Bash(cat:*)"', '"Bash(cat:*)", "Bash(rm:*)"')
     code, told = run("gate", "--before", before, "--after", after)
     assert (code, len(told["looser"])) == (0, 1)
@@ -145,13 +141,13 @@ def test_a_step_that_loosens_permissions_is_recorded_only_where_that_is_said(bef
     assert (code, told["result"]) == (0, "applied")
 
 
-def test_comments_and_formatting_are_said_not_to_be_in_the_step(before: Path, after: Path) -> None:
+def test_gate_reports_comments_and_formatting_it_leaves_out(before: Path, after: Path) -> None:
     edit(after, ".mcp.json", '{"mcpServers":', '{ "mcpServers":')
     code, told = run("gate", "--before", before, "--after", after)
     assert (code, told["candidate"], told["layout"]) == (0, None, [".mcp.json"])
 
 
-def test_directories_that_are_not_under_care_are_read_as_the_client_they_are_of(tmp_path: Path) -> None:
+def test_untracked_directories_are_read_by_their_client(tmp_path: Path) -> None:
     for name in ("one", "two"):
         (tmp_path / name).mkdir()
         write_harness(tmp_path / name, "codex")
@@ -173,7 +169,7 @@ def test_a_step_is_not_recorded_on_a_harness_that_was_changed_by_hand(before: Pa
         run("gate", "--before", before, "--after", after, "--record")
 
 
-def test_the_answer_reads_well(before: Path, after: Path) -> None:
+def test_the_answer_of_gate_is_readable(before: Path, after: Path) -> None:
     evolved(after)
     told = CliRunner().invoke(app, ["gate", "--before", str(before), "--after", str(after)]).stdout
     assert "the step: admitted (proved" in told

@@ -57,7 +57,7 @@ def applied(workspace, path, *options):
     return told["entry"]
 
 
-def test_apply_log_show_diff_undo_redo_restore(workspace, change):
+def test_apply_log_show_diff_undo_redo_and_restore_work(workspace, change):
     one = applied(workspace, change(config("x.y", 1)), "-m", "first")
     two = applied(workspace, change(middleware("limit", index=0)), "-m", "second")
     code, told = run_json("log", "-C", workspace)
@@ -84,7 +84,7 @@ def test_apply_log_show_diff_undo_redo_restore(workspace, change):
     assert run_json("doctor", "-C", workspace)[1]["good"] is True
 
 
-def test_blocked_and_stale_are_no_and_cascade_takes_along(workspace, change):
+def test_blocked_and_stale_undos_exit_1_and_cascade_includes_dependents(workspace, change):
     one = applied(workspace, change(config("a", {})))
     two = applied(workspace, change(config("a.b", 1)))
     code, told = run_json("undo", one, "-C", workspace)
@@ -97,7 +97,7 @@ def test_blocked_and_stale_are_no_and_cascade_takes_along(workspace, change):
     assert "a = 5" in (workspace / "config.toml").read_text()
 
 
-def test_what_is_not_admitted_is_no_and_force_is_written_down(workspace, change):
+def test_a_rejected_change_exits_1_and_force_is_recorded(workspace, change):
     bad = change(tool("grep"), witness=[], recovery=[{"op_type": "unregister_tool", "target": "grep"}])
     code, told = run_json("apply", bad, "-C", workspace)
     assert (code, told["result"], told["why"]) == (1, "refused", "verdict")
@@ -112,7 +112,7 @@ def test_what_is_not_admitted_is_no_and_force_is_written_down(workspace, change)
 
 
 @pytest.mark.parametrize("columns", ["100", "80"])
-def test_a_narrow_terminal_cuts_only_what_was_done(workspace, change, monkeypatch, columns):
+def test_a_narrow_terminal_cuts_only_the_description(workspace, change, monkeypatch, columns):
     bad = change(config("a", 1), witness=[], recovery=[])
     note = "a note [bold] that goes on and on\nand never fits into one line of eighty columns"
     entry = run_json("apply", bad, "--force", "-m", note, "-C", workspace)[1]["entry"]
@@ -137,7 +137,7 @@ def test_a_very_narrow_terminal_breaks_the_headings_between_words(workspace, cha
     assert all(len(line) <= 80 for line in lines)
 
 
-def test_ties_are_told_and_can_be_refused(workspace, change):
+def test_ties_are_reported_and_can_be_refused(workspace, change):
     one = applied(workspace, change(config("a", {})))
     code, told = run_json("apply", change(config("a.b", 1)), "--no-ties", "-C", workspace)
     assert (code, told["why"]) == (1, "tied")
@@ -162,7 +162,7 @@ def test_drift_is_shown_refused_and_adopted(workspace, change):
     assert "nothing to adopt" in run("adopt", "-C", workspace)[1]
 
 
-def test_drift_elsewhere_is_a_note_in_a_plan_and_stops_nothing(workspace, change):
+def test_drift_elsewhere_is_only_a_note_in_a_plan(workspace, change):
     entry = applied(workspace, change(config("b", 1)))
     prompt_file = workspace / "prompts/by_hand.md"
     prompt_file.parent.mkdir(exist_ok=True)
@@ -190,7 +190,7 @@ def test_evolve_repairs_with_the_oracle_and_applies(workspace, change, tmp_path)
     assert run("undo", "HEAD", "-C", workspace)[0] == 0
 
 
-def test_recover_finishes_what_a_killed_process_left(workspace, change):
+def test_recover_finishes_the_change_of_a_killed_process(workspace, change):
     path = change(config("x", 1), tool("grep"))
     script = (
         "import os, signal, sys\n"
@@ -204,7 +204,7 @@ def test_recover_finishes_what_a_killed_process_left(workspace, change):
     )
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
     command = [sys.executable, "-c", script, "apply", str(path), "-C", str(workspace)]
-    killed = subprocess.run(command, capture_output=True, timeout=60, env=environment, check=False)
+    killed = subprocess.run(command, capture_output=True, timeout=600, env=environment, check=False)
     assert killed.returncode == -signal.SIGKILL, killed.stderr
     code, told = run_json("recover", "-C", workspace)
     assert (code, told["kind"]) == (0, "apply")
@@ -233,7 +233,7 @@ def test_recover_finishes_what_a_killed_process_left(workspace, change):
         (("apply", "nowhere.json"), "nowhere.json"),
     ],
 )
-def test_bad_input_is_two_and_says_what_was_expected(workspace, arguments, words, monkeypatch, capsys):
+def test_bad_input_exits_2_with_what_was_expected(workspace, arguments, words, monkeypatch, capsys):
     monkeypatch.setattr(sys, "argv", ["takeback", *arguments, "-C", str(workspace)])
     with pytest.raises(SystemExit) as caught:
         main()
@@ -241,7 +241,7 @@ def test_bad_input_is_two_and_says_what_was_expected(workspace, arguments, words
     assert words in capsys.readouterr().err
 
 
-def test_the_doctor_says_no_about_a_tampered_journal(workspace, change):
+def test_the_doctor_exits_1_for_a_tampered_journal(workspace, change):
     import sqlite3
 
     applied(workspace, change(config("x", 1)))
@@ -276,7 +276,7 @@ def test_undo_laws_and_torture_report_no_violation(postgres_url):
     assert left == (0,)
 
 
-def test_forget_needs_a_yes_and_what_is_left_of_an_undo_can_be_salvaged(workspace, change):
+def test_forget_needs_confirmation_and_the_rest_of_an_undo_can_be_salvaged(workspace, change):
     one = applied(workspace, change(config("a", 1)))
     two = applied(workspace, change(config("a", 2), config("b", 2), config("c.d", 2)))
     with pytest.raises(InputError, match="cannot be brought back"):
@@ -293,12 +293,12 @@ def test_forget_needs_a_yes_and_what_is_left_of_an_undo_can_be_salvaged(workspac
     assert run_json("doctor", "-C", workspace)[1]["good"] is True
 
 
-def test_a_place_that_is_no_workspace_is_two_for_the_doctor_as_well(tmp_path):
+def test_the_doctor_exits_2_outside_a_workspace(tmp_path):
     with pytest.raises(InputError, match="expected a workspace"):
         run("doctor", "-C", tmp_path / "nowhere")
 
 
-def test_the_doctor_does_not_send_people_to_the_doctor(workspace):
+def test_the_doctor_does_not_refer_to_itself(workspace):
     (workspace / ".takeback/journal.db").write_bytes(b"no journal at all" * 99)
     code, text = run("doctor", "-C", workspace)
     text = text.replace("takeback doctor --mend", "")  # that is another thing to do
@@ -319,12 +319,12 @@ def test_a_negative_number_of_entries_is_refused(workspace):
         ("restore", "--to", "HEAD", "--plan", "--token", "x"),
     ],
 )
-def test_options_of_which_one_would_be_ignored_are_refused(workspace, arguments):
+def test_contradictory_options_are_refused(workspace, arguments):
     with pytest.raises(InputError, match="expected one of them"):
         run(*arguments, "-C", workspace)
 
 
-def test_json_names_entries_by_id_and_shows_contents_without_inner_places(workspace, change):
+def test_json_names_entries_by_id_and_omits_internal_places(workspace, change):
     entry = applied(workspace, change(middleware("limit", index=0)))
     added = run_json("diff", entry, "-C", workspace)[1]["changes"][0]
     assert (added["before"], added["after"]["id"], "place" in json.dumps(added)) == (None, "limit", False)
@@ -346,7 +346,7 @@ def test_a_moved_element_is_shown_as_moved(workspace, change):
 LINES = "".join(f"line {number}\n" for number in range(1, 41))
 
 
-def test_a_change_inside_a_text_is_shown_by_its_lines_wherever_a_person_reads_it(workspace, change):
+def test_a_change_inside_a_text_is_shown_as_a_line_diff_everywhere(workspace, change):
     applied(workspace, change(op("set_prompt", "p", value=LINES)))
     entry = applied(workspace, change(op("set_prompt", "p", value=LINES.replace("line 33\n", "changed\n"))))
     hunk = ["@@ -30,7 +30,7 @@", " line 30", " line 31", " line 32", "-line 33", "+changed", " line 34"]
@@ -383,7 +383,7 @@ def test_stat_counts_lines_and_two_entries_can_be_compared_either_way(workspace,
     ]
 
 
-def test_the_log_says_what_an_undo_took_back_and_filters_by_what_it_says(workspace, change):
+def test_the_log_names_what_an_undo_reversed_and_filters_by_it(workspace, change):
     one = applied(workspace, change(config("x", 1)), "-m", "a longer timeout")
     applied(workspace, change(op("set_prompt", "p", value="text")), "--by", "planner")
     run("undo", one, "-C", workspace)
@@ -411,7 +411,7 @@ def test_the_log_says_what_an_undo_took_back_and_filters_by_what_it_says(workspa
     assert patched[2]["changes"][0]["after"] == "text"
 
 
-def test_a_terminal_shows_the_last_entries_and_says_there_are_more(workspace, change):
+def test_a_terminal_shows_the_last_entries_and_mentions_more(workspace, change):
     for number in range(31):
         applied(workspace, change(config("x", number)))
     shown, told = in_process("log", "--no-pager", "-C", workspace, terminal=True)
@@ -421,7 +421,7 @@ def test_a_terminal_shows_the_last_entries_and_says_there_are_more(workspace, ch
     assert len(run("log", "-C", workspace)[1].splitlines()) == 1 + 32
 
 
-def test_few_kills_say_why_the_answer_is_no():
+def test_torture_with_too_few_kills_explains_its_exit_1():
     result = CliRunner().invoke(app, ["torture", "--kills", "1"])
     assert result.exit_code == 1
     assert "not enough kills" in result.stderr

@@ -16,12 +16,12 @@ from takeback.cli import app
 KINDS = [name for name in HARNESSES if "/" not in name]
 
 
-def test_every_client_that_is_declared_has_a_project_here() -> None:
+def test_every_declared_client_has_a_sample_project() -> None:
     assert set(CLIENTS) <= {*KINDS, *(name.partition(" ")[0].partition("/")[0] for name in YAML_HARNESSES)}
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_the_client_is_named_its_files_are_counted_and_one_directory_is_added(
+def test_init_names_the_client_counts_its_files_and_adds_one_directory(
     kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     write_harness(tmp_path, kind)
@@ -51,7 +51,7 @@ PROJECTS = {
 
 
 @pytest.mark.parametrize("project", PROJECTS)
-def test_in_a_project_of_no_known_client_nothing_is_written_and_the_choices_are_named(
+def test_init_without_a_known_client_writes_nothing_and_lists_choices(
     project: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for path, text in PROJECTS[project].items():
@@ -80,7 +80,7 @@ def test_in_a_project_of_no_known_client_nothing_is_written_and_the_choices_are_
     assert sorted(tmp_path.rglob("*")) == before
 
 
-def test_every_choice_that_is_named_works(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_every_listed_choice_works(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for kind in ("workspace", "cursor"):
         place = tmp_path / kind
         place.mkdir()
@@ -90,7 +90,7 @@ def test_every_choice_that_is_named_works(tmp_path: Path, monkeypatch: pytest.Mo
         assert json.loads(done.stdout)["kinds"] == [kind], done.output
 
 
-def test_a_new_directory_that_is_named_becomes_a_workspace(tmp_path: Path) -> None:
+def test_init_of_a_new_directory_makes_a_workspace(tmp_path: Path) -> None:
     (tmp_path / "empty").mkdir()
     for name in ("new", "empty"):
         done = CliRunner().invoke(app, ["init", str(tmp_path / name), "--json"])
@@ -102,7 +102,7 @@ def test_a_new_directory_that_is_named_becomes_a_workspace(tmp_path: Path) -> No
     assert [path.name for path in full.iterdir()] == ["main.py"]
 
 
-def test_a_file_that_several_clients_read_is_nobodys_sign_where_one_of_them_is_there(tmp_path: Path) -> None:
+def test_a_shared_file_does_not_identify_a_client_beside_another(tmp_path: Path) -> None:
     (tmp_path / ".mcp.json").write_text('{"mcpServers": {}}')
     (tmp_path / "AGENTS.md").write_text("# X\n")
     alone = CliRunner().invoke(app, ["init", str(tmp_path), "--json"])
@@ -116,7 +116,7 @@ def test_a_file_that_several_clients_read_is_nobodys_sign_where_one_of_them_is_t
     assert json.loads(found.stdout)["kinds"] == ["copilot"]
 
 
-def test_a_client_without_files_at_home_is_refused_there_with_those_that_have_some() -> None:
+def test_init_user_refuses_a_client_without_files_at_home() -> None:
     done = CliRunner().invoke(app, ["init", "--user", "--kind", "langgraph"])
     assert "which has no such files" in str(done.exception)
     assert "cursor" in str(done.exception)

@@ -40,7 +40,7 @@ def git(root: Path, *words: str) -> None:
 
 
 @pytest.mark.parametrize("client", CLIENTS)
-def test_everything_goes_and_the_rest_is_byte_for_byte_what_it_was(client: str, tmp_path: Path) -> None:
+def test_leave_removes_every_trace_and_keeps_all_other_bytes(client: str, tmp_path: Path) -> None:
     root = tmp_path / "p"
     root.mkdir()
     git(root, "init", "-q")
@@ -58,7 +58,7 @@ def test_everything_goes_and_the_rest_is_byte_for_byte_what_it_was(client: str, 
     assert not any("which names takeback" in one for one in told["left"])
 
 
-def test_every_client_of_a_project_is_left(tmp_path: Path) -> None:
+def test_leave_covers_every_client_of_a_project(tmp_path: Path) -> None:
     for client in CLIENTS:
         write_harness(tmp_path, client)
     before = files_of(tmp_path)
@@ -77,7 +77,7 @@ def test_a_plugin_of_the_project_is_no_longer_loaded(tmp_path: Path) -> None:
     assert json.loads(settings.read_text()) == {"enabledPlugins": {"other@x": True}}
 
 
-def test_changes_made_by_hand_meanwhile_stay(tmp_path: Path) -> None:
+def test_leave_keeps_changes_made_by_hand(tmp_path: Path) -> None:
     write_harness(tmp_path, "claude-code")
     run(tmp_path, "install", "claude-code")
     (tmp_path / "CLAUDE.md").write_text("by hand\n")
@@ -108,7 +108,7 @@ def test_on_a_terminal_it_asks_and_names_the_journal(
     monkeypatch.setattr("takeback.cli.leave.has_terminal", lambda: True)
     done = invoke(tmp_path, "leave", given=answer)
     assert done.exit_code == (0 if gone else 1)
-    assert "the journal with 2 entries goes with it" in done.stdout
+    assert "the journal with 2 entries is removed too" in done.stdout
     assert (tmp_path / ".takeback").exists() is not gone
 
 
@@ -128,7 +128,7 @@ def test_the_journal_is_kept_or_moved_where_that_is_asked(tmp_path: Path) -> Non
             assert any(entry.by == "takeback leave" for entry in harness.log())
 
 
-def test_trust_in_the_harness_is_forgotten_with_it(tmp_path: Path) -> None:
+def test_leave_removes_the_trust_record(tmp_path: Path) -> None:
     write_harness(tmp_path, "claude-code")
     run(tmp_path, "install", "claude-code")
     assert any(record["path"] == str(tmp_path.resolve()) for _, record in list_records())
@@ -136,7 +136,7 @@ def test_trust_in_the_harness_is_forgotten_with_it(tmp_path: Path) -> None:
     assert not any(record["path"] == str(tmp_path.resolve()) for _, record in list_records())
 
 
-def test_a_workspace_keeps_its_files_and_loses_its_manifest(tmp_path: Path) -> None:
+def test_leaving_a_workspace_removes_only_its_manifest(tmp_path: Path) -> None:
     init_workspace(tmp_path, start=State.read({"config": {"a": 1}, "prompts": {"p": "text\n"}}))
     before = files_of(tmp_path)
     told = run(tmp_path, "leave", "--yes")
@@ -145,7 +145,7 @@ def test_a_workspace_keeps_its_files_and_loses_its_manifest(tmp_path: Path) -> N
     assert set(before) - set(after) == {"takeback.toml"}
 
 
-def test_a_journal_elsewhere_and_trailers_of_commits_are_named(tmp_path: Path) -> None:
+def test_leave_names_an_external_journal_and_commit_trailers(tmp_path: Path) -> None:
     root = tmp_path / "p"
     root.mkdir()
     git(root, "init", "-q")
@@ -174,7 +174,7 @@ def spoil_manifest(root: Path) -> None:
 
 @pytest.mark.parametrize("spoil", [spoil_journal, lose_journal, spoil_manifest])
 @pytest.mark.parametrize("client", CLIENTS)
-def test_a_harness_that_cannot_be_opened_is_left_all_the_same(client: str, spoil: Any, tmp_path: Path) -> None:
+def test_leave_works_for_a_harness_that_cannot_be_opened(client: str, spoil: Any, tmp_path: Path) -> None:
     root = tmp_path / "p"
     root.mkdir()
     git(root, "init", "-q")
@@ -190,7 +190,7 @@ def test_a_harness_that_cannot_be_opened_is_left_all_the_same(client: str, spoil
     assert (root / ".takeback").exists()
     told = run(root, "leave", "--yes")
     assert len(told["unchecked"]) == 1
-    assert "was not looked for" in told["unchecked"][0]
+    assert "were not looked for" in told["unchecked"][0]
     assert set(planned["would_remove"]) <= set(told["removed"])
     assert not (root / ".takeback").exists()
     assert not any(record["path"] == str(root) for _, record in list_records())
@@ -201,7 +201,7 @@ def test_a_harness_that_cannot_be_opened_is_left_all_the_same(client: str, spoil
     assert not any(b"takeback" in place.read_bytes() for place in (root / ".git/hooks").iterdir())
 
 
-def test_leaving_what_cannot_be_opened_keeps_what_others_wrote_and_names_what_it_could_not_read(
+def test_leaving_a_broken_harness_keeps_foreign_content_and_names_unread_files(
     tmp_path: Path,
 ) -> None:
     root = tmp_path / "p"
@@ -224,7 +224,7 @@ def test_leaving_what_cannot_be_opened_keeps_what_others_wrote_and_names_what_it
     assert (root / ".mcp.json").read_text() == "{ broken"
 
 
-def test_a_strangers_harness_with_a_broken_manifest_is_not_left(tmp_path: Path) -> None:
+def test_an_untrusted_harness_with_a_broken_manifest_is_not_left(tmp_path: Path) -> None:
     (tmp_path / ".takeback").mkdir()
     (tmp_path / ".takeback/manifest.toml").write_text("[workspace\n")
     with pytest.raises(UntrustedError):

@@ -61,7 +61,7 @@ async def test_tools_have_output_schemas_and_honest_annotations(root):
         assert list(tools["undo"].input_schema["properties"]) == ["token"]
 
 
-async def test_resources_and_the_prompt(root):
+async def test_resources_and_the_prompt_are_served(root):
     async with in_process(root, person=Person()) as client:
         done = await change(client, "set config env.API_TOKEN tok-screaming-secret-2", note="rotate")
         history = json.loads((await client.read_resource("takeback://history")).contents[0].text)
@@ -101,7 +101,7 @@ async def test_a_placeholder_sent_back_as_a_value_is_refused(root, blank):
         assert settings(root)["env"]["API_TOKEN"] == "tok-screaming-secret-1"
 
 
-async def test_what_cannot_be_read_is_a_fault_that_says_why(root):
+async def test_unreadable_arguments_are_faults_with_a_reason(root):
     async with in_process(root) as client:
         assert "op_type" in await fault(client, "propose_change", mutation=[{"op_type": "run_shell", "target": "x"}])
         assert "neither" in await fault(client, "propose_change")
@@ -110,7 +110,7 @@ async def test_what_cannot_be_read_is_a_fault_that_says_why(root):
         assert "#99" in await fault(client, "plan_undo", entries=["#99"])
 
 
-async def test_what_is_not_admitted_gets_no_token_and_is_never_forced(root):
+async def test_a_rejected_proposal_gets_no_token(root):
     def finds_nothing(start, judge, settings, nominal):
         return Repair(None, judge(start.candidate))
 
@@ -124,7 +124,7 @@ async def test_what_is_not_admitted_gets_no_token_and_is_never_forced(root):
     assert (root / ".claude/settings.json").read_bytes() == before
 
 
-async def test_what_the_client_wrote_itself_does_not_stop_a_change(root):
+async def test_a_clients_own_write_does_not_stop_a_change(root):
     plain = {**settings(root), "enabledMcpjsonServers": ["docs"]}
     (root / ".claude/settings.json").write_text(json.dumps(plain, indent=2) + "\n")
     async with in_process(root) as client:
@@ -172,7 +172,7 @@ async def test_a_person_is_asked_before_permissions_are_loosened(root, mode, per
         "remove listener PreToolUse",
     ],
 )
-async def test_without_elicitation_it_is_refused_with_the_command_a_person_can_run(root, mode, line):
+async def test_without_elicitation_a_loosening_is_refused_with_a_command(root, mode, line):
     before = (root / ".claude/settings.json").read_bytes()
     async with in_process(root, mode=mode) as client:
         proposed = await call(client, "propose_change", lines=[line])
@@ -181,12 +181,12 @@ async def test_without_elicitation_it_is_refused_with_the_command_a_person_can_r
     assert "cannot ask" in done["message"]
     assert (root / ".claude/settings.json").read_bytes() == before
     by_hand = f'"{sys.executable}" -m {done["command"]}'
-    subprocess.run(["/bin/sh", "-c", by_hand], check=True, env=environment(), capture_output=True, timeout=60)
+    subprocess.run(["/bin/sh", "-c", by_hand], check=True, env=environment(), capture_output=True, timeout=600)
     assert (root / ".claude/settings.json").read_bytes() != before
 
 
 @pytest.mark.parametrize(("mode", "asked", "outcome"), [("auto", 2, "applied"), ("legacy", 1, "declined")])
-async def test_a_yes_to_another_question_than_the_present_one_does_not_count(root, mode, asked, outcome):
+async def test_a_yes_to_another_question_does_not_count(root, mode, asked, outcome):
     class Slow(Person):
         async def __call__(self, context, params):
             if not self.questions:
@@ -205,7 +205,7 @@ async def test_a_yes_to_another_question_than_the_present_one_does_not_count(roo
     if outcome == "applied":
         assert "A, B" not in person.questions[1]
     else:
-        assert "changed since" in done["message"]
+        assert "the harness changed while" in done["message"]
         assert settings(root)["permissions"]["allow"] == ["Read", "A"]
 
 
@@ -217,13 +217,13 @@ async def test_the_command_for_a_person_runs_nothing_that_a_model_wrote(root, tm
         )
         assert settings(root)["permissions"]["allow"] == ["Read"]
     by_hand = f'"{sys.executable}" -m {proposed["command"]}'
-    subprocess.run(["/bin/sh", "-c", by_hand], check=True, env=environment(), capture_output=True, timeout=60)
+    subprocess.run(["/bin/sh", "-c", by_hand], check=True, env=environment(), capture_output=True, timeout=600)
     assert not trap.exists()
     assert settings(root)["permissions"]["allow"][1].startswith("$(touch")
 
 
 @pytest.mark.parametrize(("approve", "outcome"), [(True, "undone"), (False, "declined")])
-async def test_the_undo_of_anothers_entry_is_asked_about(root, approve, outcome):
+async def test_a_person_is_asked_before_undoing_anothers_entry(root, approve, outcome):
     async with in_process(root, name="first") as client:
         made = await change(client, "set config cleanupPeriodDays 9")
     person = Person(approve=approve)
@@ -248,7 +248,7 @@ async def test_the_undo_of_a_persons_entry_is_refused_without_elicitation(root):
     assert settings(root)["cleanupPeriodDays"] == 9
 
 
-async def test_an_undo_that_loosens_is_asked_about(root):
+async def test_a_person_is_asked_before_an_undo_that_loosens(root):
     person = Person()
     async with in_process(root, person=person) as client:
         made = await change(client, "set config permissions.deny+ 'Bash(curl:*)'")
@@ -258,13 +258,13 @@ async def test_an_undo_that_loosens_is_asked_about(root):
     assert "denies less" in person.questions[0]
 
 
-async def test_a_change_to_what_is_there_already_is_unchanged_and_makes_no_entry(root):
+async def test_a_change_to_an_equal_value_makes_no_entry(root):
     async with in_process(root) as client:
         first = await change(client, "set config cleanupPeriodDays 9")
         assert first["outcome"] == "applied"
         proposed = await call(client, "propose_change", lines=["set config cleanupPeriodDays 9"])
         assert proposed["changes"] == []
-        assert "it is so already" in proposed["message"]
+        assert "the harness is already so" in proposed["message"]
         done = await call(client, "apply_change", token=proposed["token"])
         assert (done["outcome"], done["entry"], done["number"]) == ("unchanged", None, None)
         again = await call(client, "apply_change", token=proposed["token"])
@@ -282,7 +282,7 @@ async def test_a_plan_is_stale_once_things_have_changed(root):
         assert settings(root)["cleanupPeriodDays"] == 11
 
 
-async def test_what_was_changed_outside_is_told_and_stops_a_change_of_the_same_thing_only(root):
+async def test_drift_is_reported_and_stops_only_changes_of_the_same_slot(root):
     (root / "CLAUDE.md").write_text(CLAUDE_MD + "- by hand\n")
     async with in_process(root) as client:
         status = await call(client, "status")
@@ -300,7 +300,7 @@ async def test_what_was_changed_outside_is_told_and_stops_a_change_of_the_same_t
     assert (root / "CLAUDE.md").read_text() == CLAUDE_MD + "- by hand\n"
 
 
-async def test_a_plan_over_a_hand_edit_is_shown_and_refused_with_the_way_out(root):
+async def test_a_plan_over_drift_is_shown_and_refused_with_the_way_out(root):
     async with in_process(root) as client:
         made = await change(client, "set prompt CLAUDE.md anew")
         (root / "CLAUDE.md").write_text("by hand\n")
@@ -325,7 +325,7 @@ async def test_a_plan_names_entries_that_have_no_admitted_recovery(root, monkeyp
         assert (last["grade"], last["recorded"], last["unproved"]) == (None, True, "planted")
 
 
-async def test_a_blocked_plan_names_those_among_the_entries_that_a_cascade_takes_along(root):
+async def test_a_blocked_plan_names_unadmitted_entries_of_the_cascade(root):
     with open_workspace(root) as harness:
         whole = read_candidate({"mutation": [op("set_config", "own", value=["a", "c"])]})
         forced = harness.apply(whole, force=True).entry
@@ -334,6 +334,6 @@ async def test_a_blocked_plan_names_those_among_the_entries_that_a_cascade_takes
         blocked = await call(client, "plan_undo", entries=[forced.id])
         assert (blocked["outcome"], blocked["off"]) == ("blocked", [later.number])
         assert blocked["unadmitted"] == [forced.number]
-        assert "with cascade the others go along" in blocked["message"]
+        assert "with cascade the others are undone too" in blocked["message"]
         instead = json.loads(blocked["message"].partition("Send this instead: plan_undo ")[2])
         assert (await call(client, "plan_undo", **instead))["off"] == [forced.number, later.number]

@@ -51,7 +51,7 @@ def make(name):
     return [op("make_call", "m1", value={"call": name, "arguments": {"to": "ops"}})]
 
 
-async def test_a_call_is_proposed_with_its_class_and_an_open_undo_says_so(root):
+async def test_a_call_is_proposed_with_its_class_and_an_open_undo_is_reported(root):
     declare(root, "yes")
     async with in_process(root) as client:
         proposed = await call(client, "propose_change", mutation=make("mail"))
@@ -68,7 +68,7 @@ async def test_a_call_is_proposed_with_its_class_and_an_open_undo_says_so(root):
 
 
 @pytest.mark.parametrize("name", ["mail", "fire"])
-async def test_what_stays_is_approved_by_a_person_only_and_the_command_says_how(root, name):
+async def test_only_a_person_can_approve_a_lasting_call(root, name):
     declare(root, "ask")
     async with in_process(root) as client:
         if name == "mail":

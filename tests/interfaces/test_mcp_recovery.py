@@ -34,7 +34,7 @@ def root(tmp_path):
     return project(tmp_path / "project")
 
 
-async def test_the_whole_surface_is_small(root):
+async def test_the_tool_descriptions_are_small(root):
     async with over_stdio(root) as client:
         listed = [
             *(await client.list_tools()).tools,
@@ -136,13 +136,13 @@ async def test_a_model_recovers_from_each_error_in_one_step(root, name):
         ("edit config env.EDITOR --old vi --new vim", "set config env.EDITOR vim"),
     ],
 )
-async def test_a_corrected_line_means_what_the_model_meant(root, line, corrected):
+async def test_a_suggested_line_corrects_the_models_mistake(root, line, corrected):
     async with in_process(root) as client:
         _, arguments = read_instead(await fault(client, "propose_change", lines=[line]))
     assert arguments == {"lines": [corrected]}
 
 
-async def test_what_the_client_refuses_names_the_change_that_works(root):
+async def test_a_refused_change_names_one_that_works(root):
     async with in_process(root) as client:
         refused = await call(client, "propose_change", lines=["set config model sonnet"])
         assert (refused["outcome"], refused["token"]) == ("refused", None)
@@ -161,7 +161,7 @@ async def test_an_unknown_token_names_how_to_get_one(root, tool):
         assert (await call(client, instead, **arguments))["token"]
 
 
-async def test_redo_brings_back_what_this_client_undid(root):
+async def test_redo_restores_an_entry_this_client_undid(root):
     async with in_process(root) as client:
         made = await change(client, "set config cleanupPeriodDays 9")
         plan = await call(client, "plan_undo", entries=[made["number"]])
@@ -172,7 +172,7 @@ async def test_redo_brings_back_what_this_client_undid(root):
 
 
 @pytest.mark.parametrize(("approve", "outcome"), [(True, "redone"), (False, "declined")])
-async def test_redo_of_what_someone_else_undid_is_asked_about(root, approve, outcome):
+async def test_a_person_is_asked_before_redoing_an_entry_someone_else_undid(root, approve, outcome):
     async with in_process(root, name="first") as client:
         made = await change(client, "set config cleanupPeriodDays 9")
     async with in_process(root, name="second", person=Person()) as client:
@@ -198,7 +198,7 @@ async def test_diff_shows_what_an_entry_changed_and_no_secret(root):
         assert "screaming" not in json.dumps(masked)
 
 
-async def test_history_by_author_and_time(root):
+async def test_history_filters_by_author_and_time(root):
     async with in_process(root, name="first") as client:
         await change(client, "set config cleanupPeriodDays 9")
     async with in_process(root, name="second") as client:

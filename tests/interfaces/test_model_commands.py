@@ -48,9 +48,7 @@ def test_repair_with_the_portfolio_needs_no_model(candidate: Path, tmp_path: Pat
     assert (found["admitted"], found["source"], found["verdict"]["grade"]) == (True, "oracle", "proved")
 
 
-def test_repair_shows_for_each_turn_what_was_wrong_asked_answered_and_decided(
-    candidate: Path, tmp_path: Path
-) -> None:
+def test_repair_shows_fault_request_reply_and_verdict_of_each_turn(candidate: Path, tmp_path: Path) -> None:
     with FaultServer([Act(text="Sure!"), Act(text=json.dumps(BAD)), Act(text=json.dumps(GOOD))]) as server:
         result = run(
             "repair", candidate, "--synthesizer", "openai:m", "--feedback", "D1", home=tmp_path, server=server
@@ -86,7 +84,7 @@ def test_a_recorded_repair_replays_to_the_same_bytes(candidate: Path, tmp_path: 
     assert run(*words, f"replay:{tmp_path / 'rec'}", home=tmp_path).stdout == first.stdout
 
 
-def test_a_service_is_sent_what_sampling_says_and_nothing_that_it_leaves_out(candidate: Path, tmp_path: Path) -> None:
+def test_a_service_receives_exactly_the_given_sampling_options(candidate: Path, tmp_path: Path) -> None:
     said = "temperature=none, top_p=none, max_tokens=300, reasoning_effort=high"
     with FaultServer([Act(text=json.dumps(GOOD))]) as server:
         words = ("repair", candidate, "--synthesizer", "openai:m", "--sampling", said)
@@ -143,14 +141,14 @@ def test_the_local_model_without_weights_says_how_to_get_them(candidate: Path, t
         ("--sampling", "reasoning_effort="),
     ],
 )
-def test_a_wrong_option_names_itself(candidate: Path, tmp_path: Path, words: tuple[str, str]) -> None:
+def test_a_wrong_option_is_reported_by_name(candidate: Path, tmp_path: Path, words: tuple[str, str]) -> None:
     result = run("repair", candidate, *words, home=tmp_path)
     assert isinstance(result.exception, TakebackError)
     assert words[0] in str(result.exception)
 
 
 @pytest.mark.parametrize("text", ["[1]", '{"mutation": "x"}', "{"])
-def test_a_file_that_holds_no_mutation_is_named(tmp_path: Path, text: str) -> None:
+def test_a_file_without_a_mutation_is_reported(tmp_path: Path, text: str) -> None:
     path = tmp_path / "odd.json"
     path.write_text(text)
     result = run("repair", path, home=tmp_path)
@@ -158,7 +156,7 @@ def test_a_file_that_holds_no_mutation_is_named(tmp_path: Path, text: str) -> No
     assert "odd.json" in str(result.exception)
 
 
-def test_propose_asks_judges_mends_and_chooses(tmp_path: Path) -> None:
+def test_propose_asks_judges_repairs_and_chooses(tmp_path: Path) -> None:
     broken = {"mutation": [{**MUTATION[0], "value": 240}], **BAD}
     with FaultServer([Act(text="no"), Act(text=json.dumps(broken))]) as server:
         words = ("propose", "--task", "nat_cfg_001", "--synthesizer", "openai:m", "--joint", 2, "--json")
@@ -170,16 +168,14 @@ def test_propose_asks_judges_mends_and_chooses(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("language", [(), ("--language", "L1")])
-def test_propose_replays_the_shipped_repairs_without_the_oracle_in_the_language_they_were_made_in(
-    tmp_path: Path, language: tuple[str, ...]
-) -> None:
+def test_propose_replays_shipped_repairs_in_their_language(tmp_path: Path, language: tuple[str, ...]) -> None:
     words = ("propose", "--task", "nat_mw_041", "--synthesizer", "replay", "--no-oracle", "--json")
     result = run(*words, *language, home=tmp_path)
     assert result.exit_code == 0, result.output
     assert json.loads(result.stdout)["chosen"] == 0
 
 
-def test_a_repair_that_was_not_recorded_in_a_language_says_which_one_to_try(tmp_path: Path) -> None:
+def test_an_unrecorded_repair_names_a_language_to_try(tmp_path: Path) -> None:
     words = ("propose", "--task", "nat_mw_041", "--synthesizer", "replay", "--no-oracle", "--language", "L2")
     result = run(*words, home=tmp_path)
     assert isinstance(result.exception, RecordingError)
@@ -203,7 +199,7 @@ def test_lab_natural_freezes_a_bank_that_replays_and_feeds_the_factorial(tmp_pat
     assert run("lab", "verify", tmp_path / "out", home=tmp_path).exit_code == 0
 
 
-def test_a_run_frozen_elsewhere_than_it_was_recorded_replays_from_there(tmp_path: Path) -> None:
+def test_a_run_frozen_in_another_folder_replays_from_there(tmp_path: Path) -> None:
     record, frozen = tmp_path / "record", tmp_path / "frozen"
     with FaultServer([Act(text="no")]) as server:
         words = ("lab", "natural", "--synthesizer", "openai:m", "--tasks", 2, "--record", record, "--freeze", frozen)
@@ -212,7 +208,7 @@ def test_a_run_frozen_elsewhere_than_it_was_recorded_replays_from_there(tmp_path
     assert json.loads(again.stdout)["lock"] == json.loads(made.stdout)["lock"]
 
 
-def test_a_run_that_nothing_records_is_not_frozen_and_nobody_is_asked(tmp_path: Path) -> None:
+def test_freezing_without_recording_is_refused_before_any_request(tmp_path: Path) -> None:
     with FaultServer([Act(text="no")]) as server:
         words = ("lab", "natural", "--synthesizer", "openai:m", "--tasks", 2, "--freeze", tmp_path / "frozen")
         result = run(*words, home=tmp_path, server=server)
@@ -221,7 +217,7 @@ def test_a_run_that_nothing_records_is_not_frozen_and_nobody_is_asked(tmp_path: 
     assert server.seen == []
 
 
-def test_a_bank_made_with_other_sampling_replays_without_being_told(tmp_path: Path) -> None:
+def test_a_bank_with_other_sampling_replays_without_options(tmp_path: Path) -> None:
     folder = tmp_path / "bank"
     with FaultServer([Act(text="no")]) as server:
         words = ("lab", "natural", "--synthesizer", "openai:m", "--tasks", 2, "--record", folder, "--freeze", folder)
@@ -250,7 +246,7 @@ def test_a_run_under_another_lock_than_the_frozen_one_refuses_before_it_asks(tmp
     assert server.seen == []
 
 
-def test_a_frozen_controlled_run_replays_what_was_run_and_nothing_else(tmp_path: Path) -> None:
+def test_a_frozen_controlled_run_replays_exactly_its_requests(tmp_path: Path) -> None:
     folder = tmp_path / "rec"
     asked = ("lab", "controlled", "--per-defect", 2, "--tasks", 3, "--feedback", "none,D0", "--budget", 1, "--json")
     with FaultServer([Act(text=json.dumps(BAD))]) as server:
@@ -272,7 +268,7 @@ def bank(tmp_path: Path) -> Path:
 
 
 @pytest.mark.parametrize("name", ["factorial", "replication"])
-def test_a_frozen_factorial_replays_what_was_run_on_its_bank_only(bank: Path, tmp_path: Path, name: str) -> None:
+def test_a_frozen_factorial_replays_only_on_its_bank(bank: Path, tmp_path: Path, name: str) -> None:
     folder = tmp_path / "rec"
     asked = ("lab", name, "--per-stratum", 1, "--bank", bank, "--budget", 2, "--json")
     with FaultServer([Act(text=json.dumps(BAD))]) as server:
@@ -287,7 +283,7 @@ def test_a_frozen_factorial_replays_what_was_run_on_its_bank_only(bank: Path, tm
     assert "the bank of the recorded run" in str(other.exception)
 
 
-def test_a_frozen_fresh_run_replays_what_was_run_and_not_under_another_lock(tmp_path: Path) -> None:
+def test_a_frozen_fresh_run_replays_only_under_its_lock(tmp_path: Path) -> None:
     folder = tmp_path / "rec"
     asked = ("lab", "fresh", "--tasks", 2, "--suites", "Q2,Q5", "--budget", 1, "--json")
     with FaultServer([Act(text=json.dumps(BAD))]) as server:
@@ -316,9 +312,7 @@ def recorded(bank: Path, tmp_path: Path) -> Path:
     return folder
 
 
-def test_what_is_asked_of_a_replay_is_done_or_is_an_error_never_ignored(
-    recorded: Path, bank: Path, tmp_path: Path
-) -> None:
+def test_options_of_a_replay_are_respected_or_refused(recorded: Path, bank: Path, tmp_path: Path) -> None:
     replay = ("lab", "factorial", "--synthesizer", f"replay:{recorded}", "--bank", bank, "--json")
     assert json.loads(run(*replay, "--budget", 1, home=tmp_path).stdout)["account"]["calls"] == 4
     assert json.loads(run(*replay, home=tmp_path).stdout)["account"]["calls"] == 8

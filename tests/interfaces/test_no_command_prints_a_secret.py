@@ -187,7 +187,7 @@ def places(made: Path, tmp_path: Path) -> Places:
     return Places(made, tmp_path)
 
 
-def test_every_command_of_the_table_is_walked_or_has_a_reason_not_to_be() -> None:
+def test_every_command_is_tested_here_or_exempt_with_a_reason() -> None:
     assert set(WORDS) | set(NOT_ABOUT_A_HARNESS) == set(list_all_commands())
     assert not set(WORDS) & set(NOT_ABOUT_A_HARNESS)
 
@@ -243,7 +243,7 @@ def test_no_command_prints_a_secret(name: str, number: int, how: tuple[str, ...]
     ],
     ids=lambda words: words[0],
 )
-def test_who_asks_is_shown_it(words: tuple[str, ...], places: Places) -> None:
+def test_the_reveal_option_shows_the_secret(words: tuple[str, ...], places: Places) -> None:
     done = run(*places.fill(words), "--json", "--reveal")
     assert "masked by takeback" not in done.output
     if words[0] not in ("verify", "prove"):

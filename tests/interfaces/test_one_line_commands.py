@@ -107,7 +107,7 @@ def test_a_plan_shows_the_change_and_makes_none(agent, line):
     assert len(run_json("log", "-C", agent)[1]["entries"]) == 1
 
 
-def test_json_means_the_value_where_json_stands_behind_it_and_the_wish_for_json_where_none_does(agent):
+def test_json_takes_a_value_or_selects_json_output(agent):
     code, text = run("add", "tool", "x", "--json", '{"description": "d"}', "-C", agent)
     assert code == 0
     assert text.startswith("applied:")
@@ -120,7 +120,7 @@ def test_json_means_the_value_where_json_stands_behind_it_and_the_wish_for_json_
     assert state_of(agent)["tools"]["y"]["description"] == "d"
 
 
-def test_an_error_is_json_only_where_json_was_wished_for(agent, monkeypatch, capsys):
+def test_an_error_is_json_only_if_json_was_requested(agent, monkeypatch, capsys):
     for words, wished in ((["--json", "{}"], False), (["--json", "{}", "--json"], True)):
         monkeypatch.setattr(sys, "argv", ["takeback", "add", "tool", "mcp:github", *words, "-C", str(agent)])
         with pytest.raises(SystemExit) as ended:
@@ -131,7 +131,7 @@ def test_an_error_is_json_only_where_json_was_wished_for(agent, monkeypatch, cap
         assert ("error" in json.loads(told.out)) if wished else told.out == ""
 
 
-def test_a_value_comes_from_a_file_or_from_standard_input_byte_for_byte(agent, tmp_path):
+def test_a_value_is_read_byte_for_byte_from_a_file_or_standard_input(agent, tmp_path):
     (tmp_path / "new.md").write_bytes(b"one\r\ntwo")
     run("set", "prompt", "agents/reviewer", "--from", tmp_path / "new.md", "-C", agent)
     assert state_of(agent)["prompts"]["agents/reviewer"] == "one\r\ntwo"
@@ -150,14 +150,14 @@ def test_a_value_comes_from_a_file_or_from_standard_input_byte_for_byte(agent, t
 @pytest.mark.parametrize(
     ("line", "told"),
     [
-        (("edit", "prompt", "CLAUDE.md", "--old", "Be brief.", "--new", "x"), "old is there twice (lines 2 and 4)"),
+        (("edit", "prompt", "CLAUDE.md", "--old", "Be brief.", "--new", "x"), "--old twice (lines 2 and 4)"),
         (("edit", "prompt", "CLAUDE.md", "--old", "Use tab.", "--new", "x"), "the nearest is line 3: Use tabs."),
         (("remove", "tool", "mcp:githb"), "did you mean mcp:github?"),
         (("set", "tol", "x", "{}"), "did you mean tool"),
         (("set", "config", "v", "1.10"), "expected --json 1.1 for the number, or --text 1.10 for the text"),
     ],
 )
-def test_bad_input_says_what_is_there_and_changes_nothing(agent, line, told):
+def test_bad_input_lists_existing_names_and_changes_nothing(agent, line, told):
     before = files_of(agent)
     ended = run_program(*line, "-C", agent)
     assert ended.code == 2
@@ -166,13 +166,13 @@ def test_bad_input_says_what_is_there_and_changes_nothing(agent, line, told):
     assert files_of(agent) == before
 
 
-def test_drift_is_told_before_a_name_that_is_not_there_yet(agent):
+def test_drift_is_reported_before_a_missing_name(agent):
     (agent / "prompts" / "new.md").write_text("By hand.\n")
     code, told = run_json("edit", "prompt", "new", "--append", "x", "-C", agent)
     assert (code, told["result"], told["why"]) == (1, "refused", "drift")
 
 
-def test_two_items_added_by_lines_are_taken_back_apart(agent):
+def test_two_items_added_by_lines_are_undone_apart(agent):
     entries = [run_json("set", "config", "permissions.allow+", item, "-C", agent)[1]["entry"] for item in ("A", "B")]
     assert run("undo", entries[0], "-C", agent)[0] == 0
     assert state_of(agent)["config"]["permissions"]["allow"] == ["Read", "B"]
@@ -192,10 +192,8 @@ def test_a_refusal_names_a_command_that_works_when_copied(agent, tmp_path):
     code, text = run("apply", "a change.json", "--dir", "agent")
     assert code == 1
     (hint,) = [line for line in text.splitlines() if "--repair" in line]
-    assert hint.startswith(
-        "  next, with a recovery that is proved: takeback apply 'a change.json' --repair --dir agent"
-    )
-    words = shlex.split(hint.partition("proved: ")[2])
+    assert hint.startswith("  next, for a proved recovery: takeback apply 'a change.json' --repair --dir agent")
+    words = shlex.split(hint.partition("recovery: ")[2])
     assert run(*words[1:])[0] == 0
     assert state_of(agent)["config"]["limit"] == 9
     assert run("undo", "HEAD", "--dir", "agent")[0] == 0
@@ -212,6 +210,30 @@ def test_repair_keeps_the_mutation_and_a_recovery_that_is_good(agent, tmp_path):
     assert again["candidate"] == told["candidate"]
 
 
-def test_a_mutation_that_cannot_be_read_is_bad_input_also_with_repair(agent):
+def test_an_unreadable_mutation_is_bad_input_even_with_repair(agent):
     with pytest.raises(InputError, match="expected a mutation that can be read"):
         run("apply", "-", "--repair", "-C", agent, given='{"mutation": [{"op_type": "fly", "target": "x"}]}')
+
+
+REFUSED = {
+    "set routing main small": "the routes here are model, fallbackModel, agent, local:model",
+    "set config model opus": "'takeback set routing model VALUE' sets it",
+    "set prompt notes.md text": "the prompts here are CLAUDE.md, CLAUDE.local.md, AGENTS.md, agents/NAME",
+    """set tool hub '{"command": "hub"}'""": "a server is named mcp:hub; 'takeback help things'",
+    "set file notes.txt text": "'takeback init --track' records a project's own files too",
+    """set middleware auth '{"handler": "h"}'""": "next: 'takeback help things' shows what a change can name",
+    "set config permissions.allow 3": "next: correct the change and try it with --plan; 'takeback help things'",
+}
+
+
+@pytest.mark.parametrize("line", REFUSED)
+def test_a_refused_change_of_a_clients_project_says_what_to_do_next(line, tmp_path, monkeypatch):
+    (tmp_path / ".claude").mkdir()
+    (tmp_path / "CLAUDE.md").write_text("# Rules\n")
+    (tmp_path / ".claude" / "settings.json").write_text('{"permissions": {"allow": ["Read"]}}\n')
+    monkeypatch.chdir(tmp_path)
+    assert run("init")[0] == 0
+    code, text = run(*shlex.split(line))
+    assert code == 1
+    assert "nothing was changed\n" in text or "does not store" in text
+    assert REFUSED[line] in text

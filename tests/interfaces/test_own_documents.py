@@ -57,7 +57,7 @@ def describe(root: Path, lines: str) -> None:
 
 @pytest.mark.parametrize("kind", FILES)
 @pytest.mark.parametrize("beside", ["", "claude-code"])
-def test_every_change_goes_alone_and_all_of_them_leave_no_trace(kind: str, beside: str, tmp_path: Path) -> None:
+def test_each_change_is_undone_alone_and_all_of_them_leave_no_trace(kind: str, beside: str, tmp_path: Path) -> None:
     if beside:
         write_harness(tmp_path, beside)
     path = f"conf/app.{kind}"
@@ -121,7 +121,7 @@ def test_a_document_is_added_later_and_a_second_time_changes_nothing(tmp_path: P
         ("[[documents]]\npath = 5\n", r"documents\.1\.path: found 5, expected a text"),
     ],
 )
-def test_a_mistake_in_the_manifest_is_named_with_its_place(lines: str, said: str, tmp_path: Path) -> None:
+def test_a_mistake_in_the_manifest_is_reported_with_its_place(lines: str, said: str, tmp_path: Path) -> None:
     (tmp_path / "a.yaml").write_text("x: 1\n")
     begin(tmp_path, "a.yaml")
     describe(tmp_path, lines)
@@ -131,7 +131,7 @@ def test_a_mistake_in_the_manifest_is_named_with_its_place(lines: str, said: str
     assert (tmp_path / "a.yaml").read_text() == "x: 1\n"
 
 
-def test_a_file_of_a_client_and_its_names_are_not_taken(tmp_path: Path) -> None:
+def test_a_clients_file_and_prefix_cannot_be_declared(tmp_path: Path) -> None:
     write_harness(tmp_path, "claude-code")
     (tmp_path / "local.yaml").write_text("x: 1\n")
     with pytest.raises(InputError, match=r"(?s)which is a file of claude-code.*tracked already"):
@@ -143,7 +143,7 @@ def test_a_file_of_a_client_and_its_names_are_not_taken(tmp_path: Path) -> None:
     assert not (tmp_path / ".takeback").exists()
 
 
-def test_a_workspace_has_no_documents_of_ones_own(tmp_path: Path) -> None:
+def test_a_workspace_refuses_own_documents(tmp_path: Path) -> None:
     assert CliRunner().invoke(app, ["init", str(tmp_path), "--kind", "workspace"]).exit_code == 0
     (tmp_path / "x.yaml").write_text("x: 1\n")
     with pytest.raises(InputError, match="takeback init DIR --document FILE"):
@@ -154,7 +154,7 @@ def test_a_workspace_has_no_documents_of_ones_own(tmp_path: Path) -> None:
         invoke(tmp_path, "status")
 
 
-def test_a_link_that_leads_out_is_left_alone(tmp_path: Path) -> None:
+def test_a_link_out_of_the_project_is_left_alone(tmp_path: Path) -> None:
     outside = tmp_path / "outside.yaml"
     outside.write_text("secret: 1\n")
     root = tmp_path / "p"
@@ -181,7 +181,7 @@ def test_documents_that_came_with_a_copy_are_not_trusted(tmp_path: Path) -> None
     assert (copy / "a.yaml").read_text() == "x: 1\n"
 
 
-def test_a_broken_document_is_named_and_locks_nothing_else(tmp_path: Path) -> None:
+def test_a_broken_document_is_reported_and_stops_nothing_else(tmp_path: Path) -> None:
     (tmp_path / "a.yaml").write_text("x: 1\n")
     (tmp_path / "b.toml").write_text("y = 1\n")
     begin(tmp_path, "a.yaml", "b.toml")
@@ -192,7 +192,7 @@ def test_a_broken_document_is_named_and_locks_nothing_else(tmp_path: Path) -> No
     assert (tmp_path / "a.yaml").read_text() == "x: 1\nx: 2\n"
 
 
-def test_what_an_anchor_shares_is_refused_with_the_way_out(tmp_path: Path) -> None:
+def test_an_edit_of_a_shared_anchor_is_refused_with_the_way_out(tmp_path: Path) -> None:
     (tmp_path / "a.yaml").write_text("base: &base {x: 1}\nuse: *base\n")
     begin(tmp_path, "a.yaml")
     done = invoke(tmp_path, "set", "config", "a:base.x", "2")
@@ -206,7 +206,7 @@ def test_what_an_anchor_shares_is_refused_with_the_way_out(tmp_path: Path) -> No
     assert (tmp_path / "a.yaml").read_text() == "base: &base {x: 1}\nuse: *base\nnew: 1\n"
 
 
-def test_the_guard_knows_the_files_of_ones_own(tmp_path: Path) -> None:
+def test_the_guard_knows_own_documents(tmp_path: Path) -> None:
     (tmp_path / "conf").mkdir()
     (tmp_path / "conf/a.yaml").write_text("x: 1\n")
     (tmp_path / "NOTES.md").write_text("One.\n")

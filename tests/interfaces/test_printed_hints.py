@@ -98,7 +98,7 @@ def _damaged(place) -> str:
 
 
 @pytest.mark.parametrize("scene", SCENES)
-def test_a_hint_that_is_printed_is_read_by_the_real_parser_and_means_the_same_workspace(agent, scene):
+def test_a_printed_hint_parses_and_names_the_same_workspace(agent, scene):
     text = SCENES[scene](agent)
     hints = hints_in(text)
     assert hints or scene in SAYS_NOTHING, text
@@ -125,7 +125,7 @@ def test_in_the_workspace_itself_hints_name_no_directory(agent, monkeypatch):
     assert "'takeback adopt' records" in tell("status")
 
 
-def test_the_commands_that_take_no_directory_are_known():
+def test_commands_without_a_directory_option_are_listed():
     taking = {title.split()[1] for title, command in commands().items() if "--dir" in _options(command)}
     assert (set(list_all_commands()) - taking) | {"demo"} == ELSEWHERE
 

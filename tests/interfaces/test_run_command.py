@@ -16,6 +16,7 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
+from tests.support.forked import run_text
 from tests.support.terminal import environment, program
 
 from takeback.adapters.clients.init import init_clients
@@ -79,17 +80,10 @@ def image(root: Path) -> dict[bytes, tuple[int, bytes]]:
 
 
 def run(root: Path, *words: str, code: int = 0, **variables: str) -> dict:
-    ended = subprocess.run(
-        program("run", "--json", "-C", root, *words),
-        capture_output=True,
-        timeout=120,
-        env=environment(**variables),
-        check=False,
-        cwd=root,
-    )
-    assert ended.returncode == code, ended.stderr.decode()
+    ended = run_text(["run", "--json", "-C", str(root), *map(str, words)], environment(**variables), cwd=root)
+    assert ended.returncode == code, ended.stderr
     answer: dict = json.loads(ended.stdout)
-    return {**answer, "said": ended.stderr.decode()}
+    return {**answer, "said": ended.stderr}
 
 
 def shell(root: Path, line: str, *options: str, code: int = 0, **variables: str) -> dict:
@@ -109,7 +103,7 @@ def leftovers(root: Path) -> list[Path]:
     return sorted((root.parent / "state/takeback/runs").glob("*"))
 
 
-def test_what_a_command_did_to_the_harness_is_one_entry_that_can_be_taken_back(root: Path) -> None:
+def test_changes_of_a_command_are_one_entry_that_can_be_undone(root: Path) -> None:
     before = image(root)
     line = "sed -i s/tabs/spaces/ CLAUDE.md && echo '{}' > .claude/settings.json"
     answer = shell(root, line, "--keep", "--by", "Ada")
@@ -151,7 +145,9 @@ def test_an_edit_by_hand_before_the_run_is_an_entry_of_its_own(root: Path) -> No
         "ln src/3.py hard.py && echo more >> hard.py",
     ],
 )
-def test_a_command_does_the_same_as_without_takeback_or_nothing_at_all(root: Path, tmp_path: Path, line: str) -> None:
+def test_a_kept_command_equals_a_plain_run_and_a_dropped_one_changes_nothing(
+    root: Path, tmp_path: Path, line: str
+) -> None:
     before = image(root)
     copy = tmp_path / "copy"
     subprocess.run(["cp", "-a", root, copy], check=True)
@@ -168,7 +164,7 @@ def test_a_command_does_the_same_as_without_takeback_or_nothing_at_all(root: Pat
     assert not leftovers(root)
 
 
-def test_a_checkout_of_a_file_by_git_is_kept_and_git_is_left_alone(root: Path) -> None:
+def test_a_git_checkout_of_a_file_is_kept(root: Path) -> None:
     git = ["git", "-C", str(root), "-c", "user.name=A", "-c", "user.email=a@b.c"]
     for words in (["init", "-q"], ["add", "-A"], ["commit", "-qm", "one"]):
         subprocess.run([*git, *words], check=True)
@@ -178,7 +174,7 @@ def test_a_checkout_of_a_file_by_git_is_kept_and_git_is_left_alone(root: Path) -
     assert (root / "src/3.py").read_text() == "x  =  3\n"
 
 
-def test_changes_below_git_are_held_until_they_are_asked_for(root: Path) -> None:
+def test_changes_below_git_need_an_explicit_option(root: Path) -> None:
     git = ["git", "-C", str(root), "-c", "user.name=A", "-c", "user.email=a@b.c"]
     for words in (["init", "-q"], ["add", "-A"], ["commit", "-qm", "one"]):
         subprocess.run([*git, *words], check=True)
@@ -194,9 +190,7 @@ def test_changes_below_git_are_held_until_they_are_asked_for(root: Path) -> None
     assert subprocess.run([*git, "fsck", "--strict"], capture_output=True, check=False).returncode == 0
 
 
-def test_everything_but_the_project_is_read_only_and_temporary_folders_are_its_own(
-    root: Path, tmp_path: Path
-) -> None:
+def test_only_the_project_is_writable_and_temporary_folders_are_private(root: Path, tmp_path: Path) -> None:
     outside = tmp_path / "outside"
     outside.write_text("as it was")
     home, name = Path.home(), f"takeback-test-{os.getpid()}"
@@ -219,7 +213,7 @@ def test_a_folder_can_be_opened_for_writing(root: Path, tmp_path: Path) -> None:
     assert (cache / "kept").read_text() == "x\n"
 
 
-def test_nothing_is_followed_out_of_the_project(root: Path, tmp_path: Path) -> None:
+def test_links_out_of_the_project_are_not_followed(root: Path, tmp_path: Path) -> None:
     outside = tmp_path / "outside"
     outside.mkdir()
     (outside / "file").write_text("as it was")
@@ -230,7 +224,7 @@ def test_nothing_is_followed_out_of_the_project(root: Path, tmp_path: Path) -> N
     assert (root / "link/file").read_text() == "mine\n"
 
 
-def test_a_link_put_in_the_place_of_a_folder_meanwhile_is_a_conflict(root: Path, tmp_path: Path) -> None:
+def test_a_folder_replaced_by_a_link_during_the_run_is_a_conflict(root: Path, tmp_path: Path) -> None:
     outside = tmp_path / "outside"
     outside.mkdir()
     (outside / "3.py").write_text("as it was")
@@ -272,7 +266,7 @@ def meanwhile(root: Path, line: str, act, *options: str) -> dict:
     return {**answer, "code": process.returncode}
 
 
-def test_a_file_that_a_person_edits_meanwhile_is_a_conflict_and_both_versions_stay(root: Path) -> None:
+def test_a_file_edited_during_the_run_is_a_conflict_that_keeps_both_versions(root: Path) -> None:
     def edit() -> None:
         (root / "CLAUDE.md").write_text("# Rules\nMine.\n")
         (root / "src/4.py").write_text("saved by hand\n")
@@ -299,7 +293,7 @@ def test_a_file_that_a_person_edits_meanwhile_is_a_conflict_and_both_versions_st
     assert (root / "CLAUDE.md").read_text() == "# Rules\nMine.\n"
 
 
-def test_a_folder_that_somebody_put_something_into_is_not_removed(root: Path) -> None:
+def test_a_folder_filled_during_the_run_is_not_removed(root: Path) -> None:
     answer = meanwhile(root, "rm -rf src", lambda: (root / "src/mine").write_text("mine"))
     assert [one["path"] for one in answer["conflicts"]] == ["src"]
     assert [path.name for path in (root / "src").iterdir()] == ["mine"]
@@ -335,7 +329,7 @@ def test_a_project_with_an_odd_name_works(tmp_path: Path) -> None:
     assert shell(place, "echo two >> CLAUDE.md", "--keep")["recorded"] == ["CLAUDE.md"]
 
 
-def test_secrets_are_masked_in_what_is_shown_and_recorded(root: Path) -> None:
+def test_secrets_are_masked_in_output_and_records(root: Path) -> None:
     done = subprocess.run(
         program("run", "--keep", "-C", root, "--", "sh", "-c", f"echo OPENAI_API_KEY={SECRET} > .env"),
         capture_output=True,
@@ -353,7 +347,7 @@ def test_secrets_are_masked_in_what_is_shown_and_recorded(root: Path) -> None:
     )
 
 
-def test_pipes_sockets_and_takebacks_own_folders_are_not_taken_over(root: Path) -> None:
+def test_pipes_sockets_and_takebacks_own_folders_are_not_transferred(root: Path) -> None:
     line = "mkfifo pipe; mkdir -p inner/.takeback; echo x > inner/.takeback/x; echo y > y"
     answer = shell(root, line, "--keep")
     assert {one["path"] for one in answer["left_out"]} == {"pipe", "inner/.takeback"}
@@ -374,7 +368,9 @@ def test_pipes_sockets_and_takebacks_own_folders_are_not_taken_over(root: Path) 
         ("touch CLAUDE.md", (), 0, "nothing", False),
     ],
 )
-def test_exit_codes(root: Path, line: str, options: tuple[str, ...], code: int, result: str, there: bool) -> None:
+def test_exit_codes_tell_kept_dropped_and_failed_runs(
+    root: Path, line: str, options: tuple[str, ...], code: int, result: str, there: bool
+) -> None:
     answer = shell(root, line, *options, code=code)
     assert (answer["result"], (root / "new").exists()) == (result, there)
     assert answer["exit_code"] == {"echo 1 > new; exit 3": 3, "kill -9 $$": 137}.get(line, 0)
@@ -413,7 +409,7 @@ def test_processes_that_outlive_the_command_are_ended(root: Path) -> None:
     assert "were ended" in answer["said"]
 
 
-def test_a_killed_run_leaves_what_it_wrote_and_doctor_names_it(root: Path) -> None:
+def test_a_killed_run_keeps_its_changes_and_doctor_names_it(root: Path) -> None:
     process = subprocess.Popen(
         program("run", "-C", root, "--", "sh", "-c", "echo 1 > CLAUDE.md; touch ready; sleep 60"),
         stdout=subprocess.DEVNULL,
@@ -433,13 +429,13 @@ def test_a_killed_run_leaves_what_it_wrote_and_doctor_names_it(root: Path) -> No
     assert said.returncode == 1
     assert "run --resume" in said.stdout
     answer = shell(root, "true")
-    assert "left changes that nobody decided about" in answer["said"]
+    assert "left undecided changes" in answer["said"]
     resumed = run(root, "--resume", "--keep")
     assert resumed["recorded"] == ["CLAUDE.md"]
     assert (root / "CLAUDE.md").read_text() == "1\n"
 
 
-def test_killed_while_changes_are_taken_over_nothing_is_lost(root: Path) -> None:
+def test_a_kill_during_the_transfer_loses_nothing(root: Path) -> None:
     program_text = (
         "import os, sys; from takeback.agents.overlay.transfer import _Transfer; put = _Transfer._put\n"
         "def _put(self, *words):\n    put(self, *words); os.kill(os.getpid(), 9)\n"
@@ -458,7 +454,7 @@ def test_killed_while_changes_are_taken_over_nothing_is_lost(root: Path) -> None
     said = subprocess.run(
         program("doctor", "-C", root), capture_output=True, text=True, env=environment(), check=False
     )
-    assert "was killed while its changes were taken over" in said.stdout
+    assert "was killed while its changes were applied" in said.stdout
     resumed = run(root, "--resume", "--keep")
     assert kinds(resumed) == {"src/3.py": "changed"}
     assert (root / "src/3.py").read_text() == "new\n"
@@ -517,7 +513,7 @@ def test_a_transfer_that_fails_puts_everything_back(root: Path, monkeypatch: pyt
     assert sorted(path.name for path in (root / "src").iterdir()) == ["3.py"]
 
 
-def test_what_is_on_another_file_system_is_copied(root: Path, tmp_path: Path) -> None:
+def test_changes_are_copied_from_another_file_system(root: Path, tmp_path: Path) -> None:
     memory = Path("/dev/shm")  # noqa: S108
     if not memory.is_dir() or memory.stat().st_dev == root.stat().st_dev:
         pytest.skip("no second file system here")
@@ -555,7 +551,7 @@ def test_a_user_without_privileges_gets_a_user_namespace(root: Path) -> None:
     assert not (root / "src").exists()
 
 
-def test_an_interrupt_goes_to_the_command(root: Path) -> None:
+def test_an_interrupt_is_passed_to_the_command(root: Path) -> None:
     words = ["run", "-C", root, "--", "sh", "-c", "trap 'echo caught > caught; exit 4' INT; echo go; sleep 60 & wait"]
     said = run_on_terminal_answering(words, "k", {b"go\r\n": b"\x03"})
     assert "exit code 4" in said
@@ -563,7 +559,7 @@ def test_an_interrupt_goes_to_the_command(root: Path) -> None:
 
 
 @pytest.mark.long
-def test_twenty_thousand_files_are_removed_and_come_back(root: Path) -> None:
+def test_twenty_thousand_removed_files_can_be_dropped_or_kept(root: Path) -> None:
     for number in range(20_000):
         folder = root / f"big/{number // 200}"
         folder.mkdir(parents=True, exist_ok=True)
@@ -576,7 +572,7 @@ def test_twenty_thousand_files_are_removed_and_come_back(root: Path) -> None:
     assert not (root / "big").exists()
 
 
-def test_files_of_a_workspace_that_a_command_removed_come_back(tmp_path: Path) -> None:
+def test_removed_files_of_a_workspace_can_be_restored(tmp_path: Path) -> None:
     place = tmp_path.resolve() / "workspace"
     made = subprocess.run(
         program("init", "--kind", "workspace", place), capture_output=True, env=environment(), check=False

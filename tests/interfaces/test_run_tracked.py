@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
 from pathlib import Path
 
 import pytest
 from tests.interfaces.test_run_command import image, overlay, state
-from tests.support.terminal import environment, program
+from tests.support.forked import run_text
+from tests.support.terminal import environment
 from tests.support.tracked_project import TrackedProject
 
 from takeback.harness.outcomes import Undone
@@ -31,9 +31,9 @@ def project(tmp_path: Path) -> TrackedProject:
 
 
 def run(project: TrackedProject, line: str, *options: str, code: int = 0) -> dict:
-    words = program("run", "--json", "-C", project.root, *options, "--", "sh", "-c", line)
-    ended = subprocess.run(words, capture_output=True, timeout=120, env=environment(), check=False, cwd=project.root)
-    assert ended.returncode == code, ended.stderr.decode()
+    words = ["run", "--json", "-C", str(project.root), *options, "--", "sh", "-c", line]
+    ended = run_text(words, environment(), cwd=project.root)
+    assert ended.returncode == code, ended.stderr
     answer: dict = json.loads(ended.stdout)
     return answer
 
@@ -44,7 +44,7 @@ def undo(project: TrackedProject, *numbers: int) -> None:
         assert isinstance(done, Undone), done
 
 
-def test_a_folder_of_a_thousand_files_that_a_command_removed_comes_back_byte_for_byte(
+def test_a_removed_folder_of_a_thousand_files_is_restored_byte_for_byte(
     project: TrackedProject,
 ) -> None:
     os.symlink("0/1.txt", project.root / "big/link")
@@ -63,7 +63,7 @@ def test_a_folder_of_a_thousand_files_that_a_command_removed_comes_back_byte_for
     assert image(project.root) == before
 
 
-def test_what_a_person_edited_before_is_not_the_commands(project: TrackedProject) -> None:
+def test_a_hand_edit_before_the_run_is_not_in_the_commands_entry(project: TrackedProject) -> None:
     (project.root / "src/a.py").write_text("one\nby hand\nthree\n")
     answer = run(project, "echo four >> src/a.py; echo new > src/new.py", "--keep")
     assert sorted(answer["recorded"]) == ["src/a.py", "src/new.py"]
@@ -72,7 +72,7 @@ def test_what_a_person_edited_before_is_not_the_commands(project: TrackedProject
     assert not (project.root / "src/new.py").exists()
 
 
-def test_a_client_s_file_and_a_tracked_one_are_two_entries_which_are_taken_back_together(
+def test_client_and_tracked_files_are_two_entries_undone_together(
     project: TrackedProject,
 ) -> None:
     before = image(project.root)
@@ -83,18 +83,18 @@ def test_a_client_s_file_and_a_tracked_one_are_two_entries_which_are_taken_back_
     assert image(project.root) == before
 
 
-def test_what_is_not_tracked_or_not_kept_is_said_and_nothing_of_a_secret_is_stored(project: TrackedProject) -> None:
+def test_untracked_files_are_reported_and_secrets_are_not_stored(project: TrackedProject) -> None:
     answer = run(project, f"echo {SECRET} > .env; echo x > a.o; echo new > src/new.py", "--keep")
     assert answer["recorded"] == ["src/new.py"]
     assert sorted(answer["untracked"]) == [".env", "a.o"]
-    assert any(line.startswith(".env: ") and "cannot be taken back" in line for line in answer["warnings"])
+    assert any(line.startswith(".env: ") and "cannot be undone" in line for line in answer["warnings"])
     entry = project.log()[-1]
     assert SECRET not in json.dumps(entry.to_json())
     for place in (project.root / ".takeback").rglob("*"):
         assert not place.is_file() or SECRET.encode() not in place.read_bytes(), place
 
 
-def test_what_is_dropped_is_in_no_entry(project: TrackedProject) -> None:
+def test_a_dropped_run_makes_no_entry(project: TrackedProject) -> None:
     before = image(project.root)
     assert run(project, "rm -rf big src", "--drop")["result"] == "dropped"
     assert image(project.root) == before

@@ -30,7 +30,7 @@ def project(tmp_path_factory):
 
 
 @pytest.mark.parametrize(("name", "size"), SCREENS)
-def test_a_screen_is_as_its_picture_says(name, size, terminals, project):
+def test_a_screen_matches_its_stored_picture(name, size, terminals, project):
     shown = take_screen(terminals, project, name, size)
     columns, rows = map(int, size.split("x"))
     assert shown == (FOLDER / f"{name}-{size}.txt").read_text(encoding="utf-8")

@@ -67,7 +67,7 @@ def test_no_command_shows_a_secret_unless_it_is_asked_to(made, words, how):
     assert "masked" not in clear.err
 
 
-def test_json_says_that_something_was_masked_and_an_export_keeps_its_shape(made):
+def test_json_marks_masked_values_and_an_export_keeps_its_shape(made):
     assert json.loads(run("show", "2", "--json", "-C", made).out)["masked"] is True
     assert "masked" not in json.loads(run("show", "2", "--json", "--reveal", "-C", made).out)
     assert set(json.loads(run("export", "-C", made).out)) == {"config", "prompts", "tools"}
@@ -103,7 +103,7 @@ def test_drift_and_its_refusals_are_masked_too(made):
         prompt.write_text(before)
 
 
-def test_what_was_copied_from_a_masked_answer_is_not_taken_for_a_value(made, tmp_path):
+def test_a_masked_placeholder_is_not_accepted_as_a_value(made, tmp_path):
     (tmp_path / "state.json").write_text(run("export", "-C", made).out)
     refused = run("init", tmp_path / "copy", "--state", tmp_path / "state.json")
     assert refused.code == 2
@@ -138,7 +138,7 @@ def test_the_page_masks_shows_on_request_and_names_forget(made):
         assert len(token) == 24
 
 
-def test_changes_by_hand_on_the_page_are_masked_and_still_bound_to_what_they_are(made):
+def test_drift_on_the_page_is_masked_and_bound_to_its_real_values(made):
     prompt = made / "prompts/p.md"
     before = prompt.read_text()
     tokens = []

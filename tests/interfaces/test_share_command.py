@@ -48,7 +48,7 @@ def shared(agent, target, *words):
     return target.read_text()
 
 
-def test_a_file_has_prompt_diff_evidence_and_undo(agent, tmp_path):
+def test_a_shared_file_shows_prompt_diff_evidence_and_undo(agent, tmp_path):
     text = shared(agent, tmp_path / "one.html", "share", "5")
     assert "config[&quot;timeout&quot;]" in text
     assert "proved" in text
@@ -56,7 +56,7 @@ def test_a_file_has_prompt_diff_evidence_and_undo(agent, tmp_path):
     assert "<summary>recovery</summary>" in text
 
 
-def test_a_secret_is_masked_also_where_no_name_says_what_it_is(agent, tmp_path):
+def test_a_secret_without_a_telling_name_is_masked(agent, tmp_path):
     text = shared(agent, tmp_path / "one.html", "share", "2")
     assert SECRET not in text
     assert "the key is [masked by takeback" in text
@@ -76,7 +76,7 @@ def test_markup_and_hostile_names_stay_text_and_nothing_is_loaded(agent, tmp_pat
     assert SECRET not in text
 
 
-def test_the_policy_of_a_file_allows_its_own_style_and_nothing_else(agent, tmp_path):
+def test_a_shared_files_policy_allows_only_its_own_style(agent, tmp_path):
     text = shared(agent, tmp_path / "one.html", "share", "5")
     style = re.search(r"<style>(.*?)</style>", text, re.DOTALL)[1]
     digest = b64encode(hashlib.sha256(style.encode()).digest()).decode()
@@ -97,19 +97,19 @@ def test_a_report_takes_a_range_and_filters_newest_first(agent, tmp_path):
     assert "--to" in refused.err
 
 
-def test_an_undone_entry_says_how_to_bring_it_back(agent, tmp_path):
+def test_a_shared_undone_entry_names_the_redo_command(agent, tmp_path):
     assert run("undo", "5", "-C", agent).code == 0
     text = shared(agent, tmp_path / "one.html", "share", "5")
     assert re.search(r"takeback redo [0-9a-f]{16} --plan", text)
 
 
-def test_what_depends_on_an_entry_is_named(agent, tmp_path):
+def test_a_shared_entry_lists_its_dependents(agent, tmp_path):
     text = shared(agent, tmp_path / "one.html", "share", "3")
     assert "--cascade" in text
     assert "<li>#4 " in text
 
 
-def test_only_its_own_files_are_replaced(agent, tmp_path):
+def test_share_overwrites_only_its_own_files(agent, tmp_path):
     other = tmp_path / "CLAUDE.md"
     other.write_text("# Rules\n")
     done = run("share", "5", "--out", other, "-C", agent)

@@ -48,7 +48,7 @@ def state_of(agent):
         return harness.state.write()
 
 
-def test_the_log_says_what_each_entry_did(agent):
+def test_the_log_describes_each_entry(agent):
     told = [entry["what"] for entry in run_json("log", "-C", agent)[1]["entries"]]
     assert told == [
         'cheaper: set routing["main"]',
@@ -63,26 +63,26 @@ def test_the_log_says_what_each_entry_did(agent):
     assert newest["what"].startswith("took back #")
 
 
-def test_a_text_that_is_set_is_not_told_by_the_log(agent):
+def test_the_log_does_not_print_set_texts(agent):
     run("set", "config", "env.TOKEN", "hunter2", "-C", agent)
     assert "hunter2" not in run("log", "-C", agent)[1]
 
 
-def test_undo_without_a_name_goes_further_back_each_time(agent):
+def test_repeated_undo_last_goes_further_back(agent):
     for left in ({"config", "prompts"}, None, None, None):
         code, told = run_json("undo", "--last", "-C", agent)
         assert (code, told["result"], len(told["off"])) == (0, "done", 1)
         if left:
             assert set(state_of(agent)) == left
     assert state_of(agent) == {"config": {"allow": ["a"]}, "prompts": {"p": "one\n"}}
-    with pytest.raises(InputError, match="no change that is live"):
+    with pytest.raises(InputError, match="no live change"):
         run("undo", "--last", "-C", agent)
     assert run("redo", "--last", "-C", agent)[0] == 0
     assert state_of(agent)["config"]["allow"] == ["a", "b"]
     assert run_json("undo", "--plan", "-C", agent)[1]["result"] == "plan"
 
 
-def test_everything_an_agent_did_is_taken_back_as_one_plan(agent):
+def test_all_entries_of_an_agent_are_undone_in_one_plan(agent):
     code, told = run_json("undo", "--by", "bot", "--since", "1h", "-C", agent)
     assert (code, len(told["off"])) == (0, 3)
     assert state_of(agent) == {"config": {"allow": ["a", "b"]}, "prompts": {"p": "one\n"}}
@@ -93,7 +93,7 @@ def test_everything_an_agent_did_is_taken_back_as_one_plan(agent):
         run("undo", "--surface", "confg", "-C", agent)
 
 
-def test_an_entry_is_named_by_distance_and_by_time(agent):
+def test_an_entry_can_be_named_by_distance_and_by_time(agent):
     ids = [entry["id"] for entry in run_json("log", "-C", agent)[1]["entries"]]
     shown = {
         name: run_json("show", name, "-C", agent)[1]["id"] for name in ("HEAD", "HEAD~0", "HEAD~", "HEAD~3", "HEAD^^")
@@ -116,7 +116,7 @@ def test_times_are_read_as_people_write_them(text, ago):
     assert read_time("2031-05-27T14:30", now) == now
 
 
-def test_the_state_at_any_entry_comes_out_and_goes_in_again(agent, tmp_path):
+def test_the_state_at_an_entry_can_be_exported_and_imported(agent, tmp_path):
     _, text = run("export", "--at", "HEAD~2", "-C", agent)
     assert json.loads(text) == {"config": {"allow": ["a", "b"]}, "prompts": {"p": "one\ntwo\n"}}
     assert run_json("show", "HEAD~2", "--state", "-C", agent)[1]["state"] == json.loads(text)
@@ -127,7 +127,7 @@ def test_the_state_at_any_entry_comes_out_and_goes_in_again(agent, tmp_path):
     assert json.loads(run("export", "-C", agent)[1]) == state_of(agent)
 
 
-def test_on_eighty_columns_a_line_has_room_for_what_was_done_and_no_line_is_wider(agent):
+def test_log_lines_fit_eighty_columns_and_describe_the_change(agent):
     ended = run_on_terminal(("log", "--no-pager", "-C", agent), {"NO_COLOR": "1"})
     assert "+ limit: 3" in ended.out
     assert 'config["' not in ended.out
@@ -136,7 +136,7 @@ def test_on_eighty_columns_a_line_has_room_for_what_was_done_and_no_line_is_wide
     assert "\x1b" not in ended.out
 
 
-def test_a_line_that_is_cut_ends_between_words():
+def test_a_cut_line_ends_between_words():
     assert cut_at_word("retry twice, then give up", 16) == "retry twice …"
     assert cut_at_word("retry twice", 16) == "retry twice"
     assert cut_at_word("a" * 30, 10) == "a" * 9 + "…"
@@ -160,7 +160,7 @@ def test_the_graph_of_the_log_shows_which_entries_depend_on_which(agent):
     assert heading.index("entry") == first.index(told[0]["id"][:10])
 
 
-def test_what_the_log_counts_and_shows_is_the_same_as_json(agent):
+def test_the_logs_statistics_agree_with_its_json(agent):
     told = run_json("log", "-p", "--stat", "-C", agent)[1]["entries"]
     by_what = {entry["what"]: entry for entry in told}
     edited = by_what['edited prompts["p"]']
@@ -169,7 +169,7 @@ def test_what_the_log_counts_and_shows_is_the_same_as_json(agent):
     assert ' prompts["p"] | 1 +' in run("log", "--stat", "-C", agent)[1].splitlines()
 
 
-def test_filters_narrow_the_log_together_and_numbers_have_no_holes(agent):
+def test_log_filters_combine(agent):
     run("undo", "HEAD~1", "-C", agent)
     assert [entry["seq"] for entry in run_json("log", "-C", agent)[1]["entries"]] == [6, 5, 4, 3, 2, 1]
 
@@ -183,7 +183,7 @@ def test_filters_narrow_the_log_together_and_numbers_have_no_holes(agent):
     assert numbers("--since", "2999-01-01") == []
 
 
-def test_nothing_is_cut_when_the_log_goes_into_a_pipe(agent):
+def test_the_log_is_not_cut_in_a_pipe(agent):
     note = "because " + "x" * 300
     assert run("set", "config", "limit", "4", "-m", note, "-C", agent)[0] == 0
     assert note in run("log", "-C", agent)[1]
@@ -192,7 +192,7 @@ def test_nothing_is_cut_when_the_log_goes_into_a_pipe(agent):
     assert all(len(line) <= 80 for line in shown.splitlines())
 
 
-def test_a_tool_that_a_client_has_no_place_for_is_refused_with_the_name_that_would_do(tmp_path):
+def test_an_unplaceable_tool_is_refused_with_a_suitable_name(tmp_path):
     (tmp_path / "CLAUDE.md").write_text("# Rules\n")
     (tmp_path / ".claude").mkdir()
     assert run("init", tmp_path, "--kind", "claude-code")[0] == 0
@@ -202,7 +202,7 @@ def test_a_tool_that_a_client_has_no_place_for_is_refused_with_the_name_that_wou
     assert run("add", "tool", "mcp:issues", "--json-value", server, "-C", tmp_path)[0] == 0
 
 
-def test_a_clients_state_at_an_entry_becomes_a_workspace_that_is_equal(tmp_path):
+def test_a_clients_exported_state_makes_an_equal_workspace(tmp_path):
     project = tmp_path / "project"
     (project / ".claude").mkdir(parents=True)
     (project / "CLAUDE.md").write_text("# Rules\n\nUse tabs.\n")
@@ -220,7 +220,7 @@ def test_a_clients_state_at_an_entry_becomes_a_workspace_that_is_equal(tmp_path)
         assert run("status", "-C", copy)[0] == 0
 
 
-def test_an_entry_from_before_a_discard_comes_back_after_everything_was_taken_back(tmp_path):
+def test_an_entry_before_a_discard_can_be_redone_after_undoing_everything(tmp_path):
     (tmp_path / ".claude").mkdir()
     (tmp_path / "CLAUDE.md").write_text("# Rules\n")
     assert run("init", tmp_path, "--kind", "claude-code")[0] == 0
@@ -248,7 +248,7 @@ def test_the_log_is_filtered_by_client_class_and_an_end(agent):
         run("log", "--class", "red", "-C", agent)
 
 
-def test_an_installation_is_told_in_a_few_lines_and_the_rest_on_request(tmp_path):
+def test_install_prints_a_short_summary_and_details_on_request(tmp_path):
     (tmp_path / "CLAUDE.md").write_text("# Rules\n")
     planned = run("install", "claude-code", "--plan", "-C", tmp_path)[1]
     whole = run("install", "claude-code", "--plan", "--diff", "-C", tmp_path)[1]

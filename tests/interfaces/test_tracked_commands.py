@@ -31,9 +31,7 @@ def examine(project: TrackedProject, *options: str) -> tuple[int, list[dict]]:
 
 
 @pytest.mark.parametrize("path", ["src/a.py", "./src/a.py", "src", "docs/x.md"])
-def test_discarding_a_tracked_file_names_the_undo_that_takes_its_changes_back(
-    project: TrackedProject, path: str
-) -> None:
+def test_discarding_a_tracked_file_suggests_the_undo_of_its_entry(project: TrackedProject, path: str) -> None:
     project.shell("echo three >> src/a.py; rm docs/x.md")
     before = project.read()
     told = project.command("discard", path)
@@ -45,12 +43,12 @@ def test_discarding_a_tracked_file_names_the_undo_that_takes_its_changes_back(
     assert (project.root / "src/a.py").read_text() == "one\ntwo\n"
 
 
-def test_discarding_what_nobody_knows_stays_an_error_of_its_own(project: TrackedProject) -> None:
+def test_discarding_an_unknown_file_is_an_error(project: TrackedProject) -> None:
     told = project.command("discard", "nowhere.py")
     assert "a file of this harness" in str(told.exception)
 
 
-def test_adopting_says_what_it_recorded_of_tracked_files(project: TrackedProject) -> None:
+def test_adopt_lists_recorded_tracked_files(project: TrackedProject) -> None:
     (project.root / "src/a.py").write_text("one\nby hand\n")
     told = project.command("adopt")
     assert told.exit_code == 0
@@ -61,7 +59,7 @@ def test_adopting_says_what_it_recorded_of_tracked_files(project: TrackedProject
     assert (raw["result"], [entry["files"] for entry in raw["entries"]]) == ("recorded", [["src/a.py"]])
 
 
-def test_doctor_says_how_tracking_stands_and_tries_every_content(project: TrackedProject) -> None:
+def test_doctor_reports_tracking_and_reads_every_content(project: TrackedProject) -> None:
     (project.root / ".env").write_text("TOKEN=abc\n")
     os.symlink("src/a.py", project.root / "link")
     project.shell("echo new > src/new.py")
@@ -75,7 +73,7 @@ def test_doctor_says_how_tracking_stands_and_tries_every_content(project: Tracke
     assert "abc" not in told
 
 
-def test_doctor_names_contents_that_can_no_longer_be_had_and_its_way_out_works(project: TrackedProject) -> None:
+def test_doctor_names_lost_contents_and_a_working_way_out(project: TrackedProject) -> None:
     project.run("rm -rf .git")
     (project.root / "src/a.py").write_text("changed\n")
     project.look()
@@ -97,9 +95,7 @@ def test_doctor_names_contents_that_can_no_longer_be_had_and_its_way_out_works(p
 
 
 @pytest.mark.parametrize("size", [0, 100, 6000])
-def test_doctor_names_a_database_that_was_cut_off_and_goes_on_with_a_new_one(
-    project: TrackedProject, size: int
-) -> None:
+def test_doctor_reports_a_truncated_database_and_a_new_one_is_made(project: TrackedProject, size: int) -> None:
     project.shell("echo new > src/new.py")
     project.log()
     for ending in ("-wal", "-shm"):
@@ -114,7 +110,7 @@ def test_doctor_names_a_database_that_was_cut_off_and_goes_on_with_a_new_one(
     assert not (project.root / "src/new.py").exists()
 
 
-def test_doctor_names_a_database_that_is_gone(project: TrackedProject) -> None:
+def test_doctor_reports_a_missing_database(project: TrackedProject) -> None:
     (project.root / TRACK).unlink()
     code, found = examine(project)
     assert (code, [one["good"] for one in found]) == (1, [False])
@@ -122,7 +118,7 @@ def test_doctor_names_a_database_that_is_gone(project: TrackedProject) -> None:
     assert examine(project)[0] == 0
 
 
-def test_a_client_that_comes_later_leaves_the_project_tracked(project: TrackedProject) -> None:
+def test_adding_a_client_later_keeps_the_project_tracked(project: TrackedProject) -> None:
     (project.root / "AGENTS.md").write_text("# Rules\n")
     project.command("adopt")
     init_clients(project.root, ("codex",))
@@ -147,7 +143,7 @@ def test_doctor_does_not_count_recorded_changes_that_are_proved_as_without_recov
     assert "1 of the project's files, proved when they were recorded" in found
 
 
-def test_forgetting_a_value_that_stands_in_a_tracked_file_says_so_until_it_is_taken_out(
+def test_forget_names_tracked_files_that_still_hold_the_value(
     project: TrackedProject,
 ) -> None:
     project.shell("echo hunter-2-token >> src/a.py; echo hunter-2-token > never-edited.txt")
@@ -155,7 +151,7 @@ def test_forgetting_a_value_that_stands_in_a_tracked_file_says_so_until_it_is_ta
     assert planned["standing"] == ["never-edited.txt", "src/a.py"]
     told = project.command("forget", "--value", "hunter-2-token", "--yes")
     assert "still in the file: src/a.py" in told.stdout
-    assert "take it out of there, and then forget it once more" in told.stdout
+    assert "remove it there, then forget it again" in told.stdout
     project.shell("sed -i /hunter/d src/a.py never-edited.txt")
     project.command("forget", "--value", "hunter-2-token", "--yes")
     said = project.command("forget", "--value", "hunter-2-token", "--json")
@@ -167,7 +163,7 @@ def test_forgetting_a_value_that_stands_in_a_tracked_file_says_so_until_it_is_ta
     assert b"hunter-2-token" not in stored
 
 
-def test_an_undo_names_what_stays_because_it_was_not_kept(project: TrackedProject) -> None:
+def test_an_undo_names_files_whose_content_was_not_kept(project: TrackedProject) -> None:
     project.shell("echo KEY=1 > .env && echo x >> src/a.py")
     reason = "a secret by its name: seen, not kept"
     for words in (("undo", "2", "--plan"), ("undo", "2"), ("redo", "2")):
@@ -179,7 +175,7 @@ def test_an_undo_names_what_stays_because_it_was_not_kept(project: TrackedProjec
     assert (project.root / ".env").read_text() == "KEY=1\n"
 
 
-def test_show_says_of_a_call_what_it_did_when_and_what_cannot_be_taken_back(project: TrackedProject) -> None:
+def test_show_describes_a_call_its_time_and_irreversible_files(project: TrackedProject) -> None:
     project.shell("echo KEY=1 > .env && echo x >> src/a.py")
     told = project.command("show", "2").output
     assert "cannot be taken back: .env (a secret by its name: seen, not kept)" in told
@@ -187,7 +183,7 @@ def test_show_says_of_a_call_what_it_did_when_and_what_cannot_be_taken_back(proj
     assert re.search(r"began 20\d\d-\d\d-\d\dT\d\d:", told)
 
 
-def test_a_path_of_an_undo_does_not_promise_what_was_not_kept(project: TrackedProject) -> None:
+def test_an_undo_by_path_omits_files_that_were_not_kept(project: TrackedProject) -> None:
     project.shell("echo KEY=1 > .env && echo x >> src/a.py && echo y > other.txt")
     told = project.command("undo", "--path", "src/**", "--plan").output
     assert "also changed other.txt, which does not match" in told

@@ -52,7 +52,7 @@ def pages(done: Done) -> list[str]:
     return [page.replace("\x1b[K", "") for page in done.out.split("\x1b[H")[1:]]
 
 
-def test_enter_takes_back_the_newest_change_and_repeated_it_goes_further_back(agent):
+def test_enter_undoes_the_newest_change_and_goes_further_back_when_repeated(agent):
     assert undo(agent, ("q leave", "\r")).code == 0
     assert state_of(agent)["config"]["allow"] == ["a"]
     done = undo(agent, ("q leave", "\n"))
@@ -63,14 +63,14 @@ def test_enter_takes_back_the_newest_change_and_repeated_it_goes_further_back(ag
     assert state_of(agent)["prompts"]["q"] == "base\n"
 
 
-def test_the_preview_follows_the_cursor_and_shows_what_would_change_in_each_file(agent):
+def test_the_preview_follows_the_cursor_and_shows_file_changes(agent):
     done = undo(agent, ("q leave", "j"), ("+++ prompts/p.md", "q"))
     first, second = pages(done)[:2]
     assert "--- config.toml" in first
     assert '│ -  "b"' in first or '-allow = ["a", "b"]' in first
     assert "│ -two" in second
     assert done.code == 1
-    assert "nothing was taken back" in done.out
+    assert "nothing was undone" in done.out
     assert len(state_of(agent)["config"]["allow"]) == 2
 
 
@@ -81,21 +81,21 @@ def test_several_are_selected_with_space_and_taken_back_as_one_entry(agent):
     assert json.loads(run("log", "-n", "1", "--json", "-C", agent).out)["entries"][0]["off"] == [4, 5]
 
 
-def test_what_blocks_is_said_and_c_takes_it_along(agent):
-    steps = [("q leave", "G"), ("blocked by what came later", "\r"), ("blocked: press c", "c"), ("q leave", "\r")]
+def test_blocking_entries_are_named_and_c_includes_them(agent):
+    steps = [("q leave", "G"), ("blocked by later entries", "\r"), ("blocked: press c", "c"), ("q leave", "\r")]
     done = undo(agent, *steps)
     assert done.code == 0
     assert "q" not in state_of(agent)["prompts"]
-    assert any("(#3)" in page and "c takes along" in page for page in pages(done))
+    assert any("(#3)" in page and "c includes" in page for page in pages(done))
 
 
-def test_what_is_kept_because_a_later_entry_wrote_it_is_shown(agent):
+def test_the_preview_shows_values_kept_for_a_later_entry(agent):
     run("set", "prompt", "q", "anew\n", "-C", agent)
     done = undo(agent, ("q leave", DOWN * 3), ("nothing visible would change", "q"))
     assert "#6" in pages(done)[-1]
 
 
-def test_drift_is_refused_in_the_preview_with_what_to_do(agent):
+def test_the_preview_refuses_drift_with_advice(agent):
     settings = agent / "config.toml"
     by_hand = settings.read_text().replace('"b"', '"by hand"')
     settings.write_text(by_hand)
@@ -104,14 +104,14 @@ def test_drift_is_refused_in_the_preview_with_what_to_do(agent):
     assert settings.read_text() == by_hand
 
 
-def test_drift_elsewhere_is_a_note_in_the_preview_and_stops_nothing(agent):
+def test_drift_elsewhere_is_only_a_note_in_the_preview(agent):
     (agent / "prompts/p.md").write_text("by hand\n")
     done = undo(agent, ("note: prompts", "\r"), ("done: took back", ""))
     assert done.code == 0
     assert (agent / "prompts/p.md").read_text() == "by hand\n"
 
 
-def test_no_page_is_wider_than_the_terminal_and_the_screen_is_given_back(agent):
+def test_pages_fit_the_terminal_and_the_screen_is_restored(agent):
     for columns in (80, 50):
         done = converse(("undo", "-C", agent), [("\x1b[J", "j"), ("> [ ] #4", "q")], PLAIN, columns=columns)
         lines = [line for page in pages(done) for line in page.split("\x1b[J")[0].split("\n")]
@@ -120,12 +120,12 @@ def test_no_page_is_wider_than_the_terminal_and_the_screen_is_given_back(agent):
         assert "\x1b[?25h" in done.out
 
 
-def test_colours_show_unless_they_are_not_wanted(agent):
+def test_colours_are_used_unless_disabled(agent):
     assert "\x1b[31m" in converse(("undo", "-C", agent), [("leave", "q")], {}).out
     assert "\x1b[31m" not in undo(agent, ("q leave", "q")).out
 
 
-def test_ctrl_c_in_the_list_changes_nothing_and_gives_the_screen_back(agent):
+def test_ctrl_c_in_the_list_changes_nothing_and_restores_the_screen(agent):
     before = state_of(agent)
     done = undo(agent, ("q leave", "\x03"))
     assert done.code == 130
@@ -133,7 +133,7 @@ def test_ctrl_c_in_the_list_changes_nothing_and_gives_the_screen_back(agent):
     assert state_of(agent) == before
 
 
-def test_ending_the_process_gives_the_screen_back(agent):
+def test_terminating_the_process_restores_the_screen(agent):
     done = undo(agent, ("q leave", signal.SIGTERM))
     assert done.code == 143
     assert "\x1b[?25h\x1b[?1049l" in done.out
@@ -155,7 +155,7 @@ def _changed_after_the_preview(agent):
 
 
 def test_a_dumb_terminal_is_asked_by_number(agent):
-    steps = [("nothing to leave: ", "2\n"), ("take it back? y or n: ", "y\n")]
+    steps = [("nothing to leave: ", "2\n"), ("undo it? y or n: ", "y\n")]
     done = undo(agent, *steps, TERM="dumb")
     assert done.code == 0
     assert "\x1b" not in done.out
@@ -163,8 +163,8 @@ def test_a_dumb_terminal_is_asked_by_number(agent):
     assert state_of(agent)["prompts"]["p"] == "one\n"
 
 
-def test_a_dumb_terminal_asks_before_it_takes_along_what_blocks(agent):
-    steps = [("leave: ", "4\n"), ("blocking entries? y or n: ", "y\n"), ("take it back? y or n: ", "y\n")]
+def test_a_dumb_terminal_asks_before_including_blocking_entries(agent):
+    steps = [("leave: ", "4\n"), ("blocking entries? y or n: ", "y\n"), ("undo it? y or n: ", "y\n")]
     assert undo(agent, *steps, TERM="dumb").code == 0
     assert "q" not in state_of(agent)["prompts"]
 
@@ -172,12 +172,12 @@ def test_a_dumb_terminal_asks_before_it_takes_along_what_blocks(agent):
 @pytest.mark.parametrize("answers", [("\n",), ("two\n",), ("99\n",), ("1\n", "n\n")])
 def test_any_other_answer_on_a_dumb_terminal_changes_nothing(agent, answers):
     before = state_of(agent)
-    done = undo(agent, *zip(("leave: ", "take it back? y or n: "), answers, strict=False), TERM="dumb")
+    done = undo(agent, *zip(("leave: ", "undo it? y or n: "), answers, strict=False), TERM="dumb")
     assert done.code == 1
     assert state_of(agent) == before
 
 
-def test_without_a_terminal_and_with_last_the_newest_change_is_taken_back_unasked(agent):
+def test_undo_last_without_a_terminal_does_not_ask(agent):
     assert run_alone("undo", "--last", "-C", agent).code == 0
     assert state_of(agent)["config"]["allow"] == ["a"]
     done = converse(("undo", "--last", "-C", agent), [], PLAIN)

@@ -18,7 +18,7 @@ def workspace(tmp_path):
     return root
 
 
-def test_diff_names_a_file_that_cannot_be_read_and_is_still_no_failure(workspace):
+def test_diff_names_an_unreadable_file_and_exits_0(workspace):
     done = CliRunner().invoke(app, ["diff", "--dir", str(workspace)])
     assert done.exit_code == 0
     assert "config.toml: found malformed TOML" in done.output
@@ -26,7 +26,7 @@ def test_diff_names_a_file_that_cannot_be_read_and_is_still_no_failure(workspace
     assert [one["path"] for one in json.loads(told.output)["broken"]] == ["config.toml"]
 
 
-def test_of_an_entry_diff_says_what_it_changed_whatever_cannot_be_read_now(workspace):
+def test_diff_of_an_entry_works_despite_unreadable_files(workspace):
     done = CliRunner().invoke(app, ["diff", "#1", "--dir", str(workspace), "--json"])
     told = json.loads(done.output)
     assert (told["changes"], told["broken"]) == ([], [])

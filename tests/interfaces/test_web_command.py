@@ -70,7 +70,7 @@ def _interrupted(served):
     return served.returncode
 
 
-def test_the_page_is_served_behind_its_link_and_follows_what_another_process_does(agent, link):
+def test_the_page_needs_its_link_and_follows_other_processes(agent, link):
     with httpx.Client(base_url=link.partition("/open")[0], timeout=PATIENCE, follow_redirects=True) as client:
         assert client.get("/1/").status_code == 403
         assert client.get(link).status_code == 200
@@ -89,18 +89,18 @@ def test_the_page_is_served_behind_its_link_and_follows_what_another_process_doe
         assert "timeout 60" in "\n".join(lines)
 
 
-def test_it_listens_on_this_machine_only(link):
+def test_the_web_server_listens_on_loopback_only(link):
     assert link.startswith("http://127.0.0.1:")
 
 
-def test_a_port_that_is_taken_is_said(agent, link):
+def test_a_taken_port_is_reported(agent, link):
     port = link.split(":")[2].split("/")[0]
     result = CliRunner().invoke(app, ["web", str(agent), "--no-open", "--port", port])
     assert result.exit_code == 1
     assert "expected a free port" in str(result.exception)
 
 
-def test_the_help_does_not_import_the_page():
+def test_help_of_web_does_not_import_the_server():
     code = "import sys; from typer.testing import CliRunner; from takeback.cli import app; "
     code += "CliRunner().invoke(app, ['web', '--help']); "
     code += "print([name for name in ('starlette', 'jinja2', 'uvicorn', 'takeback.web') if name in sys.modules])"
@@ -108,7 +108,7 @@ def test_the_help_does_not_import_the_page():
     assert done.stdout.strip() == "[]"
 
 
-def test_without_the_extra_it_says_what_to_install(agent, monkeypatch):
+def test_web_without_its_extra_names_the_package_to_install(agent, monkeypatch):
     for name in [name for name in sys.modules if name.startswith("takeback.web")]:
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, "uvicorn", None)
@@ -116,7 +116,7 @@ def test_without_the_extra_it_says_what_to_install(agent, monkeypatch):
     assert "pip install 'takeback[web]'" in str(result.exception)
 
 
-def test_the_labs_reports_are_shown_where_there_is_no_workspace(tmp_path):
+def test_lab_reports_are_served_without_a_workspace(tmp_path):
     with serving("--lab", RESULTS, cwd=tmp_path) as told:
         assert told["harnesses"] == []
         with httpx.Client(timeout=PATIENCE, follow_redirects=True) as client:
@@ -125,7 +125,7 @@ def test_the_labs_reports_are_shown_where_there_is_no_workspace(tmp_path):
     assert "natural-qwen" in answer.text
 
 
-def test_a_folder_that_is_not_there_is_named(tmp_path):
+def test_a_missing_folder_is_reported(tmp_path):
     result = CliRunner().invoke(app, ["web", "--lab", str(tmp_path / "nothing"), "--no-open"])
     assert "expected a folder of results" in str(result.exception)
 
@@ -142,7 +142,7 @@ def test_a_fleet_is_served_and_its_password_is_printed_nowhere(postgres_url, tmp
     assert secret not in text
 
 
-def test_the_same_workspace_is_served_on_the_same_port_so_that_addresses_stay_good(agent):
+def test_a_workspace_is_always_served_on_the_same_port(agent):
     with serving(agent) as first, serving(agent) as beside:
         assert beside["port"] != first["port"]
     with serving(agent) as again:

@@ -96,7 +96,7 @@ def opened() -> Harness:
 ALL = frozenset(range(len(EDITS)))
 
 
-def test_the_record_kept_here_knows_the_edits_of_the_text():
+def test_the_expected_texts_match_the_harness_and_mostly_differ():
     with opened() as harness:
         walk = Walk(harness)
         assert walk.text() == text_of(ALL)

@@ -126,7 +126,9 @@ class Story:
 
 @pytest.mark.parametrize("seed", SEEDS)
 @pytest.mark.parametrize("client", MAIN)
-def test_each_edit_goes_alone_and_all_of_them_leave_no_trace(client: str, seed: int, tmp_path: Path) -> None:
+def test_each_hand_edit_is_undone_alone_and_all_of_them_leave_no_trace(
+    client: str, seed: int, tmp_path: Path
+) -> None:
     story = Story(client, seed, tmp_path)
     with closing(open_workspace(tmp_path)) as opened:
         for _ in range(story.rnd.randint(3, 6)):

@@ -49,7 +49,7 @@ def test_candidates_name_every_key_that_differs(start, left, right):
     assert (one == two) is (not expected)
 
 
-def test_a_map_folds_its_overlay_and_stays_right():
+def test_a_map_stays_correct_after_folding_its_overlay():
     ours, plain = PMap({str(at): at for at in range(10)}), {str(at): at for at in range(10)}
     bases = set()
     for at in range(500):
@@ -60,7 +60,7 @@ def test_a_map_folds_its_overlay_and_stays_right():
     assert len(bases) > 1
 
 
-def test_a_map_that_is_changed_back_is_the_map_it_was():
+def test_a_map_changed_back_equals_the_original():
     held = PMap({"a": 1})
     assert held.put("b", 2).drop("b") is held
     assert held.put("a", 2).put("a", held["a"]) is held
@@ -68,7 +68,7 @@ def test_a_map_that_is_changed_back_is_the_map_it_was():
     assert EMPTY.put("a", 1).put("b", 1).drop("a").drop("b") is EMPTY
 
 
-def test_a_map_can_hold_null_and_tells_it_from_nothing():
+def test_a_map_distinguishes_null_from_absence():
     assert PMap({"k": None}) != PMap()
     assert "k" in PMap({"k": None})
     assert PMap({"k": True}) != PMap({"k": 1})
@@ -120,7 +120,7 @@ def test_restoring_every_touched_element_gives_the_chain_back_in_any_order(start
 
 
 @given(st.lists(st.integers(0, 20), min_size=1, max_size=80))
-def test_there_is_always_a_place_between_two_others(choices):
+def test_a_place_can_always_be_made_between_two_others(choices):
     places = [((1024, "p"),), ((1025, "q"),)]
     for at, choice in enumerate(choices):
         gap = choice % (len(places) + 1)
@@ -134,7 +134,7 @@ def test_there_is_always_a_place_between_two_others(choices):
 
 
 @given(st.permutations(NAMES), st.permutations(NAMES))
-def test_the_elements_said_to_have_moved_explain_the_new_order(one, two):
+def test_the_reported_moves_explain_the_new_order(one, two):
     before, after = Chain.of((name, 0) for name in one), Chain.of((name, 0) for name in two)
     moved = before.find_moved(after)
     assert [name for name in one if name not in moved] == [name for name in two if name not in moved]

@@ -263,7 +263,7 @@ def _take_all_back(world: World) -> None:
     assert world.project.tree == world.first
 
 
-def test_any_entries_of_a_random_history_are_taken_back_as_a_replay_without_them_says():
+def test_undo_with_moved_files_matches_an_independent_replay():
     told = check_histories(range(60))
     assert told["undone"] > 200
     assert told["blocked"] > 40
@@ -284,7 +284,7 @@ def test_an_engine_that_loses_files_is_caught(monkeypatch, mistake):
         check_histories(range(200))
 
 
-def test_what_a_new_entry_depends_on_is_what_could_not_be_taken_back_without_it():
+def test_a_new_entry_depends_on_exactly_the_entries_whose_undo_it_blocks():
     found = 0
     for seed in range(40):
         world = World(seed, stored=seed % 4 == 3)
@@ -304,5 +304,5 @@ def test_what_a_new_entry_depends_on_is_what_could_not_be_taken_back_without_it(
 
 
 @pytest.mark.long
-def test_two_thousand_random_histories_of_files():
+def test_two_thousand_histories_with_moved_files_match_the_replay():
     check_histories(range(1000, 3000))

@@ -70,7 +70,7 @@ def bare(data):
 @EVERY
 @settings(max_examples=120, deadline=None)
 @given(SEEDS)
-def test_a_value_is_set_where_it_stands_and_nothing_else_changes(kind, seed):
+def test_setting_a_value_changes_only_its_own_bytes(kind, seed):
     case = Case(kind, seed)
     start, end = case.document._find(case.path).span
     after = case.check(case.document.set(case.path, case.new), put_value(case.value, case.path, case.new))
@@ -81,7 +81,7 @@ def test_a_value_is_set_where_it_stands_and_nothing_else_changes(kind, seed):
 @EVERY
 @settings(max_examples=150, deadline=None)
 @given(SEEDS)
-def test_what_is_removed_takes_along_only_its_comma_and_the_comments_on_its_line(kind, seed):
+def test_a_removal_takes_only_its_comma_and_the_comments_on_its_line(kind, seed):
     case = Case(kind, seed)
     after = case.check(case.document.remove(case.path), remove_value(case.value, case.path))
     assert within(after.data, case.data)
@@ -100,7 +100,7 @@ def test_what_is_removed_takes_along_only_its_comma_and_the_comments_on_its_line
 @EVERY
 @settings(max_examples=150, deadline=None)
 @given(SEEDS, st.sampled_from(["first", "middle", "last"]))
-def test_an_item_comes_where_it_should_and_goes_without_trace(kind, seed, where):
+def test_an_item_is_inserted_at_its_place_and_removed_without_trace(kind, seed, where):
     case = Case(kind, seed, list)
     at = {"first": 0, "middle": len(case.there) // 2, "last": len(case.there)}[where]
     path = (*case.path, at)
@@ -113,7 +113,7 @@ def test_an_item_comes_where_it_should_and_goes_without_trace(kind, seed, where)
 @EVERY
 @settings(max_examples=200, deadline=None)
 @given(SEEDS, st.booleans())
-def test_a_member_comes_where_it_should_and_goes_without_trace(kind, seed, nested):
+def test_a_member_is_inserted_at_its_place_and_removed_without_trace(kind, seed, nested):
     case = Case(kind, seed, dict)
     path, at = (*case.path, "zz"), case.rnd.randint(0, len(case.there))
     if nested:
@@ -129,7 +129,7 @@ def test_a_member_comes_where_it_should_and_goes_without_trace(kind, seed, neste
 @EVERY
 @settings(max_examples=100, deadline=None)
 @given(SEEDS)
-def test_what_is_moved_can_be_moved_back_and_no_comment_is_lost(kind, seed):
+def test_a_move_can_be_reversed_and_loses_no_comment(kind, seed):
     case = Case(kind, seed, dict | list)
     if len(case.there) < 2:
         return
@@ -148,7 +148,7 @@ def test_what_is_moved_can_be_moved_back_and_no_comment_is_lost(kind, seed):
 @EVERY
 @settings(max_examples=100, deadline=None)
 @given(SEEDS)
-def test_an_object_becomes_any_other_in_its_order(kind, seed):
+def test_an_object_can_be_transformed_into_any_other_in_its_order(kind, seed):
     case = Case(kind, seed, dict)
     names = case.rnd.sample([*case.there, "n1", "n2", "n3"], case.rnd.randint(0, len(case.there) + 3))
     wanted = {name: case.there.get(name, case.new) for name in names}
@@ -158,7 +158,7 @@ def test_an_object_becomes_any_other_in_its_order(kind, seed):
 @EVERY
 @settings(max_examples=60, deadline=None)
 @given(SEEDS)
-def test_edits_one_after_the_other_add_up(kind, seed):
+def test_consecutive_edits_add_up(kind, seed):
     case = Case(kind, seed)
     document, value = case.document, case.value
     for _ in range(6):

@@ -62,7 +62,7 @@ def spot_text(document, spot):
 
 
 @EVERY
-def test_anything_is_added_and_goes_without_trace(data):
+def test_any_value_is_added_and_removed_without_trace(data):
     document = TomlDocument(data, "f")
     for path in paths(document.value):
         if not isinstance(document.get(path), dict):
@@ -78,7 +78,7 @@ def test_anything_is_added_and_goes_without_trace(data):
 
 
 @EVERY
-def test_items_come_and_go_at_every_place(data):
+def test_items_are_inserted_and_removed_at_every_place(data):
     document = TomlDocument(data, "f")
     for path in paths(document.value):
         there = document.get(path)
@@ -96,7 +96,7 @@ def test_items_come_and_go_at_every_place(data):
 
 
 @EVERY
-def test_lists_begin_where_there_were_none(data):
+def test_inserting_an_item_creates_a_missing_list(data):
     document = TomlDocument(data, "f")
     for path in paths(document.value):
         for new in (1, {"a": 1, "b": [{"c": 2}]}):
@@ -123,7 +123,7 @@ def test_items_are_moved_and_moved_back_byte_for_byte(data):
 
 
 @EVERY
-def test_what_is_removed_takes_along_no_comment_of_others(data):
+def test_a_removal_keeps_the_comments_of_other_keys(data):
     document = TomlDocument(data, "f")
     for path in paths(document.value):
         if not path:
@@ -137,7 +137,7 @@ def test_what_is_removed_takes_along_no_comment_of_others(data):
 
 
 @EVERY
-def test_anything_becomes_anything_else_or_is_refused_with_a_reason(data):
+def test_any_value_can_be_set_to_any_other_or_is_refused_with_a_reason(data):
     document = TomlDocument(data, "f")
     for path in paths(document.value):
         for new in NEW if path else ():

@@ -22,7 +22,7 @@ def test_the_oracle_takes_any_mutation_back_on_any_state(candidate, tried):
 
 
 @given(oracles)
-def test_the_oracle_is_proved(candidate):
+def test_the_oracles_recovery_is_proved(candidate):
     verdict = prove(candidate)
     assert verdict.admitted, verdict.reasons
     assert verdict.grade is Grade.PROVED
@@ -30,7 +30,7 @@ def test_the_oracle_is_proved(candidate):
 
 @settings(max_examples=200)
 @given(candidates, st.lists(states, min_size=3, max_size=6))
-def test_a_proved_candidate_fails_on_no_state_and_a_refuted_one_on_its_counterexample(candidate, tried):
+def test_proofs_and_counterexamples_agree_with_running_the_candidate(candidate, tried):
     verdict, trial = prove(candidate), Trial(candidate)
     if verdict.grade is Grade.PROVED:
         for state in tried:
@@ -64,7 +64,7 @@ def test_effects_are_within_the_contract_the_oracle_writes(mutation, state):
 
 
 @given(candidates, states)
-def test_what_the_gate_lets_through_the_interpreter_runs_or_fails_in_words(candidate, state):
+def test_a_gated_program_runs_or_fails_with_a_message(candidate, state):
     assert gate(candidate, Level.L1) == ()
     trip = round_trip(candidate, state)
     assert not trip.failure.startswith("fault:"), trip
@@ -80,7 +80,7 @@ def test_recovering_twice_changes_nothing_more(candidate, state):
 
 @settings(max_examples=150)
 @given(plain_mutations, plain_states)
-def test_forward_does_what_an_independent_applier_does(mutation, plain):
+def test_forward_runs_agree_with_an_independent_applier(mutation, plain):
     """`tests/support/naive.py` was written from docs/formats.md alone and shares no code with the core."""
     for op in mutation:  # what the format leaves to the implementation is said outright
         if op["op_type"] == "add_listener":

@@ -74,7 +74,7 @@ def test_applying_the_differences_of_keyed_surfaces_gives_the_other_state(one, t
 
 
 @given(states, states)
-def test_removing_what_a_diff_took_away_and_putting_what_it_added_gives_the_other_tree(one, two):
+def test_applying_a_diff_of_config_or_files_gives_the_other_tree(one, two):
     for name in ("config", "files"):
         surface, value = SURFACES[name], one.part(name)
         changes = list(surface.diff(value, two.part(name)))
@@ -103,7 +103,7 @@ def _flat(surface: object, value: object, above: str = "") -> dict[str, object]:
 
 
 @given(plain_states)
-def test_reading_what_was_written_gives_the_same_state(plain):
+def test_a_written_state_reads_back_equal(plain):
     state = State.read(plain)
     written = state.write()
     assert State.read(written) == state
@@ -111,7 +111,7 @@ def test_reading_what_was_written_gives_the_same_state(plain):
 
 
 @given(states)
-def test_the_canonical_form_of_a_state_made_from_its_own_volatile_placeholders_is_the_same(state):
+def test_volatile_placeholders_do_not_change_the_canonical_form(state):
     plain = state.write()
     for record in plain.get("tools", {}).values():
         if "volatile" in record:
@@ -147,7 +147,7 @@ def test_freezing_and_thawing_loses_nothing(value):
 
 
 @given(st.permutations([None, True, 1, 1.0, "1", False, 0, 0.0, -0.0, "", [], {}]))
-def test_values_that_python_takes_for_equal_are_told_apart(values):
+def test_values_that_python_considers_equal_are_distinguished(values):
     state = State.read({"config": {"k": values[0]}})
     for other in values[1:]:
         assert State.read({"config": {"k": other}}) != state

@@ -66,7 +66,7 @@ def storable(mapping):
 
 @settings(max_examples=80, deadline=None)
 @given(MAPPING.filter(storable), MAPPING.filter(storable))
-def test_any_config_becomes_any_other_and_back(one, two):
+def test_any_config_can_be_edited_into_any_other_and_back(one, two):
     check_edit("config", one, two)
 
 
@@ -75,7 +75,7 @@ ROUTES = st.dictionaries(NAME, st.none() | NAME, max_size=4)
 
 @settings(max_examples=40, deadline=None)
 @given(ROUTES, ROUTES)
-def test_any_routing_becomes_any_other_and_back(one, two):
+def test_any_routing_can_be_edited_into_any_other_and_back(one, two):
     check_edit("routing", one, two)
 
 
@@ -90,7 +90,7 @@ CHAIN = st.dictionaries(st.sampled_from("abcde"), RECORD, max_size=4).map(
 
 @settings(max_examples=60, deadline=None)
 @given(CHAIN, CHAIN)
-def test_any_chain_becomes_any_other_and_back(one, two):
+def test_any_chain_can_be_edited_into_any_other_and_back(one, two):
     check_edit("middleware", one, two)
 
 
@@ -103,5 +103,5 @@ EVENTS = st.dictionaries(st.sampled_from(["on_a", "on_b"]), CHAIN.map(callbacks)
 
 @settings(max_examples=60, deadline=None)
 @given(EVENTS, EVENTS)
-def test_any_listeners_become_any_other_and_back(one, two):
+def test_any_listeners_can_be_edited_into_any_others_and_back(one, two):
     check_edit("listeners", one, two)

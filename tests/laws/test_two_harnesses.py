@@ -66,7 +66,7 @@ def _told(outcome):
     return outcome.off, outcome.on, outcome.reasons
 
 
-def test_whoever_acts_both_harnesses_know_the_same(tmp_path):
+def test_two_harnesses_on_one_journal_know_the_same_history(tmp_path):
     found, kinds, turns = LawFindings(), set(), [0, 0]
     for number in range(HISTORIES):
         rng = random.Random(f"two/{number}")

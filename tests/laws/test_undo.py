@@ -65,7 +65,7 @@ def test_a_broken_engine_is_caught(monkeypatch, mistake):
     assert found.violations + found.blocked_not_minimal > 0
 
 
-def test_an_index_fetched_from_the_journal_plans_what_one_in_memory_plans():
+def test_an_index_loaded_from_the_journal_plans_like_one_in_memory():
     blocked, seen = 0, set()
     for seed in range(45):
         rng = random.Random(seed)
@@ -101,7 +101,7 @@ def test_an_index_fetched_from_the_journal_plans_what_one_in_memory_plans():
     assert seen == {kind.name for kind in KINDS.values() if kind.stage is Stage.FORWARD}
 
 
-def test_the_short_way_of_an_undo_says_what_the_general_way_says_on_random_histories(monkeypatch):
+def test_the_fast_path_of_undo_agrees_with_the_general_plan(monkeypatch):
     compared = []
     short = plan._plan_independent
 
@@ -120,7 +120,7 @@ def test_the_short_way_of_an_undo_says_what_the_general_way_says_on_random_histo
 
 
 @pytest.mark.slow
-def test_two_thousand_random_histories():
+def test_undo_obeys_its_laws_on_two_thousand_random_histories():
     found = check_undo_laws(2000)
     assert (found.violations, found.blocked_not_minimal) == (0, 0)
     assert found.invisible_said == found.invisible

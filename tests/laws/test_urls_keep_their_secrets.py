@@ -80,7 +80,7 @@ def test_no_error_of_opening_a_journal_repeats_a_password(url):
 
 
 @given(urls)
-def test_what_is_shown_and_written_down_holds_no_password(url):
+def test_shown_and_stored_urls_contain_no_password(url):
     assert_kept(redact_url(url))
     with suppress(JournalError):
         place = read_url(url)
@@ -91,7 +91,7 @@ def test_what_is_shown_and_written_down_holds_no_password(url):
 
 @settings(max_examples=30)
 @given(urls, st.booleans())
-def test_a_workspace_that_is_made_or_opened_there_repeats_no_password(url, secret):
+def test_creating_or_opening_a_workspace_repeats_no_password(url, secret):
     with tempfile.TemporaryDirectory() as directory:
         root = Path(directory) / "agent"
         said = [attempted(lambda: init_workspace(root, journal=url, secret=secret))]

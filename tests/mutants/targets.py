@@ -11,14 +11,14 @@ _VERIFY = (
 )
 _OPINION = (
     "tests/unit/opinion/test_checker.py",
-    "tests/unit/opinion/test_forged_by_hand.py",
+    "tests/unit/opinion/test_forged_certificates.py",
     "tests/unit/state/test_calls_surface.py",
     "--deselect=tests/unit/opinion/test_checker.py::test_certificates_of_all_tasks_are_accepted",
 )
 _UNDO = (
     "tests/unit/undo",
     "tests/unit/harness",
-    "tests/laws/test_index_from_a_source.py",
+    "tests/laws/test_fetching_index.py",
     "tests/laws/test_undo.py",
     "--deselect=tests/laws/test_undo.py::test_a_broken_engine_is_caught",
 )
@@ -26,7 +26,7 @@ _VIEW = (
     "tests/unit/undo",
     "tests/unit/harness",
     "tests/unit/journal/test_forgetting.py",
-    "tests/unit/adapters/test_a_surface_that_is_missing.py",
+    "tests/unit/adapters/test_missing_surface.py",
 )
 _STORED = ("tests/unit/journal", "tests/conformance", "tests/unit/adapters")
 

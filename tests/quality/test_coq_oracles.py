@@ -51,7 +51,7 @@ def _is_trip_wrong(draw: Draw, answer: Answer) -> bool:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_what_is_proved_holds_by_the_theorem_and_what_is_refuted_does_not(kind):
+def test_proofs_and_refutations_agree_with_the_coq_theorem(kind):
     wrong, count = [], Counter()
     for draw, grade, answer in _compare(kind, CASES):
         count["no oracle" if answer is None else "no answer" if grade is None else grade] += 1

@@ -198,14 +198,14 @@ def test_an_operation_looks_at_nothing_it_does_not_declare(name):
         ("listeners", lambda value, use: (value, value[PRESENT].links[0].record["handler"])),
     ],
 )
-def test_a_toy_operation_that_peeks_is_found_out(surface, cheat):
+def test_an_operation_that_peeks_at_values_is_detected(surface, cheat):
     kind = Kind("peek", Stage.FORWARD, Level.L0, cheat, surface)
     use = Operation(kind, PRESENT, PRESENT, SURFACES["prompts"].address(PRESENT))
     with pytest.raises(PeekedError):
         _run_all(kind, [use])
 
 
-def test_a_declaration_nobody_has_explained_is_found_out():
+def test_an_unexplained_declaration_is_detected():
     kind = Kind.forward("peek", Level.L0, lambda value, use: (value, None), reads=("the weather",))
     with pytest.raises(AssertionError, match="the weather"):
         _uncovered(kind)

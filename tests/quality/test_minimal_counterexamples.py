@@ -88,7 +88,7 @@ def test_any_breaking_state_can_be_made_minimal(candidate, tried):
             _assert_minimal(trial, shrink_state(state, lambda less: not trial.run(less).passed))
 
 
-def test_a_large_breaking_state_comes_down_to_one_entry():
+def test_a_large_breaking_state_shrinks_to_one_entry():
     candidate = read_candidate(
         {
             "mutation": [op("set_prompt", "p", value="x")],
@@ -153,7 +153,7 @@ LARGE = {
 
 
 @pytest.mark.parametrize("surface", LARGE)
-def test_a_large_surface_comes_down_to_what_matters_in_few_runs(surface):
+def test_a_large_surface_shrinks_in_few_runs(surface):
     plain, capture, damage, left = LARGE[surface]
     witness, recovery = [*PROMPT["witness"], capture], [*PROMPT["recovery"], damage]
     trial = Trial(read_candidate({**PROMPT, "witness": witness, "recovery": recovery}))
@@ -164,7 +164,7 @@ def test_a_large_surface_comes_down_to_what_matters_in_few_runs(surface):
     assert len(runs) < 400
 
 
-def test_after_the_deadline_nothing_more_is_tried_and_the_verdict_says_so(monkeypatch):
+def test_shrinking_stops_at_the_deadline_and_the_verdict_says_so(monkeypatch):
     plain, capture, damage, _ = LARGE["middleware"]
     candidate = read_candidate(
         {**PROMPT, "witness": [*PROMPT["witness"], capture], "recovery": [*PROMPT["recovery"], damage]}
@@ -190,7 +190,7 @@ def test_after_the_deadline_nothing_more_is_tried_and_the_verdict_says_so(monkey
     assert make_counterexample(candidate, state, "dev", deadline=now[0] + 1).minimal is True
 
 
-def test_the_content_of_an_entry_is_left_alone():
+def test_shrinking_keeps_the_content_of_an_entry():
     properties = {f"p{at}": {"type": "string"} for at in range(200)}
     tool = {"id": "t", "parameters": {"type": "object", "properties": properties}}
     candidate = read_candidate(

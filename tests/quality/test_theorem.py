@@ -50,7 +50,7 @@ def test_a_theorem_that_the_proof_page_names_is_in_the_file_it_names(file, name)
 
 
 @pytest.mark.parametrize("path", CHAPTERS, ids=lambda path: path.name)
-def test_a_chapter_takes_nothing_for_granted_and_says_what_it_is(path):
+def test_a_chapter_has_no_unproved_statement_and_opens_with_a_comment(path):
     assert build.find_unproved(path.stem) == []
     assert path.read_text().startswith("(** ")
 
@@ -58,7 +58,7 @@ def test_a_chapter_takes_nothing_for_granted_and_says_what_it_is(path):
 @pytest.mark.parametrize(
     "words", ["Admitted.", "Axiom a : False.", "Parameter b : nat.", "  admit.", "Conjecture c : True."]
 )
-def test_what_takes_something_for_granted_is_found(words, monkeypatch, tmp_path):
+def test_unproved_statements_are_detected(words, monkeypatch, tmp_path):
     (tmp_path / "Bad.v").write_text(
         f"(* Admitted (* nested *) is only spoken of here *)\nTheorem t : True.\n{words}\n"
     )
@@ -70,7 +70,7 @@ def test_what_takes_something_for_granted_is_found(words, monkeypatch, tmp_path)
     assert build.find_unproved("Good") == []
 
 
-def test_every_chapter_is_compiled_and_told_in_the_read_me():
+def test_every_chapter_is_compiled_and_listed_in_the_readme():
     listed = build.list_chapters()
     assert sorted([*listed, "Extract"]) == [path.stem for path in CHAPTERS]
     told = re.findall(r"^\| \d+ \| `(\w+)\.v` \|", (THEOREM / "README.md").read_text(), re.MULTILINE)
@@ -79,7 +79,7 @@ def test_every_chapter_is_compiled_and_told_in_the_read_me():
         assert (THEOREM / f"{chapter}.v").read_text().startswith(f"(** * Chapter {number}. ")
 
 
-def test_nothing_that_coq_makes_is_kept_with_the_chapters():
+def test_no_coq_output_is_kept_beside_the_chapters():
     kept = subprocess.run(
         ["git", "ls-files", "theorem"], cwd=ROOT, capture_output=True, text=True, check=False
     ).stdout
@@ -87,9 +87,9 @@ def test_nothing_that_coq_makes_is_kept_with_the_chapters():
 
 
 @pytest.mark.parametrize("goal", ["theorem", "oracle"])
-def test_where_coq_is_missing_the_build_is_skipped_with_a_message(goal):
+def test_without_coq_the_build_is_skipped_with_a_message(goal):
     command = [sys.executable, str(THEOREM / "build.py"), goal]
-    done = subprocess.run(command, env={"PATH": ""}, capture_output=True, text=True, timeout=60, check=False)
+    done = subprocess.run(command, env={"PATH": ""}, capture_output=True, text=True, timeout=600, check=False)
     assert done.returncode == 0, done.stderr
     assert done.stdout.startswith("skipped: coqc is not here; install it with `apt-get install coq`")
 

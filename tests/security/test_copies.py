@@ -39,7 +39,7 @@ def test_a_copy_is_noticed_before_it_writes_to_the_journal_of_the_original(copie
 
 
 @pytest.mark.parametrize("place", [".takeback/journal.db", "another name"])
-def test_a_copy_goes_on_with_a_journal_of_its_own(copied, postgres_url, place, tmp_path):
+def test_a_copy_continues_with_its_own_journal(copied, postgres_url, place, tmp_path):
     original, copy = copied
     url = f"{postgres_url}#own_{tmp_path.name[-20:].replace('-', '_').lower()}"
     begin_new_journal(copy, url if place == "another name" else place)
@@ -52,7 +52,7 @@ def test_a_copy_goes_on_with_a_journal_of_its_own(copied, postgres_url, place, t
         assert harness.status().clean
 
 
-def test_a_content_with_an_unknown_key_blocks_nothing_but_itself(copied):
+def test_a_content_with_an_unknown_key_blocks_only_itself(copied):
     original, copy = copied
     with closing(open_own_copy(copy)) as harness:  # as a version did that knew no trust
         strange = harness.apply(candidate(config("two", "sealed with a key of the copy")))

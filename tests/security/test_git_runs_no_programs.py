@@ -65,7 +65,7 @@ def planted(tmp_path):
     return clone
 
 
-def test_git_is_run_so_that_it_starts_no_program_of_the_repository(planted):
+def test_git_starts_no_program_named_by_the_repository(planted):
     (planted.root / "prompts/system.md").write_text("two\n")
     open_git(planted.root, os.environ).without_programs().run("status", "--porcelain")
     assert not planted.ran.exists()
@@ -83,7 +83,7 @@ def test_adopting_a_history_runs_no_program(planted):
     assert not planted.ran.exists()
 
 
-def test_variables_of_git_that_name_programs_and_settings_are_left_out(tmp_path):
+def test_git_variables_that_name_programs_or_settings_are_dropped(tmp_path):
     named = {"GIT_DIR": "x", "GIT_CONFIG_GLOBAL": "x", "GIT_SSH_COMMAND": "x", "GIT_EXEC_PATH": "x", "PATH": "/bin"}
     kept = open_git(Path(tmp_path), {**named, "GIT_AUTHOR_NAME": "Ada"}).env
     assert {name for name in kept if name.startswith("GIT_")} == {

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import os
-import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+from tests.support.forked import run_text
 from tests.support.hostile_clone import listener
 from tests.support.trusted import trust
 
@@ -21,19 +21,11 @@ PASSWORD = "the-password-of-the-user"
 def run(place: Path, *words: str, **env: str) -> tuple[int, str]:
     """Run the program in a process of its own; its exit code, and what it printed."""
     kept = {"PATH": os.environ["PATH"], "PYTHONPATH": os.pathsep.join(sys.path), "HOME": os.environ["HOME"]}
-    done = subprocess.run(
-        [sys.executable, "-m", "takeback", *words],
-        cwd=place,
-        env={**kept, **env},
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=120,
-    )
+    done = run_text(words, {**kept, **env}, cwd=place)
     return done.returncode, " ".join((done.stdout + done.stderr).split())
 
 
-def test_a_journal_url_that_changes_in_a_trusted_manifest_sends_nothing_and_names_trust(tmp_path):
+def test_changing_the_journal_url_of_a_trusted_manifest_asks_for_trust_first(tmp_path):
     root = init_workspace(tmp_path / "agent")
     manifest = root / "takeback.toml"
     with listener() as (port, received):
@@ -49,7 +41,7 @@ def test_a_journal_url_that_changes_in_a_trusted_manifest_sends_nothing_and_name
         assert received() == b""
 
 
-def test_without_a_home_that_can_be_written_init_leaves_nothing_and_its_way_out_works(tmp_path):
+def test_init_without_a_writable_home_leaves_nothing_and_names_a_working_fix(tmp_path):
     home = tmp_path / "home"
     home.write_text("no folder, so that nothing can be made below it")
     agent = tmp_path / "agent"

@@ -40,7 +40,7 @@ def output_of(command: str) -> str:
     elif words[0] == "python":
         words[0] = sys.executable
     plain = {**os.environ, "COLUMNS": "100", "NO_COLOR": "1", "TERM": "dumb", "PYTHONPATH": str(ROOT / "src")}
-    done = subprocess.run(words, cwd=ROOT, env=plain, capture_output=True, text=True, timeout=120, check=False)
+    done = subprocess.run(words, cwd=ROOT, env=plain, capture_output=True, text=True, timeout=600, check=False)
     if "Traceback (most recent call last)" in done.stderr:
         raise RuntimeError(f"{command}\n{done.stderr}")
     return done.stdout

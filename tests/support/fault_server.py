@@ -79,7 +79,7 @@ class FaultServer:
         self._released.set()
         self._http.shutdown()
         self._http.server_close()
-        self._thread.join(5)
+        self._thread.join(240)
 
     @property
     def base_url(self) -> str:
@@ -92,7 +92,7 @@ class FaultServer:
             self.seen.append(Seen(body, key))
             act = self.script[min(len(self.seen), len(self.script)) - 1]
         if act.stall:
-            self._released.wait(30)
+            self._released.wait(600)
             handler.close_connection = True
             return
         if act.status != 200:

@@ -37,7 +37,7 @@ def git(place: Path, *words: str) -> str:
     """Run git as a person does; returns what it prints."""
     environment = {"PATH": os.environ["PATH"], "HOME": str(place.parent), "GIT_CONFIG_NOSYSTEM": "1"}
     done = subprocess.run(
-        ["git", *PERSON, *words], cwd=place, env=environment, capture_output=True, text=True, timeout=60, check=True
+        ["git", *PERSON, *words], cwd=place, env=environment, capture_output=True, text=True, timeout=600, check=True
     )
     return done.stdout
 

@@ -131,7 +131,7 @@ async def over_http(served: Served, *, mode: str = "auto", name: str = "tester",
     """A client of a server on loopback."""
     headers = {"authorization": f"Bearer {token or served.token}"}
     info = Implementation(name=name, version="1")
-    async with httpx2.AsyncClient(headers=headers, timeout=60) as http:
+    async with httpx2.AsyncClient(headers=headers, timeout=600) as http:
         transport = streamable_http_client(served.url, http_client=http)
         async with Client(transport, mode=mode, client_info=info, elicitation_callback=person) as client:
             yield client

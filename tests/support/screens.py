@@ -40,7 +40,7 @@ SCREENS += [(name, "120x40") for name in ("help", "log", "status", "undo-list", 
 END = "~end~"
 LISTED = "q leave"
 """The last line of the list to pick from; it does not end by itself."""
-PATIENCE = 120.0
+PATIENCE = 600.0
 """Seconds after which a screen counts as never drawn; a busy machine takes a few."""
 CHANGING = (
     (re.compile(r"\b[0-9a-f]{64}\b"), "d"),

@@ -18,6 +18,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import NamedTuple
 
+from tests.support.forked import fork, run_forked
+
 from takeback.cli import app
 
 COLOUR = re.compile(r"\x1b\[[0-9;]*m")
@@ -28,6 +30,8 @@ CODES = {"Cc", "Cf", "Cs", "Zl", "Zp"}
 
 PATIENCE = 240
 """Seconds a program on a terminal may say nothing."""
+OF_THE_INTERPRETER = ("PYTHON", "LC_", "LANG", "FORCE_")
+"""What variables begin with that the interpreter, or a module that is imported, reads as it starts."""
 
 
 class Done(NamedTuple):
@@ -65,15 +69,18 @@ def program(*arguments: object) -> list[str]:
 
 def run(*arguments: object, stdout: int = subprocess.PIPE, **variables: str) -> Done:
     """Run the real program in a process of its own, into pipes."""
-    ended = subprocess.run(
-        program(*arguments),
-        stdout=stdout,
-        stderr=subprocess.PIPE,
-        timeout=PATIENCE,
-        env=environment(**variables),
-        check=False,
-    )
-    return Done(ended.returncode, (ended.stdout or b"").decode(), ended.stderr.decode())
+    if any(name.startswith(OF_THE_INTERPRETER) for name in variables):
+        ended = subprocess.run(
+            program(*arguments),
+            stdout=stdout,
+            stderr=subprocess.PIPE,
+            timeout=PATIENCE,
+            env=environment(**variables),
+            check=False,
+        )
+        return Done(ended.returncode, (ended.stdout or b"").decode(), ended.stderr.decode())
+    code, out, err = run_forked(list(map(str, arguments)), environment(**variables), stdout=stdout)
+    return Done(code, out.decode(), err.decode())
 
 
 def run_on_terminal(arguments: Sequence[object], variables: Mapping[str, str], columns: int = 80) -> Done:
@@ -90,15 +97,8 @@ def converse(
     """Run the real program on a terminal: wait until a text is there, then type keys or send a signal, and so on."""
     leader, follower = pty.openpty()
     fcntl.ioctl(follower, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
-    child = subprocess.Popen(
-        program(*arguments),
-        stdin=follower,
-        stdout=follower,
-        stderr=follower,
-        env=environment(**variables),
-        start_new_session=True,
-        preexec_fn=_own_terminal,  # noqa: PLW1509 - no threads here
-    )
+    streams = (follower, follower, follower)
+    child = fork(list(map(str, arguments)), environment(**variables), streams, terminal=True)
     os.close(follower)
     try:
         printed, seen = b"", 0
@@ -119,11 +119,6 @@ def converse(
         child.kill()
         child.wait(PATIENCE)
         os.close(leader)
-
-
-def _own_terminal() -> None:
-    """Make the terminal the one from which Ctrl-C reaches the program."""
-    fcntl.ioctl(0, termios.TIOCSCTTY, 0)
 
 
 def _piece(leader: int) -> bytes:

@@ -61,7 +61,7 @@ def run(where: Path, *command: str) -> str:
     environment["PYTHONPATH"] = os.pathsep.join((str(where), str(ROOT / "src")))
     environment["TAKEBACK_TRUST"] = str(home / "trusted")
     done = subprocess.run(
-        command, cwd=where, env=environment, capture_output=True, text=True, timeout=120, check=False
+        command, cwd=where, env=environment, capture_output=True, text=True, timeout=600, check=False
     )
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout

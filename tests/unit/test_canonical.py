@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from hypothesis import given
+from tests.support.batches import in_batches
 from tests.support.strategies import json_values
 
 import takeback
@@ -93,7 +94,7 @@ def test_readable_forms_keep_the_order_of_keys():
 
 @pytest.mark.parametrize("number", [float("nan"), float("inf")])
 @pytest.mark.parametrize("write", [encode, write_compact, write_pretty])
-def test_what_is_no_json_number_is_never_written(write, number):
+def test_numbers_outside_json_are_never_written(write, number):
     with pytest.raises(ValueError, match="JSON compliant"):
         write({"a": number})
 
@@ -117,7 +118,7 @@ WRONG = [
 
 
 @pytest.mark.parametrize(("text", "message"), WRONG, ids=[message for _, message in WRONG])
-def test_what_has_two_readings_or_none_is_refused_with_its_place(text, message):
+def test_ambiguous_and_invalid_json_is_refused_with_its_place(text, message):
     with pytest.raises(InputError, match=message):
         parse(text, "text")
 
@@ -145,7 +146,7 @@ def test_text_in_any_place_of_a_value_is_looked_at():
         check_text({"a": ["x", {"b": ("\ud83d",)}]}, "value")
 
 
-@pytest.mark.parametrize("module", MODULES)
+@in_batches("module", MODULES)
 def test_no_other_module_reads_or_writes_json_text(module):
     imported: list[str] = []
     for node in ast.walk(ast.parse((SOURCE / module).read_text())):
@@ -156,7 +157,7 @@ def test_no_other_module_reads_or_writes_json_text(module):
     assert "json" not in imported or module in ON_THEIR_OWN
 
 
-def test_where_the_first_value_of_a_text_ends():
+def test_the_end_of_the_first_value_in_a_text_is_found():
     assert find_value_end('{"a": 1} and more') == 8
     assert find_value_end("prose") is None
     assert find_value_end("[" * 100_000) is None

@@ -57,14 +57,14 @@ def test_the_proposer_sees_the_present_state(harness):
     assert seen == [State.read({"tools": {"grep": {"id": "old"}}})]
 
 
-def test_what_holds_no_mutation_changes_nothing(harness):
+def test_a_proposal_without_a_mutation_changes_nothing(harness):
     before = harness.journal.head()
     done = evolve(harness, lambda _: Attempt(None, rejected=Rejected("prose", "a poem")), ORACLE)
     assert (done.applied, done.result, done.to_json()["shortfall"]) == (False, None, "prose")
     assert harness.journal.head() == before
 
 
-def test_what_nobody_can_repair_changes_nothing(harness):
+def test_an_unrepairable_proposal_changes_nothing(harness):
     before = harness.journal.head()
     done = evolve(harness, propose_mutation(mutation(config("a", 1))), lambda *_: _unrepaired())
     assert (done.applied, done.result) == (False, None)

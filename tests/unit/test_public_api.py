@@ -50,7 +50,7 @@ def test_a_candidate_can_be_given_as_the_json_it_is_written_in():
             harness.apply({"recovery": []})
 
 
-def test_what_applying_and_undoing_gave_names_the_entry():
+def test_results_of_apply_and_undo_name_their_entry():
     with open_memory() as harness:
         first = harness.apply(PLAIN)
         undone = harness.undo(first)
@@ -81,7 +81,7 @@ def test_an_entry_of_another_harness_is_unknown():
             harness.undo(other.apply(PLAIN, note="elsewhere"))
 
 
-def test_the_log_tells_newest_first_what_became_of_each_entry():
+def test_the_log_lists_entries_newest_first_with_their_status():
     with open_memory() as harness:
         first = harness.apply(PLAIN, note="longer")
         harness.undo(first)
@@ -122,7 +122,7 @@ def test_a_state_is_read_by_address(address, found):
     assert address in STATE
 
 
-def test_records_are_read_by_address_as_they_stand_in_the_state():
+def test_records_are_read_by_address():
     plain = STATE.write()
     assert STATE["tools", "k"] == plain["tools"]["k"]
     assert STATE["middleware", "auth"] == plain["middleware"][0]
@@ -135,7 +135,7 @@ def test_records_are_read_by_address_as_they_stand_in_the_state():
 @pytest.mark.parametrize(
     "address", [("config", "a.x"), ("prompts", "x"), ("middleware", "x"), ("listeners", "x"), ("files", "d/y")]
 )
-def test_what_is_not_there_is_a_key_error_that_names_the_address(address):
+def test_reading_a_missing_value_raises_a_key_error_with_its_address(address):
     assert address not in STATE
     with pytest.raises(KeyError, match=f"{address[0]}.*{address[1]}"):
         STATE[address]
@@ -146,7 +146,7 @@ def test_an_unknown_surface_is_an_input_error():
         STATE["moods"]
 
 
-def test_what_is_shown_in_a_session_fits_on_a_line():
+def test_representations_fit_on_one_line():
     with open_memory() as harness:
         applied = harness.apply(candidate(middleware("limit"), *(config(f"k{n}", "x" * 500) for n in range(5))))
         blocked_by = harness.apply(PLAIN)
@@ -181,7 +181,7 @@ def test_what_is_shown_in_a_session_fits_on_a_line():
     )
 
 
-def test_every_outcome_and_what_extensions_need_is_exported():
+def test_every_outcome_and_extension_class_is_exported():
     for name in (
         "Applied",
         "Refused",

@@ -11,7 +11,7 @@ JSON = st.recursive(
 
 
 @given(st.lists(st.integers(0, 9), max_size=30), st.sets(st.integers(0, 9), max_size=3), st.booleans())
-def test_of_the_pieces_that_are_left_each_one_is_needed(pieces, wanted, pairs):
+def test_every_remaining_piece_is_needed(pieces, wanted, pairs):
     wanted &= set(pieces)
 
     def holds(some):
@@ -22,14 +22,14 @@ def test_of_the_pieces_that_are_left_each_one_is_needed(pieces, wanted, pairs):
     assert not any(holds(found[:at] + found[at + 1 :]) for at in range(len(found)))
 
 
-def test_pieces_are_tried_again_after_others_that_held_them_are_gone():
+def test_pieces_are_retried_after_others_were_removed():
     def holds(some):
         return "x" in some and ("a" not in some or "b" in some)
 
     assert shrink_pieces("baxab", holds, lambda: False) == ["x"]
 
 
-def test_a_search_ends_after_its_tries_with_what_it_reached():
+def test_a_search_ends_at_its_limit_with_its_best_result():
     tried = []
     found = shrink_pieces(range(100), lambda some: tried.append(some) or 99 in some, limit_tries(3))
     assert len(tried) == 3
@@ -43,7 +43,7 @@ def _has_three(value):
 
 
 @given(JSON.filter(_has_three))
-def test_of_a_json_value_no_member_can_be_left_out(value):
+def test_no_member_of_a_shrunk_json_value_can_be_left_out(value):
     found = shrink_by_steps(value, list_smaller_json, _has_three)
     assert _has_three(found)
     assert not any(map(_has_three, list_smaller_json(found)))

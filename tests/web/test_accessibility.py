@@ -70,7 +70,7 @@ def test_no_page_has_a_serious_or_moderate_fault_and_none_is_too_wide(pages, loo
 
 
 @pytest.mark.parametrize("width", [1440, 390])
-def test_every_target_can_be_hit_and_nothing_lies_over_a_diff(pages, look, width):
+def test_every_target_is_large_enough_and_nothing_covers_a_diff(pages, look, width):
     page, small, covered = look(width, "light"), {}, {}
     for name, address in pages[0].items():
         page.goto(address)
@@ -80,7 +80,7 @@ def test_every_target_can_be_hit_and_nothing_lies_over_a_diff(pages, look, width
     assert covered == {name: [] for name in covered}
 
 
-def test_an_expired_session_is_told_on_a_page_without_faults(pages, chromium):
+def test_the_expired_session_page_has_no_accessibility_fault(pages, chromium):
     context = chromium.new_context()
     page = context.new_page()
     page.goto(pages[0]["entry"])

@@ -79,7 +79,7 @@ def test_a_table_of_the_lab_is_sorted_with_the_keyboard(lab, tab):
         assert shares == sorted(shares, reverse=expected == "descending")
 
 
-def test_a_mark_of_a_plot_says_its_value_when_it_is_pointed_at_or_reached(lab, tab):
+def test_a_plot_mark_shows_its_value_on_hover_and_focus(lab, tab):
     page = tab(lab)
     page.goto(lab.partition("open")[0] + RUN)
     plot = page.locator("figure.plot").first

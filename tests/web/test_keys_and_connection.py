@@ -36,7 +36,7 @@ def test_entries_are_reached_ticked_and_taken_back_with_keys(sixty, tab):
         page.get_by_text("Nothing has been changed yet").wait_for()
 
 
-def test_drift_appears_and_goes_without_a_reload(sixty, tab):
+def test_drift_appears_and_disappears_without_a_reload(sixty, tab):
     root, harness = sixty
     rules = root / "CLAUDE.md"
     known = rules.read_text()
@@ -50,7 +50,7 @@ def test_drift_appears_and_goes_without_a_reload(sixty, tab):
         until(lambda: page.get_by_text("changed outside Takeback").count() == 0)
 
 
-def test_a_server_that_ended_is_said_with_the_command_to_start_again(sixty, quiet_tab):
+def test_a_stopped_server_is_reported_with_the_command_to_restart_it(sixty, quiet_tab):
     _, harness = sixty
     with served(("parcel-tracker", harness)) as link:
         quiet_tab.goto(link)

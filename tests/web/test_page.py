@@ -74,7 +74,7 @@ def test_a_change_from_the_middle_is_taken_back_and_brought_back_from_the_same_p
     assert settings.read_text() == before
 
 
-def test_several_entries_go_together_in_one_plan(project, tab):
+def test_several_entries_are_undone_in_one_plan(project, tab):
     root, harness = project
     with served(("parcel-tracker", harness)) as link:
         page = tab(link)
@@ -88,7 +88,7 @@ def test_several_entries_go_together_in_one_plan(project, tab):
     assert "make test" not in settings
 
 
-def test_kept_blocked_along_and_stale_are_said(project, tab):
+def test_the_page_explains_kept_blocked_cascaded_and_stale_undos(project, tab):
     root, harness = project
     edit = {"op_type": "edit_prompt", "target": "CLAUDE.md", "value": {"old": "alpha", "new": "beta"}}
     made = {}
@@ -111,7 +111,7 @@ def test_kept_blocked_along_and_stale_are_said(project, tab):
             other.apply(candidate(config("env.TIMEOUT", "3")), note="meanwhile")
             head = other.ledger.head
         page.get_by_role("button", name="Take back now").click()
-        page.get_by_text("Stale: things have changed").wait_for()
+        page.get_by_text("Stale: the harness changed").wait_for()
         assert harness.ledger.head == head
         page.goto(link.partition("open")[0])
         preview(page, "whole rules: set")
@@ -120,7 +120,7 @@ def test_kept_blocked_along_and_stale_are_said(project, tab):
         page.get_by_text(f"Done: took back #{made['whole rules']}, #{made['inside them']}.").wait_for()
 
 
-def test_the_page_follows_what_another_process_does(project, tab):
+def test_the_page_shows_changes_made_by_another_process(project, tab):
     root, harness = project
     with served(("parcel-tracker", harness)) as link:
         page = tab(link)
@@ -128,7 +128,7 @@ def test_the_page_follows_what_another_process_does(project, tab):
         box = page.locator(f"#{third} input")
         box.check()
         command = [sys.executable, "-m", "takeback", "set", "routing", "model", "small", "--dir", str(root)]
-        subprocess.run([*command, "--note", "from the command line"], check=True, capture_output=True, timeout=120)
+        subprocess.run([*command, "--note", "from the command line"], check=True, capture_output=True, timeout=600)
         entry_of(page, "from the command line").wait_for()
         assert box.is_checked()
         page.get_by_text("1 new entry just now").wait_for()
@@ -238,7 +238,7 @@ def test_on_a_phone_nothing_is_wider_than_the_screen(project, tab):
             assert page.evaluate("document.scrollingElement.scrollWidth") <= 360, name
 
 
-def test_in_the_dark_the_page_is_dark(project, tab):
+def test_the_page_follows_the_dark_color_scheme(project, tab):
     _, harness = project
     back = "getComputedStyle(document.body).backgroundColor"
     with served(("parcel-tracker", harness)) as link:
@@ -248,7 +248,7 @@ def test_in_the_dark_the_page_is_dark(project, tab):
         assert page.evaluate(back) == "rgb(255, 255, 255)"
 
 
-def test_without_scripts_everything_is_there_to_read_and_to_do(project, tab):
+def test_the_page_works_without_scripts(project, tab):
     _, harness = project
     with served(("parcel-tracker", harness)) as link:
         page = tab(link, java_script_enabled=False)
@@ -262,7 +262,7 @@ def test_without_scripts_everything_is_there_to_read_and_to_do(project, tab):
         page.get_by_text("Done: took back").wait_for()
 
 
-def test_a_page_that_only_shows_offers_nothing_to_do(sixty, tab):
+def test_a_read_only_page_offers_no_actions(sixty, tab):
     root, harness = sixty
     with served(("parcel-tracker", harness), read_only=True) as link:
         page = tab(link)
@@ -274,7 +274,7 @@ def test_a_page_that_only_shows_offers_nothing_to_do(sixty, tab):
             assert page.locator("form[method=post] button:visible").count() == 0, name
 
 
-def test_ten_thousand_entries_come_as_they_are_scrolled_to(many, tab):
+def test_ten_thousand_entries_load_while_scrolling(many, tab):
     _, harness = many
     assert sum(1 for _ in harness.log()) == MANY + 1
     with served(("many", harness)) as link:

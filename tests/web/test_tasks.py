@@ -81,7 +81,7 @@ def test_find_what_broke_it_and_take_it_back(person):
     assert person.clicks == 4
 
 
-def test_go_back_to_a_point_and_see_what_that_would_do_first(person):
+def test_preview_and_go_back_to_a_point_in_time(person):
     before = person.file("CLAUDE.md")
     assert "Retry twice" in before
     assert person.page.get_by_role("link", name="Go back to this day").count() == 1
@@ -105,7 +105,7 @@ def test_compare_two_points(person):
     assert person.clicks == 3
 
 
-def test_find_a_word_of_what_was_written_and_of_what_was_asked(person):
+def test_find_words_in_changes_and_in_prompts(person):
     for word, entry in (("you push", "inside"), ("how we release", "skill"), ("REGION", "region")):
         person.page.get_by_role("searchbox").fill(f'"{word}"')
         person.page.keyboard.press("Enter")
@@ -138,7 +138,7 @@ def test_send_a_change_to_somebody(person, tmp_path):
     assert person.clicks == 2
 
 
-def test_report_what_happened_today(person, tmp_path):
+def test_report_todays_changes(person, tmp_path):
     person.choose("When", "today")
     person.click("button", "Filter")
     with person.page.expect_download() as got:
@@ -166,7 +166,7 @@ def test_see_why_something_was_refused(person):
     assert person.clicks == 5
 
 
-def test_see_whether_the_agent_is_well_and_take_back_what_it_should_not_have(person):
+def test_check_the_agents_status_and_undo_a_loosened_permission(person):
     card = person.page.get_by_label("Since yesterday")
     told = card.inner_text()
     assert "changes, 3 authors, " in told
@@ -188,7 +188,7 @@ def test_take_several_changes_back_together(person):
     assert person.clicks == 4
 
 
-def test_take_back_a_change_with_what_depends_on_it(person):
+def test_take_back_a_change_with_its_dependents(person):
     first, second = person.made["skill"], person.made["inside"]
     assert person.row(second).get_by_text(f"depends on #{first.entry}").count() == 1
     assert person.row(second).locator(".lanes .down").count() == 1
@@ -199,7 +199,7 @@ def test_take_back_a_change_with_what_depends_on_it(person):
     assert person.clicks == 2
 
 
-def test_adopt_one_file_of_what_was_changed_by_hand_and_go_on_to_the_rest(person):
+def test_adopt_one_hand_edited_file_and_continue_with_the_rest(person):
     drift(person.root)
     person.click("link", "Adopt or discard")
     person.reads("2 things changed outside Takeback")
@@ -240,7 +240,7 @@ def test_see_a_secret_and_delete_it_from_the_journal(person):
     person.click("link", "Show the secrets on this page")
     person.reads(SECRET)
     person.click("link", "Mask them again")
-    person.page.get_by_label("A text to forget wherever it stands").fill(SECRET)
+    person.page.get_by_label("A text to forget wherever it occurs").fill(SECRET)
     person.click("button", "Preview forgetting it")
     assert SECRET not in person.page.content()
     person.page.get_by_role("checkbox").check()

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeVar, runtime_checkable
 
 from takeback.repair.models import ChatModel
 from takeback.repair.synthesizer import Method
@@ -54,6 +54,15 @@ class ExperimentPlan(Protocol):
 
     def units(self) -> dict[str, Any]:
         """What is to be done, by key, in order: plain data that can be sent to another machine."""
+        ...
+
+
+@runtime_checkable
+class NotedPlan(Protocol):
+    """A plan that has something to say before anybody is asked, such as that there are fewer cases than wanted."""
+
+    def notes(self) -> tuple[str, ...]:
+        """What is to be said, line by line."""
         ...
 
 

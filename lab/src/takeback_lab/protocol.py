@@ -128,6 +128,15 @@ def check_replayable(lock: Lock, parts: Mapping[str, Any]) -> None:
     check(Lock(lock.name, held, lock.digest), plan)
 
 
+def keep_origins(lock: Lock, held: Lock | None) -> Lock:
+    """Return the lock of a replay, with what its answers were made with (weights, runtime) as it was locked then."""
+    if held is None:
+        return lock
+    origins = {name: held.parts[name] for name in ORIGINS if name in held.parts and name in lock.parts}
+    parts = {**lock.parts, **origins}
+    return Lock(lock.name, parts, digest_of({"name": lock.name, "parts": parts}))
+
+
 def is_ground(part: str) -> bool:
     """Tell whether a part of a lock holds what a run rests on, not what it does."""
     return part.startswith(CODE) or part in ORIGINS

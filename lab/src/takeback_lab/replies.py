@@ -11,9 +11,10 @@ from typing import Any
 
 from takeback.errors import TakebackError
 from takeback.repair.models.replies import digest_replies, has_recording
-from takeback_lab.experiments.recorded import FIRST, check_frozen_file, recorded_folder
+from takeback_lab.experiments.recorded import EDITIONS, check_frozen_file, recorded_folder
 from takeback_lab.lock import read_json, read_lock
 from takeback_lab.manifest import LOCK, RESULT, SUPERSEDED, Problem
+from takeback_lab.protocol import LOCKS, frozen_path
 from takeback_lab.results import BANK, RAN, find_runs
 
 FROZEN = (BANK, RAN)
@@ -23,6 +24,39 @@ def find_recordings(folder: Path) -> tuple[Path, ...]:
     """The frozen recordings at or below a folder, in order of their path; also those whose replies are gone."""
     found = {path.parent for name in FROZEN for path in folder.rglob(name)}
     return tuple(sorted(one for one in found if SUPERSEDED not in one.relative_to(folder).parts))
+
+
+def verify_recording_locks(folder: Path) -> list[Problem]:
+    """Return every frozen recording below a folder whose lock is not among those that were frozen above it."""
+    problems = []
+    for one in find_recordings(folder):
+        try:
+            held = read_lock(one / LOCK)
+        except TakebackError:
+            continue
+        above = [one, *one.parents]
+        inside = above[: above.index(folder) + 1] if folder in above else []
+        results = next((parent for parent in inside if (parent / LOCKS).is_dir()), None)
+        if results is None:
+            continue
+        path = frozen_path(results, held.name)
+        if not path.exists():
+            detail = f"no lock there, although others are; {one.name} was frozen under {held.digest}"
+            problems.append(Problem("missing", str(path), detail))
+        elif held.digest not in _read_digests(results / LOCKS):
+            detail = f"is {held.digest}, which is none of those frozen in {results / LOCKS}"
+            problems.append(Problem("lock", str(one / LOCK), detail))
+    return problems
+
+
+def _read_digests(folder: Path) -> set[str]:
+    digests = set()
+    for path in sorted(folder.glob("*.json")):
+        try:
+            digests.add(read_lock(path).digest)
+        except TakebackError:
+            continue
+    return digests
 
 
 def verify_replies(folder: Path) -> list[Problem]:
@@ -83,5 +117,10 @@ def _rests_on(run: Path) -> str | None:
 
 def _shipped() -> set[str]:
     base = recorded_folder()
-    folders = [one for parent in (base, base / FIRST) if parent.is_dir() for one in parent.iterdir()]
+    folders = [
+        one
+        for parent in (base, *(base / edition for edition in EDITIONS))
+        if parent.is_dir()
+        for one in parent.iterdir()
+    ]
     return {digest_replies(one) for one in folders if has_recording(one)}

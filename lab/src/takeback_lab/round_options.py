@@ -21,6 +21,13 @@ def write_options(folder: Path, experiment: str, model: str, given: Mapping[str,
     write_whole(folder / OPTIONS, (write_pretty(body, indent=1) + "\n").encode())
 
 
+def read_experiment(folder: Path) -> str:
+    """Return the name of the experiment whose answers a folder holds; nothing where it was not written down."""
+    path = folder / OPTIONS
+    raw = read_json(path) if path.is_file() else None
+    return str(raw.get("experiment") or "") if isinstance(raw, dict) else ""
+
+
 def read_options(folder: Path, experiment: str, options: Sequence[Option]) -> tuple[str, dict[str, Any]]:
     """The model and options that were written down for an experiment; nothing where there are none."""
     path = folder / OPTIONS

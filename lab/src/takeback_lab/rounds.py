@@ -19,8 +19,11 @@ from takeback.repair.models.replies import IMPORTED, has_recording, read_lines, 
 from takeback.repair.synthesizer import Spec, make_method
 from takeback_lab.engines import FinishedUnits, UnitEngine, Work
 from takeback_lab.experiment import Asked, Experiment
+from takeback_lab.lock import write_whole
 
 PENDING: Final = "pending.jsonl"
+EXPORTED: Final = "exported.txt"
+"""The digests of all requests that were written for somebody to answer, in their order: it keeps shares apart."""
 OK: Final = 200
 
 
@@ -111,9 +114,25 @@ def read_shards(text: str) -> list[tuple[int, int]]:
 
 
 def write_shard(folder: Path, requests: list[Request], shard: tuple[int, int]) -> Path:
-    """Write one share of a round's requests to a file of its own; replies to it are imported like any others."""
+    """Write one share of the pending requests to a file of its own; replies to it are imported like any others.
+
+    A request keeps its share whatever was answered since: shares written at different times do not overlap and leave
+    nothing out.
+    """
     which, of = shard
-    return write_pending(folder, requests[which - 1 :: of], f"pending-{which}-of-{of}.jsonl")
+    places = {digest: at for at, digest in enumerate(note_exported(folder, requests))}
+    mine = [request for request in requests if places[request.digest()] % of == which - 1]
+    return write_pending(folder, mine, f"pending-{which}-of-{of}.jsonl")
+
+
+def note_exported(folder: Path, requests: list[Request]) -> list[str]:
+    """Add requests to those that were exported from a folder, and return the digests of all in their order."""
+    path = folder / EXPORTED
+    before = path.read_text(encoding="utf-8").split() if path.is_file() else []
+    order = list(dict.fromkeys([*before, *(request.digest() for request in requests)]))
+    if order != before:
+        write_whole(path, "".join(f"{digest}\n" for digest in order).encode())
+    return order
 
 
 def write_pending(folder: Path, requests: list[Request], name: str = PENDING) -> Path:
@@ -183,7 +202,9 @@ def import_replies(replies: Path, folder: Path) -> dict[str, int]:
     again = 0
     for number, line in _lines(replies):
         where = f"{replies}:{number}"
-        digest, reply = read_reply(parse(line, where), where)
+        raw = parse(line, where)
+        digest, reply = read_reply(raw, where)
+        _check_repeated(raw, digest, where)
         if digest not in pending and digest not in known:
             raise InputError(f"{where}: digest", found=digest, expected="the digest of a pending request")
         if digest not in known:
@@ -193,7 +214,10 @@ def import_replies(replies: Path, folder: Path) -> dict[str, int]:
         else:
             found = f"another reply to {digest}, which has one"
             raise InputError(
-                f"{where}: text", found=found, expected="one reply to each request: there are no rerolls"
+                f"{where}: text",
+                found=found,
+                expected="one reply to each request: there are no rerolls",
+                hint="the first stays: take this line out of the file, and import the others",
             )
     if new:
         model = next(iter(pending.values())).model
@@ -202,6 +226,19 @@ def import_replies(replies: Path, folder: Path) -> dict[str, int]:
             for digest, reply in new.items():
                 recorded.learn(pending[digest], reply, tell_origin(IMPORTED, runtime))
     return {"imported": len(new), "known": again, "left": sum(digest not in known for digest in pending)}
+
+
+def _check_repeated(raw: Mapping[str, Any], digest: str, where: str) -> None:
+    """Refuse a reply that repeats another request than the one its digest names: somebody altered what was asked."""
+    if "request" not in raw:
+        return
+    try:
+        repeated = Request.from_json(raw["request"]).digest()
+    except (KeyError, TypeError, ValueError):
+        repeated = "no request"
+    if repeated != digest:
+        hint = "ask it again as it was exported; a line needs no request, only digest and text"
+        raise InputError(f"{where}: request", found=repeated, expected=f"the request {digest}", hint=hint)
 
 
 def read_reply(raw: Any, where: str) -> tuple[str, Reply]:

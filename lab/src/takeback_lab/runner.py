@@ -17,7 +17,7 @@ from takeback_lab.engines import Here, UnitEngine
 from takeback_lab.experiment import Asked, Experiment
 from takeback_lab.lock import Lock, make_lock
 from takeback_lab.progress import Progress, progress_path
-from takeback_lab.protocol import check_frozen
+from takeback_lab.protocol import check_frozen, keep_origins
 from takeback_lab.registry import experiment_named
 from takeback_lab.results import write_results
 
@@ -50,14 +50,15 @@ def run_experiment(
     tick: Tick = no_tick,
     files: Callable[[], Mapping[str, bytes]] = dict,
     replies: Callable[[], Mapping[str, Any]] = dict,
+    held: Lock | None = None,
 ) -> Ran:
     """Run a plan to its end, or on from where an earlier run of it stopped.
 
     `files` and `replies` are looked at when the units are done: what to keep beside the result, and what it says of
-    the replies it rests on (their digest, how many were imported).
+    the replies it rests on (their digest, how many were imported). `held` is the lock of a replayed recording.
     """
     who = asked.name if asked is not None else ""
-    lock = make_lock(experiment.name, plan.parts(who))
+    lock = keep_origins(make_lock(experiment.name, plan.parts(who)), held)
     if results is not None:
         check_frozen(results, lock)
     kept = Progress(progress_path(results, lock), lock) if results is not None else nullcontext()

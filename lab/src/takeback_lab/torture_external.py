@@ -11,12 +11,11 @@ from __future__ import annotations
 import os
 import random
 import signal
-import socketserver
 import sys
-import threading
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from itertools import islice
 from pathlib import Path
 from typing import Any, Final, NoReturn
 
@@ -31,6 +30,8 @@ from takeback.language.program import read_program
 from takeback.repair import invert_mutation
 from takeback.state import SURFACES, Stage
 from takeback.state.surfaces.calls import CALLS
+from takeback_lab.servers import find_place_in_memory
+from takeback_lab.torture_mail import PROGRAM, MailBox, start_mail_sink
 from takeback_lab.torture_records import TorturedRecords, start_records
 
 WANTED: Final = (
@@ -38,6 +39,7 @@ WANTED: Final = (
     "change.written",
     "change.settled",
     "call.tried",
+    "call.started",
     "call.made",
     "call.noted",
     "recovery.begun",
@@ -50,108 +52,39 @@ WANTED: Final = (
 WANTED_OF_RECORDS: Final = ("record.begin", "record.written", "record.back")
 WANTED_OF_ROWS: Final = ("record.open",)
 BROKEN: Final = "out-of-order"
-WORK: Final = 6
+WORK: Final = 8
+"""So many changes a child makes at most before the boundary where it is to die."""
+RECOVERING: Final = ("recovery.begun", "recovery.written")
+"""Boundaries that are reached only where the process before died in the middle of a change."""
+ROLLING_BACK: Final = ("rollback.step", "record.back")
+"""Boundaries that are reached only where a change is given up after something of it was written."""
+UNFINISHED: Final = ("change.announced", "change.written", "call.", "record.", "rollback.", "recovery.")
+"""Dying here leaves a change for the next process to finish."""
+CHECKED: Final = 0.3
+"""How often everything is looked at after a child; the children between meet what the one before left."""
 GIVEN_UP: Final = ("was refused", "again and again; nothing was changed")
 """What a change says that was given up: a call of it was refused, or others kept writing where it would."""
 MANIFEST: Final = """
 [calls.mail]
-run = [{python}, "mail.py", "send"]
-compensate = [{python}, "mail.py", "correct"]
-ask = [{python}, "mail.py", "ask"]
+run = [{python}, "send"]
+compensate = [{python}, "correct"]
+ask = [{python}, "ask"]
 stays = "sent"
 says = "a correction is sent"
 
 [calls.notice]
-run = [{python}, "mail.py", "send"]
-compensate = [{python}, "mail.py", "correct"]
+run = [{python}, "send"]
+compensate = [{python}, "correct"]
 repeats = true
 
 [calls.late]
-run = [{python}, "mail.py", "refuse"]
-compensate = [{python}, "mail.py", "correct"]
-ask = [{python}, "mail.py", "ask"]
+run = [{python}, "refuse"]
+compensate = [{python}, "correct"]
+ask = [{python}, "ask"]
 
 [admit]
 compensable = "yes"
 """
-PROGRAM: Final = """
-import json, os, smtplib, sys
-verb, key, port = sys.argv[1], os.environ["TAKEBACK_KEY"], int(open("port").read())
-arguments = json.load(sys.stdin)
-if verb == "refuse" or (verb == "correct" and os.path.exists("out-of-order")):
-    sys.exit("out of order")
-with smtplib.SMTP("127.0.0.1", port, timeout=20) as post:
-    if verb == "ask":
-        code, _ = post.docmd("VRFY", key)
-        sys.exit(0 if code == 250 else 1 if code == 550 else 2)
-    head = f"X-Key: {key}\\nX-Verb: {verb}\\nX-Call: {os.environ['TAKEBACK_CALL_KEY']}\\n"
-    post.sendmail("takeback@localhost", arguments["to"], f"{head}Subject: change\\n\\nchanged\\n")
-print(key)
-"""
-
-
-class Mail(dict[str, str]):
-    """One mail that arrived, by its headers."""
-
-
-class MailSink(socketserver.ThreadingTCPServer):
-    """An SMTP server on loopback that keeps what arrives; VRFY tells whether a key did, a key is kept once."""
-
-    allow_reuse_address = True
-    daemon_threads = True
-
-    def __init__(self) -> None:
-        super().__init__(("127.0.0.1", 0), _Conversation)
-        self.mails: list[Mail] = []
-        self.repeated = 0
-        """Mails that came again under a key that was there, and were not kept, as a service with keys does."""
-        self.guard = threading.Lock()
-
-    def take(self, text: str) -> None:
-        """Keep a mail, unless one came under its key and its kind is kept once."""
-        lines = text.partition("\n\n")[0].splitlines()
-        mail = Mail(line.split(": ", 1) for line in lines if ": " in line)
-        with self.guard:
-            if "notice" in mail["X-Call"] and any(one["X-Key"] == mail["X-Key"] for one in self.mails):
-                self.repeated += 1
-            else:
-                self.mails.append(mail)
-
-    def has(self, key: str) -> bool:
-        """Tell whether a mail came under a key."""
-        with self.guard:
-            return any(one["X-Key"] == key for one in self.mails)
-
-
-class _Conversation(socketserver.StreamRequestHandler):
-    """One SMTP session: RFC 5321, as far as a sink needs it."""
-
-    server: MailSink
-
-    def handle(self) -> None:
-        self._say("220 sink")
-        while line := self.rfile.readline(4096).decode(errors="replace").strip():
-            verb, _, rest = line.partition(" ")
-            if verb.upper() == "QUIT":
-                self._say("221 bye")
-                return
-            if verb.upper() == "DATA":
-                self._say("354 go on")
-                self.server.take(self._read_data())
-                self._say("250 kept")
-            elif verb.upper() == "VRFY":
-                self._say("250 it came" if self.server.has(rest.strip()) else "550 no")
-            else:
-                self._say("250 yes")
-
-    def _say(self, text: str) -> None:
-        self.wfile.write(f"{text}\r\n".encode())
-
-    def _read_data(self) -> str:
-        lines: list[str] = []
-        while (line := self.rfile.readline(4096).decode(errors="replace")) not in {".\r\n", ""}:
-            lines.append(line.rstrip("\r\n"))
-        return "\n".join(lines)
 
 
 @dataclass
@@ -210,30 +143,30 @@ def torture_external(
     if unknown:
         raise ValueError(f"no such boundaries: {sorted(unknown)}")
     root, rng = directory / "agent", random.Random(seed)
-    with start_records() as records, MailSink() as sink:
-        thread = threading.Thread(target=sink.serve_forever, daemon=True)
-        thread.start()
-        try:
-            _set_up(root, sink, records, race)
-            run = _Run(root, sink, records, rng)
-            while run.found.kills < kills and run.found.holds:
-                run.one_child()
-                run.write_beside()
-                if rng.random() < 0.3:  # noqa: PLR2004 - now and then
-                    run.check()
-                progress(run.found.kills)
-            run.end()
-            return run.found
-        finally:
-            sink.shutdown()
+    directory.mkdir(parents=True, exist_ok=True)
+    with start_records(find_place_in_memory()) as records, start_mail_sink(directory / "mails.jsonl") as sink:
+        _set_up(root, sink, records, race)
+        run = _Run(root, sink, records, rng)
+        while run.found.kills < kills and run.found.holds:
+            run.one_child()
+            run.write_beside()
+            if rng.random() < CHECKED:
+                run.check()
+            progress(run.found.kills)
+        run.end()
+        return run.found
 
 
-def _set_up(root: Path, sink: MailSink, records: TorturedRecords, race: tuple[int, int]) -> None:
+def _set_up(root: Path, sink: MailBox, records: TorturedRecords, race: tuple[int, int]) -> None:
     init_workspace(root)
     (root / "mail.py").write_text(PROGRAM)
-    (root / "port").write_text(str(sink.server_address[1]))
+    (root / "port").write_text(str(sink.port))
     with (root / "takeback.toml").open("a") as manifest:
-        manifest.write(MANIFEST.replace("{python}", repr(sys.executable)) + records.write_manifest() + "\n")
+        manifest.write(
+            MANIFEST.replace("{python}", f'{sys.executable!r}, "-I", "-S", "mail.py"')
+            + records.write_manifest()
+            + "\n"
+        )
     trust_workspace(root)
     declared = read_manifest((root / "takeback.toml").read_bytes(), "takeback.toml").bindings
     records.begin(root, declared, race)
@@ -251,7 +184,7 @@ def _require_applied(outcome: Applied | Refused) -> Applied:
 class _Run:
     """One run."""
 
-    def __init__(self, root: Path, sink: MailSink, records: TorturedRecords, rng: random.Random) -> None:
+    def __init__(self, root: Path, sink: MailBox, records: TorturedRecords, rng: random.Random) -> None:
         self.root, self.sink, self.records, self.rng = root, sink, records, rng
         self.found = ExternalTorture(
             systems=[*records.systems, "mail"], left_out=dict(records.left_out), guards=dict(records.guards)
@@ -259,19 +192,24 @@ class _Run:
         wanted = WANTED_OF_RECORDS * bool(records.servers) + WANTED_OF_ROWS * ("memory" in records.servers)
         self.found.failpoints.update(dict.fromkeys(wanted, 0))
         self.written = 0
+        self.unfinished = False
+        """Whether the last child left a change in the middle."""
 
     def one_child(self) -> None:
         """Let a child work until it dies at the boundary that was hit least."""
         points = self.found.failpoints
-        fewest = min(points.values())
-        target = self.rng.choice([name for name, hits in points.items() if hits <= fewest + 1])
+        within = [name for name in points if self.unfinished or name not in RECOVERING]
+        fewest = min(points[name] for name in within)
+        enough = fewest + 1 if fewest else 0  # what was never hit comes first
+        target = self.rng.choice([name for name in within if points[name] <= enough])
+        count = 1 if target in (*RECOVERING, *ROLLING_BACK) else self.rng.choice((1, 1, 2, 3))
         broken = self.rng.random() < 0.25  # noqa: PLR2004 - now and then
         (self.root / BROKEN).touch() if broken else (self.root / BROKEN).unlink(missing_ok=True)
         read_end, write_end = os.pipe()
         pid = os.fork()
         if pid == 0:
             os.close(read_end)
-            _child(self.root, self.records, self.rng.random(), target, self.rng.choice((1, 1, 2, 3)), write_end)
+            _child(self.root, self.records, self.rng.random(), target, count, write_end)
         os.close(write_end)
         with os.fdopen(read_end, encoding="ascii") as pipe:
             words = pipe.read().splitlines()
@@ -279,6 +217,7 @@ class _Run:
         killed = os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGKILL
         self.found.kills += killed
         self.found.survived += not killed
+        self.unfinished = killed and target.startswith(UNFINISHED)
         for word in words:
             kind, _, value = word.partition(" ")
             if kind == "at":
@@ -300,6 +239,7 @@ class _Run:
     def check(self) -> None:
         """Mend the mail program, let recovery end, and compare what was sent with what the journal calls live."""
         self.found.checks += 1
+        self.unfinished = False
         (self.root / BROKEN).unlink(missing_ok=True)
         try:
             with open_workspace(self.root) as harness:
@@ -321,10 +261,11 @@ class _Run:
             self._compare(harness, [item.describe() for item in harness.status().open])
 
     def _compare(self, harness: Harness, wrong: list[str]) -> None:
-        keys = Counter(mail["X-Key"] for mail in self.sink.mails)
+        mails = self.sink.read()
+        keys = Counter(mail["X-Key"] for mail in mails)
         twice = [key for key, count in keys.items() if count > 1]
         balance: Counter[str] = Counter()
-        for mail in self.sink.mails:
+        for mail in mails:
             balance[mail["X-Call"]] += 1 if mail["X-Verb"] == "send" else -1
         stand = {key for key, count in balance.items() if count}
         made = set(SURFACES[CALLS].write(harness.state.part(CALLS)))
@@ -342,8 +283,8 @@ class _Run:
         self.found.calls_made_twice += len(twice)
         self.found.wrong_ends += len(wrong)
         self.found.examples += [*wrong, *(f"{key} came twice" for key in twice)]
-        self.found.mails_sent = sum(mail["X-Verb"] == "send" for mail in self.sink.mails)
-        self.found.corrections_sent = len(self.sink.mails) - self.found.mails_sent
+        self.found.mails_sent = sum(mail["X-Verb"] == "send" for mail in mails)
+        self.found.corrections_sent = len(mails) - self.found.mails_sent
         self.found.repeated_by_key = self.sink.repeated
 
 
@@ -359,8 +300,11 @@ def _child(root: Path, records: TorturedRecords, seed: float, target: str, count
 
     try:
         with arm_failpoints(probe), open_workspace(root) as harness:
+            with arm_failpoints(lambda _: None):
+                for _ in range(rng.choice((0, 0, 0, 1, 1)) if target not in RECOVERING else 0):
+                    _work(harness, records, rng, "", pipe)
             for _ in range(WORK):
-                _work(harness, records, rng, pipe)
+                _work(harness, records, rng, target, pipe)
     except TakebackError as fault:
         os.write(pipe, f"fault {fault.message}\n".encode("ascii", "replace"))
         code = 1
@@ -368,14 +312,17 @@ def _child(root: Path, records: TorturedRecords, seed: float, target: str, count
         os._exit(code)
 
 
-def _work(harness: Harness, records: TorturedRecords, rng: random.Random, pipe: int) -> None:
-    live = [entry.id for entry in harness.log() if entry.kind == "apply" and entry.status == "live"][:5]
+def _work(harness: Harness, records: TorturedRecords, rng: random.Random, target: str, pipe: int) -> None:
+    """Make a change or take one back, such as may reach the boundary where this child is to die."""
+    applied = (entry.id for entry in harness.log() if entry.kind == "apply" and entry.status == "live")
+    live = list(islice(applied, 5))
+    refused, outside = target in ROLLING_BACK, target.startswith("record.") or rng.random() < 0.8  # noqa: PLR2004
     done: Any = None
     try:
-        if live and rng.random() < 0.45:  # noqa: PLR2004 - nearly half
+        if live and not refused and rng.random() < 0.45:  # noqa: PLR2004 - nearly half
             done = harness.undo(rng.choice(live), cascade=True)
         else:
-            drawn = [*_draw(rng), *(records.draw(rng) if rng.random() < 0.8 else ())]  # noqa: PLR2004 - mostly
+            drawn = [*_draw(rng, refused=refused), *(records.draw(rng) if outside else ())]
             done = harness.apply(invert_mutation(read_program(drawn, Stage.FORWARD, "mutation"), harness.state))
     except (InputError, ChangedMeanwhile):
         return  # undone already; or others wrote there in the same moment, so that nothing was changed
@@ -388,13 +335,14 @@ def _work(harness: Harness, records: TorturedRecords, rng: random.Random, pipe: 
         raise HarnessError(done.message)
 
 
-def _draw(rng: random.Random) -> list[dict[str, Any]]:
+def _draw(rng: random.Random, *, refused: bool) -> list[dict[str, Any]]:
+    """Return operations on files, and calls; with `refused`, a call among them is refused."""
     ops: list[dict[str, Any]] = [
         {"op_type": "set_config", "target": f"k{rng.randrange(5)}", "value": rng.randrange(99)},
         {"op_type": "set_prompt", "target": f"p{rng.randrange(3)}", "value": f"text {rng.randrange(99)}\n"},
     ]
-    for _ in range(rng.choice((1, 1, 2))):
-        call = rng.choice(("mail", "mail", "notice", "notice", "late"))
+    calls = [rng.choice(("mail", "mail", "notice", "notice", "late")) for _ in range(rng.choice((1, 1, 2)))]
+    for call in (*calls, *(["late"] if refused else [])):
         value = {"call": call, "arguments": {"to": "ops@localhost"}}
         ops.append({"op_type": "make_call", "target": f"{call}-{rng.randrange(10**9)}", "value": value})
     return ops

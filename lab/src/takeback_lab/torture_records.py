@@ -18,6 +18,7 @@ from typing import Any, Final, NamedTuple
 
 from takeback.adapters.bindings import open_binding
 from takeback.adapters.bindings.probe import probe_binding
+from takeback.adapters.bindings.protocol import Binding
 from takeback.adapters.bound import BoundRecords, describe_guard
 from takeback.adapters.variables import use_variables
 from takeback.canonical import encode
@@ -51,6 +52,9 @@ class TorturedRecords:
         self.guards: dict[str, str] = {}
         self.their_writes = 0
         self._writer: subprocess.Popen[str] | None = None
+        self._open: dict[str, Binding] = {}
+        self._noted: set[tuple[str, Any]] = set()
+        self._read = 0
         use_variables({name: value for one in servers.values() for name, value in one.variables.items()})
 
     @property
@@ -95,7 +99,9 @@ class TorturedRecords:
         return places
 
     def end(self) -> None:
-        """End the other program."""
+        """End the other program, and let go."""
+        for binding in self._open.values():
+            binding.close()
         if self._writer is not None and self._writer.stdin is not None:
             self._writer.stdin.close()
             try:
@@ -150,16 +156,29 @@ class TorturedRecords:
                 found.theirs.append(f"{key}: they added {added} times, {record} is there")
             elif wanted is not None and record["text"] != wanted["text"] and (key, record["text"]) not in words:
                 found.wrong.append(f"{key} is {record['text']!r}, the journal says {wanted['text']!r}")
-        noted = _list_noted(harness) if words else set()
+        noted = self._read_noted(harness)
         written_over = {(key, over) for key, _, over in told["words"]}
         for key, word in sorted(words - written_over - noted):
             if (there[key] or {}).get("text") != word:
                 found.theirs.append(f"{key}: their word {word!r} is gone, and the journal does not have it")
         return found
 
+    def _read_noted(self, harness: Harness) -> set[tuple[str, Any]]:
+        """Return what the journal has of what others wrote in fields of ours, by key; goes on where it stopped."""
+        for record in harness.journal.records(self._read + 1):
+            self._read = record.seq
+            if record.kind == "start" or not is_outside(record):
+                continue
+            for write in load_record_writes(harness.journal, record):
+                if write.slot[0] == EXTERNAL and write.after is not ABSENT:
+                    field = write.slot[2:] == ("text",)
+                    self._noted.add((write.slot[1], write.after if field else _get_text(write.after)))
+        return self._noted
+
     def _look(self, name: str, record: str) -> Plain | None:
-        with closing(open_binding(name, {**self.servers[name].settings, "fields": ["text", "theirs"]})) as binding:
-            return binding.show(binding.look(record))
+        if name not in self._open:
+            self._open[name] = open_binding(name, {**self.servers[name].settings, "fields": ["text", "theirs"]})
+        return self._open[name].show(self._open[name].look(record))
 
     def _ask(self, word: str) -> Plain:
         writer = self._writer
@@ -177,32 +196,19 @@ class TorturedRecords:
         return told
 
 
-def _list_noted(harness: Harness) -> set[tuple[str, Any]]:
-    """Return what the journal has of what others wrote in fields of ours, by key."""
-    noted: set[tuple[str, Any]] = set()
-    for record in harness.journal.records():
-        if record.kind == "start" or not is_outside(record):
-            continue
-        for write in load_record_writes(harness.journal, record):
-            if write.slot[0] == EXTERNAL and write.after is not ABSENT:
-                field = write.slot[2:] == ("text",)
-                noted.add((write.slot[1], write.after if field else _get_text(write.after)))
-    return noted
-
-
 def _get_text(record: Any) -> Any:
     return record.get("text") if hasattr(record, "get") else None
 
 
 @contextmanager
-def start_records() -> Iterator[TorturedRecords]:
-    """Start the systems that are to be had."""
+def start_records(place: str | None = None) -> Iterator[TorturedRecords]:
+    """Start the systems that are to be had, with their data below a place, if one is given."""
     with ExitStack() as stack:
         servers: dict[str, RunningServer] = {}
         left_out: dict[str, str] = {}
         for name, (system, start) in BOUND.items():
             try:
-                servers[name] = stack.enter_context(start())
+                servers[name] = stack.enter_context(start(place))
             except NotToBeHad as reason:
                 left_out[system] = str(reason)
         records = TorturedRecords(servers, left_out)

@@ -15,9 +15,9 @@ from base64 import b64decode, b64encode
 from collections import Counter
 from typing import Any, Final
 
-PAUSE: Final = 0.01
+PAUSE: Final = 0.02
 """Seconds between two writes."""
-OVER: Final = 0.02
+OVER: Final = 0.04
 """How often it writes over `text`, which changes of ours write, too."""
 
 

@@ -33,7 +33,13 @@ class BoundRecords:
     def find(self, name: str) -> Binding:
         """Return a binding by its name."""
         if name not in self._declared:
-            raise InputError("external", found=name, expected=f"one of {', '.join(self._declared) or 'no bindings'}")
+            known = ", ".join(self._declared)
+            raise InputError(
+                "bindings",
+                found=name,
+                expected=f"one of {known}" if known else "a binding; this harness has none",
+                hint=f"'takeback bind {name} --help' shows how to declare it",
+            )
         if name not in self._open:
             self._open[name] = open_binding(name, self._declared[name])
         return self._open[name]

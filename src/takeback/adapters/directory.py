@@ -211,7 +211,7 @@ class Directory:
         return self._demand_file(path, self.look(path))
 
     def _demand_file(self, path: str, image: Image | None) -> FileImage | None:
-        if not isinstance(image, FileImage | None):
+        if image is not None and not isinstance(image, FileImage):
             kind = "a link, which is not followed" if isinstance(image, LinkImage) else "not a regular file"
             raise UnsafePathError(f"{self.root / path} is {kind}")
         return image

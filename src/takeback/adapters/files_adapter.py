@@ -19,6 +19,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext, suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from takeback.adapters.directory import (
     READ_FLAGS,
@@ -32,11 +33,20 @@ from takeback.adapters.directory import (
 from takeback.adapters.harness_places import InnerHarnesses, require_own_place
 from takeback.adapters.last_look import HEAD, LARGEST_EDIT, OTHER
 from takeback.adapters.look_notes import write_end, write_look
+from takeback.adapters.staging import StagingFolder
 from takeback.adapters.swaps import swap_names, sync_file_system, take_name
 from takeback.errors import ChangedMeanwhile, HarnessError, TakebackError, UnsafePathError
 from takeback.harness.adapter import NotedEdits, OutsideRecords, ProjectFiles
 from takeback.harness.calls import CallRules
-from takeback.harness.images import DirectoryImage, FileChange, FileImage, Image, LinkImage, is_same_file
+from takeback.harness.images import (
+    DirectoryImage,
+    FileChange,
+    FileImage,
+    Image,
+    LinkImage,
+    ProjectChange,
+    is_same_file,
+)
 from takeback.journal.failpoint import failpoint
 from takeback.state import State
 from takeback.state.slots import Slot
@@ -62,6 +72,15 @@ class KeptFile:
     """Whether it lies at the top, and not beside: its own directory may go with it."""
     old: Traits | None = None
     new: Traits | None = None
+
+
+class _WrittenFile(NamedTuple):
+    """A new file that waits to be put in place."""
+
+    change: FileChange
+    name: str
+    folder: int | None = None
+    """The staging folder that it lies in; None: where it will stand."""
 
 
 class _HeldFolder:
@@ -140,24 +159,26 @@ class FilePlace:
         """
         held, inner = _HeldFolder(self._directory), InnerHarnesses(self._directory.root)
         quick = FilePlace(self._directory, _ask_now_and_then(self._may), sync=False, inner=inner, held=held)
-        written: deque[tuple[FileChange, str]] = deque()
+        written: deque[_WrittenFile] = deque()
+        staging = StagingFolder(self._directory)
         try:
             for change in changes:
                 if isinstance(change.after, FileImage):
-                    written.append((change, quick._write_aside(change)))
+                    written.append(quick._write_aside(change, staging))
                     continue
                 quick._swap_all(written, keep)
                 keep(quick.put(change))
             quick._swap_all(written, keep)
         finally:
-            for change, aside in written:
-                with suppress(TakebackError), quick._at(change.path, "write") as (parent, _):
-                    Directory.discard(parent, aside)
+            for file in written:
+                with suppress(TakebackError), quick._at(file.change.path, "write") as (parent, _):
+                    Directory.discard(parent if file.folder is None else file.folder, file.name)
+            staging.close()
             held.close()
         sync_file_system(self._directory.descriptor)
 
-    def _write_aside(self, change: FileChange) -> str:
-        """Write the new file of a change beside the old one; return its name."""
+    def _write_aside(self, change: FileChange, staging: StagingFolder) -> _WrittenFile:
+        """Write the new file of a change beside the old one, or in the staging folder where there is no old one."""
         with self._at(change.path, "write") as (parent, name):
             status = Directory.status(parent, name)
             there = None if status is None else self._require_same(parent, name, change)
@@ -165,16 +186,22 @@ class FilePlace:
                 raise self._make_change_error(change.path)
             if not isinstance(change.after, FileImage):
                 raise TypeError("only a file is written aside")
-            return self._temporary(parent, change, change.after, there, status)
+            folder = staging.find_for(parent) if status is None and isinstance(change, ProjectChange) else None
+            if folder is None:
+                return _WrittenFile(change, self._temporary(parent, change, change.after, there, status))
+            like = os.fstat(parent)
+            return _WrittenFile(
+                change, self._directory.temporary(folder, change.after, like=like, sync=self._sync), folder
+            )
 
-    def _swap_all(self, written: deque[tuple[FileChange, str]], keep: Callable[[KeptFile], None]) -> None:
+    def _swap_all(self, written: deque[_WrittenFile], keep: Callable[[KeptFile], None]) -> None:
         """Put files that were written aside in place, once they are on the disk."""
         if written:
             sync_file_system(self._directory.descriptor)
         while written:
-            change, aside = written[0]
+            change, aside, folder = written[0]
             with self._at(change.path, "write") as (parent, name):
-                keep(self._put_in_place(parent, name, change, aside))
+                keep(self._put_in_place(parent, name, change, aside, folder))
             written.popleft()
 
     def take_back(self, kept: KeptFile) -> None:
@@ -237,20 +264,23 @@ class FilePlace:
         del there  # a large file is not held while what takes its place is looked at
         return self._put_in_place(parent, name, change, aside)
 
-    def _put_in_place(self, parent: int, name: str, change: FileChange, aside: str) -> KeptFile:
+    def _put_in_place(
+        self, parent: int, name: str, change: FileChange, aside: str, folder: int | None = None
+    ) -> KeptFile:
         is_new = change.before is None
+        source = parent if folder is None else folder
         try:
-            new = _read_traits(parent, aside)
+            new = _read_traits(source, aside)
             self._may()
             if is_new:
-                take_name(parent, aside, parent, name)
+                take_name(source, aside, parent, name)
             else:
                 aside = _swap_in(parent, aside, name, self._directory.temporary_name())
         except FileExistsError:
-            Directory.discard(parent, aside)
+            Directory.discard(source, aside)
             raise self._make_change_error(change.path) from None
         except BaseException:
-            Directory.discard(parent, aside)
+            Directory.discard(source, aside)
             raise
         failpoint("file.renamed")
         if is_new:

@@ -9,6 +9,7 @@ takes no file away.
 from __future__ import annotations
 
 import os
+import re
 import shlex
 from typing import Final
 
@@ -31,8 +32,14 @@ _SHORT: Final = frozenset({"git~1", "git~2", "git~3", "git~4"})
 """How `.git` is also called where names have a short form."""
 
 
+_PLAIN: Final = re.compile("[a-z0-9_-]+(?:[.][a-z0-9_-]+)*")
+"""A single name that every file system reads as it is written."""
+
+
 def why_no_place(path: str) -> str | None:
     """Return why nothing of a harness may be at a relative path; None if it may."""
+    if _PLAIN.fullmatch(path):
+        return None
     for part in path.split("/"):
         name = _normalize_name(part)
         if name in VERSIONED or name in _SHORT:

@@ -59,9 +59,9 @@ def name_journal_safely(journal: str | None, *, secret: bool) -> str:
     if journal is not None and noted != journal and not secret:
         raise InputError(
             "the journal's URL",
-            found="a password in it",
+            found="a password",
             expected="a URL that can be written into the manifest",
-            hint="give the whole URL in TAKEBACK_JOURNAL, or keep the password in a pgpass file",
+            hint="pass the whole URL in TAKEBACK_JOURNAL, or keep the password in a pgpass file",
         )
     return noted
 
@@ -179,7 +179,7 @@ def require_unused_journal(store: Store, identity: str) -> None:
         raise InputError(
             store.location,
             found=f"a journal with {ledger.last} records but no {MANIFEST}",
-            expected="a journal that is not begun",
+            expected="an empty journal",
             hint=f"put {MANIFEST} back from a copy",
         )
 
@@ -224,7 +224,9 @@ def init_adapter(
         require_unused_journal(store, identity)
         present = adapter.read(State())
         for fault in present.broken:
-            raise HarnessError(fault.message, where=fault.where, hint="mend the file, then run init again")
+            raise HarnessError(
+                fault.message, where=fault.where, hint="repair the file, then run 'takeback init' again"
+            )
         failing.callback(unlink_if_present, root / HEAD)
         attach_policy(root, store)
         Harness(adapter, store, start=present, about={"identity": identity})
@@ -246,7 +248,7 @@ def begin_new_journal(
     former, noted = load_manifest(root), name_journal_safely(journal, secret=secret)
     if noted == former.workspace.journal:
         raise InputError(
-            "--journal", found=f"{redact_url(journal)}, which it has already", expected="another journal"
+            "--journal", found=f"{redact_url(journal)}, which it already has", expected="another journal"
         )
     require_no_links(root, PRIVATE)
     identity = uuid.uuid4().hex

@@ -2,7 +2,8 @@
 
 The note holds the signatures of every file that was read and of every folder that was listed, and where the journal
 ended; it is written only where the files were as the journal says, and where all of them had been quiet for so long
-that a later change cannot look alike. It only saves work: whoever finds a difference, or no note, looks at all.
+that a later change cannot look alike. It only saves work: on a difference, or without a note, everything is looked
+at.
 
 In a harness of many files the note also says which of them a hook may note an edit of without looking at the rest,
 and a second, small note says what was recorded since: by the digest of each content, whatever its file's times are.
@@ -13,23 +14,28 @@ from __future__ import annotations
 import json
 import os
 import stat
+import sys
+from itertools import islice
 
 from takeback.adapters.roots import HIDDEN, MANIFEST, PRIVATE
 
 TYPE_CHECKING = False  # as in `typing`, which is not imported for a hook
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
-    from typing import Any
+    from typing import Any, Final, Literal
 
 NOTE = f"{PRIVATE}/seen"
 SINCE = f"{PRIVATE}/seen-since"
 """What was recorded since the note; only in a harness of many files."""
 HEAD = f"{PRIVATE}/HEAD"
-VERSION = 1
+VERSION = 2
 LARGEST = 64 << 20
 """Bytes of a note that are read at most."""
 WIDTH = 5
 """Numbers of one signature."""
+_COLUMN: Final[tuple[Literal["q", "Q"], ...]] = ("q", "q", "q", "Q", "Q")
+"""How the numbers of all files are written, one column after the other: times may lie before 1970."""
+_FOLDER = getattr(os, "O_PATH", os.O_RDONLY) | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 MANY = 1_000
 """A harness of so many files is large: its hooks only note edits, which the next command makes entries of."""
 MOST_SINCE = 200
@@ -61,22 +67,99 @@ def build_look_note(
     with _Root(root) as place:
         names = sorted({"", *folders, *_list_folders_above(files), *_list_folders_above(folders)})
         signs = [place.numbers(name, folder=True) for name in names]
-        listed = [(name, sign) for name, sign in zip(names, signs, strict=True) if sign is not None]
-        numbers = [*files.values(), *(sign for _, sign in listed)]
-        if any(max(sign[1], sign[2]) > began - settled for sign in numbers):
+        listed = {name: sign for name, sign in zip(names, signs, strict=True) if sign is not None}
+        if any(max(sign[1], sign[2]) > began - settled for sign in (*files.values(), *listed.values())):
             return None
+        groups = _group_files(files, listed)
+        paths = [path for group in groups.values() for path in group]
         whole = {
             "version": VERSION,
+            "order": sys.byteorder,
             "journal": place.text(HEAD),
             "manifest": place.manifest(),
-            "folders": [name for name, _ in listed],
-            "folder_numbers": [number for _, sign in listed for number in sign],
-            "files": list(files),
-            "file_numbers": [number for sign in files.values() for number in sign],
+            "folders": list(listed),
+            "folder_numbers": [number for sign in listed.values() for number in sign],
+            "counts": [len(group) for group in groups.values()],
         }
         if kinds:
-            whole |= {"kinds": kinds, "names": [place.digest_names(name) for name, _ in listed]}
-    return json.dumps(whole, separators=(",", ":")).encode()
+            kind_of = dict(zip(files, kinds, strict=True))
+            whole |= {
+                "kinds": "".join(kind_of[path] for path in paths),
+                "names": [place.digest_names(name) for name in listed],
+            }
+    inside = [os.fsencode(name) for group in groups.values() for name in group.values()]
+    return _pack_look(whole, inside, [files[path] for path in paths])
+
+
+def _group_files(files: Iterable[str], folders: Iterable[str]) -> dict[str, dict[str, str]]:
+    """Return files and their names in each folder; those in folders that are none (a link) stand in the top one."""
+    groups: dict[str, dict[str, str]] = {folder: {} for folder in folders}
+    for path in files:
+        folder, _, name = path.rpartition("/")
+        if folder in groups:
+            groups[folder][path] = name
+        else:
+            groups[""][path] = path
+    return groups
+
+
+def _pack_look(whole: dict[str, Any], names: Sequence[bytes], signs: Sequence[tuple[int, ...]]) -> bytes | None:
+    """Return a note as bytes: a line of JSON, the names of the files, and their numbers; None if one does not fit."""
+    from array import array  # noqa: PLC0415 - start-up
+
+    body = b"\0".join(names)
+    try:
+        columns = [array(code, (sign[at] for sign in signs)).tobytes() for at, code in enumerate(_COLUMN)]
+    except OverflowError:
+        return None
+    head = json.dumps(whole | {"bytes": len(body)}, separators=(",", ":")).encode()
+    return b"".join((head, b"\n", body, *columns))
+
+
+class _Look:
+    """A note of a look, as it was read."""
+
+    def __init__(self, data: bytes) -> None:
+        end = data.index(b"\n")
+        whole = json.loads(data[:end])
+        if whole["version"] != VERSION or whole["order"] != sys.byteorder:
+            raise ValueError("a note of another version, or of another machine")
+        at = end + 1 + whole["bytes"]
+        self.journal, self.manifest, self.folders = whole["journal"], whole["manifest"], whole["folders"]
+        self.kinds: str | None = whole.get("kinds")
+        self.counts: list[int] = whole["counts"]
+        count = sum(self.counts)
+        self.names = data[end + 1 : at].split(b"\0") if count else []
+        numbers, listed = whole["folder_numbers"], whole.get("names")
+        fits = len(numbers) == WIDTH * len(self.folders) and len(self.counts) == len(self.folders)
+        if not fits or len(self.names) != count or len(data) != at + 8 * WIDTH * count:
+            raise ValueError("a note with too few numbers")
+        self.folder_signs = [tuple(numbers[at : at + WIDTH]) for at in range(0, len(numbers), WIDTH)]
+        self.listed = [None] * len(self.folders) if listed is None else listed
+        self._columns = memoryview(data)[at:]
+
+    def column(self, at: int) -> list[int]:
+        """Return one number of every file."""
+        size = 8 * len(self.names)
+        return self._columns[at * size : (at + 1) * size].cast(_COLUMN[at]).tolist()
+
+    def sign(self, at: int) -> tuple[int, ...]:
+        """Return the signature of one file."""
+        size = 8 * len(self.names)
+        places = ((column * size + 8 * at, code) for column, code in enumerate(_COLUMN))
+        return tuple(self._columns[start : start + 8].cast(code)[0] for start, code in places)
+
+    def find(self, path: str) -> int | None:
+        """Return the place of a file in the note; None if the look did not read it."""
+        folder, _, name = path.rpartition("/")
+        if folder not in self.folders:
+            folder, name = "", path
+        at = self.folders.index(folder)
+        start = sum(self.counts[:at])
+        try:
+            return self.names.index(os.fsencode(name), start, start + self.counts[at])
+        except ValueError:
+            return None
 
 
 def build_since_note(look: str, journal: str, files: dict[str, list[Any]]) -> bytes:
@@ -118,14 +201,11 @@ def find_changed_files(root: str) -> list[str] | None:
     """Return the files that changed since the last look; None where more than that changed, or it is not known."""
     try:
         with _Root(root) as place:
-            whole = json.loads(place.bytes(NOTE))
-            known = _read_known(place, whole)
-            if known is None or whole["manifest"] != place.manifest():
+            look = _Look(place.bytes(NOTE))
+            known = _read_known(place, look)
+            if known is None or look.manifest != place.manifest():
                 return None
-            names = whole.get("names")
-            if not place.agrees(whole["folders"], whole["folder_numbers"], names):
-                return None
-            return place.list_differing(whole["files"], whole["file_numbers"], known)
+            return place.list_differing(look, known)
     except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
         return None
 
@@ -137,28 +217,28 @@ def find_edited_files(root: str, wanted: Sequence[str]) -> list[tuple[str, str]]
     """
     try:
         with _Root(root) as place:
-            whole = json.loads(place.bytes(NOTE))
-            known = _read_known(place, whole)
-            if known is None or "kinds" not in whole or whole["manifest"] != place.manifest():
+            look = _Look(place.bytes(NOTE))
+            known = _read_known(place, look)
+            if known is None or look.kinds is None or look.manifest != place.manifest():
                 return None
-            kinds = dict(zip(whole["files"], whole["kinds"], strict=True))
-            if any(kinds.get(path, OTHER) == OTHER for path in wanted):
-                return None
-            places = [whole["files"].index(path) for path in wanted]
-            numbers = [number for at in places for number in whole["file_numbers"][at * WIDTH : (at + 1) * WIDTH]]
-            return [(path, kinds[path]) for path in place.list_differing(wanted, numbers, known)]
-    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
+            edited = []
+            for path in wanted:
+                at = look.find(path)
+                if at is None or look.kinds[at] == OTHER:
+                    return None
+                if place.differs(path, look.sign(at), known):
+                    edited.append((path, look.kinds[at]))
+            return edited
+    except (OSError, ValueError, KeyError, IndexError, TypeError, AttributeError, RecursionError):
         return None
 
 
-def _read_known(place: _Root, whole: Any) -> dict[str, list[Any]] | None:
+def _read_known(place: _Root, look: _Look) -> dict[str, list[Any]] | None:
     """Return the contents that were recorded since a look; None where its note is of no use any more."""
-    if not isinstance(whole, dict) or whole.get("version") != VERSION:
-        return None
-    journal, since = place.text(HEAD), place.since() if "kinds" in whole else None
-    if since is not None and since[:2] == (whole["journal"], journal) and journal:
+    journal, since = place.text(HEAD), None if look.kinds is None else place.since()
+    if since is not None and since[:2] == (look.journal, journal) and journal:
         return since[2]
-    return {} if whole["journal"] == journal != "" else None
+    return {} if look.journal == journal != "" else None
 
 
 class _Root:
@@ -183,45 +263,48 @@ class _Root:
             return measure_folder(status) if stat.S_ISDIR(status.st_mode) else None
         return measure_file(status)
 
-    def agrees(self, names: Sequence[str], numbers: Sequence[int], listed: Sequence[str] | None) -> bool:
-        """Return whether each of some folders still has the signature that was noted, or at least the same names."""
-        if len(numbers) != WIDTH * len(names):
-            return False
-        read_stat = os.stat
-        for at, name in enumerate(names):
-            status = read_stat(name or ".", dir_fd=self._fd, follow_symlinks=False)
-            if measure_folder(status) != tuple(numbers[at * WIDTH : (at + 1) * WIDTH]) and (
-                listed is None or not stat.S_ISDIR(status.st_mode) or self.digest_names(name) != listed[at]
-            ):
-                return False
-        return True
+    def list_differing(self, look: _Look, known: dict[str, list[Any]]) -> list[str]:
+        """Return which files have neither the signature that was noted nor the content that is known.
 
-    def list_differing(self, names: Sequence[str], numbers: Sequence[int], known: dict[str, list[Any]]) -> list[str]:
-        """Return which of some files have neither the signature that was noted nor the content that is known."""
-        if len(numbers) != WIDTH * len(names):
-            raise ValueError("a note with too few numbers")
-        read_stat, folder, changed, at = os.stat, self._fd, [], 0
-        for name in names:
-            status = read_stat(name, dir_fd=folder, follow_symlinks=False)
-            if (  # the time of change tells most, and is written without a tuple: this is done for every file
-                status.st_ctime_ns == numbers[at + 2]
-                and status.st_ino == numbers[at + 3]
-                and status.st_size == numbers[at]
-                and name not in known
-            ):
-                at += WIDTH
-                continue
-            if name in known:
-                if status.st_size > LARGEST_EDIT or stat.S_IMODE(status.st_mode) != known[name][1]:
-                    raise ValueError("more than a small content changed")
-                if measure_content(self.bytes(name), status.st_mode) != known[name]:
-                    changed.append(name)
-            elif measure_file(status) != tuple(numbers[at : at + WIDTH]):
-                if status.st_mode != numbers[at + WIDTH - 1]:
-                    raise ValueError("permission bits changed")
-                changed.append(name)
-            at += WIDTH
+        Raises `ValueError` where more differs: a folder that is none or has other names, permission bits.
+        """
+        stat_file, changed, at = os.stat, [], 0
+        whens = look.column(2)
+        for path in known:
+            place = look.find(path)
+            if place is not None:
+                whens[place] = ~whens[place]  # to be compared by content
+        rows = zip(look.names, whens, look.column(3), look.column(0), strict=True)
+        groups = zip(look.folders, look.counts, look.folder_signs, look.listed, strict=True)
+        for folder, count, sign, listed in groups:
+            fd = os.open(folder or ".", _FOLDER, dir_fd=self._fd)
+            try:
+                if measure_folder(os.fstat(fd)) != sign and (listed is None or self.digest_names(folder) != listed):
+                    raise ValueError("other names in a folder")
+                for name, when, inode, size in islice(rows, count):
+                    status = stat_file(name, dir_fd=fd, follow_symlinks=False)
+                    if status.st_ctime_ns == when and status.st_ino == inode and status.st_size == size:
+                        continue  # the time of change tells most; nothing more may be done here: this is every file
+                    path = "/".join(filter(None, (folder, os.fsdecode(name))))
+                    if self.differs(path, look.sign(look.names.index(name, at, at + count)), known):
+                        changed.append(path)
+            finally:
+                os.close(fd)
+            at += count
         return changed
+
+    def differs(self, path: str, sign: tuple[int, ...], known: dict[str, list[Any]]) -> bool:
+        """Return whether a file has neither a signature nor the content that is known; only its bytes may differ."""
+        status = os.stat(path, dir_fd=self._fd, follow_symlinks=False)
+        if path in known:
+            if status.st_size > LARGEST_EDIT or stat.S_IMODE(status.st_mode) != known[path][1]:
+                raise ValueError("more than a small content changed")
+            return measure_content(self.bytes(path), status.st_mode) != known[path]
+        if measure_file(status) == sign:
+            return False
+        if status.st_mode != sign[WIDTH - 1]:
+            raise ValueError("permission bits changed")
+        return True
 
     def digest_names(self, name: str) -> str:
         """Return what changes when a name in a folder comes or goes, or becomes something of another kind."""

@@ -1,7 +1,7 @@
 """The manifest of a workspace, `takeback.toml`: which adapter opens it, where each surface and the journal are.
 
 Checked when it is read; a mistake is named with the file, the place in it, what was found, what was expected. A place
-for a surface that is not installed is kept and told, not refused.
+for a surface that is not installed is kept and reported, not refused.
 """
 
 from __future__ import annotations

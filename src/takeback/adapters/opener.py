@@ -59,9 +59,11 @@ def explain_untracked(root: Path) -> InputError:
     words = shlex.join(["takeback", "init", *([] if place == Path() else [str(place)])])
     line = f"`{words}`" if "'" in words else f"'{words}'"
     if kinds:
-        given = f"files of {' and '.join(kinds)} that Takeback does not track yet"
+        given = f"untracked files of {' and '.join(kinds)}"
         return InputError(str(place), found=given, expected="a tracked project", hint=f"{line} starts tracking them")
-    return InputError(str(root), found=f"no {MANIFEST}", expected="a workspace", hint=f"{line} makes one")
+    return InputError(
+        str(root), found=f"no {MANIFEST}", expected="a tracked project or a workspace", hint=f"{line} starts tracking"
+    )
 
 
 def _find_clients(root: Path) -> tuple[Path, tuple[str, ...]]:
@@ -357,7 +359,7 @@ def _require_sole_owner(root: Path, manifest: Manifest) -> None:
     if other is not None:
         words = shlex.join(["takeback", "trust", str(root), "--journal"])
         raise HarnessError(
-            f"{root} has the same journal as {other}, which is still there: "
+            f"{root} has the same journal as {other}, which still exists: "
             f"{redact_url(manifest.workspace.journal)}; one "
             "journal holds the history of one directory, and nothing was changed",
             hint=f"give this one a journal of its own: {words} .takeback/journal.db (or a URL that ends in another "

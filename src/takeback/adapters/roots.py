@@ -27,7 +27,7 @@ def find_root_above(start: Path) -> Path | None:
 
 def find_root_text(start: str) -> str | None:
     """Return the same as `find_root_above`, for paths that are texts."""
-    folder = os.path.join(os.getcwd(), start)
+    folder = start if os.path.isabs(start) else os.path.join(os.getcwd(), start)
     while not any(os.path.isfile(os.path.join(folder, place)) for place in (MANIFEST, HIDDEN)):
         folder, last = os.path.dirname(folder), folder
         if folder == last:

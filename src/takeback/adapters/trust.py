@@ -45,7 +45,7 @@ from takeback.journal.voucher import JournalEnd
 
 MADE: Final = "made"
 TRUSTED: Final = "trusted"
-UNKNOWN_HERE: Final = "you neither made nor trusted it on this machine"
+UNKNOWN_HERE: Final = "it was neither made nor trusted on this machine"
 BOUND: Final = ("id", "adapter", "journal", "ask_client", "user")
 CALLS_BOUND: Final = "calls"
 """The digest of which programs a manifest declares, and when they are admitted: those are trusted as they are too."""
@@ -61,11 +61,11 @@ def why_untrusted(root: Path, manifest: Manifest) -> str | None:
         return _why_unknown(root)
     trusted = record.get("manifest")
     if not isinstance(trusted, dict):
-        return "making it was not finished"
+        return "'takeback init' did not finish there"
     now = bind_manifest(manifest)
     name = next((name for name in BOUND if now[name] != trusted.get(name)), None)
     if name is None and now[CALLS_BOUND] != trusted.get(CALLS_BOUND, ""):
-        return "the programs that its manifest declares ([calls], [admit], [tell]) are not those that you trusted"
+        return "the programs that its manifest declares ([calls], [admit], [tell]) are not the ones that you trusted"
     if name is None and now.get("bindings") != trusted.get("bindings"):
         return "its manifest declares other bindings to other systems than when it was trusted"
     if name is None:
@@ -98,7 +98,7 @@ def refuse_untrusted(root: Path, why: str) -> UntrustedError:
 
 def name_way_out(root: Path) -> str:
     """Return the sentence that says how to trust a directory."""
-    return f"'takeback trust {shlex.quote(str(root))}' trusts it, if you know where its .takeback comes from"
+    return f"if you know where its .takeback comes from, 'takeback trust {shlex.quote(str(root))}' trusts it"
 
 
 class JournalVoucher:
@@ -142,9 +142,7 @@ class JournalVoucher:
         """Refuse another journal than the trusted one; where trust was given to whatever is there, bind it now."""
         trusted, journal_id = self._record.get("journal_id", ""), identify_journal(store)
         if trusted and journal_id and trusted != journal_id and store.head() is not None:
-            raise refuse_untrusted(
-                self._root, f"the journal {store.location} is another one than when it was trusted"
-            )
+            raise refuse_untrusted(self._root, f"the journal {store.location} is not the one that was trusted")
         in_file = find_journal_file(self._root, self._manifest.workspace.journal) is not None
         if self._record and "end" not in self._record and in_file:
             with suppress(HarnessError):  # a folder that cannot be written now keeps nobody out
@@ -206,7 +204,7 @@ def require_own_private_folder(directory: Directory) -> None:
     strange = {name for name in names if not TEMPORARY.fullmatch(name)} - NOT_OURS
     if strange and not is_trusted(str(root)):
         raise UntrustedError(
-            f"{root / PRIVATE} is there already, and you did not make it on this machine; nothing was changed",
+            f"{root / PRIVATE} already exists, and you did not make it on this machine; nothing was changed",
             hint=f"remove it to start again: rm -r {shlex.quote(str(root / PRIVATE))}",
         )
 

@@ -82,7 +82,7 @@ def is_same_file(known: object, fields: object) -> bool:
 def _why_strange_end(record: dict[str, Any], place: Path, end: JournalEnd) -> str | None:
     trusted = record.get("journal_id")
     if trusted and end.journal != trusted:
-        return f"the journal {place} is another one than when it was trusted"
+        return f"the journal {place} is not the one that was trusted"
     if [end.seq, end.digest] == record["end"]:
         return None
     word = make_word(str(record.get("secret", "")), end.journal, end.seq, end.digest)

@@ -1,8 +1,8 @@
 """Hands a client's hook call to the capture of a tracked project's files, before anything else is loaded.
 
 Edit tools name their files, and only those are looked at; for a shell command, a prompt and the end of a turn
-everything is. Commands and prompts are masked before they are stored. What a capture cannot do is said, and never
-keeps a tool from running.
+everything is. Commands and prompts are masked before they are stored. A capture reports what it cannot do, and never
+prevents a tool from running.
 """
 
 from __future__ import annotations

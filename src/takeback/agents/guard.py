@@ -152,10 +152,10 @@ MOST: Final = 5
 REDUCED: Final = 16 * 1024
 """Of a larger file the smallest content that breaks it is not looked for: each try reads what is left of it."""
 KEEP_VALID: Final = (
-    "Keep the file valid for the client, or make the change through Takeback: the tool propose_change, "
-    "or 'takeback set', 'add', 'edit'."
+    "Keep the file valid for the client, or make the change through Takeback: the tool propose_change, or "
+    "'takeback set', 'add', 'edit'."
 )
-ASK_A_PERSON: Final = "A person has to agree; without one, leave this out and make the rest of the change."
+ASK_A_PERSON: Final = "A person must approve this; without one, leave it out and make the rest of the change."
 
 
 class Answer(StrEnum):
@@ -210,7 +210,7 @@ def _why_denied(home: Home, client: Client) -> str:
     try:
         return why_agent_denied(Path(home.root), client.name)
     except InputError as fault:
-        return f"its policy cannot be understood: {fault.message}"
+        return f"its policy cannot be read: {fault.message}"
 
 
 def rule_on_edit(edit: FileEdit, cwd: str = "") -> Ruling:
@@ -226,7 +226,7 @@ def rule_on_edit(edit: FileEdit, cwd: str = "") -> Ruling:
         return Ruling(Answer.DENY, place, denied, ASK_A_PERSON)
     size = max(len(edit.before or b""), len(edit.after or b""))
     if isinstance(declared, Documents) and size > LARGEST:
-        reason = f"it has {size:,} bytes, and the guard reads at most {LARGEST:,} of a settings file"
+        reason = f"it has {size:,} bytes, and the guard reads settings files of at most {LARGEST:,}"
         return Ruling(Answer.ASK, place, reason, ASK_A_PERSON)
     fault = why_unloadable(declared, edit.after, place)
     if fault is not None and why_unloadable(declared, edit.before, place) is None:
@@ -234,7 +234,7 @@ def rule_on_edit(edit: FileEdit, cwd: str = "") -> Ruling:
         return Ruling(Answer.DENY, place, f"{client.name} would no longer load it: {reason}", KEEP_VALID, breaking)
     unrecordable = _why_unrecordable(home, edit)
     if unrecordable:
-        return Ruling(Answer.ASK, place, f"the change could not be taken back: {unrecordable}", ASK_A_PERSON)
+        return Ruling(Answer.ASK, place, f"the change could not be undone: {unrecordable}", ASK_A_PERSON)
     reasons = () if fault is not None else _find_loosened(home, place, client, declared, edit)
     if reasons:
         return Ruling(Answer.ASK, place, "; ".join(reasons[:MOST]), ASK_A_PERSON)
@@ -342,7 +342,7 @@ BLOCK: Final = 2
 ASKS: Final = "claude-code"
 TELLS: Final = "claude-code"
 """The client that tells of changed files, also while the tool that changes them runs."""
-NOBODY_TO_ASK: Final = " This client cannot ask from here: the edit is not made; a person can make it by hand."
+NOBODY_TO_ASK: Final = " This client cannot ask from here, so the edit is not made; a person can make it."
 
 
 class HookReply(NamedTuple):
@@ -360,7 +360,7 @@ def answer_before(event: Event) -> HookReply:
     except TakebackError as fault:
         if any(is_trusted(root) for root in _find_roots(event)):
             raise
-        return HookReply(err=f"takeback: this harness is not trusted, and cannot be read: {fault.message}\n")
+        return HookReply(err=f"takeback: this harness is not trusted and cannot be read: {fault.message}\n")
     if ruling.answer is not Answer.DENY and event.client == TELLS:
         _note_tool_call(event)
     if ruling.answer is Answer.PASS:

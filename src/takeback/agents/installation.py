@@ -350,9 +350,9 @@ def demand_private(client: str, git: Git) -> None:
     raise InputError(
         "client",
         found=why,
-        expected="a file for its hooks that others do not get, or --shared",
-        hint=f"{lacking}'takeback install {client} --shared' adds them for everybody; where takeback is not "
-        "installed they let every edit pass, with a message. The folder plugin/ of Takeback's repository adds them "
+        expected="a file for its hooks that only you have, or --shared",
+        hint=f"{lacking}'takeback install {client} --shared' adds them for everybody; without takeback they let "
+        f"every edit pass, with a message. The folder plugin/ of Takeback's repository adds them "
         "for yourself, in every project",
     )
 
@@ -557,7 +557,7 @@ class ClientFiles:
         done = run_and_record(build_candidate(ops, before).mutation, before)
         changes = self._adapter.render(before, done.state)
         if isinstance(changes, NotExpressible):
-            raise HarnessError(f"{changes.path}: {changes.reason}", hint="take it out by hand")
+            raise HarnessError(f"{changes.path}: {changes.reason}", hint="remove it with an editor")
         changes = tuple(replace(change, after=None) if _is_emptied_command(change) else change for change in changes)
         store = MemoryStore()
         with store.lock(LOCK_SECONDS):

@@ -77,7 +77,7 @@ def answer_after(event: Event) -> HookReply:
 
 def report_untrusted(event: Event, root: Path) -> HookReply:
     """Report that nothing is recorded here, and what to do; the session goes on as without Takeback."""
-    message = f"takeback: {root} is not trusted, so that nothing is recorded here. {name_way_out(root)}."
+    message = f"takeback: {root} is not trusted, so nothing is recorded here. {name_way_out(root)}."
     if event.client in SHOWS and event.name == BEGINS:
         return HookReply(out=write_compact({"systemMessage": message}) + "\n")
     return HookReply(err=f"{message}\n")
@@ -112,7 +112,7 @@ def record_changes(root: Path, event: Event) -> HookReply:
             _note_look(harness)
         if isinstance(outcome, Refused):
             names = " ".join(broken.path for broken in reading.broken)
-            hint = f" 'takeback discard {names}' puts the last content back." if names else ""
+            hint = f" 'takeback discard {names}' restores the last content." if names else ""
             return _build_warning(event, f"takeback: {outcome.message}.{hint}\n")
         unheeded = list_unheeded(outcome, harness)
         if unheeded and isinstance(outcome, Adopted):

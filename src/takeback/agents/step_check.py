@@ -218,7 +218,7 @@ _BY_NAME: Final[Mapping[str, Callable[[str, Any, Any, bool], Iterator[Plain]]]] 
 
 MOST: Final = 200_000
 """How many files of a directory are looked at."""
-ADOPT_FIRST: Final = "'takeback adopt' records what was changed by hand"
+ADOPT_FIRST: Final = "'takeback adopt' records changes made outside Takeback"
 NAMED: Final = 20
 """How many files or addresses one reason names."""
 
@@ -393,7 +393,7 @@ def _build_manifest(before: Path) -> Manifest:
             str(before),
             found="neither a workspace nor a client's files",
             expected="a harness",
-            hint="'takeback init DIR' makes one",
+            hint="'takeback init DIR' starts tracking it",
         )
     return Manifest(workspace=Workspace(id="gate", adapter="clients", kinds=list(kinds)))
 

@@ -40,17 +40,17 @@ def register(app: typer.Typer) -> None:
 def apply(
     file: Path = CandidateFile,
     repair: bool = typer.Option(
-        False, "--repair", help="If its recovery falls short, look for another one; the mutation stays as it is."
+        False, "--repair", help="If its recovery falls short, look for another; the mutation is not changed."
     ),
     synthesizer: str = typer.Option(
         "portfolio", "--synthesizer", metavar="NAME", help="How to find it, as in 'takeback repair'."
     ),
     plan: bool = PlanFlag,
     force: bool = typer.Option(
-        False, "--force", help="Make it although it is not admitted; the entry says so permanently."
+        False, "--force", help="Make the change although it is not admitted; its entry says so permanently."
     ),
     no_ties: bool = typer.Option(
-        False, "--no-ties", help="Refuse if an earlier entry could then no longer be undone on its own."
+        False, "--no-ties", help="Refuse if an earlier entry could no longer be undone on its own."
     ),
     approve: str = ApproveOption,
     language: str | None = LanguageOption,
@@ -66,7 +66,7 @@ def apply(
 
     A change of one thing needs no file: 'takeback set', 'add', 'remove', 'edit' and 'move' write the candidate.
 
-    Example: `takeback apply change.json --dir agent -m "longer timeout"`, `takeback apply - --repair < change.json`
+    Example: `takeback apply change.json -m "longer timeout"`, `takeback apply - --repair < change.json`
     """
     del reveal  # read by its callback
     raw = read_json(file)
@@ -144,10 +144,10 @@ def _list_next_steps(
 ) -> list[str]:
     with_recovery = _repair_candidate(raw, file, "oracle", level, harness)
     if file == STDIN:
-        return ["give it again with --repair, which finds a recovery that is proved"] if with_recovery else []
+        return ["run it again with --repair, which finds a proved recovery"] if with_recovery else []
     words = ["takeback", "apply", str(file), "--repair"]
     words += ["--language", language] if language else []
     words += ["--dir", str(directory)] if directory != Path() else []
     if with_recovery:
-        return [f"with a recovery that is proved: {shlex.join(words)}"]
+        return [f"for a proved recovery: {shlex.join(words)}"]
     return [f"ask a model for a recovery: {shlex.join([*words, '--synthesizer', 'local'])}"]

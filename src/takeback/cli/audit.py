@@ -35,11 +35,11 @@ def audit(
     journal: str | None = JournalOption,
     as_json: bool = JsonFlag,
 ) -> None:
-    """List who read which contents, oldest first, if the policy has reads noted.
+    """List who read which contents, oldest first, if the policy records reads.
 
-    A line says when, how, of which entry and which slots; never what they hold. Reads are noted where
-    `.takeback/policy.toml` has `[audit]` with `reads = true`. Exit code 1 if the chain of notes was changed, cut or
-    begun anew; the notes that can be read are listed all the same.
+    A line names the time, the kind of read, the entry and the slots, never their contents. Reads are recorded if
+    `.takeback/policy.toml` has `[audit]` with `reads = true`. Exit code 1 if the chain of these records was altered,
+    cut or started over; readable records are listed anyway.
 
     Example: `takeback audit --since 30d --csv`
     """
@@ -61,16 +61,16 @@ def audit(
             more = f" and {note.more} more" if note.more else ""
             out.print(f"{note.at}  {note.who}  {what}  {', '.join(note.slots)}{more}")
     if not notes and not (as_json or as_csv):
-        err.print(f"no read is noted{' since then' if report.notes else ''}")
+        err.print(f"no reads are recorded{' since then' if report.notes else ''}")
         if not report.notes:
             err.print(
-                "  reads are noted once .takeback/policy.toml has [audit] with reads = true",
+                "  reads are recorded if .takeback/policy.toml has [audit] with reads = true",
                 style="cyan",
                 markup=False,
             )
     if not as_json:
         for fault in report.faults:
-            err.print(f"the chain of reads is not whole: {fault}", style="yellow")
+            err.print(f"the chain of reads is damaged: {fault}", style="yellow")
     finish(yes=not report.faults)
 
 

@@ -34,13 +34,13 @@ def backup(
     journal: str | None = JournalOption,
     as_json: bool = JsonFlag,
 ) -> None:
-    """Copy the journal to a file, even while it is in use, and read the copy back.
+    """Copy the journal to a file, even while it is in use, and check the copy.
 
-    The file is a SQLite journal, also for a journal in PostgreSQL. It is readable by its owner only, because it
-    contains what entries captured. It does not contain the keys of a sealed journal, as every journal in PostgreSQL
-    is: keep a copy of `.takeback/journal.keys` elsewhere. `takeback restore-journal FILE` puts it in place again.
+    The backup is a SQLite file, even if the journal is in PostgreSQL. Only its owner can read it, because it contains
+    captured contents. It does not contain the keys of a sealed journal, and every PostgreSQL journal is sealed: keep
+    a copy of `.takeback/journal.keys` elsewhere. `takeback restore-journal FILE` restores a backup.
 
-    Example: `takeback backup ../journal-monday.db --dir agent`
+    Example: `takeback backup ../journal-monday.db`
     """
     remember_directory(directory)
     made = back_up_journal(find_root(directory), target, journal, find_key_file())
@@ -48,7 +48,7 @@ def backup(
     if as_json:
         emit({"file": str(made.path), "records": made.records, "head": made.head})
         return
-    out.print(f"{made.path}: {made.records} records, head {made.head[:SHORT]}, read back and whole")
+    out.print(f"{made.path}: {made.records} records, head {made.head[:SHORT]}, read back and intact")
 
 
 def restore_journal(
@@ -63,13 +63,13 @@ def restore_journal(
     journal: str | None = JournalOption,
     as_json: bool = JsonFlag,
 ) -> None:
-    """Put an older journal in place on purpose, or accept the one that is there.
+    """Replace the journal with a backup, or accept the journal as it is.
 
-    Entries it does not have are lost, and are listed first. The journal that was there is kept beside it, in
-    PostgreSQL as a schema of another name. No file of the harness is changed: what they hold beyond the older journal
-    is shown as changed outside Takeback.
+    Entries it does not have are lost, and are listed first. The replaced journal is kept beside it, in PostgreSQL as
+    a schema of another name. No file of the harness is changed: differences from the older journal appear as changes
+    made outside Takeback.
 
-    Example: `takeback restore-journal ../journal-monday.db --yes --dir agent`
+    Example: `takeback restore-journal ../journal-monday.db --yes`
     """
     remember_directory(directory)
     root = find_root(directory)
@@ -109,18 +109,18 @@ def _show(outcome: JournalReturn, status: Status | None) -> None:
     if len(outcome.lost) > SHOWN:
         out.print(f"  … and {len(outcome.lost) - SHOWN} more entries")
     if outcome.unknown:
-        err.print(f"what is lost is not known for sure: {outcome.unknown}", style="yellow")
+        err.print(f"what would be lost is uncertain: {outcome.unknown}", style="yellow")
     if outcome.forgotten:
-        err.print("contents that were forgotten since are in the backup, and would be back", style="yellow")
-    ends = f"the journal ends at record {outcome.last}, head {outcome.head[:SHORT]}"
+        err.print("contents that were forgotten since the backup are still in it, and would return", style="yellow")
+    ends = f"at record {outcome.last}, head {outcome.head[:SHORT]}"
     if not outcome.done:
-        out.print(localize_hints(f"{ends} then; nothing was changed: with --yes it is done"))
+        out.print(localize_hints(f"with --yes the journal would end {ends}; nothing was changed"))
         return
-    out.print(ends)
+    out.print(f"the journal ends {ends}")
     if outcome.aside is not None:
-        out.print(f"the journal that was there is kept as {outcome.aside}")
+        out.print(f"the replaced journal is kept as {outcome.aside}")
     if status is not None and status.drift:
-        out.print(localize_hints("the files were left as they are; they differ from it in:"))
+        out.print(localize_hints("the files were not changed; they differ from the journal in:"))
         for change in status.drift[:SHOWN]:
             out.print(f"  {describe_slot(change.slot)}")
-        out.print(localize_hints("'takeback adopt' records that as an entry, 'takeback discard' puts the files back"))
+        out.print(localize_hints("'takeback adopt' records that as an entry, 'takeback discard' restores the files"))

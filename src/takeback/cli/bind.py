@@ -31,7 +31,7 @@ def _parse_list(text: str) -> list[str]:
 
 
 def bind(
-    name: str = typer.Argument(..., metavar="NAME", help="What the binding is called; records are NAME/RECORD."),
+    name: str = typer.Argument(..., metavar="NAME", help="The binding's name; records are NAME/RECORD."),
     sql_env: str = typer.Option(
         "", "--sql-env", metavar="VARIABLE", help="Rows of the database at the URL in this variable."
     ),
@@ -43,9 +43,9 @@ def bind(
     fields: str = typer.Option("", "--fields", metavar="NAMES", help="The only fields that are read and written."),
     volatile: str = typer.Option("", "--volatile", metavar="NAMES", help="Fields that the server writes itself."),
     token_env: str = typer.Option("", "--token-env", metavar="VARIABLE", help="The variable that holds a token."),
-    prefix: str = typer.Option("", "--prefix", metavar="TEXT", help="What every key of the binding begins with."),
+    prefix: str = typer.Option("", "--prefix", metavar="TEXT", help="The prefix of every key of the binding."),
     wrap: str = typer.Option("", "--wrap", metavar="FIELD", help="The field that the server wraps records in."),
-    no_probe: bool = typer.Option(False, "--no-probe", help="Do not measure its guard now."),
+    no_probe: bool = typer.Option(False, "--no-probe", help="Do not measure now how it guards others' writes."),
     directory: Path = DirOption,
     as_json: bool = JsonFlag,
 ) -> None:
@@ -58,7 +58,11 @@ def bind(
     kinds = {"sql": ("url_env", sql_env), "http": ("base", http), "etcd": ("base", etcd), "redis": ("base", redis)}
     chosen = [(kind, setting, value) for kind, (setting, value) in kinds.items() if value]
     if len(chosen) != 1:
-        raise InputError("bind", found=f"{len(chosen)} systems", expected="one of --sql-env, --http, --etcd, --redis")
+        raise InputError(
+            "bind",
+            found="no system" if not chosen else f"{len(chosen)} systems",
+            expected="one of --sql-env, --http, --etcd, --redis",
+        )
     kind, setting, value = chosen[0]
     given: dict[str, Any] = {"kind": kind, setting: value}
     given |= {k: v for k, v in {"table": table, "token_env": token_env, "prefix": prefix, "wrap": wrap}.items() if v}
@@ -68,18 +72,24 @@ def bind(
     require_trusted(root, manifest)
     if name in manifest.bindings:
         raise InputError(
-            "bind", found=f"a binding {name} already", expected="a new name, or an edit of takeback.toml"
+            "bind", found=f"a binding {name} already", expected=f"a new name, or an edit of {require_workspace(root)}"
         )
     open_binding(name, given, "bind")
-    _declare(root, name, given)
+    place = root / require_workspace(root)
+    before = place.read_bytes()
+    _declare(root, place, name, given)
     if no_probe:
         _tell(name, None, as_json=as_json)
-    _probe(root, load_manifest(root), name, as_json=as_json)
+    try:
+        _probe(root, load_manifest(root), name, as_json=as_json)
+    except InputError:  # what was given cannot be right: nothing is declared
+        place.write_bytes(before)
+        trust_workspace(root, keys=find_key_file())
+        raise
 
 
-def _declare(root: Path, name: str, given: dict[str, Any]) -> None:
+def _declare(root: Path, place: Path, name: str, given: dict[str, Any]) -> None:
     """Add a table to the manifest, which stays as it is otherwise, and trust it so."""
-    place = root / require_workspace(root)
     lines = [f"[bindings.{format_key(name)}]", *(f"{key} = {format_value(value)}" for key, value in given.items())]
     text = place.read_bytes().decode()
     whole = f"{text.rstrip()}\n\n" + "\n".join(lines) + "\n"
@@ -93,13 +103,13 @@ def probe(
     directory: Path = DirOption,
     as_json: bool = JsonFlag,
 ) -> None:
-    """Measure how a binding guards others' writes, by eight questions and a race.
+    """Measure how a binding guards others' writes, with eight checks and a race.
 
     The race has 6 writers with 50 writes each.
 
-    It works on a record of its own, which it removes. `atomic` lost nothing, `checked` refuses stale writes in
-    sequence and lost some in the race, `none` ignores conditions. What it found is kept and shown in every plan. Exit
-    code 1 for `none`, and where the system cannot be reached.
+    It works on a record of its own, which it removes. `atomic`: no write was lost. `checked`: stale writes are
+    refused one after the other, but some were lost in the race. `none`: conditions are ignored. The result is stored
+    and shown in every plan. Exit code 1 for `none`, or if the system cannot be reached.
 
     Example: `takeback probe memory`
     """
@@ -121,7 +131,8 @@ def _probe(root: Path, manifest: Manifest, name: str, *, as_json: bool) -> None:
         if as_json:
             emit({"binding": name, "guard": None, "why": fault.message, "hint": fault.hint})
         else:
-            out.print(f"{name}: {fault.message}; {fault.hint}")
+            out.print(f"{name} is declared and was not measured: {fault.message}")
+            out.print(f"  {fault.hint}" + f"; then 'takeback probe {name}'" * ("probe" not in fault.hint))
         finish(yes=False)
     finally:
         records.close()

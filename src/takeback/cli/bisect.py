@@ -49,10 +49,9 @@ def find(
 ) -> None:
     """Find the entry that broke the agent, or the smallest set of entries, by leaving entries out.
 
-    Histories without some entries are tried in a scratch copy, where the command runs; the harness itself is not
-    changed. A command that takes too long counts as broken.
-
-    Exit code 1 if nothing was found, because it works as it is or was broken before.
+    The command runs in a scratch copy of the harness, from which some entries are left out; the harness itself is not
+    changed. A command that takes too long counts as broken. Exit code 1 if no entry is to blame, because the command
+    works now or failed before all of them.
 
     Example: `takeback bisect --test 'make check'`, `takeback bisect --good 12 --test ./health.sh`
     """
@@ -83,10 +82,10 @@ def _tell(bisection: Bisection, harness: Harness, *, as_json: bool) -> None:
         emit({"entries": entries, "tests": bisection.tests, "reason": bisection.reason, "undo": undo})
         return
     if not bisection.entries:
-        out.print(f"nothing found after {format_count(bisection.tests, 'test')}: {bisection.reason}")
+        out.print(f"no entry to blame after {format_count(bisection.tests, 'test')}: {bisection.reason}")
         return
-    several = "" if len(bisection.entries) == 1 else "; it takes all of these, so that taking back one is enough"
+    several = "" if len(bisection.entries) == 1 else "; all of these together cause it, so undoing one is enough"
     out.print(f"found after {format_count(bisection.tests, 'test')}{several}:", style="bold")
     for entry in bisection.entries:
         out.print(f"  #{entry}  {named(entry)}")
-    out.print(f"to take it back: {make_command_line('undo', *undo[2:])}")
+    out.print(f"to undo it: {make_command_line('undo', *undo[2:])}")

@@ -126,17 +126,20 @@ def prove(
     file: Path = CandidateFile,
     language: str | None = LanguageOption,
     certificate: Path | None = typer.Option(
-        None, "--certificate", metavar="FILE", help="Write what the proof rests on, for takeback check-proof."
+        None,
+        "--certificate",
+        metavar="FILE",
+        help="Write the proof's certificate to this file, for 'takeback check-proof'.",
     ),
     second_opinion: str | None = typer.Option(
-        None, "--second-opinion", metavar="NAME", help="Ask a solver too, which shares nothing with the proof: z3."
+        None, "--second-opinion", metavar="NAME", help="Also ask an independent solver: z3."
     ),
     reveal: bool = RevealFlag,
     as_json: bool = JsonFlag,
 ) -> None:
     """Prove that a recovery works on every state, or refute it with the smallest one.
 
-    With `--second-opinion` it must be proved, and the solver must not contradict; what it cannot tell, it says.
+    With `--second-opinion` the solver must not contradict the proof; it says what it cannot decide.
 
     Example: `takeback prove examples/candidates/config/candidate.json --json`
     """
@@ -173,13 +176,13 @@ def _tell_more(certificate: Path | None, opinion: Opinion | None, *, written: bo
     """Say what the solver thinks, and whether a certificate was written."""
     if opinion is not None:
         because = f": {opinion.why}" if opinion.why else ""
-        answer = {"holds": "it holds on every state", "breaks": "a state breaks it", "unsure": "it cannot tell"}
+        answer = {"holds": "it holds on every state", "breaks": "refuted by a state", "unsure": "it cannot tell"}
         out.print(f"  z3: {answer[opinion.answer]}{because}", markup=False)
         if opinion.state is not None:
             shown = mask_value({name: part for name, part in opinion.state.items() if part})
             out.print(f"    {encode(shown)}", markup=False)
     if certificate is not None:
-        done = f"written to {certificate}" if written else "none: only a proof has one"
+        done = f"written to {certificate}" if written else "none, because only a proof has one"
         out.print(f"  certificate: {done}", markup=False)
 
 
@@ -190,19 +193,20 @@ def _register_check_proof(app: typer.Typer) -> None:
 
 def check_proof(
     file: Path | None = typer.Argument(
-        None, metavar="FILE", help="A certificate as takeback prove --certificate writes it.", show_default=False
+        None, metavar="FILE", help="A certificate, written by 'takeback prove --certificate'.", show_default=False
     ),
     candidate: Path | None = typer.Option(
         None,
         "--candidate",
         metavar="FILE",
-        help="The candidate it must be about; proved anew where no FILE is given.",
+        help="The candidate that the certificate must be about; without FILE, it is proved first.",
     ),
     as_json: bool = JsonFlag,
 ) -> None:
-    """Check what a proof rests on, by code that shares nothing with the prover.
+    """Check a proof's certificate with code that shares nothing with the prover.
 
-    It reads the candidate, works out which states must be covered, runs them all by its own interpreter and compares.
+    It reads the candidate, works out which states must be covered, runs them all in its own interpreter, and
+    compares.
 
     Example: `takeback check-proof --candidate examples/candidates/config/candidate.json`
     """

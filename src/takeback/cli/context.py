@@ -80,7 +80,7 @@ PathOption = typer.Option(
     metavar="PATTERN",
     help="Every change of a file that matches, such as 'src/**'; a folder means all in it.",
 )
-StatFlag = typer.Option(False, "--stat", help="Show only how many lines came and went at each address.")
+StatFlag = typer.Option(False, "--stat", help="Show only how many lines were added and removed at each address.")
 ApproveOption = typer.Option(
     "",
     "--approve",
@@ -183,4 +183,4 @@ def _describe_interruption(harness: Harness, before: int) -> str:
         return "nothing was changed; you can run the same command again"
     entry = next(ledger.entries())
     undo = make_command_line("undo", entry.id[:SHORT])
-    return f"entry {entry.id[:SHORT]} was made, and is whole; to take it back: {undo}"
+    return f"entry {entry.id[:SHORT]} was made and is complete; to undo it: {undo}"

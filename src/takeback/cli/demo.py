@@ -171,8 +171,8 @@ def demo(
     """Show the whole story on a small Claude Code project.
 
     A change is refuted, repaired and admitted; five more are made, and the third is taken back while the others stay;
-    an edit by hand is recorded; a process is killed in the middle of a change, and the next one finishes it; then
-    everything is taken back, and every file is what it was, byte for byte.
+    an edit made in an editor is recorded; a process is killed in the middle of a change, and the next one finishes
+    it; then everything is taken back, and every file is what it was, byte for byte.
 
     Example: `takeback demo`
     """
@@ -218,7 +218,7 @@ def _play_story(root: Path) -> dict[str, Any]:
         finished = harness.recovered.entry
         if finished is not None:
             show_changes(load_entry_writes(harness, finished), lambda: rebuild_state_before(harness, finished))
-        _step(8, "The log says what was done, on what evidence, and what became of it.")
+        _step(8, "The log says each change with its evidence and status.")
         show_heading()
         for entry in iter_entries(harness):
             show_line(entry, summarize_entry(entry, make_entry_namer(harness)))

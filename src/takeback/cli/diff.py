@@ -1,4 +1,4 @@
-"""`takeback diff [ENTRY [ENTRY]]`: what an entry changed, what differs between two, what was changed by hand."""
+"""`takeback diff [ENTRY [ENTRY]]`: changes of an entry, between two entries, or made outside Takeback."""
 
 from __future__ import annotations
 
@@ -46,11 +46,11 @@ def diff(
     reveal: bool = RevealFlag,
     as_json: bool = JsonFlag,
 ) -> None:
-    """Show what changed. Without an entry: what was changed outside Takeback, and which files cannot be read.
+    """Show what changed. Without an entry: changes made outside Takeback, and files that cannot be read.
 
     Exit code 0, even if nothing changed; `takeback status` answers whether anything did.
 
-    Example: `takeback diff 3f2a91 --dir agent`, `takeback diff 3f2a91 HEAD --stat`
+    Example: `takeback diff 3f2a91`, `takeback diff 3f2a91 HEAD --stat`
     """
     del reveal  # read by its callback
     with open_harness(directory, journal, looking=True) as harness:

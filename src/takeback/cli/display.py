@@ -67,10 +67,10 @@ def show_verdict(verdict: Verdict, name: str, file: str = "") -> None:
     out.print((f"{name}: {word} ", "bold"), (grounds, _COLOURS[verdict.grade]))
     if verdict.classes is not None and verdict.grade is Grade.PROVED:
         classes = format_count(verdict.classes, "class", "classes")
-        out.print(f"  holds on every state of the model ({classes} of states looked at)")
+        out.print(f"  holds on every state of the model ({classes} of states checked)")
     if verdict.splits:
         if verdict.classes is not None:
-            out.print("  the sample beside it, which does not decide:")
+            out.print("  the sample, which does not decide:")
         _show_splits(verdict)
     if verdict.counterexample is not None:
         show_counterexample(verdict.counterexample)
@@ -81,7 +81,7 @@ def show_verdict(verdict: Verdict, name: str, file: str = "") -> None:
     for code in codes:
         out.print(f"  next: {_NEXT[code]}", style="cyan")
     if file and Code.RECOVERY_EQUIVALENCE_FAILED in codes:
-        out.print(f"  next, a recovery that does: takeback oracle {shlex.quote(file)}", style="cyan")
+        out.print(f"  next, for a recovery that works: takeback oracle {shlex.quote(file)}", style="cyan")
 
 
 def _show_splits(verdict: Verdict) -> None:
@@ -94,9 +94,9 @@ def _show_splits(verdict: Verdict) -> None:
 
 def show_counterexample(example: Counterexample) -> None:
     """Print the smallest state that breaks a candidate, and how."""
-    how = "nothing in it can be left out" if example.minimal else "time ran out before it was as small as it gets"
+    how = "no part of it can be left out" if example.minimal else "time ran out before it was minimal"
     if example.through:
-        how = f"the change goes through there, and {how}"
+        how = f"the change succeeds there, and {how}"
     shown = "the given state" if example.split == "given" else f"this state ({how})"
     out.print(f"  breaks on {shown}:")
     learn_secrets(example.state.write())

@@ -1,4 +1,4 @@
-"""Doubts about a change: what the clients of a project know of it, told before it is made."""
+"""Doubts about a change: what the clients of a project know about it, shown before it is made."""
 
 from __future__ import annotations
 
@@ -38,6 +38,6 @@ def ask_if_wanted(doubts: Sequence[str], *, as_json: bool) -> bool:
 
     if not can_ask():
         return True
-    out.write("make it all the same? y or n: ")
+    out.write("make it anyway? y or n: ")
     out.flush()
     return sys.stdin.readline().strip().casefold() in {"y", "yes"}

@@ -1,4 +1,4 @@
-"""`takeback adopt` and `discard`: changes made by hand become an entry, or are put back."""
+"""`takeback adopt` and `discard`: changes made outside Takeback become an entry, or are discarded."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def adopt(
     the harness becomes an entry, with its author, subject and hash. The files must be as in the range's last commit.
     Nothing is recorded unless every commit can be read.
 
-    Example: `takeback adopt --dir agent -m "tuned by hand"`, `takeback adopt --from-git v1.0..HEAD`
+    Example: `takeback adopt -m "tuned in an editor"`, `takeback adopt --from-git v1.0..HEAD`
     """
     del reveal  # read by its callback
     if commits and note:
@@ -67,7 +67,7 @@ def adopt(
     if as_json:
         emit({"result": "nothing", "entry": None, "changes": []})
     else:
-        out.print("nothing to adopt: everything is as the journal says")
+        out.print("nothing to adopt: no file differs from the journal")
 
 
 def _tell_settled(harness: Harness, *, as_json: bool) -> None:
@@ -85,7 +85,7 @@ def _tell_settled(harness: Harness, *, as_json: bool) -> None:
     else:
         for entry in entries:
             out.print(f"recorded: #{entry.seq}  {summarize_entry(entry, make_entry_namer(harness))}")
-        out.print("tracked files are recorded by every command, and nothing else was changed")
+        out.print("every command records tracked files, and nothing else was changed")
     raise typer.Exit(0)
 
 
@@ -139,7 +139,7 @@ def discard(
 ) -> None:
     """Restore files that were changed outside Takeback, including unreadable files.
 
-    What was in them is kept with the entry: undoing that brings it back.
+    The entry keeps their contents: undoing it brings them back.
 
     Example: `takeback discard config.toml`
     """
@@ -157,7 +157,7 @@ def discard(
     if as_json:
         emit({"result": "nothing to discard", "entry": None, "paths": []})
     else:
-        out.print("nothing to discard: the files are what the journal says")
+        out.print("nothing to discard: no file differs from the journal")
 
 
 def register(app: typer.Typer) -> None:

@@ -66,7 +66,7 @@ def evolve(
     check: str = CheckOption,
     check_timeout: float = CheckTimeoutOption,
     loosen: bool = typer.Option(
-        False, "--loosen", help="With a TEXT: make it even if it loosens permissions or removes a guard."
+        False, "--loosen", help="With a TEXT: make the change even if it loosens permissions or removes a guard."
     ),
     context: int | None = ContextOption,
     feedback: str = FeedbackOption,
@@ -79,10 +79,11 @@ def evolve(
     reveal: bool = RevealFlag,
     as_json: bool = JsonFlag,
 ) -> None:
-    """Let an agent change its harness, if the change can be undone.
+    """Let an agent change its harness if the change can be undone.
 
-    One change, in one go: propose, verify, diagnose, repair, check, admit, record, apply. For a TEXT the model sees
-    the harness as it is, with secrets masked; a recovery that falls short is repaired by the oracle, or by the model.
+    One change per call: propose, verify, diagnose, repair, check, admit, record, apply. With a TEXT, a model proposes
+    the change; it sees the harness with secrets masked. If its recovery falls short, the oracle or the model repairs
+    it.
 
     Example: `takeback evolve . "ask before deleting files" --synthesizer openai:MODEL --check ./health.sh`,
     `takeback evolve agent --task change.json --synthesizer oracle`

@@ -41,7 +41,7 @@ def export(
         None, "--bundle", metavar="FILE", help="Write records with proofs into this file instead; it must be new."
     ),
     sign: Path | None = typer.Option(
-        None, "--sign", metavar="KEY", help="With --bundle: the key file that signs it, as for the command head."
+        None, "--sign", metavar="KEY", help="With --bundle: the key file that signs it, as for 'takeback head'."
     ),
     entry: list[str] = typer.Option(
         [],
@@ -49,20 +49,20 @@ def export(
         metavar="ENTRY",
         help="With --bundle: only this entry; can be repeated. All records if left out.",
     ),
-    origin: str = typer.Option("", "--origin", metavar="NAME", help="With --bundle: what the head is of."),
+    origin: str = typer.Option(
+        "", "--origin", metavar="NAME", help="With --bundle: the name of the journal, for the head."
+    ),
     directory: Path = DirOption,
     journal: str | None = JournalOption,
     reveal: bool = RevealFlag,
     as_json: bool = JsonFlag,
 ) -> None:
-    """Print the state as it was right after an entry. It is JSON, with or without `--json`.
-
-    You can begin another workspace with it. Secrets are masked, and a state with masked values cannot begin a
-    workspace: use `--reveal` for that.
-
-    With --bundle, records are written with a signed head and proofs that they stand under it. Anybody checks that
-    offline with examples/verify_bundle.py, which needs only Python. Contents are never in a bundle, and a record that
-    holds what looks like a secret is there by its digest, unless you say `--reveal`.
+    """Print the state right after an entry. The output is JSON, with or without `--json`; `takeback init DIR --state
+    FILE` begins another workspace with it. Secrets are masked, and a state with masked values cannot begin a
+    workspace: add `--reveal` for that. --bundle writes records instead, with a signed head and proofs that the head
+    covers them. Anyone can check a bundle offline with examples/verify_bundle.py, which needs only Python. A bundle
+    never contains captured contents. A record that seems to hold a secret is included only as its digest, unless you
+    add `--reveal`.
 
     Example: `takeback export --at HEAD~2 --reveal > state.json`, `takeback init copy --state state.json`,
     `takeback export --bundle records.jsonl --sign sign.key`
@@ -125,7 +125,7 @@ def _export_bundle(
         return
     out.print(f"{place}: {count} of {tree.size} records, {len(hidden)} of them by digest only, as they hold secrets")
     err.print(f"key: {public}")
-    err.print(f"anybody checks it with: python {SCRIPT} {place} KEY")
+    err.print(f"anyone can check it with: python {SCRIPT} {place} KEY")
 
 
 def _holds_secret(record: Record, hidden: list[int]) -> bool:

@@ -22,8 +22,8 @@ from takeback.state.slots import describe_slot
 NAMED: Final = 20
 """So many files are named that still have what is forgotten."""
 STANDING: Final = (
-    "what stands in a tracked file is kept again when it changes: take it out of there, and then forget it once more "
-    "(git's own history is left alone)"
+    "a tracked file that still contains it is captured again when it changes: remove it there, then forget it "
+    "again (git's own history is not changed)"
 )
 
 
@@ -36,33 +36,38 @@ def forget(
     entries: list[str] | None = make_entries_argument(completion.offer_entries),
     value: str | None = typer.Option(None, "--value", metavar="TEXT", help="Forget this text wherever it occurs."),
     source: Path | None = typer.Option(
-        None, "--from", metavar="FILE", help="The same for a file's content without its last newline; - is stdin."
+        None, "--from", metavar="FILE", help="Forget the content of this file, without its last newline; - is stdin."
     ),
     subject: str = SubjectOption,
-    yes: bool = typer.Option(False, "--yes", help="Do it: what is forgotten cannot be brought back."),
+    yes: bool = typer.Option(False, "--yes", help="Delete for good: forgotten contents cannot be brought back."),
     directory: Path = DirOption,
     journal: str | None = JournalOption,
     as_json: bool = JsonFlag,
 ) -> None:
     """Delete the contents that entries captured, such as secrets, permanently. The entries stay in the log.
 
-    With --value or --from, every place where a secret occurs is found: in entries, candidates, checkpoints and the
-    first state, in UTF-8, UTF-16, UTF-32, escaped, in hex, base64 and compressed. Names and notes stay; where they
-    hold it, that is said. Without --yes it only says what it found.
-    An undo that needs what is gone says so, and `undo --salvage` puts back what is left of it.
-    With --subject, what `takeback label` says is about someone goes, with copies of its longer texts elsewhere.
-    Example: `takeback forget --value hunter2 --yes --dir agent`
+    --value and --from search entries, candidates, checkpoints and the first state for a secret: in UTF-8, UTF-16,
+    UTF-32, escaped, in hex, base64 and compressed. Names and notes are not deleted; the output lists those that hold
+    the secret. Without --yes it only lists what it would delete. An undo that needs deleted contents says so, and
+    `undo --salvage` restores what is left. --subject deletes the contents that `takeback label` assigns to a subject,
+    and copies of its longer texts elsewhere.
+
+    Example: `takeback forget --value hunter2 --yes`
     """
     looked_for = _read_wanted(value, source)
     asked = [bool(entries), looked_for is not None, bool(subject)].count(True)
     if not asked:
-        raise InputError(
-            "forget", found="no entry", expected="entries, --value, --from or --subject; 'takeback log' lists entries"
-        )
+        raise InputError("forget", found="no entry", expected="an entry, --value, --from or --subject")
     if asked > 1:
-        raise InputError("forget", found="several of entries, a value and a subject", expected="one of them")
+        raise InputError("forget", found="more than one of entries, a value and a subject", expected="one of them")
     if entries and not yes:
-        raise InputError("forget", found="no --yes", expected="--yes: what is forgotten cannot be brought back")
+        raise InputError(
+            "forget",
+            found="entries without --yes",
+            expected="--yes, because forgotten contents cannot be brought back",
+            hint=f"'takeback show {entries[0]}' shows what it captured; `takeback forget {entries[0]} --yes` "
+            f"deletes it",
+        )
     with open_harness(directory, journal) as harness:
         ids = [resolve_entry(harness.ledger, name).id for name in entries or ()]
         if looked_for is not None:
@@ -138,7 +143,7 @@ def _search_to_json(searched: Forms | None) -> dict[str, Any]:
 def _describe_nothing(done: Forgetting, searched: Forms | None) -> str:
     if searched is None:
         return "nothing to forget"
-    where = "it stands only where it stays" if done.stays else "the journal does not hold it"
+    where = "it occurs only where it must stay" if done.stays else "the journal does not hold it"
     return f"nothing to forget: {where}, as {', '.join(SEARCHED)}; not searched: {'; '.join(searched.limits)}"
 
 
@@ -147,7 +152,7 @@ def _show(done: Forgetting, ids: list[str], searched: Forms | None, subject: str
         where = f"entry #{place.number}" if place.number is not None else f"record {place.seq}"
         fate = "stays" if place.ref is None else "goes"
         out.print(f"  {fate}: {place.what} of {where} ({place.kind})")
-    what = f"what {', '.join(name[:SHORT] for name in ids)} captured" if ids else "every place it stands"
+    what = f"what {', '.join(name[:SHORT] for name in ids)} captured" if ids else "every occurrence"
     what = f"everything about {subject}" if subject else what
     if done.record is not None:
         out.print(f"forgotten permanently: {what} ({done.contents} contents)")
@@ -158,9 +163,9 @@ def _show(done: Forgetting, ids: list[str], searched: Forms | None, subject: str
     if done.captured:
         out.print(f"  and {done.captured} contents that were captured of the project's files")
     for slot in done.kept:
-        out.print(f"  kept: {describe_slot(slot)}, of which there is no other copy")
+        out.print(f"  kept: {describe_slot(slot)}, the only copy")
     for slot in done.live:
-        out.print(f"  still in place: {describe_slot(slot)}; the journal keeps no copy of it")
+        out.print(f"  still in the harness: {describe_slot(slot)}; the journal has no copy")
     for path in done.standing[:NAMED]:
         out.print(f"  still in the file: {path}")
     if done.standing:

@@ -1,4 +1,4 @@
-"""What `propose` and `evolve` share for a change in plain words: options, the model, what is told."""
+"""What `propose` and `evolve` share for a change in plain words: options, the model, the output."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ CheckOption = typer.Option(
     "",
     "--check",
     metavar="CMD",
-    help="A command that says whether the change is good: its exit code in a scratch copy with the change made.",
+    help="A command that tests the change in a scratch copy; exit code 0 means it is good.",
 )
 CheckTimeoutOption = typer.Option(
     SECONDS, "--check-timeout", min=0.1, metavar="SECONDS", help="How long the check may take."

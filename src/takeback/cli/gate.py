@@ -44,8 +44,9 @@ def gate(
 ) -> None:
     """Decide whether the step from one directory to another can be undone, and by which recovery.
 
-    For evolvers that work on directories: the step is read off the two, in operations, and its recovery is proved. A
-    step that touches files of no surface is not admitted. Neither directory is changed without `--record`.
+    For evolvers that work on directories: the operations of the step are derived from the two directories, and its
+    recovery is proved. A step that touches files of no surface is not admitted. Neither directory is changed without
+    `--record`.
 
     Exit code 0 if it is admitted (and recorded), 1 if not.
 

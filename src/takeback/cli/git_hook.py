@@ -24,7 +24,8 @@ from takeback.errors import InputError
 def register(app: typer.Typer) -> None:
     """Add the `git-hook` commands."""
     group = typer.Typer(
-        help="Record harness files before each git commit, and name the journal's head in it.", no_args_is_help=True
+        help="Record harness files before each git commit, and add the journal's head to its message.",
+        no_args_is_help=True,
     )
     group.command("install")(install)
     group.command("uninstall")(uninstall)
@@ -42,9 +43,9 @@ def install(
 ) -> None:
     """Add hooks to the git repository of a harness.
 
-    Before a commit, harness files that changed and are not recorded are adopted; the journal's head goes into the
-    message as the trailer Takeback-Head. An existing hook runs first. Without `--block`, a failure in Takeback never
-    prevents a commit; `git commit --no-verify` skips them.
+    Before a commit, they adopt unrecorded changes of harness files, and add the journal's head to the message as the
+    trailer Takeback-Head. An existing hook runs first. Without `--block`, a failure in Takeback never prevents a
+    commit; `git commit --no-verify` skips them.
 
     Example: `takeback git-hook install`
     """
@@ -72,7 +73,7 @@ def run(
     directory: Path = DirOption,
     as_json: bool = JsonFlag,
 ) -> None:
-    """Do what one of the hooks does; git calls it. Outside a harness it does nothing.
+    """Run one of the hooks; git calls this. Outside a harness it does nothing.
 
     Example: `takeback git-hook run pre-commit`
     """

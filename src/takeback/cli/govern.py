@@ -41,10 +41,10 @@ def retain(
     journal: str | None = JournalOption,
     as_json: bool = JsonFlag,
 ) -> None:
-    """Forget what entries captured longer ago than the policy keeps it. Entries stay in the log.
+    """Forget captured contents that are older than the policy keeps them. Entries stay in the log.
 
-    `.takeback/policy.toml` says how long: `[retention] captures = "30d"`. What is in use, what younger entries need
-    and what is held is kept.
+    `.takeback/policy.toml` sets the age: `[retention] captures = "30d"`. Contents that are in use, needed by younger
+    entries or held are kept.
 
     Example: `takeback retain --plan`
     """
@@ -73,11 +73,10 @@ def compact(
     journal: str | None = JournalOption,
     as_json: bool = JsonFlag,
 ) -> None:
-    """Make the journal smaller: give back the room of what the policy does not keep. Every record stays.
-
-    What retention no longer keeps goes, with candidates, evidence and file images of those entries, and with states
-    that were written down on the way. Without `[retention] captures` in `.takeback/policy.toml` every capture stays.
-    What is in use, what younger entries need and what is held is kept. One record says what went.
+    """Make the journal smaller by removing what the policy does not keep. No record is removed. It removes captures
+    that are older than the retention, with the candidates, evidence and file images of their entries, and
+    intermediate states. Without `[retention] captures` in `.takeback/policy.toml` every capture stays. Contents that
+    are in use, needed by younger entries or held are kept. A new record lists what was removed.
 
     Example: `takeback compact --plan`
     """
@@ -97,7 +96,7 @@ def compact(
         emit({**answer, "entries": list(done.entries), "held": list(done.held), **size})
     elif not done.contents:
         kept = "every capture is kept" if keep is None else f"{len(done.held)} older entries are held"
-        out.print(f"nothing to give back: {kept}; the journal has {before:,} bytes")
+        out.print(f"nothing to remove: {kept}; the journal has {before:,} bytes")
     else:
         verb = "would drop" if plan else "dropped"
         room = "" if plan else f"; {before:,} bytes before, {after:,} now"
@@ -122,11 +121,10 @@ def hold(
     journal: str | None = JournalOption,
     as_json: bool = JsonFlag,
 ) -> None:
-    """Keep what an entry, or a subject, has in the journal, whatever retention says.
+    """Keep the contents of an entry or a subject, whatever retention says.
 
-    `forget` refuses it until it is released.
-    A subject is what `takeback label` says: with --subject, every entry that has something of it is held, and those
-    to come.
+    `forget` refuses to delete them until they are released. `takeback label` assigns contents to a subject; --subject
+    holds every entry that has contents of it, now and later.
 
     Example: `takeback hold 3`, `takeback hold --subject user:42`
     """
@@ -171,7 +169,7 @@ def label(
     Example: `takeback label 'config["users.42"]' 7 --subject user:42`
     """
     if bool(things) is not bool(subject):
-        raise InputError("label", found="one without the other", expected="things and --subject, or neither to list")
+        raise InputError("label", found="only one of the two", expected="things and --subject, or neither to list")
     if not subject:
         with open_harness(directory, journal, looking=True) as harness:
             _show_labels(harness, as_json=as_json)
@@ -215,23 +213,23 @@ def _show_labels(harness: Harness, *, as_json: bool, only: str = "") -> None:
 
 
 def head(
-    sign: Path = typer.Option(..., "--sign", metavar="KEY", help="A key file; made where there is none."),
-    origin: str = typer.Option("", "--origin", metavar="NAME", help="What the head is of; made up if left out."),
-    to: str | None = typer.Option(None, "--witness", metavar="URL", help="Give it to this witness too."),
+    sign: Path = typer.Option(..., "--sign", metavar="KEY", help="The key file; created if it does not exist."),
+    origin: str = typer.Option(
+        "", "--origin", metavar="NAME", help="The name of the journal, for the head; generated if left out."
+    ),
+    to: str | None = typer.Option(None, "--witness", metavar="URL", help="Also send it to this witness."),
     token_file: Path | None = typer.Option(
-        None, "--token-file", metavar="FILE", help="The witness's token, as it keeps it in its folder."
+        None, "--token-file", metavar="FILE", help="The file with the witness's token, from its folder."
     ),
     directory: Path = DirOption,
     journal: str | None = JournalOption,
     as_json: bool = JsonFlag,
 ) -> None:
-    """Print a signed head of the journal: how many records it has, and the root over them.
+    """Print a signed head of the journal: the number of its records and their root hash.
 
-    Keep it elsewhere: `takeback doctor --head FILE --key KEY` later tells whether the journal still begins with the
-    same records. The key to give there is printed on stderr.
-
-    With --witness, the head is given to a witness (`takeback witness`), which refuses it, exit code 2, if this
-    journal does not continue what it has kept.
+    Keep it elsewhere: `takeback doctor --head FILE --key KEY` checks later that the journal still begins with the
+    same records. The KEY is printed on stderr. --witness also sends the head to a witness (`takeback witness`). The
+    witness refuses it, with exit code 2, if this journal does not continue the head that it has kept.
 
     Example: `takeback head --sign sign.key`,
     `takeback head --sign sign.key --witness http://127.0.0.1:8799 --token-file witness/token`
@@ -270,7 +268,7 @@ def _submit(harness: Harness, url: str, token_file: Path, size: int, note: str) 
 
 def witness(
     folder: Path = typer.Argument(
-        metavar="FOLDER", help="Where heads and the token are kept; made if there is none."
+        metavar="FOLDER", help="The folder for heads and the token; created if it does not exist."
     ),
     key: list[str] = typer.Option(
         ..., "--key", metavar="PUB", help="The key of a journal's signer; can be repeated."
@@ -278,10 +276,9 @@ def witness(
     port: int = typer.Option(0, "--port", min=0, max=65535, metavar="N", help="The port; any free one if left out."),
     as_json: bool = JsonFlag,
 ) -> None:
-    """Keep the last signed head of journals, and refuse heads of another history. Ends with Ctrl-C.
-
-    It is served to this machine only, and asks for the token in FOLDER/token. Run it as another user than those who
-    write the journals. `takeback head --witness URL` gives it a head, with a proof that it continues the last one.
+    """Keep the last signed head of each journal, and refuse a head that does not continue it. Ctrl-C ends it. It
+    serves this machine only, and requires the token in FOLDER/token. Run it as a user who does not write the
+    journals. `takeback head --witness URL` sends it a head, with a proof that the head continues the last one.
 
     Example: `takeback witness heads --key example+1a2b3c4d+AQ… --port 8799`
     """
@@ -302,7 +299,7 @@ def witness(
             try:
                 server.serve_forever(poll_interval=0.2)
             except KeyboardInterrupt:
-                err.print("the witness has ended; what it has kept stays")
+                err.print("the witness has ended; the heads that it kept stay")
 
 
 def name_origin(harness: Harness, origin: str) -> str:

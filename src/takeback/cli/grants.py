@@ -24,11 +24,11 @@ def grants(
     journal: str | None = JournalOption,
     as_json: bool = JsonFlag,
 ) -> None:
-    """Give the database's roles the rights that the policy says, where the journal is in PostgreSQL.
+    """Grant the roles of a PostgreSQL journal the rights that the policy gives them.
 
-    The server itself then refuses what `.takeback/policy.toml` does not let a role do, whatever program asks. Each
-    `database:NAME` below `who` is a role of the server. Rights that other roles have on the journal are taken away.
-    Only the owner of the journal's schema can do it; run it again when the policy has changed.
+    The server itself then refuses whatever `.takeback/policy.toml` does not allow a role, whichever program asks.
+    Each `database:NAME` below `who` is a role of the server. Other roles lose their rights on the journal. Only the
+    owner of the journal's schema can run this; run it again after the policy changes.
 
     Example: `takeback grants --plan`
     """
@@ -57,6 +57,6 @@ def grants(
         out.print(";\n".join(text.strip() for text in statements) + ";", markup=False)
     else:
         out.print(
-            f"the server now holds these roles to the policy, and lets no other in: {', '.join(sorted(rights))}"
+            f"the server now enforces the policy for these roles, and admits no others: {', '.join(sorted(rights))}"
         )
     finish(yes=True)

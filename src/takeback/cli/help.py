@@ -16,11 +16,11 @@ WIDTH: Final = 78
 """Columns of a screen of help; with its lines below 24 it is seen whole on every terminal."""
 FIRST: Final[Mapping[str, str]] = {
     "init": "start tracking a directory",
-    "install": "record what the agent of a client changes, and guard it",
-    "status": "how things stand, and what to look at first",
-    "log": "what was changed, by whom, under which prompt",
-    "undo": "take entries back, whatever came after them",
-    "web": "all of it as a page in the browser",
+    "install": "guard and record what your client's agent changes",
+    "status": "show what changed and what needs attention",
+    "log": "list changes with their author and prompt",
+    "undo": "undo entries, whatever came after them",
+    "web": "show all of it in the browser",
 }
 """What most people need, said shorter than in the lists."""
 TOPICS: Final[Mapping[str, str]] = {
@@ -38,7 +38,7 @@ MORE: Final = "more"
 """The topic of what other packages bring."""
 ABOUT: Final[Mapping[str, str]] = {
     "entries": """\
-How an entry is named
+How to name an entry
 
   7, '#7'           its number in the log; a shell drops an unquoted #7
   3f2a91            the beginning of its id, four or more digits
@@ -48,21 +48,21 @@ How an entry is named
 Example: takeback undo 7 --plan
 """,
     "things": """\
-How a thing is named in one-line changes
+How to name a thing in one-line changes
 
   config permissions.allow     a setting, by its path
-  config permissions.allow+    a list to add an item to; with - to take one out
+  config permissions.allow+    a list: + adds an item, - removes one
   prompt CLAUDE.md             an instruction file, agent, command or skill
   tool mcp:github              a server
   listener PreToolUse          a hook, by its event
-  routing model                which model is used
+  routing model                the model that is used
 
 Example: takeback set config permissions.allow+ 'Bash(npm test:*)'
 """,
     "times": """\
-How a time is given
+How to write a time
 
-  90m, 2h, 3d, '2 hours ago'   so long ago
+  90m, 2h, 3d, '2 hours ago'   that long ago
   today                        midnight, UTC
   yesterday, 'last week'       a day ago, seven days ago
   2031-05-27, 2031-05-27T14:30:00Z
@@ -72,10 +72,10 @@ Example: takeback restore --to yesterday --plan
     "colours": """\
 What the colours mean, on the terminal and on the page
 
-  green    it holds: proved, a check that passed; lines that came
-  yellow   look at it: looser than before, drift, a notice
-  red      it does not hold: refuted, forced, failed, refused; lines that went
-  cyan     what to do next; the prompt of the changes below it
+  green    good: proved, a check that passed; added lines
+  yellow   look at this: looser permissions, drift, a notice
+  red      bad: refuted, forced, failed, refused; removed lines
+  cyan     the next step; the prompt of the changes below it
   dim      not in effect: undone, given up, or without content of its own
 
 NO_COLOR=1 turns them off.
@@ -107,7 +107,7 @@ def show_help(
     ),
     as_json: bool = JsonFlag,
 ) -> None:
-    """Show every command on one screen, or what one topic or command is about.
+    """Show every command on one screen, or explain one topic or command.
 
     Example: `takeback help`, `takeback help daily`, `takeback help undo`, `takeback help times`
     """
@@ -129,7 +129,7 @@ def list_lines(
 ) -> Iterator[str]:
     """Yield the screen: what most people need first, then every command by topic."""
     yield "Usage: takeback COMMAND [OPTIONS]    (or: --version, --install-completion)"
-    yield "Let an agent change itself only when the change can be taken back."
+    yield "Let an agent change its own harness only if the change can be undone."
     yield from (f"  {name:<10} {what}" for name, what in FIRST.items())
     yield ""
     yield "Every command by topic; 'takeback help TOPIC' says what each one does:"

@@ -40,7 +40,7 @@ _HINT: Final = re.compile(r"'takeback ([a-z-]+)((?: [^'\n]*)?)'|`takeback ([a-z-
 
 
 class _Workspace:
-    """The workspace that the running command was told; nothing where it is found from here."""
+    """The workspace that the running command was given; nothing where it is found from here."""
 
     words: tuple[str, ...] = ()
 

@@ -21,12 +21,11 @@ def hook(
     ),
     as_json: bool = JsonFlag,
 ) -> None:
-    """Answer a client's hook: guard harness files before an edit, record what changed after it.
+    """Answer a client's hook: guard harness files before an edit, record the change after it.
 
-    Reads the hook's JSON on standard input, and answers in the client's own protocol; with or without `--json` that
-    is what it prints. `takeback install` enters it in a client's settings.
-
-    Exit code 2 blocks the edit, with the reason on standard error, in clients that take no JSON.
+    It reads the hook's JSON from standard input and answers in the client's own protocol, with or without `--json`.
+    `takeback install` adds it to a client's settings. In clients that take no JSON, exit code 2 blocks the edit, with
+    the reason on standard error.
 
     Example: `takeback hook claude-code < event.json`
     """

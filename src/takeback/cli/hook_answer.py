@@ -79,9 +79,9 @@ def _find_answer(client: str, *, ending: bool) -> tuple[str, str, int]:
             from takeback.agents.hook_dialects import translate_call  # noqa: PLC0415
 
             data = translate_call(data, client)
-        if _capture_project(data, client, ending=ending):
+        cwd = _find_cwd()
+        if _capture_project(data, client, cwd, ending=ending):
             return "", "", 0
-        cwd = os.getcwd()
         if can_pass_unchecked(data, client, cwd):
             return "", "", 0
         if any(word in data for word in RAN):
@@ -94,7 +94,7 @@ def _find_answer(client: str, *, ending: bool) -> tuple[str, str, int]:
             return "", "", 0
         from takeback.agents.hook_events import read_event  # noqa: PLC0415
 
-        event = read_event(data, client, os.getcwd())
+        event = read_event(data, client, cwd)
         blocking = event.before and not event.shell
         if event.before:
             from takeback.agents.guard import answer_before  # noqa: PLC0415
@@ -105,7 +105,7 @@ def _find_answer(client: str, *, ending: bool) -> tuple[str, str, int]:
         return answer_after(event)
     except Exception as fault:  # noqa: BLE001 - a client must get an answer, whatever happens
         message = getattr(fault, "message", None) or f"{type(fault).__name__}: {fault}"
-        verb = "the guard failed, so that the edit is not made" if blocking else "the change could not be recorded"
+        verb = "the guard failed, so the edit is not made" if blocking else "the change could not be recorded"
         return (
             _refuse(client, f"takeback: {verb}: {message}") if blocking else ("", f"takeback: {verb}: {message}\n", 0)
         )
@@ -119,12 +119,21 @@ def _refuse(client: str, message: str) -> tuple[str, str, int]:
     return refuse_call(client, message)
 
 
-def _capture_project(data: bytes, client: str, *, ending: bool) -> bool:
+def _find_cwd() -> str:
+    """Return the working directory; where it was deleted, what it was called: a client names its own beside it."""
+    try:
+        return os.getcwd()
+    except OSError:
+        named = os.environ.get("PWD", "")
+        return named if os.path.isabs(named) else os.sep
+
+
+def _capture_project(data: bytes, client: str, cwd: str, *, ending: bool) -> bool:
     """Capture the files of a tracked project; return whether nothing is left to record. What fails is said."""
     try:
         from takeback.agents.fast_capture import capture_hook  # noqa: PLC0415 - a failing import must be answered too
 
-        outcome = capture_hook(data, client, os.getcwd(), os.environ, ending=ending)
+        outcome = capture_hook(data, client, cwd, os.environ, ending=ending)
     except Exception as fault:  # noqa: BLE001 - a capture never fails a tool call
         sys.stderr.write(f"takeback: the project's files could not be captured: {type(fault).__name__}: {fault}\n")
         return False

@@ -40,18 +40,18 @@ def register(app: typer.Typer) -> None:
 
 
 NEXT = (
-    "next: let your agent work, then 'takeback adopt' records what it changed; 'takeback log' lists the changes, "
-    "and 'takeback undo' takes any of them back"
+    "next: let your agent work; 'takeback adopt' then records its changes, 'takeback log' lists them, and "
+    "'takeback undo' undoes any of them"
 )
 NEXT_TRACKED = (
-    "next: 'takeback install claude-code' (or codex, gemini, opencode) records every tool call, with its prompt; "
-    "'takeback log' lists them, and 'takeback undo' takes any of them back"
+    "next: 'takeback install claude-code' (or codex, gemini, opencode) records every tool call with its prompt; "
+    "'takeback log' lists them, and 'takeback undo' undoes any of them"
 )
 KINDS = ("workspace", *CLIENTS)
 CHOICES = {
-    "--track": "puts the project's own files under Takeback, whatever client works on them",
+    "--track": "tracks the project's own files, with any client or none",
     "--kind workspace": "makes it a workspace, with a file or folder for each surface",
-    "--kind NAME": f"takes it as a project of a client ({', '.join(CLIENTS)}), or of an installed adapter",
+    "--kind NAME": f"treats it as a project of a client ({', '.join(CLIENTS)}), or of an installed adapter",
 }
 """What else can be made of a directory in which no client's files are."""
 
@@ -96,15 +96,14 @@ def init(
     ),
     as_json: bool = JsonFlag,
 ) -> None:
-    """Start tracking a directory: a client's files as they are, or a workspace of its own.
+    """Start tracking a directory: a client's project as it is, or a new workspace.
 
-    Files of known clients are found and taken as they are, and files of your own that --document names: only
-    .takeback/ is added. Where there are none, nothing is written, and the choices are named. A new directory, or an
-    empty one that you name, becomes a workspace, with a file or folder for each surface and a manifest.
-    With `--track` the project's own files are tracked, and only .takeback/ is added; docs/tracking.md has the rules.
-    Doing it again is harmless, and takes in clients that were added. A password in a journal's URL is never written
-    down: give such a URL in TAKEBACK_JOURNAL. A sealed journal's keys are in .takeback/journal.keys, or where
-    TAKEBACK_KEYS says.
+    In a project of a known client, or with files of your own that --document names, only .takeback/ is added. If
+    there are neither, nothing is written and the choices are listed. A new directory, or an empty one that you name,
+    becomes a workspace, with a manifest and a file or folder for each surface. With `--track` the project's own files
+    are tracked too; docs/tracking.md has the rules. Running it again is harmless, and adds new clients. A password in
+    a journal's URL is never stored: pass such a URL in TAKEBACK_JOURNAL. A sealed journal's keys are in
+    .takeback/journal.keys, or in the file that TAKEBACK_KEYS names.
 
     Example: `takeback init`
     """
@@ -303,7 +302,7 @@ def _is_empty(place: Path) -> bool:
 def _refuse_unknown(place: Path, *, as_json: bool) -> NoReturn:
     """Say that no client was found, what was looked for, and what can be done instead; nothing is written."""
     looked = list_all_signs()
-    message = f"no known client's files are in {place.absolute()}: nothing was written"
+    message = f"found no files of a known client in {place.absolute()}: nothing was written"
     if as_json:
         about = {"result": "unknown", "created": False, "kinds": [], "message": message}
         emit(about | {"looked_for": looked, "choices": CHOICES})

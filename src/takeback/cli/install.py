@@ -45,9 +45,9 @@ from takeback.present.titles import format_count, join_words
 from takeback.track.database import TRACK
 
 NO_SERVER = "the server needs more: pip install 'takeback[mcp]'; without it the client cannot start it"
-PRIVATE = "the server and the skill belong in files that others share: --shared adds them"
+PRIVATE = "the server and the skill go into shared files: --shared adds them"
 FOR_YOURSELF = {"claude-code": "; for yourself: claude mcp add --scope local takeback -- takeback serve"}
-DOES: Final = "each edit of the agent's own files is judged before and recorded after it; 'takeback log' lists them"
+DOES: Final = "each edit of the agent's own files is checked before and recorded after it; 'takeback log' lists them"
 ClientArgument = typer.Argument(
     ...,
     metavar="CLIENT",
@@ -79,14 +79,14 @@ def install(
     stat: bool = StatFlag,
     as_json: bool = JsonFlag,
 ) -> None:
-    """Add Takeback's hooks to a file that others do not get, as one change.
+    """Add Takeback's hooks to a settings file that only you have, as one change.
 
-    That is `.claude/settings.local.json` for Claude Code. The other clients have no such file: their hooks go into
+    For Claude Code that is `.claude/settings.local.json`. The other clients have no such file: their hooks go into
     `.codex/hooks.json`, `.gemini/settings.json` or `.opencode/plugins/takeback.js` if git does not track it. If git
-    tracks it, others would get the hooks, and `--shared` is needed. With `--shared` the hooks go into the settings
-    that others get too, with the server and the skill. Hooks that others may get let every edit pass on a machine
-    without takeback. Existing hooks are not added again. A directory that is not tracked yet is tracked first.
-    `takeback uninstall` undoes the change byte for byte.
+    tracks it, others would get the hooks, and `--shared` is needed. `--shared` adds the hooks, the server and the
+    skill to the settings that everybody gets. On a machine without takeback, hooks that others may get let every edit
+    pass. Existing hooks are not added again. A directory that is not tracked yet is tracked first. `takeback
+    uninstall` undoes the change byte for byte.
 
     Example: `takeback install claude-code`, `takeback install gemini --shared`
     """
@@ -98,7 +98,8 @@ def install(
     user = known and load_manifest(root).workspace.user
     if not shared and not user:
         demand_private(client, open_git(root, os.environ))  # before anything is begun
-    if not known or client not in load_manifest(root).workspace.kinds:
+    begun = not known or client not in load_manifest(root).workspace.kinds
+    if begun:
         init_clients(root, (client,), journal=journal)
     with open_harness(root, journal) as harness:
         kinds = load_manifest(root).workspace.kinds
@@ -119,7 +120,7 @@ def install(
             else harness.apply(candidate, note=describe_installation(client), by=BY)
         )
         if isinstance(outcome, Applied | Preview) and not (diff or stat or as_json):
-            _summarize(outcome, client, ops, warnings)
+            _summarize(outcome, client, ops, warnings, begun=begun)
         print_and_exit(
             outcome, harness, as_json=as_json, stat=stat, warnings=warnings if choose_exit_code(outcome) == 0 else ()
         )
@@ -129,7 +130,9 @@ WORDS: Final = {"add_listener": "hook", "register_tool": "server", "set_prompt":
 """What an operation of an installation adds."""
 
 
-def _summarize(outcome: Applied | Preview, client: str, ops: list[dict[str, Any]], warnings: list[str]) -> NoReturn:
+def _summarize(
+    outcome: Applied | Preview, client: str, ops: list[dict[str, Any]], warnings: list[str], *, begun: bool
+) -> NoReturn:
     """Print what was added, where, and what it does, without the lines; end the command."""
     code = choose_exit_code(outcome)
     counts = Counter(
@@ -142,10 +145,13 @@ def _summarize(outcome: Applied | Preview, client: str, ops: list[dict[str, Any]
         out.print(f"installed for {client}: {what} in {join_words(paths)}", style="bold green")
         out.print(f"entry {outcome.entry.id[:SHORT]} (#{number}, {describe_grade(outcome.verdict)})")
         shows = f"'takeback show {number}' shows every line"
-        ends = f"'takeback uninstall {client}' takes it out, byte for byte"
+        ends = f"'takeback uninstall {client}' removes it, byte for byte"
     else:
         out.print(f"would install for {client}: {what} in {join_words(_drop_folders(outcome.paths))}", style="bold")
-        shows, ends = f"'takeback install {client} --plan --diff' shows every line", "nothing was changed"
+        shows, ends = (
+            f"'takeback install {client} --plan --diff' shows every line",
+            ("only .takeback/ was added or extended" if begun else "nothing was changed"),
+        )
     out.print(f"what it does: {DOES}")
     if isinstance(outcome, Applied) and outcome.entry.effect:
         out.print(f"takes effect: {', '.join(outcome.entry.effect)}")
@@ -173,11 +179,11 @@ def _list_warnings(client: str, root: Path, *, shared: bool) -> list[str]:
 def _find_hooks(harness: Harness, client: str) -> tuple[str | None, str]:
     entry = find_installation(harness, client)
     if entry is not None:
-        return entry.id, f"installed already, by #{entry.seq}"
+        return entry.id, f"already installed, by #{entry.seq}"
     events = sorted({event for event, _, _ in find_hooks(harness.state, client)})
     plugins = find_plugins(harness.state)
     by = f"the plugin of {', '.join(plugins)}" if plugins else f"hooks of {', '.join(events)}" if events else "a file"
-    return None, f"installed already: {by}, which were there before; nothing was added"
+    return None, f"already installed: {by}; nothing was added"
 
 
 def uninstall(
@@ -190,8 +196,8 @@ def uninstall(
 ) -> None:
     """Remove Takeback's hooks, server and skill from a client's files, local and shared. Changes made since stay.
 
-    What `takeback install` added here is undone byte for byte. Hooks from elsewhere, such as a clone or an earlier
-    version, are recognised by their content and removed as one change, which can be undone as well.
+    The entry of `takeback install` is undone byte for byte. Hooks from elsewhere, such as a clone or an earlier
+    version, are recognised by their content and removed as one change, which can be undone too.
 
     Example: `takeback uninstall claude-code`
     """
@@ -202,8 +208,8 @@ def uninstall(
         if there is None and not list_removals(harness.state, client, start):
             raise InputError(
                 "client",
-                found=f"{client}, for which nothing is installed",
-                expected="one that has it",
+                found=f"{client}, which has no Takeback hooks here",
+                expected="a client that has them",
                 hint=f"'takeback install {client}' installs it",
             )
         warnings: list[str] = []
@@ -212,10 +218,12 @@ def uninstall(
             after = harness.state if isinstance(outcome, Undone) else getattr(outcome, "state", harness.state)
             rest = list_removals(after, client, start)
             if plan and rest and choose_exit_code(outcome) == 0:
-                warnings.append(f"{len(rest)} more of ours, which install did not add here, would go as well")
+                warnings.append(
+                    f"{len(rest)} more of Takeback's, which install did not add here, would be removed too"
+                )
             if plan or not rest or not isinstance(outcome, Undone):
                 print_and_exit(outcome, harness, as_json=as_json, stat=stat, warnings=warnings)
-            warnings.append(f"entry {outcome.entry.id[:SHORT]} took back what install had added here")
+            warnings.append(f"entry {outcome.entry.id[:SHORT]} undid what install had added here")
         candidate = build_candidate(list_removals(harness.state, client, start), harness.state)
         removed = (
             harness.preview(candidate) if plan else harness.apply(candidate, note=f"takeback uninstall {client}")

@@ -41,9 +41,7 @@ from takeback.present.titles import format_count
 from takeback.state import State
 
 NOTE: Final = "takeback leave"
-HOME: Final = (
-    "the program itself (pip uninstall takeback) and what clients keep in your home directory are not touched"
-)
+HOME: Final = "the program itself (pip uninstall takeback) and clients' files in your home directory are not touched"
 
 
 def register(app: typer.Typer) -> None:
@@ -52,7 +50,7 @@ def register(app: typer.Typer) -> None:
 
 
 def leave(
-    yes: bool = typer.Option(False, "--yes", "-y", help="Do not ask; the journal goes too unless it is kept."),
+    yes: bool = typer.Option(False, "--yes", "-y", help="Do not ask; the journal is removed too unless you keep it."),
     keep_journal: bool = typer.Option(
         False, "--keep-journal", help="Leave .takeback and its journal where they are: init continues with it."
     ),
@@ -66,10 +64,10 @@ def leave(
 ) -> None:
     """Remove Takeback from a project: hooks, server, skill, plugin, git hooks, .takeback and takeback.toml.
 
-    Everything else stays as it is, including changes that Takeback recorded. The journal is your history: without
-    `--yes` you are asked, `--keep-journal` leaves it, and `--export` moves it elsewhere; moved back, it goes on.
-    A harness that cannot be opened is left too: what is ours goes by what the files say, and what could not be
-    checked is said.
+    Everything else stays as it is, including changes that Takeback recorded. The journal is your history: it is
+    removed only if you confirm, or with `--yes`. `--keep-journal` leaves it in place, and `--export` moves it
+    elsewhere; moved back, it continues. This works even if the harness cannot be opened: Takeback removes what it
+    recognises in the files, and lists what it could not check.
 
     Example: `takeback leave --plan`, `takeback leave --export ../history --yes`
     """
@@ -77,7 +75,7 @@ def leave(
         raise InputError("options", found="--keep-journal and --export", expected="one of them")
     root = find_root(directory)
     if find_manifest_path(root) is None:
-        raise InputError(str(root), found="no tracked harness", expected="one to leave")
+        raise InputError(str(root), found="no tracked harness", expected="a tracked harness")
     if export is not None and export.exists():
         raise InputError("--export", found=f"{export}, which already exists", expected="a new directory")
     manifest, unread = _read_manifest(root)
@@ -105,7 +103,7 @@ def leave(
             _take_back(harness, as_json=as_json)
         elif ops and files is not None:
             unread += [
-                f"{path}: it was changed just now; what is ours is still in it" for path in files.take_out(ops)
+                f"{path}: it was changed just now; Takeback's part is still in it" for path in files.take_out(ops)
             ]
     commit_exit_code(0)
     removed = [_describe_removal(op) for op in ops] + [str(hook.path) for hook in (take_out(git) if placed else ())]
@@ -128,7 +126,7 @@ def _read_manifest(root: Path) -> tuple[Manifest | None, list[str]]:
     except TakebackError as fault:
         if not is_trusted(str(root)):
             raise refuse_untrusted(root, UNKNOWN_HERE) from fault
-        return None, [f"{_say_why(fault)}; what was changed outside Takeback was not looked for"]
+        return None, [f"{_say_why(fault)}; changes made outside Takeback were not looked for"]
     require_trusted(root, manifest)
     return manifest, []
 
@@ -140,9 +138,7 @@ def _open(stack: ExitStack, root: Path, journal: str | None, unread: list[str]) 
     except UntrustedError:
         raise
     except TakebackError as fault:
-        unread.append(
-            f"{fault.message}; what was changed outside Takeback was not looked for, and nothing is recorded"
-        )
+        unread.append(f"{fault.message}; changes made outside Takeback were not looked for, and nothing is recorded")
         return None
 
 
@@ -159,7 +155,7 @@ def _open_files(stack: ExitStack, root: Path, manifest: Manifest | None, unread:
     except TakebackError as fault:
         unread.append(_say_why(fault))
         return None
-    unread += [f"{fault}; whether anything of ours is in it is not known" for fault in files.reading.broken]
+    unread += [f"{fault}; it may still contain something of Takeback's" for fault in files.reading.broken]
     return files
 
 
@@ -184,13 +180,14 @@ def _confirm(removals: Sequence[str], entries: int | None, *, keep: bool) -> Non
             "leave",
             found="no terminal to ask on",
             expected="--yes",
-            hint="'takeback leave --plan' shows what goes; --keep-journal or --export DIR keeps the history",
+            hint="'takeback leave --plan' shows what would be removed; --keep-journal or --export DIR keeps the "
+            "history",
         )
     for removal in removals:
         out.print(f"  {removal}")
     if not keep:
         size = "which cannot be read," if entries is None else f"with {format_count(entries, 'entry', 'entries')}"
-        out.print(f"the journal {size} goes with it: --export DIR keeps it elsewhere")
+        out.print(f"the journal {size} is removed too: --export DIR keeps it elsewhere")
     if not typer.confirm("Remove all of this?"):
         out.print("nothing was removed")
         raise typer.Exit(1)

@@ -1,4 +1,4 @@
-"""`takeback log`: what was done, on what evidence, and what became of it, one line per entry."""
+"""`takeback log`: each change with its evidence and status, one line per entry."""
 
 from __future__ import annotations
 
@@ -85,7 +85,10 @@ def list_live_entries(harness: Harness, wanted: Filter) -> tuple[str, ...]:
     )
     if not entries:
         raise InputError(
-            "undo", found="no live change that passes", expected="at least one; 'takeback log' lists them"
+            "undo",
+            found="no live change that matches",
+            expected="at least one",
+            hint="'takeback log' takes the same options and lists what they match",
         )
     return entries
 
@@ -176,14 +179,16 @@ def register(app: typer.Typer) -> None:
 
 def show_entries(
     text: str = typer.Argument(
-        "", metavar="TEXT", help="Only entries that say this: in changed lines, prompts, commands, notes, authors."
+        "",
+        metavar="TEXT",
+        help="Only entries that contain this, in changed lines, prompts, commands, notes or authors.",
     ),
     number: int | None = typer.Option(
         None, "--number", "-n", min=0, metavar="N", help="Only the last N; 0 for all. 30 on a terminal."
     ),
     patch: bool = typer.Option(False, "--patch", "-p", help="Show what each entry changed."),
     graph: bool = typer.Option(False, "--graph", help="Draw which entries depend on which, and name them."),
-    stat: bool = typer.Option(False, "--stat", help="Show how many lines came and went at each address."),
+    stat: bool = typer.Option(False, "--stat", help="Show how many lines were added and removed at each address."),
     surface: str = typer.Option(
         "",
         "--surface",
@@ -221,7 +226,7 @@ def show_entries(
     session: str = SessionOption,
     path: str = PathOption,
     refused: bool = typer.Option(
-        False, "--refused", help="List what was refused instead: who wanted what, why not, and what breaks it."
+        False, "--refused", help="List refused changes instead: who wanted what, and why it was refused."
     ),
     template: str = typer.Option(
         "", "--format", metavar="TEMPLATE", help="A format for each line, such as '{short} {status} {what}'."
@@ -232,11 +237,11 @@ def show_entries(
     reveal: bool = RevealFlag,
     as_json: bool = JsonFlag,
 ) -> None:
-    """List entries, newest first. An undo says what it took back.
+    """List entries, newest first. An undo names the entries that it took back.
 
     Fields of a format: id, short, number, at, kind, status, grade, forced, by, note, addresses, what.
 
-    Example: `takeback log --dir agent -n 10`, `takeback log --surface prompts --since 2h -p`,
+    Example: `takeback log -n 10`, `takeback log --surface prompts --since 2h -p`,
     `takeback log --graph`
     """
     del reveal  # read by its callback
@@ -296,7 +301,9 @@ def show_entries(
                     show_changes(load_entry_writes(harness, record), partial(past.before, record), stat=stat)
                     out.print()
         if not found_any and wanted != ANY:
-            err.print(localize_hints("no entry passes; 'takeback log' lists all of them"), style="yellow")
+            err.print(
+                localize_hints("no entry matches; 'takeback log' without options lists all of them"), style="yellow"
+            )
         _tell_of_more(entries, given=number)
 
 

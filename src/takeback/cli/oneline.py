@@ -42,9 +42,9 @@ KeyArgument = typer.Argument(
 ValueArgument = typer.Argument(
     None, metavar="VALUE", help="The value: JSON if it is JSON, else text.", show_default=False
 )
-TextOption = typer.Option(None, "--text", metavar="TEXT", help="The value, as text whatever it looks like.")
+TextOption = typer.Option(None, "--text", metavar="TEXT", help="The value, always taken as text.")
 JsonValueOption = typer.Option(
-    None, JSON_VALUE, metavar="JSON", help="The value, as JSON; --json followed by JSON means the same."
+    None, JSON_VALUE, metavar="JSON", help="The value as JSON; '--json' followed by JSON means the same."
 )
 FromOption = typer.Option(None, "--from", metavar="FILE", help="Take the value from a file, or from - (stdin).")
 IndexOption = typer.Option(None, "--index", min=0, metavar="N", help="Put it at this position, counted from 0.")
@@ -111,10 +111,10 @@ def set_value(
     stat: bool = StatFlag,
     as_json: bool = JsonFlag,
 ) -> None:
-    """Set one thing to a value, or change one item of a list. What was there comes back with an undo.
+    """Set one thing to a value, or change one item of a list. An undo brings the old value back.
 
     NAME+ adds an item to a list in config, NAME- removes one; a backslash before the sign makes it part of the name.
-    A value in config is read as JSON if it is JSON, a prompt, route or file is text as it stands.
+    A value in config is read as JSON if it is JSON; a prompt, route or file is taken as text.
 
     Example: `takeback set config permissions.allow+ 'Bash(npm test:*)'`,
     `takeback set prompt reviewer --from new.md`, `takeback set routing default_model small-1`
@@ -153,7 +153,7 @@ def add(
     stat: bool = StatFlag,
     as_json: bool = JsonFlag,
 ) -> None:
-    """Add one thing that is not there yet.
+    """Add one thing that does not exist yet.
 
     Example: `takeback add tool search --json '{"description": "Search the web."}'`,
     `takeback add middleware trace '{"handler": "trace:run"}' --before auth`
@@ -199,7 +199,9 @@ def remove(
 def edit(
     thing: str = _make_thing_argument("edit"),
     key: str = KeyArgument,
-    old: str | None = typer.Option(None, "--old", metavar="TEXT", help="The text to replace; it must be there once."),
+    old: str | None = typer.Option(
+        None, "--old", metavar="TEXT", help="The text to replace; it must occur exactly once."
+    ),
     new: str | None = typer.Option(None, "--new", metavar="TEXT", help="What to put in its place."),
     append: str | None = typer.Option(
         None, "--append", metavar="TEXT", help="Add this on lines of its own at the end."
@@ -213,7 +215,9 @@ def edit(
     stat: bool = StatFlag,
     as_json: bool = JsonFlag,
 ) -> None:
-    """Edit a text in one place. Only the lines it touches are the entry's: others are edited and undone separately.
+    """Edit a text in one place.
+
+    The entry covers only the lines it touches; other lines can be edited and undone separately.
 
     Example: `takeback edit prompt system --old 'Use tabs.' --new 'Use spaces.'`,
     `takeback edit prompt system --append 'No emoji.'`
@@ -226,7 +230,7 @@ def move(
     thing: str = _make_thing_argument("move"),
     key: str = KeyArgument,
     value: str | None = typer.Argument(
-        None, metavar="TO", help="Where a file should go; which callback of an event.", show_default=False
+        None, metavar="TO", help="The new path of a file, or the callback of an event.", show_default=False
     ),
     index: int | None = IndexOption,
     before: str | None = BeforeOption,
@@ -241,7 +245,7 @@ def move(
     stat: bool = StatFlag,
     as_json: bool = JsonFlag,
 ) -> None:
-    """Move one thing, as it is.
+    """Move one thing without changing it.
 
     Example: `takeback move middleware trace --before auth`, `takeback move file notes.md docs/notes.md`
     """

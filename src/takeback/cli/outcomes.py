@@ -27,7 +27,7 @@ from takeback.undo import Blocked, Gone, Plan, SlotChange, Write
 if TYPE_CHECKING:
     from takeback.harness.drift import Footing
 
-SEVERAL = "can be read in several ways from the versions alone; it was recorded as shown"
+SEVERAL = "cannot be told exactly from the two versions; it was recorded as shown"
 UNKEPT: Final = 20
 """So many files that stay as they are, because they were not kept, a plan names."""
 Styled = tuple[str, str]
@@ -57,7 +57,7 @@ def list_plan_notes(plan: Plan, harness: Harness, *, done: bool = False) -> Iter
     for number in dict.fromkeys(
         overwritten.entry for overwritten in plan.kept if why_kept(harness, overwritten.entry)
     ):
-        yield f"#{number} was written outside, in another system, since: --over writes over it", "yellow"
+        yield f"#{number} was written later in another system: --over overwrites it", "yellow"
     yield from ((line, "yellow") for line in describe_plan_outside(harness, plan))
     for number in plan.unadmitted:
         how = why_unadmitted(harness, harness.journal.get(number))
@@ -134,8 +134,8 @@ def describe_entry(number: int, harness: Harness) -> str:
     return f"{harness.journal.get(number).id[:SHORT]} (#{number})"
 
 
-UNCHANGED: Final = "unchanged: it is so already, and no entry was made"
-STAYS: Final = "what was changed outside Takeback stays: 'takeback status' shows it, 'takeback discard' puts it back"
+UNCHANGED: Final = "unchanged: the harness is already so; no entry was made"
+STAYS: Final = "changes made outside Takeback stay: 'takeback status' shows them, 'takeback discard' reverts them"
 
 
 CommandOutcome = (
@@ -337,7 +337,7 @@ def show_outcome(outcome: CommandOutcome, harness: Harness, *, stat: bool = Fals
         case Undone():
             show_headline(outcome.plan, done=True)
             done = describe_toggle(outcome.plan, harness, "took back", "brought back")
-            out.print(f"done: {done}; entry {outcome.entry.id[:SHORT]}")
+            out.print(f"{'open' if outcome.open else 'done'}: {done}; entry {outcome.entry.id[:SHORT]}")
             show_plan(outcome.plan, harness, stat=stat, done=True)
             show_open(outcome.open)
         case Plan():
@@ -361,6 +361,16 @@ def show_outcome(outcome: CommandOutcome, harness: Harness, *, stat: bool = Fals
             assert_never(outcome)
 
 
+_NEXT = {
+    RefusalReason.STATE: "'takeback show HEAD --state' shows the state that the change meets; correct the change",
+    RefusalReason.REAL: "'takeback status' shows what is in the way; remove that, then run the same command again",
+    RefusalReason.UNSTORED: "'takeback help things' shows what a change can name",
+    RefusalReason.UNSAYABLE: "correct the change and try it with --plan; 'takeback help things' shows how to name it",
+    RefusalReason.TIED: "without --no-ties the change is made; 'takeback log --graph' draws what depends on what",
+}
+"""What to do about a refusal whose message names no command."""
+
+
 def _show_refused(refused: Refused, harness: Harness, name: str, *, stat: bool) -> None:
     from takeback.cli.changes import show_changes  # noqa: PLC0415 - start-up
     from takeback.cli.display import show_verdict  # noqa: PLC0415 - start-up
@@ -373,13 +383,15 @@ def _show_refused(refused: Refused, harness: Harness, name: str, *, stat: bool) 
     if refused.why is RefusalReason.DRIFT:
         show_changes(refused.drift, lambda: harness.state, stat=stat)
         out.print(
-            localize_hints("next: 'takeback adopt' records this as an entry, 'takeback discard' puts it back"),
+            localize_hints("next: 'takeback adopt' records this as an entry, 'takeback discard' reverts it"),
             style="cyan",
         )
     if refused.plan is not None:
         for line in describe_kept(refused.plan, done=False):
             out.print(f"  {line}")
-        out.print("next: without --strict the rest is done and this stays; --plan shows it", style="cyan")
+        out.print("next: without --strict the rest is undone and this stays; --plan shows it", style="cyan")
+    elif refused.why in _NEXT and "'takeback " not in refused.message:
+        out.print(localize_hints(f"next: {_NEXT[refused.why]}"), style="cyan")
 
 
 def _show_adopted(adopted: Adopted, harness: Harness, *, stat: bool) -> None:
@@ -405,7 +417,7 @@ def _show_adopted(adopted: Adopted, harness: Harness, *, stat: bool) -> None:
 
 
 def _show_discarded(discarded: Discarded) -> None:
-    out.print(f"put back: entry {discarded.entry.id[:SHORT]}, undoing it brings back what was there")
+    out.print(f"restored: entry {discarded.entry.id[:SHORT]}; undoing it brings the discarded contents back")
     for path in discarded.paths:
         out.print(f"  {path}")
 
@@ -415,9 +427,9 @@ def _show_gone(gone: Gone, harness: Harness, *, stat: bool) -> None:
     from takeback.present.warnings import describe_gone  # noqa: PLC0415 - start-up
 
     for sentence in describe_gone(gone):
-        out.print(f"the witness is gone: {sentence}" if sentence != KEYS_HINT else f"  {sentence}")
+        out.print(f"captured contents are gone: {sentence}" if sentence != KEYS_HINT else f"  {sentence}")
     if gone.left:
-        out.print("what could still be put back, with --salvage, as a change of its own:")
+        out.print("what --salvage could still restore, as a new change:")
         show_changes(gone.left, lambda: harness.state, stat=stat)
 
 
@@ -439,7 +451,7 @@ def _show_applied(applied: Applied, harness: Harness, *, stat: bool) -> None:
     _show_readers(harness, paths_of(applied.entry), applied.writes)
     for number, why in sorted(applied.ties.items()):
         tied = describe_entry(number, harness)
-        out.print(f"note: {tied} can now be taken back only together with this ({why} without it)")
+        out.print(f"note: {tied} can now be undone only together with this ({why} without it)")
 
 
 def _show_preview(preview: Preview, harness: Harness, *, stat: bool) -> None:
@@ -458,8 +470,7 @@ def _show_preview(preview: Preview, harness: Harness, *, stat: bool) -> None:
     _show_readers(harness, preview.paths, preview.changes)
     for number, why in sorted(preview.ties.items()):
         out.print(
-            f"note: {describe_entry(number, harness)} could then be taken back only together with this "
-            f"({why} without it)"
+            f"note: {describe_entry(number, harness)} could then be undone only together with this ({why} without it)"
         )
     for line in describe_outside(harness, (write.slot for write in preview.changes)):
         out.print(line, style="yellow")

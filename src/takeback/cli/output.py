@@ -119,8 +119,8 @@ INTERRUPTED: Final = 130
 HELP_INSTEAD: Final = "NoArgsIsHelpError"
 """What click raises, and what typer's own copy of click raises, for a command that was given nothing."""
 RESUME: Final = (
-    "the next command, or 'takeback recover', finishes or undoes an unfinished change; "
-    "you can run the same command again"
+    "the next command, or 'takeback recover', finishes or undoes an unfinished change; you can run the same "
+    "command again"
 )
 
 
@@ -427,7 +427,7 @@ def _explain_fault(fault: Exception, *, as_json: bool) -> int:
     code = 2
     if _Ending.settled is not None:
         code = _Ending.settled
-        message = f"what was done stays done, but could not be shown in full: {message}"
+        message = f"the change was made, but the output is incomplete: {message}"
     elif as_json and message and not _Ending.emitted:
         emit({"error": mask_line(message)})
     if type(fault).__name__ == HELP_INSTEAD:

@@ -164,16 +164,16 @@ def _render_outcome(outcome: PlanOutcome, harness: Harness) -> PlanPreview:
         case Plan():
             return _render_plan(outcome, harness)
         case Blocked():
-            lines = [("blocked by what came later:", "red")]
+            lines = [("blocked by later entries:", "red")]
             lines += [(f"  {describe_entry(number, harness)}: {why}", "red") for number, why in outcome.reasons]
             if not isinstance(outcome.together, Plan):
                 return PlanPreview(tuple(lines))
-            lines += [(f"c takes along {list_entry_names(outcome.entries, harness)}:", "cyan")]
+            lines += [(f"c includes {list_entry_names(outcome.entries, harness)}:", "cyan")]
             together = _render_plan(outcome.together, harness)
             return PlanPreview((*lines, *together.lines), cascade=bool(together.token))
         case Gone():
-            gone = [(f"the witness is gone: {'; '.join(describe_gone(outcome))}", "red")]
-            more = [("--salvage puts back what is left", "cyan")] * bool(outcome.left)
+            gone = [(f"captured contents are gone: {'; '.join(describe_gone(outcome))}", "red")]
+            more = [("--salvage restores what is left", "cyan")] * bool(outcome.left)
             return PlanPreview((*gone, *more))
         case Refused():
             return PlanPreview(tuple(_render_refusal(outcome)))
@@ -218,7 +218,7 @@ SIDE_BY_SIDE: Final = 64
 """Columns from which list and preview stand beside each other; in fewer, one above the other."""
 LIST_LEAST, LIST_MOST = 26, 60
 RULE: Final = " │ "
-KEYS: Final = "↑↓ move  space select  enter take back  c cascade  PgUp PgDn preview  q leave"
+KEYS: Final = "↑↓ move  space select  enter undo  c cascade  PgUp PgDn preview  q leave"
 KEYS_SHORT: Final = "j k  space  enter  c  q"
 _STEPS: Final[Mapping[str, int]] = {"up": -1, "k": -1, "down": 1, "j": 1}
 
@@ -278,8 +278,8 @@ class PickerState:
     def render_page(self, preview: Sequence[Styled], width: int, height: int) -> list[list[Styled]]:
         """Return the lines of the page, each as pieces with their styles."""
         room = max(height - 2, 2)
-        older = "; older ones can be named" if self.more else ""
-        title = f"Take back which? {len(self.selected) or 'none'} selected{older}"
+        older = "; older entries: undo by name" if self.more else ""
+        title = f"Undo which? {len(self.selected) or 'none'} selected{older}"
         keys = KEYS if measure_cells(KEYS) <= width else KEYS_SHORT
         last = (
             (cut_text(escape_invisible(self.said), width), "yellow") if self.said else (cut_text(keys, width), "dim")
@@ -351,7 +351,7 @@ def _count_fitting(text: str, width: int) -> int:
 
 
 MOST: Final = 500
-"""So many of the newest entries are offered; older ones can be named."""
+"""So many of the newest entries are offered; older entries: undo by name."""
 ASKED: Final = 20
 """So many where they are asked for by number."""
 _YES: Final = frozenset({"y", "yes"})
@@ -435,7 +435,7 @@ def _ask_by_number(harness: Harness, rows: tuple[PickerRow, ...], *, cascade: bo
     width = out.width or 80
     for at, row in enumerate(rows, 1):
         out.print(cut_text(f"{at:>3}  #{row.number} {row.what}", width))
-    chosen = _parse_numbers(_read_answer("take back which? numbers, such as 1 3, or nothing to leave: "), len(rows))
+    chosen = _parse_numbers(_read_answer("undo which? numbers, such as 1 3, or nothing to leave: "), len(rows))
     if not chosen:
         return None
     ids = tuple(rows[at - 1].id for at in chosen)
@@ -444,7 +444,7 @@ def _ask_by_number(harness: Harness, rows: tuple[PickerRow, ...], *, cascade: bo
     if seen.cascade and _read_answer("include the blocking entries? y or n: ").casefold() in _YES:
         cascade, seen = True, preview_undo(harness, ids, cascade=True, strict=strict)
         _print_preview(seen)
-    if not seen.token or _read_answer("take it back? y or n: ").casefold() not in _YES:
+    if not seen.token or _read_answer("undo it? y or n: ").casefold() not in _YES:
         return None
     return Picked(ids, seen.token, cascade)
 

@@ -46,9 +46,7 @@ class Offered(NamedTuple):
 
 SECTIONS: Final[Mapping[str, Mapping[str, ListedCommand]]] = {
     "Every day": {
-        "init": Listed(
-            "init", "Start tracking a directory: a client's files as they are, or a workspace of its own."
-        ),
+        "init": Listed("init", "Start tracking a directory: a client's project as it is, or a new workspace."),
         "apply": Listed("apply", "Make a change, if it can be undone."),
         "status": Listed("status", "Show the status of a workspace."),
         "log": Listed("log", "List entries, newest first."),
@@ -56,7 +54,7 @@ SECTIONS: Final[Mapping[str, Mapping[str, ListedCommand]]] = {
         "diff": Listed("diff", "Show what changed."),
         "undo": Listed("undo", "Undo entries, whatever came after them."),
         "redo": Listed("undo", "Bring back entries that were undone."),
-        "restore": Listed("undo", "Go back, or forward again, to how things were after an entry or at a time."),
+        "restore": Listed("undo", "Go back, or forward again, to the state after an entry or at a time."),
         "discard": Listed(
             "drift",
             "Restore files that were changed outside Takeback, including unreadable files.",
@@ -64,37 +62,33 @@ SECTIONS: Final[Mapping[str, Mapping[str, ListedCommand]]] = {
         "adopt": Listed("drift", "Record changes made outside Takeback as an entry."),
         "watch": Listed(
             "watch",
-            "Follow the harness's files, and record each change that others make as an entry.",
+            "Watch the harness's files, and record each change made outside Takeback as an entry.",
         ),
-        "run": Listed(
-            "run", "Run a command that sees the project through an overlay, then keep what it did or drop it."
-        ),
-        "web": Listed("web", "Show workspaces as a page in the browser: timeline, diffs, undo with a preview."),
+        "run": Listed("run", "Run a command in an overlay of the project, then keep or drop its changes."),
+        "web": Listed("web", "Show workspaces in the browser: timeline, diffs, undo with a preview."),
     },
     "Showing others": {
-        "export": Listed("export", "Print the state as it was right after an entry."),
+        "export": Listed("export", "Print the state right after an entry."),
         "share": Listed(
-            "share", "Write one entry to an HTML file that can be sent: prompt, diff, evidence, how to undo it."
+            "share", "Write one entry to an HTML file that you can send: prompt, diff, evidence, how to undo it."
         ),
         "report": Listed(
-            "share", "Write a range of entries to an HTML file that can be sent: a list, then each whole."
+            "share", "Write a range of entries to an HTML file that you can send: a list, then each entry in full."
         ),
     },
     "One-line changes": {
         "set": Listed("oneline", "Set one thing to a value, or change one item of a list."),
-        "add": Listed("oneline", "Add one thing that is not there yet."),
+        "add": Listed("oneline", "Add one thing that does not exist yet."),
         "remove": Listed("oneline", "Remove one thing, or one item of it."),
         "edit": Listed("oneline", "Edit a text in one place."),
-        "move": Listed("oneline", "Move one thing, as it is."),
+        "move": Listed("oneline", "Move one thing without changing it."),
     },
     "When something is wrong": {
         "doctor": Listed("recover", "Check everything: manifest, journal, files, leftovers."),
-        "backup": Listed("backup", "Copy the journal to a file, even while it is in use, and read the copy back."),
-        "restore-journal": Listed(
-            "backup", "Put an older journal in place on purpose, or accept the one that is there."
-        ),
+        "backup": Listed("backup", "Copy the journal to a file, even while it is in use, and check the copy."),
+        "restore-journal": Listed("backup", "Replace the journal with a backup, or accept the journal as it is."),
         "trust": Listed("trust", "Trust a harness that came from elsewhere: a clone, a copy, a backup."),
-        "recover": Listed("recover", "Finish what a killed process left, and try open compensations again."),
+        "recover": Listed("recover", "Finish a change that a killed process left, and retry open compensations."),
         "resolve": Listed("recover", "Say whether a call in doubt was made."),
         "bisect": Listed(
             "bisect", "Find the entry that broke the agent, or the smallest set of entries, by leaving entries out."
@@ -102,20 +96,20 @@ SECTIONS: Final[Mapping[str, Mapping[str, ListedCommand]]] = {
     },
     "Rules and other systems": {
         "forget": Listed("forget", "Delete the contents that entries captured, such as secrets, permanently."),
-        "compact": Listed("govern", "Make the journal smaller: give back the room of what the policy does not keep."),
-        "grants": Listed(
-            "grants", "Give the database's roles the rights that the policy says, where the journal is in PostgreSQL."
-        ),
-        "retain": Listed("govern", "Forget what entries captured longer ago than the policy keeps it."),
-        "hold": Listed("govern", "Keep what an entry, or a subject, has in the journal, whatever retention says."),
+        "compact": Listed("govern", "Make the journal smaller by removing what the policy does not keep."),
+        "grants": Listed("grants", "Grant the roles of a PostgreSQL journal the rights that the policy gives them."),
+        "retain": Listed("govern", "Forget captured contents that are older than the policy keeps them."),
+        "hold": Listed("govern", "Keep the contents of an entry or a subject, whatever retention says."),
         "label": Listed("govern", "Say whom contents are about, so that they can be forgotten or held together."),
-        "audit": Listed("audit", "List who read which contents, oldest first, if the policy has reads noted."),
+        "audit": Listed("audit", "List who read which contents, oldest first, if the policy records reads."),
         "head": Listed(
-            "govern", "Print a signed head of the journal: how many records it has, and the root over them."
+            "govern", "Print a signed head of the journal: the number of its records and their root hash."
         ),
-        "witness": Listed("govern", "Keep the last signed head of journals, and refuse heads of another history."),
+        "witness": Listed(
+            "govern", "Keep the last signed head of each journal, and refuse a head that does not continue it."
+        ),
         "bind": Listed("bind", "Declare records of another system, and measure how it guards others' writes."),
-        "probe": Listed("bind", "Measure how a binding guards others' writes, by eight questions and a race."),
+        "probe": Listed("bind", "Measure how a binding guards others' writes, with eight checks and a race."),
     },
     "Candidates": {
         "verify": Listed("candidates", "Decide whether a candidate may be admitted."),
@@ -123,22 +117,22 @@ SECTIONS: Final[Mapping[str, Mapping[str, ListedCommand]]] = {
             "candidates", "Prove that a recovery works on every state, or refute it with the smallest one."
         ),
         "check-proof": Listed(
-            "candidates", "Check what a proof rests on, by code that shares nothing with the prover."
+            "candidates", "Check a proof's certificate with code that shares nothing with the prover."
         ),
         "oracle": Listed("repair", "Write a recovery for a candidate's mutation."),
         "repair": Listed("repair", "Repair a candidate's recovery, turn by turn."),
         "schema": Listed("candidates", "Print the JSON Schema of a candidate."),
     },
     "Agents and models": {
-        "evolve": Listed("evolve", "Let an agent change its harness, if the change can be undone."),
+        "evolve": Listed("evolve", "Let an agent change its harness if the change can be undone."),
         "propose": Listed("propose", "Ask a model for a change, and repair it if it cannot be undone."),
         "gate": Listed(
             "gate", "Decide whether the step from one directory to another can be undone, and by which recovery."
         ),
         "hook": Listed(
-            "hook", "Answer a client's hook: guard harness files before an edit, record what changed after it."
+            "hook", "Answer a client's hook: guard harness files before an edit, record the change after it."
         ),
-        "install": Listed("install", "Add Takeback's hooks to a file that others do not get, as one change."),
+        "install": Listed("install", "Add Takeback's hooks to a settings file that only you have, as one change."),
         "uninstall": Listed(
             "install", "Remove Takeback's hooks, server and skill from a client's files, local and shared."
         ),
@@ -147,13 +141,13 @@ SECTIONS: Final[Mapping[str, Mapping[str, ListedCommand]]] = {
             "Remove Takeback from a project: hooks, server, skill, plugin, git hooks, .takeback and takeback.toml.",
         ),
         "git-hook": Listed(
-            "git_hook", "Record harness files before each git commit, and name the journal's head in it."
+            "git_hook", "Record harness files before each git commit, and add the journal's head to its message."
         ),
         "serve": Listed("serve", "Serve the harness to agents over MCP."),
     },
     "Trying it out": {
         "demo": Listed("demo", "Show the whole story on a small Claude Code project."),
-        "help": Listed("help", "Show every command on one screen, or what one topic or command is about."),
+        "help": Listed("help", "Show every command on one screen, or explain one topic or command."),
     },
 }
 EXAMPLES: Final[Mapping[str, str]] = {
@@ -371,7 +365,7 @@ def _version(wanted: bool) -> None:
 def _root(
     version: bool = typer.Option(False, "--version", callback=_version, is_eager=True, help="Print the version."),
 ) -> None:
-    """Let an agent change itself only when the change can be taken back."""
+    """Let an agent change its own harness only if the change can be undone."""
     del version
     choose_trust_folder()
 
@@ -391,5 +385,24 @@ def main() -> None:
     except DeniedError as fault:  # the policy's answer is no
         sys.exit(output.end(1, fault, as_json=as_json))
     except Exception as fault:  # noqa: BLE001 - whatever happens, the exit code must mean what it says
-        sys.exit(output.end(2, fault, as_json=as_json))
+        sys.exit(output.end(2, _explain_missing_directory(fault), as_json=as_json))
     sys.exit(output.end(code, None, as_json=as_json))
+
+
+def _explain_missing_directory(fault: Exception) -> Exception:
+    """Return a fault; where it comes of a working directory that was deleted, an error that says so."""
+    cause: BaseException | None = fault
+    while cause is not None and not isinstance(cause, FileNotFoundError):
+        cause = cause.__context__
+    if cause is None or os.path.isabs(cause.filename or ""):
+        return fault
+    try:
+        os.getcwd()
+    except FileNotFoundError:
+        return InputError(
+            "the working directory",
+            found="that it was deleted",
+            expected="one that exists",
+            hint="change into one with 'cd', or name the harness: 'takeback status -C DIR'",
+        )
+    return fault

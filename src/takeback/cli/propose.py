@@ -82,9 +82,9 @@ def propose(
 ) -> None:
     """Ask a model for a change, and repair it if it cannot be undone. Nothing is changed.
 
-    For a TEXT the model sees the harness as it is, with secrets masked; shown are its candidate, the verdict, the
-    check and what it would change. For a task of the lab, the best of several proposals that can be undone is chosen;
-    plain `replay` answers in L1 and with the first prompts, as it was recorded.
+    The model sees the harness with secrets masked. The output shows its candidate, the verdict, the check and the
+    changes it would make. For a task of the lab, the best of several proposals that can be undone is chosen; plain
+    `replay` answers in L1 and with the first prompts, as it was recorded.
 
     Example: `takeback propose . "ask before deleting files" --synthesizer openai:MODEL`,
     `takeback propose --task nat_cfg_001 --synthesizer replay`

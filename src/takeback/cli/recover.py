@@ -32,14 +32,14 @@ def register(app: typer.Typer) -> None:
 def recover(
     directory: Path = DirOption,
     journal: str | None = JournalOption,
-    now: bool = typer.Option(False, "--now", help="Try again at once what keeps entries open, whenever it is due."),
+    now: bool = typer.Option(False, "--now", help="Retry open calls now, even if they are not due yet."),
     as_json: bool = JsonFlag,
 ) -> None:
-    """Finish what a killed process left, and try open compensations again.
+    """Finish a change that a killed process left, and retry open compensations.
 
-    Every command does this first; repeating it is harmless. Exit code 1 while an entry is open.
+    Every command does this first; running it again is harmless. Exit code 1 while an entry is open.
 
-    Example: `takeback recover --dir agent`, `takeback recover --now`
+    Example: `takeback recover`, `takeback recover --now`
     """
     from takeback.harness.calls_environment import use_call_environment  # noqa: PLC0415 - start-up
 
@@ -73,7 +73,7 @@ def recover(
         done = "gave up" if recovered.given_up else "finished"
         out.print(f"{done} entry {recovered.entry.id[:SHORT]} ({recovered.entry.kind})")
     for path in recovered.kept:
-        out.print(f"  left alone: {path}, which someone else changed meanwhile")
+        out.print(f"  left alone: {path}, which someone else changed in the meantime")
     for path in swept:
         out.print(f"  removed temporary file {path}")
     show_open(again.open)
@@ -81,9 +81,13 @@ def recover(
 
 
 def resolve(
-    entry: str = typer.Argument(metavar="ENTRY", help="Whose call it is: a number, or the beginning of an id."),
-    step: int = typer.Argument(metavar="STEP", help="Which of its steps, as 'takeback status' says."),
-    made: bool = typer.Option(..., "--made/--not-made", help="Whether it was made; if it was not, it is made now."),
+    entry: str = typer.Argument(
+        metavar="ENTRY", help="The entry that made the call: its number, or the beginning of its id."
+    ),
+    step: int = typer.Argument(metavar="STEP", help="The step's number, as 'takeback status' shows it."),
+    made: bool = typer.Option(
+        ..., "--made/--not-made", help="Whether the call was made; if not, Takeback makes it now."
+    ),
     by: str = AuthorOption,
     directory: Path = DirOption,
     journal: str | None = JournalOption,
@@ -91,8 +95,8 @@ def resolve(
 ) -> None:
     """Say whether a call in doubt was made.
 
-    A process died while it was tried, and nobody can be asked. What you say is recorded, with your name.
-    Exit code 1 while anything is open.
+    A call is in doubt if the process died during it and the other system cannot be asked. Your answer is recorded
+    with your name. Exit code 1 while anything is open.
 
     Example: `takeback resolve 3f2a91 2 --made`
     """
@@ -101,7 +105,9 @@ def resolve(
     if as_json:
         emit({"result": "resolved", "entry": entry, "step": step, "made": made, "by": by, **open_to_json(left)})
     else:
-        out.print(f"recorded: step {step} of {entry} was {'made' if made else 'not made'}, as {by or 'you'} said")
+        out.print(
+            f"recorded: step {step} of {entry} was {'made' if made else 'not made'}, according to {by or 'you'}"
+        )
         show_open(left)
     finish(yes=not left)
 
@@ -115,18 +121,17 @@ def doctor(
         None, "--head", metavar="FILE", help="Check that the journal continues this head."
     ),
     key: str | None = typer.Option(
-        None, "--key", metavar="PUB", help="The signer's key, as the command head prints it."
+        None, "--key", metavar="PUB", help="The signer's key, as 'takeback head' prints it."
     ),
     as_json: bool = JsonFlag,
 ) -> None:
-    """Check everything: manifest, journal, files, leftovers. Exit code 1 if anything is bad.
+    """Check everything: manifest, journal, files, leftovers. Exit code 1 if anything is wrong. SQLite checks the
+    journal's file too. --mend rebuilds indexes that do not match the records, in a new file; if that file is intact
+    it replaces the journal, and the old file is kept.
 
-    SQLite checks the journal's file too. With --mend, indexes that do not match the records are rebuilt in
-    a new file, which takes the place of the journal if it is whole; the old file is kept.
-
-    Example: `takeback doctor --dir agent`
+    Example: `takeback doctor`
     """
-    set_interrupt_message("nothing is changed by looking; you can run the same command again")
+    set_interrupt_message("checking changes nothing; you can run the same command again")
     remember_directory(directory)
     if mend:
         aside = mend_journal(find_root(directory), journal, find_key_file())
@@ -180,7 +185,7 @@ def _examine_runs(root: Path) -> Iterator[Finding]:
     if left:
         count = format_count(len(left), "run")
         ways = "'takeback run --resume' shows that, 'takeback run --drop-leftovers' drops it"
-        yield Finding("runs", good=False, detail=f"{count} left changes that nobody decided about; {ways}")
+        yield Finding("runs", good=False, detail=f"{count} left undecided changes; {ways}")
     for place in sorted((root / PRIVATE).glob("run-*")):
-        count = f"a run was killed while its changes were taken over; the files that it had replaced are in {place}"
+        count = f"a run was killed while its changes were applied; the files that it replaced are in {place}"
         yield Finding("runs", good=False, detail=f"{count}: copy what you need of them, then remove that folder")

@@ -36,7 +36,7 @@ def show_refused(harness: Harness, wanted: Filter, number: int | None, *, as_jso
         if attempt.get("next"):
             out.print(localize_hints(f"  next: {attempt['next']}"), style="cyan")
     if not shown:
-        err.print(localize_hints("nothing was refused; 'takeback log' lists what was done"), style="yellow")
+        err.print(localize_hints("no refused change matches; 'takeback log' lists the changes made"), style="yellow")
 
 
 def _passes(attempt: dict[str, Any], wanted: Filter) -> bool:

@@ -52,7 +52,7 @@ def oracle(
     reveal: bool = RevealFlag,
     as_json: bool = JsonFlag,
 ) -> None:
-    """Write a recovery for a candidate's mutation. Whatever recovery it had is ignored.
+    """Write a recovery for a candidate's mutation. An existing recovery is ignored.
 
     Prints the whole candidate as JSON. Exit code 1 if the language has no recovery for it.
 

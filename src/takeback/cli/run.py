@@ -83,18 +83,18 @@ def run(
     overwrite: bool = typer.Option(
         False, "--overwrite", help="Keep the command's version of files that others changed meanwhile."
     ),
-    resume: bool = typer.Option(False, "--resume", help="Decide about what an earlier run left."),
+    resume: bool = typer.Option(False, "--resume", help="Decide about the changes that an earlier run left."),
     drop_leftovers: bool = typer.Option(False, "--drop-leftovers", help="Drop what earlier runs left."),
     scratch: Path | None = typer.Option(
         None,
         "--scratch",
         envvar="TAKEBACK_SCRATCH",
         metavar="DIR",
-        help="Hold what the command writes there.",
+        help="The folder for what the command writes.",
         show_default="the user's folder for state",
     ),
     writable: list[Path] = typer.Option(
-        None, "--writable", metavar="DIR", help="Let the command really write there, such as a cache."
+        None, "--writable", metavar="DIR", help="Let the command write to this folder directly, such as a cache."
     ),
     directory: Path = DirOption,
     journal: str | None = JournalOption,
@@ -104,17 +104,16 @@ def run(
     reveal: bool = RevealFlag,
     as_json: bool = JsonFlag,
 ) -> None:
-    """Run a command that sees the project through an overlay, then keep what it did or drop it. Linux only.
+    """Run a command in an overlay of the project, then keep or drop its changes. Linux only.
 
-    Meanwhile everything outside the project is read-only for it, and temporary folders are its own. This is no
-    sandbox: the network, databases and other processes are as always. Afterwards the differences are shown. On a
-    terminal you are asked; elsewhere they are kept if the command ended with 0, and otherwise held for `--resume`.
-    What is kept of the harness's files becomes one entry, and of a tracked project's own files another.
-
+    For the command, everything outside the project is read-only, and temporary folders are its own. This is no
+    sandbox: the network, databases and other processes are as always. Afterwards the differences are shown. A
+    terminal asks what to do with them; elsewhere they are kept if the command ended with 0, and otherwise held for
+    `--resume`. Changes of the harness's files become one entry, and changes of a tracked project's own files another.
     A file that others changed meanwhile is not overwritten. Changes below .git are kept only with `--git`. With
     `--json` the command's own output goes to stderr.
 
-    Exit code 1 if the command failed, or if anything was not kept that should be.
+    Exit code 1 if the command failed, or if a change that should be kept was not.
 
     Example: `takeback run -- npm run fix`, `takeback run --drop -- make clean`
     """
@@ -147,7 +146,7 @@ def _require_options(command: list[str], *, keep: bool, drop: bool, other: bool)
         raise InputError("options", found="--keep and --drop", expected="one of them")
     if bool(command) == other:
         given = "a command with --resume or --drop-leftovers" if command else "no command"
-        raise InputError("takeback run", found=given, expected="a command behind --, or one of these options")
+        raise InputError("takeback run", found=given, expected="a command after --, or one of these options")
 
 
 def _find_state_folder() -> Path:
@@ -169,7 +168,7 @@ def _tell_leftovers(left: Sequence[OverlayRun]) -> None:
     if left:
         count = format_count(len(left), "earlier run")
         err.print(
-            f"{count} in this project left changes that nobody decided about: "
+            f"{count} in this project left undecided changes: "
             f"{make_command_line('run', '--resume')} shows them, "
             f"{make_command_line('run', '--drop-leftovers')} drops them",
             style="yellow",
@@ -222,7 +221,7 @@ def _tell_end(ended: Ended, took: float, wishes: _Wishes) -> None:
         f"the command ended with exit code {code} after {took:.1f} s", style="bold" if code == 0 else "bold red"
     )
     if ended.others:
-        said.print("processes that it had started and left running were ended", style="yellow")
+        said.print("processes that it left running were ended", style="yellow")
 
 
 def _resume(left: Sequence[OverlayRun], wishes: _Wishes, stack: ExitStack) -> NoReturn:
@@ -309,7 +308,7 @@ def _show_layer(made: OverlayRun, layer: Layer, held: Sequence[LayerChange], wis
     if held:
         show_names("below .git, kept only with --git", [change.path for change in held])
     for path in layer.left_out:
-        out.print(f"not taken over: {show_path(path.path)}: {path.reason}", style="yellow")
+        out.print(f"not applied: {show_path(path.path)}: {path.reason}", style="yellow")
 
 
 def _ask(made: OverlayRun, chosen: Sequence[LayerChange], held: Sequence[LayerChange], wishes: _Wishes) -> Decision:
@@ -327,7 +326,7 @@ def _show_result(made: OverlayRun, kept: Kept | None, held: Sequence[LayerChange
     if result == "dropped":
         out.print("dropped: the project is as it was")
     elif result == "held":
-        out.print("held: the project is as it was, and nothing was dropped", style="yellow")
+        out.print("held: the project is unchanged, and nothing was dropped", style="yellow")
     if kept is not None:
         _show_kept(kept)
     if result == "partly kept" and held:
@@ -335,7 +334,7 @@ def _show_result(made: OverlayRun, kept: Kept | None, held: Sequence[LayerChange
         again = make_command_line("run", "--resume", "--keep", "--git")
         out.print(f"{count} below .git not kept; to keep them too: {again}", style="yellow")
     if result in {"held", "partly kept"}:
-        out.print(f"  what the command wrote is in {made.upper}")
+        out.print(f"  the command's files are in {made.upper}")
         out.print(f"  next: {make_command_line('run', '--resume')}", style="cyan")
         out.print(f"  or drop it: {make_command_line('run', '--drop-leftovers')}", style="cyan")
 
@@ -345,10 +344,10 @@ def _show_kept(kept: Kept) -> None:
     if entries:
         undo = make_command_line("undo", *(name_for_shell(entry.entry, entry.id) for entry in entries))
         named = join_words([f"#{entry.entry}" for entry in entries])
-        out.print(f"kept, and recorded as {named}; to take it back: {undo}", style="green")
+        out.print(f"kept, and recorded as {named}; to undo it: {undo}", style="green")
     untracked = list_untracked(kept)
     if untracked:
-        show_names("kept, but not tracked: Takeback cannot take these back", untracked)
+        show_names("kept, but not tracked: Takeback cannot undo these", untracked)
     for warning in kept.recorded.warnings:
         out.print(f"! {warning}", style="yellow")
     for conflict in kept.conflicts:

@@ -32,7 +32,10 @@ def serve(
         help="Tokens, one per line, alone or after a client's name; the file's mode must be 0600.",
     ),
     session: str = typer.Option(
-        "", "--session", metavar="ID", help="What entries are signed with beside the client's name; made if left out."
+        "",
+        "--session",
+        metavar="ID",
+        help="A session name for entries, beside the client's name; generated if left out.",
     ),
     synthesizer: str = SynthesizerOption,
     directory: Path = DirOption,
@@ -44,7 +47,7 @@ def serve(
     They propose, apply and undo changes; a person approves looser permissions. Over HTTP the token is shown once, at
     the start. Needs `pip install 'takeback[mcp]'`.
 
-    Example: `takeback serve --dir agent`, `takeback serve --http --token-file ~/.takeback-token`
+    Example: `takeback serve`, `takeback serve --http --token-file ~/.takeback-token`
     """
     if find_spec("mcp") is None:
         raise HarnessError("the MCP SDK is not installed", hint="pip install 'takeback[mcp]'")

@@ -39,10 +39,10 @@ def share(
     journal: str | None = JournalOption,
     as_json: bool = JsonFlag,
 ) -> None:
-    """Write one entry to an HTML file that can be sent: prompt, diff, evidence, how to undo it.
+    """Write one entry to an HTML file that you can send: prompt, diff, evidence, how to undo it.
 
-    The file needs nothing else, runs no script and loads nothing. Secrets are masked, always. An earlier file of
-    `share` or `report` is replaced, any other is not.
+    The file is self-contained: it runs no script and loads nothing. Secrets are always masked. An earlier file of
+    `share` or `report` is replaced; any other file is not.
 
     Example: `takeback share 62 --out change-62.html`
     """
@@ -92,7 +92,7 @@ def report(
     journal: str | None = JournalOption,
     as_json: bool = JsonFlag,
 ) -> None:
-    """Write a range of entries to an HTML file that can be sent: a list, then each whole.
+    """Write a range of entries to an HTML file that you can send: a list, then each entry in full.
 
     Newest first. The file holds 500 entries at most, and says how many older ones were left out.
 

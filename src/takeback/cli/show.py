@@ -52,7 +52,7 @@ def show(
     journal: str | None = JournalOption,
     state: bool = typer.Option(False, "--state", help="Show the whole state right after it instead."),
     with_candidate: bool = typer.Option(
-        False, "--candidate", help="Show the candidate on a terminal too, where it is left out otherwise."
+        False, "--candidate", help="Show the candidate too, which a terminal leaves out otherwise."
     ),
     stat: bool = StatFlag,
     no_pager: bool = NoPagerFlag,
@@ -61,7 +61,7 @@ def show(
 ) -> None:
     """Show one entry: what it changed, its candidate and its evidence.
 
-    Example: `takeback show 3f2a91 --dir agent`, `takeback show HEAD~2 --state`
+    Example: `takeback show 3f2a91`, `takeback show HEAD~2 --state`
     """
     del reveal  # read by its callback
     with open_harness(directory, journal, looking=True) as harness:

@@ -23,7 +23,7 @@ from takeback.state import State
 from takeback.undo import SlotChange
 
 MOST: Final = 3
-"""So many entries that loosened something, or whose check failed, are named; 'takeback show' has the rest."""
+"""So many entries that loosened permissions, or whose check failed, are named; 'takeback show' has the rest."""
 
 
 def register(app: typer.Typer) -> None:
@@ -42,10 +42,10 @@ def status(
 ) -> None:
     """Show the status of a workspace. Exit code 1 if anything needs attention.
 
-    That is: changes made outside Takeback, temporary files of a killed process, and what is unavailable. What
-    others write in other systems needs none: only a plan that touches it looks there, or --all.
+    These are changes made outside Takeback, temporary files of a killed process, and anything unavailable. Writes by
+    others in other systems do not count; only --all, or a plan that touches them, reads them.
 
-    Example: `takeback status --dir agent`
+    Example: `takeback status`
     """
     del reveal  # read by its callback
     with open_harness(directory, journal, looking=True) as harness:
@@ -76,15 +76,15 @@ def _show_outside(outside: tuple[SlotChange, ...], unread: tuple[str, ...], stat
     for line in unread:
         out.print(f"! {line}", style="yellow")
     if outside:
-        out.print("written by others in other systems since (an undo keeps it and says so):")
+        out.print("written by others in other systems since (an undo keeps this and says so):")
         show_changes(outside, lambda: state, stat=stat)
     elif not unread:
-        out.print("other systems: every record is as the journal knows it")
+        out.print("other systems: no record differs from the journal")
 
 
 def _show_summary(summary: Summary) -> None:
     """Print how the harness fared: what happened, what is looser and since which entry, and what to look at first."""
-    ask = "" if summary.suspect is None else f"; take back {summary.suspect}?"
+    ask = "" if summary.suspect is None else f"; undo {summary.suspect}?"
     out.print(f"{summary.describe()}{ask}", style="bold yellow" if ask else "bold")
     for number, what in summary.loosened[:MOST]:
         first, *more = what.split("; ")
@@ -92,13 +92,13 @@ def _show_summary(summary: Summary) -> None:
         room = None if out.width is None else out.width - len(f"  #{number}: {rest}")
         out.print(f"  #{number}: {first if room is None else cut_at_word(first, room)}{rest}", style="yellow")
     if len(summary.loosened) > MOST:
-        out.print(f"  and {len(summary.loosened) - MOST} more that loosened something", style="yellow")
+        out.print(f"  and {len(summary.loosened) - MOST} more that loosened permissions", style="yellow")
     for number in summary.failed[:MOST]:
         out.print(f"  #{number}: its check failed", style="red")
     if summary.suspect is not None:
-        out.print(localize_hints(f"  'takeback undo {summary.suspect} --plan' shows what taking it back would do"))
+        out.print(localize_hints(f"  'takeback undo {summary.suspect} --plan' shows what undoing it would do"))
     if summary.refused:
-        out.print(localize_hints("  'takeback log --refused' says what was refused, and why"))
+        out.print(localize_hints("  'takeback log --refused' lists what was refused, and why"))
 
 
 def _to_json(project: Status) -> dict[str, object]:
@@ -126,9 +126,7 @@ def _show(project: Status, state: State, *, stat: bool) -> None:
         out.print(localize_hints("changed outside Takeback ('takeback adopt' records it as an entry):"))
         show_changes(project.drift, lambda: state, stat=stat)
     for path in project.layout:
-        out.print(
-            localize_hints(f"{path} was edited in nothing but its layout or comments ('takeback adopt' records it)")
-        )
+        out.print(localize_hints(f"only layout or comments of {path} changed ('takeback adopt' records it)"))
     show_broken(project.broken)
     show_open(project.open)
     for problem in (*project.problems, *project.leftovers):

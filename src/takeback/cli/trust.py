@@ -32,15 +32,16 @@ def trust(
         None,
         "--journal",
         metavar="PATH|URL",
-        help="Begin this new journal: for a copy whose original keeps the old one.",
+        help="Begin this new journal, for a copy whose original keeps the old one.",
     ),
     as_json: bool = JsonFlag,
 ) -> None:
-    """Trust a harness that came from elsewhere: a clone, a copy, a backup. What `takeback init` makes is trusted.
+    """Trust a harness that came from elsewhere: a clone, a copy, a backup.
 
-    Until then a harness is only read: nothing is recovered or written, no database is connected to, no client is
-    started. Trust applies to this directory, this .takeback and this journal; if a pull replaces them, Takeback asks
-    again. The records are in ~/.local/state/takeback/trusted, or where TAKEBACK_TRUST says.
+    A harness made by `takeback init` on this machine is trusted. An untrusted harness is only read: Takeback recovers
+    and writes nothing, connects to no database and starts no client. Trust applies to this directory, this .takeback
+    and this journal; if a pull replaces them, Takeback asks again. The records are in
+    ~/.local/state/takeback/trusted, or where TAKEBACK_TRUST says.
 
     Example: `takeback trust`, `takeback trust --list`, `takeback trust copy --journal .takeback/journal.db`
     """
@@ -102,4 +103,7 @@ def _list(*, as_json: bool) -> None:
         gone = "" if row["there"] else "  (gone, or replaced since)"
         out.print(f"{row['path']}  {row['journal']}{gone}")
     if not rows:
-        out.print("no directory is trusted yet; 'takeback init' makes one, 'takeback trust' trusts one")
+        out.print(
+            "no directory is trusted yet; 'takeback init' makes a trusted one, 'takeback trust' trusts an "
+            "existing one"
+        )

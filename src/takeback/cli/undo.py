@@ -36,9 +36,7 @@ if TYPE_CHECKING:
 
 NAMED: Final = 3
 """So many other files of an entry are named."""
-TokenOption = typer.Option(
-    None, "--token", metavar="TOKEN", help="Do it only if the plan is still the one with this token."
-)
+TokenOption = typer.Option(None, "--token", metavar="TOKEN", help="Do it only if the plan still has this token.")
 BindingPlanFlag = typer.Option(
     False, "--plan", help="Only show what it would do, with a token for exactly this plan."
 )
@@ -62,10 +60,10 @@ def undo(
     over: bool = typer.Option(
         False,
         "--over",
-        help="Also over what others wrote since in another system; needs the token of a plan made with --over.",
+        help="Overwrite what others wrote since in another system; needs the token of a plan made with --over.",
     ),
-    salvage: bool = typer.Option(False, "--salvage", help="If the witness is gone, restore what is left of it."),
-    last: bool = typer.Option(False, "--last", help="The newest live change, without a list to pick from."),
+    salvage: bool = typer.Option(False, "--salvage", help="If captured contents are gone, restore what is left."),
+    last: bool = typer.Option(False, "--last", help="Undo the newest live change, without a list to pick from."),
     surface: str = typer.Option(
         "",
         "--surface",
@@ -111,12 +109,12 @@ def undo(
     live change; repeated, it goes further back. `--prompt`, `--session`, `--path`, `--surface`, `--by` and `--since`
     undo everything that matches all of them, as one plan.
 
-    `--path` takes whole entries, also what they did to other files, and says so. With `--only` just the files that
-    match are put back, as a change of its own, which can be undone; with names, of these entries only.
+    `--path` undoes whole entries, including their changes of other files, and says so. With `--only`, just the files
+    that match are put back, as a new change that can be undone; with names, those of these entries only.
 
-    What a later entry wrote again stays as that entry wrote it, and is said; `--strict` refuses instead.
+    A value that a later entry wrote again stays, and the output says so; `--strict` refuses instead.
 
-    Exit code 1 if it is blocked by a later entry, or if the plan with the token given is stale.
+    Exit code 1 if a later entry blocks it, or if the plan no longer has the given token.
 
     Example: `takeback undo 6 --plan`, then `takeback undo 6 --token TOKEN`,
     `takeback undo 3f2a91 HEAD~2`, `takeback undo --by reviewer --since 1h --plan`,
@@ -204,7 +202,7 @@ def _list_others(harness: Harness, names: Iterable[str], wanted: Filter) -> Iter
             shown = [*others[:NAMED], f"{len(others) - NAMED} more"] if len(others) > NAMED else others
             does = "does" if len(others) == 1 else "do"
             line = f"#{record.entry} also changed {join_words(shown)}, which {does} not match"
-            yield f"{line}; that is taken back too"
+            yield f"{line}; that is undone too"
 
 
 def _warn_before(warnings: Iterable[str]) -> None:
@@ -221,7 +219,7 @@ def redo(
     token: str | None = TokenOption,
     cascade: bool = CascadeFlag,
     strict: bool = StrictFlag,
-    last: bool = typer.Option(False, "--last", help="Those from the latest active undo, without asking."),
+    last: bool = typer.Option(False, "--last", help="Redo the latest active undo, without asking."),
     by: str = AuthorOption,
     directory: Path = DirOption,
     journal: str | None = JournalOption,
@@ -230,12 +228,11 @@ def redo(
     reveal: bool = RevealFlag,
     as_json: bool = JsonFlag,
 ) -> None:
-    """Bring back entries that were undone. Without names: those from the latest active undo.
-
-    Without a name, a terminal shows what would come back and asks; elsewhere a name or `--last` is required, because
+    """Bring back entries that were undone. Without a name, a terminal shows what the latest active undo would bring
+    back, and asks; elsewhere a name or `--last` is required, because
     a shell drops an unquoted `#6` and everything after it.
 
-    Example: `takeback redo 6 --dir agent`, `takeback redo --last`
+    Example: `takeback redo 6`, `takeback redo --last`
     """
     from takeback.cli.picker import can_ask, confirm_redo  # noqa: PLC0415 - start-up
     from takeback.harness.entry_names import build_redo_request, resolve_entry_ref  # noqa: PLC0415 - start-up
@@ -266,7 +263,7 @@ def restore(
     point: str = typer.Argument(
         "",
         metavar="POINT",
-        help="The entry right after which things should be, or a time.",
+        help="The entry or the time whose state to restore.",
         autocompletion=completion.offer_entries,
     ),
     to: str = typer.Option(
@@ -287,9 +284,9 @@ def restore(
     reveal: bool = RevealFlag,
     as_json: bool = JsonFlag,
 ) -> None:
-    """Go back, or forward again, to how things were after an entry or at a time. A restore can be undone as well.
+    """Go back, or forward again, to the state after an entry or at a time. A restore can be undone as well.
 
-    Example: `takeback restore 6 --dir agent`, `takeback restore --to yesterday`, or
+    Example: `takeback restore 6`, `takeback restore --to yesterday`, or
     `takeback restore --to 2031-05-27T14:30:00Z`
     """
     from takeback.harness.entry_names import build_restore_request  # noqa: PLC0415 - start-up
@@ -297,9 +294,9 @@ def restore(
     del reveal  # read by its callback
     _require_one_option(plan=plan, token=token is not None)
     if bool(point) == bool(to):
-        given = "two points" if to else "no point"
+        given = "two points" if to else "neither an entry nor a time"
         hint = "for example 'takeback restore 6', or 'takeback restore --to yesterday'"
-        raise InputError("restore", found=given, expected="one entry or time to go to", hint=hint)
+        raise InputError("restore", found=given, expected="an entry or a time", hint=hint)
     goal = point or to
 
     def answer(harness: Harness) -> CommandOutcome:
@@ -322,7 +319,7 @@ def _require_approval(*, over: bool, plan: bool, token: str | None) -> None:
         raise InputError(
             "--over",
             found="no token",
-            expected="the token of the plan that you approve",
+            expected="the token of the plan",
             hint="'takeback undo ENTRY --over --plan' shows what it would write over, and the token",
         )
 
@@ -333,8 +330,8 @@ def _make_name_error(command: str, meant: Record) -> InputError:
     return InputError(
         command,
         found="no entry",
-        expected="the name of one, or --last; a shell drops an unquoted #6 and everything after it",
-        hint=f"the newest is meant by 'takeback {command} {name}', and by 'takeback {command} --last'",
+        expected="an entry's name, or --last; a shell drops an unquoted #6 and everything after it",
+        hint=f"'takeback {command} {name}' and 'takeback {command} --last' mean the newest one",
     )
 
 
@@ -353,7 +350,7 @@ def _run(
     with open_harness(directory, journal) as harness:
         outcome = answer(harness)
         if outcome is None:
-            out.print("nothing was taken back")
+            out.print("nothing was undone")
             raise typer.Exit(1)
         looser = weigh_states(harness, harness.state, read_actual(harness)) if isinstance(outcome, Discarded) else ()
         with out.page_output(allowed=paged):

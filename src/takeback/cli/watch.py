@@ -32,10 +32,10 @@ def register(app: typer.Typer) -> None:
 
 def watch(
     verify: bool = typer.Option(
-        False, "--verify", help="Warn of what a client would not load, and of looser permissions."
+        False, "--verify", help="Warn about files that a client would not load, and about looser permissions."
     ),
     command: str = typer.Option("", "--exec", metavar="CMD", help="Run this after each change: a health check."),
-    auto: bool = typer.Option(False, "--auto", help="Undo a change after which the command fails."),
+    auto: bool = typer.Option(False, "--auto", help="Undo each change after which the command fails."),
     seconds: float = typer.Option(300.0, "--seconds", min=0.1, help="How long one run of the command may take."),
     until: float = typer.Option(0.0, "--for", min=0.0, help="End after this many seconds.", show_default="never"),
     polling: bool = typer.Option(False, "--polling", help="Poll the files, for network drives."),
@@ -43,10 +43,13 @@ def watch(
     journal: str | None = JournalOption,
     as_json: bool = JsonFlag,
 ) -> None:
-    """Follow the harness's files, and record each change that others make as an entry. Each is reported on one line.
+    """Watch the harness's files, and record each change made outside Takeback as an entry.
 
-    Writes in quick succession, such as a switch of branches, form one entry. What changed while nobody watched is
-    recorded at the start. Needs `pip install 'takeback[watch]'`. With `--json` each change is one line of JSON.
+    Each is reported on one line.
+
+    Writes in quick succession, such as a switch of branches, form one entry. Earlier changes that are not recorded
+    yet are recorded at the start. Needs `pip install 'takeback[watch]'`. With `--json` each change is one line of
+    JSON.
 
     Example: `takeback watch --verify`, `takeback watch --exec 'make check' --auto`
     """
@@ -63,7 +66,7 @@ def watch(
         timer = threading.Timer(until, stop.set)
         timer.daemon = True
         timer.start()
-    set_interrupt_message("what was recorded stays; the same command records first what changed meanwhile")
+    set_interrupt_message("recorded changes stay; running it again first records what changed in between")
     err.print(f"watching {root}")
     for noticed in follow_changes(Watched(root, journal=journal, check=verify), stop, polling=polling):
         code = run_bounded(command, root, seconds) if command and noticed.entry is not None else 0
@@ -81,7 +84,7 @@ def _undo_entry(root: Path, journal: str | None, noticed: Noticed) -> str:
         return ""
     with open_harness(root, journal) as harness:
         outcome = harness.undo(noticed.entry.id)
-        return "taken back" if isinstance(outcome, Undone) else f"could not be taken back: {outcome}"
+        return "taken back" if isinstance(outcome, Undone) else f"could not be undone: {outcome}"
 
 
 def _tell(root: Path, journal: str | None, noticed: Noticed, *, failed: bool, undone: str, as_json: bool) -> None:
@@ -101,6 +104,6 @@ def _tell(root: Path, journal: str | None, noticed: Noticed, *, failed: bool, un
     for warning in noticed.warnings:
         out.print(f"  warning: {warning}", style="yellow")
     if failed and entry is not None:
-        told_undo = undone or f"to take it back: {make_command_line('undo', name_for_shell(entry.seq, entry.id))}"
+        told_undo = undone or f"to undo it: {make_command_line('undo', name_for_shell(entry.seq, entry.id))}"
         out.print(f"  the check failed; {told_undo}", style="red")
     sys.stdout.flush()

@@ -58,16 +58,15 @@ def web(
         max=65535,
         metavar="N",
         help="Use this port of this machine; 0 for any.",
-        show_default="the same for the same workspaces each time, so that addresses stay good; any if it is taken",
+        show_default="derived from the workspaces, so that links keep working; another if it is taken",
     ),
-    read_only: bool = typer.Option(False, "--read-only", help="Only show; nothing can be changed from the page."),
+    read_only: bool = typer.Option(False, "--read-only", help="Show everything read-only."),
     no_open: bool = typer.Option(False, "--no-open", help="Only print the link; do not open a browser."),
     as_json: bool = JsonFlag,
 ) -> None:
-    """Show workspaces as a page in the browser: timeline, diffs, undo with a preview. Ends with Ctrl-C.
-
-    The page is served to this machine only. The link works once, and becomes a session of the browser that opens it.
-    A database's password is best kept out of the URL: PGPASSWORD and ~/.pgpass work as for every PostgreSQL program.
+    """Show workspaces in the browser: timeline, diffs, undo with a preview. Ctrl-C ends it. The page is served to
+    this machine only. The link works once, in the browser that opens it.
+    Keep a database's password out of the URL: PGPASSWORD and ~/.pgpass work as in every PostgreSQL program.
 
     Example: `takeback web`, `takeback web agent other-agent --read-only`, `takeback web postgresql://db/fleet`,
     `takeback web --lab results`
@@ -101,7 +100,7 @@ def web(
                 Thread(target=webbrowser.open, args=(server.link,), daemon=True).start()
             server.run()
         except KeyboardInterrupt:
-            err.print("the page has ended; every change that it said was done is done")
+            err.print("the page has ended; every change that it confirmed is made")
         finally:
             shelf.close()
 

@@ -40,7 +40,7 @@ class Compacted:
 
 
 class _Division:
-    """Which contents go and which stay, told record by record."""
+    """Which contents are removed and which stay, record by record."""
 
     def __init__(self, store: Store, is_kept: Callable[[Record], bool]) -> None:
         self._store = store

@@ -1,7 +1,7 @@
 """A witness: keeps the last signed head of each journal it knows, and takes only heads that continue it.
 
 It speaks `add-checkpoint` of C2SP tlog-witness, without cosignatures: the size that the sender thinks was last, a
-consistency proof, an empty line, the signed head. It is served on loopback only, to whoever has the token.
+consistency proof, an empty line, the signed head. It is served on loopback only, to clients with the token.
 """
 
 from __future__ import annotations

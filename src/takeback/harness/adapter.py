@@ -12,6 +12,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol, runtime_checkable
 
+from takeback.errors import TakebackError
 from takeback.harness.images import FileChange, FileImage, Image, LinkImage
 from takeback.journal import Record
 from takeback.state import State
@@ -44,15 +45,25 @@ class Reading(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class NotExpressible:
-    """A change that cannot be written in a file without writing the file anew."""
+    """A change that cannot be written in a file without writing the file anew; `hint` is what to do instead."""
 
     path: str
     reason: str
+    hint: str = ""
+
+    @classmethod
+    def from_fault(cls, path: str, fault: TakebackError) -> NotExpressible:
+        """Return the reason and the hint of an error."""
+        return cls(path, f"{fault.where}: {fault.message}" if fault.where else fault.message, fault.hint)
+
+    def build_refusal(self) -> str:
+        """Return the message of a refusal: the reason, that nothing was changed, and what to do next."""
+        return f"{self.reason}; nothing was changed" + (f"\n  {self.hint}" if self.hint else "")
 
 
 @runtime_checkable
 class Adapter(Protocol):
-    """The core: real things that can be read."""
+    """The core of an adapter: real things that can be read."""
 
     @property
     def name(self) -> str:
@@ -134,7 +145,7 @@ class Place(Protocol):
 
 @runtime_checkable
 class Fenced(Place, Protocol):
-    """A place that can be told to ask, right before each change, whether this process still may make it."""
+    """A place that can be made to ask, right before each change, whether this process still may make it."""
 
     def add_fence(self, may: Callable[[], None]) -> Place:
         """Return the same place, calling `may` before every change; what that raises prevents the change."""

@@ -67,7 +67,7 @@ def retry_on_conflict(make: Callable[[], SomeResult], look_anew: Callable[[], No
             look_anew()
             tried += 1
             if tried >= ATTEMPTS and time.monotonic() > until:
-                raise HarnessError(f"{fault.message}, again and again; nothing was changed") from fault
+                raise HarnessError(f"{fault.message}, repeatedly; nothing was changed") from fault
 
 
 def is_idle(mutation: Program, state: State) -> bool:
@@ -107,7 +107,7 @@ def refuse_unreadable(
         if fault is None or (on_disk and (back or _why_unreadable(before, slot, ()) is not None)):
             continue
         message = f"{fault.where}: {fault.message}; it could not be read again, and nothing was changed"
-        return Refused(RefusalReason.LIMIT, f"{message}. Make it smaller, or take something out first")
+        return Refused(RefusalReason.LIMIT, f"{message}. Make it smaller, or remove something first")
     return None
 
 
@@ -173,8 +173,9 @@ def judge_candidate(
     stored = adapter.surfaces if getattr(adapter, "external", None) is None else {*adapter.surfaces, EXTERNAL}
     unstored = {op.kind.surface for op in candidate.mutation} - stored - {CALLS}
     if unstored:
-        names = ", ".join(sorted(unstored))
-        return Refused(RefusalReason.UNSTORED, f"this harness ({adapter.name}) does not store {names}")
+        names, known = ", ".join(sorted(unstored)), ", ".join(sorted(stored))
+        message = f"this harness ({adapter.name}) does not store {names}; it stores {known}"
+        return Refused(RefusalReason.UNSTORED, message)
     verifier = verifier or verify
     verdict = verifier(candidate) if evidence is None else evidence
     refused = None if planning else refuse_calls(rules, candidate, verdict, approval)
@@ -231,7 +232,9 @@ def dry_run_candidate(engine: Engine, judged: Judged, look: Inspection, *, allow
         if refused is not None and run_and_record(mutation, look.actual).receipt.succeeded:
             return replace(refused, verdict=judged.verdict)
         return Refused(
-            RefusalReason.STATE, f"the mutation cannot run here: {recorded.receipt.reason}", judged.verdict
+            RefusalReason.STATE,
+            f"the change cannot run on the present state: {recorded.receipt.reason}",
+            judged.verdict,
         )
     records = engine.list_records(state, recorded.state)
     why = None if engine.external is None or not records else engine.external.why_unwritable(records)
@@ -245,7 +248,10 @@ def dry_run_candidate(engine: Engine, judged: Judged, look: Inspection, *, allow
     ties = {number: why for number, why in found_ties.items() if number > 0}  # what was taken in stays
     if ties and not allow_ties:
         return Refused(
-            RefusalReason.TIED, "earlier entries could be taken back only with this one", judged.verdict, ties=ties
+            RefusalReason.TIED,
+            "earlier entries could then be undone only together with this one",
+            judged.verdict,
+            ties=ties,
         )
     footing = find_footing(engine, look, recorded.state, writes)
     if look.drift and not footing.touched and not has_same_effect(mutation, footing):
@@ -347,7 +353,7 @@ def preview_change(engine: Engine, judged: Judged, *, allow_ties: bool) -> Previ
         return replace(refused, verdict=judged.verdict)
     files = () if footing.touched else engine.render_changes(footing.before, footing.after)
     if isinstance(files, NotExpressible):
-        return Refused(RefusalReason.UNSAYABLE, f"{files.reason}; nothing was changed", judged.verdict)
+        return Refused(RefusalReason.UNSAYABLE, files.build_refusal(), judged.verdict)
     paths = tuple(file.path for file in files)
     return Preview(
         judged.candidate,

@@ -1,8 +1,8 @@
 """A harness for programs with asyncio: its calls are awaited, and made one after the other in a thread of its own.
 
 `async with open_workspace(path) as harness` gives one. A call that is cancelled while it waits for its turn is never
-made. One that is under way is not interrupted: its `await` ends at once, the change is still made whole or not at all
-in the thread, subscribers are told, and calls after it, `close` among them, wait for it.
+made. One that is under way is not interrupted: its `await` ends at once, the change is still made completely or not
+at all in the thread, subscribers are called, and calls after it, `close` among them, wait for it.
 """
 
 from __future__ import annotations

@@ -50,7 +50,7 @@ class DeclaredCall:
     def facts(self) -> CallFacts:
         """What the verifier knows of it."""
         answered = bool(self.compensate) and not self.irreversible
-        return CallFacts(answered, self.says or "it is answered by another call", self.stays)
+        return CallFacts(answered, self.says or "another call already answers it", self.stays)
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +104,7 @@ def why_approval_unfit(approval: CallApproval | None, candidate: Candidate) -> s
         return f"it needs an approval: --approve {digest[:12]}"
     if len(approval.digest) < SHORTEST_DIGEST or not digest.startswith(approval.digest):
         return f"the approval is of {approval.digest[:12]!r}, and this candidate is {digest[:12]}"
-    return "" if approval.by else "the approval does not say by whom: --by WHO"
+    return "" if approval.by else "the approval names nobody: --by WHO"
 
 
 def refuse_calls(
@@ -126,7 +126,7 @@ def refuse_calls(
     if sum(map(rules.is_irreversible, names)) > 1:
         return Refused(
             RefusalReason.CALLS,
-            "it makes more than one call that nothing answers; make them one by one, each as a change of its own",
+            "it makes more than one irreversible call; make them one by one, each as its own change",
             verdict,
         )
     if kind is EffectClass.IRREVERSIBLE or rules.compensable == "ask":

@@ -14,9 +14,17 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
+from takeback.canonical import sha256
 from takeback.errors import HarnessError, InputError
+from takeback.harness.attempts import PRIVATE
 from takeback.harness.calls import CallRules, DeclaredCall
-from takeback.harness.calls_program import ProgramAnswer, ask_program, run_program
+from takeback.harness.calls_program import (
+    ProgramAnswer,
+    ask_program,
+    hold_for_program,
+    run_program,
+    wait_for_program,
+)
 from takeback.harness.file_transaction import require_lock_held
 from takeback.harness.ledger import EntryStatus, Ledger
 from takeback.harness.records import load_record_writes, read_slots
@@ -83,9 +91,7 @@ class OpenStep(NamedTuple):
         what = f"{'compensating the ' if self.action == COMPENSATE else ''}call {self.call} ({self.key})"
         if self.is_doubt:
             way = f"'takeback resolve {self.entry} {self.step} --made' or --not-made says"
-            return (
-                f"entry #{self.entry}, step {self.step}: {what} was tried and nobody knows whether it happened; {way}"
-            )
+            return f"entry #{self.entry}, step {self.step}: {what} was tried and its outcome is unknown; {way}"
         return (
             f"entry #{self.entry} is open: step {self.step}, {what}, has not been made; "
             "'takeback recover --now' tries it again"
@@ -269,21 +275,33 @@ class CallSteps:
     def _start(self, call: DeclaredCall, record: Record, step: Step, action: str, content: Any) -> ProgramAnswer:
         vector = call.run if action == MAKE else call.compensate
         if not vector:
-            return ProgramAnswer(False, f"the manifest does not say how to {action} the call {step.call}")
+            return ProgramAnswer(False, f"the manifest does not declare how to {action} the call {step.call}")
         if not isinstance(content, PMap):
             return ProgramAnswer(False, "its arguments were forgotten")
-        return run_program(vector, **self._give(call, record, step, action, content))
+        place = self._find_lock(record, step, action)
+        with hold_for_program(place) as lock:
+            answer = run_program(vector, **self._give(call, record, step, action, content), lock=lock)
+        if answer.yes is not None:
+            place.unlink(missing_ok=True)
+        return answer
+
+    def _find_lock(self, record: Record, step: Step, action: str) -> Path:
+        """Return the place of the lock that a step's program inherits."""
+        name = sha256(_name_try(record, step, action))[:24]
+        return self._rules.root / PRIVATE / f"call-{name}.lock"
 
     def _ask(self, call: DeclaredCall, record: Record, step: Step, action: str, content: Any) -> ProgramAnswer:
         if not isinstance(content, PMap):
             return ProgramAnswer(None, "its arguments were forgotten")
+        if not wait_for_program(self._find_lock(record, step, action), call.timeout):
+            return ProgramAnswer(None, f"the program of the call {step.call} was started before and still runs")
         return ask_program(call.ask, **self._give(call, record, step, action, content))
 
     def _give(self, call: DeclaredCall, record: Record, step: Step, action: str, content: PMap) -> dict[str, Any]:
         about = {
             "TAKEBACK_CALL": step.call,
             "TAKEBACK_CALL_KEY": step.key,
-            "TAKEBACK_KEY": f"{step.key}.{record.digest[:12]}.{step.number}{'.back' * (action == COMPENSATE)}",
+            "TAKEBACK_KEY": _name_try(record, step, action),
             "TAKEBACK_ACTION": action,
         }
         if action == COMPENSATE:
@@ -388,6 +406,11 @@ class CallSteps:
         about = {"TAKEBACK_ACTION": "tell"}
         given = {**item.to_json(), "message": item.describe(), "why": why}
         run_program(self._rules.tell, root=self._rules.root, given=given, about=about, seconds=FIRST_WAIT / 2)
+
+
+def _name_try(record: Record, step: Step, action: str) -> str:
+    """Return the key under which a service may tell a try from another one."""
+    return f"{step.key}.{record.digest[:12]}.{step.number}{'.back' * (action == COMPENSATE)}"
 
 
 def _list_done(fates: Fates) -> list[tuple[int, str]]:

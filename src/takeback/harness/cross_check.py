@@ -118,7 +118,7 @@ def _explain_difference(ledger: Ledger, plan: Plan, what: str) -> CrossCheck:
     names = ", ".join(f"{ledger.store.get(number).id[:12]} (#{number})" for number in plan.off)
     raise HarnessError(
         f"entry {names}: {what}; nothing was changed",
-        hint="this should never happen: please report it, with the output of 'takeback doctor --deep'",
+        hint="this should not happen: please report it, with the output of 'takeback doctor --deep'",
     )
 
 

@@ -49,7 +49,7 @@ def examine_harness(harness: Harness, *, deep: bool = False) -> Iterator[Finding
     for change in status.drift:
         yield Finding("drift", good=False, detail=f"{describe_slot(change.slot)} was changed outside Takeback")
     if not status.drift and not status.broken:
-        yield Finding("drift", good=True, detail="the files are what the journal says")
+        yield Finding("drift", good=True, detail="no file differs from the journal")
     for path in status.leftovers:
         yield Finding("leftovers", good=False, detail=path)
     if not status.leftovers:

@@ -354,7 +354,7 @@ def adopt_selected_drift(
     partly = put_slots(state, [(change.slot, change.after) for change in chosen])
     rest = adapter.render(look.actual, partly)
     if isinstance(rest, NotExpressible):
-        return Refused(RefusalReason.UNSAYABLE, f"{rest.reason}; nothing was changed")
+        return Refused(RefusalReason.UNSAYABLE, rest.build_refusal())
     without = {change.path: change.after for change in rest}
     return adopt_drift(engine, replace(look, drift=chosen, actual=partly), about, without, paths)
 
@@ -497,7 +497,7 @@ def _refuse_forgotten(slots: Sequence[Slot]) -> Refused:
     more = f" and {len(titles) - SHOWN} more" if len(titles) > SHOWN else ""
     return Refused(
         RefusalReason.REAL,
-        f"{', '.join(titles[:SHOWN])}{more}: what was there before the change was forgotten and cannot be put back; "
+        f"{', '.join(titles[:SHOWN])}{more}: the earlier content was forgotten and cannot be restored; "
         "nothing was changed: 'takeback adopt' records it as it is now",
     )
 
@@ -513,7 +513,7 @@ def _require_not_tracked(engine: Engine, path: str) -> None:
     if known or find_file(engine.ledger.state.part(project.surface), path) is not None or project.has_path(path):
         raise InputError(
             "path",
-            found=f"{path}, which is tracked: whatever changes it is an entry, and nothing is left to discard",
+            found=f"{path}, which is tracked: every change of it is an entry, and there is nothing to discard",
             expected="a file of a client",
             hint=f"'takeback undo --path {shlex.quote(path)}' takes its changes back, with --plan it only shows them",
         )
@@ -534,9 +534,7 @@ def _revert_slots(adapter: FileAdapter, look: Inspection, slots: Collection[Slot
     chosen = [(change.slot, change.before) for change in reversed(look.drift) if change.slot in slots]
     changes = adapter.render(look.actual, put_slots(look.actual, chosen)) if chosen else ()
     return (
-        Refused(RefusalReason.UNSAYABLE, f"{changes.reason}; nothing was changed")
-        if isinstance(changes, NotExpressible)
-        else changes
+        Refused(RefusalReason.UNSAYABLE, changes.build_refusal()) if isinstance(changes, NotExpressible) else changes
     )
 
 
@@ -547,7 +545,7 @@ def undo_discard(engine: Engine, record: Record, about: dict[str, Any]) -> Disca
     if adapter is None or changes is None:
         return Refused(
             RefusalReason.REAL,
-            "what was in the files before was forgotten, so that nothing can bring it back; they stay as they are: "
+            "the earlier contents of the files were forgotten and cannot be restored; the files stay as they are: "
             f"'takeback show {record.id[:10]}' names them",
         )
     with engine.get_lock():
@@ -556,8 +554,8 @@ def undo_discard(engine: Engine, record: Record, about: dict[str, Any]) -> Disca
             if not is_same_file(change.after, adapter.image(change.path)):
                 return Refused(
                     RefusalReason.REAL,
-                    f"{change.path} was changed since; nothing was changed: take back first what changed it since, "
-                    f"or copy what was put back from 'takeback show {record.id[:10]}'",
+                    f"{change.path} was changed since; nothing was changed: undo that change first, or copy the "
+                    f"restored content from 'takeback show {record.id[:10]}'",
                 )
         back = [FileChange(done.path, done.after, done.before) for done in reversed(changes)]
         draft = Draft("discard", {"note": f"undo of {record.id[:12]}", **about})
@@ -589,7 +587,7 @@ def _plan_discard(
             planned.append(replace(edit, before=there) if isinstance(there, LinkImage) else edit)
         elif isinstance(known, Unknown):
             return Refused(
-                RefusalReason.UNSAYABLE, f"the journal does not know what was in {path}; nothing was changed"
+                RefusalReason.UNSAYABLE, f"the journal does not know the content of {path}; nothing was changed"
             )
         elif not is_same_file(known, there):
             planned.append(FileChange(path, there, known))

@@ -240,7 +240,7 @@ class Engine:
         """Write the first state, and every file whose bytes it does not determine."""
         first = start if isinstance(start, Reading) else self.adapter.read(State() if start is None else start)
         for fault in first.broken:
-            raise HarnessError(f"{fault} (a harness cannot begin with a file that cannot be read)")
+            raise HarnessError(f"{fault} (a harness cannot begin with an unreadable file)")
         images: list[KeptImage] = []
         if self.files is not None:
             images = [KeptImage(path, None, image) for path, image in self.files.list_remembered_files()]
@@ -413,8 +413,8 @@ class Engine:
         except JournalError as fault:
             if not self._is_uncommitted(entry):
                 raise HarnessError(
-                    f"{fault.message}; the files are changed, but whether the journal says so is not known",
-                    hint="the change is announced: the next command finds out, and finishes it",
+                    f"{fault.message}; the files are changed, but the journal may not say so",
+                    hint="the change is announced: the next command checks it and finishes it",
                 ) from fault
             self._give_up(writing, fault)
         failpoint("change.settled")
@@ -488,6 +488,7 @@ class Engine:
         from takeback.harness.file_transaction import require_lock_held  # noqa: PLC0415 - start-up
 
         require_lock_held(self.journal)
+        later = partial(HarnessError, where=fault.where, hint=FINISHED_LATER)
         try:
             writing.roll_back()
             left = writing.inspect_leftovers()
@@ -495,21 +496,19 @@ class Engine:
             raise
         except TakebackError as second:
             require_lock_held(self.journal)
-            raise HarnessError(
-                f"{fault.message}; putting things back failed as well ({second.message})", hint=FINISHED_LATER
-            ) from fault
+            raise later(f"{fault.message}; putting things back failed as well ({second.message})") from fault
         if left.ours:
-            raise HarnessError(
-                f"{fault.message}; {', '.join(left.ours)} could not be put back and holds the change already",
-                hint=FINISHED_LATER,
-            ) from fault
+            both = f"{', '.join(left.ours)} could not be restored and already contains the change"
+            raise later(f"{fault.message}; {both}") from fault
         answer_calls()
         with suppress(JournalError):  # nothing of the change is there, so that the next process gives it up
             self.ledger.abort(fault.message)
         if isinstance(fault, ChangedMeanwhile):
             raise fault
-        kept = f"; {', '.join(left.theirs)} was changed by someone else meanwhile and is left so" * bool(left.theirs)
-        raise HarnessError(f"{fault.message}{kept}; nothing was changed", hint=fault.hint) from fault
+        theirs = ", ".join(left.theirs)
+        kept = f"; {theirs} was changed by someone else in the meantime and is not touched" if theirs else ""
+        told = f"{fault.message}{kept}; nothing was changed"
+        raise HarnessError(told, where=fault.where, hint=fault.hint) from fault
 
     def finish(self) -> Recovered:
         """Finish an announced change, leaving alone what someone else changed since, or give it up if not begun."""
@@ -526,8 +525,9 @@ class Engine:
             file_changes = load_file_changes(self.journal, record)
             if file_changes is None:
                 raise HarnessError(
-                    f"entry #{record.entry} was announced and is not finished, and the files it kept cannot be read: "
-                    "they were forgotten, or their key is not here; nothing was changed",
+                    f"entry #{record.entry} was announced and not finished, and the file contents it kept "
+                    f"cannot be read: "
+                    "they were forgotten, or their key is missing; nothing was changed",
                     hint=f"{KEYS_HINT}; 'takeback restore-journal FILE' puts a backup of the journal in its place",
                 )
             changes = file_changes
@@ -537,7 +537,7 @@ class Engine:
             records = self._list_announced_records(writes)
             begun = has_begun(self.files.place, changes) or self._has_begun_records(records)
             if (changes or records or record.steps) and not begun and not self.calls.has_begun(record):
-                self.ledger.abort("the process that announced it died before it changed anything")
+                self.ledger.abort("its process died before it changed anything")
                 self.note()
                 return Recovered(record, given_up=True)
             if not self.calls.is_going_back(record):

@@ -1,4 +1,4 @@
-"""Entries as people look at them: what was done, on what evidence, and what became of it."""
+"""Entries as people look at them: each change with its evidence and status."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ from takeback.undo import Plan, SlotChange, Write
 if TYPE_CHECKING:
     from takeback.harness.harness import Harness
 
-NOT_YET: Final = "it is not proved yet: a command that may write to the journal does that"
+NOT_YET: Final = "it is not proved yet; a command that may write to the journal proves it"
 """Why a change has no evidence that was too large to be proved while it was recorded."""
 BEFORE: Final = "it was recorded by a version of Takeback that did not prove such changes"
 

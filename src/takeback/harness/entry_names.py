@@ -105,10 +105,12 @@ def resolve_entry(ledger: Ledger, name: str) -> Record:
     if at is not None:
         return find_entry_at(ledger, at[1])
     if OVERLONG.fullmatch(name):
-        raise InputError("entry", found=name, expected="the number of an entry, as in 'takeback log'")
+        raise InputError("entry", found=name, expected="the number of an entry; 'takeback log' lists them")
     record = resolve_record(ledger.store, name)
     if record.kind not in ENTRY_KINDS:
-        raise InputError("entry", found=f"{name}, a {record.kind} record", expected="an entry of 'takeback log'")
+        raise InputError(
+            "entry", found=f"{name}, a {record.kind} record", expected="an entry; 'takeback log' lists them"
+        )
     return record
 
 
@@ -132,7 +134,7 @@ def _resolve_before_head(ledger: Ledger, name: str, back: int) -> Record:
     if records:
         return records[0]
     count = sum(1 for _ in _list_counted(ledger))
-    expected = f"one from HEAD to HEAD~{count - 1}" if count else "an entry; the journal has none"
+    expected = f"HEAD to HEAD~{count - 1}" if count else "an entry; the journal has none yet"
     raise InputError("entry", found=name, expected=expected)
 
 
@@ -141,7 +143,12 @@ def find_last_live(ledger: Ledger) -> Record:
     for record in ledger.entries():
         if record.kind in CHANGES and record.number not in ledger.history.undone and not is_outside(record):
             return record
-    raise InputError("undo", found="no change that is live", expected="something to take back")
+    raise InputError(
+        "undo",
+        found="no live change",
+        expected="a change to undo",
+        hint="'takeback log' lists entries and their status",
+    )
 
 
 def build_undo_request(
@@ -166,13 +173,23 @@ def build_undo_request(
         name = name_entry(name_given)
         _require_made(ledger, record, name)
         if record.kind in CHANGES:
-            raise InputError("entry", found=f"{name}, which is undone already", expected="an entry that is live")
+            raise InputError(
+                "entry",
+                found=f"{name}, which is already undone",
+                expected="a live entry",
+                hint=f"'takeback redo {record.entry}' brings it back",
+            )
         if record.kind in TOGGLES:
             more_off, more_on = invert_toggle(ledger, record)
             off |= more_off
             on |= more_on
         else:
-            raise InputError("entry", found=f"{name}, the beginning of the journal", expected="a change")
+            raise InputError(
+                "entry",
+                found=f"{name}, the beginning of the journal",
+                expected="a change",
+                hint="'takeback log' lists the changes; 'takeback restore 1' goes back to the beginning",
+            )
     return _build_request(off, on, asked)
 
 
@@ -192,7 +209,12 @@ def build_redo_request(ledger: Ledger, names: Sequence[str]) -> ToggleRequest:
         elif record.number in ledger.history.undone:
             on.add(record.entry)
         else:
-            raise InputError("entry", found=f"{name}, which is not undone", expected="an entry that was taken back")
+            raise InputError(
+                "entry",
+                found=f"{name}, which is not undone",
+                expected="an undone entry",
+                hint="'takeback log' shows which entries are undone",
+            )
     return _build_request(off, on, names)
 
 
@@ -207,7 +229,12 @@ def _invert_last_undo(ledger: Ledger) -> ToggleRequest:
             off, on = invert_toggle(ledger, record)
             return _build_request(off - decided, on - decided, (record.id,))
         decided.update(taken, back)
-    raise InputError("redo", found="no active undo", expected="something that was taken back")
+    raise InputError(
+        "redo",
+        found="no active undo",
+        expected="an undone entry",
+        hint="'takeback log' shows which entries are undone",
+    )
 
 
 def build_restore_request(ledger: Ledger, name: str) -> ToggleRequest:
@@ -282,6 +309,7 @@ def invert_toggle(ledger: Ledger, record: Record) -> tuple[set[int], set[int]]:
             "entry",
             found=f"{record.id[:12]}, which no longer has any effect",
             expected=f"an active {record.kind}",
+            hint="'takeback log' shows what is in effect",
         )
     return off, on
 
@@ -290,13 +318,16 @@ def _require_made(ledger: Ledger, record: Record, name: str) -> None:
     if ledger.is_aborted(record):
         raise InputError(
             "entry",
-            found=f"{name}, which was given up while it was made: nothing of it is left",
-            expected="an entry that was made",
+            found=f"{name}, which was given up before it was complete and had no effect",
+            expected="an entry that took effect",
+            hint="'takeback log' shows the status of each entry",
         )
 
 
 def _build_request(off: set[int], on: set[int], asked: Sequence[EntryRef]) -> ToggleRequest:
     if on and not off.isdisjoint(on):
         both = off & on
-        raise InputError("entries", found=f"#{min(both)} both taken back and brought back", expected="one of them")
+        raise InputError(
+            "entries", found=f"#{min(both)} to be both undone and brought back", expected="one of the two"
+        )
     return off, on, asked

@@ -1,7 +1,7 @@
 """Evidence in the journal for changes that others made: with the entry, or in a record of its own later.
 
-A change is proved while it is recorded where that is quick; otherwise its entry is marked, and whoever looks at it
-next proves it. Whatever goes wrong in proving, the change is recorded, and its entry says why it has no evidence.
+A change is proved while it is recorded where that is quick; otherwise its entry is marked, and the next reader proves
+it. Whatever goes wrong in proving, the change is recorded, and its entry says why it has no evidence.
 """
 
 from __future__ import annotations

@@ -140,12 +140,12 @@ def plan_link_changes(
             if current != start or isinstance(end, Unknown):
                 problem = f"{path} was replaced since by something else; nothing was changed: "
                 return Refused(
-                    RefusalReason.UNSAYABLE, f"{problem}take back what replaced it first, or put it there by hand"
+                    RefusalReason.UNSAYABLE, f"{problem}undo the replacement first, or restore it yourself"
                 )
             current = end
         if not isinstance(current, LinkImage) and not adapter.means(path, current, after):
             problem = f"{path}, which was a link, was edited since; nothing was changed: "
-            return Refused(RefusalReason.UNSAYABLE, f"{problem}take back these edits first")
+            return Refused(RefusalReason.UNSAYABLE, f"{problem}undo these edits first")
         changes[path] = FileChange(path, there, current)
     behind = find_link_targets(adapter, (image for image in images if image.path in changes))
     return Relinking(changes, frozenset(behind - touched))
@@ -235,7 +235,7 @@ def _render_changes(
             return _decide_bytes(engine, adapter, changes, (before, after), off, on, relinking)
         changes = _restore_all_bytes(engine.ledger, adapter, changes, (before, after), off, on)
     if isinstance(changes, NotExpressible):
-        return Refused(RefusalReason.UNSAYABLE, f"{changes.reason}; nothing was changed")
+        return Refused(RefusalReason.UNSAYABLE, changes.build_refusal())
     return changes
 
 
@@ -339,7 +339,8 @@ def _decide_bytes(
             and _is_blocked_by_edits(engine, change, entries)
         ):
             return Refused(
-                RefusalReason.UNSAYABLE, f"{path} was edited since in the same places; nothing was changed"
+                RefusalReason.UNSAYABLE,
+                f"{path} was edited since in the same places; nothing was changed: undo those edits first",
             )
         if change.after != change.before:
             decided.append(change)

@@ -161,5 +161,5 @@ def require_lock_held(store: Store) -> None:
     except JournalError as fault:
         raise LostLock(
             fault.message,
-            hint="another process may have gone on with the journal: 'takeback status' shows how things stand",
+            hint="another process may have continued the journal: 'takeback status' shows its state",
         ) from fault

@@ -139,7 +139,7 @@ class Harness(Border):
         return f"Harness({self.journal.location}, head {self.ledger.head[:10]})"
 
     def log(self) -> Iterator[EntryView]:
-        """Yield entries, newest first: what was done, on what evidence, and what became of it."""
+        """Yield entries, newest first: each change with its evidence and status."""
         from takeback.harness.entry_log import iter_entries  # noqa: PLC0415 - start-up
 
         return iter_entries(self)

@@ -1,4 +1,4 @@
-"""Who is told the outcomes of a harness: subscribers everything, the one who lists refusals what was refused."""
+"""Subscribers to the outcomes of a harness: subscribers everything, the one who lists refusals what was refused."""
 
 from __future__ import annotations
 

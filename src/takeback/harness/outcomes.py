@@ -124,7 +124,7 @@ class Refused:
 
 @dataclass(frozen=True, slots=True)
 class Undone:
-    """Entries were taken back or brought back, and that was recorded."""
+    """Entries were undone or redone, and that was recorded."""
 
     entry: Record
     plan: Plan
@@ -149,7 +149,7 @@ class Undone:
 
 @dataclass(frozen=True, slots=True)
 class Stale:
-    """The token given is not the token of the plan as it would be now; nothing was changed."""
+    """The given token is not that of the present plan; nothing was changed."""
 
     given: str
     plan: Plan
@@ -163,7 +163,7 @@ class Stale:
 
 @dataclass(frozen=True, slots=True)
 class Adopted:
-    """Changes made by someone else, or what was left of an undo, are now an entry of their own."""
+    """Changes made outside Takeback, or what was left of an undo, are now an entry."""
 
     entry: Record
     changes: tuple[SlotChange, ...]
@@ -184,7 +184,7 @@ class Adopted:
 
 @dataclass(frozen=True, slots=True)
 class Recovered:
-    """What opening had to finish after a crash."""
+    """The work that opening had to finish after a crash."""
 
     entry: Record | None
     """The change that was under way, now finished or given up; None if there was none."""
@@ -202,7 +202,7 @@ class Recovered:
 
 @dataclass(frozen=True, slots=True)
 class Discarded:
-    """Files were put back as the journal knows them; undoing the entry brings back what was in them."""
+    """Files were restored to the journal's state; undoing the entry brings the discarded contents back."""
 
     entry: Record
     paths: tuple[str, ...]
@@ -213,7 +213,7 @@ class Discarded:
 
 @dataclass(frozen=True, slots=True)
 class Unchanged:
-    """Everything is so already: nothing was done, and no entry was made."""
+    """The harness is already so: nothing was done, and no entry was made."""
 
     drift: tuple[SlotChange, ...] = ()
     """What was changed outside Takeback; that stays as it is."""
@@ -224,7 +224,7 @@ class Unchanged:
 
 @dataclass(frozen=True, slots=True)
 class Status:
-    """How a harness stands."""
+    """The status of a harness."""
 
     head: str
     entries: int
@@ -276,10 +276,10 @@ def refuse_kept_writes(plan: Plan) -> Plan | Refused:
     if not plan.kept:
         return plan
     later = ", ".join(f"#{entry}" for entry in sorted({kept.entry for kept in plan.kept}))
-    return Refused(RefusalReason.KEPT, f"what {later} wrote later would be kept; nothing was changed", plan=plan)
+    return Refused(RefusalReason.KEPT, f"later writes of {later} would be kept; nothing was changed", plan=plan)
 
 
-HINT = "install the package that provides it; nothing is lost meanwhile"
+HINT = "install the package that provides it; nothing is lost until then"
 
 
 def skip_uninstalled(writes: Iterable[Write], missing: set[str]) -> Iterator[Write]:

@@ -69,14 +69,14 @@ def list_units(before: State, after: State, writes: Sequence[Write]) -> list[Uni
         elif name == "files" and isinstance(surface, TreeSurface):
             turned = _find_turned_directory(surface, before, after)
             if turned is not None:
-                return f"{turned} was a directory and is a file now, which no operation says"
+                return f"{turned} was a directory and is a file now, which no operation describes"
             units += _list_file_units(surface, before, after)
         elif isinstance(surface, TreeSurface):
             units += [_build_tree_unit(surface, slot, before, after) for slot in _drop_inner(slots)]
         elif isinstance(surface, ChainSurface):
             units += _list_chain_units(surface, slots, before, after)
         else:
-            return f"{name} has no operations by which a change of it could be said"
+            return f"{name} has no operations for such a change"
     return sorted(units, key=lambda unit: (unit.order, -len(unit.ways)))
 
 

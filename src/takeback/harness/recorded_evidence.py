@@ -35,7 +35,7 @@ AT_ONCE_BYTES: Final = 1 << 20
 MOST: Final = 1_000
 """Things that are proved at all: some seconds."""
 MOST_BYTES: Final = 32 << 20
-ONLY_LAYOUT: Final = "only formatting, a link or permission bits changed, of which the state says nothing"
+ONLY_LAYOUT: Final = "only formatting, a link or permission bits changed, which are not part of the state"
 PROOF_SECONDS: Final = 10.0
 
 
@@ -92,7 +92,7 @@ def make_evidence(
     if isinstance(units, str):
         return NoEvidence(units)
     if not units:
-        return NoEvidence("a directory without files came or went, which no operation says")
+        return NoEvidence("a directory without files came or went, which no operation describes")
     if len(units) > most:
         return refuse_number(len(units), most)
     steps = _Steps(before)
@@ -105,7 +105,7 @@ def make_evidence(
     except _UnprovedError as fault:
         return NoEvidence(str(fault))
     except OperationFailed as fault:
-        return NoEvidence(f"its recovery does not run on what is there: {fault.message}")
+        return NoEvidence(f"its recovery does not run on the present state: {fault.message}")
 
 
 def _why_too_large(
@@ -159,12 +159,12 @@ class _Steps:
         """Say what was done to one thing in the finest way that works, and prove it."""
         from takeback.runtime import run_forward  # noqa: PLC0415 - start-up
 
-        why = f"no operations were found that do what was done to {unit.title}"
+        why = f"no operations were found for the change of {unit.title}"
         for way in unit.ways:
             try:
                 program = _read_way(way())
             except InputError as fault:
-                why = f"no operation can say what was done to {unit.title}: {fault.message}"
+                why = f"no operation describes the change of {unit.title}: {fault.message}"
                 continue
             made, receipt = run_forward(program, self.now)
             if not program or not receipt.succeeded or not unit.is_made(made):
@@ -242,13 +242,13 @@ def _check_evidence(evidence: Evidence, made: State, before: State, after: State
 
     other = next((change for change in diff(made, after) if not _is_empty_directory(change)), None)
     if other is not None:
-        return NoEvidence(f"the operations found for it lead to something else at {other.address}")
+        return NoEvidence(f"the operations found for it give a different result at {other.address}")
     whole = join_candidates(evidence.steps)
     back = next(diff(recover(whole.recovery, after, capture(whole.witness, before)), before), None)
     if back is not None and _is_empty_directory(back):
-        return NoEvidence(f"the empty directory {back.address} came or went, which no operation says")
+        return NoEvidence(f"the empty directory {back.address} came or went, which no operation describes")
     if back is not None:
-        return NoEvidence(f"the recovery found for it leaves something else at {back.address}")
+        return NoEvidence(f"the recovery found for it leaves a different value at {back.address}")
     return evidence
 
 

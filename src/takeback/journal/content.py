@@ -12,7 +12,7 @@ from __future__ import annotations
 import hashlib
 import os
 from abc import ABC, abstractmethod
-from base64 import urlsafe_b64encode
+from binascii import b2a_base64
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from io import BytesIO
@@ -173,7 +173,7 @@ class ContentDigest:
     """A content's id, computed while its bytes pass by: over its salt, its form and its bytes."""
 
     def __init__(self, salt: bytes, *, tree: bool) -> None:
-        self._digest = hashlib.sha256(b"takeback-content-2" + (b"t" if tree else b"l") + salt)
+        self._digest = hashlib.sha256(_FORMS[tree] + salt)
 
     def pass_through(self, chunks: Iterable[bytes]) -> Iterator[bytes]:
         """Yield the chunks unchanged, adding each to the digest."""
@@ -185,12 +185,25 @@ class ContentDigest:
         """Return the id after these chunks."""
         for chunk in chunks:
             self._digest.update(chunk)
-        return urlsafe_b64encode(self._digest.digest()[:_ID_BYTES]).decode()
+        return _make_ref(self._digest.digest())
 
 
 def compute_content_id(salt: bytes, chunks: Iterable[bytes | memoryview], *, tree: bool) -> Ref:
     """Return the id of a content."""
-    return ContentDigest(salt, tree=tree).of(chunks)
+    digest = hashlib.sha256(_FORMS[tree] + salt)
+    for chunk in chunks:
+        digest.update(chunk)
+    return _make_ref(digest.digest())
+
+
+_FORMS = (b"takeback-content-2l", b"takeback-content-2t")
+
+
+def _make_ref(digest: bytes) -> Ref:
+    return b2a_base64(digest[:_ID_BYTES], newline=False).translate(_URL_SAFE).decode()
+
+
+_URL_SAFE = bytes.maketrans(b"+/", b"-_")
 
 
 def cut_into_pieces(data: bytes) -> Iterator[bytes]:

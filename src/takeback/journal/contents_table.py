@@ -140,8 +140,10 @@ class ContentTable(ContentStore):
         return None
 
     def _rows(self, refs: Sequence[Ref]) -> Iterator[_Row]:
-        for start in range(0, len(refs), BATCH):
-            part = refs[start : start + BATCH]
+        """Yield rows in the order of their ids: neighbours in the index are read once."""
+        ordered = sorted(refs)
+        for start in range(0, len(ordered), BATCH):
+            part = ordered[start : start + BATCH]
             marks = ",".join("?" * len(part))
             sql = f"SELECT {COLUMNS} FROM contents WHERE id IN ({marks})"  # noqa: S608 - marks only
             yield from map(_read_content_row, self._tables.run(sql, part))
@@ -150,9 +152,13 @@ class ContentTable(ContentStore):
         """Return contents by id, each checked; None for a forgotten one, or one without a key here."""
         asked = dict.fromkeys(refs)
         wanted = [ref for ref in asked if not is_redacted(ref)]
-        rows = {row.id: row for row in self._rows(wanted)}
-        keys = {} if self._keys is None else self._keys.get(wanted)
-        opened = {ref: self._open_content(ref, rows.get(ref), keys.get(ref), near) for ref in wanted}
+        opened: dict[Ref, Stored | None] = {}
+        for start in range(0, len(wanted), BATCH):  # the rows of many files are not held beside their contents
+            part = wanted[start : start + BATCH]
+            rows = {row.id: row for row in self._rows(part)}
+            keys = {} if self._keys is None else self._keys.get(part)
+            for ref in part:
+                opened[ref] = self._open_content(ref, rows.pop(ref, None), keys.get(ref), near)
         return opened if len(wanted) == len(asked) else {ref: opened.get(ref) for ref in asked}
 
     def _open_content(self, ref: Ref, row: _Row | None, key: bytes | None, near: Sequence[bytes]) -> Stored | None:

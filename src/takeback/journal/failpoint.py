@@ -17,6 +17,7 @@ BOUNDARIES: dict[str, str] = {
     "change.written": "everything real is changed, the journal does not say so yet",
     "change.settled": "the journal says that the change is done",
     "call.tried": "the journal says that a call is tried, nothing was sent yet",
+    "call.started": "the program of a call runs, and has not answered yet",
     "call.made": "a call was made, the journal does not say so yet",
     "call.noted": "the journal says how a call went",
     "record.begin": "a record of another system is about to be changed",

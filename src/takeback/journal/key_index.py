@@ -9,6 +9,7 @@ lookup costs the key's own rows, one bucket of keys, and the list of buckets.
 from __future__ import annotations
 
 import hashlib
+import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final, Protocol
@@ -23,6 +24,8 @@ BELOW: Final = "*"
 _ABOVE: Final = 2
 """How long the shortest key is that others can lie beneath: a surface and one name."""
 BATCH: Final = 500
+_NAME: Final = re.compile(r'"(?:[^"\\]|\\.)*"')
+"""One name in a key, as canonical JSON writes it."""
 
 
 class Tables(Protocol):
@@ -38,6 +41,14 @@ class Tables(Protocol):
 def iter_keys_above(key: str) -> Iterator[str]:
     """Yield the keys that a key lies beneath; keys are JSON lists such as `["config","a","b"]`."""
     if key.count(",") < _ABOVE:
+        return
+    names = _NAME.findall(key)
+    if f"[{','.join(names)}]" == key:  # what stands above a canonical key is its beginning
+        end = 0
+        for length, name in enumerate(names[:-1], start=1):
+            end += len(name) + 1
+            if length >= _ABOVE:
+                yield f"{key[:end]}]"
         return
     with guard_against_corruption("a key of the index"):
         path = decode(key)

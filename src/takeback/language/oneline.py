@@ -336,11 +336,11 @@ def _build_edit(at: _LineTarget) -> Operation:
     lines = find_lines(text, line.old)
     if not lines:
         hint = suggest_nearest_line(text, line.old)
-        raise InputError(line.where, found="old is not there", expected="a text that is there once", hint=hint)
+        raise InputError(line.where, found="no such text as --old", expected="a text that occurs once", hint=hint)
     if len(lines) > 1:
-        given = f"old is there {describe_occurrences(lines, 'line')}"
-        hint = "take more of the lines around it along"
-        raise InputError(line.where, found=given, expected="a text that is there once", hint=hint)
+        given = f"--old {describe_occurrences(lines, 'line')}"
+        hint = "include more of the lines around it in --old"
+        raise InputError(line.where, found=given, expected="a text that occurs once", hint=hint)
     return at.operation(kind, line.key, {"old": line.old, "new": line.new})
 
 
@@ -397,7 +397,7 @@ def _build_item_operation(at: _LineTarget, key: str, sign: str) -> Operation:
             given = f"the item {describe_occurrences(places, 'item')}" if places else f"no item {encode(item)}"
             texts = [other for other in plain if isinstance(other, str)]
             hint = suggest_name(item, texts) if isinstance(item, str) and not places else ""
-            raise InputError(where, found=given, expected="an item that is there once", hint=hint)
+            raise InputError(where, found=given, expected="an item that occurs once", hint=hint)
     return at.operation(kind, key, item)
 
 

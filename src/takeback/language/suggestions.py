@@ -41,7 +41,7 @@ def suggest_name(name: str, names: Iterable[str]) -> str:
 def describe_expected_names(names: Sequence[str], word: str) -> str:
     """Return what to expect instead: the names if they are few, else how many there are."""
     if not names:
-        return f"a {word} that is there; there is none"
+        return f"an existing {word}; there is none"
     if len(names) <= FEW:
         return f"one of {', '.join(names)}" if len(names) > 1 else names[0]
     return f"the name of one of {len(names)}"

@@ -1,4 +1,4 @@
-"""What a change did, told by its lines: the first that came or went, how many did, and all of them for a search.
+"""What a change did, shown by its lines: the first that came or went, how many did, and all of them for a search.
 
 Worked out from an entry's own writes, without a state: a line of a text is itself, anything else is a name and a
 value. Secrets are masked, unless a person asked for them; forgotten contents give no lines.

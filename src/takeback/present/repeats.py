@@ -1,4 +1,4 @@
-"""Lines that come back beside equal ones that a later entry wrote: they stand there twice then, which is said."""
+"""Lines that come back beside equal ones that a later entry wrote: they then occur twice, and the plan reports it."""
 
 from __future__ import annotations
 

@@ -2,7 +2,7 @@
 
 `mask_secrets` returns a JSON value with a placeholder in place of each secret, `mask_text_secrets` a text.
 `find_placeholder` finds a placeholder in what somebody sends back, so that it never becomes a value. Files are never
-masked. What looks like a secret is told by `secret_mask`.
+masked. `secret_mask` decides what looks like a secret.
 """
 
 from __future__ import annotations

@@ -76,7 +76,7 @@ class SharePage:
 
 @dataclass(frozen=True, slots=True)
 class _SharedEntry:
-    """One entry, with everything that is said about it."""
+    """One entry, with everything known about it."""
 
     view: EntryView
     what: str
@@ -165,7 +165,7 @@ class _Writer:
         count = format_count(len(self._told), "entry", "entries")
         line = f"{count}, {format_count(len(authors), 'author')}: {', '.join(sorted(authors))}"
         line += f"; {undone} taken back since" if undone else ""
-        yield f"<p>{self._show(line if self._told else 'No entry passes.')}</p>"
+        yield f"<p>{self._show(line if self._told else 'No entry matches.')}</p>"
         if left_out:
             yield f"<p>{format_count(left_out, 'older entry', 'older entries')} left out.</p>"
         yield "<ul>"
@@ -220,11 +220,11 @@ class _Writer:
                 yield f'<div class="{role}">{self._show(text)}</div>'
             yield "</div>"
         if lines >= MOST_LINES:
-            yield f"<p>The rest is left out: <code>takeback show {entry.view.id[:SHORT]}</code> has it.</p>"
+            yield f"<p>The rest is omitted: <code>takeback show {entry.view.id[:SHORT]}</code> has it.</p>"
         for path in entry.view.layout:
             yield f"<p>{self._show(path)}: comments, formatting or permission bits</p>"
         if not entry.differences and not entry.view.layout:
-            yield "<p>Nothing that the state says.</p>"
+            yield "<p>No change of the state.</p>"
 
     def _write_evidence(self, entry: _SharedEntry) -> Iterator[str]:
         seen, evidence = entry.view, entry.evidence
@@ -243,7 +243,7 @@ class _Writer:
             yield f"<p>{self._show('approved by {by} at {at}'.format_map(seen.approval))}</p>"
         if evidence.get("classes") is not None and seen.grade == "proved":
             count = self._show(format_count(evidence["classes"], "class of states", "classes of states"))
-            yield f"<p>Its recovery gives back what was there in every state of {count}.</p>"
+            yield f"<p>Its recovery restores every state of {count}.</p>"
         for reason in evidence.get("reasons", []):
             yield f"<p>{self._show(reason.get('message', ''))}</p>"
         if evidence.get("counterexample"):

@@ -1,7 +1,7 @@
 """How a harness fared since a time: changes, authors, loosened permissions, failed checks, refused attempts.
 
-Answers the question whether the agent is healthy: what may do more than before is said, with the entry that made
-it so, so that it can be taken back.
+Answers the question whether the agent is healthy: looser permissions are listed with their entry, so that it can be
+undone.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class Summary:
 
     @property
     def suspect(self) -> int | None:
-        """The entry to look at first: the newest that loosened something, or whose check failed."""
+        """The entry to look at first: the newest that loosened permissions, or whose check failed."""
         numbers = [*(number for number, _ in self.loosened), *self.failed]
         return max(numbers) if numbers else None
 

@@ -185,6 +185,12 @@ class File(HasParts):
             return theirs.reads_as_bytes(self.content)
         return self.content == other.content
 
+    def is_of(self, content: bytes, mode: int) -> bool:
+        """Return whether this is a file that was never moved and holds some bytes."""
+        if self._content is not None and self._text is None:
+            return self.mode == mode and self.at is None and self._content == content
+        return self == File(content, mode)
+
     def __hash__(self) -> int:
         return hash((self.content, self.mode, self.at))
 

@@ -1,4 +1,4 @@
-"""One tool call as its client tells of it, and what became of its capture. Imported by hooks, with nothing else."""
+"""One tool call as its client reports it, and the result of its capture. Imported by hooks, with nothing else."""
 
 from __future__ import annotations
 

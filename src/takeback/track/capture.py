@@ -1,7 +1,7 @@
 """Captures: before a tool runs, after it, at a prompt, and whenever something may have changed.
 
 Each is one look and one synced transaction: the contents that are new, one intake row, the cache. A capture never
-fails a tool call: what goes wrong is said. Rows are made journal entries later, by whoever settles them. Imported by
+fails a tool call: failures are reported. Rows become journal entries later, when they are settled. Imported by
 hooks, so that it imports little.
 """
 

@@ -62,6 +62,8 @@ def find_renames(deltas: Sequence[FileVersion]) -> Renames:
     come = {
         delta.path: delta.after for delta in deltas if delta.after and (delta.before is None or delta.path in broken)
     }
+    if not gone or not come:
+        return Renames((), (), 0)
     moved: dict[str, str] = {}
     twins: dict[str, set[str]] = {}
     equal: dict[str, set[str]] = {}

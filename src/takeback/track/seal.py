@@ -1,7 +1,7 @@
 """Sealing of contents in the track database: AES-GCM under one key, in a file beside the journal's keys.
 
 Used where the journal is sealed, and for secrets that are kept. The hook imports it only then; it costs a hook some
-milliseconds. Without the extra `seal` nothing is stored instead of something in clear.
+milliseconds. Without the extra `seal` nothing is stored rather than stored in clear.
 """
 
 from __future__ import annotations

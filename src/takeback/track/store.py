@@ -1,4 +1,4 @@
-"""What whoever settles, undoes and shows needs of the track database: rows, prompts, contents, facts.
+"""What settling, undoing and showing need of the track database: rows, prompts, contents, facts.
 
 Contents come from the store, then from git's objects; one whose digest is another's counts as missing. What our own
 undo wrote is taken into the cache as it is, as nobody's change.

@@ -34,7 +34,7 @@ class Plan(NamedTuple):
     """A change of which entries are live, and what it does to the state."""
 
     off: tuple[int, ...]
-    """Entries that are taken back."""
+    """Entries that are undone."""
     on: tuple[int, ...]
     """Entries that are brought back."""
     changes: tuple[SlotChange, ...]
@@ -67,7 +67,7 @@ class Plan(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Blocked:
-    """The request cannot be done alone. `together` is what doing it with the blocking entries would do."""
+    """The request cannot be done alone; `together` is the result of doing it with the blocking entries."""
 
     off: tuple[int, ...]
     """Entries that would have to be taken back with it: without the request they could not have happened."""
@@ -91,7 +91,7 @@ class Blocked:
 
 @dataclass(frozen=True, slots=True)
 class Gone:
-    """Captured content that the request needs was forgotten. `left` is what could still be put back."""
+    """Captured content that the request needs was forgotten; `left` is what could still be restored."""
 
     slots: tuple[Slot, ...]
     left: tuple[SlotChange, ...]

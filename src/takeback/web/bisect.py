@@ -155,7 +155,7 @@ def start_bisect(request: Request, shown: Shown, form: Form) -> Response:
 
 def _why_not(shown: Shown, command: str) -> str:
     if not shown.where:
-        return "This harness has no directory, so there is nothing that could be copied and tried."
+        return "This harness has no directory that could be copied and tested."
     if shown.search is not None and not shown.search.done:
         return "A search is running already. Stop it first, or wait for it."
     if not command or len(command) > LONGEST_COMMAND or "\0" in command:

@@ -120,13 +120,13 @@ def _read_chosen(shown: Shown, form: Form) -> tuple[list[str], set[Slot] | None]
 
 def _answer_outcome(request: Request, shown: Shown, outcome: Adopted | Discarded | Refused | None) -> Response:
     if outcome is None:
-        return _render_drift(request, shown, "There was nothing to do: everything is as the journal says.")
+        return _render_drift(request, shown, "There was nothing to do: no file differs from the journal.")
     if isinstance(outcome, Refused):
         return _render_drift(request, shown, f"Refused: {outcome.message}", 409)
     if isinstance(outcome, Adopted):
         unheeded = [f"But {reason}." for reason in list_unheeded(outcome, shown.harness)]
-        shown.tell(outcome.entry.id, ["Done: adopted. It can be taken back like any other entry.", *unheeded])
+        shown.tell(outcome.entry.id, ["Done: adopted. You can undo it like any other entry.", *unheeded])
     else:
         put_back = ", ".join(outcome.paths)
-        shown.tell(outcome.entry.id, [f"Done: {put_back} put back. Taking this back brings back what was there."])
+        shown.tell(outcome.entry.id, [f"Done: {put_back} put back. Undoing this brings the discarded contents back."])
     return RedirectResponse(f"/{shown.number}/entry/{outcome.entry.id}", 303)

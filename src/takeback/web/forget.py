@@ -1,4 +1,4 @@
-"""Forgetting what entries captured, or a value wherever it stands: a preview, a confirmation that is bound to it.
+"""Forgetting what entries captured, or a value wherever it occurs: a preview, a confirmation that is bound to it.
 
 A value never stands in an address or on a page: it comes in a form, and is kept here, by a token, until it is
 confirmed. What is forgotten cannot be brought back, so that a confirmation has to say that it is meant.
@@ -26,9 +26,9 @@ BYTES: Final = 18
 KEPT: Final = 20
 """So many previews can be confirmed; older ones are asked for again."""
 STALE: Final = (
-    "Things have changed since the preview you confirmed. Nothing was forgotten. This is what would go now."
+    "The journal changed since the preview you confirmed. Nothing was forgotten. This is what would be deleted now."
 )
-UNSURE: Final = "Nothing was forgotten: tick the box to say that it is meant."
+UNSURE: Final = "Nothing was forgotten: tick the box to confirm."
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,9 +66,7 @@ def forget(request: Request, shown: Shown, form: Form) -> Response:
         return _page(request, shown, WantedGone((), value.encode("utf-8", "surrogateescape")))
     kept = shown.gone.pop(token, None)
     if kept is None:
-        raise InputError(
-            "form", found="a preview that is not known any more", expected="a new one: go back to the entry"
-        )
+        raise InputError("form", found="a preview that has expired", expected="a new one: go back to the entry")
     wanted, head = kept
     shown.harness.ledger.refresh()
     if head != shown.harness.ledger.head:

@@ -120,7 +120,7 @@ def form_endpoint(view: Callable[[Request, Form], Response]) -> Callable[[Reques
             message = "The form did not come from a page of this session. Go back, reload the page and try again."
             return render_page(request, "message.html", 403, title="Refused", message=message)
         if state.read_only:
-            message = "This server only shows (--read-only). Nothing was changed."
+            message = "This server is read-only (--read-only). Nothing was changed."
             return render_page(request, "message.html", 403, title="Refused", message=message)
         if "by" in form:
             state.session.who = read_first(form, "by").strip()[:LONGEST]

@@ -257,7 +257,7 @@ class JournalTally:
         return "undone" if record.entry in self._undone else "live"
 
 
-PENDING: Final = "a change is in progress, or its process died and the next command finishes it"
+PENDING: Final = "a change is in progress, or its process died; the next command finishes it"
 
 
 @dataclass(frozen=True, slots=True)

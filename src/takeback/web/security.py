@@ -1,4 +1,4 @@
-"""Who may see the page: whoever opened the one-time link, in that browser, until the server ends.
+"""Who may see the page: the browser that opened the one-time link, until the server ends.
 
 Three secrets, each for one thing: the link, which opens once; the cookie it becomes; the token in every
 form. Refused before everything else are other hosts (so that a name that resolves to this machine is of no
@@ -123,7 +123,7 @@ class Guard:
         """Return a refusal of requests from elsewhere; None if a request may pass."""
         headers = request.headers
         if len(headers.getlist("host")) != 1 or headers["host"] not in self._hosts:
-            return _refuse(421, "this page is served to this machine only, under the address that was printed")
+            return _refuse(421, "this page is served to this machine only, at the printed address")
         if request.method not in METHODS:
             return _refuse(405, f"{request.method} is not allowed", {"Allow": ", ".join(METHODS)})
         origin, site = headers.getlist("origin"), headers.get("sec-fetch-site")
@@ -148,7 +148,7 @@ class Guard:
         fetched_ahead = "prefetch" in request.headers.get("sec-purpose", request.headers.get("purpose", ""))
         given = request.query_params.get("link", "")
         if request.method != "GET" or fetched_ahead or not self._session.open(given):
-            return _refuse(403, "this link was used already, or is another server's: run 'takeback web' again")
+            return _refuse(403, "this link was already used, or belongs to another server: run 'takeback web' again")
         answer = RedirectResponse("/", 303)
         answer.set_cookie(self._cookie, self._session.cookie, httponly=True, samesite="strict", path="/")
         return answer

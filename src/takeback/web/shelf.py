@@ -39,7 +39,7 @@ TOLD: Final = 100
 
 @dataclass(frozen=True, slots=True)
 class WantedGone:
-    """What somebody wants to be forgotten: what entries captured, or a value wherever it stands."""
+    """What somebody wants to be forgotten: what entries captured, or a value wherever it occurs."""
 
     entries: tuple[str, ...]
     value: bytes | None = field(default=None, repr=False)

@@ -10,7 +10,7 @@ from takeback.errors import CannotSplice
 TEXT = b'd = 1979-05-27 # day\nt = 07:32:00\nx = inf\ny = [ nan, 1 ]\nz = { when = 1979-05-27T07:32:00Z }\nk="v"\n'
 
 
-def test_what_json_lacks_is_read_and_kept():
+def test_toml_values_without_json_form_are_read_and_kept():
     document = ClientTomlDocument(TEXT, "f")
     assert document.value["d"] == {"$toml": "1979-05-27"}
     assert document.value["x"] == {"$toml": "inf"}
@@ -19,7 +19,7 @@ def test_what_json_lacks_is_read_and_kept():
     assert document.remove(("y", 1)).data == TEXT.replace(b"nan, 1", b"nan")
 
 
-def test_what_json_lacks_is_written_and_taken_back():
+def test_toml_values_without_json_form_are_written_and_restored():
     document = ClientTomlDocument(TEXT, "f")
     later = document.set(("d",), {"$toml": "1980-01-01"})
     assert later.data == TEXT.replace(b"1979-05-27 #", b"1980-01-01 #")
@@ -28,7 +28,7 @@ def test_what_json_lacks_is_written_and_taken_back():
     assert gone.set(("x",), {"$toml": "inf"}).data.endswith(b'k="v"\nx = inf\n')
 
 
-def test_a_new_pair_is_spaced_as_those_beside_it():
+def test_a_new_pair_is_spaced_like_its_neighbours():
     document = ClientTomlDocument(b'[a]\nk="v"\nj="w"\n[b]\nt={x=1}\n', "f")
     assert document.set(("a", "n"), 1).set(("b", "t", "y"), 2).data == (
         b'[a]\nk="v"\nj="w"\nn=1\n[b]\nt={x=1, y=2}\n'
@@ -38,7 +38,7 @@ def test_a_new_pair_is_spaced_as_those_beside_it():
 @pytest.mark.parametrize(
     "value", [None, [None], {"a": {"b": None}}, {"$toml": "5"}, {"$toml": "1 # x"}, float("inf")]
 )
-def test_what_toml_cannot_say_is_refused(value):
+def test_values_without_toml_form_are_refused(value):
     document = ClientTomlDocument(TEXT, "f")
     for edit in (lambda: document.set(("k",), value), lambda: document.insert(("y", 0), value)):
         with pytest.raises(CannotSplice):

@@ -76,7 +76,7 @@ def adopt(harness, root, settings):
     return done.entry.id
 
 
-def test_a_list_that_was_written_by_hand_does_not_own_what_is_added_to_it(tmp_path):
+def test_undoing_a_hand_written_list_keeps_later_items(tmp_path):
     opened = opener("claude-code", tmp_path)
     (tmp_path / SETTINGS).write_text('{\n  "model": "m"\n}\n')
     with closing(opened()) as harness:
@@ -97,7 +97,7 @@ def hooks(*commands, matcher="Bash"):
 @pytest.mark.parametrize(
     "later", [hooks("one", "two"), hooks("one", matcher="Write"), hooks("one", "two", matcher="Edit")]
 )
-def test_a_group_of_hooks_that_was_edited_later_is_not_taken_back_alone(later, tmp_path):
+def test_undoing_a_hook_group_is_blocked_by_its_later_edit(later, tmp_path):
     opened = opener("claude-code", tmp_path)
     with closing(opened()) as harness:
         adopt(harness, tmp_path, {"model": "m"})

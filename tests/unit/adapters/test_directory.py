@@ -39,7 +39,7 @@ def die_at(name):
     return arm_failpoints(probe)
 
 
-def test_content_and_mode_come_back_exactly(directory):
+def test_content_and_mode_are_written_and_read_exactly(directory):
     image = FileImage(bytes(range(256)), 0o751)
     assert directory.make("a/b") == ("a", "a/b")
     directory.write("a/b/c.bin", image)
@@ -49,7 +49,7 @@ def test_content_and_mode_come_back_exactly(directory):
     assert directory.look("a/b") == DirectoryImage(0o755)
 
 
-def test_what_is_not_there_is_none(directory):
+def test_a_missing_file_reads_as_none(directory):
     assert directory.read("nope") is None
     assert directory.look("nope/deeper") is None
     with pytest.raises(HarnessError, match="its directory is not there"):
@@ -73,7 +73,7 @@ def test_what_is_not_there_is_none(directory):
         THEIRS,
     ],
 )
-def test_paths_that_could_leave_or_cannot_exist_are_refused(directory, path):
+def test_paths_outside_or_impossible_are_refused(directory, path):
     for act in (directory.read, directory.make, lambda p: directory.write(p, FileImage(b""))):
         with pytest.raises(UnsafePathError, match="refused"):
             act(path)
@@ -129,7 +129,7 @@ def test_only_temporaries_with_its_own_tag_are_its_own(directory):
     assert directory.own_temporaries("") == []
 
 
-def test_a_walk_tells_what_it_cannot_name_read_or_take(directory):
+def test_a_walk_reports_unnameable_unreadable_and_special_files(directory):
     directory.make("d/locked")
     (directory.root / "d/link").symlink_to("/etc")
     os.mkfifo(directory.root / "d/pipe")
@@ -144,7 +144,7 @@ def test_a_walk_tells_what_it_cannot_name_read_or_take(directory):
         directory.read("d/pipe")
 
 
-def test_a_very_deep_directory_is_told_and_not_entered(directory):
+def test_a_very_deep_directory_is_reported_and_not_entered(directory):
     fd = os.open(directory.root, os.O_RDONLY)
     for _ in range(1200):
         os.mkdir("x", dir_fd=fd)

@@ -58,7 +58,7 @@ TOUCHING = {
 
 
 @pytest.mark.parametrize(("name", "data", "where"), BROKEN)
-def test_a_broken_file_is_named_and_everything_else_can_be_looked_at(root, harness, name, data, where):
+def test_a_broken_file_is_reported_and_the_rest_stays_readable(root, harness, name, data, where):
     entry = harness.apply(candidate(config("b", 2))).entry
     (root / name).write_bytes(data)
     again = open_workspace(root)
@@ -81,7 +81,7 @@ def test_a_broken_file_is_named_and_everything_else_can_be_looked_at(root, harne
 
 
 @pytest.mark.parametrize(("name", "data", "where"), BROKEN)
-def test_a_broken_file_is_put_back_and_what_was_in_it_can_be_had_again(root, harness, name, data, where):
+def test_discarding_a_broken_file_can_be_undone(root, harness, name, data, where):
     harness.apply(candidate(config("b", 2)))
     good = (root / name).read_bytes()
     (root / name).write_bytes(data)
@@ -127,7 +127,7 @@ def test_a_directory_names_all_that_is_in_it(root, harness):
     assert [change.slot[0] for change in harness.status().drift] == ["config", "config"]
 
 
-def test_nothing_to_discard_and_paths_that_are_not_the_harnesss(root, harness):
+def test_discard_without_drift_does_nothing_and_refuses_foreign_paths(root, harness):
     assert harness.discard() is None
     assert harness.discard(["config.toml"]) is None
     with pytest.raises(InputError, match=r"found elsewhere\.txt, expected a file of this harness"):
@@ -135,7 +135,7 @@ def test_nothing_to_discard_and_paths_that_are_not_the_harnesss(root, harness):
     assert isinstance(open_memory().discard(), Refused)
 
 
-def test_an_undo_of_a_discard_never_overwrites_what_came_later(root, harness):
+def test_undoing_a_discard_never_overwrites_later_changes(root, harness):
     (root / "prompts/system.md").write_text("mine")
     done = harness.discard()
     harness.apply(candidate(prompt("system", "later")))
@@ -144,7 +144,7 @@ def test_an_undo_of_a_discard_never_overwrites_what_came_later(root, harness):
     assert (root / "prompts/system.md").read_text() == "later"
 
 
-def test_undo_still_goes_byte_for_byte_after_a_discard(root, harness):
+def test_undo_after_a_discard_restores_every_byte(root, harness):
     entry = harness.apply(candidate(config("t.y", {"z": 1}), file("notes", "x"))).entry
     (root / "config.toml").write_text("= =")
     harness.discard()

@@ -83,7 +83,7 @@ def test_an_undo_that_cannot_write_leaves_everything_as_it_was(tmp_path):
 
 
 @pytest.mark.parametrize("leave", [0, 4096, 8192, 16384])
-def test_a_full_disk_changes_nothing_and_later_everything_goes(tmp_path, leave):
+def test_a_full_disk_changes_nothing_and_the_change_works_later(tmp_path, leave):
     with small_disk(tmp_path / "disk") as disk:
         root = init_workspace(disk / "agent", journal=str(tmp_path / "journal.db"), start=State.read(START))
         harness, before = open_workspace(root), contents(root)
@@ -145,7 +145,7 @@ def test_a_checkpoint_that_cannot_be_written_does_not_undo_the_answer(tmp_path, 
     assert isinstance(harness.apply(candidate(config("a", 2))), Applied)
 
 
-def test_a_disk_that_is_still_full_lets_everyone_look(tmp_path, monkeypatch):
+def test_a_full_disk_does_not_stop_reading(tmp_path, monkeypatch):
     root = init_workspace(tmp_path / "agent", start=State.read(START))
     harness = open_workspace(root)
 
@@ -170,7 +170,7 @@ def test_a_disk_that_is_still_full_lets_everyone_look(tmp_path, monkeypatch):
     assert "d/x" in last.state.write()["files"]
 
 
-def test_modes_are_undone_right_after_a_change_of_them_was_given_up(tmp_path):
+def test_modes_are_undone_correctly_after_an_aborted_change(tmp_path):
     """What a change that was given up would have made of a file says nothing about who changed its mode."""
     root = init_workspace(tmp_path / "agent", start=State.read(START))
     harness = open_workspace(root)

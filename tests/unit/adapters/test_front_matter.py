@@ -12,7 +12,7 @@ AGENT = "---\nname: reviewer\ndescription: Reviews diffs.\n# a comment\n---\n\nY
 
 @pytest.mark.parametrize("newline", ["\n", "\r\n"])
 @pytest.mark.parametrize("mark", ["", "\ufeff"])
-def test_a_text_is_split_whatever_its_line_ending_and_byte_order_mark(newline, mark):
+def test_a_text_is_split_with_any_line_ending_and_byte_order_mark(newline, mark):
     text = mark + AGENT.replace("\n", newline)
     found = parse_front_matter(text.encode(), "f")
     assert found.mapping == {"name": "reviewer", "description": "Reviews diffs."}
@@ -32,13 +32,13 @@ def test_a_text_without_front_matter_is_all_body(text):
     assert found.missing("name") == ("name",)
 
 
-def test_empty_front_matter_is_there_and_says_nothing():
+def test_empty_front_matter_is_present_without_values():
     found = parse_front_matter("---\n---\nbody", "f")
     assert found.present
     assert (dict(found.mapping), found.body) == ({}, "body")
 
 
-def test_a_rule_inside_the_body_or_a_value_does_not_end_the_block():
+def test_a_dashed_line_in_body_or_value_does_not_end_the_block():
     found = parse_front_matter("---\nname: a --- b\nnote: |\n  ---\n  x\n---\nbody\n---\nmore\n", "f")
     assert found.text("name") == "a --- b"
     assert found.body == "body\n---\nmore\n"
@@ -59,13 +59,13 @@ def test_a_value_that_is_no_text_or_blank_counts_as_missing():
         ("---\nname: !!python/object:os.system a\n---\n", "f, line 2, column 7"),
     ],
 )
-def test_malformed_front_matter_is_named_with_line_and_column(text, where):
+def test_malformed_front_matter_is_reported_with_line_and_column(text, where):
     with pytest.raises(InputError) as fault:
         parse_front_matter(text, "f")
     assert fault.value.where == where
 
 
-def test_bytes_that_are_no_text_are_named_with_their_line():
+def test_undecodable_bytes_are_reported_with_their_line():
     with pytest.raises(InputError) as fault:
         parse_front_matter(b"---\nname: \xff\n---\n", "f")
     assert fault.value.where == "f, line 2"

@@ -85,7 +85,7 @@ def test_a_backup_is_taken_at_one_moment_while_others_write(root, tmp_path, monk
     assert [record.number for record in found.lost] == [len(before[0]) + 1]
 
 
-def test_putting_a_backup_in_place_keeps_the_other_and_what_it_lacks_is_said(root, url, tmp_path):
+def test_restoring_a_backup_keeps_the_replaced_journal_and_lists_losses(root, url, tmp_path):
     before = told(root)
     back_up_journal(root, tmp_path / "copy.db")
     make(root, d=4)
@@ -103,7 +103,7 @@ def test_putting_a_backup_in_place_keeps_the_other_and_what_it_lacks_is_said(roo
         assert isinstance(harness.undo("#2"), Undone)
 
 
-def test_a_journal_that_is_gone_is_put_back(root, url, tmp_path):
+def test_a_deleted_journal_is_restored_from_a_backup(root, url, tmp_path):
     before = told(root)
     back_up_journal(root, tmp_path / "copy.db")
     place = read_url(url)
@@ -118,7 +118,7 @@ def test_a_journal_that_is_gone_is_put_back(root, url, tmp_path):
         connection.execute(f'DELETE FROM "takeback_{place.name}".records')
 
 
-def test_a_backup_that_is_damaged_or_another_harnesss_changes_nothing(root, url, tmp_path):
+def test_restoring_a_damaged_or_foreign_backup_changes_nothing(root, url, tmp_path):
     back_up_journal(root, tmp_path / "copy.db")
     known, before = schemas(url), told(root)
     with closing(sqlite3.connect(tmp_path / "copy.db")) as connection, connection:
@@ -133,7 +133,7 @@ def test_a_backup_that_is_damaged_or_another_harnesss_changes_nothing(root, url,
     assert (schemas(url), told(root)) == (known, before)
 
 
-def test_what_is_not_whole_on_the_server_is_not_put_in_place(root, url, tmp_path, monkeypatch):
+def test_an_incomplete_copy_on_the_server_is_not_put_in_place(root, url, tmp_path, monkeypatch):
     back_up_journal(root, tmp_path / "copy.db")
     known, before = schemas(url), told(root)
     tables = {name: columns for name, columns in postgres_copy.TABLES.items() if name != "touches"}
@@ -143,14 +143,14 @@ def test_what_is_not_whole_on_the_server_is_not_put_in_place(root, url, tmp_path
     assert (schemas(url), told(root)) == (known, before)
 
 
-def test_a_file_that_is_there_is_not_written_over(root, tmp_path):
+def test_a_backup_does_not_overwrite_an_existing_file(root, tmp_path):
     (tmp_path / "copy.db").write_text("mine")
     with pytest.raises(InputError):
         back_up_journal(root, tmp_path / "copy.db")
     assert (tmp_path / "copy.db").read_text() == "mine"
 
 
-def test_the_commands_do_it_too(root, tmp_path):
+def test_the_commands_back_up_and_restore_a_server_journal(root, tmp_path):
     before = told(root)
     made = CliRunner().invoke(app, ["backup", str(tmp_path / "copy.db"), "--dir", str(root), "--json"])
     assert made.exit_code == 0

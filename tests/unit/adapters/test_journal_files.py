@@ -72,7 +72,7 @@ def spoil(path, name):
         file.write(b"\0" * size)
 
 
-def test_a_backup_is_taken_while_the_journal_is_open_and_is_the_journal(root, tmp_path):
+def test_a_backup_of_an_open_journal_is_complete(root, tmp_path):
     with closing(open_workspace(root)) as harness:
         harness.apply(candidate(config("d", 1)))  # it is in the write-ahead log only
         made = back_up_journal(root, tmp_path / "copy.db")
@@ -83,7 +83,7 @@ def test_a_backup_is_taken_while_the_journal_is_open_and_is_the_journal(root, tm
     assert not list(tmp_path.glob("copy.db?*"))
 
 
-def test_a_backup_never_writes_over_a_file(root, tmp_path):
+def test_a_backup_never_overwrites_a_file(root, tmp_path):
     (tmp_path / "mine").write_text("mine")
     with pytest.raises(InputError, match="there already"):
         back_up_journal(root, tmp_path / "mine")
@@ -98,7 +98,7 @@ def test_a_damaged_journal_is_not_backed_up_as_if_it_were_whole(root, tmp_path, 
     assert not list(tmp_path.glob("copy.db*"))
 
 
-def test_an_older_journal_is_refused_with_a_way_out_that_works(root, tmp_path):
+def test_an_older_copy_of_the_journal_is_refused_with_a_working_way_out(root, tmp_path):
     back_up_journal(root, tmp_path / "old.db")
     make(root, "d", "e")
     put(root, tmp_path / "old.db")
@@ -125,7 +125,7 @@ def make_after_adopting(root):
         assert isinstance(harness.apply(candidate(config("f", 1))), Applied)
 
 
-def test_a_backup_put_in_place_names_what_is_lost_and_keeps_the_other(root, tmp_path):
+def test_restoring_a_backup_lists_losses_and_keeps_the_replaced_journal(root, tmp_path):
     back_up_journal(root, tmp_path / "old.db")
     make(root, "d", "e")
     before = files_of(root)
@@ -175,7 +175,7 @@ def test_a_damaged_backup_is_not_put_in_place(root, tmp_path, name):
 
 
 @pytest.mark.parametrize("content", [None, b"", b"nonsense\n"])
-def test_a_missing_or_spoilt_note_is_said_until_someone_settles_it(root, content):
+def test_a_missing_or_damaged_head_note_is_reported_until_recovered(root, content):
     head = root / ".takeback/HEAD"
     head.unlink() if content is None else head.write_bytes(content)
     with closing(open_workspace(root)) as harness:
@@ -193,7 +193,7 @@ def test_a_missing_or_spoilt_note_is_said_until_someone_settles_it(root, content
 
 
 @pytest.mark.parametrize("name", INDEXES)
-def test_a_spoilt_index_is_found_and_mended_from_the_records(root, name):
+def test_a_damaged_index_is_detected_and_rebuilt_from_the_records(root, name):
     with closing(open_workspace(root)) as harness:
         head, log = harness.ledger.head, [entry.id for entry in harness.log()]
     before = files_of(root)
@@ -219,7 +219,7 @@ def test_a_spoilt_index_is_found_and_mended_from_the_records(root, name):
         "UPDATE touched_buckets SET total = '0'",
     ],
 )
-def test_an_index_that_does_not_match_the_records_is_mended(root, statement):
+def test_an_index_that_contradicts_the_records_is_rebuilt(root, statement):
     with closing(sqlite3.connect(journal_of(root))) as connection, connection:
         connection.execute(statement)
     assert any("doctor --mend" in finding.detail for finding in bad(root))
@@ -228,7 +228,7 @@ def test_an_index_that_does_not_match_the_records_is_mended(root, statement):
 
 
 @pytest.mark.parametrize("name", ["records", "contents"])
-def test_lost_records_are_not_mended_away(root, name):
+def test_mending_refuses_a_journal_with_lost_records(root, name):
     spoil(journal_of(root), name)
     before = journal_of(root).read_bytes()
     with pytest.raises(TakebackError):
@@ -237,7 +237,7 @@ def test_lost_records_are_not_mended_away(root, name):
     assert not list((root / ".takeback").glob("journal-replaced*"))
 
 
-def test_an_altered_record_is_not_mended_away(root):
+def test_mending_refuses_a_journal_with_an_altered_record(root):
     with closing(sqlite3.connect(journal_of(root))) as connection, connection:
         connection.execute("DROP TRIGGER records_no_update")
         connection.execute("UPDATE records SET payload = replace(payload, 'config', 'konfig') WHERE entry = 3")
@@ -245,13 +245,13 @@ def test_an_altered_record_is_not_mended_away(root):
         mend_journal(root)
 
 
-def test_indexes_of_a_journal_in_a_server_are_not_built_anew(root):
+def test_mending_a_server_journal_is_refused(root):
     with pytest.raises(InputError) as fault:
         mend_journal(root, "postgresql://localhost/x#agent")
     assert "takeback backup FILE" in fault.value.hint
 
 
-def test_the_engine_says_which_record_the_journal_ends_at(root):
+def test_the_engine_reports_the_last_record_of_the_journal(root):
     (root / ".takeback/HEAD").unlink()
     with closing(open_workspace(root)) as harness:
         engine: Engine = harness._engine

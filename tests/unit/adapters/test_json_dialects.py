@@ -37,7 +37,7 @@ COMMENT, TRAILING, BARE = b'{"a": 1 /* x */} // y', b'{"a": [1,],}', b"{a: 'b'}"
         (Json5Document, [COMMENT, TRAILING, BARE], [b"[,]", b"[1,,]", b"{a b: 1}", b"{1a: 1}", b"[01]", b"['a\nb']"]),
     ],
 )
-def test_a_dialect_accepts_what_its_clients_accept_and_nothing_else(kind, accepted, refused):
+def test_a_dialect_accepts_exactly_what_its_clients_accept(kind, accepted, refused):
     for text in (*accepted, b"{}", b'\xef\xbb\xbf{"a":\r\n1}'):
         kind(text, "f")
     for text in (*refused, b"", b" \n", b"{", b"{} {}", b"nul", b"/* open"):
@@ -68,7 +68,7 @@ def test_a_dialect_accepts_what_its_clients_accept_and_nothing_else(kind, accept
         ("\u00a0\u3000true\v\f", True),
     ],
 )
-def test_json5_spells_values_in_its_own_way(text, value):
+def test_json5_reads_its_own_number_and_string_forms(text, value):
     found = Json5Document(f"{{k: {text}}}".encode(), "f").value["k"]
     assert (type(found), found) == (type(value), value)
 
@@ -76,7 +76,7 @@ def test_json5_spells_values_in_its_own_way(text, value):
 @pytest.mark.parametrize(
     "text", ["'\\ud83d'", "'\\1'", "'\\x4'", "'\\u12'", "0x", "1.2.3", "+", "truex", "5a", "Nan"]
 )
-def test_json5_refuses_what_means_nothing(text):
+def test_json5_refuses_meaningless_values(text):
     with pytest.raises(InputError):
         Json5Document(f"[{text}]".encode(), "f")
 
@@ -96,7 +96,7 @@ def test_numbers_that_are_not_finite_are_kept_and_never_written():
         document.set(("c",), math.nan)
 
 
-def test_new_values_are_written_as_the_document_writes_them():
+def test_new_values_follow_the_documents_style():
     document = Json5Document(b"{\n  a: 'x', // why\n  'b-c': { d: 1, },\n}\n", "f")
     assert document.set(("e",), {"f": "it's", "g-h": [1]}).data == (
         b"{\n  a: 'x', // why\n  'b-c': { d: 1, },\n  e: { f: 'it\\'s', 'g-h': [1] },\n}\n"
@@ -111,13 +111,13 @@ def test_a_new_object_follows_the_ones_beside_it():
     assert after.data == data.replace(b'"y" }\n', b'"y" },\n    "three": { "c": "z", "l": [1, 2] }\n')
 
 
-def test_a_comma_stands_behind_the_last_line_where_the_document_has_it():
+def test_a_new_last_member_follows_the_documents_trailing_comma_style():
     data = b'{\n  "s": {\n    "c": "x",\n  },\n}\n'
     after = JsoncDocument(data, "f").set(("t",), {"c": ["y"]})
     assert after.data == data[:-2] + b'  "t": {\n    "c": [\n      "y",\n    ],\n  },\n}\n'
 
 
-def test_of_a_key_that_stands_twice_the_last_counts_and_is_edited():
+def test_the_last_of_two_equal_keys_counts_and_is_edited():
     document = JsonDocument(b'{"a": 1, "b": 0, "a": 2}', "f")
     assert document.value == {"a": 2, "b": 0}
     assert document.set(("a",), 3).data == b'{"a": 1, "b": 0, "a": 3}'
@@ -130,7 +130,7 @@ def test_of_a_key_that_stands_twice_the_last_counts_and_is_edited():
 
 
 @pytest.mark.parametrize("data", [b"", b"\n", b"  ", b"\xef\xbb\xbf", b"\xef\xbb\xbf\r\n"])
-def test_a_blank_file_is_an_empty_object_where_the_client_says_so(data):
+def test_a_blank_file_is_an_empty_object_where_the_client_allows_it(data):
     document = BlankJson(data, "f")
     assert document.value == {}
     assert document.get(("a",)) is MISSING
@@ -164,7 +164,7 @@ def test_members_are_read_inserted_and_moved_in_order():
         document.insert_member(("bash", "*"), "deny", 0)
 
 
-def test_an_object_gets_the_members_it_should_have_in_their_order():
+def test_an_object_gets_its_members_in_the_wanted_order():
     wanted = {"rm *": "ask", "*": "ask", "new": "allow", "git *": "allow"}
     after = transform_in_order(JsoncDocument(RULES, "f"), wanted, ("bash",))
     assert list(after.value["bash"].items()) == list(wanted.items())

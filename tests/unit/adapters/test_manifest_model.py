@@ -60,7 +60,7 @@ def test_plain_code_and_model_accept_the_same_tables(key):
     assert not is_accepted({})
 
 
-def test_what_is_written_is_read_again():
+def test_a_written_manifest_reads_back_equal():
     text = (
         b'[workspace]\nid = "a"\nadapter = "clients"\nkinds = ["codex"]\nuser = true\n[surfaces]\nconfig = "c.toml"\n'
     )

@@ -38,7 +38,7 @@ def root(alarms, tmp_path):
     return init_workspace(tmp_path / "agent")
 
 
-def test_it_is_applied_written_read_undone_and_found_well(root):
+def test_a_new_surface_is_applied_written_undone_and_examined(root):
     harness = open_workspace(root)
     done = harness.apply(read_candidate(NIGHT))
     assert isinstance(done, Applied)
@@ -53,7 +53,7 @@ def test_it_is_applied_written_read_undone_and_found_well(root):
     assert again.status().clean
 
 
-def test_its_file_is_spliced_edited_by_hand_adopted_and_discarded(root):
+def test_a_new_surfaces_file_is_spliced_adopted_and_discarded(root):
     harness = open_workspace(root)
     (root / "alarms.json").write_text('{"late":   23 ,\n   "early":5}')
     adopted = harness.adopt()
@@ -67,7 +67,7 @@ def test_its_file_is_spliced_edited_by_hand_adopted_and_discarded(root):
     assert harness.state.write() == {"alarms": {"night": 7}}
 
 
-def test_a_surface_may_say_itself_how_it_is_kept(tmp_path):
+def test_a_surface_may_define_its_own_storage(tmp_path):
     class Folder(Alarms):
         def workspace_storage(self):
             return _Hours("alarms", "alarms", ".hour")
@@ -86,7 +86,7 @@ def test_a_surface_may_say_itself_how_it_is_kept(tmp_path):
         unregister("alarms")
 
 
-def test_a_workspace_made_before_the_surface_was_installed_gets_its_file_with_the_first_change(tmp_path):
+def test_an_older_workspace_gets_the_new_surfaces_file_on_first_change(tmp_path):
     root = init_workspace(tmp_path / "agent")
     register(Alarms())
     try:
@@ -100,7 +100,7 @@ def test_a_workspace_made_before_the_surface_was_installed_gets_its_file_with_th
         unregister("alarms")
 
 
-def test_a_manifest_that_names_a_surface_which_is_not_installed_is_opened_and_says_so(tmp_path):
+def test_a_manifest_with_a_missing_surface_opens_with_a_problem(tmp_path):
     register(Alarms())
     root = init_workspace(tmp_path / "agent")
     unregister("alarms")
@@ -118,12 +118,15 @@ def test_an_adapter_that_does_not_store_a_surface_refuses_before_anything_happen
     asked = []
     harness = Harness(Few(), open_journal(":memory:"), start=State(), verifier=asked.append)
     refused = harness.apply(read_candidate(NIGHT), force=True)
-    assert (refused.why, refused.message) == (RefusalReason.UNSTORED, "this harness (few) does not store alarms")
+    assert (refused.why, refused.message) == (
+        RefusalReason.UNSTORED,
+        "this harness (few) does not store alarms; it stores config",
+    )
     assert asked == []
     assert harness.ledger.last == 2
 
 
-def test_surfaces_of_other_packages_are_found_by_their_entry_points(monkeypatch):
+def test_surfaces_of_other_packages_load_from_entry_points(monkeypatch):
     class Point:
         name = "alarms"
 
@@ -166,9 +169,7 @@ class Broken:
         (dict, "found dict, expected a Surface"),
     ],
 )
-def test_a_surface_that_cannot_be_loaded_is_named_each_time_and_the_others_are_not_registered_twice(
-    monkeypatch, gives, said
-):
+def test_a_broken_surface_is_reported_each_time_and_others_register_once(monkeypatch, gives, said):
     class Point:
         name = "another-name-than-the-surface-has"
         load = staticmethod(lambda: Alarms)

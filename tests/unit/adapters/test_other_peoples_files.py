@@ -33,7 +33,7 @@ def root(tmp_path):
     return init_workspace(root)
 
 
-def test_a_nested_workspace_in_mid_write_is_left_alone(root):
+def test_a_nested_workspace_is_left_alone_during_its_write(root):
     inner = init_workspace(root / "files/inner")
     outer = open_workspace(root)
     outer.adopt()
@@ -54,7 +54,7 @@ def test_a_nested_workspace_in_mid_write_is_left_alone(root):
     assert nested.status().clean
 
 
-def test_leftovers_of_its_own_are_swept_and_of_others_never(root):
+def test_only_its_own_leftovers_are_swept(root):
     harness = open_workspace(root)
 
     def die(reached):
@@ -140,7 +140,7 @@ def test_an_unrelated_directory_that_cannot_be_read_or_is_very_deep_does_not_mat
     assert looked == "('Applied', True)"
 
 
-def test_a_directory_among_its_own_that_cannot_be_read_is_named_and_kept(nobodys):
+def test_an_unreadable_directory_is_reported_and_kept(nobodys):
     assert as_nobody(lambda: change(nobodys)) == "'Applied'"
     (nobodys / "files/d").chmod(0)
     os.chown(nobodys / "files/d", 0, 0)
@@ -160,7 +160,7 @@ def test_a_change_made_by_root_does_not_lock_the_owner_out(nobodys):
 
 
 @pytest.mark.parametrize("place", ["prompts", "tools", "files", "files/d"])
-def test_a_name_that_is_not_utf_8_is_told_and_left_alone(root, place):
+def test_a_file_with_a_name_outside_utf8_is_reported_and_left_alone(root, place):
     (root / "files/d").mkdir()
     harness = open_workspace(root)
     harness.adopt()
@@ -180,7 +180,7 @@ def test_a_name_that_is_not_utf_8_is_told_and_left_alone(root, place):
         assert file_.read() == b"mine"
 
 
-def test_a_directory_whose_name_is_not_utf_8_is_left_alone_with_all_that_is_in_it(root):
+def test_a_directory_with_a_name_outside_utf8_is_left_alone(root):
     odd = os.path.join(os.fsencode(root / "files"), b"d\xff")
     os.mkdir(odd)
     with open(os.path.join(odd, b"x"), "wb") as file_:
@@ -209,7 +209,7 @@ def test_a_private_file_that_was_deleted_adopted_and_undone_is_private_again(roo
     assert ((root / name).read_bytes(), (root / name).stat().st_mode & 0o777) == (content, 0o600)
 
 
-def test_the_mode_of_a_directory_that_went_and_came_back_is_the_same(root):
+def test_a_restored_directory_has_its_old_mode(root):
     (root / "files/d").mkdir()
     (root / "files/d/x").write_text("x")
     (root / "files/d").chmod(0o700)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from tests.support.batches import in_batches
 from tests.support.risky_settings import ABSENT, Case, cases, harmless, unknown
 
 from takeback.adapters.clients import risk_tables
@@ -22,9 +23,9 @@ def _state(place: str, value: Any, start: str = "") -> State:
     return State.read({"config": {start + steps[0]: value}})
 
 
-@pytest.mark.parametrize("case", list(cases()), ids=lambda case: f"{case.client}-{case.place}")
+@in_batches("case", cases())
 @pytest.mark.parametrize("start", ["", "codex:", "local:"])
-def test_a_setting_of_the_tables_that_becomes_looser_is_said(case: Case, start: str) -> None:
+def test_every_loosened_setting_of_the_tables_is_reported(case: Case, start: str) -> None:
     before, after = _state(case.place, case.before, start), _state(case.place, case.after, start)
     reasons = find_loosened_permissions(before, after)
     assert reasons
@@ -32,7 +33,7 @@ def test_a_setting_of_the_tables_that_becomes_looser_is_said(case: Case, start: 
     assert find_loosened_permissions(after, after) == []
 
 
-@pytest.mark.parametrize("case", list(cases()), ids=lambda case: f"{case.client}-{case.place}")
+@in_batches("case", cases())
 def test_a_setting_is_judged_by_the_table_of_its_own_client(case: Case, monkeypatch: pytest.MonkeyPatch) -> None:
     for other in [client for client in TABLES if client != case.client]:
         for clients, own, strange in (
@@ -59,27 +60,25 @@ def test_a_setting_is_judged_by_the_table_of_its_own_client(case: Case, monkeypa
         ("opencode", "codex", {"tools": {"write": False}}, {"tools": {"write": True}}),
     ],
 )
-def test_a_setting_of_one_client_is_nothing_to_another(client: str, other: str, before: Any, after: Any) -> None:
+def test_a_setting_of_one_client_does_not_concern_another(client: str, other: str, before: Any, after: Any) -> None:
     states = [State.read({"config": one}) for one in (before, after)]
     assert find_loosened_permissions(*states, (client,))
     assert find_loosened_permissions(*states, (other,)) == []
 
 
-@pytest.mark.parametrize(
-    "case", [case for case in cases() if case.risk is not Risk.PROTECTED], ids=lambda case: case.place
-)
-def test_a_setting_of_the_tables_that_becomes_stricter_is_not_said(case: Case) -> None:
+@in_batches("case", [case for case in cases() if case.risk is not Risk.PROTECTED])
+def test_no_tightened_setting_of_the_tables_is_reported(case: Case) -> None:
     assert find_loosened_permissions(_state(case.place, case.after), _state(case.place, case.before)) == []
 
 
-@pytest.mark.parametrize(("place", "value"), list(unknown()))
-def test_a_setting_that_nobody_knows_and_that_looks_executable_is_said(place: str, value: Any) -> None:
+@in_batches("place, value", unknown())
+def test_an_unknown_executable_looking_setting_is_reported(place: str, value: Any) -> None:
     assert find_loosened_permissions(State(), _state(place, value))
     assert find_loosened_permissions(_state(place, value), State()) == []
 
 
-@pytest.mark.parametrize(("place", "value"), list(harmless()))
-def test_a_setting_that_is_known_or_looks_harmless_is_not_said(place: str, value: Any) -> None:
+@in_batches("place, value", harmless())
+def test_known_and_harmless_settings_are_not_reported(place: str, value: Any) -> None:
     assert find_loosened_permissions(State(), _state(place, value)) == []
     assert find_loosened_permissions(_state(place, value), State()) == []
 
@@ -93,17 +92,17 @@ def test_a_setting_that_is_known_or_looks_harmless_is_not_said(place: str, value
         ({"requireReview": "always"}, {"requireReview": "never"}),
     ],
 )
-def test_a_protection_that_nobody_knows_and_that_goes_is_said(before: Any, after: Any) -> None:
+def test_the_removal_of_an_unknown_protection_is_reported(before: Any, after: Any) -> None:
     assert find_loosened_permissions(State.read({"config": before}), State.read({"config": after}))
 
 
-def test_a_guard_that_is_switched_off_in_another_file_is_said() -> None:
+def test_a_guard_switched_off_in_another_file_is_reported() -> None:
     on = {"sandbox": {"enabled": True}}
     off = {**on, "local:sandbox": {"enabled": False}}
     assert find_loosened_permissions(State.read({"config": on}), State.read({"config": off}))
 
 
-def test_a_mode_that_overrides_a_stricter_one_of_another_file_is_said() -> None:
+def test_a_mode_that_overrides_a_stricter_file_is_reported() -> None:
     strict = {"permissions": {"defaultMode": "plan"}}
     over = {**strict, "local:permissions": {"defaultMode": "default"}}
     assert find_loosened_permissions(State.read({"config": strict}), State.read({"config": over}))
@@ -112,7 +111,7 @@ def test_a_mode_that_overrides_a_stricter_one_of_another_file_is_said() -> None:
     )
 
 
-def test_values_are_not_told_because_some_are_secrets() -> None:
+def test_reasons_do_not_repeat_values() -> None:
     (reason,) = find_loosened_permissions(State(), _state("env.TOKEN", "tok-screaming"))
     assert "screaming" not in reason
 
@@ -134,7 +133,7 @@ SERVER = {"command": "m", "args": ["-x"], "env": {"A": "1"}}
         ({**SERVER, "excludeTools": ["a"]}, {**SERVER, "excludeTools": []}, "offers more tools"),
     ],
 )
-def test_a_server_that_runs_or_reaches_something_else_is_said(before: Any, after: Any, told: str) -> None:
+def test_a_server_with_another_command_or_address_is_reported(before: Any, after: Any, told: str) -> None:
     old, new = (State.read({"tools": {"mcp:m": one}} if one else {}) for one in (before, after))
     (reason,) = find_loosened_permissions(old, new)
     assert told in reason
@@ -151,7 +150,7 @@ def test_a_server_that_runs_or_reaches_something_else_is_said(before: Any, after
         (SERVER, {**SERVER, "includeTools": ["a"]}),
     ],
 )
-def test_a_server_that_goes_or_offers_less_is_not_said(before: Any, after: Any) -> None:
+def test_a_removed_or_reduced_server_is_not_reported(before: Any, after: Any) -> None:
     old, new = (State.read({"tools": {"mcp:m": one}} if one else {}) for one in (before, after))
     assert find_loosened_permissions(old, new) == []
 
@@ -192,7 +191,7 @@ AGENT = "---\nname: a\ndescription: A\n{}---\nDo it.\n"
         ("skills/a", AGENT.format(""), "---\nname: [\nallowed-tools: Bash\n---\n", "cannot be read"),
     ],
 )
-def test_a_text_that_gains_tools_hooks_or_commands_is_said(name: str, before: Any, after: str, told: str) -> None:
+def test_a_text_that_gains_tools_hooks_or_commands_is_reported(name: str, before: Any, after: str, told: str) -> None:
     old = State.read({"prompts": {name: before}} if before else {})
     new = State.read({"prompts": {name: after}})
     (reason,) = find_loosened_permissions(old, new)
@@ -214,7 +213,7 @@ def test_a_text_that_gains_tools_hooks_or_commands_is_said(name: str, before: An
         ("CLAUDE.md", "Rules.\n", "---\n\nRules, with a line above.\n\n---\n"),
     ],
 )
-def test_a_text_that_loses_tools_or_only_says_something_else_is_not_said(name: str, before: str, after: str) -> None:
+def test_a_text_that_loses_tools_or_rewords_is_not_reported(name: str, before: str, after: str) -> None:
     states = [State.read({"prompts": {name: text}}) for text in (before, after)]
     assert find_loosened_permissions(*states) == []
 
@@ -244,7 +243,7 @@ def test_a_text_is_judged_by_the_clients_that_read_it(
     assert bool(find_loosened_permissions(State(), State.read({"prompts": {name: text}}), clients)) is is_said
 
 
-def test_files_that_one_client_runs_or_obeys_are_nothing_to_another() -> None:
+def test_files_run_by_one_client_do_not_concern_another() -> None:
     plugin = State.read({"files": {".opencode/plugin/x.js": {"content": "a"}}})
     rules = State.read({"files": {".codex/rules/x.rules": {"content": "a"}}})
     assert find_loosened_permissions(State(), plugin, ("opencode",))
@@ -256,7 +255,7 @@ def test_files_that_one_client_runs_or_obeys_are_nothing_to_another() -> None:
 RUN = {"statusLine": {"type": "command", "command": "bash tools/line.sh"}}
 
 
-def test_a_file_that_a_setting_or_a_server_runs_is_said_when_it_changes() -> None:
+def test_a_changed_file_that_a_setting_or_server_runs_is_reported() -> None:
     for part in ({"config": RUN}, {"tools": {"mcp:m": {"command": "node", "args": ["./tools/line.sh"]}}}):
         old = {**part, "files": {"tools/line.sh": {"content": "a"}, "line.sh": {"content": "a"}}}
         new = {**part, "files": {"tools/line.sh": {"content": "b"}, "line.sh": {"content": "a"}}}
@@ -271,7 +270,7 @@ def test_a_file_that_a_setting_or_a_server_runs_is_said_when_it_changes() -> Non
     )
 
 
-def test_a_plugin_file_that_the_client_runs_is_said() -> None:
+def test_a_plugin_file_the_client_runs_is_reported() -> None:
     new = State.read({"files": {".opencode/plugin/x.js": {"content": "a"}}})
     assert find_loosened_permissions(State(), new)
 

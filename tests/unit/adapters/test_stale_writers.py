@@ -118,7 +118,7 @@ def at_boundary(name, act):
         ("file.renamed", 4, go_over_it),
     ],
 )
-def test_a_stale_writer_stops_in_the_middle_of_its_change(world, boundary, at, then):
+def test_a_stale_writer_stops_in_the_middle_of_a_change(world, boundary, at, then):
     with closing(open_workspace(world[0], hold=False)) as harness:
         act = Takeover(world, harness, at, then)
         with at_boundary(boundary, act), pytest.raises(LostLock):
@@ -127,7 +127,7 @@ def test_a_stale_writer_stops_in_the_middle_of_its_change(world, boundary, at, t
 
 
 @pytest.mark.parametrize("at", range(1, FILES + 1))
-def test_a_stale_writer_notices_after_it_has_looked_at_a_file_and_before_it_changes_it(world, at, monkeypatch):
+def test_a_stale_writer_notices_between_reading_and_changing_a_file(world, at, monkeypatch):
     """What it has read may be there again, so that looking at the file alone does not tell."""
     with closing(open_workspace(world[0], hold=False)) as harness:
         act = Takeover(world, harness, at, take_it_back if at > 1 else go_elsewhere)
@@ -146,7 +146,7 @@ def test_a_stale_writer_notices_after_it_has_looked_at_a_file_and_before_it_chan
 
 
 @pytest.mark.parametrize("at", [1, 4])
-def test_a_stale_writer_does_not_roll_back_what_the_journal_calls_committed(world, at):
+def test_a_stale_writer_does_not_roll_back_a_committed_change(world, at):
     """Its write failed; before each file that it would put back it asks."""
     root = world[0]
 
@@ -169,7 +169,7 @@ def test_a_stale_writer_does_not_roll_back_what_the_journal_calls_committed(worl
     act.check()
 
 
-def test_a_stale_process_does_not_sweep_what_another_is_writing(world):
+def test_a_stale_process_does_not_sweep_anothers_temporary_files(world):
     root = world[0]
     with closing(open_workspace(root, hold=False)) as harness, closing(open_workspace(root, hold=False)) as other:
         temporary = f".takeback-tmp-{other.adapter.place._directory.tag}-{'0' * 16}"
@@ -182,7 +182,7 @@ def test_a_stale_process_does_not_sweep_what_another_is_writing(world):
 
 
 @pytest.mark.parametrize("world", ["postgresql"], indirect=True)
-def test_a_connection_that_is_only_lost_says_so_and_the_change_is_finished_later(world):
+def test_a_change_with_a_lost_connection_is_finished_later(world):
     root = world[0]
     with (
         closing(open_workspace(root, hold=False)) as harness,

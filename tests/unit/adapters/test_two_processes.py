@@ -52,14 +52,14 @@ def place_of(backend, tmp_path, request):
 
 @pytest.mark.parametrize("backend", ["sqlite", "postgresql"])
 @pytest.mark.parametrize("count", [25, pytest.param(500, marks=pytest.mark.slow)])
-def test_two_processes_lose_nothing(backend, count, tmp_path, request):
+def test_two_processes_lose_no_change(backend, count, tmp_path, request):
     place = place_of(backend, tmp_path, request)
     open_memory(journal=place).close()
     work("memory", place, count)
     check(open_memory(journal=place), count)
 
 
-def test_two_processes_on_one_workspace_lose_nothing(tmp_path):
+def test_two_processes_on_one_workspace_lose_no_change(tmp_path):
     root = init_workspace(tmp_path / "agent")
     work("workspace", root, 15)
     harness = open_workspace(root, hold=False)

@@ -101,7 +101,7 @@ def test_undo_of_a_change_of_every_surface_leaves_every_file_as_it_was(root, har
     assert not (root / "files/out").exists()
 
 
-def test_a_second_process_reads_back_exactly_what_was_written(root, harness):
+def test_a_second_process_reads_the_written_state_exactly(root, harness):
     apply(harness, *EVERYTHING)
     apply(harness, config("types", [1, 1.0, True, "1"]), config("odd", {"k": None, "l": [None]}))
     again = open_workspace(root, hold=False)
@@ -166,7 +166,7 @@ def test_formatting_alone_is_not_drift(root, harness):
     assert harness.status().clean
 
 
-def test_a_reordered_chain_is_drift_of_the_one_that_moved(root, harness):
+def test_a_reordered_chain_is_drift_of_the_moved_element(root, harness):
     apply(harness, middleware("mid", index=1))
     blocks = (root / "middleware.toml").read_text().split("\n\n")
     (root / "middleware.toml").write_text("\n\n".join([blocks[0], blocks[3], blocks[1], blocks[2]]) + "\n")
@@ -189,7 +189,7 @@ BOUNDARIES = [
 
 
 @pytest.mark.parametrize(("name", "count"), BOUNDARIES)
-def test_a_change_cut_anywhere_is_finished_by_the_next_to_open(root, name, count):
+def test_a_change_killed_anywhere_is_finished_at_the_next_opening(root, name, count):
     first = open_workspace(root)
     with die_at(name, count), pytest.raises(DiedError):
         first.apply(candidate(*EVERYTHING))
@@ -205,7 +205,7 @@ def test_a_change_cut_anywhere_is_finished_by_the_next_to_open(root, name, count
 
 
 @pytest.mark.parametrize("name", ["change.announced", "file.temp.created", "file.temp.written"])
-def test_a_change_cut_before_it_changed_anything_is_given_up_by_the_next_to_open(root, name):
+def test_a_change_killed_before_its_first_write_is_aborted_at_the_next_opening(root, name):
     first = open_workspace(root)
     before = contents(root)
     with die_at(name), pytest.raises(DiedError):
@@ -220,7 +220,7 @@ def test_a_change_cut_before_it_changed_anything_is_given_up_by_the_next_to_open
 
 
 @pytest.mark.parametrize("name", ["recovery.begun", "file.renamed", "recovery.written"])
-def test_a_recovery_cut_short_ends_in_the_same_place(root, name):
+def test_a_killed_recovery_can_be_repeated(root, name):
     first = open_workspace(root)
     with die_at("file.renamed"), pytest.raises(DiedError):
         first.apply(candidate(*EVERYTHING))
@@ -232,7 +232,7 @@ def test_a_recovery_cut_short_ends_in_the_same_place(root, name):
     assert again.state.write()["config"]["agent"]["timeout"] == 60
 
 
-def test_an_undo_cut_short_is_finished_as_well(root):
+def test_a_killed_undo_is_finished_at_the_next_opening(root):
     first = open_workspace(root)
     before = contents(root)
     entry = apply(first, *EVERYTHING)
@@ -244,7 +244,7 @@ def test_an_undo_cut_short_is_finished_as_well(root):
     assert contents(root) == before
 
 
-def test_what_someone_changed_between_crash_and_recovery_is_kept_and_shown(root):
+def test_edits_between_crash_and_recovery_are_kept_as_drift(root):
     first = open_workspace(root)
     with die_at("file.renamed"), pytest.raises(DiedError):
         first.apply(candidate(*EVERYTHING))
@@ -295,7 +295,7 @@ def failing_disk(monkeypatch):
     return failing
 
 
-def test_a_change_that_was_given_up_is_neither_live_nor_undone(root, harness, failing_disk):
+def test_an_aborted_change_is_neither_live_nor_undone(root, harness, failing_disk):
     one = apply(harness, config("a", 1))
     with failing_disk():
         harness.apply(candidate(config("b", 1)))
@@ -352,7 +352,7 @@ def test_a_disk_that_fails_while_putting_back_leaves_it_to_recovery(root, monkey
         ("files/notes/todo.md", "mine"),
     ],
 )
-def test_an_edit_made_while_a_change_is_under_way_is_kept_and_the_change_given_up(root, harness, name, text):
+def test_an_edit_during_a_change_is_kept_and_the_change_aborted(root, harness, name, text):
     def meddle(reached):
         if reached == "change.announced":
             (root / name).write_text(text)
@@ -462,7 +462,7 @@ def test_a_link_swapped_in_for_the_noted_head_is_replaced_not_written_through(ro
         ('[workspace]\nid = "x"\n[surfaces]\nfiles = ".takeback/x"\n', "Takeback's own directory"),
     ],
 )
-def test_a_mistake_in_the_manifest_is_named_with_its_place(root, text, words):
+def test_a_mistake_in_the_manifest_is_reported_with_its_place(root, text, words):
     (root / "takeback.toml").write_text(text)
     with pytest.raises(InputError) as caught:
         open_workspace(root)
@@ -494,7 +494,7 @@ TOUCHING = {
         ("tools/grep.json", "{", "grep.json"),
     ],
 )
-def test_a_mistake_in_a_file_is_named_and_changes_nothing(root, harness, name, text, words):
+def test_a_mistake_in_a_file_is_reported_and_changes_nothing(root, harness, name, text, words):
     (root / name).write_text(text)
     before = contents(root)
     if name != "config.toml":
@@ -510,7 +510,7 @@ def test_a_mistake_in_a_file_is_named_and_changes_nothing(root, harness, name, t
     assert contents(root) == before
 
 
-def test_a_journal_cut_back_to_an_old_copy_is_told_and_nothing_is_changed(root, tmp_path):
+def test_an_old_copy_of_the_journal_is_reported_and_changes_nothing(root, tmp_path):
     first = open_workspace(root)
     apply(first, config("a", 1))
     first.journal.run("PRAGMA wal_checkpoint(TRUNCATE)")
@@ -530,7 +530,7 @@ def test_a_journal_cut_back_to_an_old_copy_is_told_and_nothing_is_changed(root, 
 
 
 @pytest.mark.parametrize("noted", [True, False])
-def test_a_missing_journal_is_named_and_never_made_anew(root, noted):
+def test_a_missing_journal_is_reported_and_never_recreated(root, noted):
     if not noted:
         (root / ".takeback/HEAD").unlink()
     for path in (root / ".takeback").glob("journal.db*"):
@@ -541,7 +541,7 @@ def test_a_missing_journal_is_named_and_never_made_anew(root, noted):
     assert not list((root / ".takeback").glob("journal.db*"))
 
 
-def test_an_emptied_journal_is_not_begun_again(root, tmp_path):
+def test_an_emptied_journal_is_not_restarted(root, tmp_path):
     for path in (root / ".takeback").glob("journal.db-*"):
         path.unlink()
     open_journal(tmp_path / "empty.db").close()
@@ -553,7 +553,7 @@ def test_an_emptied_journal_is_not_begun_again(root, tmp_path):
         open_workspace(root)
 
 
-def test_a_truncated_journal_is_examined_as_far_as_it_goes(root):
+def test_a_truncated_journal_is_examined_up_to_its_end(root):
     first = open_workspace(root)
     for n in range(30):
         apply(first, config(f"k{n}", "x" * 300))
@@ -572,7 +572,7 @@ def test_the_journal_of_another_workspace_is_refused(root, tmp_path):
         open_workspace(root, journal=str(other / ".takeback/journal.db"))
 
 
-def test_files_that_were_there_before_are_taken_as_they_are(tmp_path):
+def test_init_takes_existing_files_as_they_are(tmp_path):
     root = tmp_path / "agent"
     (root / "prompts").mkdir(parents=True)
     (root / "prompts/system.md").write_text("Mine.")
@@ -585,12 +585,12 @@ def test_files_that_were_there_before_are_taken_as_they_are(tmp_path):
     assert open_workspace(root).ledger.head == harness.ledger.head
 
 
-def test_a_directory_that_is_no_workspace_is_named(tmp_path):
+def test_opening_a_directory_without_a_workspace_names_init(tmp_path):
     with pytest.raises(InputError, match="takeback init"):
         open_workspace(tmp_path)
 
 
-def test_the_doctor_finds_everything_well(root, harness):
+def test_the_doctor_reports_a_healthy_workspace(root, harness):
     apply(harness, *EVERYTHING)
     findings = examine_workspace(root)
     assert all(finding.good for finding in findings), findings
@@ -626,7 +626,7 @@ def listening(port):
         return probe.connect_ex(("127.0.0.1", port)) == 0
 
 
-def test_a_state_to_begin_with_never_replaces_files_that_are_there(tmp_path):
+def test_a_starting_state_never_replaces_existing_files(tmp_path):
     root = tmp_path / "agent"
     root.mkdir()
     (root / "config.toml").write_text("# mine\nmine = 1\n")
@@ -636,7 +636,7 @@ def test_a_state_to_begin_with_never_replaces_files_that_are_there(tmp_path):
     assert [path.name for path in root.iterdir()] == ["config.toml"]
 
 
-def test_a_state_to_begin_with_may_hold_what_is_there_already(tmp_path):
+def test_a_starting_state_may_include_existing_values(tmp_path):
     root = tmp_path / "agent"
     (root / "files/d/empty").mkdir(parents=True)
     (root / "config.toml").write_text("# mine\n[a]\nmine = 1\n")
@@ -649,7 +649,7 @@ def test_a_state_to_begin_with_may_hold_what_is_there_already(tmp_path):
     assert (root / "files/d/x").read_text() == "1"
 
 
-def test_a_state_to_begin_with_puts_no_directory_where_a_file_is(tmp_path):
+def test_a_starting_state_puts_no_directory_over_a_file(tmp_path):
     root = tmp_path / "agent"
     (root / "files").mkdir(parents=True)
     (root / "files/d").write_text("mine")

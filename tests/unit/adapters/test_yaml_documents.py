@@ -25,7 +25,7 @@ def edit(text, path, value):
     return YamlDocument(text.encode(), "f").set(path, value).data.decode()
 
 
-def test_a_merged_key_is_overridden_where_it_was_asked_for():
+def test_a_merged_key_is_overridden_where_it_was_set():
     after = edit(ANCHORED, ("one", "url"), "http://two")
     assert after == ANCHORED.replace("  model: m\n", "  model: m\n  url: http://two\n")
     assert edit(ANCHORED, ("two", "key"), "z") == ANCHORED.replace("model: s }", "model: s, key: z }")
@@ -45,7 +45,7 @@ def test_an_alias_itself_is_replaced_alone():
         (("list", 0), "list.0 has the anchor &item"),
     ],
 )
-def test_what_would_show_elsewhere_is_refused_with_the_place_and_a_way_out(path, said):
+def test_an_edit_of_a_shared_value_is_refused_with_place_and_way_out(path, said):
     with pytest.raises(CannotSplice, match=said) as refused:
         YamlDocument(ANCHORED.encode(), "f").set(path, "new")
     assert "takeback adopt" in str(refused.value)
@@ -57,12 +57,12 @@ def test_nothing_shared_is_removed(path):
         YamlDocument(ANCHORED.encode(), "f").remove(path)
 
 
-def test_an_anchor_that_nobody_uses_stays():
+def test_an_unused_anchor_stays():
     assert edit("a: &x 1\nb: &y\n  c: 2\n", ("a",), 5) == "a: &x 5\nb: &y\n  c: 2\n"
     assert edit("a: &x 1\nb: &y\n  c: 2\n", ("b", "c"), 5) == "a: &x 1\nb: &y\n  c: 5\n"
 
 
-def test_values_are_those_of_json_and_the_rest_is_text_that_stays():
+def test_scalars_outside_json_are_read_as_text_and_kept():
     text = "no: yes\noctal: 010\nday: 2024-01-01\nodd: !secret word\nbin: !!binary aGk=\nnan: .nan\nn: 1\n"
     document = YamlDocument(text.encode(), "f")
     assert document.value == {
@@ -79,7 +79,7 @@ def test_values_are_those_of_json_and_the_rest_is_text_that_stays():
     assert edit("a: '1'\n", ("a",), "no") == "a: 'no'\n"
 
 
-def test_version_1_2_has_other_words_and_no_merges():
+def test_yaml_1_2_has_other_booleans_and_no_merges():
     text = "a: no\nb: 010\nc: 0o10\nd: 1e3\nbase: &x {k: 1}\ne:\n  <<: *x\n"
     value = {"a": "no", "b": 10, "c": 8, "d": 1000.0, "base": {"k": 1}, "e": {"<<": {"k": 1}}}
     assert Yaml12Document(text.encode(), "f").value == value
@@ -102,7 +102,7 @@ def test_version_1_2_has_other_words_and_no_merges():
         ("a: \x07\n", r"f, line 1, column 4: found malformed YAML \(the character"),
     ],
 )
-def test_a_broken_file_is_named_with_line_and_column(text, said):
+def test_a_broken_file_is_reported_with_line_and_column(text, said):
     with pytest.raises(InputError, match=said):
         _ = YamlDocument(text.encode(), "f").value
 

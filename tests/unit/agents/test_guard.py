@@ -125,7 +125,7 @@ def call(root: Path, client: str, path: str, old: str, new: str) -> HookReply:
     return ask(root, client, tool, given, EVENTS.get(client, "PreToolUse"))
 
 
-def test_an_edit_with_which_the_client_would_not_load_the_file_is_denied(client: str, tmp_path: Path) -> None:
+def test_an_edit_that_breaks_the_file_for_its_client_is_denied(client: str, tmp_path: Path) -> None:
     if client not in BREAKING:
         pytest.skip("it has no settings in a project")
     root = harness(tmp_path / "p", client)
@@ -142,14 +142,14 @@ def test_an_edit_with_which_the_client_would_not_load_the_file_is_denied(client:
     assert "Keep the file valid" in told
 
 
-def test_an_edit_of_instructions_passes_without_a_word(client: str, tmp_path: Path) -> None:
+def test_an_edit_of_instructions_passes_silently(client: str, tmp_path: Path) -> None:
     root = harness(tmp_path / "p", client)
     path = INSTRUCTIONS.get(client, "AGENTS.md")
     old = HARNESSES[client][path].splitlines()[-1]
     assert call(root, client, path, old, "something else") == HookReply()
 
 
-def test_the_smallest_breaking_content_is_told(tmp_path: Path) -> None:
+def test_a_denial_shows_the_smallest_breaking_content(tmp_path: Path) -> None:
     root = harness(tmp_path / "p", "claude-code")
     _, told = decision(call(root, "claude-code", ".claude/settings.json", '"deny" : []', '"deny" : { "a": [1, 2] }'))
     assert 'The smallest content that breaks it: {"permissions":{"deny":{}}}.' in told
@@ -169,7 +169,7 @@ MALFORMED = {
 }
 
 
-def test_of_malformed_content_the_smallest_that_is_so_is_told(client: str, tmp_path: Path) -> None:
+def test_a_denial_of_malformed_content_shows_its_smallest_part(client: str, tmp_path: Path) -> None:
     if client not in MALFORMED:
         pytest.skip("it has no settings in a project")
     root = harness(tmp_path / "p", client)
@@ -182,7 +182,7 @@ def test_of_malformed_content_the_smallest_that_is_so_is_told(client: str, tmp_p
     assert 0 < len(smallest) < 20
 
 
-def test_of_a_text_without_what_its_client_asks_for_the_smallest_is_told(tmp_path: Path) -> None:
+def test_a_denial_of_incomplete_front_matter_shows_its_smallest_part(tmp_path: Path) -> None:
     root = harness(tmp_path / "p", "claude-code")
     _, told = decision(call(root, "claude-code", ".claude/agents/tester.md", "name: tester", "nam: tester"))
     _, _, smallest = told.partition("The smallest content that breaks it: ")
@@ -197,7 +197,7 @@ def test_of_a_text_without_what_its_client_asks_for_the_smallest_is_told(tmp_pat
         (".claude/skills/notes/SKILL.md", "allowed-tools: [Bash]", "allows more: Bash"),
     ],
 )
-def test_front_matter_that_loosens_permissions_is_for_a_person(
+def test_front_matter_that_loosens_permissions_needs_a_person(
     path: str, line: str, told: str, tmp_path: Path
 ) -> None:
     root = harness(tmp_path / "p", "claude-code")
@@ -220,7 +220,7 @@ def test_front_matter_that_loosens_permissions_is_for_a_person(
         ('{ "matcher" : "Bash"', '{ "matcher" : "Never"', "without a hook it had"),
     ],
 )
-def test_a_removed_guard_or_a_looser_permission_is_for_a_person(
+def test_removing_a_guard_or_loosening_a_permission_needs_a_person(
     old: str, new: str, told: str, tmp_path: Path
 ) -> None:
     root = harness(tmp_path / "p", "claude-code")
@@ -229,16 +229,16 @@ def test_a_removed_guard_or_a_looser_permission_is_for_a_person(
     assert told in reason
 
 
-def test_where_a_client_cannot_ask_a_looser_permission_is_not_made(tmp_path: Path) -> None:
+def test_a_looser_permission_is_denied_where_the_client_cannot_ask(tmp_path: Path) -> None:
     root = harness(tmp_path / "p", "codex")
     reply = call(root, "codex", ".codex/config.toml", '"never"', '"untrusted"')
     assert reply == HookReply()
     reply = call(root, "codex", ".codex/config.toml", "model = 'gpt-5.5'", "sandbox_mode = 'danger-full-access'")
     assert reply.code == 2
-    assert "a person can make it by hand" in reply.err
+    assert "a person can make it" in reply.err
 
 
-def test_a_script_that_a_hook_runs_is_not_changed_without_a_person(tmp_path: Path) -> None:
+def test_changing_a_script_that_a_hook_runs_needs_a_person(tmp_path: Path) -> None:
     root = harness(tmp_path / "p", "claude-code")
     script = root / ".claude/hooks/guard.sh"
     assert ask(root, "claude-code", "Write", {"file_path": str(script), "content": "exit 2\n"}) == HookReply()
@@ -257,7 +257,7 @@ def test_deleting_the_settings_removes_their_guards(tmp_path: Path) -> None:
     assert "without a hook it had" in reply.err
 
 
-def test_takebacks_own_files_are_nobodys_to_edit(tmp_path: Path) -> None:
+def test_edits_of_takebacks_own_files_are_denied(tmp_path: Path) -> None:
     root = harness(tmp_path / "p", "claude-code")
     given = {"file_path": str(root / ".takeback/manifest.toml"), "content": ""}
     decided, reason = decision(ask(root, "claude-code", "Write", given))
@@ -265,7 +265,7 @@ def test_takebacks_own_files_are_nobodys_to_edit(tmp_path: Path) -> None:
     assert "Takeback's own" in reason
 
 
-def test_a_file_that_is_broken_already_may_be_mended(tmp_path: Path) -> None:
+def test_edits_that_repair_a_broken_file_are_allowed(tmp_path: Path) -> None:
     root = harness(tmp_path / "p", "claude-code")
     settings = root / ".claude/settings.json"
     settings.write_text("{")
@@ -273,7 +273,7 @@ def test_a_file_that_is_broken_already_may_be_mended(tmp_path: Path) -> None:
     assert ask(root, "claude-code", "Write", {"file_path": str(settings), "content": "{ ,"}) == HookReply()
 
 
-def test_what_cannot_be_recorded_is_for_a_person(tmp_path: Path) -> None:
+def test_an_edit_that_cannot_be_recorded_needs_a_person(tmp_path: Path) -> None:
     root = harness(tmp_path / "p", "claude-code")
     outside = tmp_path / "outside.md"
     outside.write_text("x\n")
@@ -301,7 +301,7 @@ def test_what_cannot_be_recorded_is_for_a_person(tmp_path: Path) -> None:
         ("Read", {"file_path": ".claude/settings.json"}),
     ],
 )
-def test_what_is_no_edit_of_a_harness_file_passes(tool: str, given: dict[str, Any], tmp_path: Path) -> None:
+def test_calls_that_edit_no_harness_file_pass(tool: str, given: dict[str, Any], tmp_path: Path) -> None:
     root = harness(tmp_path / "p", "claude-code")
     assert ask(root, "claude-code", tool, given) == HookReply()
 
@@ -318,7 +318,7 @@ def test_several_edits_are_judged_by_their_result(tmp_path: Path) -> None:
     assert decided == "deny"
 
 
-def test_an_edit_in_a_file_with_other_line_endings_is_worked_out(tmp_path: Path) -> None:
+def test_an_edit_is_computed_in_a_file_with_other_line_endings(tmp_path: Path) -> None:
     root = harness(tmp_path / "p", "claude-code")
     old = '"model" : "opus"\n\t, "permissions"'
     decided, _ = decision(call(root, "claude-code", ".claude/settings.json", old, '"model" : 5\n\t, "permissions"'))
@@ -334,7 +334,7 @@ def test_an_edit_in_a_file_with_other_line_endings_is_worked_out(tmp_path: Path)
         'kinds = ["claude-code"]\n[other]\nkinds = []',
     ],
 )
-def test_a_manifest_is_read_however_it_is_written(about: str, tmp_path: Path) -> None:
+def test_the_guard_reads_a_manifest_in_any_toml_style(about: str, tmp_path: Path) -> None:
     (tmp_path / ".takeback").mkdir()
     (tmp_path / ".takeback/manifest.toml").write_text(f"# ours\n\n[workspace]\n{about}\n")
     home = find_home(str(tmp_path / "CLAUDE.md"))
@@ -350,7 +350,7 @@ def test_a_manifest_that_cannot_be_read_is_an_error(tmp_path: Path) -> None:
             find_home(str(tmp_path / "CLAUDE.md"))
 
 
-def test_a_setting_is_judged_by_the_client_whose_file_it_is_in_whatever_others_say_under_that_name(
+def test_a_setting_is_judged_by_the_client_that_owns_its_file(
     tmp_path: Path,
 ) -> None:
     on, off = b'{"disableAutoMode": true}', b"{}"

@@ -45,7 +45,7 @@ def _answer(root: Path, path: Path, content: str) -> tuple[str, str]:
 
 @pytest.mark.parametrize("name", ["src/notes.py", "notes.txt", "../elsewhere.py"])
 @pytest.mark.parametrize("guarded", [".claude/settings.json", ".claude/settings.local.json", ".mcp.json"])
-def test_a_hard_link_to_settings_is_guarded_as_the_settings_are(root: Path, name: str, guarded: str) -> None:
+def test_a_hard_link_to_settings_is_guarded_like_the_settings(root: Path, name: str, guarded: str) -> None:
     link = (root / name).resolve()
     link.parent.mkdir(exist_ok=True)
     os.link(root / guarded, link)
@@ -77,7 +77,7 @@ def test_a_hard_link_to_nothing_of_the_harness_passes(root: Path) -> None:
     assert _answer(root, root / "b.py", "b\n") == ("", "")
 
 
-def test_settings_that_are_too_large_are_asked_about_and_not_read(root: Path, monkeypatch: Any) -> None:
+def test_oversized_new_settings_need_a_person_and_are_not_parsed(root: Path, monkeypatch: Any) -> None:
     read: list[int] = []
     monkeypatch.setattr(ClaudeSettings, "__init__", lambda *_: read.append(1))
     content = json.dumps({"permissions": {"allow": ["x" * LARGEST]}})
@@ -87,19 +87,19 @@ def test_settings_that_are_too_large_are_asked_about_and_not_read(root: Path, mo
     assert read == []
 
 
-def test_settings_that_are_too_large_already_are_asked_about_and_not_read(root: Path, monkeypatch: Any) -> None:
+def test_oversized_existing_settings_need_a_person_and_are_not_parsed(root: Path, monkeypatch: Any) -> None:
     (root / ".claude/settings.json").write_text(json.dumps({"env": {"A": "x" * LARGEST}}))
     monkeypatch.setattr(ClaudeSettings, "__init__", lambda *_: pytest.fail("it was read"))
     assert _answer(root, root / ".claude/settings.json", "{}")[0] == "ask"
 
 
-def test_other_settings_that_are_too_large_do_not_keep_the_guard_from_answering(root: Path) -> None:
+def test_oversized_other_settings_do_not_stop_the_guard(root: Path) -> None:
     (root / ".claude/settings.json").write_text(json.dumps({"env": {"A": "x" * LARGEST}}))
     assert _answer(root, root / ".claude/settings.local.json", LOOSE)[0] == "ask"
     assert _answer(root, root / ".claude/settings.local.json", "{}") == ("", "")
 
 
-def test_of_a_large_malformed_file_the_smallest_content_is_not_looked_for(root: Path, monkeypatch: Any) -> None:
+def test_the_smallest_breaking_content_is_not_searched_in_large_files(root: Path, monkeypatch: Any) -> None:
     read: list[int] = []
     real = ClaudeSettings.__init__
 

@@ -47,7 +47,7 @@ def test_uninstalling_gives_every_byte_back(client: str, tmp_path: Path) -> None
     assert folders(tmp_path) == there
 
 
-def test_installing_twice_does_nothing_the_second_time_and_uninstalling_twice_is_an_error(tmp_path: Path) -> None:
+def test_a_second_install_does_nothing_and_a_second_uninstall_fails(tmp_path: Path) -> None:
     write_harness(tmp_path, "claude-code")
     run("install", "claude-code", "--dir", str(tmp_path))
     there = files_of(tmp_path)
@@ -55,7 +55,7 @@ def test_installing_twice_does_nothing_the_second_time_and_uninstalling_twice_is
     assert files_of(tmp_path) == there
     run("uninstall", "claude-code", "--dir", str(tmp_path))
     again = CliRunner().invoke(app, ["uninstall", "claude-code", "--dir", str(tmp_path)])
-    assert "nothing is installed" in str(again.exception)
+    assert "no Takeback hooks here" in str(again.exception)
 
 
 def test_changes_made_since_stay(tmp_path: Path) -> None:
@@ -95,7 +95,7 @@ def test_the_guard_of_claude_code_fails_closed(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(shutil.which("node") is None, reason="node is not installed")
-def test_the_plugin_of_opencode_throws_what_the_guard_says(tmp_path: Path) -> None:
+def test_the_opencode_plugin_throws_the_guards_message(tmp_path: Path) -> None:
     root = tmp_path / "p"
     root.mkdir()
     write_harness(root, "opencode")
@@ -114,12 +114,12 @@ def test_the_plugin_of_opencode_throws_what_the_guard_says(tmp_path: Path) -> No
         "catch (fault) { console.log(fault.message.trim()) }\n"
     )
     (root / ".opencode/plugins/package.json").write_text('{"type": "module"}')
-    done = subprocess.run(["node", str(script)], capture_output=True, text=True, timeout=60, check=True)
+    done = subprocess.run(["node", str(script)], capture_output=True, text=True, timeout=600, check=True)
     assert done.stdout == "no\n"
     assert json.loads((tmp_path / "takeback.got").read_text())["hook_event_name"] == "tool.execute.before"
 
 
-def test_codex_gets_no_longer_time_for_a_hook_than_it_allows(tmp_path: Path) -> None:
+def test_codex_hooks_stay_within_its_timeout_limit(tmp_path: Path) -> None:
     write_harness(tmp_path, "codex")
     run("install", "codex", "--shared", "--dir", str(tmp_path))
     hooks = json.loads((tmp_path / ".codex/hooks.json").read_text())["hooks"]

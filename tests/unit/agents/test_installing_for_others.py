@@ -58,7 +58,7 @@ def hooks_of(program: list[str], *, shared: bool = False) -> dict[str, Any]:
     return {"hooks": found}
 
 
-def test_hooks_go_into_the_settings_that_only_this_machine_reads_and_nothing_into_others(tmp_path: Path) -> None:
+def test_hooks_go_only_into_the_machines_local_settings(tmp_path: Path) -> None:
     write_harness(tmp_path, "claude-code")
     before = files_of(tmp_path)
     told = run("install", "claude-code", "--dir", str(tmp_path))
@@ -81,9 +81,7 @@ def commit_all(root: Path) -> None:
 
 @pytest.mark.parametrize("client", OTHERS)
 @pytest.mark.parametrize("in_git", [False, True])
-def test_other_clients_get_hooks_in_a_file_that_git_does_not_track_and_nothing_else(
-    client: str, in_git: bool, tmp_path: Path
-) -> None:
+def test_other_clients_get_hooks_only_in_a_file_git_does_not_track(client: str, in_git: bool, tmp_path: Path) -> None:
     root = tmp_path / "p"
     root.mkdir()
     write_harness(root, client)
@@ -111,9 +109,7 @@ def test_other_clients_get_hooks_in_a_file_that_git_does_not_track_and_nothing_e
 
 
 @pytest.mark.parametrize("client", CLIENTS)
-def test_where_git_tracks_the_file_the_refusal_says_so_with_the_way_and_nothing_is_begun(
-    client: str, tmp_path: Path
-) -> None:
+def test_installing_into_a_file_git_tracks_is_refused_with_the_way_out(client: str, tmp_path: Path) -> None:
     write_harness(tmp_path, client)
     place = tmp_path / HOOKS_FILE[client]
     place.parent.mkdir(parents=True, exist_ok=True)
@@ -123,13 +119,13 @@ def test_where_git_tracks_the_file_the_refusal_says_so_with_the_way_and_nothing_
     before = files_of(tmp_path)
     with pytest.raises(InputError) as refused:
         run("install", client, "--dir", str(tmp_path))
-    assert f"git tracks {HOOKS_FILE[client]}, so that others get it" in str(refused.value)
+    assert f"git tracks {HOOKS_FILE[client]}, so others get it" in str(refused.value)
     assert f"takeback install {client} --shared" in str(refused.value)
     assert files_of(tmp_path) == before
     assert not (tmp_path / ".takeback").exists()
 
 
-def test_hooks_of_codex_that_stand_in_its_settings_count_where_git_tracks_those(tmp_path: Path) -> None:
+def test_hooks_in_codex_settings_count_as_tracked_with_the_settings(tmp_path: Path) -> None:
     (tmp_path / ".codex").mkdir()
     settings = '[[hooks.Stop]]\n[[hooks.Stop.hooks]]\ntype = "command"\ncommand = "true"\n'
     (tmp_path / ".codex/config.toml").write_text(settings)
@@ -138,16 +134,16 @@ def test_hooks_of_codex_that_stand_in_its_settings_count_where_git_tracks_those(
         run("install", "codex", "--dir", str(tmp_path))
 
 
-def test_a_repository_of_which_git_tells_nothing_counts_as_one_that_tracks_everything(tmp_path: Path) -> None:
+def test_an_unreadable_repository_counts_as_tracking_everything(tmp_path: Path) -> None:
     write_harness(tmp_path, "codex")
     (tmp_path / ".git").write_text("gitdir: /nowhere\n")
-    with pytest.raises(InputError, match="cannot be told"):
+    with pytest.raises(InputError, match="cannot tell"):
         run("install", "codex", "--dir", str(tmp_path))
 
 
 @pytest.mark.parametrize("client", [client for client in CLIENTS if HOOKS[client]])
 @pytest.mark.parametrize("flags", [("--shared",), ()])
-def test_hooks_that_others_may_get_let_every_edit_pass_where_takeback_is_missing(
+def test_shared_hooks_let_every_edit_pass_without_takeback(
     client: str, flags: tuple[str, ...], tmp_path: Path
 ) -> None:
     if client in PRIVATE_SCOPE and not flags:
@@ -175,9 +171,7 @@ def test_hooks_that_others_may_get_let_every_edit_pass_where_takeback_is_missing
     "program",
     [["takeback-that-is-not-there"], ["/dev/null/takeback"], ["/dev/null"], [sys.executable, "-I", "-S", "-m"]],
 )
-def test_the_plugin_of_opencode_lets_every_edit_pass_where_takeback_is_missing(
-    program: list[str], tmp_path: Path
-) -> None:
+def test_the_opencode_plugin_lets_every_edit_pass_without_takeback(program: list[str], tmp_path: Path) -> None:
     words = [*program, "takeback"] if program[-1] == "-m" else program
     (tmp_path / "takeback.mjs").write_text(build_opencode_plugin(words))
     (tmp_path / "try.mjs").write_text(
@@ -194,7 +188,7 @@ def _groups(state: Any) -> Any:
     return [(event, element, None) for event, elements in state["listeners"].items() for element in elements]
 
 
-def test_shared_hooks_pass_on_what_the_guard_says_where_takeback_is_there(tmp_path: Path) -> None:
+def test_shared_hooks_pass_on_the_guards_answer(tmp_path: Path) -> None:
     program = tmp_path / "takeback"
     program.write_text("#!/bin/sh\necho no >&2\nexit 2\n")
     program.chmod(0o755)
@@ -230,7 +224,7 @@ def test_installing_in_a_clone_that_has_our_hooks_adds_no_hook(form: str, flags:
 
 
 @pytest.mark.parametrize("form", [form for form in FORMS if form != "as a plugin"])
-def test_uninstalling_removes_all_of_ours_and_nothing_of_others(form: str, tmp_path: Path) -> None:
+def test_uninstalling_removes_only_takebacks_entries(form: str, tmp_path: Path) -> None:
     name, value = FORMS[form]
     other = {"type": "command", "command": "lint"}
     beside = {"matcher": "Edit|Write|MultiEdit|NotebookEdit", "hooks": [other, {"type": "command", "command": "x"}]}
@@ -248,7 +242,7 @@ def test_uninstalling_removes_all_of_ours_and_nothing_of_others(form: str, tmp_p
     assert left["SessionStart"] == [{"hooks": [other]}]
 
 
-def test_uninstalling_takes_out_local_and_shared_ones_together(tmp_path: Path) -> None:
+def test_uninstalling_removes_local_and_shared_hooks_together(tmp_path: Path) -> None:
     write_settings(tmp_path, "settings.json", {})
     run("install", "claude-code", "--dir", str(tmp_path))
     write_settings(tmp_path, "settings.json", hooks_of(["takeback"], shared=True))
@@ -259,7 +253,7 @@ def test_uninstalling_takes_out_local_and_shared_ones_together(tmp_path: Path) -
     assert not (tmp_path / ".claude/settings.local.json").exists()
 
 
-def test_only_what_is_missing_is_added(tmp_path: Path) -> None:
+def test_installing_adds_only_the_missing_hooks(tmp_path: Path) -> None:
     value = hooks_of(["takeback"], shared=True)
     del value["hooks"]["Stop"], value["hooks"]["ConfigChange"]
     write_settings(tmp_path, "settings.json", value)
@@ -284,11 +278,11 @@ def test_only_what_is_missing_is_added(tmp_path: Path) -> None:
         ("takeback hook codex", False),
     ],
 )
-def test_our_own_hooks_are_known_by_what_they_say(command: str, ours: bool) -> None:
+def test_own_hooks_are_recognized_by_their_command(command: str, ours: bool) -> None:
     assert is_own_hook({"type": "command", "command": command}, "claude-code") is ours
 
 
-def test_a_missing_extra_of_the_server_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_installing_warns_that_the_server_extra_is_missing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     write_harness(tmp_path, "claude-code")
     monkeypatch.setattr(install, "find_spec", lambda _: None)
     assert NO_SERVER in run("install", "claude-code", "--shared", "--dir", str(tmp_path))["warnings"]

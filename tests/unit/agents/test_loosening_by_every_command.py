@@ -66,7 +66,7 @@ def test_there_is_a_batch_for_every_case() -> None:
         assert sorted(map(repr, every)) == sorted(repr(case) for batch in batches(client) for case in batch)
 
 
-def test_every_command_that_changes_files_says_it(batch: list[Case], root: Path) -> None:
+def test_every_command_that_changes_files_reports_loosening(batch: list[Case], root: Path) -> None:
     start = _run(root, "log")["entries"][0]["id"]
     write_batch(root, batch, after=True)
     made = _run(root, "adopt")
@@ -89,7 +89,7 @@ def _shared(batch: list[Case]) -> list[Case]:
     return [case for case in batch if case.place.split(".")[0] in tops]
 
 
-def test_the_recorder_and_the_watch_say_it(batch: list[Case], root: Path) -> None:
+def test_the_recorder_and_the_watcher_report_loosening(batch: list[Case], root: Path) -> None:
     client = batch[0].client
     name = "AfterTool" if client == "gemini" else "PostToolUse"
     raw = {"hook_event_name": name, "cwd": str(root), "tool_name": "Bash", "tool_input": {"command": "x"}}
@@ -105,14 +105,14 @@ def test_the_recorder_and_the_watch_say_it(batch: list[Case], root: Path) -> Non
     _demand_told(batch, list(noticed.warnings))
 
 
-def test_the_page_says_it(batch: list[Case], root: Path) -> None:
+def test_the_page_reports_loosening(batch: list[Case], root: Path) -> None:
     with open_workspace(root) as harness:
         session = Session()
         shelf = HarnessShelf([("p", harness)], places={"p": str(root)})
         page = TestClient(make_app(shelf, session, [HOST], read_only=False), base_url=f"http://{HOST}")
         page.get(f"/open?link={session.link}")
         write_batch(root, batch, after=True)
-        _demand_told(batch, [_after(page.get("/1/drift").text, "looser than what the journal says")])
+        _demand_told(batch, [_after(page.get("/1/drift").text, "looser than the journal")])
         sent = {"form_token": session.form_token}
         page.post("/1/adopt", data=sent, headers={"origin": f"http://{HOST}", "content-type": FORM})
         assert harness.undo() is not None
@@ -136,7 +136,7 @@ class _Scripted:
         return Reply(self.reply, "stop")
 
 
-def test_a_change_in_words_says_it(batch: list[Case], root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_change_in_words_reports_loosening(batch: list[Case], root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     model = _Scripted()
 
     @contextmanager

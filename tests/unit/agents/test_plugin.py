@@ -24,7 +24,7 @@ PLACES = {
 }
 
 
-def test_the_folder_in_the_repository_is_the_one_the_package_makes() -> None:
+def test_the_plugin_folder_matches_the_generated_one() -> None:
     assert written(FOLDER) == build_plugin_files(takeback.__version__), "run 'make plugin'"
 
 
@@ -37,7 +37,7 @@ def added(client: str, root: Path) -> list[dict[str, Any]]:
 
 
 @pytest.mark.parametrize("client", PLACES)
-def test_it_has_the_hooks_the_server_and_the_skill_that_an_installation_adds(client: str, tmp_path: Path) -> None:
+def test_the_plugin_has_the_hooks_server_and_skill_of_an_installation(client: str, tmp_path: Path) -> None:
     ops = added(client, tmp_path)
     hooks, servers = (json.loads((FOLDER / place).read_text()) for place in PLACES[client])
     installed: dict[str, list[Any]] = {}
@@ -58,7 +58,7 @@ def test_it_has_the_hooks_the_server_and_the_skill_that_an_installation_adds(cli
     assert [shipped.lstrip("\n")] * len(commands) == commands == commands[: client == "gemini"]
 
 
-def test_it_has_what_opencode_loads(tmp_path: Path) -> None:
+def test_the_plugin_has_the_files_opencode_loads(tmp_path: Path) -> None:
     ops = added("opencode", tmp_path)
     (script,) = (op["value"] for op in ops if op["op_type"] == "write_file")
     (server,) = (op["value"] for op in ops if op["op_type"] == "register_tool")
@@ -69,6 +69,6 @@ def test_it_has_what_opencode_loads(tmp_path: Path) -> None:
     assert json.loads((FOLDER / "opencode/opencode.json").read_text()) == {"mcp": {"takeback": server}}
 
 
-def test_manifests_say_the_packages_version() -> None:
+def test_plugin_manifests_have_the_packages_version() -> None:
     for manifest in (".claude-plugin/plugin.json", ".codex-plugin/plugin.json", "gemini-extension.json"):
         assert json.loads((FOLDER / manifest).read_text())["version"] == takeback.__version__

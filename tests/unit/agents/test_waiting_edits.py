@@ -84,7 +84,7 @@ def test_each_noted_edit_becomes_an_entry_of_its_own_with_its_author(root):
     assert not (root / FOLDER).exists()
 
 
-def test_bytes_are_given_back_though_the_file_went_on_before_the_entry_was_made(root):
+def test_an_undo_restores_bytes_though_the_file_changed_before_the_entry(root):
     edit(root, "Rule 3.", "Rule three.")
     note(root)
     edit(root, "Rule three.", "Rule drei.")
@@ -143,7 +143,7 @@ a = ".claude/agents/a.md"
 
 
 @pytest.mark.parametrize("change", NOT_NOTED)
-def test_what_has_to_be_understood_is_left_to_the_recorder(root, change):
+def test_edits_that_need_parsing_are_left_to_the_recorder(root, change):
     path = NOT_NOTED[change](root)
     assert not note(root, path)
     assert list_waiting(str(root)) == []
@@ -168,7 +168,7 @@ def test_an_edit_is_not_noted_while_a_command_holds_the_journal(root):
     assert done.stdout.decode().strip() == "None", done.stderr
 
 
-def test_an_edit_that_another_wrote_into_the_folder_is_never_recorded(root):
+def test_a_tampered_note_of_an_edit_is_never_recorded(root):
     edit(root, "Rule 3.", "Rule three.")
     note(root)
     (name,) = list_waiting(str(root))
@@ -178,7 +178,7 @@ def test_an_edit_that_another_wrote_into_the_folder_is_never_recorded(root):
     assert not place.exists()
 
 
-def test_a_folder_of_edits_that_is_a_link_is_left_alone(root, tmp_path):
+def test_a_linked_folder_of_edits_is_left_alone(root, tmp_path):
     elsewhere = tmp_path / "elsewhere"
     elsewhere.mkdir()
     (elsewhere / "0000000001").write_text("mine\n")
@@ -190,13 +190,13 @@ def test_a_folder_of_edits_that_is_a_link_is_left_alone(root, tmp_path):
     assert [one.name for one in elsewhere.iterdir()] == ["0000000001"]
 
 
-def test_an_edit_that_cannot_be_written_down_is_left_to_the_recorder(root):
+def test_an_edit_that_cannot_be_noted_is_left_to_the_recorder(root):
     (root / FOLDER).write_text("in the way\n")
     edit(root, "Rule 3.", "Rule three.")
     assert note(root) is None
 
 
-def test_an_edit_whose_entry_was_made_before_a_kill_makes_no_second(root):
+def test_a_note_recorded_before_a_kill_makes_no_second_entry(root):
     edit(root, "Rule 3.", "Rule three.")
     note(root)
     (name,) = list_waiting(str(root))

@@ -50,7 +50,7 @@ def test_the_operations_of_a_history_of_a_list_make_its_versions(history):
         assert tuple(items) == version
 
 
-def test_what_is_right_far_apart_is_the_third_change_turned_round():
+def test_the_expected_text_reverses_the_third_change():
     for history in histories(8, FRESH):
         if history.kind == CLASSES[0]:
             (change,) = history.changes[TAKEN_OUT - 1]
@@ -90,7 +90,7 @@ def test_with_known_spans_every_third_edit_comes_out_right(texts, lists):
     assert lists["right_known"] == lists["histories"] == len(LISTS)
 
 
-def test_adopted_versions_come_out_right_nearly_always_and_say_where_they_have_several_readings(texts, lists):
+def test_adopted_versions_are_mostly_right_and_report_ambiguity(texts, lists):
     assert texts["right_adopted"] >= 0.92 * len(TEXTS)
     assert lists["right_adopted"] >= 0.92 * len(LISTS)
     for found in (texts, lists):
@@ -99,7 +99,7 @@ def test_adopted_versions_come_out_right_nearly_always_and_say_where_they_have_s
 
 
 @pytest.mark.parametrize("seed", [FRESH + 1, FRESH + 2])
-def test_of_adopted_texts_and_lists_few_come_out_wrong_and_none_in_silence(seed):
+def test_few_adopted_texts_are_wrong_and_none_silently(seed):
     texts = compare([edits._of_text(one) for one in (*histories(20, seed), *place_histories(10, seed))], ())
     lists = compare([edits._of_list(one) for one in (*list_histories(20, seed), *sorted_histories(10, seed))], ())
     for found in (texts, lists):
@@ -107,7 +107,7 @@ def test_of_adopted_texts_and_lists_few_come_out_wrong_and_none_in_silence(seed)
         assert found["right_adopted"] >= 0.98 * found["histories"]
 
 
-def test_an_item_put_where_one_had_stood_is_told_as_left_open():
+def test_an_item_inserted_where_one_was_removed_is_marked_open():
     told = [history for history in list_histories(30, FRESH) if any(history.open)]
     assert told
     for history in told:
@@ -118,14 +118,14 @@ def test_an_item_put_where_one_had_stood_is_told_as_left_open():
         assert any("remove" in one["op_type"] for one in history.operations[:edit])
 
 
-def test_every_peer_is_counted_out_in_full(texts, lists):
+def test_every_peer_is_counted_on_every_history(texts, lists):
     for found, peers in ((texts, TEXT_PEERS), (lists, LIST_PEERS)):
         assert {*found["peers"], *found["missing"]} == {peer.name for peer in peers}
         for row in found["peers"].values():
             assert row["right"] + row["refused"] + row["wrong"] == found["histories"]
 
 
-def test_peers_do_what_they_are_known_for(texts):
+def test_peers_show_their_known_strengths_and_faults(texts):
     peers = texts["peers"]
     if "git revert" in peers:
         assert peers["git revert"]["wrong"] == 0
@@ -137,7 +137,7 @@ def test_peers_do_what_they_are_known_for(texts):
             assert peers[name]["wrong"] > 0
 
 
-def test_a_peer_that_is_not_installed_is_said_to_be_missing():
+def test_a_peer_that_is_not_installed_is_reported_missing():
     def answers(_):
         raise AssertionError("asked")
 
@@ -146,7 +146,7 @@ def test_a_peer_that_is_not_installed_is_said_to_be_missing():
     assert found["peers"] == {}
 
 
-def test_a_wrong_answer_and_a_refusal_are_not_taken_for_right_ones():
+def test_wrong_answers_and_refusals_do_not_count_as_right():
     case = edits._of_text(TEXTS[0])
     liars = [Peer("refuses", "json", lambda all_: [None] * len(all_)), Peer("lies", "json", lambda all_: [("x",)])]
     found = compare([case], liars)["peers"]
@@ -155,7 +155,7 @@ def test_a_wrong_answer_and_a_refusal_are_not_taken_for_right_ones():
     assert (wrong["right_known"], wrong["right_adopted"]) == (0, 0)
 
 
-def test_growth_is_said_for_texts_lists_and_chains():
+def test_growth_is_measured_for_texts_lists_and_chains():
     found = measure_growth((10, 20), rounds=2)
     assert {"growth_text", "growth_list", "growth_chain"} <= set(found)
     for rows, size in itertools.product(found["growth_us"].values(), (10, 20)):

@@ -1,5 +1,8 @@
 """The benchmarks measure the same work on both sides, and say what they promise to say."""
 
+import os
+import sys
+
 import pytest
 
 from takeback.adapters import open_memory
@@ -12,6 +15,7 @@ from takeback.verify.suites import make_nominal_state
 from takeback_lab.bench import reference, undo
 from takeback_lab.bench.journal import make_history
 from takeback_lab.bench.journal import measure as measure_journal
+from takeback_lab.bench.journal_files import measure_commands
 from takeback_lab.bench.proof import LENGTHS
 from takeback_lab.bench.proof import measure as measure_proof
 from takeback_lab.bench.roundtrip import MUTATIONS, large_state, measure
@@ -73,7 +77,7 @@ def test_the_undo_benchmark_grows_states_and_histories_of_a_harness():
 
 
 @pytest.mark.parametrize("at", range(0, 300, 60))
-def test_the_snapshot_puts_back_what_undo_puts_back_where_nothing_came_later(at):
+def test_a_snapshot_agrees_with_undo_where_nothing_came_later(at):
     trial = situation(load("fresh")[at], PROTOCOLS[0], at)
     harness, first = undo._live(trial)
     scoped = ScopedSnapshots(harness.state)
@@ -121,7 +125,18 @@ def test_the_journal_benchmark_asks_every_question_of_both_histories():
     assert result["growth_of_governed"] > 0
 
 
-def test_a_history_made_for_measuring_is_one_that_a_harness_made(tmp_path):
+@pytest.mark.long
+def test_commands_are_measured_in_harnesses_of_few_and_of_many_files():
+    result = measure_commands({**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}, (20, 60), rounds=1)
+    asked = {"open", "status", "log", "set", "undo", "hook"}
+    assert result["files"] == [20, 60]
+    assert {size: set(rows) for size, rows in result["cpu_ms"].items()} == {n: asked | {"start"} for n in (20, 60)}
+    for name in asked:
+        few, many = (result["cpu_ms"][size][name] for size in (20, 60))
+        assert result["growth"][name] == pytest.approx(many / few, rel=0.02)
+
+
+def test_a_benchmark_history_is_a_valid_journal_of_a_harness(tmp_path):
     first = make_history(tmp_path / "journal.db", 100)
     harness = open_memory(journal=tmp_path / "journal.db")
     entries = [entry for entry in harness.log() if entry.kind != "genesis"]

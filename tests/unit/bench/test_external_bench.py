@@ -24,7 +24,7 @@ def surface():
 
 
 @pytest.mark.long
-def test_ours_are_right_and_theirs_are_kept_where_the_naive_restore_loses_them():
+def test_undo_keeps_foreign_writes_that_a_naive_restore_loses():
     result = measure(changes=8)
     assert (result["changes"], result["takeback"]["steps"]) == (8, 16)
     assert (result["takeback"]["wrong"], result["takeback"]["their_writes_lost"]) == (0, 0)

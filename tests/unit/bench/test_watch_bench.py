@@ -15,7 +15,7 @@ pytest.importorskip("watchfiles", reason="the extra 'watch' is not installed")
 
 @pytest.mark.long
 @pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed")
-def test_the_last_content_of_every_file_is_recorded_whatever_happens_to_the_watcher():
+def test_every_last_file_content_is_recorded_though_the_watcher_is_restarted():
     result = measure({**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}, edits=60, seconds=2.0)
     assert (result["edits"], result["files"], result["lost"]) == (60, 10, 0)
     assert 1 <= result["entries"] <= result["edits"]

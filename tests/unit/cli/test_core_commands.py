@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+from tests.support.forked import run_text
 from typer.testing import CliRunner
 
 from takeback.cli import app
@@ -21,14 +21,7 @@ EXAMPLES = Path(__file__).parents[3] / "examples" / "candidates"
 def _run(*arguments: str) -> tuple[int, str, str]:
     """Run the real program in a process of its own."""
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), "NO_COLOR": "1", "COLUMNS": "120"}
-    ran = subprocess.run(
-        [sys.executable, "-m", "takeback", *arguments],
-        capture_output=True,
-        text=True,
-        timeout=60,
-        env=environment,
-        check=False,
-    )
+    ran = run_text(arguments, environment)
     return ran.returncode, ran.stdout, ran.stderr
 
 
@@ -55,7 +48,7 @@ def test_verify_exits_with_the_answer_and_prints_one_object(name, code):
     assert _one_object(out)["admitted"] is (code == 0)
 
 
-def test_a_file_that_is_not_there_ends_in_two_with_the_reason_on_both_streams():
+def test_a_missing_file_exits_2_with_the_reason_on_both_streams():
     ended, out, err = _run("verify", "nowhere.json", "--json")
     assert ended == 2
     assert "nowhere.json: found No such file or directory" in _one_object(out)["error"]
@@ -88,13 +81,13 @@ def test_a_wrong_option_is_an_input_error(arguments):
     assert result.stdout == ""
 
 
-def test_a_wrong_option_ends_in_two_with_what_was_expected():
+def test_a_wrong_option_exits_2_with_what_was_expected():
     ended, _, err = _run("verify", _candidate("config"), "--rule", "luck")
     assert ended == 2
     assert "--rule: found luck, expected one of proof, split-wald" in err
 
 
-def test_a_fault_of_the_program_ends_in_two_not_in_no(monkeypatch, capsys):
+def test_an_internal_fault_exits_2_not_1(monkeypatch, capsys):
     from takeback import cli
     from takeback.cli import program
 
@@ -110,7 +103,7 @@ def test_a_fault_of_the_program_ends_in_two_not_in_no(monkeypatch, capsys):
     assert "ZeroDivisionError: boom" in _one_object(captured.out)["error"]
 
 
-def test_for_a_person_verify_shows_the_verdict_the_state_the_address_and_the_next_step():
+def test_verify_shows_verdict_state_address_and_next_step():
     code, out = _invoke("verify", _candidate("unconditional-delete"))
     assert code == 1
     assert "not admitted (refuted, rule proof, language L2)" in out
@@ -119,7 +112,7 @@ def test_for_a_person_verify_shows_the_verdict_the_state_the_address_and_the_nex
     assert "next: Capture these addresses" in out
 
 
-def test_for_a_person_a_sample_shows_its_splits_and_bounds():
+def test_verify_shows_splits_and_bounds_of_a_sample():
     code, out = _invoke("verify", _candidate("config"), "--rule", "split-wald")
     assert code == 0
     assert "admitted (sampled, rule split-wald" in out
@@ -163,7 +156,7 @@ def test_prove_prints_grade_counterexample_and_classes():
     assert (code, _one_object(out)["grade"]) == (1, "refuted")
 
 
-def test_what_prove_certifies_check_proof_accepts_and_for_no_other_candidate(tmp_path):
+def test_check_proof_accepts_a_certificate_only_for_its_candidate(tmp_path):
     certificate = tmp_path / "certificate.json"
     code, out = _invoke("prove", _candidate("config"), "--certificate", str(certificate), "--json")
     assert (code, _one_object(out)["certificate"]) == (0, str(certificate))
@@ -180,7 +173,7 @@ def test_what_prove_certifies_check_proof_accepts_and_for_no_other_candidate(tmp
     assert out.startswith("rejected: wrong digest")
 
 
-def test_what_is_refuted_has_no_certificate_and_its_file_is_not_written(tmp_path):
+def test_a_refuted_candidate_gets_no_certificate_file(tmp_path):
     certificate = tmp_path / "certificate.json"
     code, out = _invoke("prove", _candidate("passes-every-sample"), "--certificate", str(certificate))
     assert code == 1
@@ -195,7 +188,7 @@ def test_a_second_opinion_is_shown_beside_the_first():
     assert (code, _one_object(out)["second_opinion"]["answer"]) == (0, "holds")
     code, out = _invoke("prove", _candidate("passes-every-sample"), "--second-opinion", "z3")
     assert code == 1
-    assert "z3: a state breaks it" in out
+    assert "z3: refuted by a state" in out
 
 
 @pytest.mark.parametrize(
@@ -233,7 +226,7 @@ EDIT = {
 
 
 @pytest.mark.parametrize("command", ["verify", "prove", "oracle", "repair"])
-def test_the_language_is_the_widest_one_unless_another_is_named(tmp_path, command):
+def test_the_widest_language_is_the_default(tmp_path, command):
     file = tmp_path / "edit.json"
     file.write_text(json.dumps(EDIT))
     assert _invoke(command, str(file))[0] == 0
@@ -241,7 +234,7 @@ def test_the_language_is_the_widest_one_unless_another_is_named(tmp_path, comman
     assert _invoke(command, str(file), "--language", "L1")[0] == 1
 
 
-def test_the_schema_has_every_operation_of_the_language_named_and_of_all_where_none_is():
+def test_the_schema_has_every_operation_of_the_named_language():
     names = {level: _invoke("schema", *level)[1] for level in ((), ("--language", "L1"), ("--language", "L2"))}
     assert names[()] == names["--language", "L2"]
     assert '"edit_prompt"' in names[()]
@@ -281,7 +274,7 @@ def test_a_usage_error_with_json_is_one_object_with_the_error(monkeypatch, capsy
     assert _one_object(capsys.readouterr().out)["error"]
 
 
-def test_what_is_no_regular_file_is_refused_without_reading_it(tmp_path):
+def test_a_path_that_is_no_regular_file_is_refused_unread(tmp_path):
     import os
 
     from takeback.errors import InputError
@@ -294,7 +287,7 @@ def test_what_is_no_regular_file_is_refused_without_reading_it(tmp_path):
             load_json(path)
 
 
-def test_a_long_residual_is_told_by_what_differs_and_not_by_two_lines_cut_alike(tmp_path):
+def test_a_long_residual_is_shown_as_a_diff(tmp_path):
     lines = "".join(f"line {number}\n" for number in range(1, 41))
     state = tmp_path / "state.json"
     state.write_text(json.dumps({"prompts": {"p": lines}}))
@@ -321,7 +314,7 @@ UNDECIDED = {
 }
 
 
-def test_what_is_undecided_is_not_admitted_and_says_to_capture_and_restore(tmp_path):
+def test_an_undecided_candidate_is_rejected_with_advice_to_capture(tmp_path):
     file = tmp_path / "candidate.json"
     file.write_text(json.dumps(UNDECIDED))
     code, text = _invoke("verify", str(file))
@@ -334,10 +327,10 @@ def test_what_is_undecided_is_not_admitted_and_says_to_capture_and_restore(tmp_p
     assert [reason["code"] for reason in _one_object(text)["reasons"]] == ["UNDECIDED"]
 
 
-def test_a_recovery_that_edits_back_is_shown_a_text_on_which_the_change_goes_through():
+def test_editing_back_is_refuted_by_a_text_where_the_edit_succeeds():
     code, text = _invoke("verify", _candidate("edit-back"))
     assert code == 1
-    assert "the change goes through there, and nothing in it can be left out" in text
+    assert "the change succeeds there, and no part of it can be left out" in text
     assert '"system": "Ask first.Act first."' in text or '"system": "Act first.Ask first."' in text
 
 

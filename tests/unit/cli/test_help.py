@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from tests.support.batches import in_batches
 from tests.support.reference import commands
 from typer.testing import CliRunner
 
@@ -21,7 +22,7 @@ def help_of(title: str) -> str:
     return result.stdout
 
 
-@pytest.mark.parametrize("title", COMMANDS)
+@in_batches("title", COMMANDS, size=20)
 def test_help_fits_eighty_columns_and_ends_with_an_example(title):
     text = help_of(title)
     assert "<bool>" not in text
@@ -32,14 +33,14 @@ def test_help_fits_eighty_columns_and_ends_with_an_example(title):
     assert all(len(line) <= 80 for part in before for line in part.splitlines())
 
 
-@pytest.mark.parametrize("title", COMMANDS)
-def test_every_option_says_what_it_does(title):
+@in_batches("title", COMMANDS, size=20)
+def test_every_option_has_a_help_sentence(title):
     for parameter in FOUND[title].params:
         if not getattr(parameter, "hidden", False):
             assert (getattr(parameter, "help", "") or "").rstrip().endswith((".", ")", "…")), parameter.name
 
 
-def test_the_first_page_is_one_screen_and_has_every_command_beside_its_topic():
+def test_the_first_help_page_lists_every_command_on_one_screen():
     lines = help_of("takeback").splitlines()
     assert len(lines) < 24
     assert max(map(len, lines)) <= 80
@@ -51,7 +52,7 @@ def test_the_first_page_is_one_screen_and_has_every_command_beside_its_topic():
     assert "--version" in text
 
 
-def test_topics_are_the_sections_each_on_one_screen_with_an_example():
+def test_each_topic_fits_one_screen_and_has_an_example():
     assert set(TOPICS.values()) == set(SECTIONS) == set(EXAMPLES)
     for topic, title in TOPICS.items():
         lines = topic_of(topic).splitlines()
@@ -64,13 +65,13 @@ def test_topics_are_the_sections_each_on_one_screen_with_an_example():
 
 
 @pytest.mark.parametrize("topic", [MORE, *ABOUT])
-def test_other_topics_are_one_screen_too(topic):
+def test_other_topics_fit_one_screen(topic):
     lines = topic_of(topic).splitlines()
     assert 3 < len(lines) < 24
     assert max(map(len, lines)) <= 80
 
 
-def test_help_of_a_command_is_what_its_own_option_shows():
+def test_help_of_a_command_equals_its_help_option():
     assert topic_of("undo").split() == help_of("takeback undo").replace("Usage: root", "Usage: takeback").split()
 
 

@@ -26,17 +26,17 @@ def test_a_quoted_command_stays_on_one_line_where_it_fits_on_one():
     assert max(map(len, wrap_lines(long, 30).splitlines())) <= 30
 
 
-def test_what_follows_a_break_is_indented_and_a_word_that_is_too_wide_is_left_alone():
+def test_continued_lines_are_indented_and_overlong_words_kept():
     assert wrap_lines("  - one two three four", 14) == "  - one two\n    three four"
     assert wrap_lines("a " + "d" * 64, 20).splitlines()[-1].strip() == "d" * 64
 
 
-def test_colours_take_no_room():
+def test_colour_codes_do_not_count_towards_width():
     text = "\x1b[33mone two three four five six\x1b[0m"
     assert wrap_lines(text, 27) == text
     assert all(measure_shown(line) <= 14 for line in wrap_lines(text, 14).splitlines())
 
 
-def test_a_cut_is_made_between_words():
+def test_lines_are_cut_between_words():
     assert cut_at_word("Johannes Sebastian Bach", 12) == "Johannes …"
     assert cut_at_word("short", 12) == "short"

@@ -21,7 +21,7 @@ def alone(monkeypatch):
 
 
 @pytest.mark.parametrize("name", plugins.LAB_COMMANDS)
-def test_a_command_of_the_lab_says_which_package_brings_it(alone, name):
+def test_a_lab_command_names_the_package_that_provides_it(alone, name):
     done = CliRunner().invoke(app, [name])
     assert isinstance(done.exception, MissingExtraError)
     assert f"takeback {name} comes with takeback-lab" in str(done.exception)
@@ -34,7 +34,7 @@ def test_without_the_lab_help_lists_the_products_commands_only(alone):
     assert not set(plugins.LAB_COMMANDS) & set(list_all_commands())
 
 
-def test_pages_and_tasks_of_the_lab_are_named_when_they_are_missing(alone, tmp_path):
+def test_missing_lab_pages_and_tasks_name_the_package(alone, tmp_path):
     with pytest.raises(MissingExtraError, match="takeback-lab"):
         plugins.open_pages("lab", tmp_path)
     with pytest.raises(MissingExtraError, match="takeback-lab"):
@@ -42,7 +42,7 @@ def test_pages_and_tasks_of_the_lab_are_named_when_they_are_missing(alone, tmp_p
 
 
 @pytest.mark.parametrize("name", plugins.LAB_COMMANDS)
-def test_with_the_lab_its_commands_are_there(name):
+def test_with_the_lab_its_commands_are_listed(name):
     done = run(name, "--help")
     assert done.code == 0
     assert f"takeback {name}" in done.out

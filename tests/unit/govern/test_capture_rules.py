@@ -54,7 +54,7 @@ def approve(harness, target, value):
     return CallApproval(shown.candidate.digest(), "alice")
 
 
-def test_what_matches_is_in_no_file_of_the_journal_from_the_beginning_and_after_changes(root):
+def test_matching_values_are_never_stored_in_the_journal(root):
     assert files_holding(root / ".takeback", SECRET) == []
     with closing(open_workspace(root)) as harness:
         change = [{"op_type": "set_config", "target": "env.API_KEY", "value": OTHER}]
@@ -70,7 +70,7 @@ def test_what_matches_is_in_no_file_of_the_journal_from_the_beginning_and_after_
     assert all(finding.good for finding in examine_workspace(root, None, None))
 
 
-def test_it_is_said_beforehand_that_the_change_is_irreversible_and_it_wants_an_approval(root):
+def test_an_unrecorded_change_is_announced_irreversible_and_needs_approval(root):
     with closing(open_workspace(root)) as harness:
         change = [{"op_type": "set_config", "target": "env.API_KEY", "value": OTHER}]
         assert harness.preview(change).unkept == ('config["env.API_KEY"]',)
@@ -86,7 +86,7 @@ def test_it_is_said_beforehand_that_the_change_is_irreversible_and_it_wants_an_a
     assert OTHER in (root / ".claude/settings.json").read_text()
 
 
-def test_other_values_of_the_same_file_are_changed_and_taken_back_as_ever(root):
+def test_other_values_of_the_same_file_can_be_changed_and_undone(root):
     with closing(open_workspace(root)) as harness:
         assert isinstance(harness.set("config", "env.COLOUR", "blue"), Applied)
     with closing(open_workspace(root)) as harness:
@@ -104,7 +104,7 @@ def test_a_new_value_is_taken_back_by_removing_it(root):
 
 
 @pytest.mark.parametrize("rule", ["secrets", "redacted address"])
-def test_a_redacted_value_that_was_changed_by_hand_is_noticed_by_its_digest(tmp_path, rule):
+def test_a_hand_edit_of_a_redacted_value_is_noticed_by_its_digest(tmp_path, rule):
     root = make(tmp_path, RULES[rule])
     with closing(open_workspace(root)) as harness:
         assert not harness.status().drift
@@ -127,7 +127,7 @@ def test_a_reference_is_no_secret_and_is_taken_back(tmp_path):
     assert "${API_KEY}" in (root / ".claude/settings.json").read_text()
 
 
-def test_the_commands_say_it_and_take_the_approval(tmp_path):
+def test_the_commands_announce_it_and_accept_the_approval(tmp_path):
     root = make(tmp_path, RULES["secrets"])
     runner = CliRunner()
     line = ["set", "config", "env.API_KEY", OTHER, "-C", str(root)]
@@ -143,7 +143,7 @@ def test_the_commands_say_it_and_take_the_approval(tmp_path):
     assert json.loads(done.stdout)["irreversible"] == ['config["env.API_KEY"]']
 
 
-def test_a_policy_may_want_no_approval(tmp_path):
+def test_a_policy_may_require_no_approval(tmp_path):
     root = make(tmp_path, 'redact = true\nirreversible = "yes"')
     with closing(open_workspace(root)) as harness:
         done = harness.set("config", "env.API_KEY", OTHER)
@@ -153,7 +153,7 @@ def test_a_policy_may_want_no_approval(tmp_path):
 @pytest.mark.parametrize(
     "capture", ["redact = 3", "onyl = []", "never = ['nothing[\"x\"]']", 'irreversible = "no"', "only = 'config*'"]
 )
-def test_a_policy_that_is_not_understood_is_refused(tmp_path, capture):
+def test_an_invalid_capture_policy_is_refused(tmp_path, capture):
     (tmp_path / ".takeback").mkdir()
     (tmp_path / POLICY).write_text(f"[capture]\n{capture}\n")
     with pytest.raises(InputError):

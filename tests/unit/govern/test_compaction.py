@@ -44,7 +44,7 @@ def later():
     return datetime.now(UTC) + timedelta(days=31)
 
 
-def test_what_is_not_kept_goes_and_the_file_is_smaller_with_every_record_and_head_as_before(root):
+def test_compaction_shrinks_the_file_and_keeps_every_record_and_head(root):
     with closing(open_workspace(root)) as harness:
         before = [record.digest for record in harness.journal.records()]
         head, size = make_head(harness.journal, "x"), harness.journal.measure_size()
@@ -60,7 +60,7 @@ def test_what_is_not_kept_goes_and_the_file_is_smaller_with_every_record_and_hea
         assert compact(harness, DAYS, later()).record is None
 
 
-def test_a_plan_changes_nothing_and_without_retention_every_capture_stays(root):
+def test_compaction_plans_change_nothing_and_need_a_retention_policy(root):
     with closing(open_workspace(root)) as harness:
         last = harness.ledger.last
         assert compact(harness, DAYS, later(), dry=True).contents > 0
@@ -70,7 +70,7 @@ def test_a_plan_changes_nothing_and_without_retention_every_capture_stays(root):
     assert f"{OLD} 5" in (root / "CLAUDE.md").read_text()
 
 
-def test_undo_after_it_works_where_captures_are_kept_and_says_so_where_they_are_not(root):
+def test_undo_after_compaction_works_for_kept_captures(root):
     with closing(open_workspace(root)) as harness:
         compact(harness, DAYS, later())
         (root / "CLAUDE.md").write_text((root / "CLAUDE.md").read_text() + "new\n")
@@ -92,7 +92,7 @@ def test_a_held_entry_keeps_what_it_captured(root):
     assert files_holding(root / ".takeback", f"{OLD} 1")
 
 
-def test_doctor_notices_a_content_that_went_beside_those_that_were_dropped(root):
+def test_the_doctor_notices_a_content_missing_besides_compaction(root):
     with closing(open_workspace(root)) as harness:
         compact(harness, DAYS, later())
         kept = next(iter(harness.journal.contents(harness.ledger.live_values())))
@@ -102,7 +102,7 @@ def test_doctor_notices_a_content_that_went_beside_those_that_were_dropped(root)
         assert not harness.journal.check().whole
 
 
-def test_the_command_says_what_went_and_how_large_the_journal_is(root):
+def test_compact_reports_what_it_removed_and_the_journals_size(root):
     (root / POLICY).write_text('[retention]\ncaptures = "30d"\n')
     runner = CliRunner()
     done = runner.invoke(app, ["compact", "-C", str(root), "--json"])
@@ -113,4 +113,4 @@ def test_the_command_says_what_went_and_how_large_the_journal_is(root):
     assert told["bytes_before"] > 0 < told["bytes_after"]
     again = runner.invoke(app, ["compact", "-C", str(root)])
     assert again.exit_code == 0
-    assert "nothing to give back" in again.stdout
+    assert "nothing to remove" in again.stdout

@@ -111,7 +111,7 @@ def test_the_server_refuses_kinds_of_records_that_no_verb_lets_a_role_add(world)
             add(world, "writer", Draft(kind, {"contents": [], **by(world, "writer")}))
 
 
-def test_the_server_refuses_entries_that_are_signed_as_somebody_else(world):
+def test_the_server_refuses_entries_signed_as_someone_else(world):
     leaf = {"before": [make_leaf(1)], "after": [make_leaf(2)]}
     with pytest.raises(JournalError, match="row-level security"):
         add(world, "writer", Draft("apply", by(world, "chief"), leaf))
@@ -121,7 +121,7 @@ def test_the_server_refuses_entries_that_are_signed_as_somebody_else(world):
         add(world, "writer", Draft("apply", {**by(world, "writer"), "forced": True}, leaf))
 
 
-def test_only_who_may_takes_back_what_others_made(world):
+def test_only_a_permitted_role_undoes_entries_of_others(world):
     with closing(world.open("writer")) as harness:
         entry = harness.set("config", "a", 2).entry
     with closing(world.open("other")) as harness, pytest.raises(DeniedError):
@@ -133,7 +133,7 @@ def test_only_who_may_takes_back_what_others_made(world):
         assert isinstance(harness.undo(entry.id), Undone)
 
 
-def test_nobody_but_the_owner_changes_or_deletes_a_record_or_the_contents(world):
+def test_only_the_owner_can_change_or_delete_records_and_contents(world):
     for kind in ("writer", "chief"):
         with world.connect(kind) as connection:
             for statement in ("UPDATE {}.records SET kind = 'apply'", "DELETE FROM {}.records"):
@@ -143,7 +143,7 @@ def test_nobody_but_the_owner_changes_or_deletes_a_record_or_the_contents(world)
         connection.execute(f"DELETE FROM takeback_{world.schema}.contents")
 
 
-def test_who_may_forget_forgets_and_others_do_not(world):
+def test_only_a_permitted_role_can_forget(world):
     with closing(world.open("writer")) as harness:
         entry = harness.set("config", "b", "secret-4711").entry
         harness.undo("HEAD")

@@ -46,7 +46,7 @@ def note(harness, *drafts):
     harness.recover()
 
 
-def test_a_subject_is_forgotten_with_copies_elsewhere_and_nothing_else_is(root):
+def test_a_subject_is_forgotten_with_its_copies_and_nothing_else(root):
     with closing(open_workspace(root)) as harness:
         note(harness, draft_label("user:42", slots=ADDRESS))
         assert harness.forget_subject("user:42", dry=True).contents > 0
@@ -68,7 +68,7 @@ def test_a_labelled_entry_is_forgotten_with_what_it_captured(root):
     assert files_holding(root / ".takeback", OTHER)
 
 
-def test_an_address_holds_for_what_is_recorded_later_and_a_value_in_use_is_not_stored_again(root):
+def test_a_labelled_address_covers_later_records(root):
     with closing(open_workspace(root)) as harness:
         note(harness, draft_label("user:7", slots='config["env.USER_7"]'))
         harness.set("config", "env.USER_7", "carol@example.org")
@@ -98,7 +98,7 @@ def test_a_held_subject_stops_retention_and_refuses_every_forget_until_released(
     assert files_holding(root / ".takeback", SECRET) == []
 
 
-def test_after_retention_and_forgetting_no_byte_is_left_in_journal_wal_base64_or_a_backup(root):
+def test_retention_and_forgetting_leave_no_byte_in_any_file_or_backup(root):
     old = "expired-value-0815"
     with closing(open_workspace(root)) as harness:
         for text in (old, "new"):
@@ -120,7 +120,7 @@ def test_after_retention_and_forgetting_no_byte_is_left_in_journal_wal_base64_or
     assert all(finding.good for finding in examine_workspace(root, None, None))
 
 
-def test_what_a_held_entry_shares_with_another_is_not_forgotten_with_that(root):
+def test_a_value_shared_with_a_held_entry_is_not_forgotten(root):
     with closing(open_workspace(root)) as harness:
         note(harness, draft_hold(2, release=False))
         with pytest.raises(InputError, match="held"):
@@ -128,7 +128,7 @@ def test_what_a_held_entry_shares_with_another_is_not_forgotten_with_that(root):
     assert files_holding(root / ".takeback", SECRET)
 
 
-def test_a_removed_label_names_nothing(root):
+def test_a_removed_label_no_longer_selects_anything(root):
     with closing(open_workspace(root)) as harness:
         note(harness, draft_label("user:42", entry=2), draft_label("user:42", entry=2, remove=True))
         assert list_labels(harness.journal) == {}
@@ -171,11 +171,11 @@ def test_the_commands_label_list_hold_and_forget(root):
         ("prompts*", 'prompts["x"]', True),
     ],
 )
-def test_a_pattern_names_an_address_what_is_in_it_and_what_it_lies_in(pattern, address, named):
+def test_a_pattern_matches_an_address_its_contents_and_its_containers(pattern, address, named):
     assert matches_address(compile_pattern(pattern), pattern, address) is named
 
 
-def test_what_is_forgotten_goes_in_backups_and_replaced_journals_too(root, tmp_path_factory):
+def test_forgetting_also_erases_backups_and_replaced_journals(root, tmp_path_factory):
     away = tmp_path_factory.mktemp("away")
     back_up_journal(root, away / "first.db")
     return_journal(root, away / "first.db")  # the journal that was there is kept beside it
@@ -192,7 +192,7 @@ def test_what_is_forgotten_goes_in_backups_and_replaced_journals_too(root, tmp_p
     assert all(finding.good for finding in examine_workspace(root, None, None))
 
 
-def test_a_backup_that_was_moved_is_named_once_because_it_still_holds_what_was_forgotten(root, tmp_path_factory):
+def test_a_moved_backup_is_reported_once_as_not_erased(root, tmp_path_factory):
     away = tmp_path_factory.mktemp("away")
     back_up_journal(root, away / "old.db")
     (away / "old.db").rename(away / "moved.db")
@@ -202,7 +202,7 @@ def test_a_backup_that_was_moved_is_named_once_because_it_still_holds_what_was_f
     assert files_holding(away, SECRET)
 
 
-def test_a_file_that_came_to_stand_where_a_backup_was_is_left_alone(root, tmp_path_factory):
+def test_another_file_at_a_backups_path_is_left_alone(root, tmp_path_factory):
     away = tmp_path_factory.mktemp("away")
     back_up_journal(root, away / "copy.db")
     for text in ("not a journal\n", None):

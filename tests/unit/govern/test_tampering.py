@@ -157,7 +157,7 @@ def find_problems(place, note, public):
     return []
 
 
-def test_what_nobody_tampered_with_holds(place, note, public):
+def test_an_untouched_journal_passes(place, note, public):
     assert find_problems(place, note, public) == []
 
 
@@ -353,7 +353,7 @@ def verify(lines, public, **more):
     return script.verify_bundle(io.BytesIO("".join(lines).encode()), public, **more)
 
 
-def test_a_bundle_that_nobody_tampered_with_holds(lines, public):
+def test_an_untouched_bundle_passes(lines, public):
     assert verify(lines, public, whole=True).startswith("12 of 12 records")
 
 

@@ -37,7 +37,7 @@ def server(tmp_path, key):
         thread.start()
         yield made
         made.shutdown()
-        thread.join(10)
+        thread.join(240)
 
 
 def make_tree(count, mark=b""):
@@ -52,7 +52,7 @@ def submit(server, tree, key):
     return submit_head(server.url, server.token, note_of(tree, key), tree)
 
 
-def test_heads_that_go_on_are_kept_one_after_the_other(server, key):
+def test_continuing_heads_are_accepted_in_turn(server, key):
     assert submit(server, make_tree(3), key) == 0
     assert submit(server, make_tree(11), key) == 3
     assert submit(server, make_tree(11), key) == 11
@@ -85,7 +85,7 @@ def test_a_proof_that_does_not_hold_is_refused_and_nothing_is_kept(server, key):
     assert submit(server, make_tree(9), key) == 5
 
 
-def test_who_has_no_token_or_comes_from_a_page_is_refused(server, key):
+def test_requests_without_a_token_or_from_a_page_are_refused(server, key):
     body = f"old 0\n\n{note_of(make_tree(2), key)}"
     assert post(server, body, Authorization="Bearer other")[0] == 401
     assert post(server, body, Authorization="")[0] == 401
@@ -109,7 +109,7 @@ def test_who_has_no_token_or_comes_from_a_page_is_refused(server, key):
         (b"x" * (MOST_BODY + 1), 413),
     ],
 )
-def test_what_is_no_request_is_refused(server, body, status):
+def test_malformed_requests_are_refused(server, body, status):
     assert post(server, body)[0] == status
 
 
@@ -127,7 +127,7 @@ def test_a_kept_head_that_was_tampered_with_stops_the_witness(server, key, tmp_p
         submit(server, make_tree(9), key)
 
 
-def test_it_is_bound_to_loopback_and_heads_are_sent_nowhere_else(server):
+def test_the_witness_listens_on_loopback_and_heads_go_nowhere_else(server):
     assert server.server_address[0] == "127.0.0.1"
     for url in (
         "http://example.org:80",
@@ -139,7 +139,7 @@ def test_it_is_bound_to_loopback_and_heads_are_sent_nowhere_else(server):
             submit_head(url, "t", "", make_tree(1))
 
 
-def test_a_witness_without_a_key_that_is_one_is_not_made(tmp_path):
+def test_a_witness_needs_a_valid_key(tmp_path):
     with pytest.raises(HeadError):
         HeadWitness(tmp_path, ["nonsense"])
 

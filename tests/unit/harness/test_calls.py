@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 
 import pytest
 from tests.support.running import op
@@ -22,6 +23,7 @@ from takeback.verify import verify
 PROGRAM = """#!/bin/sh
 if [ "$1" = ask ]; then grep -q " $TAKEBACK_KEY " sent; exit $?; fi
 [ -e "broken-$1" ] && { echo "no post today" >&2; exit 3; }
+[ -e slow ] && sleep 0.6
 [ -e repeats ] && grep -q " $TAKEBACK_KEY " sent && exit 0
 printf '%s %s %s %s ' "$1" "$TAKEBACK_KEY" "${TAKEBACK_RECEIPT:--}" "${HUSH:-unset}" >> sent
 cat >> sent; echo >> sent; echo "receipt-$TAKEBACK_CALL_KEY"
@@ -91,7 +93,7 @@ def kill_at(name, work):
         work()
 
 
-def test_calls_come_after_writes_and_are_compensated_last_in_first_out(agent):
+def test_calls_run_after_writes_and_are_compensated_in_reverse(agent):
     root = agent(ASKED)
     with open_workspace(root) as harness:
         done = harness.apply(change("one", "two"))
@@ -131,7 +133,7 @@ def test_a_manifest_whose_calls_were_changed_starts_nothing_until_it_is_trusted(
     assert sent(root) == []
 
 
-def test_compensable_is_asked_about_unless_the_manifest_says_yes(agent):
+def test_a_compensable_call_needs_approval_unless_the_manifest_allows_it(agent):
     root = agent(f"[calls.mail]\n{MAIL}")
     with open_workspace(root) as harness:
         refused = harness.apply(change("one"))
@@ -147,11 +149,11 @@ def test_compensable_is_asked_about_unless_the_manifest_says_yes(agent):
         assert (entry.approval["digest"], entry.approval["by"]) == (digest, "ann")
         assert entry.approval["at"]
         assert entry.approval["stays"] == [
-            {"call": "mail", "stays": "sent", "compensation": "it is answered by another call"}
+            {"call": "mail", "stays": "sent", "compensation": "another call already answers it"}
         ]
 
 
-def test_the_manifest_can_admit_no_compensable_change(agent):
+def test_the_manifest_can_refuse_every_compensable_call(agent):
     root = agent(f'[calls.mail]\n{MAIL}[admit]\ncompensable = "no"\n')
     with open_workspace(root) as harness:
         digest = read_candidate(change("one")).digest()
@@ -159,7 +161,7 @@ def test_the_manifest_can_admit_no_compensable_change(agent):
     assert sent(root) == []
 
 
-def test_irreversible_is_never_proved_needs_an_approval_and_comes_last(agent):
+def test_an_irreversible_call_needs_approval_and_runs_last(agent):
     root = agent(BOTH)
     with open_workspace(root) as harness:
         plain = change("gone", call="pay")
@@ -181,7 +183,7 @@ def test_irreversible_is_never_proved_needs_an_approval_and_comes_last(agent):
     assert verbs(root) == ["send one", "pay gone", "correct one", "send one"]
 
 
-def test_a_call_that_nobody_declared_is_refused(agent):
+def test_an_undeclared_call_is_refused(agent):
     root = agent(ASKED)
     with open_workspace(root) as harness:
         refused = harness.apply(change("one", call="rocket"))
@@ -206,7 +208,7 @@ def test_hints_in_the_manifest_raise_a_call_to_irreversible(agent):
     assert sent(root) == []
 
 
-def test_what_a_program_was_given_in_secret_is_not_kept_where_it_says_it(agent):
+def test_secrets_in_a_programs_output_are_not_recorded(agent):
     root = agent('[calls.mail]\nrun = ["sh", "-c", "echo token $HUSH >&2; exit 3"]\nenv = ["HUSH"]\n')
     approval = CallApproval(read_candidate_of(root, change("one")), "ann")
     with open_workspace(root) as harness, pytest.raises(HarnessError) as fault:
@@ -256,8 +258,46 @@ def test_after_a_kill_anywhere_each_call_is_made_once(agent, manifest, point, ba
     assert there is live
 
 
+def kill_while_a_program_runs(root, work):
+    """Fork a process that is killed by SIGKILL as soon as a call's program was started; the program goes on."""
+    pid = os.fork()
+    if pid == 0:
+        with arm_failpoints(lambda name: os.kill(os.getpid(), signal.SIGKILL) if name == "call.started" else None):
+            try:
+                with open_workspace(root) as harness:
+                    work(harness)
+            finally:
+                os._exit(1)
+    _, status = os.waitpid(pid, 0)
+    assert os.WIFSIGNALED(status)
+
+
+@pytest.mark.parametrize("back", [False, True])
+def test_a_surviving_program_ends_before_its_call_is_checked(agent, back):
+    root = agent(ASKED)
+    if back:
+        with open_workspace(root) as harness:
+            harness.apply(change("one"))
+    (root / "slow").touch()
+    kill_while_a_program_runs(root, lambda harness: harness.undo() if back else harness.apply(change("one")))
+    with open_workspace(root) as harness:
+        assert harness.status().clean
+    assert verbs(root) == (["send one", "correct one"] if back else ["send one"])
+    assert not list((root / ".takeback").glob("call-*"))
+
+
+def test_a_program_running_past_its_time_leaves_its_call_in_doubt(agent):
+    root = agent(ASKED.replace("ask =", "timeout = 0.2\nask ="))
+    (root / "slow").touch()
+    kill_while_a_program_runs(root, lambda harness: harness.apply(change("one")))
+    with open_workspace(root) as harness:
+        (item,) = harness.status().open
+        assert item.is_doubt
+    assert verbs(root) in ([], ["send one"])
+
+
 @pytest.mark.parametrize("made", [True, False])
-def test_a_call_that_nobody_can_ask_about_is_in_doubt_until_someone_says(agent, made):
+def test_a_call_without_an_ask_program_stays_in_doubt_until_settled(agent, made):
     root = agent(BLIND)
     with open_workspace(root) as harness:
         kill_at("call.made" if made else "call.tried", lambda: harness.apply(change("one")))
@@ -309,7 +349,7 @@ def test_a_dead_mail_command_leaves_the_undo_open_and_exactly_one_correction_is_
     assert sum(words[0] == "tell" for words in sent(root)) == 1
 
 
-def test_a_program_that_takes_too_long_is_ended_and_asked_about(agent):
+def test_a_program_past_its_timeout_is_ended_and_its_call_checked(agent):
     slow = 'run = ["sleep", "60"]\nask = ["./mail", "ask"]\ncompensate = ["true"]\ntimeout = 0.2\n'
     root = agent(f"[calls.mail]\n{slow}")
     with open_workspace(root) as harness, pytest.raises(HarnessError, match="was refused"):
@@ -329,7 +369,7 @@ def test_a_program_that_takes_too_long_is_ended_and_asked_about(agent):
         ("[calls.x]\nrun = ['a']\n[admit]\ncompensable = 'maybe'\n", "admit.compensable"),
     ],
 )
-def test_a_mistake_in_a_declaration_is_named(agent, table, spot):
+def test_a_mistake_in_a_declaration_is_reported_with_its_place(agent, table, spot):
     root = agent(table)
     with pytest.raises(InputError, match=spot.replace(".", r"\.")):
         open_workspace(root)

@@ -47,20 +47,20 @@ def listed(harness, since):
     return [entry.seq for entry in wanted.select_entries(harness.log(), make_entry_namer(harness))]
 
 
-def test_since_lists_every_entry_from_that_time_on_also_before_the_clock_was_set_back(made_at):
+def test_since_lists_entries_from_that_time_although_the_clock_was_set_back(made_at):
     harness = made_at("10:00", "11:00", "10:30", "12:00")
     assert listed(harness, "2020-01-01T10:45Z") == [5, 3]
     assert listed(harness, "2020-01-01T10:15Z") == [5, 4, 3]
 
 
 @pytest.mark.parametrize(("time", "value"), [("10:05", 1), ("10:59", 2), ("11:30", 3)])
-def test_restore_to_a_time_of_a_rising_clock(made_at, time, value):
+def test_restore_finds_an_entry_by_time(made_at, time, value):
     harness = made_at("10:00", "10:30", "11:00")
     assert isinstance(harness.restore(f"2020-01-01T{time}Z"), Undone) or value == 3
     assert harness.state.write() == {"config": {"k": value}}
 
 
-def test_a_time_that_the_clock_showed_twice_is_refused_with_both_entries_named(made_at):
+def test_an_ambiguous_time_is_refused_and_names_both_entries(made_at):
     harness = made_at("10:00", "11:00", "10:30", "12:00")
     with pytest.raises(InputError, match="set back") as fault:
         harness.restore("2020-01-01T10:45Z")
@@ -71,12 +71,12 @@ def test_a_time_that_the_clock_showed_twice_is_refused_with_both_entries_named(m
 
 
 @pytest.mark.parametrize(("time", "entry"), [("09:59", 1), ("10:10", 2), ("11:30", 4), ("12:00", 5)])
-def test_a_time_that_the_clock_showed_once_is_found_although_it_was_set_back(made_at, time, entry):
+def test_an_unambiguous_time_is_found_although_the_clock_was_set_back(made_at, time, entry):
     harness = made_at("10:00", "11:00", "10:30", "12:00")
     assert find_entry_at(harness.ledger, f"2020-01-01T{time}Z").entry == entry
 
 
-def test_an_entry_of_a_clock_that_ran_ahead_hides_no_other(made_at):
+def test_an_entry_with_a_future_time_hides_no_other(made_at):
     harness = made_at("10:00", FUTURE, "11:00")
     assert find_entry_at(harness.ledger, "2020-01-01T10:30Z").entry == 2
     assert find_entry_at(harness.ledger, "2020-01-01T11:30Z").entry == 4
@@ -84,7 +84,7 @@ def test_an_entry_of_a_clock_that_ran_ahead_hides_no_other(made_at):
     assert datetime.fromisoformat(FUTURE) > datetime.now(UTC)
 
 
-def test_now_means_the_newest_entry_also_where_its_clock_ran_ahead(made_at):
+def test_now_means_the_newest_entry_even_with_a_future_time(made_at):
     harness = made_at("10:00", FUTURE)
     assert find_entry_at(harness.ledger, "now").entry == 3
     assert find_entry_at(harness.ledger, "2020-01-01T10:30Z").entry == 2

@@ -10,13 +10,13 @@ from takeback.adapters import init_workspace, open_workspace
 from takeback.harness.doctor import examine_harness
 
 
-def test_what_was_changed_by_hand_is_a_fault_and_what_was_not_is_none(tmp_path):
+def test_the_doctor_reports_only_files_changed_by_hand(tmp_path):
     root = init_workspace(tmp_path / "agent")
     with closing(open_workspace(root, hold=False)) as harness:
         harness.apply(candidate(config("a", 1), file("f", "one")))
         found = {finding.check: finding for finding in examine_harness(harness)}
         assert [(found[name].good, found[name].detail) for name in ("drift", "leftovers")] == [
-            (True, "the files are what the journal says"),
+            (True, "no file differs from the journal"),
             (True, "none"),
         ]
         (root / "files" / "f").write_text("two")

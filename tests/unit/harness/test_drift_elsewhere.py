@@ -109,7 +109,7 @@ def test_a_hand_edit_of_another_line_of_the_same_text_stays_and_stays_drift(root
     assert harness.status().clean
 
 
-def test_a_hand_edit_where_the_plan_writes_is_shown_in_the_preview_and_refused_with_the_ways_out(root, harness):
+def test_drift_where_the_plan_writes_is_previewed_and_refused_with_ways_out(root, harness):
     path = root / "CLAUDE.md"
     entry = made(harness.apply(candidate(edit("CLAUDE.md", "rule 3\n", "rule three\n"))))
     replace(path, "rule three\n", "rule III\n")
@@ -130,7 +130,7 @@ def test_a_hand_edit_where_the_plan_writes_is_shown_in_the_preview_and_refused_w
     assert path.read_text() == TEXT
 
 
-def test_a_preview_of_a_change_shows_drift_in_its_way_and_elsewhere(root, harness):
+def test_a_preview_separates_blocking_drift_from_drift_elsewhere(root, harness):
     replace(root / ".claude/settings.json", '"opus"', '"haiku"')
     replace(root / "CLAUDE.md", "rule 3\n", "rule three\n")
     there = harness.preview(candidate({"op_type": "set_routing", "target": "model", "value": "sonnet"}))
@@ -144,7 +144,7 @@ def test_a_preview_of_a_change_shows_drift_in_its_way_and_elsewhere(root, harnes
     )
 
 
-def test_an_edit_of_text_that_only_a_hand_has_written_is_refused_as_drift(root, harness):
+def test_an_edit_of_unrecorded_text_is_refused_as_drift(root, harness):
     replace(root / "CLAUDE.md", "rule 3\n", "rule three\n")
     refused = harness.apply(candidate(edit("CLAUDE.md", "rule three", "rule III")))
     assert refused.why is RefusalReason.DRIFT
@@ -153,7 +153,7 @@ def test_an_edit_of_text_that_only_a_hand_has_written_is_refused_as_drift(root, 
     assert wrong.why is RefusalReason.STATE
 
 
-def test_an_edit_that_would_mean_another_place_in_the_file_as_it_is_is_refused_as_drift(root, harness):
+def test_an_edit_made_ambiguous_by_drift_is_refused(root, harness):
     (root / "CLAUDE.md").write_text(TEXT + "- rule 3\n")
     refused = harness.apply(candidate(edit("CLAUDE.md", "rule 3\n", "rule III\n")))
     assert refused.why is RefusalReason.DRIFT
@@ -179,7 +179,7 @@ def test_a_broken_file_elsewhere_stops_neither_change_undo_nor_adopt(root, harne
     assert harness.status().clean
 
 
-def test_a_container_with_something_of_another_hand_in_it_stays(root, harness):
+def test_undo_keeps_a_container_that_holds_hand_edits(root, harness):
     path = root / ".claude/settings.json"
     entry = made(harness.apply(candidate(config("env.ONE", "1"))))
     document = json.loads(path.read_text())
@@ -192,7 +192,7 @@ def test_a_container_with_something_of_another_hand_in_it_stays(root, harness):
     assert harness.status().clean
 
 
-def test_an_edit_in_memory_stays_beside_a_change_elsewhere(tmp_path):
+def test_drift_in_a_memory_harness_survives_changes_elsewhere(tmp_path):
     harness = open_memory(State.read({"config": {"a": 1, "b": 1}}), journal=tmp_path / "j.db")
     entry = made(harness.apply(candidate(config("a", 2))))
     harness.adapter.edit(State.read({"config": {"a": 2, "b": 5}}))

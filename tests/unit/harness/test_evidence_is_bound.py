@@ -60,7 +60,7 @@ def test_a_verdict_made_by_hand_admits_nothing_not_even_by_force(force):
         assert refused.why is RefusalReason.EVIDENCE
 
 
-def test_evidence_about_the_candidate_itself_is_taken():
+def test_evidence_about_the_candidate_itself_is_accepted():
     harness = open_memory()
     done = harness.apply(GOOD, evidence=verify(GOOD))
     assert isinstance(done, Applied)
@@ -68,7 +68,7 @@ def test_evidence_about_the_candidate_itself_is_taken():
     assert isinstance(harness.apply(Admitted(GOOD, verify(GOOD))), Applied)
 
 
-def test_a_forced_change_may_bring_the_verdict_that_speaks_against_it():
+def test_a_forced_change_may_carry_its_own_refutation():
     done = open_memory().apply(BAD, evidence=verify(BAD), force=True)
     assert isinstance(done, Applied)
     assert done.forced
@@ -94,7 +94,7 @@ def _against(**changed):
     ],
     ids=["made by hand", "copied", "replaced", "graded anew", "without its reasons", "without its counterexample"],
 )
-def test_a_forced_change_is_not_recorded_with_a_verdict_nobody_issued(evidence):
+def test_a_forced_change_with_an_unissued_verdict_is_refused(evidence):
     harness = open_memory()
     refused = harness.apply(BAD, evidence=evidence, force=True)
     assert isinstance(refused, Refused)
@@ -105,14 +105,14 @@ def test_a_forced_change_is_not_recorded_with_a_verdict_nobody_issued(evidence):
 @pytest.mark.parametrize(
     "options", [{"rule": "split-wald"}, {"level": Level.L0}, {"rule": "exact", "nominal": State()}]
 )
-def test_every_verdict_a_verifier_gives_against_a_candidate_can_be_recorded_with_it(options):
+def test_every_rejecting_verdict_can_be_recorded_with_a_forced_change(options):
     verdict = verify(BAD, **options)
     done = open_memory().apply(BAD, evidence=verdict, force=True)
     assert isinstance(done, Applied)
     assert done.verdict is verdict
 
 
-def test_what_a_verdict_counted_cannot_be_changed_afterwards():
+def test_a_verdict_with_altered_counts_is_refused():
     counted, sampled = verify(GOOD), verify(GOOD, rule="split-wald")
     object.__setattr__(counted, "classes", 10**6)
     sampled.splits["iid"] = replace(sampled.splits["iid"], bound=0.99)
@@ -139,14 +139,14 @@ def test_an_admitted_candidate_does_not_let_other_evidence_pass():
 
 
 @pytest.mark.parametrize("given", [lambda lie, _: lie, Admitted], ids=["a candidate", "an admitted one"])
-def test_what_is_applied_is_the_object_that_was_verified(given):
+def test_apply_writes_the_verified_object(given):
     lie = replace(GOOD, mutation=(replace(GOOD.mutation[0], value="something else"),))
     verdict, harness = verify(GOOD), open_memory()
     assert isinstance(harness.apply(given(lie, verdict), evidence=verdict), Applied)
     assert harness.state["config", "a"] == 1
 
 
-def test_a_candidate_does_not_change_with_the_json_it_was_shown_as():
+def test_changing_a_candidates_json_does_not_change_the_candidate():
     plain = GOOD.to_json()
     plain["mutation"][0]["value"] = {"deep": [1]}
     candidate = read_candidate(plain)
@@ -156,19 +156,19 @@ def test_a_candidate_does_not_change_with_the_json_it_was_shown_as():
     assert candidate.to_json()["mutation"][0]["value"] == {"deep": [1]}
 
 
-def test_what_is_no_candidate_is_said_to_be_none():
+def test_applying_something_else_than_a_candidate_is_an_input_error():
     for given in ([], "{}", None):
         with pytest.raises(InputError, match="a Candidate"):
             open_memory().apply(given)
 
 
-def test_a_verifier_of_ones_own_that_says_no_is_heard_but_its_word_is_not_recorded():
+def test_a_custom_verifier_can_refuse_but_its_verdict_is_not_recorded():
     harness = open_memory(verifier=lambda _: Verdict(False, Grade.PROVED, "mine", "L1"))
     assert harness.apply(GOOD).why is RefusalReason.VERDICT
     assert harness.apply(GOOD, force=True).why is RefusalReason.EVIDENCE
 
 
-def test_a_verifier_of_ones_own_admits_only_what_a_verifier_of_takeback_issued():
+def test_a_custom_verifier_admits_only_with_a_verdict_of_takeback():
     by_hand = Verdict(True, Grade.PROVED, "proof", "L1", candidate_digest=BAD.digest())
     for answer in (by_hand, verify(GOOD)):
         harness = open_memory(verifier=lambda _, answer=answer: answer)
@@ -186,7 +186,7 @@ PASSES_EVERY_SAMPLE = read_candidate(
 
 @pytest.mark.parametrize("ask", ["apply", "preview"])
 @pytest.mark.parametrize("given", [lambda one, _: one, Admitted], ids=["a candidate", "an admitted one"])
-def test_a_harness_that_admits_by_proof_takes_no_sample_for_it(given, ask):
+def test_a_harness_that_admits_by_proof_accepts_no_sample(given, ask):
     sampled = verify(PASSES_EVERY_SAMPLE, rule="split-wald")
     assert sampled.admitted
     assert not verify(PASSES_EVERY_SAMPLE).admitted
@@ -200,7 +200,7 @@ def test_a_harness_that_admits_by_proof_takes_no_sample_for_it(given, ask):
     assert [entry.kind for entry in harness.log()] == ["genesis"]
 
 
-def test_a_harness_with_a_verifier_of_its_own_takes_evidence_by_its_rule():
+def test_a_harness_with_a_custom_verifier_accepts_evidence_by_its_rule():
     by_sample = partial(verify, rule="split-wald")
     done = open_memory(verifier=by_sample).apply(PASSES_EVERY_SAMPLE, evidence=by_sample(PASSES_EVERY_SAMPLE))
     assert isinstance(done, Applied)
@@ -215,7 +215,7 @@ def test_a_harness_with_a_verifier_of_its_own_takes_evidence_by_its_rule():
         ({"ood": 19}, "rests on 19 of the 20 ood states that the rule 'split-wald' demands"),
     ],
 )
-def test_a_verdict_by_less_than_its_rule_is_no_evidence(options, said):
+def test_a_verdict_on_too_few_states_is_no_evidence(options, said):
     by_less = partial(verify, rule="split-wald", **options)
     verdict = by_less(GOOD)
     assert verdict.admitted

@@ -68,7 +68,7 @@ def told(ledger):
     }
 
 
-def test_what_was_followed_is_what_is_read_anew_and_from_a_checkpoint():
+def test_following_rereading_and_checkpoints_give_the_same_ledger():
     ledger = begun()
     one = made(ledger, "0", "1")
     two = made(ledger, "1", "2")
@@ -96,7 +96,7 @@ def test_what_was_followed_is_what_is_read_anew_and_from_a_checkpoint():
     assert write.after == "4"
 
 
-def test_another_who_follows_the_journal_takes_in_what_was_appended(monkeypatch):
+def test_a_second_ledger_follows_appended_records(monkeypatch):
     """Also more than is read at once, with a change whose announcement and whose end are read apart."""
     monkeypatch.setattr(module, "BATCH", 2)
     ledger = begun()
@@ -117,7 +117,7 @@ def test_another_who_follows_the_journal_takes_in_what_was_appended(monkeypatch)
         assert (has_forgotten(write.before), write.after) == (True, after)  # what was before is not read for planning
 
 
-def test_a_change_that_was_announced_is_what_is_ended():
+def test_only_an_announced_change_can_be_committed_or_aborted():
     ledger = begun()
     for end in (lambda: ledger.commit(()), lambda: ledger.abort("no room")):
         with pytest.raises(JournalError, match="nothing is under way"):
@@ -128,14 +128,14 @@ def test_a_change_that_was_announced_is_what_is_ended():
     assert (ledger.pending, ledger.fate(record), ledger.is_aborted(record)) == (None, EntryStatus.LIVE, False)
 
 
-def test_a_change_that_is_under_way_stays_so_whatever_else_is_recorded():
+def test_a_pending_change_stays_pending_when_other_records_follow():
     ledger = begun()
     record, _ = announced(ledger, "0", "1")
     ledger.store.append([Draft("forget", {"contents": []})], expect=ledger.head)
     assert Ledger(ledger.store).pending == record
 
 
-def test_what_ends_an_entry_names_its_number():
+def test_commits_and_aborts_name_the_number_of_their_entry():
     ledger = begun()
     announced(ledger, "0", "1")
     ledger.commit(written("p", "0", "1"))
@@ -149,7 +149,7 @@ def test_what_ends_an_entry_names_its_number():
     assert ends == [record.number for record in ledger.entries(reverse=False)] == [1, 2, 3, 4, 5, 6]
 
 
-def test_a_fate_is_told_from_the_record_that_follows_where_that_is_at_hand():
+def test_the_fate_of_an_entry_is_read_from_the_following_record():
     ledger = begun()
     record = made(ledger, "0", "1")
     following = ledger.store.record(record.seq + 1)
@@ -158,7 +158,7 @@ def test_a_fate_is_told_from_the_record_that_follows_where_that_is_at_hand():
     assert ledger.fate(record, replace(following, kind="apply")) is EntryStatus.PENDING
 
 
-def test_only_what_was_applied_with_a_recovery_and_not_forced_has_an_admitted_one():
+def test_only_unforced_entries_with_a_recovery_count_as_admitted():
     plain = candidate(prompt("p", "x")).to_json()
     ledger = begun()
     good = made(ledger, "0", "1", candidate=plain)
@@ -168,7 +168,7 @@ def test_only_what_was_applied_with_a_recovery_and_not_forced_has_an_admitted_on
 
 
 @pytest.mark.parametrize("short", ["before", "after"])
-def test_a_record_that_holds_fewer_values_than_it_names_slots_is_refused(short):
+def test_a_record_with_fewer_values_than_slots_is_refused(short):
     ledger = begun()
     whole = draft_change("apply", written("p", "0", "1"), {})
     draft = Draft(whole.kind, whole.payload, {**whole.contents, short: []})
@@ -177,7 +177,7 @@ def test_a_record_that_holds_fewer_values_than_it_names_slots_is_refused(short):
         load_record_writes(ledger.store, record)
 
 
-def test_the_evidence_of_an_entry_is_read_as_it_was_given():
+def test_the_evidence_of_an_entry_reads_back_unchanged():
     ledger = begun()
     refuted = {"grade": "refuted", "reasons": ["it does not come back"], "counterexample": {"prompts": {}}}
     proved = {"grade": "proved", "reasons": [], "counterexample": None}
@@ -211,7 +211,7 @@ def test_a_record_that_does_not_follow_the_last_one_is_refused(monkeypatch):
         assert fault.value.seq == wrong.seq
 
 
-def test_a_checkpoint_is_due_once_following_is_dearer_than_writing_the_state_down(monkeypatch):
+def test_a_checkpoint_is_due_when_following_costs_more_than_writing_it(monkeypatch):
     monkeypatch.setattr(module, "MIN_CHECKPOINT", 2)
     ledger = begun()
     assert not ledger.is_checkpoint_due()
@@ -233,7 +233,7 @@ def test_a_checkpoint_is_due_once_following_is_dearer_than_writing_the_state_dow
     assert large.is_checkpoint_due()
 
 
-def test_a_checkpoint_that_lost_what_it_says_is_refused():
+def test_a_checkpoint_without_its_contents_is_refused():
     for missing, match in (("state", "holds no state"), ("standing", "does not say which entries are live")):
         ledger = begun()
         contents = {"state": ledger.packer.state(ledger.state), "standing": make_leaf({}, "standing")}
@@ -242,7 +242,7 @@ def test_a_checkpoint_that_lost_what_it_says_is_refused():
             Ledger(ledger.store)
 
 
-def test_no_state_is_written_down_that_leaves_out_what_is_not_installed():
+def test_no_checkpoint_is_written_while_a_surface_is_missing():
     ledger = begun()
     ledger.missing.add("elsewhere")
     with pytest.raises(HarnessError, match="elsewhere"):
@@ -250,7 +250,7 @@ def test_no_state_is_written_down_that_leaves_out_what_is_not_installed():
     assert ledger.store.latest("checkpoint") is None
 
 
-def test_replaying_counts_and_ends_where_it_is_told_to():
+def test_a_replay_reports_progress_and_stops_at_its_end():
     ledger = begun()
     for at in range(5):
         made(ledger, str(at), str(at + 1))
@@ -287,7 +287,7 @@ def forgotten(harness, *ops):
     return Ledger(harness.journal)
 
 
-def test_a_value_that_was_forgotten_in_place_is_a_hole_until_it_is_filled(harness):
+def test_a_forgotten_value_in_place_is_a_hole_until_filled(harness):
     reader = forgotten(harness, config("secret.key", "hunter2"), middleware("new", after="auth"))
     key, chain = ("config", "secret", "key"), ("middleware", "new")
     assert set(reader.holes) == set(reader.hidden) == {key, chain}
@@ -307,13 +307,13 @@ def test_a_line_that_was_forgotten_leaves_a_hole_where_its_text_is(harness):
         assert (reader.holes, reader.state.write()) == ({}, harness.state.write())
 
 
-def test_a_hole_is_not_filled_with_what_is_not_there(harness):
+def test_a_hole_is_not_filled_from_a_state_without_the_value(harness):
     reader = forgotten(harness, config("secret.key", "hunter2"))
     reader.fill(State.read(START))
     assert set(reader.holes) == {("config", "secret", "key")}
 
 
-def test_what_is_written_over_a_hole_or_around_it_ends_it(harness):
+def test_writing_over_or_around_a_hole_ends_it(harness):
     for over in (config("secret.key", "new"), config("secret", "new")):
         forgotten(harness, config("secret", {}), config("secret.key", "hunter2"))
         harness.apply(candidate(over))
@@ -322,7 +322,7 @@ def test_what_is_written_over_a_hole_or_around_it_ends_it(harness):
         assert reader.state.write() == harness.state.write()
 
 
-def test_a_state_with_holes_is_written_down_with_them(harness):
+def test_a_checkpoint_of_a_state_with_holes_keeps_them(harness):
     forgotten(harness, config("secret.key", "hunter2"))
     reader = Ledger(harness.journal)
     reader.checkpoint()
@@ -331,7 +331,7 @@ def test_a_state_with_holes_is_written_down_with_them(harness):
     assert ("config", "secret", "key") in again.holes
 
 
-def test_after_something_was_written_inside_what_was_forgotten_the_state_is_written_down(harness):
+def test_an_edit_inside_a_forgotten_text_writes_a_checkpoint(harness):
     forgotten(harness, prompt("p", "hunter2\nline\n"))
     assert not harness.ledger.is_checkpoint_due()
     edit = {"op_type": "edit_prompt", "target": "p", "value": {"old": "line", "new": "LINE"}}
@@ -340,7 +340,7 @@ def test_after_something_was_written_inside_what_was_forgotten_the_state_is_writ
     assert harness.ledger.store.latest("checkpoint").seq > writes.seq
 
 
-def test_what_was_forgotten_is_not_in_place_any_more_for_whoever_asks_where_values_stand(harness):
+def test_forgotten_values_are_not_among_the_live_values(harness):
     harness.apply(candidate(config("secret.key", "hunter2")))
     harness.ledger.checkpoint()
     before = {slot for slots in harness.ledger.live_values().values() for slot in slots}
@@ -359,7 +359,7 @@ def places(ledger):
     return {slot for slots in ledger.live_values().values() for slot in slots}
 
 
-def test_a_checkpoint_knows_where_values_stand_that_another_wrote():
+def test_a_checkpoint_knows_the_slots_of_values_another_wrote():
     ledger = begun()
     assert places(ledger) == {("prompts", "p")}
     other = Ledger(ledger.store)
@@ -369,7 +369,7 @@ def test_a_checkpoint_knows_where_values_stand_that_another_wrote():
     assert places(other) == {("prompts", "p")}
 
 
-def test_what_stands_inside_a_text_is_known_as_long_as_the_text_is_there(harness):
+def test_the_slot_of_an_edited_text_is_known_until_it_is_removed(harness):
     text = ("prompts", "p")
     harness.apply(candidate({"op_type": "edit_prompt", "target": "p", "value": {"old": "two", "new": "2"}}))
     harness.ledger.checkpoint()
@@ -378,21 +378,21 @@ def test_what_stands_inside_a_text_is_known_as_long_as_the_text_is_there(harness
     assert text not in places(harness.ledger)
 
 
-def test_a_text_that_was_edited_inside_is_not_hidden_by_what_else_is_forgotten(harness):
+def test_an_edited_text_stays_visible_when_another_value_is_forgotten(harness):
     harness.apply(candidate({"op_type": "edit_prompt", "target": "p", "value": {"old": "two", "new": "2"}}))
     harness.ledger.checkpoint()
     forgotten(harness, config("secret.key", "hunter2"))
     assert harness.ledger.hidden == (("config", "secret", "key"),)
 
 
-def test_a_candidate_of_which_a_part_was_forgotten_is_none(harness):
+def test_a_candidate_with_a_forgotten_part_cannot_be_loaded(harness):
     entry = harness.apply(candidate(config("secret.key", "hunter2"), config("n", 1))).entry
     assert load_candidate(harness.journal, entry) == candidate(config("secret.key", "hunter2"), config("n", 1))
     harness.forget_value("hunter2")
     assert load_candidate(harness.journal, entry) is None
 
 
-def test_what_was_stored_by_a_ledger_is_not_stored_again(tmp_path):
+def test_a_checkpoint_reuses_stored_contents(tmp_path):
     with closing(open_journal(str(tmp_path / "journal.db"))) as store:
         ledger = begun(store, {"prompts": {"p": "0" * 100}})
         first = store.record(1)
@@ -400,7 +400,7 @@ def test_what_was_stored_by_a_ledger_is_not_stored_again(tmp_path):
         assert store.latest("checkpoint").refs("state") == first.refs("state")
 
 
-def test_a_ledger_that_ends_at_a_record_stays_there():
+def test_a_ledger_opened_at_a_record_does_not_advance():
     ledger = begun()
     for before, after in (("0", "1"), ("1", "2"), ("2", "3")):
         made(ledger, before, after)

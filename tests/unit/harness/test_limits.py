@@ -148,7 +148,7 @@ def test_more_names_than_can_be_read_are_refused(tmp_path, small):
     world.harness.close()
 
 
-def test_taking_back_what_would_make_a_text_too_long_is_refused_with_the_plan_and_without(world):
+def test_an_undo_that_would_make_a_text_too_long_is_refused(world):
     lines = [f"{n:09}\n" for n in range(7)]
     assert isinstance(world.harness.apply(candidate(prompt(world.prompt, "".join(lines)))), Applied)
     shorter = world.harness.apply(candidate(edit("prompt", world.prompt, lines[0], ""))).entry
@@ -175,7 +175,7 @@ def test_a_file_on_disk_that_was_too_long_already_can_be_edited_and_taken_back(t
         assert again.status().clean
 
 
-def test_a_prompt_that_is_too_long_in_its_file_is_told_and_stops_no_opening(tmp_path, small):
+def test_an_overlong_prompt_file_is_reported_and_the_harness_opens(tmp_path, small):
     world = World("claude-code", tmp_path / "harness")
     (world.path / "CLAUDE.md").write_text("x" * (TEXT + 1))
     assert [one.path for one in world.harness.status().broken] == ["CLAUDE.md"]
@@ -184,7 +184,7 @@ def test_a_prompt_that_is_too_long_in_its_file_is_told_and_stops_no_opening(tmp_
         assert "at most 80" in again.status().broken[0].message
 
 
-def test_a_prompt_that_is_no_text_in_its_file_is_told_and_stops_no_opening(tmp_path):
+def test_an_undecodable_prompt_file_is_reported_and_the_harness_opens(tmp_path):
     world = World("claude-code", tmp_path / "harness")
     (world.path / "CLAUDE.md").write_bytes(b"\xff\n")
     assert [one.path for one in world.harness.status().broken] == ["CLAUDE.md"]
@@ -211,7 +211,7 @@ def entry(world, name):
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_whatever_random_changes_and_undos_leave_can_be_read_again(world, seed):
+def test_the_result_of_random_changes_and_undos_can_be_read_again(world, seed):
     rng = random.Random(seed)
     made, refused = [], 0
     for _ in range(40):

@@ -30,7 +30,7 @@ def copied(monkeypatch):
 
 
 @pytest.mark.parametrize("name", ["k{0}", "section.k{0}", "same"])
-def test_a_restore_over_many_entries_copies_the_list_of_entries_a_fixed_number_of_times(tmp_path, copied, name):
+def test_a_long_restore_copies_the_entry_list_a_fixed_number_of_times(tmp_path, copied, name):
     times = []
     for count in (FEW, MANY):
         place = tmp_path / f"{count}.db"

@@ -34,7 +34,7 @@ def apply(harness, *ops, **options):
     return done.entry.id
 
 
-def test_the_whole_life_of_a_few_entries(journal):
+def test_entries_are_applied_undone_redone_and_logged(journal):
     harness = open_memory(State.read({"config": {"a": 1}}), journal=journal)
     one = apply(harness, config("a", 2))
     two = apply(harness, config("b", 1), middleware("m", index=0))
@@ -53,7 +53,7 @@ def test_the_whole_life_of_a_few_entries(journal):
     harness.close()
 
 
-def test_opening_again_knows_state_and_history(tmp_path):
+def test_a_reopened_harness_knows_state_and_history(tmp_path):
     place = tmp_path / "journal.db"
     first = open_memory(State.read({"config": {"a": {"x": 0}}}), journal=place)
     ids = [apply(first, config(f"a.k{n}", n), middleware(f"m{n}", index=0)) for n in range(5)]
@@ -87,7 +87,7 @@ def test_a_checkpoint_saves_reading_the_whole_history(tmp_path, monkeypatch):
     assert again.ledger.replay_state() == again.state
 
 
-def test_what_is_not_admitted_is_refused_with_the_smallest_breaking_state():
+def test_a_refused_change_shows_the_smallest_breaking_state():
     harness = open_memory()
     refused = harness.apply(read_candidate(WRONG))
     assert isinstance(refused, Refused)
@@ -96,7 +96,7 @@ def test_what_is_not_admitted_is_refused_with_the_smallest_breaking_state():
     assert harness.journal.head().seq == 2, "only the beginning is on record"
 
 
-def test_a_forced_change_says_so_for_ever_and_can_still_be_undone():
+def test_a_forced_change_is_recorded_as_forced_and_can_be_undone():
     harness = open_memory(State.read({"tools": {"grep": {"id": "old"}}}))
     done = harness.apply(read_candidate(WRONG), force=True)
     assert done.forced
@@ -156,7 +156,7 @@ def test_drift_is_refused_shown_and_adopted_as_an_entry():
     assert harness.adopt() is None
 
 
-def test_undo_after_the_witness_was_forgotten_says_so_and_still_does_what_it_can():
+def test_undo_after_forgetting_reports_the_missing_witness_and_the_rest():
     harness = open_memory(State.read({"prompts": {"p": "first"}}))
     one = apply(harness, prompt("p", "second"))
     two = apply(harness, prompt("p", "third"))
@@ -171,7 +171,7 @@ def test_undo_after_the_witness_was_forgotten_says_so_and_still_does_what_it_can
     assert harness.journal.check().whole
 
 
-def test_what_is_left_of_an_undo_can_be_salvaged_as_a_change_of_its_own():
+def test_the_rest_of_a_partial_undo_can_be_salvaged():
     harness = open_memory(State.read({"prompts": {"p": "first", "q": "first"}}))
     one = apply(harness, prompt("p", "second"))
     two = apply(harness, prompt("p", "third"), prompt("q", "third"))
@@ -186,7 +186,7 @@ def test_what_is_left_of_an_undo_can_be_salvaged_as_a_change_of_its_own():
     assert isinstance(harness.salvage(one), Undone), "where nothing is gone, it is an undo"
 
 
-def test_what_is_left_holds_no_container_that_nothing_else_held_up():
+def test_salvaging_removes_containers_only_the_entry_needed():
     harness = open_memory()
     one = apply(harness, config("z", 1))
     two = apply(harness, config("z", 2), config("a", {}), config("a.b", 1), config("a.c.d", 1), config("x.y", 1))
@@ -196,7 +196,7 @@ def test_what_is_left_holds_no_container_that_nothing_else_held_up():
     assert harness.state.write() == {"config": {"z": 2}}
 
 
-def test_what_lies_in_a_forgotten_container_can_still_be_put_back():
+def test_values_inside_a_forgotten_container_are_listed_by_the_undo():
     harness = open_memory(State.read({"config": {"a": 5}}))
     one = apply(harness, config("a", {"b": 1}))
     two = apply(harness, config("a.c", 2), config("a.b", 2))
@@ -219,7 +219,7 @@ def test_what_lies_in_a_forgotten_container_can_still_be_put_back():
         (lambda h, one: h.forget("#9"), UnknownEntryError),
     ],
 )
-def test_names_that_mean_nothing_here_are_errors_that_say_why(act, error):
+def test_unknown_entry_names_are_errors_that_explain_themselves(act, error):
     harness = open_memory()
     one = apply(harness, config("a", 1))
     with pytest.raises(error):
@@ -239,7 +239,7 @@ def test_two_harnesses_on_one_journal_see_each_other(tmp_path):
     assert one.journal.check().whole
 
 
-def test_restore_goes_to_a_point_in_time():
+def test_restore_accepts_a_point_in_time():
     harness = open_memory()
     one = apply(harness, config("a", 1))
     apply(harness, config("a", 2))
@@ -259,7 +259,7 @@ def test_restore_goes_to_a_point_in_time():
             harness.restore(text)
 
 
-def test_what_another_harness_applied_is_not_taken_for_the_entry_with_its_number():
+def test_a_result_of_another_harness_is_an_unknown_entry():
     one, two = open_memory(), open_memory()
     mine, theirs = one.apply(candidate(config("a", 1))), two.apply(candidate(config("b", 2)))
     assert mine.entry.seq == theirs.entry.seq
@@ -270,7 +270,7 @@ def test_what_another_harness_applied_is_not_taken_for_the_entry_with_its_number
     assert one.state.write() == {"config": {"a": 1}}
 
 
-def test_what_another_harness_did_after_an_adoption_is_not_drift(tmp_path):
+def test_changes_by_another_harness_after_an_adoption_are_not_drift(tmp_path):
     journal = str(tmp_path / "journal.db")
     one, two = open_memory(journal=journal), open_memory(journal=journal)
     one.adapter.edit(State.read({"config": {"by": "hand"}}))

@@ -50,7 +50,7 @@ def test_an_item_on_one_line_is_taken_back_after_another_was_added():
         (b"a\nb\n", b"a\nX\nb\n", b"a\nX\nb\n", b"a\nX\nb\n"),
     ],
 )
-def test_changes_that_do_not_meet_are_both_made(base, ours, theirs, expected):
+def test_separate_changes_are_both_merged(base, ours, theirs, expected):
     assert merge_texts(base, ours, theirs) == expected
     assert next(iter_merge_results(base, ours, theirs)) == expected
 
@@ -63,7 +63,7 @@ def test_changes_that_do_not_meet_are_both_made(base, ours, theirs, expected):
         (b"a\nb\nc\n", b"a\nc\n", b"a\nB\nc\n"),
     ],
 )
-def test_both_changing_the_same_is_a_conflict(base, ours, theirs):
+def test_changes_of_the_same_line_conflict(base, ours, theirs):
     assert merge_texts(base, ours, theirs) is None
     assert ours not in list(iter_merge_results(base, ours, theirs))
 
@@ -74,11 +74,11 @@ def test_two_insertions_at_one_place_have_both_orders_and_no_single_merge():
     assert set(iter_merge_results(base, ours, theirs)) == {listed("A", "B", "C"), listed("A", "C", "B")}
 
 
-def test_of_equal_neighbours_the_one_nobody_else_changed_goes():
+def test_of_equal_lines_the_unchanged_one_is_removed():
     assert merge_texts(b"x\nb\nb\nb\n", b"x\nB\nb\nBB\n", b"x\nb\nb\n") == b"x\nB\nBB\n"
 
 
-def test_among_many_equal_neighbours_there_is_one_that_nobody_changed():
+def test_of_many_equal_lines_the_unchanged_one_is_removed():
     assert merge_texts(b"b\n" * 5, b"1\n2\nb\n4\n5\n", b"b\n" * 4) == b"1\n2\n4\n5\n"
 
 
@@ -88,7 +88,7 @@ def test_the_last_two_items_are_taken_back_one_after_the_other(kept):
     assert merge_texts(both, one, listed(kept, "Y")) == listed(kept)
 
 
-def test_equal_neighbours_parted_by_someone_else_have_several_readings():
+def test_equal_lines_separated_by_an_edit_have_several_readings():
     found = list(iter_merge_results(b"a\nb\nb\nc\n", b"a\nb\nX\nb\nc\n", b"a\nb\nc\n"))
     assert set(found) == {b"a\nX\nb\nc\n", b"a\nb\nX\nc\n"}
 
@@ -137,7 +137,7 @@ PIECES = st.lists(st.sampled_from([b"a", b"b", b"c", b"d\n"]), max_size=14)
 
 @settings(max_examples=400, deadline=None)
 @given(PIECES, PIECES)
-def test_hunks_make_the_new_of_the_old_wherever_they_are_slid_to(base, new):
+def test_hunks_rebuild_the_new_text_wherever_they_slide(base, new):
     found = find_hunks(base, new)
     for at, hunk in enumerate(found):
         low = found[at - 1].end + 1 if at else 0
@@ -183,7 +183,7 @@ def commas_first(*names: str) -> bytes:
     st.permutations("uvwxyz"),
     st.data(),
 )
-def test_one_of_several_added_items_is_taken_back_whatever_came_later(style, start, added, data):
+def test_any_added_item_can_be_removed_from_a_later_text(style, start, added, data):
     texts, now = [style(*start)], list(start)
     for name in added[:4]:
         now.insert(data.draw(st.integers(0, len(now))), name)

@@ -97,22 +97,22 @@ CASES = {
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_a_change_is_said_by_operations_that_are_proved(name):
+def test_a_change_is_expressed_by_proved_operations(name):
     before, after, wanted = CASES[name]
     assert say(find(before, after)) == wanted
 
 
-def test_what_no_operation_says_is_named():
+def test_a_change_no_operation_expresses_is_explained():
     directory = {"files": {"d": {"directory": True}}}
-    assert find({}, directory) == NoEvidence("a directory without files came or went, which no operation says")
+    assert find({}, directory) == NoEvidence("a directory without files came or went, which no operation describes")
     held = {"files": {"d/f": {"content": "x"}}}
     turned = find(held, {"files": {"d": {"content": "x"}}})
-    assert turned == NoEvidence('files["d"] was a directory and is a file now, which no operation says')
+    assert turned == NoEvidence('files["d"] was a directory and is a file now, which no operation describes')
     lost = find({"files": {"d/f": {"content": "x"}, "d/e": {"directory": True}}}, {})
-    assert lost == NoEvidence('the empty directory files["d/e"] came or went, which no operation says')
+    assert lost == NoEvidence('the empty directory files["d/e"] came or went, which no operation describes')
 
 
-def test_a_key_that_no_operation_can_name_is_written_with_the_mapping_around_it():
+def test_an_unnameable_key_is_written_with_its_mapping():
     long = "x" * 300
     start = State.read({"config": {"a": {"b": 1}}})
     end = State.read({"config": {"a": {"b": 1}}})
@@ -120,7 +120,7 @@ def test_a_key_that_no_operation_can_name_is_written_with_the_mapping_around_it(
     assert say(make_evidence(start, end, list_writes_between(start, end))) == ["set_config a"]
 
 
-def test_many_things_are_proved_in_steps_that_can_be_read_again():
+def test_many_changes_are_proved_in_readable_steps():
     after = {"files": {f"d{at % 3}/f{at}": {"content": f"{at}\n"} for at in range(100)}}
     found = find({}, after)
     assert len(found.steps) == 4
@@ -130,7 +130,7 @@ def test_many_things_are_proved_in_steps_that_can_be_read_again():
     assert len(set(keys)) == len(keys) == 100
 
 
-def test_a_change_of_too_many_things_says_so_and_is_not_looked_at():
+def test_a_change_past_the_limit_is_reported_and_not_examined():
     after = {"files": {f"f{at}": {"content": ""} for at in range(MOST + 1)}}
     assert find({}, after) == NoEvidence(f"it is too large to be proved: {MOST + 1} things, and at most {MOST} are")
     assert find({}, {"prompts": {"p": "x" * 100}}, most_bytes=50).reason == PENDING
@@ -157,7 +157,7 @@ def plant(monkeypatch, change):
         ),
     ],
 )
-def test_a_wrong_recovery_is_not_taken(monkeypatch, name, change, why):
+def test_a_wrong_recovery_is_not_accepted(monkeypatch, name, change, why):
     plant(monkeypatch, change)
     found = find({"config": {"a": 1}}, {"config": {"a": 2}})
     assert isinstance(found, NoEvidence), name
@@ -173,7 +173,7 @@ def test_a_wrong_recovery_is_not_taken(monkeypatch, name, change, why):
         [],
     ],
 )
-def test_operations_that_lead_elsewhere_are_not_taken(monkeypatch, wrong):
+def test_operations_with_another_result_are_not_accepted(monkeypatch, wrong):
     real = recorded_evidence.list_units
     monkeypatch.setattr(
         recorded_evidence,
@@ -181,10 +181,10 @@ def test_operations_that_lead_elsewhere_are_not_taken(monkeypatch, wrong):
         lambda *given: [replace(unit, ways=(lambda: tuple(wrong),)) for unit in real(*given)],
     )
     found = find({"config": {"a": 1}}, {"config": {"a": 2}})
-    assert found == NoEvidence('no operations were found that do what was done to config["a"]')
+    assert found == NoEvidence('no operations were found for the change of config["a"]')
 
 
-def test_operations_that_do_more_than_was_done_are_not_taken(monkeypatch):
+def test_operations_that_do_more_are_not_accepted(monkeypatch):
     real = recorded_evidence.list_units
     more = {"op_type": "set_config", "target": "b", "value": 1}
     monkeypatch.setattr(
@@ -195,7 +195,7 @@ def test_operations_that_do_more_than_was_done_are_not_taken(monkeypatch):
         ],
     )
     found = find({"config": {"a": 1}}, {"config": {"a": 2}})
-    assert found == NoEvidence('the operations found for it lead to something else at config["b"]')
+    assert found == NoEvidence('the operations found for it give a different result at config["b"]')
 
 
 @pytest.fixture
@@ -221,7 +221,7 @@ def test_an_entry_carries_its_candidate_and_evidence_like_an_applied_one(root):
         assert cross_check_recovery(harness.ledger, harness.state, harness.plan_undo(entry.id)) is CrossCheck.AGREE
 
 
-def test_a_large_change_waits_and_is_proved_when_someone_looks(root):
+def test_a_large_change_is_proved_when_the_log_is_read(root):
     with open_workspace(root) as harness:
         write_many(root)
         entry = harness.adopt("many").entry
@@ -245,7 +245,7 @@ def test_a_large_change_waits_and_is_proved_when_someone_looks(root):
         assert not list((root / "files").iterdir())
 
 
-def test_changes_that_wait_are_known_beyond_a_checkpoint_and_proved_on_the_states_they_were_made_on(root):
+def test_waiting_changes_survive_a_checkpoint_and_are_proved_on_their_states(root):
     with open_workspace(root) as harness:
         write_many(root)
         first = harness.adopt("many").entry
@@ -263,7 +263,7 @@ def test_changes_that_wait_are_known_beyond_a_checkpoint_and_proved_on_the_state
         assert [one.grade for one in harness.log()] == ["", "proved", "proved", "proved", ""]
 
 
-def test_where_nothing_may_be_written_a_waiting_entry_says_so(root, monkeypatch):
+def test_a_read_only_journal_shows_that_a_proof_is_waiting(root, monkeypatch):
     with open_workspace(root) as harness:
         write_many(root)
         harness.adopt("many")
@@ -273,7 +273,7 @@ def test_where_nothing_may_be_written_a_waiting_entry_says_so(root, monkeypatch)
         assert seen.to_json()["unproved"] == NOT_YET
 
 
-def test_a_change_is_recorded_whatever_goes_wrong_in_proving_it(root, monkeypatch):
+def test_a_change_is_recorded_even_if_its_proof_crashes(root, monkeypatch):
     def fail(*_, **__):
         raise KeyError("planted")
 

@@ -19,7 +19,7 @@ def applied(harness, *ops):
 
 
 @pytest.mark.parametrize("others", [1, 5, 12, 40])
-def test_a_redo_names_all_that_stand_before_it_however_many(harness, others):
+def test_a_blocked_redo_names_every_blocking_entry(harness, others):
     below = [applied(harness, file(f"d/{number}", "below\n")) for number in range(others)]
     beside = [applied(harness, file(f"e/{number}", "beside\n")) for number in range(others)]
     harness.undo(*below)
@@ -34,7 +34,7 @@ def test_a_redo_names_all_that_stand_before_it_however_many(harness, others):
     assert len(harness.state.write()["files"]) == 1 + len(beside)
 
 
-def test_a_redo_names_every_entry_that_has_to_come_back_with_it(harness):
+def test_a_blocked_redo_names_every_entry_it_needs(harness):
     gone = [applied(harness, socket(f"s{number}", 9100 + number)) for number in range(12)]
     moved = [applied(harness, socket(f"s{number}", 9200 + number)) for number in range(12)]
     taking = applied(harness, *(socket(f"t{number}", 9100 + number) for number in range(12)))
@@ -48,7 +48,7 @@ def test_a_redo_names_every_entry_that_has_to_come_back_with_it(harness):
     assert isinstance(harness.redo(taking, cascade=True), Undone)
 
 
-def test_a_bare_redo_brings_back_what_is_left_of_an_undo(harness):
+def test_a_redo_without_a_name_finishes_a_partly_redone_undo(harness):
     one, two = applied(harness, config("a", 1)), applied(harness, config("b", 2))
     harness.undo(one, two)
     harness.redo(one)
@@ -58,7 +58,7 @@ def test_a_bare_redo_brings_back_what_is_left_of_an_undo(harness):
         harness.redo()
 
 
-def test_a_bare_redo_never_takes_anything_back(harness):
+def test_a_redo_without_a_name_never_undoes_anything(harness):
     one = applied(harness, config("a", 1))
     taken = harness.undo(one)
     harness.undo(taken)
@@ -68,7 +68,7 @@ def test_a_bare_redo_never_takes_anything_back(harness):
     assert harness.state.write() == {"config": {"a": 1}}
 
 
-def test_a_bare_redo_leaves_alone_what_a_later_restore_took_back(harness):
+def test_a_redo_without_a_name_ignores_entries_undone_by_a_later_restore(harness):
     one, two = applied(harness, config("a", 1)), applied(harness, config("b", 2))
     harness.undo(two)
     harness.redo()

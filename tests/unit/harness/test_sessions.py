@@ -45,7 +45,7 @@ def readings(monkeypatch):
     return found
 
 
-def test_what_is_asked_and_done_in_a_session_rests_on_one_reading(harness, readings):
+def test_a_session_reads_the_files_once(harness, readings):
     with harness.session():
         harness.preview(candidate(config("env.B", "2")))
         assert harness.status().clean
@@ -53,7 +53,7 @@ def test_what_is_asked_and_done_in_a_session_rests_on_one_reading(harness, readi
     assert len(readings) == 1
 
 
-def test_an_edit_beside_the_change_during_a_session_stays(harness, settings):
+def test_an_unrelated_edit_during_a_session_stays(harness, settings):
     with harness.session():
         write(settings, A="1", C="by hand")
         assert isinstance(harness.apply(candidate(config("env.B", "2"))), Applied)
@@ -61,7 +61,7 @@ def test_an_edit_beside_the_change_during_a_session_stays(harness, settings):
     assert [change.slot for change in harness.status().drift] == [("config", "env", "C")]
 
 
-def test_an_edit_where_the_change_writes_during_a_session_stands_in_its_way(harness, settings):
+def test_a_conflicting_edit_during_a_session_blocks_the_change(harness, settings):
     with harness.session():
         write(settings, A="by hand")
         refused = harness.apply(candidate(config("env.A", "2")))
@@ -78,7 +78,7 @@ def test_an_edit_during_a_session_is_seen_by_an_undo(harness, settings):
     assert values(settings) == {"A": "1", "C": "by hand"}
 
 
-def test_after_a_session_everything_is_looked_at_anew(harness, settings):
+def test_a_new_session_reads_the_files_again(harness, settings):
     with harness.session():
         assert harness.status().clean
     write(settings, A="1", C="by hand")
@@ -94,7 +94,7 @@ def test_a_second_change_in_a_session_starts_from_the_first(harness, settings):
     assert harness.status().clean
 
 
-def test_results_carry_what_was_written_and_what_was_before(harness, settings):
+def test_results_carry_writes_and_the_state_before(harness, settings):
     made = harness.apply(candidate(config("env.B", "2")))
     assert isinstance(made, Applied)
     assert (made.writes, made.before) == (

@@ -63,7 +63,7 @@ def journal(request, tmp_path):
 
 
 @pytest.mark.parametrize("use", USES)
-def test_a_thread_that_comes_while_another_has_recorded_a_change_and_not_yet_taken_it_in(journal, use):
+def test_a_thread_waits_for_another_to_finish_its_recorded_change(journal, use):
     with closing(open_memory(State.read({"config": {"a": 1}}), journal=journal)) as harness:
         first = harness.apply(candidate(config("a", 2))).entry.id
         second_is_here, recorded = threading.Event(), threading.Event()
@@ -123,7 +123,7 @@ def assert_as_written(harness):
     assert harness.journal.check().whole
 
 
-def test_many_threads_change_and_take_back_with_one_harness(journal):
+def test_many_threads_apply_and_undo_with_one_harness(journal):
     with closing(open_memory(State.read({"config": {"a": 1}}), journal=journal)) as harness:
         start = threading.Barrier(4)
         faults = []

@@ -69,7 +69,7 @@ def use(root):
     return report, found
 
 
-@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.parametrize("seed", [pytest.param(seed, marks=[pytest.mark.long] * (seed >= 100)) for seed in SEEDS])
 def test_a_damaged_journal_never_crashes_a_command(whole, tmp_path, seed):
     root = tmp_path / "agent"
     shutil.copytree(whole, root, symlinks=True)
@@ -79,7 +79,7 @@ def test_a_damaged_journal_never_crashes_a_command(whole, tmp_path, seed):
         use(root)
 
 
-def test_most_damage_is_noticed_and_a_whole_journal_is_not_accused(whole, tmp_path):
+def test_most_damage_is_noticed_and_an_intact_journal_passes(whole, tmp_path):
     root = tmp_path / "agent"
     shutil.copytree(whole, root)
     trust(root)

@@ -56,14 +56,14 @@ def path(tmp_path):
         ("INSERT INTO contents (id, tree, body) VALUES ('x', 0, X'00')", None, "belongs to no record"),
     ],
 )
-def test_tampering_is_named_with_record_and_difference(path, statement, seq, words):
+def test_tampering_is_reported_with_record_and_difference(path, statement, seq, words):
     tamper(path, statement)
     report = open_journal(path).check()
     assert [(fault.seq, words in fault.problem) for fault in report.faults] == [(seq, True)]
 
 
 @pytest.mark.parametrize("seal", [False, True], ids=["plain", "sealed"])
-def test_a_forgotten_content_that_was_put_back_is_named(tmp_path, seal):
+def test_a_forgotten_content_put_back_is_reported(tmp_path, seal):
     path, row = tmp_path / "journal.db", "SELECT salt, lookup, body, id FROM contents WHERE id = ?"
     with closing(open_journal(path, seal=seal)) as store:
         ref = fill(store)[2].contents["before"]
@@ -91,7 +91,7 @@ INDEX_DAMAGE = (
 
 
 @pytest.mark.parametrize("statement", INDEX_DAMAGE)
-def test_an_index_that_lost_gained_or_changed_a_row_is_noticed_when_it_is_used_and_by_a_check(path, statement):
+def test_a_changed_index_row_is_noticed_in_use_and_by_a_check(path, statement):
     tamper(path, statement)
     store = open_journal(path)
     assert not store.check().whole
@@ -99,7 +99,7 @@ def test_an_index_that_lost_gained_or_changed_a_row_is_noticed_when_it_is_used_a
         store.touching('["config","k3"]')
 
 
-def test_a_head_that_was_altered_to_fit_a_damaged_index_is_noticed(path):
+def test_a_head_altered_to_fit_a_damaged_index_is_noticed(path):
     tamper(path, "DELETE FROM touches", "DELETE FROM touched_keys", "DELETE FROM touched_buckets")
     tamper_again = sqlite3.connect(path)
     tamper_again.execute("UPDATE records SET touched = ? WHERE seq = 5", ("0" * 64,))
@@ -108,7 +108,7 @@ def test_a_head_that_was_altered_to_fit_a_damaged_index_is_noticed(path):
         open_journal(path).touching('["config","k3"]')
 
 
-def test_the_index_is_still_good_for_keys_that_the_damage_does_not_concern(path):
+def test_a_damaged_index_still_serves_unaffected_keys(path):
     tamper(path, "DELETE FROM touches WHERE entry = 4")
     assert open_journal(path).touching('["config","k1"]') == (2,)
 
@@ -119,7 +119,7 @@ def test_an_index_row_and_its_digest_removed_together_are_noticed_by_the_sum(pat
         open_journal(path).touching('["config","k3"]')
 
 
-def test_what_another_process_writes_to_a_damaged_index_does_not_make_it_whole(path):
+def test_later_writes_do_not_hide_a_damaged_index(path):
     tamper(path, "UPDATE touched_keys SET digest = 'forged' WHERE key LIKE '%k3%'")
     with closing(open_journal(path)) as store:
         store.append([Draft("apply", {"touches": ['["config","k3"]']})])
@@ -127,7 +127,7 @@ def test_what_another_process_writes_to_a_damaged_index_does_not_make_it_whole(p
             store.touching('["config","k3"]')
 
 
-def test_a_record_removed_from_the_middle_is_missed(path):
+def test_a_record_removed_from_the_middle_is_noticed(path):
     tamper(path, "PRAGMA foreign_keys=OFF", "DELETE FROM records WHERE seq = 3")
     report = open_journal(path).check()
     assert "record 3 missing before record 4" in report.faults[0].problem
@@ -178,7 +178,7 @@ def test_a_truncated_file_is_reported_with_the_records_that_can_be_read(tmp_path
     assert path.stat().st_size % 4096 in (0, 2048), "examining does not touch the file"
 
 
-def test_a_file_cut_to_nothing_is_not_taken_for_a_new_journal(path):
+def test_an_emptied_file_is_not_taken_for_a_new_journal(path):
     os.truncate(path, 0)
     for suffix in ("-wal", "-shm"):
         path.with_name(path.name + suffix).unlink(missing_ok=True)
@@ -214,12 +214,12 @@ def test_a_locked_database_is_a_clear_error_and_nothing_is_written(path):
     assert fill(store, 1)[0].seq == 6
 
 
-def test_a_missing_directory_is_named(tmp_path):
+def test_a_missing_directory_is_reported(tmp_path):
     with pytest.raises(JournalError, match="directory does not exist"):
         open_journal(tmp_path / "nowhere" / "journal.db")
 
 
-def test_an_unknown_scheme_is_named():
+def test_an_unknown_url_scheme_is_reported():
     with pytest.raises(JournalError, match="'mysql'"):
         open_journal("mysql://host/db")
 
@@ -235,7 +235,7 @@ def test_a_full_disk_is_a_clear_error_and_nothing_is_lost(path):
     assert fill(store, 1)[0].seq == 6
 
 
-def test_postgresql_tampering_is_named(postgres_url, tmp_path):
+def test_tampering_in_postgresql_is_reported(postgres_url, tmp_path):
     url = f"{postgres_url}#tamper"
     store = open_journal(url, keys=tmp_path / "keys")
     fill(store)
@@ -280,7 +280,7 @@ def test_a_password_never_appears_in_an_error(url):
         ("postgresql://me@127.0.0.1:1/db?password=s3cret", False),
     ],
 )
-def test_what_the_driver_says_is_repeated_where_the_url_holds_no_secret_and_only_there(monkeypatch, url, repeated):
+def test_driver_messages_are_repeated_only_for_urls_without_secrets(monkeypatch, url, repeated):
     def connect(conninfo, **_options):
         raise psycopg.OperationalError(f"cannot read {conninfo}: Connection refused")
 

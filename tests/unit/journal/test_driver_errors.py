@@ -33,11 +33,11 @@ def raised(code, kind=sqlite3.OperationalError):
         (None, JournalCorruptError, "cannot be read"),
     ],
 )
-def test_an_error_is_what_its_code_says(code, expected, said):
+def test_sqlite_errors_are_classified_by_their_code(code, expected, said):
     found = raised(code)
     assert type(found) is expected
     assert said in found.message.partition("(disk")[0] + found.message.partition("(what")[2]
 
 
-def test_using_a_closed_journal_is_no_damage():
+def test_using_a_closed_journal_is_not_reported_as_damage():
     assert type(raised(None, sqlite3.ProgrammingError)) is JournalError

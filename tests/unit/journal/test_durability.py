@@ -21,7 +21,7 @@ from takeback.journal.memory import MemoryStore
 FULL = 2
 
 
-def test_every_commit_is_synced_and_what_is_deleted_is_overwritten(tmp_path):
+def test_commits_are_synced_and_deleted_data_is_overwritten(tmp_path):
     with closing(open_journal(tmp_path / "journal.db", seal=True)) as store:
         assert store.run("PRAGMA synchronous") == [(FULL,)]
         assert store.run("PRAGMA journal_mode") == [("wal",)]
@@ -92,7 +92,7 @@ def test_a_postgresql_journal_opened_for_reading_is_not_written(postgres_url, tm
         assert store.head().seq == 1
 
 
-def test_a_connection_lost_at_the_commit_is_said_to_be_and_a_refused_commit_is_not(postgres_url, tmp_path):
+def test_a_connection_lost_at_commit_is_distinguished_from_a_refused_commit(postgres_url, tmp_path):
     with closing(open_journal(f"{postgres_url}#commit", keys=tmp_path / "keys")) as store:
         store.run("CREATE TEMPORARY TABLE one (n INT UNIQUE DEFERRABLE INITIALLY DEFERRED)")
         with pytest.raises(JournalError, match="duplicate key"), store.transaction():
@@ -104,7 +104,7 @@ def test_a_connection_lost_at_the_commit_is_said_to_be_and_a_refused_commit_is_n
         assert store.run("SELECT 1") == [(1,)], "on a new connection"
 
 
-def test_a_harness_connects_again_after_its_connection_was_lost(postgres_url, tmp_path):
+def test_a_harness_reconnects_after_losing_its_connection(postgres_url, tmp_path):
     url = f"{postgres_url}#lost"
     with closing(open_memory(journal=url, keys=tmp_path / "keys")) as harness:
         entry = harness.apply(candidate(config("a", 1))).entry
@@ -118,7 +118,7 @@ def test_a_harness_connects_again_after_its_connection_was_lost(postgres_url, tm
 
 
 @pytest.mark.parametrize("boundary", ["journal.append.begin", "file.renamed", "change.written"])
-def test_a_harness_goes_on_after_its_connection_was_lost_in_the_middle_of_a_change(postgres_url, tmp_path, boundary):
+def test_a_harness_continues_after_losing_its_connection_during_a_change(postgres_url, tmp_path, boundary):
     url, keys = f"{postgres_url}#{boundary.replace('.', '_')}", tmp_path / "keys"
     root = init_workspace(tmp_path / "agent", journal=url, keys=keys)
     with closing(open_workspace(root, journal=url, keys=keys)) as harness:

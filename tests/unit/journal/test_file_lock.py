@@ -9,7 +9,7 @@ from takeback.journal import sqlite_files
 from takeback.journal.sqlite_files import FileLock
 
 
-def test_a_lock_file_that_was_taken_away_while_it_was_being_locked_is_not_taken_for_the_lock(tmp_path, monkeypatch):
+def test_a_lock_file_deleted_while_being_locked_is_locked_again(tmp_path, monkeypatch):
     path = tmp_path / "journal.db.lock"
     taken_away = iter([True])
     flock = fcntl.flock

@@ -77,7 +77,7 @@ def test_forgetting_an_entry_leaves_no_byte_of_what_it_wrote_in_any_file(agent):
     assert files_holding(private(agent), SECRET) == []
 
 
-def test_what_an_entry_replaced_goes_from_the_first_state_as_well(agent):
+def test_forgetting_also_removes_replaced_values_of_the_first_state(agent):
     with closing(open_workspace(agent, hold=False)) as harness:
         harness.forget(apply(harness, config("old", "replaced")))
         assert files_holding(private(agent), SECRET) == []
@@ -96,7 +96,7 @@ sys.stdin.readline()
 
 
 @pytest.mark.parametrize("doing", ["open", "reading"])
-def test_another_process_is_waited_for_or_told_of(agent, doing, monkeypatch):
+def test_forgetting_waits_for_another_reader_or_reports_it(agent, doing, monkeypatch):
     monkeypatch.setattr("takeback.journal.sqlite.ERASE_SECONDS", 0.3)
     with closing(open_workspace(agent, hold=False)) as harness:
         one = full_of(harness)
@@ -126,7 +126,7 @@ def test_another_process_is_waited_for_or_told_of(agent, doing, monkeypatch):
         assert doing == "open" or files_holding(private(agent), "text 29") == []
 
 
-def test_pages_that_sqlite_moved_rows_around_in_are_written_anew(tmp_path, monkeypatch):
+def test_forgetting_rewrites_pages_with_stale_copies_of_rows(tmp_path, monkeypatch):
     """Rows are copied when pages are balanced; a copy that stays behind is found by its salt."""
     path = tmp_path / "journal.db"
     harness = open_memory(journal=path)
@@ -166,7 +166,7 @@ def test_a_large_content_is_gone_compressed_or_not(agent):
         assert isinstance(harness.undo(two), Gone)
 
 
-def test_a_forgotten_entry_is_shown_without_what_it_held(agent):
+def test_a_forgotten_entry_is_shown_without_its_values(agent):
     with closing(open_workspace(agent, hold=False)) as harness:
         one = full_of(harness)
         harness.forget(one)
@@ -192,7 +192,7 @@ def test_the_evidence_of_a_refuted_change_holds_no_value_once_it_is_forgotten(tm
     assert load_evidence(harness.journal, harness.journal.get(2))["grade"] == "refuted"
 
 
-def test_a_value_in_place_is_kept_by_what_is_really_there_and_not_called_drift(agent):
+def test_a_forgotten_value_in_use_stays_in_its_files_without_drift(agent):
     with closing(open_workspace(agent, hold=False)) as harness:
         ops = (config("password", SECRET), prompt("p", SECRET), file("d/f", SECRET, mode="0600"))
         more = (middleware("m", index=0), listener("e", "cb", SECRET), tool("t", SECRET))
@@ -211,7 +211,7 @@ def test_a_value_in_place_is_kept_by_what_is_really_there_and_not_called_drift(a
         assert harness.ledger.replay_state() == harness.state
 
 
-def test_what_was_forgotten_is_not_captured_again_by_a_later_change(agent):
+def test_a_forgotten_value_is_not_captured_by_a_later_change(agent):
     with closing(open_workspace(agent, hold=False)) as harness:
         harness.forget(apply(harness, config("password", SECRET), config("old", 1)))
         two = apply(harness, config("password", "new"))
@@ -223,7 +223,7 @@ def test_what_was_forgotten_is_not_captured_again_by_a_later_change(agent):
         assert harness.status().clean
 
 
-def test_a_line_of_a_forgotten_text_is_not_captured_again_by_an_edit_of_it(agent):
+def test_a_line_of_a_forgotten_text_is_not_captured_by_an_edit(agent):
     with closing(open_workspace(agent, hold=False)) as harness:
         harness.forget(apply(harness, prompt("p", f"key {SECRET}\ntwo\n"), prompt("q", "one\ntwo\n")))
         for text, old in (("p", SECRET), ("q", "two")):
@@ -281,7 +281,7 @@ def test_a_forgotten_value_that_is_deleted_by_hand_is_drift(agent):
         assert harness.status().clean
 
 
-def test_another_process_that_is_open_neither_plans_with_nor_records_what_was_forgotten(agent):
+def test_an_open_process_drops_values_forgotten_by_another(agent):
     with closing(open_workspace(agent, hold=False)) as one, closing(open_workspace(agent, hold=False)) as two:
         first = apply(one, config("password", SECRET))
         second = apply(one, config("password", "new"))
@@ -294,7 +294,7 @@ def test_another_process_that_is_open_neither_plans_with_nor_records_what_was_fo
         assert files_holding(private(agent), SECRET) == []
 
 
-def test_without_anything_real_behind_it_the_values_in_place_are_kept_and_that_is_said(tmp_path):
+def test_a_memory_harness_keeps_values_in_place_and_reports_them(tmp_path):
     harness = open_memory(State.read({"config": {"a": 1}}), journal=tmp_path / "j.db")
     one = apply(harness, config("password", SECRET), config("b", 2))
     done = harness.forget(one)
@@ -307,7 +307,7 @@ def test_without_anything_real_behind_it_the_values_in_place_are_kept_and_that_i
     assert files_holding(tmp_path, SECRET) == []
 
 
-def test_a_socket_is_kept_because_the_journal_alone_knows_it(agent):
+def test_forgetting_keeps_a_socket_known_only_to_the_journal(agent):
     with closing(open_workspace(agent, hold=False)) as harness:
         done = harness.forget(apply(harness, socket("metrics", 0)))
         assert done.kept == (("resources", "metrics"),)
@@ -315,7 +315,7 @@ def test_a_socket_is_kept_because_the_journal_alone_knows_it(agent):
         assert harness.state.write()["resources"]["metrics"]["address"].endswith(":0")
 
 
-def test_a_value_is_found_and_forgotten_wherever_it_stands_and_names_and_notes_are_told(agent):
+def test_a_value_is_forgotten_everywhere_and_remaining_names_are_listed(agent):
     with closing(open_workspace(agent, hold=False)) as harness:
         full_of(harness)
         harness.apply(candidate(config(f"x{SECRET}", 1)), note=f"uses {SECRET}")
@@ -331,7 +331,7 @@ def test_a_value_is_found_and_forgotten_wherever_it_stands_and_names_and_notes_a
 
 
 @pytest.mark.parametrize("secret", ['with "quotes" and \\', "naïve ☃ 😀", "tab\tand\nnewline", "short"])
-def test_a_value_is_found_however_it_is_written_down(tmp_path, secret):
+def test_a_value_is_found_in_every_encoding_of_the_journal(tmp_path, secret):
     harness = open_memory(journal=tmp_path / "j.db")
     apply(harness, config("a", {"deep": [secret]}), prompt("p", f"before {secret} after"), file("f", secret))
     apply(harness, config("a", 1), prompt("p", "x"), file("f", "x"))
@@ -339,7 +339,7 @@ def test_a_value_is_found_however_it_is_written_down(tmp_path, secret):
     assert files_holding(tmp_path, secret) == []
 
 
-def test_a_copy_from_before_does_not_go_back_unnoticed(agent, tmp_path):
+def test_an_older_copy_of_the_journal_is_noticed(agent, tmp_path):
     with closing(open_workspace(agent, hold=False)) as harness:
         one = full_of(harness)
         harness.journal.run("PRAGMA wal_checkpoint(TRUNCATE)")
@@ -350,7 +350,7 @@ def test_a_copy_from_before_does_not_go_back_unnoticed(agent, tmp_path):
         open_workspace(agent, hold=False)
 
 
-def test_of_a_sealed_journal_a_copy_made_before_holds_nothing_either(tmp_path):
+def test_an_older_copy_of_a_sealed_journal_cannot_be_decrypted(tmp_path):
     path = tmp_path / "journal.db"
     store = open_journal(path, seal=True)
     store.close()
@@ -429,7 +429,7 @@ FORMS_ON_DISK = {
 
 
 @pytest.mark.parametrize("name", FORMS_ON_DISK)
-def test_a_value_is_forgotten_in_the_form_in_which_a_file_had_it(tmp_path, name):
+def test_a_value_is_forgotten_in_the_form_its_file_had(tmp_path, name):
     secret = "correct horse staple 9"
     init_workspace(tmp_path)
     with open_workspace(tmp_path, hold=False) as harness:

@@ -14,7 +14,7 @@ from takeback.journal import sqlite_files
 from takeback.journal.encryption import ContentKey, KeyFile
 
 
-def test_keys_that_can_only_be_read_by_a_copy_are_held_in_memory_and_nowhere_else(tmp_path, monkeypatch):
+def test_keys_read_through_a_copy_are_held_only_in_memory(tmp_path, monkeypatch):
     def refused(_name):
         raise sqlite3.OperationalError("unable to open database file")
 
@@ -32,7 +32,7 @@ def test_keys_that_can_only_be_read_by_a_copy_are_held_in_memory_and_nowhere_els
         assert not list(copies.rglob("*"))
 
 
-def test_keys_that_cannot_all_be_kept_are_not_kept_and_the_next_ones_are(tmp_path):
+def test_a_failed_write_keeps_no_key_and_later_keys_are_kept(tmp_path):
     one, two = (ContentKey(name, b"k" * 32, b"l" * 32) for name in ("one", "two"))
     with closing(KeyFile(tmp_path / "keys", "j", create=True)) as keys:
         with pytest.raises(JournalError):
@@ -41,7 +41,7 @@ def test_keys_that_cannot_all_be_kept_are_not_kept_and_the_next_ones_are(tmp_pat
         assert keys.get(["one", "two", "bad"]) == {"two": two.key}
 
 
-def test_the_directories_of_a_key_file_are_made(tmp_path):
+def test_missing_directories_of_a_key_file_are_created(tmp_path):
     path = tmp_path / "state" / "takeback" / "keys" / "j.keys"
     for create in (True, False):
         KeyFile(path, "j", create=create).close()

@@ -35,7 +35,7 @@ def workspace(request, tmp_path):
     return root
 
 
-def test_a_large_file_that_is_adopted_taken_back_and_brought_back_lies_on_the_disk_once(workspace):
+def test_a_large_file_adopted_undone_and_redone_is_stored_once(workspace):
     with open_workspace(workspace) as harness:
         adopted = harness.adopt()
         assert isinstance(adopted, Adopted)
@@ -70,7 +70,7 @@ def _peak(step, root):
         tracemalloc.stop()
 
 
-def test_a_large_file_that_only_begins_like_text_is_not_decoded_as_a_whole(workspace, request):
+def test_a_large_file_that_starts_like_text_is_not_decoded_whole(workspace, request):
     place = workspace / "files" / "large.bin"
     for ending in (b"\xff", b"\xfe"):
         place.write_bytes("\N{OWL}".encode() + ending * SIZE)  # decoding begins with four bytes a character

@@ -51,7 +51,7 @@ def test_a_journal_that_names_no_layout_is_damaged(path):
         open_journal(path)
 
 
-def test_the_way_on_from_an_older_layout_begins_anew_and_keeps_the_files_and_the_old_journal(tmp_path):
+def test_the_named_migration_keeps_the_files_and_the_old_journal(tmp_path):
     root = init_workspace(tmp_path / "agent")
     with closing(open_workspace(root)) as harness:
         harness.apply(candidate(config("one", 1)))

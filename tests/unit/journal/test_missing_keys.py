@@ -51,14 +51,14 @@ def says_sealed(told, root):
 
 
 @pytest.mark.parametrize("words", [("show",), ("diff",), ("show", "--json")], ids=" ".join)
-def test_what_is_shown_names_the_key_and_not_forgetting(lacking, words):
+def test_commands_name_a_missing_key_instead_of_forgetting(lacking, words):
     name = f"{lacking.strange.entry}"
     told = run(lacking.root, words[0], name, *words[1:])
     assert says_sealed(told, lacking.root), told
     assert "forgotten" not in told
 
 
-def test_an_undo_that_needs_it_says_which_key_and_what_to_do(lacking):
+def test_an_undo_that_needs_a_missing_key_names_the_key_and_a_remedy(lacking):
     with closing(open_workspace(lacking.root, hold=False)) as harness:
         outcome = harness.plan_undo(lacking.last.id)
         assert isinstance(outcome, Gone)
@@ -77,7 +77,7 @@ def test_an_undo_that_needs_it_says_which_key_and_what_to_do(lacking):
     assert "the key of content" in next(iter(answer["sealed"].values()))
 
 
-def test_doctor_counts_what_is_sealed_with_other_keys(lacking):
+def test_the_doctor_counts_contents_sealed_with_other_keys(lacking):
     found = next(one for one in examine_workspace(lacking.root) if one.check == "keys")
     assert not found.good
     assert str(lacking.root / KEYS) in found.detail
@@ -85,7 +85,7 @@ def test_doctor_counts_what_is_sealed_with_other_keys(lacking):
     assert next(one for one in examine_workspace(whole) if one.check == "keys").good
 
 
-def test_what_was_forgotten_is_still_said_to_be_forgotten(lacking):
+def test_forgotten_contents_are_still_reported_as_forgotten(lacking):
     with closing(open_workspace(lacking.root, hold=False)) as harness:
         first = harness.apply(candidate(config("two", "old"))).entry
         second = harness.apply(candidate(config("two", "new"))).entry

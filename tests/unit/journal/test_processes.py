@@ -19,7 +19,7 @@ for n in range(int(sys.argv[3])):
 
 
 @pytest.mark.parametrize("backend", ["sqlite", "postgresql"])
-def test_two_processes_lose_nothing_and_the_chain_is_whole(backend, tmp_path, request):
+def test_two_processes_lose_no_record_and_the_chain_is_intact(backend, tmp_path, request):
     if backend == "sqlite":
         where = str(tmp_path / "journal.db")
     else:

@@ -103,23 +103,23 @@ def record_of(payload):
     return MemoryStore().append([Draft("genesis", payload)])[0]
 
 
-def test_every_property_is_tried_here():
+def test_every_property_of_a_record_is_covered_by_these_tests():
     told = {name for name, value in vars(Record).items() if isinstance(value, property)}
     assert set(SAID) == set(EMPTY) == told - {"id", "entry"}
 
 
 @pytest.mark.parametrize("name", EMPTY)
-def test_what_a_record_does_not_say_is_empty(name):
+def test_a_missing_field_of_a_record_reads_as_empty(name):
     assert getattr(record_of({}), name) == EMPTY[name]
 
 
 @pytest.mark.parametrize("name", SAID)
-def test_what_a_record_says_is_told(name):
+def test_a_field_of_a_record_is_read(name):
     key, value, told = SAID[name]
     assert getattr(record_of({key: value}), name) == told
 
 
-def test_what_an_undo_wrote_is_not_what_it_is_found_under():
+def test_written_slots_of_an_undo_differ_from_its_index_keys():
     record = record_of({"slots": ["s"], "touches": ["file"]})
     assert (record.written_keys, record.touches) == (("s",), ("file",))
     assert record_of({"touches": ["t"]}).written_keys == ("t",)
@@ -138,7 +138,7 @@ WRONG = {
 @pytest.mark.parametrize(
     ("name", "wrong"), [(name, wrong) for name, all_wrong in WRONG.items() for wrong in all_wrong]
 )
-def test_what_is_of_another_kind_is_refused_with_its_record_and_name(name, wrong):
+def test_a_field_of_the_wrong_type_is_refused_with_record_and_name(name, wrong):
     key = SAID[name][0]
     record = record_of({key: wrong})
     with pytest.raises(JournalCorruptError, match=f"record 1 .*{key!r}: found .*, expected a ") as caught:
@@ -152,6 +152,6 @@ def test_parents_that_name_no_write_are_refused():
         _ = record.parents
 
 
-def test_one_name_says_two_things_each_by_its_kind():
+def test_the_field_on_is_read_by_the_kind_of_record():
     assert record_of({"on": {"1": [4, 0]}}).on == ()
     assert record_of({"on": [4]}).parents == {}

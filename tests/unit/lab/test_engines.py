@@ -79,7 +79,7 @@ def test_a_fault_of_the_work_ends_the_run_as_that_fault(engine: UnitEngine) -> N
         dict(engine.each(fails, UNITS))
 
 
-def test_the_unit_of_a_worker_process_that_dies_is_done_again(tmp_path: Path) -> None:
+def test_the_unit_of_a_dead_worker_is_repeated(tmp_path: Path) -> None:
     assert dict(Processes(2).each(partial(dies_once, tmp_path), UNITS)) == {key: n * n for key, n in UNITS.items()}
     assert (tmp_path / "died").exists()
 
@@ -95,12 +95,12 @@ def test_deaths_of_different_units_do_not_add_up(tmp_path: Path) -> None:
     assert len(list(tmp_path.iterdir())) == 5
 
 
-def test_the_unit_that_kills_its_workers_is_the_one_that_is_named() -> None:
+def test_the_error_names_the_unit_that_kills_its_workers() -> None:
     with pytest.raises(WorkerLost, match="unit 3: a worker process died 3 times"):
         dict(Processes(2).each(dies_at_three, UNITS))
 
 
-def test_a_fault_keeps_the_rest_from_being_begun() -> None:
+def test_a_fault_stops_further_units_from_starting() -> None:
     begun: list[int] = []
 
     def work(n: int) -> int:
@@ -113,7 +113,7 @@ def test_a_fault_keeps_the_rest_from_being_begun() -> None:
 
 
 @pytest.mark.slow
-def test_a_real_ray_gives_what_processes_give_and_does_a_lost_workers_unit_again(ray: OnRay, tmp_path: Path) -> None:
+def test_a_real_ray_matches_processes_and_repeats_a_lost_unit(ray: OnRay, tmp_path: Path) -> None:
     assert dict(ray.each(partial(dies_once, tmp_path), UNITS)) == {key: n * n for key, n in UNITS.items()}
     assert (tmp_path / "died").exists()
     with pytest.raises(ServiceFault, match="the endpoint is down"):
@@ -141,7 +141,7 @@ class SlowToStart:
         self.stopped += 1
 
 
-def test_a_ray_that_is_slow_to_start_is_started_again_and_given_up_with_a_word() -> None:
+def test_a_slow_ray_is_restarted_and_then_reported() -> None:
     slow = SlowToStart(2)
     OnRay(1)._start(slow)
     assert (slow.left, slow.stopped) == (0, 2)
@@ -149,7 +149,7 @@ def test_a_ray_that_is_slow_to_start_is_started_again_and_given_up_with_a_word()
         OnRay(1)._start(SlowToStart(3))
 
 
-def test_ray_neither_reports_home_nor_holds_its_workers_back_unless_told_to(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_ray_runs_without_telemetry_and_keeps_a_given_niceness(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(os, "environ", {"RAY_worker_niceness": "5"})
     with pytest.raises(WorkerLost):
         conduct_on_ray(monkeypatch)
@@ -163,7 +163,7 @@ def conduct_on_ray(monkeypatch: pytest.MonkeyPatch) -> None:
     conduct(experiment_named("soundness"), {"cases": 1}, Running(engine="ray", as_json=True))
 
 
-def test_what_ray_prints_about_its_workers_is_not_on_stdout(
+def test_rays_messages_do_not_reach_stdout(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     def get(ref: Any) -> Any:
@@ -185,7 +185,7 @@ def test_what_ray_prints_about_its_workers_is_not_on_stdout(
 
 
 @pytest.mark.parametrize("name", ["WorkerCrashedError", "ObjectLostError", "OutOfMemoryError", "NodeDiedError"])
-def test_whatever_ray_lost_a_unit_to_is_never_a_result(name: str) -> None:
+def test_no_ray_failure_counts_as_a_result(name: str) -> None:
     exceptions = pytest.importorskip("ray.exceptions")
     words = ("ab" * 14, "", "") if name == "ObjectLostError" else ("",)
     fault = getattr(exceptions, name)(*words)
@@ -206,7 +206,7 @@ def test_an_experiment_on_a_real_ray_equals_the_one_here(ray: OnRay, name: str, 
     assert run_experiment(experiment, plan, engine=ray).data == run_experiment(experiment, plan).data
 
 
-def test_an_engine_is_chosen_by_name_and_by_what_units_do() -> None:
+def test_an_engine_is_chosen_by_name_and_kind_of_unit() -> None:
     assert engine_named("local", 1) == Here()
     assert engine_named("local", 3) == Processes(3)
     assert engine_named("local", 3, waiting=True) == Threads(3)

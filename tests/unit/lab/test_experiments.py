@@ -95,7 +95,7 @@ def natural(change: Callable[[Task], str], plan: NaturalPlan = PLAN) -> dict[str
     return NATURAL.summary(plan, ran.data)
 
 
-def test_the_tasks_of_any_prefix_of_the_draw_are_balanced_over_families_and_not_the_first_ones() -> None:
+def test_every_prefix_of_the_draw_is_balanced_over_families() -> None:
     order = draw_order(load("natural"))
     assert sorted(task.id for task in order) == sorted(task.id for task in load("natural"))
     assert [task.family for task in order[:6]] == list(FAMILIES)
@@ -105,7 +105,7 @@ def test_the_tasks_of_any_prefix_of_the_draw_are_balanced_over_families_and_not_
 
 
 @pytest.mark.parametrize("count", [20, 30, 60])
-def test_a_draw_of_controlled_tasks_is_even_over_classes_and_families(count: int) -> None:
+def test_controlled_tasks_are_drawn_evenly_over_classes_and_families(count: int) -> None:
     some = draw_classes(load("controlled"))[:count]
     classes = Counter(task.controlled.defect for task in some if task.controlled)
     families = Counter(task.family for task in some)
@@ -121,7 +121,7 @@ def test_a_proposal_uses_the_papers_parameters_and_shows_only_the_tasks_surfaces
     assert set(shown) == set(task.surfaces)
 
 
-def test_every_good_candidate_is_admissible_in_l1_and_half_of_them_has_no_recovery_in_l0() -> None:
+def test_good_candidates_are_admissible_in_l1_and_half_of_them_in_l0() -> None:
     assert natural(lambda task: json.dumps(good(task)))["admissible"] == 12
     base = NaturalPlan(SUBSET, SUBSET, Condition(Level.L0, PLAIN))
     found = natural(lambda task: json.dumps(good(task)), base)
@@ -143,7 +143,7 @@ def test_each_outcome_is_counted_once_and_by_family() -> None:
     assert counted["account"]["completion_tokens"] == 60
 
 
-def test_a_mutation_whose_recovery_cannot_be_read_is_defective_not_inadequate() -> None:
+def test_an_unreadable_recovery_makes_a_mutation_defective() -> None:
     found = natural(lambda task: json.dumps({**good(task), "recovery": "later"}))
     assert found["defective"] == found["shortfalls"]["wrong_shape"] == 12
 
@@ -164,7 +164,7 @@ def test_a_frozen_bank_is_read_back_with_its_lock(tmp_path: Path) -> None:
     assert (tmp_path / BANK).read_bytes() == first
 
 
-def test_a_bank_whose_tasks_have_changed_since_says_so(tmp_path: Path) -> None:
+def test_a_bank_with_changed_tasks_is_refused(tmp_path: Path) -> None:
     frozen(tmp_path)
     raw = json.loads((tmp_path / BANK).read_text())
     raw["locked"] = raw["locked"][:-1]
@@ -212,16 +212,14 @@ def cells_of(plan: CellsPlan, asked: Asked) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("kind", ["oracle", "portfolio"])
-def test_the_oracle_and_the_portfolio_recover_the_whole_cohort_where_the_language_can(
-    cases: tuple[Failure, ...], kind: Any
-) -> None:
+def test_the_oracle_and_the_portfolio_recover_every_expressible_case(cases: tuple[Failure, ...], kind: Any) -> None:
     for row in cells_of(CellsPlan(cases), by_itself(kind))["tasks"]:
         wanted = 1 if row["stratum"] == "S0" else None
         assert row["turns"] == {"D0L0": wanted, "D1L0": wanted, "D0L1": 1, "D1L1": 1}
         assert set(row["calls"].values()) == {0}
 
 
-def test_the_factorial_asks_in_all_four_cells_whatever_the_mutation_is(cases: tuple[Failure, ...]) -> None:
+def test_the_factorial_asks_in_all_four_cells(cases: tuple[Failure, ...]) -> None:
     model = Scripted(lambda _: EMPTY)
     data = cells_of(CellsPlan(cases, terms=Terms(budget=2)), asking(model))
     for row in data["tasks"]:
@@ -230,7 +228,7 @@ def test_the_factorial_asks_in_all_four_cells_whatever_the_mutation_is(cases: tu
     assert all(response["rejected"] == 0 for response in data["gate"])
 
 
-def test_every_turn_of_d1_is_grounded_even_where_the_gate_or_the_reader_refused(
+def test_every_turn_of_d1_is_grounded_even_after_a_refusal(
     cases: tuple[Failure, ...],
 ) -> None:
     restore = {"op_type": "restore_file", "target": "a", "witness_key": "w"}
@@ -252,7 +250,7 @@ def test_replies_out_of_the_language_are_counted_at_the_gate(cases: tuple[Failur
         assert rejected["D0L1", stratum] == (0, count)
 
 
-def test_cases_that_only_one_of_two_cells_recovers_are_listed_with_what_was_tried(cases: tuple[Failure, ...]) -> None:
+def test_discordant_cases_are_listed_with_their_operations(cases: tuple[Failure, ...]) -> None:
     config = next(case for case in cases if case.family == "config")
     mended = {name: part for name, part in good(config.task).items() if name != "mutation"}
     model = Scripted(lambda r: json.dumps(mended) if "D1_EXACT_ADDRESS" in r.messages[1].content else EMPTY)
@@ -265,7 +263,7 @@ def test_cases_that_only_one_of_two_cells_recovers_are_listed_with_what_was_trie
 
 
 @pytest.mark.parametrize("name", ["D2L0", "D0L9", "", "L1"])
-def test_a_cell_that_is_no_mode_and_language_is_an_error(name: str) -> None:
+def test_an_unknown_cell_is_an_error(name: str) -> None:
     with pytest.raises(InputError, match="cell"):
         read_cell(name)
 
@@ -295,7 +293,7 @@ def fresh(plan: FreshPlan, asked: Asked) -> dict[str, Any]:
     return data
 
 
-def test_the_fresh_holdout_tells_nothing_hidden_and_judges_on_the_same_states() -> None:
+def test_the_fresh_holdout_reveals_nothing_hidden_and_judges_on_equal_states() -> None:
     model = Scripted(lambda _: EMPTY)
     data = fresh(FreshPlan(FRESH.plan({"tasks": 2}).tasks, terms=Terms(budget=1)), asking(model))
     assert all("LCB" not in request.messages[1].content for request in model.asked)
@@ -311,7 +309,7 @@ def test_the_oracle_passes_every_suite_and_every_hidden_state() -> None:
     assert all(row["dev"] for suite in data["suites"] for row in suite["tasks"])
 
 
-def test_a_recovery_right_on_two_states_only_is_a_false_positive_under_q2_and_not_under_q20() -> None:
+def test_a_recovery_right_on_two_states_passes_q2_and_fails_q20() -> None:
     """Removes what was not there on the nominal state: the trade-off the holdout is for."""
     task = next(
         task
@@ -328,7 +326,7 @@ def test_a_recovery_right_on_two_states_only_is_a_false_positive_under_q2_and_no
 
 
 @pytest.mark.parametrize("change", ["budget", "cases", "prompts"])
-def test_a_lock_changes_with_what_it_froze(cases: tuple[Failure, ...], change: str) -> None:
+def test_a_lock_changes_with_each_of_its_parts(cases: tuple[Failure, ...], change: str) -> None:
     plans = {
         "budget": CellsPlan(cases, terms=Terms(budget=3)),
         "cases": CellsPlan(cases[:-1]),
@@ -339,7 +337,7 @@ def test_a_lock_changes_with_what_it_froze(cases: tuple[Failure, ...], change: s
     assert one.digest != make_lock("factorial", plans[change].parts("m")).digest
 
 
-def test_a_run_that_stopped_is_frozen_as_far_as_it_got_under_the_lock_of_all(cases: tuple[Failure, ...]) -> None:
+def test_a_stopped_run_is_frozen_under_the_full_lock(cases: tuple[Failure, ...]) -> None:
     plan = CellsPlan(cases)
     keys = frozenset(key for key in plan.units() if not key.endswith("D1L1") or key.startswith(cases[1].id))
     part = plan.reached(keys)

@@ -88,7 +88,7 @@ def repository(tmp_path_factory):
 
 
 @pytest.mark.parametrize("later", [3, None])
-def test_every_commit_of_a_small_history_is_taken_out_as_git_does_or_better(repository, later):
+def test_every_commit_of_a_small_history_is_undone_as_well_as_git_does(repository, later):
     report = run_git_history(repository, later=later)
     found = report.to_json()
     assert found["commits"] == found["taken_out"] == 20
@@ -99,7 +99,9 @@ def test_every_commit_of_a_small_history_is_taken_out_as_git_does_or_better(repo
     assert found["blocked"] > 0
     assert found["moves"] == 3
     assert found["twins"] == 1
-    assert found["explained_by"] == {"later_writer": 1, "rename_blocked": 0, "twins": 1}
+    assert found["explained_by"] == {"later_writer": 0, "rename_blocked": 0, "twins": 1}
+    assert found["git_wrong"] == 1
+    assert found["git_clean"] + found["git_wrong"] + found["git_conflict"] == 20
     assert found["all_back"] is True
     assert found["real_revert"] == {"asked": 20, "agreed": 20}
 
@@ -112,7 +114,7 @@ def make_steps(*steps: str, end: str = "") -> Files:
     return {"steps": ("100644", (PLACES + "".join(steps) + PLACES.replace("place", "after") + end).encode())}
 
 
-def test_which_of_two_equal_lines_went_is_a_matter_of_reading_only_where_a_later_commit_wrote_one(tmp_path):
+def test_equal_lines_are_ambiguous_only_after_a_later_writer(tmp_path):
     both, newer = (f"{STEP}testing\n", STEP), f"new {STEP}"
     trees = [make_steps(*both), make_steps(STEP), make_steps(newer), make_steps(newer, end="more\n")]
     found = run_git_history(make_repository(tmp_path / "repo", trees), later=1).to_json()
@@ -121,20 +123,20 @@ def test_which_of_two_equal_lines_went_is_a_matter_of_reading_only_where_a_later
     assert found["silently_wrong"] == 0
 
 
-def test_lines_that_came_again_meanwhile_stand_there_twice_which_is_said(tmp_path):
+def test_lines_that_would_appear_twice_are_reported(tmp_path):
     trees = [make_steps("helper\n\n"), make_steps(), make_steps("helper\n\n"), make_steps("helper\n\n", end="x\n")]
     found = run_git_history(make_repository(tmp_path / "repo", trees), later=1).to_json()
     assert [(one["kind"], one["detail"]) for one in found["cases"]] == [("later_writer", "differs in steps")]
     assert (found["different"], found["silently_wrong"], found["all_back"]) == (0, 0, True)
 
 
-def test_commits_that_change_nothing_are_not_among_those_taken_out(tmp_path):
+def test_empty_commits_are_not_undone(tmp_path):
     trees = [make_steps(end=f"{at // 2}\n") for at in range(12)]
     found = run_git_history(make_repository(tmp_path / "repo", trees), later=1, take=4).to_json()
     assert (found["commits"], found["empty"], found["taken_out"]) == (11, 6, 4)
 
 
-def test_the_command_prints_the_figures_and_refuses_what_is_no_repository(repository, tmp_path):
+def test_the_command_prints_figures_and_refuses_a_non_repository(repository, tmp_path):
     ran = CliRunner().invoke(app, ["lab", "git-history", str(repository), "--later", "2", "--commits", "6"])
     assert "6 commits adopted, 6 taken out 2 commits later" in ran.output
     assert "byte for byte" in ran.output
@@ -144,7 +146,7 @@ def test_the_command_prints_the_figures_and_refuses_what_is_no_repository(reposi
         run_git_history(tmp_path / "nowhere")
 
 
-def test_nothing_is_written_to_the_repository_and_nothing_it_names_is_run(tmp_path):
+def test_the_repository_is_not_written_and_its_programs_are_not_run(tmp_path):
     trees = [{**tree, ".gitattributes": ("100644", b"* filter=x merge=x diff=x\n")} for tree in make_trees()[:6]]
     place = make_repository(tmp_path / "repo", trees)
     trap, sprung = tmp_path / "trap", tmp_path / "sprung"
@@ -157,6 +159,40 @@ def test_nothing_is_written_to_the_repository_and_nothing_it_names_is_run(tmp_pa
     assert run_git_history(place, later=2).all_back
     assert {path: path.read_bytes() for path in place.rglob("*") if path.is_file()} == before
     assert not sprung.exists()
+
+
+def test_a_revert_that_takes_out_what_a_later_commit_wrote_is_no_clean_one(tmp_path):
+    changed = {"c": ("100644", text("c", n7="seven"))}
+    trees = [{"c": ("100644", text("c"))}, changed, {"c": ("100644", text("c"))}, changed]
+    found = run_git_history(make_repository(tmp_path / "repo", trees), later=2).to_json()
+    (case,) = found["cases"]
+    assert (case["kind"], found["git_wrong"], found["explained"]) == ("git_wrong", 1, 0)
+    assert case["detail"].endswith("git: it takes out what a later commit wrote, c: 'seven'")
+    assert found["equal"] == found["git_clean"]
+    assert found["holds"] is True
+
+
+def test_a_revert_that_leaves_a_commits_lines_in_a_file_that_git_lost_is_no_clean_one(tmp_path):
+    edited = text("a", n3="three")
+    rewritten = "".join(f"other {n}\n" for n in range(40)).encode()
+    trees = [
+        {"a": ("100644", text("a"))},
+        {"a": ("100644", edited)},
+        {"b": ("100644", edited)},
+        {"b": ("100644", edited + rewritten)},
+    ]
+    found = run_git_history(make_repository(tmp_path / "repo", trees), later=2).to_json()
+    kinds = {case["commit"]: (case["kind"], case["detail"]) for case in found["cases"]}
+    assert found["different"] == 0
+    assert found["git_wrong"] + found["git_conflict"] > 0, kinds
+
+
+def test_of_equal_lines_the_judge_does_not_say_which_one_a_later_commit_wrote():
+    judge = Judge({"f": (0o644, b"a\nx\nb\n")})
+    judge.see(0, [("M", "f", "f", 0o644, b"a\nx\nb\nx\n")])
+    judge.see(1, [("M", "f", "f", 0o644, b"x\na\nx\nb\nx\n")])
+    now = {"f": (0o644, b"x\na\nx\nb\nx\n")}
+    assert list(judge.find_taken(0, {"f": (0o644, b"a\nx\nb\nx\n")}, now)) == []
 
 
 def make_judge() -> tuple[Judge, dict[str, tuple[int, bytes]]]:
@@ -177,13 +213,13 @@ def make_judge() -> tuple[Judge, dict[str, tuple[int, bytes]]]:
         ({"f": None}, "which it did not write"),
     ],
 )
-def test_the_judge_finds_what_is_wrong_in_silence(changes, fault):
+def test_the_judge_reports_silent_faults(changes, fault):
     judge, now = make_judge()
     found = list(judge.find_faults(0, changes, now, set()))
     assert [fault in one for one in found[:1]] == ([True] if fault else [])
 
 
-def test_the_judge_lets_equal_lines_within_a_stretch_be_read_either_way_and_no_others():
+def test_the_judge_allows_either_of_equal_neighbouring_lines():
     judge = Judge({"f": (0o644, text("f"))})
     judge.see(0, [("M", "f", "f", 0o644, text("f", n3="mine", n5="mine too"))])
     now = {"f": (0o644, text("f", n3="mine", n5="mine too"))}
@@ -192,13 +228,13 @@ def test_the_judge_lets_equal_lines_within_a_stretch_be_read_either_way_and_no_o
         assert bool(list(judge.find_faults(0, {"f": (0o644, without)}, now, {"f"}))) is wrong
 
 
-def test_the_judge_accepts_what_stays_where_it_is_said():
+def test_the_judge_accepts_kept_files_only_if_reported():
     judge, now = make_judge()
     assert list(judge.find_faults(0, {}, now, {"f"})) == []
     assert list(judge.find_faults(0, {"f": (0o644, text("f"))}, now, {"f"})) != []
 
 
-def test_a_file_and_a_mode_that_stay_in_silence_are_found():
+def test_the_judge_reports_silently_kept_files_and_modes():
     judge = Judge({"a": (0o644, text("a")), "x": (0o644, text("x"))})
     judge.see(
         0, [("R", "a", "b", 0o644, text("a")), ("M", "x", "x", 0o755, text("x")), ("A", "n", "n", 0o644, b"n\n")]

@@ -47,7 +47,7 @@ def test_key_order_does_not_matter_and_type_does():
 
 
 @pytest.mark.parametrize("value", [float("nan"), {1: "a"}, {"x": [{2: 3}]}, {"x": {1, 2}}, "\ud800"])
-def test_what_is_no_json_cannot_be_locked(value):
+def test_values_outside_json_cannot_be_locked(value):
     with pytest.raises(InputError):
         make_lock("x", {"tasks": value})
 
@@ -176,7 +176,7 @@ def test_files_of_a_run_stay_in_its_folder_and_off_its_own_names(name, lock, tmp
     assert not (tmp_path / "out.csv").exists()
 
 
-def test_progress_resumes_with_what_was_finished(lock, tmp_path):
+def test_progress_resumes_with_finished_units(lock, tmp_path):
     path = progress_path(tmp_path, lock)
     with Progress(path, lock) as progress:
         progress.record("task-1", {"admitted": True})
@@ -191,7 +191,7 @@ def test_progress_resumes_with_what_was_finished(lock, tmp_path):
             again.record("task-1", {"admitted": False})
 
 
-def test_progress_gives_back_what_a_later_run_would_read_byte_for_byte(lock, tmp_path):
+def test_progress_returns_values_as_a_later_run_reads_them(lock, tmp_path):
     path = tmp_path / "progress.jsonl"
     with Progress(path, lock) as progress:
         progress.record("a", {"z": (1, 2), "b": 1.0})

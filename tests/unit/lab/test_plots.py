@@ -57,7 +57,7 @@ def words_of(figure):
     return "\n".join(text.get_text() for text in figure.findobj(Text))
 
 
-def test_the_budget_plot_shows_each_stratum_by_itself_with_intervals(data):
+def test_the_budget_plot_shows_each_stratum_with_intervals(data):
     figure = figures_of("factorial", lab_samples.factorial())["rescue-by-budget"]
     assert [axes.get_title(loc="left").split(",")[0] for axes in figure.axes] == ["S0", "S1"]
     for axes, stratum in zip(figure.axes, ("S0", "S1"), strict=True):
@@ -89,14 +89,14 @@ def test_no_mark_of_a_plot_hides_another(name):
         assert hidden_marks(figure) == []
 
 
-def test_marks_stand_apart_where_every_cell_gives_the_same():
+def test_marks_stay_visible_if_every_cell_is_equal():
     raw = lab_samples.factorial()
     raw["tasks"] = [{**task, "turns": NOTHING_RESCUED} for task in raw["tasks"]]
     assert hidden_marks(figures_of("factorial", raw)["rescue-by-budget"]) == []
 
 
 @pytest.mark.parametrize("name", ["natural", "factorial", "conventional", "controlled", "fresh"])
-def test_every_title_of_a_run_that_stopped_says_how_far_it_got_and_who_was_asked(name):
+def test_titles_of_a_stopped_run_state_its_progress_and_model(name):
     raw = {**lab_samples.ALL[name](), "locked": 1000, "prompts": "v3-plain"}
     for figure in figures_of(name, raw).values():
         said = words_of(figure)
@@ -135,14 +135,14 @@ def test_the_strata_plot_shows_an_interval_below_each_border_between_parts():
     assert "95% interval" in words_of(figure)
 
 
-def test_the_strata_plot_shows_each_count_as_the_length_of_its_part():
+def test_the_strata_plot_draws_each_count_to_scale():
     counts = {"tools": {"S0": 45, "residual": 2}, "listeners": {"S1": 9}}
     axes = plots.stacked_families(counts, "t").axes[0]
     assert sorted(bar.get_width() for bar in axes.patches if bar.get_width()) == [2, 9, 45]
     assert sorted(text.get_text() for text in axes.texts) == ["2", "45", "9"]
 
 
-def test_the_precision_plot_has_both_rates_of_each_suite_apart_from_one_another(data):
+def test_the_precision_plot_separates_both_rates_of_each_suite(data):
     axes = measure_plots.precision_coverage(data["fresh"], "t", "the paper's").axes[0]
     marks = heights(axes)
     assert len(marks) == 20
@@ -150,7 +150,7 @@ def test_the_precision_plot_has_both_rates_of_each_suite_apart_from_one_another(
     assert "179 passed, 121 rejected" in axes.get_xticklabels()[0].get_text()
 
 
-def test_the_storage_plot_has_a_row_for_each_method_and_says_what_its_bytes_are(data):
+def test_the_storage_plot_has_a_row_per_method_and_explains_its_bytes(data):
     raw = lab_samples.snapshots()
     raw["methods"][-1]["name"] = "takeback undo"
     raw["methods"][0] |= {"name": "program of a model", "different": [10, 12]}

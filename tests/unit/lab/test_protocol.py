@@ -16,7 +16,7 @@ LOCK = make_lock("contract-audit", PLAN.parts(""))
 OTHER = make_lock("contract-audit", AUDIT.plan({"tasks": 12}).parts(""))
 
 
-def test_every_part_is_locked_and_one_that_does_not_apply_is_null():
+def test_every_part_is_locked_and_inapplicable_parts_are_null():
     parts = parts_of(tasks=["a", "b"], seeds=[1])
     assert set(parts) == {"tasks", "seeds", "suites", "prompts", "model", "analysis"}
     assert parts["prompts"] is None
@@ -24,7 +24,7 @@ def test_every_part_is_locked_and_one_that_does_not_apply_is_null():
         parts_of(sedes=[1])
 
 
-def test_a_run_under_the_frozen_lock_goes_ahead(tmp_path):
+def test_a_run_under_the_frozen_lock_is_allowed(tmp_path):
     lock = freeze_lock(tmp_path, LOCK)
     ran = run_experiment(AUDIT, PLAN, results=tmp_path)
     assert ran.lock == lock == read_lock(frozen_path(tmp_path, "contract-audit"))
@@ -32,7 +32,7 @@ def test_a_run_under_the_frozen_lock_goes_ahead(tmp_path):
     assert verify_results(tmp_path) == []
 
 
-def test_a_run_under_a_changed_part_refuses_before_it_begins_and_names_it(tmp_path):
+def test_a_run_with_a_changed_part_is_refused_before_it_starts(tmp_path):
     class Never(Here):
         def each(self, work, units):
             pytest.fail("it ran")
@@ -42,7 +42,7 @@ def test_a_run_under_a_changed_part_refuses_before_it_begins_and_names_it(tmp_pa
         run_experiment(AUDIT, PLAN, results=tmp_path, engine=Never())
 
 
-def test_another_lock_is_not_written_over_but_may_be_replaced_and_is_kept(tmp_path):
+def test_another_lock_is_only_replaced_on_request_and_kept(tmp_path):
     first = freeze_lock(tmp_path, LOCK)
     with pytest.raises(LockChanged, match="tasks"):
         freeze_lock(tmp_path, OTHER)
@@ -51,7 +51,7 @@ def test_another_lock_is_not_written_over_but_may_be_replaced_and_is_kept(tmp_pa
     assert read_lock(tmp_path / "locks" / f"contract-audit-{first.digest[:16]}.json") == first
 
 
-def test_a_frozen_lock_that_was_altered_or_is_not_that_of_its_run_is_found(tmp_path):
+def test_altered_and_mismatched_frozen_locks_are_detected(tmp_path):
     lock = freeze_lock(tmp_path, LOCK)
     run_experiment(AUDIT, PLAN, results=tmp_path)
     assert verify_locks(tmp_path) == []
@@ -66,7 +66,7 @@ def test_a_frozen_lock_that_was_altered_or_is_not_that_of_its_run_is_found(tmp_p
     assert verify_locks(tmp_path) == []
 
 
-def test_what_was_finished_stays_when_a_run_breaks_off_and_goes_when_it_ends(tmp_path):
+def test_progress_is_kept_after_an_interruption_and_removed_at_the_end(tmp_path):
     plan = experiment_named("oracle").plan({"tasks": 60, "rule": ["proof"]})
     oracle = experiment_named("oracle")
     seen = []
@@ -98,7 +98,7 @@ def test_without_a_results_folder_nothing_is_written(tmp_path, monkeypatch):
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_lock_holds_the_code_that_decides(tmp_path, monkeypatch):
+def test_a_lock_holds_digests_of_the_deciding_code(tmp_path, monkeypatch):
     (tmp_path / "deciding").mkdir()
     file = tmp_path / "deciding" / "__init__.py"
     file.write_text("RULE = 1\n")

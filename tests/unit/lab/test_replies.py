@@ -42,7 +42,7 @@ def verify(folder: Path) -> int:
     return CliRunner().invoke(app, ["lab", "verify", str(folder)]).exit_code
 
 
-def test_the_shipped_recordings_are_as_they_were_frozen() -> None:
+def test_the_shipped_recordings_match_their_locks() -> None:
     assert verify_replies(recorded_folder()) == []
     assert verify(recorded_folder()) == 0
 
@@ -89,7 +89,7 @@ def test_an_altered_bank_is_refused(recording: Path) -> None:
         assert problems(bank.parent) == ["altered: bank.json"]
 
 
-def test_what_a_recording_says_was_run_is_hashed_with_its_lock(recording: Path) -> None:
+def test_the_run_description_of_a_recording_is_hashed_with_its_lock(recording: Path) -> None:
     ran, lock = json.loads((recording / "ran.json").read_text()), read_lock(recording / "lock.json")
     write_run(recording, ran, lock)
     assert problems(recording) == []
@@ -106,7 +106,7 @@ def test_what_a_recording_says_was_run_is_hashed_with_its_lock(recording: Path) 
 
 
 @pytest.mark.parametrize("name", FROZEN)
-def test_no_shipped_recording_can_be_altered_by_leaving_out_its_digest(name: str, tmp_path: Path) -> None:
+def test_removing_a_digest_does_not_hide_an_altered_recording(name: str, tmp_path: Path) -> None:
     shutil.copytree(recorded_folder() / name, tmp_path / "kept")
     path = tmp_path / "kept" / "ran.json"
     raw = json.loads(path.read_text())
@@ -114,12 +114,12 @@ def test_no_shipped_recording_can_be_altered_by_leaving_out_its_digest(name: str
     assert problems(path.parent) == ["altered: ran.json"]
 
 
-def test_a_recording_whose_replies_are_gone_is_named_among_others(recording: Path) -> None:
+def test_a_recording_without_replies_is_reported(recording: Path) -> None:
     (recording / "recording.jsonl.gz").unlink()
     assert problems(recording.parent) == ["altered: replication"]
 
 
-def test_a_run_that_asked_nobody_is_frozen_without_replies(tmp_path: Path) -> None:
+def test_a_run_without_requests_is_frozen_without_replies(tmp_path: Path) -> None:
     words = ["lab", "controlled", "--tasks", "1", "--feedback", "D1", "--freeze", str(tmp_path / "kept")]
     (tmp_path / "kept").mkdir()
     assert CliRunner().invoke(app, words).exit_code == 0
@@ -139,7 +139,7 @@ def test_a_result_with_its_recording_beside_it_refuses_another_recording(recordi
     assert verify(tmp_path / "out") == 1
 
 
-def test_a_result_that_rests_on_replies_nobody_has_is_named(recording: Path, tmp_path: Path) -> None:
+def test_a_result_with_missing_replies_is_reported(recording: Path, tmp_path: Path) -> None:
     words = ["lab", "replication", "--synthesizer", "replay", "--out", str(tmp_path / "out")]
     assert CliRunner().invoke(app, words).exit_code == 0
     assert verify(tmp_path / "out") == 0

@@ -51,7 +51,7 @@ def folder(tmp_path_factory):
         ("contract-audit", "contract-audit"),
     ],
 )
-def test_outcomes_with_the_papers_totals_show_the_papers_figures(experiment, slug, tables):
+def test_the_papers_totals_reproduce_the_papers_figures(experiment, slug, tables):
     table = tables[experiment][slug]
     beside = [i for i, column in enumerate(table.columns) if column == "published"]
     assert beside
@@ -61,7 +61,7 @@ def test_outcomes_with_the_papers_totals_show_the_papers_figures(experiment, slu
             assert theirs is None or ours == theirs or (ours is None and theirs.n == 0)
 
 
-def test_contrasts_and_efficiency_of_the_papers_totals_are_the_papers(tables):
+def test_the_papers_totals_reproduce_its_contrasts_and_efficiency(tables):
     for row in tables["factorial"]["factorial-contrasts"].rows:
         difference, interval, _, p, power, *printed = row[2:]
         assert power.startswith("paper ")
@@ -122,7 +122,7 @@ def test_csv_has_one_named_column_a_number_and_reads_back(tables):
     assert (rows[0]["Conservatism gap k"], rows[0]["Conservatism gap published n"]) == ("8", "121")
 
 
-def test_latex_has_the_papers_frame_and_escapes_what_would_break_it(tables):
+def test_latex_tables_use_the_papers_frame_and_escape_special_characters(tables):
     table = Table(
         "t", "50% of a_b & c", ("x", "Δ"), (("#1 {}", Share(1, 2)), ("y", Interval(-1, 2))), "", frozenset({1})
     )
@@ -235,7 +235,7 @@ def test_an_altered_run_is_not_reported_and_an_empty_folder_is_refused(tmp_path)
 
 
 @pytest.mark.long
-def test_a_table_of_fewer_than_twenty_cases_says_that_no_contrast_can_come_out():
+def test_a_table_of_fewer_than_twenty_cases_warns_about_contrasts():
     raw = lab_samples.factorial()
     few = {**raw, "tasks": raw["tasks"][:3] + [t for t in raw["tasks"] if t["stratum"] == "S1"][:16]}
     assert "too few cases for a contrast" in tables_of("factorial", few)["factorial-rescue"].note
@@ -248,14 +248,14 @@ def test_a_table_of_fewer_than_twenty_cases_says_that_no_contrast_can_come_out()
 @pytest.mark.parametrize(
     ("name", "rows"), [("natural", "tasks"), ("conventional", "tasks"), ("controlled", "candidates")]
 )
-def test_every_table_of_a_small_run_says_that_no_contrast_can_come_out(name, rows):
+def test_every_table_of_a_small_run_warns_about_contrasts(name, rows):
     raw = lab_samples.ALL[name]()
     small = {**raw, rows: raw[rows][:19]}
     for table in tables_of(name, small).values():
         assert "too few cases for a contrast" in table.note, table.slug
 
 
-def test_latencies_stand_as_medians_with_quartiles():
+def test_latencies_are_shown_as_medians_with_quartiles():
     raw = lab_samples.factorial()
     for at, task in enumerate(raw["tasks"]):
         task["latency_s"] = {cell: float(at) for cell in CELLS}
@@ -263,7 +263,7 @@ def test_latencies_stand_as_medians_with_quartiles():
     assert [str(cell) for cell in table.rows[0][-2:]] == ["98.0", "48.5–147.5"]
 
 
-def test_an_unfinished_run_says_how_much_of_what_was_locked_it_is():
+def test_an_unfinished_run_states_its_share_of_the_locked_tasks():
     raw = {**lab_samples.factorial(), "locked": 300}
     assert "197 of 300 locked tasks ran." in tables_of("factorial", raw)["factorial-rescue"].note
 
@@ -298,7 +298,7 @@ def test_discordant_cases_are_counted_by_category_and_winner():
     assert ("Over-decomposition, published", "5", "D0L1") in [row[:3] for row in rows]
 
 
-def test_the_share_outside_the_controlled_taxonomy_counts_candidates_without_any_of_its_classes():
+def test_candidates_outside_the_controlled_taxonomy_are_counted():
     raw = lab_samples.natural()
     wrong = [task for task in raw["tasks"] if task["outcome"] == "defective"]
     for at, task in enumerate(wrong):

@@ -31,7 +31,7 @@ def drawn(s0, s1, **strata):
     return {**raw, "bank": {**raw["bank"], **strata}, "tasks": cases[0][:s0] + cases[1][:s1]}
 
 
-def test_a_stratum_of_fewer_than_twenty_says_so_in_every_table_that_shows_it():
+def test_every_table_warns_about_a_stratum_of_fewer_than_twenty():
     for slug, table in tables_of("factorial", drawn(16, 15)).items():
         assert "too few cases for a contrast" in table.note, slug
     assert "S0 has n = 16, S1 has n = 15" in tables_of("factorial", drawn(16, 15))["factorial-rescue"].note
@@ -39,7 +39,7 @@ def test_a_stratum_of_fewer_than_twenty_says_so_in_every_table_that_shows_it():
 
 
 @pytest.mark.parametrize("name", ["oracle", "stability", "contract-audit", "snapshots", "fresh"])
-def test_every_table_of_a_small_run_without_failures_says_so_too(name):
+def test_every_table_of_a_small_run_without_failures_warns_too(name):
     raw = lab_samples.ALL[name]()
     if name == "contract-audit":
         raw |= {"incomplete": [19, 19], "complete": [0, 19], "nondeterminism": [0, 19]}
@@ -53,7 +53,7 @@ def test_every_table_of_a_small_run_without_failures_says_so_too(name):
         assert "too few cases for a contrast" in table.note, slug
 
 
-def test_a_table_by_family_says_that_its_families_are_small():
+def test_a_table_by_family_warns_about_small_families():
     raw = lab_samples.fresh()
     kept = [at for at, _ in enumerate(raw["suites"][0]["tasks"]) if at % 5 == 0]
     raw["suites"] = [{**suite, "tasks": [suite["tasks"][at] for at in kept]} for suite in raw["suites"]]
@@ -69,7 +69,7 @@ def test_the_yield_of_a_draw_is_projected_stratum_by_stratum():
     assert str(row[2]) == f"{100 * (281 + 48 * rescued[0] / 24 + 143 * rescued[1] / 36) / 600:.1f}"
 
 
-def test_a_yield_is_not_projected_where_the_strata_of_the_bank_or_a_rate_are_not_known():
+def test_a_yield_is_not_projected_without_strata_or_rates():
     for raw in (drawn(24, 36), drawn(24, 0, S0=48, S1=143, residual=6)):
         table = tables_of("factorial", raw)["factorial-yield"]
         assert table.columns == ("End-to-end yield", "admissible + rescued", "published")
@@ -77,14 +77,14 @@ def test_a_yield_is_not_projected_where_the_strata_of_the_bank_or_a_rate_are_not
         assert "the others count as not rescued" in table.note
 
 
-def test_a_yield_of_all_failures_projects_nothing_and_says_whose_repairs_they_are():
+def test_a_yield_of_all_failures_is_counted_not_projected():
     table = tables_of("factorial", {**lab_samples.factorial(), "model": "portfolio"})["factorial-yield"]
     assert len(table.columns) == 3
     assert "the others" not in table.note
     assert table.title == "End-to-end yield: 600 natural tasks, failures repaired by portfolio"
 
 
-def test_a_draw_is_called_one_wherever_its_cases_are_counted():
+def test_counts_of_drawn_cases_are_labelled_as_drawn():
     raw = drawn(24, 36)
     tables = tables_of("factorial", raw)
     assert tables["factorial-rescue"].columns[1] == "All drawn (N=60)"
@@ -117,7 +117,7 @@ def test_the_strata_of_a_bank_are_read_off_the_natural_run_beside_a_draw(tmp_pat
 
 
 @pytest.mark.parametrize(("name", "rows"), [("controlled", "candidates"), ("natural", "tasks"), ("fresh", "suites")])
-def test_a_plot_of_fewer_than_twenty_says_so(name, rows):
+def test_a_plot_of_fewer_than_twenty_cases_warns(name, rows):
     raw = lab_samples.ALL[name]()
     if name == "fresh":
         raw["suites"] = [{**suite, "tasks": suite["tasks"][:19]} for suite in raw["suites"]]
@@ -129,39 +129,39 @@ def test_a_plot_of_fewer_than_twenty_says_so(name, rows):
         assert "no contrast" not in said, slug
 
 
-def test_a_plot_of_strata_says_what_they_are():
+def test_a_plot_of_strata_explains_them():
     said = words_of("natural", lab_samples.natural())["strata"]
     assert "defective, S1:\nrecoverable only in L1" in said
 
 
-def test_hidden_round_trips_that_had_nothing_to_run_are_not_passed_off_as_failures_of_a_candidate():
+def test_empty_hidden_round_trips_are_labelled_separately():
     assert "failed, or no\ncandidate to run" in words_of("fresh", lab_samples.fresh())["round-trips"]
 
 
 @pytest.mark.parametrize("slug", ["rescue", "budget", "efficiency"])
-def test_a_draw_says_that_its_strata_are_mixed_otherwise(slug):
+def test_a_draw_states_its_different_stratum_proportions(slug):
     assert "compare stratum by stratum" in tables_of("factorial", drawn(24, 36))[f"factorial-{slug}"].note
     assert "compare stratum" not in tables_of("factorial", lab_samples.factorial())[f"factorial-{slug}"].note
 
 
 @pytest.mark.parametrize("slug", ["rescue", "budget", "contrasts", "efficiency", "discordant", "cost", "gate"])
-def test_every_table_with_published_figures_says_what_they_were_measured_on(slug):
+def test_tables_with_published_figures_name_their_source(slug):
     note = tables_of("factorial", lab_samples.factorial())[f"factorial-{slug}"].note
     assert "Published: 197 failures of gpt-oss-120b." in note
 
 
-def test_a_yield_says_what_the_papers_was_measured_on():
+def test_a_yield_names_the_source_of_the_published_figure():
     note = tables_of("factorial", lab_samples.factorial())["factorial-yield"].note
     assert "Published: 600 tasks, gpt-oss-120b, all of its 197 failures repaired." in note
 
 
-def test_the_gate_of_a_replication_is_not_put_beside_that_of_another_model():
+def test_a_replications_gate_is_not_compared_with_another_models():
     table = tables_of("replication", lab_samples.factorial())["replication-gate"]
     assert all(row[-1] is None for row in table.rows)
     assert "gpt-oss-120b" not in table.note
 
 
-def test_conventional_repair_is_named_and_its_conditions_stand_in_the_papers_order():
+def test_conventional_repair_lists_its_conditions_in_the_papers_order():
     table = tables_of("conventional", lab_samples.conventional())["conventional-rescue"]
     names = [str(row[0]).split(",")[0] for row in table.rows]
     assert names == ["generic feedback", "raw trace", "typed diagnosis", "prescriptive diagnosis", "regeneration"]
@@ -170,14 +170,14 @@ def test_conventional_repair_is_named_and_its_conditions_stand_in_the_papers_ord
     assert "regeneration, base language" in said
 
 
-def test_who_was_never_asked_has_no_prompts():
+def test_a_report_without_model_calls_names_no_prompts():
     none = {"calls": 0, "prompt_tokens": 0, "completion_tokens": 0, "latency_s": 0.0}
     raw = {**lab_samples.factorial(), "model": "oracle", "prompts": "v3-plain", "account": none}
     assert "v3-plain" not in words_of("factorial", raw)["rescue-by-budget"]
     assert "v3-plain" not in tables_of("factorial", raw)["factorial-rescue"].note
 
 
-def test_snapshots_name_the_model_whose_recoveries_they_run():
+def test_snapshot_tables_name_the_model_of_their_recoveries():
     raw = {**lab_samples.snapshots(), "model": "some-model"}
     assert "some-model" in words_of("snapshots", raw)["storage-latency"]
     assert "some-model" in tables_of("snapshots", raw)["snapshots"].note

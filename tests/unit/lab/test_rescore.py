@@ -29,13 +29,13 @@ def test_nineteen_of_twenty_twice_passes_split_wald_and_not_pooled_wilson() -> N
 
 
 @pytest.mark.parametrize(("iid", "ood"), [(20, 20), (20, 19), (19, 20)])
-def test_where_the_rules_agree_nothing_changes(iid: int, ood: int) -> None:
+def test_rescoring_changes_nothing_where_the_rules_agree(iid: int, ood: int) -> None:
     raw = factorial(turn("wrong_shape", None), turn("admitted", counts(10, iid, ood)))
     found = rescored("factorial", raw, "pooled-wilson")
     assert (found["changed"], found["evaluations"]) == ([], 1)
 
 
-def test_a_turn_that_the_other_rule_would_have_admitted_is_a_change_too() -> None:
+def test_a_turn_the_other_rule_would_admit_counts_as_a_change() -> None:
     raw = factorial(turn("BOUND_TOO_LOW", counts(10, 18, 20)), turn("admitted", counts(10, 20, 20)))
     found = rescored("factorial", raw, "pooled-wilson")
     assert [(one["turn"], found["admitted"]["D0L1"]) for one in found["changed"]] == []
@@ -53,7 +53,7 @@ def test_a_natural_run_is_rescored_at_turn_0() -> None:
     assert (found["evaluations"], found["admitted"]) == (2, {"turn 0": {"recorded": 1, "rescored": 1}})
 
 
-def test_an_unknown_rule_or_a_run_with_a_criterion_of_its_own_is_refused() -> None:
+def test_unknown_rules_and_runs_with_their_own_criterion_are_refused() -> None:
     with pytest.raises(InputError, match="--rule"):
         rescored("factorial", factorial(), "mood")
     with pytest.raises(InputError, match="experiment"):

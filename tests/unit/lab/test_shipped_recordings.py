@@ -13,20 +13,27 @@ from takeback.cli import app
 from takeback.errors import RecordingError
 from takeback.repair.models.replies import has_recording
 from takeback.repair.synthesizer import Spec, make_method
+from takeback_lab.commands.lab.wrapper import recording_meant
 from takeback_lab.experiment import Asked
 from takeback_lab.experiments.bank import cohort, load_bank
 from takeback_lab.experiments.factorial import CELLS, EXPERIMENT, CellsPlan
-from takeback_lab.experiments.recorded import FIRST, recorded_folder, shipped_recording
+from takeback_lab.experiments.recorded import EDITIONS, FIRST, PLAIN, recorded_folder, shipped_recording
 from takeback_lab.experiments.repairs import Terms
+from takeback_lab.lock import read_lock
+from takeback_lab.protocol import CODE
+from takeback_lab.registry import experiment_named
+from takeback_lab.results import read_results
 from takeback_lab.runner import run_experiment
 
 RESULTS = Path(__file__).parents[3] / "results"
 BASE = recorded_folder()
 FOLDERS = {
-    **{f"{FIRST}/{path.name}": path for path in sorted((BASE / FIRST).iterdir())},
+    **{f"{edition}/{path.name}": path for edition in EDITIONS for path in sorted((BASE / edition).iterdir())},
     **{path.name: path for path in sorted(BASE.iterdir()) if has_recording(path)},
 }
-"""Every recording that ships, by name; those under the first prompts are kept apart."""
+"""Every recording that ships, by name; earlier ones by their edition too."""
+KEPT = {FIRST: "first", PLAIN: "plain-L0", "": "v4"}
+"""Where the results of each edition are kept."""
 
 
 def run(*words: object) -> dict[str, Any]:
@@ -39,13 +46,18 @@ def run(*words: object) -> dict[str, Any]:
 @pytest.mark.parametrize(
     "name", [pytest.param(name, marks=() if name == f"{FIRST}/replication" else pytest.mark.long) for name in FOLDERS]
 )
-def test_a_shipped_recording_replays_under_its_lock_to_the_results_that_were_kept(name: str, tmp_path: Path) -> None:
-    kept = RESULTS / (FIRST if name.startswith(FIRST) else "plain-L0")
-    (tmp_path / "locks").symlink_to(kept / "locks")
+def test_a_shipped_recording_replays_to_its_kept_results(name: str, tmp_path: Path) -> None:
+    kept = RESULTS / KEPT[name.rpartition("/")[0]]
     folder = FOLDERS[name]
+    holds_sources = any(part.startswith(CODE) for part in read_lock(folder / "lock.json").parts)
+    if not holds_sources:
+        (tmp_path / "locks").symlink_to(kept / "locks")
     found = run(folder.name, "--synthesizer", f"replay:{folder}", "--out", tmp_path)
     [made] = [path for path in tmp_path.iterdir() if (path / "result.json").exists()]
-    assert (made / "result.json").read_bytes() == (kept / made.name / "result.json").read_bytes()
+    if holds_sources:
+        assert read_results(made).data == read_results(kept / made.name).data
+    else:
+        assert (made / "result.json").read_bytes() == (kept / made.name / "result.json").read_bytes()
     if folder.name == "factorial":
         assert list(found["cells"]) == list(CELLS)
         assert all(parts["all"][1] == found["cases"] for parts in found["cells"].values())
@@ -56,7 +68,15 @@ def test_plain_replay_means_the_latest_recording_of_an_experiment() -> None:
     names = {path.name for path in FOLDERS.values()}
     assert names >= {"natural", "factorial", "controlled", "fresh", "replication"}
     for name in names:
-        assert shipped_recording(name) == FOLDERS.get(name, BASE / FIRST / name)
+        there = [edition for edition in ("", *EDITIONS) if has_recording(BASE / edition / name)]
+        assert shipped_recording(name) == BASE / there[0] / name
+    assert shipped_recording("replication") == BASE / FIRST / "replication"
+
+
+@pytest.mark.parametrize(("words", "edition"), [("replay:plain", PLAIN), ("replay:first", FIRST)])
+def test_an_earlier_recording_is_replayed_by_the_name_of_its_edition(words: str, edition: str) -> None:
+    experiment = experiment_named("factorial")
+    assert recording_meant(experiment, words) == BASE / edition / "factorial"
 
 
 def test_the_portfolio_recovers_every_defective_task_of_the_first_bank_with_a_proof() -> None:
@@ -76,8 +96,8 @@ def test_recorded_runs_are_rescored_without_a_new_call() -> None:
     assert set(found["runs"]) >= {"natural", "factorial", "controlled"}
 
 
-@pytest.mark.parametrize("words", ["replay", "replay:first", "portfolio:replay"])
-def test_an_experiment_that_was_never_recorded_says_so_and_what_to_run(
+@pytest.mark.parametrize("words", ["replay", "replay:plain", "replay:first", "portfolio:replay"])
+def test_an_unrecorded_experiment_names_the_command_to_record_it(
     words: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("takeback_lab.experiments.recorded.recorded_folder", lambda: tmp_path)

@@ -21,7 +21,7 @@ GOOD = {
 }
 
 
-def test_random_candidates_are_decided_as_brute_force_and_z3_decide_them():
+def test_proofs_of_random_candidates_agree_with_brute_force_and_z3():
     tally = run_soundness(200, seed=5)
     assert (tally.undecided, tally.disagreements, tally.z3_disagreements) == (0, 0, 0), tally.found
     assert tally.proved > 50
@@ -35,7 +35,7 @@ def test_the_same_seed_gives_the_same_tally():
     assert run_soundness(60, seed=3, opinions=False).to_json() == run_soundness(60, seed=3, opinions=False).to_json()
 
 
-def test_a_proof_that_proves_everything_is_found_out(monkeypatch):
+def test_a_prover_that_proves_everything_is_detected(monkeypatch):
     monkeypatch.setattr(experiment, "prove", lambda candidate: Verdict(True, Grade.PROVED, "proof", "L1"))
     tally = run_soundness(150, seed=5)
     assert tally.disagreements > 20
@@ -43,7 +43,8 @@ def test_a_proof_that_proves_everything_is_found_out(monkeypatch):
     assert tally.certificate_rejected == tally.proved == 150
 
 
-def test_a_proof_that_does_not_look_for_a_base_where_the_mutation_goes_through_is_found_out(monkeypatch):
+@pytest.mark.long
+def test_a_prover_without_the_search_for_a_base_is_detected(monkeypatch):
     assert run_soundness(150, seed=6, opinions=False).disagreements == 0
     monkeypatch.setattr(Classes, "settle", lambda self: None)
     assert run_soundness(150, seed=6, opinions=False).disagreements == 0, (
@@ -56,7 +57,7 @@ def test_a_proof_that_does_not_look_for_a_base_where_the_mutation_goes_through_i
 
 
 @pytest.mark.parametrize(("level", "cases"), [(Level.L1, 100), (Level.L2, 60)])
-def test_a_proof_that_keeps_a_base_only_if_the_mutation_goes_through_is_found_out(level, cases, monkeypatch):
+def test_a_prover_that_keeps_only_succeeding_bases_is_detected(level, cases, monkeypatch):
     assert run_soundness(cases, seed=8, level=level, opinions=False).disagreements == 0
     settle = Classes.settle
 
@@ -74,14 +75,14 @@ def test_a_proof_that_keeps_a_base_only_if_the_mutation_goes_through_is_found_ou
 
 
 @pytest.mark.parametrize("level", [Level.L1, Level.L2])
-def test_mutations_that_go_through_on_no_state_are_drawn(level):
+def test_mutations_that_always_fail_are_drawn(level):
     tally = run_soundness(80, seed=2, level=level, opinions=False)
     assert tally.never_through > 5
     assert tally.shapes > tally.proved
 
 
 @pytest.mark.parametrize("wide", [False, True], ids=["L1", "L2"])
-def test_failing_candidates_leave_targets_out_of_their_contracts_and_write_below_files(wide):
+def test_drawn_failing_candidates_have_incomplete_contracts_and_deep_writes(wide):
     rng = random.Random(1)
     drawn = [failing.candidate(rng, wide=wide) for _ in range(300)]
     candidates = [read_candidate(plain) for plain in drawn]
@@ -98,7 +99,7 @@ def test_failing_candidates_leave_targets_out_of_their_contracts_and_write_below
     assert (len(moves) > 50) is wide
 
 
-def test_joint_shapes_are_all_there_are_or_some_of_them():
+def test_joint_shapes_are_enumerated_or_sampled():
     files = {"witness": [], "recovery": [], "contract": ["files"]}
     two = {**files, "mutation": [{"op_type": "write_file", "target": path, "value": "x"} for path in ("a", "b")]}
     below = {**files, "mutation": [{"op_type": "write_file", "target": path, "value": "x"} for path in ("a", "a/x")]}
@@ -114,7 +115,8 @@ def _texts_of(plain, rng):
     return {encode(state.write()) for state in shapes.joint_shapes(plain, rng)}
 
 
-def test_a_proof_that_does_not_vary_tied_places_jointly_is_found_out(monkeypatch):
+@pytest.mark.long
+def test_a_prover_that_varies_coupled_places_separately_is_detected(monkeypatch):
     assert run_soundness(500, seed=1, opinions=False).disagreements == 0
     search = import_module("takeback.verify.proof")._Search
     monkeypatch.setattr(search, "_yield_coupled", lambda self: iter(()))
@@ -122,19 +124,19 @@ def test_a_proof_that_does_not_vary_tied_places_jointly_is_found_out(monkeypatch
     assert min(tally.disagreements, tally.z3_disagreements, tally.certificate_rejected) > 0, tally
 
 
-def test_a_proof_that_gives_no_answer_is_counted(monkeypatch):
+def test_a_prover_without_an_answer_is_counted(monkeypatch):
     late = Reason(Code.TIMEOUT, "too slow")
     given = Verdict(False, Grade.DECLARED, "proof", "L1", (late,))
     monkeypatch.setattr(experiment, "prove", lambda candidate: given)
     assert run_soundness(20, seed=5, opinions=False).undecided == 20
 
 
-def test_a_proof_that_refutes_without_a_state_is_found_out(monkeypatch):
+def test_a_refutation_without_a_state_is_detected(monkeypatch):
     monkeypatch.setattr(experiment, "prove", lambda candidate: Verdict(False, Grade.REFUTED, "proof", "L1"))
     assert run_soundness(20, seed=5, opinions=False).disagreements == 20
 
 
-def test_random_edits_removals_and_moves_are_decided_as_brute_force_decides_them():
+def test_proofs_of_random_edits_and_moves_agree_with_brute_force():
     tally = run_soundness(200, seed=7, level=Level.L2)
     assert (tally.disagreements, tally.z3_disagreements) == (0, 0), tally.found
     assert tally.proved > 50
@@ -145,7 +147,7 @@ def test_random_edits_removals_and_moves_are_decided_as_brute_force_decides_them
     assert (tally.certificate_checked, tally.certificate_rejected) == (tally.proved, 0)
 
 
-def test_a_proof_that_takes_the_texts_it_tried_for_all_texts_is_found_out(monkeypatch):
+def test_a_prover_that_generalizes_from_tried_texts_is_detected(monkeypatch):
     proof = import_module("takeback.verify.proof")
     monkeypatch.setattr(
         proof, "_decide", lambda candidate, deadline, _: (*proof._search_classes(candidate, deadline), "")
@@ -153,7 +155,7 @@ def test_a_proof_that_takes_the_texts_it_tried_for_all_texts_is_found_out(monkey
     assert run_soundness(250, seed=7, level=Level.L2, opinions=False).disagreements > 0
 
 
-def test_a_proof_that_holds_every_recovery_that_edits_back_to_be_right_is_found_out(monkeypatch):
+def test_a_prover_that_trusts_editing_back_is_detected(monkeypatch):
     def trusting(candidate):
         back = any(op.kind.inside for op in candidate.recovery)
         return Verdict(True, Grade.PROVED, "proof", "L2") if back else prove(candidate)
@@ -162,7 +164,7 @@ def test_a_proof_that_holds_every_recovery_that_edits_back_to_be_right_is_found_
     assert run_soundness(120, seed=7, level=Level.L2, opinions=False).disagreements > 5
 
 
-def test_an_undecided_candidate_that_was_admitted_is_found_out(monkeypatch):
+def test_an_admitted_undecided_candidate_is_detected(monkeypatch):
     unsure = Verdict(True, Grade.DECLARED, "proof", "L2", (Reason(Code.UNDECIDED, "who knows"),))
     monkeypatch.setattr(experiment, "prove", lambda candidate: unsure)
     tally = run_soundness(10, seed=7, level=Level.L2, opinions=False)
@@ -180,12 +182,12 @@ EDIT_BACK = {
 @pytest.mark.parametrize(
     ("text", "smallest"), [("ab", True), ("abb", False), ("a\nb", False), ("b", False), ("a", False)]
 )
-def test_brute_force_knows_the_smallest_text_on_which_an_edit_goes_through_and_is_not_taken_back(text, smallest):
+def test_brute_force_recognizes_the_smallest_breaking_text(text, smallest):
     candidate = read_candidate(EDIT_BACK)
     assert brute.is_smallest(candidate, {"prompts": {"p": text}}, through=True) is smallest
 
 
-def test_brute_force_sees_what_is_left_over_and_what_the_contract_omits():
+def test_brute_force_sees_residuals_and_contract_omissions():
     state = State.read({"prompts": {"p": "before"}})
     assert brute.fate(read_candidate(GOOD), state) == (True, True)
     assert brute.fate(read_candidate({**GOOD, "recovery": []}), state) == (False, True)
@@ -194,7 +196,7 @@ def test_brute_force_sees_what_is_left_over_and_what_the_contract_omits():
 
 
 @pytest.mark.parametrize("level", [Level.L1, Level.L2])
-def test_candidates_that_make_calls_and_write_records_are_drawn_and_the_planted_ones_refuted(level):
+def test_candidates_with_calls_and_records_are_drawn_and_planted_faults_refuted(level):
     tally = run_soundness(48, seed=4, level=level)
     assert (tally.with_calls, tally.with_records) == (6, 6)
     assert (tally.planted, tally.planted_refuted) == (2, 2)
@@ -202,7 +204,7 @@ def test_candidates_that_make_calls_and_write_records_are_drawn_and_the_planted_
 
 
 @pytest.mark.parametrize("surface", ["calls", "external"])
-def test_a_proof_that_does_not_see_what_is_done_to_others_is_found_out(surface, monkeypatch):
+def test_a_prover_blind_to_external_effects_is_detected(surface, monkeypatch):
     def careless(candidate):
         touched = {op.kind.surface for op in candidate.mutation}
         return Verdict(True, Grade.PROVED, "proof", "L1") if surface in touched else prove(candidate)
@@ -213,7 +215,7 @@ def test_a_proof_that_does_not_see_what_is_done_to_others_is_found_out(surface, 
     assert tally.disagreements > 0
 
 
-def test_candidates_that_write_records_are_right_ones_and_broken_ones_on_one_surface_or_several():
+def test_drawn_candidates_with_records_are_both_right_and_broken():
     rng = random.Random(2)
     with external.registered_records(), calls.declared_calls():
         drawn = [external.candidate(rng, wide=True) for _ in range(200)]
@@ -225,7 +227,7 @@ def test_candidates_that_write_records_are_right_ones_and_broken_ones_on_one_sur
     assert any({op["op_type"] for op in plain["mutation"]} >= {"make_call"} for plain in drawn)
 
 
-def test_brute_force_uses_nothing_of_the_verifier():
+def test_brute_force_shares_no_code_with_the_verifier():
     for module in ("brute", "texts", "edits", "candidates", "failing", "shapes", "states", "calls", "external"):
         source = (Path(experiment.__file__).parent / f"{module}.py").read_text()
         assert "takeback.verify" not in source, module

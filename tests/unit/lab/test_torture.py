@@ -16,7 +16,7 @@ from takeback_lab.torture import torture
 
 
 @pytest.mark.long
-def test_every_boundary_is_hit_and_nothing_is_violated(tmp_path):
+def test_kills_at_every_boundary_violate_nothing(tmp_path):
     found = torture(tmp_path, kills=60, seed=3)
     assert found.violations == []
     assert [name for name, hits in found.failpoints.items() if not hits] == []
@@ -27,7 +27,7 @@ def test_every_boundary_is_hit_and_nothing_is_violated(tmp_path):
     assert set(found.faults) == every
 
 
-def test_it_runs_where_nothing_can_be_mounted_or_made_immutable(tmp_path, monkeypatch):
+def test_torture_runs_without_mounts_or_immutable_files(tmp_path, monkeypatch):
     monkeypatch.setattr(torture_faults, "_run", lambda *_: False)
     found = torture(tmp_path, kills=20, seed=5)
     assert found.violations == []

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
 import sys
 from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from tests.support.forked import run_text
 from tests.support.running import op
 
 from takeback.errors import InputError, TakebackError
@@ -108,7 +108,7 @@ def test_a_hostile_state_is_an_error_that_can_be_printed(name):
         assert 0 < len(str(caught.value).encode()) < 1000
 
 
-def test_what_gave_a_candidate_cannot_change_it_later():
+def test_changing_the_source_json_does_not_change_a_candidate():
     plain = [op("set_config", "a", value={"k": [1]})]
     program = read_program(plain, Stage.FORWARD, "mutation")
     plain[0]["value"]["k"].append(2)
@@ -117,14 +117,8 @@ def test_what_gave_a_candidate_cannot_change_it_later():
 
 def _run(*arguments: str) -> tuple[int, dict]:
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
-    ran = subprocess.run(
-        [sys.executable, "-m", "takeback", *arguments, "--json"],
-        capture_output=True,
-        timeout=60,
-        env=environment,
-        check=False,
-    )
-    assert b"Traceback" not in ran.stderr
+    ran = run_text([*arguments, "--json"], environment)
+    assert "Traceback" not in ran.stderr
     return ran.returncode, json.loads(ran.stdout)
 
 
@@ -148,7 +142,7 @@ def test_a_hostile_candidate_ends_a_command_with_two_and_one_object(command, tex
 
 
 @pytest.mark.parametrize("text", ['{"counterexample": {}}', '{"counterexample": null}', '{"counterexample": 1}'])
-def test_a_verdict_without_a_breaking_state_is_no_state(text, tmp_path):
+def test_a_verdict_without_a_counterexample_is_not_read_as_a_state(text, tmp_path):
     state, candidate = tmp_path / "state.json", tmp_path / "candidate.json"
     state.write_text(text)
     candidate.write_text(json.dumps(FULL))

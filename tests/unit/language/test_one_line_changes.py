@@ -112,7 +112,7 @@ def test_a_line_means_one_operation(text, op_type, target, value):
         ),
     ],
 )
-def test_removals_moves_and_places(text, told):
+def test_removals_and_moves_are_read_with_their_places(text, told):
     assert meant(text) == told
 
 
@@ -125,7 +125,7 @@ def test_removals_moves_and_places(text, told):
         ("edit file hooks/guard.sh --append 'exit 1'", "exit 1\n"),
     ],
 )
-def test_what_is_appended_stands_on_lines_of_its_own(text, new):
+def test_an_append_starts_and_ends_on_its_own_lines(text, new):
     assert meant(text)["value"] == {"old": "", "new": new}
 
 
@@ -176,7 +176,7 @@ def test_an_edit_says_where_the_old_text_is_if_that_is_not_one_place():
         ("set config v --jso 1", "--jso", "did you mean json?"),
     ],
 )
-def test_an_error_says_what_was_found_and_what_is_near(text, found, hint):
+def test_an_error_shows_what_was_found_and_near_matches(text, found, hint):
     if found is None:
         with pytest.raises(InputError, match="quotation"):
             read_line(text)
@@ -186,13 +186,13 @@ def test_an_error_says_what_was_found_and_what_is_near(text, found, hint):
     assert told.expected
 
 
-def test_fields_carry_json_as_it_is_and_what_was_typed_as_it_reads():
+def test_field_values_keep_json_and_parse_typed_text():
     state = State.read(STATE)
     assert build_program(OneLine("set", "config", "limit", "7"), state)[0].raw == "7"
     assert build_program(OneLine("set", "config", "limit", Typed("7")), state)[0].raw == 7
 
 
-def test_a_surface_from_elsewhere_has_the_verbs_its_operations_say():
+def test_a_surface_from_outside_gets_verbs_from_its_operations():
     register(Alarms())
     try:
         state = State.read({"alarms": {"morning": 7}})

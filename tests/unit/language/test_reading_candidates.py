@@ -85,7 +85,7 @@ BAD += [
 
 
 @pytest.mark.parametrize(("plain", "message"), BAD, ids=[message[-45:] for _, message in BAD])
-def test_a_mistake_in_a_candidate_is_named_with_its_place(plain, message):
+def test_a_mistake_in_a_candidate_is_reported_with_its_place(plain, message):
     with pytest.raises(InputError) as caught:
         read_candidate(plain)
     assert message in str(caught.value)
@@ -121,7 +121,7 @@ def test_many_items_below_a_very_long_key_are_read():
     assert read_candidate(plain).mutation[0].value
 
 
-def test_a_file_that_is_not_there_is_named(tmp_path):
+def test_a_missing_file_is_reported(tmp_path):
     with pytest.raises(InputError, match="expected a readable file") as caught:
         load_json(tmp_path / "gone.json")
     assert "gone.json" in str(caught.value)

@@ -80,7 +80,7 @@ def _reason(certificate):
     return caught.value.reason
 
 
-def test_a_state_whose_contents_could_be_mistaken_for_one_another_is_rejected():
+def test_a_state_with_confusable_contents_is_rejected():
     base = certify(MUTATIONS["config"])["runs"][0]["base"]
     base["config"]["a"]["b"] = base["config"]["a"]["c"]
     assert _reason(_alter("config", base=base)) == "not generic"
@@ -88,13 +88,13 @@ def test_a_state_whose_contents_could_be_mistaken_for_one_another_is_rejected():
     assert _reason(_alter("config", base=base)) == "not generic", "what the mutation writes"
 
 
-def test_a_state_in_which_everything_is_named_is_rejected_for_an_anchor_is_named_too():
+def test_a_state_without_a_bystander_element_is_rejected():
     base = certify(MUTATIONS["middleware"])["runs"][0]["base"]
     base["middleware"] = [one for one in base["middleware"] if one["id"] in {"m", "n"}]
     assert _reason(_alter("middleware", base=base)) == "no bystander"
 
 
-def test_a_state_that_cannot_be_is_rejected():
+def test_an_impossible_state_is_rejected():
     base = certify(MUTATIONS["sockets"])["runs"][0]["base"]
     base["resources"]["p"]["address"] = base["resources"]["q"]["address"]
     assert _reason(_alter("sockets", base=base)) == "impossible state"
@@ -124,7 +124,7 @@ def test_a_recovery_that_edits_is_out_of_scope():
 
 
 @pytest.mark.parametrize("junk", [None, [], "proved", {"format": 1}, 7])
-def test_what_is_no_certificate_is_rejected(junk):
+def test_a_malformed_certificate_is_rejected(junk):
     assert _reason(junk) == "malformed"
 
 
@@ -158,7 +158,7 @@ def test_certificates_of_drawn_candidates_are_accepted(wide):
 
 
 @pytest.mark.parametrize("wide", [False, True], ids=["L1", "L2"])
-def test_the_second_interpreter_does_what_the_runtime_does(wide):
+def test_the_second_interpreter_agrees_with_the_runtime(wide):
     rng = random.Random(31)
     pool = [random_state(rng) for _ in range(100)]
     for _ in range(250):
@@ -180,7 +180,7 @@ _FAILING = {
 
 
 @pytest.mark.parametrize("cause", _FAILING.values(), ids=_FAILING)
-def test_a_recovery_that_does_harm_where_the_mutation_fails_elsewhere_is_rejected(cause, monkeypatch):
+def test_a_recovery_harmful_after_an_unrelated_failure_is_rejected(cause, monkeypatch):
     oracle = invert_mutation(
         read_forward([op("set_config", "a", value={}), cause], Stage.FORWARD, "a test")
     ).to_json()
@@ -234,7 +234,7 @@ def test_an_edit_that_cannot_be_made_fails(edit, there):
         edit_value(read, there)
 
 
-def test_elements_of_a_chain_stand_where_they_are_put():
+def test_elements_of_a_chain_are_inserted_at_their_places():
     chain = Chain({})
     for name in "abcd":
         chain = chain.insert(9, name, name)
@@ -245,7 +245,7 @@ def test_elements_of_a_chain_stand_where_they_are_put():
 
 
 @pytest.mark.parametrize("junk", [None, {}, {"mutation": [], "witness": [], "recovery": []}])
-def test_what_is_no_candidate_is_malformed(junk):
+def test_a_malformed_candidate_is_rejected(junk):
     with pytest.raises(RejectedError, match="a candidate has"):
         read_program(junk)
 
@@ -258,7 +258,7 @@ _BOUND = {"listeners": {"e": [{"id": "p", "handler": "h"}, {"id": "q", "handler"
     [[], [op("restore_listener", "e", witness_key="w")], [op("unregister_listener", "e", value="p")]],
     ids=["nothing", "the event", "one callback"],
 )
-def test_an_event_is_unbound_as_the_runtime_does_it(back):
+def test_an_event_is_unbound_as_in_the_runtime(back):
     mutation = [op("remove_listener", "e"), op("add_listener", "e", value={"id": "r", "handler": "h"})]
     witness = [op("capture_listener", "e", witness_key="w")] if back and "witness_key" in back[0] else []
     candidate = read_candidate(
@@ -276,7 +276,7 @@ _CHAIN = {"middleware": [{"id": name, "handler": "h"} for name in "abc"]}
     [{"after": "a"}, {"after": "c"}, {"before": "c"}, {"before": "a"}, {"index": 1}, {"priority": 100}],
     ids=str,
 )
-def test_an_element_is_moved_to_where_the_runtime_moves_it(spot):
+def test_an_element_is_moved_as_in_the_runtime(spot):
     candidate = read_candidate(
         {"mutation": [op("move_middleware", "b", **spot)], "recovery": [], "contract": ["middleware"]}
     )
@@ -284,7 +284,7 @@ def test_an_element_is_moved_to_where_the_runtime_moves_it(spot):
     assert (not trip.wrong) is brute.fate(candidate, State.read(_CHAIN)).held
 
 
-def test_what_is_left_out_of_a_content_is_filled_in_as_the_state_does_it():
+def test_defaults_are_filled_in_as_in_the_state():
     plain = {
         "listeners": {"e": [{"id": "p", "handler": ""}]},
         "resources": {"p": {"address": "tcp://127.0.0.1:9401", "lifecycle": ""}},
@@ -294,7 +294,7 @@ def test_what_is_left_out_of_a_content_is_filled_in_as_the_state_does_it():
     assert read_plain_state(plain) == read_plain_state(State.read(plain).write())
 
 
-def test_callbacks_that_are_no_list_are_no_state():
+def test_callbacks_that_are_no_list_are_rejected():
     with pytest.raises(RejectedError, match="no chain"):
         read_plain_state({"listeners": {"e": {"p": {"id": "p"}}}})
 
@@ -307,7 +307,7 @@ def test_a_capture_or_a_restore_without_a_witness_key_is_malformed(program):
         read_program(candidate)
 
 
-def test_the_proof_page_says_how_large_the_checker_is():
+def test_the_proof_page_states_the_size_of_the_checker():
     root = Path(__file__).parents[3]
     told = re.findall(r"`(opinion/\w+\.py)`, (\d+) lines", (root / "docs" / "proof.md").read_text())
     assert {name for name, _ in told} == {"opinion/interpreter.py", "opinion/checker.py"}

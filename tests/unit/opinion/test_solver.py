@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from tests.support.running import op
 from tests.unit.opinion.forgeries import MUTATIONS
-from tests.unit.verify.test_furthest import HOLES
+from tests.unit.verify.test_furthest_base import HOLES
 
 from takeback.errors import MissingExtraError
 from takeback.language import read_candidate, read_program
@@ -30,12 +30,12 @@ def _oracle(mutation):
 
 
 @pytest.mark.parametrize("name", MUTATIONS)
-def test_what_the_oracle_writes_holds(name):
+def test_the_oracles_candidates_hold(name):
     assert ask_z3(_oracle(MUTATIONS[name])).answer == "holds"
 
 
 @pytest.mark.parametrize("name", [name for name in MUTATIONS if name != "never"])
-def test_without_its_recovery_it_breaks_on_a_state_that_the_runtime_breaks_on_too(name):
+def test_a_missing_recovery_breaks_on_a_state_the_runtime_confirms(name):
     plain = {**_oracle(MUTATIONS[name]), "recovery": []}
     opinion = ask_z3(plain)
     assert opinion.answer == "breaks"
@@ -43,7 +43,7 @@ def test_without_its_recovery_it_breaks_on_a_state_that_the_runtime_breaks_on_to
 
 
 @pytest.mark.parametrize("name", MUTATIONS)
-def test_an_effect_that_the_contract_omits_breaks_it(name):
+def test_an_effect_outside_the_contract_breaks_a_candidate(name):
     plain = _oracle(MUTATIONS[name])
     for at in range(len(MUTATIONS[name])):
         target = read_program(MUTATIONS[name], Stage.FORWARD, "a test")[at].address
@@ -54,7 +54,7 @@ def test_an_effect_that_the_contract_omits_breaks_it(name):
 
 
 @pytest.mark.parametrize(("mutation", "contract"), HOLES.values(), ids=HOLES)
-def test_a_mutation_that_never_goes_through_is_refuted_where_it_writes_outside_its_contract(mutation, contract):
+def test_a_failing_mutation_that_writes_outside_its_contract_is_refuted(mutation, contract):
     plain = {"mutation": mutation, "witness": [], "recovery": [], "contract": contract}
     plain = read_candidate(plain).to_json()
     opinion = ask_z3(plain)
@@ -79,7 +79,7 @@ _SET = op("set_config", "x", value={"k": 1})
         ([op("restore_config", "x", witness_key="nobody")], "breaks"),
     ],
 )
-def test_restores_from_captures_of_other_paths_are_told_apart(recovery, answer):
+def test_right_and_wrong_restores_from_foreign_captures_are_distinguished(recovery, answer):
     plain = {"mutation": [_SET], "witness": [_CAPTURE, _OWN], "recovery": recovery, "contract": ["config"]}
     assert ask_z3(plain).answer == answer
     assert (prove(plain).grade is Grade.PROVED) is (answer == "holds")
@@ -105,7 +105,7 @@ def test_an_edit_that_is_restored_from_its_capture_holds_and_one_edited_back_bre
     assert not brute.fate(read_candidate(plain), State.read(opinion.state, "z3's state")).held
 
 
-def test_what_depends_on_texts_that_nobody_found_is_unsure():
+def test_candidates_that_depend_on_unfound_texts_are_unsure():
     gone = {**EDIT, "value": {"old": "abc", "new": "q"}}
     twice = [gone, {**EDIT, "value": {"old": "cannot be there", "new": ""}}, gone, op("set_routing", "r", value="x")]
     opinion = ask_z3({"mutation": twice, "witness": [], "recovery": [], "contract": ["prompts", "routing"]})
@@ -129,7 +129,7 @@ def test_z3_agrees_with_the_proof_on_every_example(file):
 
 
 @pytest.mark.parametrize("name", SETS)
-def test_what_the_oracle_writes_for_tasks_holds(name):
+def test_the_oracles_candidates_for_tasks_hold(name):
     for task in load(name)[::8]:
         assert ask_z3(_oracle(list(task.reference))).answer == "holds", task.id
 
@@ -153,7 +153,7 @@ def test_the_question_is_smt_lib_without_quantifiers():
     assert "exists" not in text
 
 
-def test_where_z3_is_missing_the_message_says_what_to_install(monkeypatch):
+def test_without_z3_the_message_names_the_package_to_install(monkeypatch):
     really = builtins.__import__
 
     def missing(name, *given, **named):

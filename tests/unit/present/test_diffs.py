@@ -66,7 +66,7 @@ def test_values_of_one_line_are_shown_on_one_line_each_and_never_cut():
     assert shown(None, ABSENT, ("routing", "m")) == ['- routing["m"] = null']
 
 
-def test_lines_that_would_look_alike_are_written_with_escapes():
+def test_lines_that_look_alike_are_shown_with_escapes():
     before, after = "one\ncaf\u00e9\nthree\n", "one\ncafe\u0301\nthree\n"
     assert '-"caf\\u00e9"' in shown(before, after)
     assert '+"cafe\\u0301"' in shown(before, after)
@@ -83,17 +83,17 @@ def test_control_characters_in_lines_and_addresses_are_escaped():
     assert "\x1b" not in text
 
 
-def test_a_missing_newline_at_the_end_is_said():
+def test_a_missing_newline_at_the_end_is_marked():
     lines = shown("a\nb\n", "a\nb")
     assert lines[-3:] == ["-b", "+b", "\\ No newline at the end"]
 
 
-def test_files_are_told_by_lines_and_other_modes_are_said():
+def test_files_are_shown_by_lines_with_changed_modes():
     lines = shown(file_slot("a\nb\nc\n"), file_slot("a\nB\nc\n", 0o755), ("files", "d", "x"))
     assert lines[2:] == ["@@ -1,3 +1,3 @@", " a", "-b", "+B", " c", '  files["d/x"]: mode 0644 -> 0755']
 
 
-def test_bytes_are_told_by_size_and_digest():
+def test_binary_content_is_shown_by_size_and_digest():
     (line,) = shown(ABSENT, file_slot(b"\xff\x00>"), ("files", "d", "x"))
     assert line.startswith('+ files["d/x"] = (3 bytes, not text, sha256 ')
 
@@ -103,20 +103,20 @@ def test_a_file_too_long_for_a_screen_is_one_line_about_its_bytes():
     assert line.startswith('+ files["d/x"] = (4,900,000 bytes, too long to show, sha256 ')
 
 
-def test_a_directory_is_told_file_by_file():
+def test_a_directory_is_shown_file_by_file():
     state = State.read({"files": {"d/x": {"content": "1\n"}, "d/e/y": {"content": "2\n"}}})
     found = list(find_differences([SlotChange(("files", "d"), ABSENT, get_slot(state, ("files", "d")))]))
     assert [one.address for one in found] == ['files["d/e/y"]', 'files["d/x"]']
 
 
-def test_an_empty_directory_and_a_setting_called_directory_are_what_they_are():
+def test_an_empty_directory_differs_from_a_setting_called_directory():
     state = State.read({"files": {"d": {"directory": True}}, "config": {"k": {"directory": {"x": 1}}}})
     for slot, told in ((("files", "d"), '{"directory": true}'), (("config", "k"), '{"directory": {"x": 1}}')):
         (line,) = shown(ABSENT, get_slot(state, slot), slot)
         assert line.endswith(f" = {told}")
 
 
-def test_a_value_with_structure_is_told_by_its_lines():
+def test_a_structured_value_is_shown_by_its_lines():
     before = {"handler": "h", "options": {f"option number {n}": n for n in range(5)}, "why": "two\nlines\n"}
     state = State.read({"config": {"k": before}})
     after = State.read({"config": {"k": {**before, "options": {**before["options"], "option number 3": 30}}}})
@@ -135,7 +135,7 @@ def test_a_small_value_stays_on_one_line():
     assert line == '+ tools["k"] = {"description": "", "id": "t", "implementation": "", "parameters": {}}'
 
 
-def test_changed_lines_are_told_within_their_text_where_the_state_before_is_known():
+def test_changed_lines_are_shown_in_their_text_where_it_is_known():
     plain = {"prompts": {"p": FORTY}, "files": {"d/x": {"content": FORTY}}}
     before, after = State.read(plain), State.read(json.loads(json.dumps(plain).replace("line 33", "another")))
     grown = State.of({name: SURFACES[name].transfer_places(after.part(name), before.part(name)) for name in SURFACES})
@@ -148,7 +148,7 @@ def test_changed_lines_are_told_within_their_text_where_the_state_before_is_know
         assert lines[2:3] + lines[6:8] == ["@@ -30,7 +30,7 @@", "-line 33", "+another"]
 
 
-def test_changed_lines_are_told_alone_where_the_text_can_no_longer_be_worked_out():
+def test_changed_lines_are_shown_alone_where_their_text_is_lost():
     def lost() -> State:
         raise InputError("entry", found="contents that were forgotten", expected="others")
 
@@ -160,11 +160,11 @@ def test_changed_lines_are_told_alone_where_the_text_can_no_longer_be_worked_out
     assert [text.split(" = ")[1] for _, text in iter_unified_lines(found)] == ['"line 33\\n"', '"another\\n"']
 
 
-def test_what_was_forgotten_is_said():
+def test_forgotten_values_are_marked():
     assert shown(FORGOTTEN_VALUE, "new") == ['- prompts["system"] = (forgotten)', '+ prompts["system"] = "new"']
 
 
-def test_counts_are_those_of_the_lines():
+def test_counts_match_the_shown_lines():
     change = SlotChange(("prompts", "system"), FORTY, FORTY.replace("line 33\n", "a\nb\n"))
     assert [tuple(stat) for stat in count_changes(find_differences([change]))] == [('prompts["system"]', 2, 1)]
 
@@ -190,7 +190,7 @@ def test_hunks_turn_the_old_text_into_the_new_one(before, after):
     assert "".join(new + old[at:]) == after
 
 
-def test_large_texts_are_compared_by_lines_that_occur_once_and_then_by_a_shortest_script():
+def test_large_texts_are_compared_by_unique_lines_first():
     size = 20_000
     old = [f"{number}\n" for number in range(size)]
     new = list(old)

@@ -12,31 +12,31 @@ def drawn(entries, needs, off=frozenset()):
     return [line.rstrip() for line in draw_lanes(entries, {k: set(v) for k, v in needs.items()}, off=off, art=PLAIN)]
 
 
-def test_entries_that_depend_on_nothing_stand_in_one_column():
+def test_independent_entries_are_drawn_in_one_column():
     assert drawn([3, 2, 1], {}) == ["*", "*", "*"]
     assert drawn([3, 2, 1], {}, off={2}) == ["*", "o", "*"]
     assert drawn([], {}) == []
 
 
-def test_a_lane_leads_from_an_entry_to_what_it_depends_on_past_those_between():
+def test_a_lane_leads_past_other_entries_to_a_dependency():
     assert drawn([4, 3, 2, 1], {4: [1]}) == ["*", "| *", "| *", "*"]
 
 
-def test_two_that_depend_on_one_share_a_lane():
+def test_two_dependents_of_one_entry_share_a_lane():
     assert drawn([4, 3, 2, 1], {4: [1], 3: [1]}) == ["*", "+-*", "| *", "*"]
 
 
-def test_one_that_depends_on_two_opens_a_second_lane():
+def test_an_entry_with_two_dependencies_opens_a_second_lane():
     assert drawn([3, 2, 1], {3: [2, 1]}) == ["*-.", "* |", "  *"]
 
 
-def test_what_follows_from_other_lanes_is_left_out():
+def test_indirect_dependencies_are_not_drawn():
     needs = {3: {2, 1}, 2: {1}}
     assert reduce_to_direct(needs) == {3: (2,), 2: (1,)}
     assert drawn([3, 2, 1], needs) == ["*", "*", "*"]
 
 
-def test_what_is_not_listed_is_not_drawn():
+def test_dependencies_outside_the_list_are_not_drawn():
     assert drawn([5, 4], {5: [1], 4: [2]}) == ["*", "*"]
 
 

@@ -67,14 +67,14 @@ def planned(harness, entry):
         ([rewrite("one\n")], [rewrite("two\n")], "rewrote this prompt later"),
     ],
 )
-def test_that_nothing_visible_changes_is_said_first_with_the_entry_that_wrote_later(harness, first, second, because):
+def test_the_headline_says_that_a_later_entry_hides_the_undo(harness, first, second, because):
     one, two = apply(harness, *first), apply(harness, *second)
     plan = planned(harness, one)
     assert make_headline(plan, done=True) == f"nothing visible changed: #{two} {because}"
     assert make_headline(plan, done=False) == f"nothing visible would change: #{two} {because}"
 
 
-def test_a_whole_write_over_edited_lines_is_said_once_and_not_as_if_lines_had_been_removed(harness):
+def test_a_whole_write_over_edited_lines_is_reported_once(harness):
     one = apply(harness, edit("line 5\nline 6", "five\nsix"))
     two = apply(harness, rewrite("other\n"))
     plan = planned(harness, one)
@@ -82,7 +82,7 @@ def test_a_whole_write_over_edited_lines_is_said_once_and_not_as_if_lines_had_be
     assert [row["part"] for row in list_kept_json(plan, done=True)] == ["line 5", "line 6"]
 
 
-def test_a_move_within_a_chain_says_from_which_place_to_which():
+def test_a_move_within_a_chain_shows_old_and_new_places():
     links = [{"id": name, "handler": f"m:{name}"} for name in "abc"]
     listeners = {"go": [{"id": "x"}, {"id": "y"}]}
     with open_memory(State.read({"middleware": links, "listeners": listeners})) as harness:
@@ -98,7 +98,7 @@ def test_a_move_within_a_chain_says_from_which_place_to_which():
             assert said in line
 
 
-def test_what_was_there_anyway_is_said_to_be_the_same_with_and_without(harness):
+def test_an_undo_without_effect_says_that_nothing_differs(harness):
     one = apply(harness, config("a", 0))
     assert make_headline(planned(harness, one), done=True) == (
         "nothing visible changed: everything is the same with and without it"
@@ -122,11 +122,11 @@ def test_units_are_named_where_they_differ(harness):
     assert list_kept_json(plan, done=True) == [{"slot": 'config["a"]', "part": None, "entry": two}]
 
 
-def test_a_plan_that_does_all_it_was_asked_to_has_no_headline(harness):
+def test_a_complete_plan_has_no_headline(harness):
     assert make_headline(planned(harness, apply(harness, edit("line 2\n", "two\n"))), done=True) is None
 
 
-def test_a_part_is_named_by_where_it_stands_now(harness):
+def test_a_part_is_named_by_its_current_position(harness):
     one = apply(harness, edit("line 1\n", "zero\nline 1\n"))
     apply(harness, edit("line 9\n", "nine\n"))
     added, written = ("prompts", "system", "\x1fn0"), ("prompts", "system", "\x1f8")
@@ -146,7 +146,7 @@ def test_items_and_the_missing_newline_have_names_of_their_own(harness):
     assert describe_slot(("files", "d", "x", "\x1f0")) == 'files["d/x"] line 1'
 
 
-def test_items_are_shown_one_by_one_and_only_what_changed_is_marked(harness):
+def test_items_are_shown_one_by_one_with_only_changes_marked(harness):
     one = apply(harness, append("z"))
     plan = planned(harness, one)
     told = [

@@ -44,7 +44,7 @@ def find(harness, text="", **fields):
         return index.find(Filter(text=text, **fields))
 
 
-def test_a_word_of_a_changed_line_is_found_and_so_is_its_author(project):
+def test_entries_are_found_by_changed_words_and_by_author(project):
     root, harness = project
     made = change_rules(root, harness, "- never push on Fridays", "Maria Lopez")
     assert find(harness, "fridays") == [made.entry]
@@ -54,14 +54,14 @@ def test_a_word_of_a_changed_line_is_found_and_so_is_its_author(project):
     assert find(harness, '"on push"') == []
 
 
-def test_the_headline_is_the_first_line_that_came(project):
+def test_the_headline_is_the_first_added_line(project):
     root, harness = project
     made = change_rules(root, harness, "- never push on Fridays", "Maria")
     headline = load_headline(harness, made)
     assert (headline.line, headline.count) == ("+ - never push on Fridays", "+1 −0")
 
 
-def test_the_index_holds_no_secret_and_nothing_that_was_forgotten(project):
+def test_the_index_holds_no_secret_and_no_forgotten_value(project):
     root, harness = project
     made = change_rules(root, harness, f"the key is {TOKEN}", "Maria")
     change_rules(root, harness, "a plain word: wombat", "Maria")
@@ -76,7 +76,7 @@ def test_the_index_holds_no_secret_and_nothing_that_was_forgotten(project):
     assert made.entry in find(harness, by="Maria")
 
 
-def test_an_index_of_another_journal_or_of_garbage_is_made_anew(project):
+def test_a_foreign_or_damaged_index_is_rebuilt(project):
     root, harness = project
     made = change_rules(root, harness, "- never push on Fridays", "Maria")
     (root / SEARCH).write_bytes(b"no database at all" * 100)
@@ -107,7 +107,7 @@ def test_the_summary_names_what_was_loosened_since_yesterday(project):
     assert later.describe() == "since yesterday: 0 changes"
 
 
-def test_what_is_refused_is_recorded_with_who_why_and_the_breaking_state(project):
+def test_refusals_are_recorded_with_author_reason_and_breaking_state(project):
     root, harness = project
     record_refusals(harness)
     bad = {
@@ -126,7 +126,7 @@ def test_what_is_refused_is_recorded_with_who_why_and_the_breaking_state(project
     assert (root / ATTEMPTS).stat().st_mode & 0o777 == 0o600
 
 
-def test_a_change_that_was_given_up_is_none_of_what_happened():
+def test_an_aborted_change_is_not_in_the_summary():
     with open_memory(State.read({"config": {"timeout": 30}})) as harness:
         assert harness.apply(candidate(config("timeout", 60)), by="ann").entry
         write = Write(("config", "timeout"), 60, 90)

@@ -13,7 +13,7 @@ SECRET = "Zq7-screaming-value-9"
     "name",
     ["API_KEY", "apiKey", "GITHUB_TOKEN", "githubToken", "db_password", "Authorization", "client_secret", "token"],
 )
-def test_a_value_under_a_secrets_name_is_masked_wherever_it_stands(name):
+def test_a_value_under_a_secrets_name_is_masked_at_any_depth(name):
     for value in ({name: SECRET}, {"env": {name: [SECRET]}}, [{"a": {name: {"deep": SECRET}}}]):
         assert SECRET not in str(mask_secrets(value))
     assert mask_secrets(SECRET, f"env.{name}") == PLACEHOLDER
@@ -25,7 +25,7 @@ def test_a_value_under_another_name_is_shown(name):
 
 
 @pytest.mark.parametrize("value", ["${API_KEY}", "$API_KEY", "{env:API_KEY}", "", 7, None, True])
-def test_references_and_what_is_no_text_are_shown(value):
+def test_references_and_non_texts_are_shown(value):
     assert mask_secrets({"API_KEY": value}) == {"API_KEY": value}
 
 
@@ -44,7 +44,7 @@ def test_references_and_what_is_no_text_are_shown(value):
         "-----BEGIN RSA PRIVATE KEY-----\nMIIabc\n-----END RSA PRIVATE KEY-----",
     ],
 )
-def test_what_looks_like_a_secret_is_masked_in_any_text(secret):
+def test_secret_looking_words_are_masked_in_any_text(secret):
     assert mask_text_secrets(f"before {secret} after") == f"before {PLACEHOLDER} after"
     assert mask_secrets({"prompt": secret}) == {"prompt": PLACEHOLDER}
 
@@ -61,7 +61,7 @@ def test_the_word_behind_a_flag_that_announces_a_secret_is_masked():
     assert mask_secrets(["--name", SECRET]) == ["--name", SECRET]
 
 
-def test_operations_and_changes_of_a_secret_setting_hide_its_value_and_show_its_place():
+def test_operations_on_a_secret_setting_hide_only_its_value():
     op = {"op_type": "set_config", "target": "env.API_TOKEN", "value": SECRET}
     assert mask_secrets({"mutation": [op]}) == {"mutation": [{**op, "value": PLACEHOLDER}]}
     change = {"address": 'config["env.API_TOKEN"]', "before": SECRET, "after": None, "existed": True}
@@ -142,12 +142,12 @@ def test_a_secret_is_masked_where_programs_write_it(kind):
 
 
 @pytest.mark.parametrize("text", HOLD_NOTHING)
-def test_what_is_no_secret_is_shown_as_it_is(text):
+def test_harmless_texts_are_shown_unchanged(text):
     assert mask_text_secrets(text) == text
     assert mask_secrets({"prompt": text}) == {"prompt": text}
 
 
-def test_what_is_masked_stays_masked_and_no_more_of_it_goes():
+def test_masking_twice_changes_nothing_more():
     for text in HOLD.values():
         assert mask_text_secrets(mask_text_secrets(text)) == mask_text_secrets(text)
 
@@ -160,7 +160,7 @@ def test_a_long_number_under_a_secrets_name_is_masked_and_a_short_one_shown():
     assert mask_secrets({"api_key": 7}) == {"api_key": 7}
 
 
-def test_two_secrets_of_one_difference_are_told_apart():
+def test_two_secrets_in_one_diff_are_numbered():
     from takeback.present.diffs import compare_sheets, iter_unified_lines, make_sheet
 
     old, new = "a\nKEY=1\nAPI_TOKEN=first-one\n", "a\nKEY=1\nAPI_TOKEN=second-one\n"
@@ -185,7 +185,7 @@ def test_a_line_of_a_private_key_is_masked_where_the_rest_of_it_is_not_shown():
     assert not [line for line in lines if "correct" in line]
 
 
-def test_a_long_text_is_looked_at_once():
+def test_a_long_text_is_scanned_once():
     """Hostile texts of which a careless pattern would look at every end for every beginning."""
     for piece in ("a", "a-", "sk-", "eyJ-", "token", "token=", "SG.", "://a:", "--token ", "Bearer ", "password: '"):
         text = piece * (300_000 // len(piece))

@@ -24,7 +24,7 @@ def write_config(home: Path, text: str) -> None:
     (home / ".config/takeback/config.toml").write_text(text)
 
 
-def test_the_environment_comes_before_the_file(tmp_path: Path) -> None:
+def test_the_environment_overrides_the_file(tmp_path: Path) -> None:
     write_config(tmp_path, '[model]\nbase_url = "http://file/v1"\napi_key = "from-file"\ntimeout_s = 12.5\n')
     from_file = build_endpoint("m", read_settings({}, tmp_path))
     assert (from_file.base_url, from_file.api_key.reveal(), from_file.timeout_s) == (
@@ -38,7 +38,7 @@ def test_the_environment_comes_before_the_file(tmp_path: Path) -> None:
     assert from_environment.timeout_s == 12.5
 
 
-def test_openais_key_goes_to_openais_address_only(tmp_path: Path) -> None:
+def test_the_openai_key_is_sent_only_to_the_openai_address(tmp_path: Path) -> None:
     def key(**environment: str) -> str:
         found = build_endpoint("m", read_settings({"OPENAI_API_KEY": "theirs", **environment}, tmp_path))
         return found.api_key.reveal()
@@ -62,7 +62,7 @@ def test_an_address_that_cannot_be_one_is_refused_before_anything_is_sent(tmp_pa
         read_settings({"TAKEBACK_BASE_URL": url}, tmp_path)
 
 
-def test_a_config_file_that_is_named_must_be_there(tmp_path: Path) -> None:
+def test_a_named_config_file_must_exist(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="TAKEBACK_CONFIG"):
         read_settings({"TAKEBACK_CONFIG": str(tmp_path / "gone.toml")}, tmp_path)
 
@@ -84,7 +84,7 @@ def test_a_wrong_setting_names_the_file_and_the_field_but_not_the_key(tmp_path: 
     assert CANARY not in str(caught.value)
 
 
-def test_a_file_that_is_not_toml_is_named(tmp_path: Path) -> None:
+def test_an_invalid_toml_file_is_reported(tmp_path: Path) -> None:
     write_config(tmp_path, "[model\n")
     with pytest.raises(InputError, match=r"config\.toml"):
         read_settings({}, tmp_path)
@@ -126,9 +126,7 @@ def test_the_local_model_without_weights_says_how_to_get_them(tmp_path: Path) ->
         open_model(Spec("local"), Surroundings({}, tmp_path, tmp_path))
 
 
-def test_an_endpoint_that_does_not_answer_is_said_to_at_every_try(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_every_failed_try_of_an_endpoint_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         url = f"http://name:secret@127.0.0.1:{taken.getsockname()[1]}/v1"
@@ -172,7 +170,7 @@ def found(monkeypatch: pytest.MonkeyPatch, loaded: object) -> None:
     monkeypatch.setattr(providers, "entry_points", points)
 
 
-def test_a_model_of_another_package_is_named_opened_and_told_like_our_own(
+def test_a_model_of_another_package_works_like_a_built_in_one(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     found(monkeypatch, Provider("<word>", required=True, open=lambda word, around: EchoModel(word, around.say)))
@@ -188,7 +186,7 @@ def test_a_model_of_another_package_is_named_opened_and_told_like_our_own(
 
 
 @pytest.mark.parametrize("loaded", [ImportError("no such module"), EchoModel])
-def test_a_provider_that_cannot_be_used_is_named(monkeypatch: pytest.MonkeyPatch, loaded: object) -> None:
+def test_a_broken_provider_is_reported(monkeypatch: pytest.MonkeyPatch, loaded: object) -> None:
     found(monkeypatch, loaded)
     with pytest.raises(InputError, match=r"the entry point echo of takeback\.models"):
         parse_spec("echo:x")
@@ -199,7 +197,7 @@ def test_the_packages_own_metadata_names_the_providers_it_brings() -> None:
     assert metadata["project"]["entry-points"]["takeback.models"] == providers.BUILT_IN
 
 
-def test_a_provider_that_cannot_be_used_does_not_hide_what_was_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_broken_provider_does_not_hide_the_request(monkeypatch: pytest.MonkeyPatch) -> None:
     found(monkeypatch, ImportError("no such module"))
     with pytest.raises(InputError, match=r"--synthesizer: found openai, expected .* or echo \(cannot be loaded\)"):
         parse_spec("openai")

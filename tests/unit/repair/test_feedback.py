@@ -39,7 +39,7 @@ def told(mode: Mode, tried: Candidate = DELETES, **options: Any) -> str:
     return make_feedback(mode, tried.mutation, tried, verdict, **options).text
 
 
-def test_mode_none_tells_nothing_and_generic_tells_no_place() -> None:
+def test_mode_none_is_empty_and_generic_names_no_place() -> None:
     assert told(Mode.NONE) == ""
     assert "timeout_sec" not in told(Mode.GENERIC)
     assert "config" not in told(Mode.GENERIC)
@@ -79,7 +79,7 @@ def test_typed_names_the_defect_and_prescriptive_the_operations_to_use() -> None
     assert "restore_config" in text
 
 
-def test_raw_tells_each_dev_state_in_order() -> None:
+def test_raw_feedback_lists_each_dev_state_in_order() -> None:
     lines = [line for line in told(Mode.RAW).splitlines() if line.startswith("- dev[")]
     assert [line.split("]")[0] for line in lines] == [f"- dev[{n}" for n in range(10)]
     assert any("passed" in line for line in lines)
@@ -102,7 +102,7 @@ def test_adaptive_starts_coarse_and_gets_finer_with_each_failure() -> None:
 
 
 @pytest.mark.parametrize("mode", [Mode.RAW, Mode.TYPED, Mode.PRESCRIPTIVE, Mode.D0, Mode.D1, Mode.COUNTEREXAMPLE])
-def test_after_a_proof_nothing_is_said_of_dev_states_that_never_ran(mode: Mode) -> None:
+def test_feedback_after_a_proof_mentions_no_dev_states(mode: Mode) -> None:
     told = make_feedback(mode, DELETES.mutation, DELETES, prove(DELETES)).text
     assert "development state" not in told
     assert "0 of 0" not in told
@@ -110,7 +110,7 @@ def test_after_a_proof_nothing_is_said_of_dev_states_that_never_ran(mode: Mode) 
 
 
 @pytest.mark.parametrize("mode", [Mode.RAW, Mode.TYPED, Mode.D0, Mode.D1, Mode.COUNTEREXAMPLE])
-def test_a_verification_that_took_too_long_is_told_as_that(mode: Mode) -> None:
+def test_feedback_reports_a_verification_timeout(mode: Mode) -> None:
     verdict = verify_sampled(DELETES, VerifyOptions(rule="split-wald", max_seconds=1e-9))
     assert [reason.code for reason in verdict.reasons] == [Code.TIMEOUT]
     told = make_feedback(mode, DELETES.mutation, DELETES, verdict).text
@@ -118,14 +118,14 @@ def test_a_verification_that_took_too_long_is_told_as_that(mode: Mode) -> None:
     assert "UNSEEN_STATES" not in told
 
 
-def test_a_proofs_counterexample_may_be_told() -> None:
+def test_the_counterexample_of_a_proof_may_be_shown() -> None:
     verdict = prove(DELETES)
     assert "config" in make_feedback(Mode.COUNTEREXAMPLE, DELETES.mutation, DELETES, verdict).text
     assert make_feedback(Mode.D0, DELETES.mutation, DELETES, verdict).text.startswith("Verification Result: ")
 
 
 @pytest.mark.parametrize("mode", [mode for mode in Mode if mode not in {Mode.NONE, Mode.GENERIC}])
-def test_a_refusal_before_running_is_told_with_its_reason(mode: Mode) -> None:
+def test_feedback_gives_the_reason_of_a_refusal_before_running(mode: Mode) -> None:
     verdict = verify_json({"mutation": [SET], "recovery": [{"op_type": "restore_tool"}]})
     text = make_feedback(mode, DELETES.mutation, None, verdict).text
     assert Code.MALFORMED.value in text
@@ -206,7 +206,7 @@ def planted(hidden_only: bool) -> tuple[Candidate, Any]:
 
 @pytest.mark.parametrize("hidden_only", [True, False], ids=["dev passes", "dev fails too"])
 @pytest.mark.parametrize("mode", list(Mode))
-def test_nothing_of_a_hidden_state_reaches_the_text(mode: Mode, hidden_only: bool) -> None:
+def test_no_hidden_state_reaches_the_feedback(mode: Mode, hidden_only: bool) -> None:
     tried, verdict = planted(hidden_only)
     for failures in (1, 2, 3, 4):
         text = make_feedback(mode, tried.mutation, tried, verdict, failures=failures).text
@@ -215,7 +215,7 @@ def test_nothing_of_a_hidden_state_reaches_the_text(mode: Mode, hidden_only: boo
 
 
 @pytest.mark.parametrize("mode", list(Mode))
-def test_hidden_states_are_not_told_apart_one_by_one(mode: Mode) -> None:
+def test_feedback_does_not_distinguish_single_hidden_states(mode: Mode) -> None:
     """Two hidden splits with the same counts but other states failing give the same text."""
     there = State.read({"config": {"agent": {"timeout_sec": 5}}}, "there")
     absent = State.read({"config": {"agent": {"other": 1}}}, "absent")
@@ -282,7 +282,7 @@ def test_d1_is_grounded_where_the_recovery_breaks_off() -> None:
     assert "Residual Count: 0" in first
 
 
-def test_the_first_version_tells_a_refusal_and_no_more() -> None:
+def test_the_first_version_reports_only_the_refusal() -> None:
     tried, verdict = refused()
     first = FeedbackBasis(State.read(NOMINAL, "nominal"), version="v1")
     told_first = {
@@ -291,7 +291,7 @@ def test_the_first_version_tells_a_refusal_and_no_more() -> None:
     assert len(told_first) == 1
 
 
-def test_a_counterexample_shows_a_smallest_state_in_which_what_is_overwritten_exists() -> None:
+def test_a_counterexample_prefers_states_where_the_overwritten_value_exists() -> None:
     nominal = State.read(NOMINAL, "nominal")
     tried = candidate([SET], [], [])
     verdict = verify_sampled(tried, VerifyOptions(rule="split-wald", nominal=nominal))
@@ -306,7 +306,7 @@ def test_a_counterexample_shows_a_smallest_state_in_which_what_is_overwritten_ex
     assert "timeout_sec" not in json.dumps(json.loads(plain.splitlines()[1]))
 
 
-def test_where_only_an_absent_address_breaks_the_candidate_that_is_what_is_shown() -> None:
+def test_a_counterexample_may_show_an_absent_address() -> None:
     nominal = State.read(NOMINAL, "nominal")
     tool = {"id": "t", "description": "", "parameters": {}, "implementation": "a:t"}
     tried = candidate(
@@ -322,7 +322,7 @@ def test_where_only_an_absent_address_breaks_the_candidate_that_is_what_is_shown
     assert "Smallest state" in shown
 
 
-def test_feedback_about_a_moved_file_names_both_paths_and_blames_nobody_for_touching_the_second() -> None:
+def test_feedback_about_a_moved_file_names_both_paths() -> None:
     capture = {"op_type": "capture_file", "target": "a.md", "witness_key": "w0"}
     restore = {"op_type": "restore_file", "target": "a.md", "witness_key": "w0"}
     move = {"op_type": "move_file", "target": "a.md", "value": "b.md"}

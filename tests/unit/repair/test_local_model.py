@@ -35,7 +35,7 @@ def test_the_server_answers_only_who_has_its_key(key: str, status: int) -> None:
     assert server.listening_address.startswith("http://127.0.0.1:")
     request = urllib.request.Request(f"{server.listening_address}/v1/chat/completions", body, headers)  # noqa: S310
     try:
-        with urllib.request.urlopen(request, timeout=60) as reply:  # noqa: S310  (loopback)
+        with urllib.request.urlopen(request, timeout=600) as reply:  # noqa: S310  (loopback)
             found = reply.status
     except urllib.error.HTTPError as fault:
         found = fault.code

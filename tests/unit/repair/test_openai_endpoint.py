@@ -108,7 +108,7 @@ def patient(server: FaultServer, clock: Clock) -> OpenAIModel:
     ("header", "value", "wait"),
     [("Retry-After", "7", 7.0), ("Retry-After", "120", 120.0), ("retry-after-ms", "250", 0.25)],
 )
-def test_the_wait_a_busy_service_asks_for_is_kept(header: str, value: str, wait: float) -> None:
+def test_the_wait_requested_by_a_busy_service_is_respected(header: str, value: str, wait: float) -> None:
     clock = Clock()
     with FaultServer([Act(status=429, headers=((header, value),)), Act(text="{}")]) as server:
         patient(server, clock).complete(REQUEST)
@@ -116,14 +116,14 @@ def test_the_wait_a_busy_service_asks_for_is_kept(header: str, value: str, wait:
 
 
 @pytest.mark.parametrize("value", ["²", "soon", "-5", "1e3", "nan", "."])
-def test_a_wait_that_is_no_number_and_no_date_is_no_wait(value: str) -> None:
+def test_an_unreadable_wait_is_ignored(value: str) -> None:
     clock = Clock()
     with FaultServer([Act(status=429, headers=(("Retry-After", value),)), Act(text="{}")]) as server:
         patient(server, clock).complete(REQUEST)
     assert clock.waits == [1.0]
 
 
-def test_a_wait_given_as_a_date_is_kept() -> None:
+def test_a_wait_given_as_a_date_is_respected() -> None:
     clock = Clock()
     when = format_datetime(datetime.now(UTC) + timedelta(seconds=30), usegmt=True)
     with FaultServer([Act(status=503, headers=(("Retry-After", when),)), Act(text="{}")]) as server:
@@ -132,7 +132,7 @@ def test_a_wait_given_as_a_date_is_kept() -> None:
     assert 25 <= waited <= 30
 
 
-def test_a_wait_for_one_request_holds_for_every_other() -> None:
+def test_a_wait_for_one_request_delays_every_other() -> None:
     clock = Clock()
     with FaultServer([Act(status=429, headers=(("Retry-After", "40"),)), Act(text="{}")]) as server:
         model = patient(server, clock)
@@ -149,7 +149,7 @@ def test_a_service_that_asks_for_hours_ends_the_run_and_says_so() -> None:
     assert clock.waits == []
 
 
-def test_a_rate_limit_that_others_use_up_is_waited_out_and_no_reason_to_stop() -> None:
+def test_a_shared_rate_limit_is_waited_out() -> None:
     clock = Clock()
     busy = Act(status=429, headers=(("Retry-After", "1"),))
     with FaultServer([*[busy] * 12, Act(text="{}")]) as server:
@@ -158,7 +158,7 @@ def test_a_rate_limit_that_others_use_up_is_waited_out_and_no_reason_to_stop() -
 
 
 @pytest.mark.parametrize(("value", "most"), [("300", 4), ("0", 3)])
-def test_a_service_that_never_stops_asking_for_patience_ends_the_run(value: str, most: int) -> None:
+def test_endless_requests_to_wait_end_the_run(value: str, most: int) -> None:
     clock = Clock()
     with (
         FaultServer([Act(status=429, headers=(("Retry-After", value),))]) as server,
@@ -168,7 +168,7 @@ def test_a_service_that_never_stops_asking_for_patience_ends_the_run(value: str,
     assert len(server.seen) == most
 
 
-def test_a_wait_that_is_prolonged_while_it_lasts_is_kept_to_its_end() -> None:
+def test_a_prolonged_wait_is_respected_to_its_end() -> None:
     clock = Clock()
 
     def sleep(seconds: float) -> None:
@@ -235,12 +235,12 @@ def test_an_envelope_that_is_no_chat_completion_is_a_service_fault_at_once(body:
 @pytest.mark.parametrize(
     ("status", "hint"), [(401, "TAKEBACK_API_KEY"), (404, "TAKEBACK_BASE_URL"), (400, "schema_form"), (422, "resume")]
 )
-def test_a_refusal_says_what_to_look_at(status: int, hint: str) -> None:
+def test_a_refusal_hints_at_its_cause(status: int, hint: str) -> None:
     with FaultServer([Act(status=status)]) as server, pytest.raises(ServiceFault, match=hint):
         model_for(server).complete(REQUEST)
 
 
-def test_an_address_is_shown_without_what_is_secret_in_it() -> None:
+def test_an_address_is_shown_without_its_secrets() -> None:
     with FaultServer([Act(status=404)]) as server:
         address = server.base_url.replace("//", "//user:hunter2@") + "?token=hunter2"
         model = OpenAIModel(Endpoint(base_url=address, model="m", max_retries=0))
@@ -249,7 +249,7 @@ def test_an_address_is_shown_without_what_is_secret_in_it() -> None:
     assert "hunter2" not in str(caught.value)
 
 
-def test_no_schema_is_sent_as_strict_which_knows_no_optional_field() -> None:
+def test_schemas_are_not_sent_as_strict() -> None:
     with FaultServer([Act(text="{}")]) as server:
         model_for(server).complete(REQUEST)
     assert server.seen[0].body["response_format"]["json_schema"]["strict"] is False
@@ -263,7 +263,7 @@ def test_a_placeholder_for_a_key_leaves_the_reply_as_it_is(key: str, stream: boo
 
 
 @pytest.mark.parametrize("before", range(480, 512, 3))
-def test_not_even_the_start_of_a_key_is_left_where_a_reply_is_cut(before: int, stream: bool) -> None:
+def test_cutting_a_reply_leaves_no_part_of_a_key(before: int, stream: bool) -> None:
     with FaultServer([Act(text="y" * before + CANARY + "z" * 2000)]) as server:
         reply = model_for(server, stream=stream, max_reply_chars=500).complete(REQUEST)
     assert reply.finish_reason == TOO_LARGE
@@ -278,7 +278,7 @@ def test_a_huge_reply_is_cut_at_the_limit_and_says_so(stream: bool) -> None:
     assert 4900 < len(reply.text) <= 5000
 
 
-def test_the_limit_field_is_told_apart_from_a_finished_reply(stream: bool) -> None:
+def test_a_reply_cut_at_the_token_limit_is_distinguished(stream: bool) -> None:
     with FaultServer([Act(text='{"a":', finish_reason="length")]) as server:
         assert model_for(server, stream=stream).complete(REQUEST).finish_reason == "length"
 

@@ -28,7 +28,7 @@ STYLES = pytest.mark.parametrize("style", [PLAIN, GUIDED])
 
 
 @LEVELS
-def test_the_first_language_description_names_every_operation_of_the_language_and_no_other(level: Level) -> None:
+def test_the_first_language_description_names_exactly_its_operations(level: Level) -> None:
     text = load_prompt_set(FIRST).files[f"language_{level.value}.md"]
     for kind in KINDS.values():
         told = re.search(rf"\b{kind.name}\b", text) is not None
@@ -38,9 +38,7 @@ def test_the_first_language_description_names_every_operation_of_the_language_an
 
 @LEVELS
 @STYLES
-def test_a_proposal_names_every_forward_operation_of_l1_and_the_captures_and_recoveries_of_its_language(
-    level: Level, style: str
-) -> None:
+def test_a_proposal_names_l1_mutations_and_recoveries_of_its_language(level: Level, style: str) -> None:
     text = (
         load_prompt_set(style)
         .propose(level, state={"config": {}}, instruction="x")[1]
@@ -53,7 +51,7 @@ def test_a_proposal_names_every_forward_operation_of_l1_and_the_captures_and_rec
 
 
 @LEVELS
-def test_a_plain_prompt_names_operations_and_says_nothing_about_what_they_do(level: Level) -> None:
+def test_a_plain_prompt_names_operations_without_explaining_them(level: Level) -> None:
     plain, guided = (
         " ".join(message.content for message in load_prompt_set(style).propose(level, state={}, instruction="x"))
         for style in (PLAIN, GUIDED)
@@ -66,7 +64,7 @@ def test_a_plain_prompt_names_operations_and_says_nothing_about_what_they_do(lev
 @LEVELS
 @STYLES
 @pytest.mark.parametrize("mutation", [True, False])
-def test_a_frozen_schema_allows_what_a_level_has_and_any_mutation_of_l1(
+def test_a_frozen_schema_allows_recoveries_of_its_level_and_l1_mutations(
     level: Level, style: str, mutation: bool
 ) -> None:
     text = json.dumps(load_prompt_set(style).schema(level, mutation=mutation))
@@ -88,9 +86,7 @@ def test_a_language_newer_than_the_prompts_is_described_all_the_same(mutation: b
 @LEVELS
 @STYLES
 @pytest.mark.parametrize("every", [7, pytest.param(1, marks=pytest.mark.long)])
-def test_the_reply_schema_can_say_every_reference_mutation_and_its_recovery_where_the_language_has_one(
-    level: Level, style: str, every: int
-) -> None:
+def test_the_reply_schema_allows_every_reference_and_its_recovery(level: Level, style: str, every: int) -> None:
     schema = load_prompt_set(style).schema(level, mutation=True)
     whole = Draft202012Validator(schema)
     alone = Draft202012Validator({**schema["properties"]["mutation"], "$defs": schema["$defs"]})
@@ -105,7 +101,7 @@ def test_the_reply_schema_can_say_every_reference_mutation_and_its_recovery_wher
 
 
 @STYLES
-def test_the_reply_schema_of_l2_can_say_every_reference_of_its_set_with_the_oracles_recovery(style: str) -> None:
+def test_the_l2_reply_schema_allows_every_reference_with_its_recovery(style: str) -> None:
     schema = load_prompt_set(style).schema(Level.L2, mutation=True)
     repair = Draft202012Validator(load_prompt_set(style).schema(Level.L2, mutation=False))
     whole = Draft202012Validator(schema)
@@ -133,7 +129,7 @@ def test_a_proposal_and_a_repair_in_l2_name_every_operation_of_the_language(styl
         assert missing == []
 
 
-def test_the_first_schema_could_not_say_nine_of_the_references() -> None:
+def test_the_first_schema_rejects_nine_of_the_references() -> None:
     program = Draft202012Validator(load_prompt_set(FIRST).schema(Level.L1, mutation=True)["properties"]["mutation"])
     tasks = [task for name in ("natural", "fresh") for task in load(name)]
     assert sum(not program.is_valid(list(task.reference)) for task in tasks) == 9
@@ -143,7 +139,7 @@ def request(schema: dict[str, Any], *, ordered: bool) -> Request:
     return Request("m", (Message("user", "x"),), schema, ordered=ordered)
 
 
-def test_the_order_of_properties_names_a_request_and_did_not_in_the_first_recordings() -> None:
+def test_property_order_is_part_of_a_requests_digest_in_newer_recordings() -> None:
     one, two = ({"properties": dict(items)} for items in ([("a", 1), ("b", 2)], [("b", 2), ("a", 1)]))
     assert request(one, ordered=True).digest() != request(two, ordered=True).digest()
     assert request(one, ordered=False).digest() == request(two, ordered=False).digest()
@@ -167,7 +163,7 @@ def test_a_change_to_any_file_changes_the_digest() -> None:
     assert len(seen) == len(prompts.files) + 1
 
 
-def test_the_part_that_stays_the_same_comes_first() -> None:
+def test_the_constant_part_of_a_prompt_comes_first() -> None:
     prompts = load_prompt_set()
     asked = [
         prompts.propose(Level.L1, state={"config": {}}, instruction="a"),
@@ -228,7 +224,7 @@ def test_both_the_constrained_and_the_unconstrained_choice_are_reported_with_the
     assert found["account"]["calls"] == 3
 
 
-def test_mending_lets_the_most_capable_proposal_win() -> None:
+def test_repairing_lets_the_most_capable_proposal_win() -> None:
     def mend(attempt: Attempt) -> Any:
         return repair_with_portfolio(attempt, None, judge, Settings())
 

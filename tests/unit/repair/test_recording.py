@@ -92,7 +92,7 @@ def test_a_line_torn_by_a_kill_is_asked_again_and_nothing_else(tmp_path: Path, l
     assert (tmp_path / PLAIN).read_bytes() == whole
 
 
-def test_replay_gives_back_exactly_what_was_recorded(tmp_path: Path) -> None:
+def test_replay_returns_exactly_the_recorded_replies(tmp_path: Path) -> None:
     with RecordingModel(Scripted(), tmp_path) as model:
         recorded = ask(model, range(4))
     replayed = ReplayModel(tmp_path)
@@ -108,7 +108,7 @@ def test_replay_of_a_packed_recording_is_the_same(tmp_path: Path) -> None:
     assert ask(ReplayModel(tmp_path), range(4)) == recorded
 
 
-def test_recording_goes_on_from_a_packed_recording(tmp_path: Path) -> None:
+def test_recording_continues_from_a_packed_recording(tmp_path: Path) -> None:
     with RecordingModel(Scripted(), tmp_path) as model:
         ask(model, range(2))
     pack(tmp_path)
@@ -120,7 +120,7 @@ def test_recording_goes_on_from_a_packed_recording(tmp_path: Path) -> None:
     assert len(gzip.decompress((tmp_path / PACKED).read_bytes()).splitlines()) == 4
 
 
-def test_packing_equal_recordings_gives_equal_bytes_whatever_the_order(tmp_path: Path) -> None:
+def test_packing_equal_recordings_gives_equal_bytes_in_any_order(tmp_path: Path) -> None:
     for name, seeds in (("up", range(4)), ("down", range(3, -1, -1))):
         with RecordingModel(Scripted(), tmp_path / name) as model:
             ask(model, seeds)
@@ -174,7 +174,7 @@ def test_two_models_do_not_record_in_one_directory(tmp_path: Path) -> None:
     assert len(ask(ReplayModel(tmp_path), range(1))) == 1
 
 
-def test_a_place_that_cannot_be_a_directory_is_named(tmp_path: Path) -> None:
+def test_a_path_that_cannot_be_a_directory_is_reported(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("x")
     with pytest.raises(RecordingError, match="file: cannot be a directory"):
         RecordingModel(Scripted(), tmp_path / "file")

@@ -105,7 +105,7 @@ def test_a_reply_that_is_no_candidate_uses_up_its_turn_and_is_classified(act: Ac
     assert len(server.seen) == 2
 
 
-def test_an_operation_out_of_the_language_is_rejected_before_it_runs_and_uses_up_its_turn() -> None:
+def test_an_operation_outside_the_language_uses_up_its_turn_unrun() -> None:
     wrong = json.dumps({"witness": [CAPTURE], "recovery": [MIDDLEWARE], "contract": ["config"]})
     found, _ = run([Act(text=wrong), Act(text=GOOD)], Settings(level=Level.L0))
     assert [turn.outcome for turn in found.turns] == ["out_of_language", "admitted"]
@@ -118,13 +118,13 @@ def test_a_reply_that_repeats_the_locked_mutation_is_accepted() -> None:
     assert found.admitted is not None
 
 
-def test_the_next_prompt_says_what_was_wrong_with_a_reply_that_could_not_be_read() -> None:
+def test_the_next_prompt_explains_an_unreadable_reply() -> None:
     found, server = run([Act(text=f"Sure! {GOOD}"), Act(text=GOOD)])
     assert "prose" in found.turns[1].told.text
     assert found.turns[1].told.text in server.seen[1].body["messages"][1]["content"]
 
 
-def test_regeneration_tells_nothing_about_earlier_attempts() -> None:
+def test_regeneration_prompts_omit_earlier_attempts() -> None:
     found, server = run([Act(text=BAD), Act(text=GOOD)], Settings(mode=Mode.NONE))
     contents = [seen.body["messages"][1]["content"] for seen in server.seen]
     assert contents[0] == contents[1]
@@ -168,14 +168,14 @@ def test_a_run_stopped_by_an_outage_resumes_and_ends_with_the_same_recording(tmp
     assert repair_attempt(START, ReplayModel(tmp_path / "whole"), judge, Settings()).to_json() == whole.to_json()
 
 
-def test_a_start_that_is_good_already_asks_nothing() -> None:
+def test_an_admissible_start_needs_no_request() -> None:
     good = build_attempt({"mutation": MUTATION, **json.loads(GOOD)})
     found, server = run([Act(text=BAD)], start=good)
     assert (found.source, server.seen) == ("start", [])
     assert found.admitted is not None
 
 
-def test_a_mutation_that_the_language_cannot_say_asks_nothing() -> None:
+def test_an_inexpressible_mutation_needs_no_request() -> None:
     start = build_attempt({"mutation": [{"op_type": "add_middleware", "target": "x", "value": {"handler": "h"}}]})
     found, server = run([Act(text=GOOD)], Settings(level=Level.L0), start=start)
     assert found.admitted is None
@@ -183,7 +183,7 @@ def test_a_mutation_that_the_language_cannot_say_asks_nothing() -> None:
     assert server.seen == []
 
 
-def test_where_the_language_bounds_the_recovery_alone_a_model_is_asked_about_any_mutation() -> None:
+def test_a_bound_on_recoveries_alone_allows_any_mutation() -> None:
     start = build_attempt({"mutation": [{"op_type": "add_middleware", "target": "x", "value": {"handler": "h"}}]})
     judge = make_recovery_judge("proof", Level.L0, make_nominal_state())
     found, server = run([Act(text=GOOD)], Settings(level=Level.L0, any_mutation=True), start=start, by=judge)
@@ -193,7 +193,7 @@ def test_where_the_language_bounds_the_recovery_alone_a_model_is_asked_about_any
 
 
 @pytest.mark.parametrize(("level", "admitted"), [(Level.L0, False), (Level.L1, True)])
-def test_a_recovery_judge_turns_away_a_recovery_out_of_the_language(level: Level, admitted: bool) -> None:
+def test_a_recovery_judge_rejects_a_recovery_outside_the_language(level: Level, admitted: bool) -> None:
     start = build_attempt({"mutation": [{"op_type": "write_file", "target": "a", "value": "x"}]})
     judge = make_recovery_judge("proof", level, make_nominal_state())
     found = repair_with_oracle(start, judge, Settings(level=level, any_mutation=True))
@@ -214,7 +214,7 @@ def test_a_budget_out_of_range_is_an_error(budget: int) -> None:
 
 
 @pytest.mark.parametrize("mode", list(Mode))
-def test_nothing_of_a_hidden_state_reaches_a_prompt(mode: Mode) -> None:
+def test_no_hidden_state_reaches_a_prompt(mode: Mode) -> None:
     canary = "canary-hidden-77aa"
     absent = State.read({"config": {"agent": {"other": 1}}}, "dev")
     hidden = State.read({"config": {"agent": {"timeout_sec": canary}, canary: canary}}, "hidden")
@@ -267,7 +267,7 @@ def test_the_portfolio_asks_the_model_where_the_judge_turns_the_oracle_down() ->
     assert (found.source, found.admitted) == ("model", wanted)
 
 
-def test_the_oracle_says_what_the_language_lacks() -> None:
+def test_the_oracle_names_operations_the_language_lacks() -> None:
     start = build_attempt({"mutation": [{"op_type": "write_file", "target": "a", "value": "x"}]})
     found = repair_with_oracle(start, judge_l0, Settings(level=Level.L0))
     assert found.admitted is None

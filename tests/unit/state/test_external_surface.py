@@ -80,7 +80,7 @@ def test_a_certificate_without_the_state_where_a_record_is_not_there_is_rejected
         check_certificate(told)
 
 
-def test_fields_are_slots_and_what_is_in_them_is_not():
+def test_fields_of_a_record_are_slots_and_nested_values_are_not():
     before = State.read({EXTERNAL: {"m/a": {"text": "x", "deep": {"a": 1}}, "m/b": {}}})
     after = State.read({EXTERNAL: {"m/a": {"text": "x", "deep": {"a": 2}, "new": None}}})
     found = sorted(find_differing_slots(before, after))
@@ -99,5 +99,5 @@ def test_an_edit_has_a_field_and_a_value(value):
         read_candidate({"mutation": [op("edit_external", "m/a", value=value)]})
 
 
-def test_prompts_and_schemas_do_not_tell_of_it():
+def test_prompts_and_schemas_omit_the_external_surface():
     assert "external" not in str(candidate_schema(Level.L2))

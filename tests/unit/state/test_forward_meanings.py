@@ -28,7 +28,7 @@ def test_set_config_replaces_a_mapping_by_a_value():
 
 
 @pytest.mark.parametrize("blocker", [1, None, "text", [], [{"b": 1}]])
-def test_set_config_fails_where_a_value_stands_above_the_key(blocker):
+def test_set_config_fails_below_a_value_that_is_no_mapping(blocker):
     after, receipt = attempt({"config": {"a": blocker}}, op("set_config", "a.b", value=1))
     assert receipt.failed_at == 0
     assert "'a' is in the way of 'a/b'" in receipt.reason
@@ -64,7 +64,7 @@ def test_add_middleware_by_index_counts_from_the_front_and_appends_past_the_end(
     ("place", "ids"),
     [({"before": "b"}, "axbc"), ({"after": "b"}, "abxc"), ({"before": "a"}, "xabc"), ({"after": "c"}, "abcx")],
 )
-def test_add_middleware_stands_next_to_its_anchor(place, ids):
+def test_add_middleware_inserts_next_to_its_anchor(place, ids):
     assert "".join(_ids(change({"middleware": CHAIN}, _add(**place)))) == ids
 
 
@@ -77,7 +77,7 @@ def test_add_middleware_fails_without_its_anchor(side):
 
 
 @pytest.mark.parametrize(("priority", "ids"), [(5, "xabc"), (10, "axbc"), (49, "axbc"), (50, "abxc"), (90, "abcx")])
-def test_add_middleware_by_priority_stands_before_the_first_larger_number_and_takes_it_over(priority, ids):
+def test_add_middleware_by_priority_inserts_before_the_first_larger_number(priority, ids):
     after = change({"middleware": CHAIN}, _add(priority=priority))
     assert "".join(_ids(after)) == ids
     assert next(item for item in after["middleware"] if item["id"] == "x")["priority"] == priority

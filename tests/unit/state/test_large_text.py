@@ -20,7 +20,7 @@ def edited(whole):
 
 @pytest.mark.parametrize("piece", [1, 2, 7, 1 << 20])
 @pytest.mark.parametrize("whole", ["a\nb\nc\n", "a\nb\nc", "ä\r\nb\r\nc", "a\nb"])
-def test_the_bytes_of_an_edited_text_are_those_of_its_characters(monkeypatch, whole, piece):
+def test_an_edited_text_encodes_to_the_bytes_of_its_characters(monkeypatch, whole, piece):
     monkeypatch.setattr(texts, "PIECE", piece)
     text = edited(whole)
     wanted = edited(whole).whole().encode()

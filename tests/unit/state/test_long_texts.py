@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 import tracemalloc
 
-import pytest
+from tests.support.batches import in_batches
 
 from takeback.state import common_text
 from takeback.state import text as texts
@@ -32,7 +32,7 @@ def edit(lines: list[str], draw: random.Random) -> list[str]:
     return lines
 
 
-@pytest.mark.parametrize("seed", range(300))
+@in_batches("seed", range(300))
 def test_leaving_out_common_lines_changes_nothing(monkeypatch, seed):
     draw = random.Random(seed)
     lines = draw.sample(WORDS, draw.randint(0, 12))

@@ -38,7 +38,7 @@ def project():
     return project
 
 
-def test_what_is_dumped_is_loaded_with_every_path_and_line(project):
+def test_a_dumped_state_loads_with_every_path_and_line(project):
     files = project.state.part("files")
     again = FILES.load(FILES.dump(files))
     assert again == files
@@ -50,14 +50,14 @@ def test_what_is_dumped_is_loaded_with_every_path_and_line(project):
     assert dump_state(project.state)
 
 
-def test_the_same_tree_means_the_same_whoever_moved(project):
+def test_equal_trees_are_equal_whichever_file_moved(project):
     fresh = Project({path: content for path, content in project.tree.items() if isinstance(content, str | tuple)})
     fresh.change({"c/b": bytes(range(256))})
     assert FILES.canonical(fresh.state.part("files")) == FILES.canonical(project.state.part("files"))
     assert next(diff(fresh.state, project.state), None) is not None, "which file is which differs"
 
 
-def test_a_journal_opened_anew_knows_where_files_stand(project, tmp_path):
+def test_a_reopened_journal_knows_the_paths_of_moved_files(project, tmp_path):
     place = str(tmp_path / "journal.db")
     ledger = Ledger(open_journal(place))
     ledger.begin(project.base, {})
@@ -72,14 +72,14 @@ def test_a_journal_opened_anew_knows_where_files_stand(project, tmp_path):
     assert plan.state == project.base
 
 
-def test_where_a_file_stands_is_known_of_a_forgotten_one():
+def test_the_path_of_a_forgotten_moved_file_is_known():
     history = History(State, Index())
     history.add(1, (Write(("files", "a"), None, Forgotten(frame=(0o644, "b/c"))),))
     assert find_standing(history, ("files", "a"), View(set())) == (("files", "a"), "b/c", (1, 0))
     assert [version.entry for version in history.index.list_claims("files", "b/")] == [1]
 
 
-def test_a_plan_and_its_differences_call_a_file_by_where_it_stands(project):
+def test_plans_and_diffs_name_a_moved_file_by_its_current_path(project):
     later = project.move(ODD, "e")
     plan = project.plan(2)
     assert make_headline(plan, done=False) == f"nothing visible would change: #{later} moved this path later"

@@ -39,7 +39,7 @@ def test_a_state_with_the_new_surface_is_read_compared_and_written():
         State.read({"alarms": {"night": 24}})
 
 
-def test_its_operations_are_parsed_checked_and_gated():
+def test_operations_of_a_new_surface_are_parsed_checked_and_gated():
     candidate = read_candidate(GOOD)
     assert gate(candidate, Level.L0) == ()
     assert len(gate(read_candidate({"mutation": [SET, {**SET, "value": 8}]}), Level.L0)) == 1
@@ -48,7 +48,7 @@ def test_its_operations_are_parsed_checked_and_gated():
 
 
 @pytest.mark.parametrize("rule", ["proof", "split-wald"])
-def test_its_candidates_are_verified(rule):
+def test_candidates_of_a_new_surface_are_verified(rule):
     assert verify_json(GOOD, options=VerifyOptions(rule=rule)).admitted
     bad = {"mutation": [SET], "recovery": [op("cancel_alarm", "night")], "contract": ["alarms"]}
     verdict = verify_json(bad, options=VerifyOptions(rule=rule))
@@ -56,14 +56,14 @@ def test_its_candidates_are_verified(rule):
     assert [str(residual.address) for residual in verdict.counterexample.trip.residuals] == ['alarms["night"]']
 
 
-def test_its_counterfactual_states_vary_the_touched_key():
+def test_states_of_a_new_surface_vary_the_touched_key():
     made = make_suites(make_nominal_state(), read_program([SET], Stage.FORWARD, "m"), iid=20, ood=20)
     hours = {state.part("alarms").get("night") for state in (*made.iid, *made.ood)}
     assert None in hours
     assert len(hours) > 3
 
 
-def test_the_oracle_inverts_it_beside_other_surfaces():
+def test_the_oracle_inverts_a_new_surface_beside_others():
     mutation = read_program(
         [SET, op("set_prompt", "system", value="x"), op("set_alarm", "noon", value=12)], Stage.FORWARD, "m"
     )
@@ -74,7 +74,7 @@ def test_the_oracle_inverts_it_beside_other_surfaces():
     assert round_trip(invert_mutation(mutation), State.read({"alarms": {"noon": 11}})).passed
 
 
-def test_a_witness_and_the_schema_know_it():
+def test_witness_and_schema_include_a_new_surface():
     from takeback.runtime import capture
 
     held = capture(read_candidate(GOOD).witness, State.read({"alarms": {"night": 3}}))
@@ -83,7 +83,7 @@ def test_a_witness_and_the_schema_know_it():
     assert any(form["properties"]["op_type"] == {"const": "set_alarm"} for form in forms)
 
 
-def test_a_name_that_is_taken_cannot_be_registered_again():
+def test_a_registered_name_cannot_be_registered_again():
     with pytest.raises(InputError, match="found alarms, expected a name no surface has yet"):
         register(Alarms())
 
@@ -95,13 +95,13 @@ def test_a_name_that_is_taken_cannot_be_registered_again():
     assert "bells" not in SURFACES
 
 
-def test_registering_makes_the_operations_those_of_the_surface():
+def test_registering_assigns_the_operations_to_the_surface():
     assert {kind.surface for kind in Alarms.kinds} == {""}
     assert {kind.surface for kind in SURFACES["alarms"].kinds} == {"alarms"}
     assert all(KINDS[kind.name] is kind for kind in SURFACES["alarms"].kinds)
 
 
-def test_operations_that_are_those_of_another_surface_cannot_be_registered():
+def test_operations_of_another_surface_cannot_be_registered():
     class Thief(Alarms):
         name = "thief"
         kinds = (replace(KINDS["set_prompt"], name="steal_prompt"),)
@@ -128,7 +128,7 @@ def test_a_kind_takes_the_fields_of_its_stage():
     assert [kind.recovers for kind in (change, edit)] == [False, True]
 
 
-def test_a_surface_that_is_taken_out_leaves_nothing_behind():
+def test_unregistering_a_surface_leaves_nothing_behind():
     unregister("alarms")
     try:
         assert "alarms" not in SURFACES
@@ -149,7 +149,7 @@ def earlier():
     return state
 
 
-def test_a_state_from_before_it_was_registered_is_one_without_it(earlier):
+def test_a_state_made_before_registration_lacks_the_surface(earlier):
     candidate = read_candidate(GOOD)
     assert round_trip(candidate, earlier).passed
     assert run_forward(candidate.mutation, earlier)[0].write() == {"prompts": {"p": "x"}, "alarms": {"night": 7}}
@@ -158,7 +158,7 @@ def test_a_state_from_before_it_was_registered_is_one_without_it(earlier):
     assert open_memory(earlier).apply(candidate).forced is False
 
 
-def test_states_made_around_one_from_before_it_was_registered_vary_it(earlier):
+def test_states_around_one_made_before_registration_vary_the_surface(earlier):
     assert verify_sampled(read_candidate(GOOD), VerifyOptions(rule="split-wald", nominal=earlier)).admitted
     made = make_suites(earlier, read_program([SET], Stage.FORWARD, "m"), iid=20, ood=20)
     assert len({state.part("alarms").get("night") for state in (*made.iid, *made.ood)}) > 3

@@ -6,7 +6,7 @@ from takeback.state.items import Items
 from takeback.state.text import Text
 
 
-def test_a_part_stands_behind_as_many_as_come_before_it():
+def test_the_position_of_a_line_counts_the_lines_before_it():
     text = Text.of("".join(f"{number}\n" for number in range(10)))
     text = (
         text.replace_once("2\n", "")
@@ -21,7 +21,7 @@ def test_a_part_stands_behind_as_many_as_come_before_it():
     assert text.position("n99") is None
 
 
-def test_an_item_likewise():
+def test_the_position_of_an_item_counts_the_items_before_it():
     items = Items.of(("a", "b", "c")).insert_item(1, "x").drop("0").insert_item(9, "y")
     assert items.whole() == ("x", "b", "c", "y")
     assert [items.position(link.id) for link in items.links()] == [0, 1, 2, 3]

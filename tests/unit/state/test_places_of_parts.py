@@ -27,12 +27,12 @@ def brought_back(before: Text, after: Text, now: Text) -> str:
     return now.whole()
 
 
-def test_lines_added_below_one_stay_below_it_when_those_removed_after_it_come_back() -> None:
+def test_lines_added_below_another_stay_there_when_removed_lines_return() -> None:
     one, two, three = texts("a\nb\nc\nd\n", ("b\nc\n", ""), ("a\n", "a\nx\ny\n"))
     assert brought_back(one, two, three) == "a\nx\ny\nb\nc\nd\n"
 
 
-def test_lines_added_above_one_stay_above_it_when_those_removed_before_it_come_back() -> None:
+def test_lines_added_above_another_stay_there_when_removed_lines_return() -> None:
     one, two, three = texts("a\nb\nc\nd\n", ("b\nc\n", ""), ("d\n", "x\ny\nd\n"))
     assert brought_back(one, two, three) == "a\nb\nc\nx\ny\nd\n"
 
@@ -59,7 +59,7 @@ def test_a_long_block_added_at_once_does_not_nest() -> None:
     assert max(len(link.place) for link in text.links()) <= 2
 
 
-def test_an_item_put_before_another_stays_there_when_removed_ones_come_back() -> None:
+def test_an_inserted_item_stays_beside_its_anchor_when_removed_items_return() -> None:
     one = Items.of(("a", "b", "c"))
     two = one.drop("1")
     before = two.beside(two.only("c"), "x", after=False).put(one.only("b"))
@@ -68,12 +68,12 @@ def test_an_item_put_before_another_stays_there_when_removed_ones_come_back() ->
     assert after.whole() == ("a", "x", "b", "c")
 
 
-def test_lines_that_only_moved_keep_their_identity_although_as_many_stand_there_as_before() -> None:
+def test_shifted_lines_keep_their_identity() -> None:
     old = ["gone", "a", "b", "c", "d"]
     assert align(old, ["a", "b", "c", "d", "new"]).stays == ((1, 0), (2, 1), (3, 2), (4, 3))
 
 
-def test_lines_replaced_one_by_one_are_paired_in_place_although_some_stood_there_before() -> None:
+def test_replaced_lines_are_paired_in_place_despite_a_common_blank() -> None:
     assert align(["x", "", "y", "z"], ["", "p", "q", "r"]).stays == ((0, 0), (1, 1), (2, 2), (3, 3))
 
 
@@ -90,7 +90,7 @@ def test_a_change_made_outside_a_memory_harness_is_adopted_line_by_line() -> Non
     assert harness.state.write() == {"prompts": {"p": "a\nb\nC\n"}}
 
 
-def test_the_second_of_three_edits_goes_and_what_was_put_beside_it_stays() -> None:
+def test_undoing_the_second_of_three_edits_keeps_lines_added_beside_it() -> None:
     harness = open_memory(State.read({"prompts": {"p": "a\nb\nc\n"}}))
     entries = []
     for old, new in (("a\n", "a\nx\n"), ("b\n", ""), ("x\n", "x\ny\n")):

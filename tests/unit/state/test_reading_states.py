@@ -64,7 +64,7 @@ BAD = [
 
 
 @pytest.mark.parametrize(("plain", "message"), BAD, ids=[message[-40:] for _, message in BAD])
-def test_a_mistake_in_a_state_is_named_with_its_place(plain, message):
+def test_a_mistake_in_a_state_is_reported_with_its_place(plain, message):
     with pytest.raises(InputError) as caught:
         State.read(plain)
     assert message in str(caught.value)
@@ -106,7 +106,7 @@ def test_defaults_are_filled_in():
     }
 
 
-def test_bytes_that_are_not_text_go_through_base64():
+def test_binary_contents_are_written_as_base64():
     state = State.read({"files": {"f": {"base64": "/w=="}}})
     assert state.write()["files"]["f"] == {"base64": "/w==", "mode": "0644"}
 

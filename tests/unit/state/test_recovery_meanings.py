@@ -67,7 +67,7 @@ def test_a_restore_removes_what_was_not_there(surface):
 
 
 @pytest.mark.parametrize("surface", FAMILIES)
-def test_a_witness_says_in_json_what_was_there_and_whether_it_existed(surface):
+def test_a_witness_shows_value_and_existence_in_json(surface):
     name, _, target, _ = FAMILIES[surface]
     there = witness_to_json(witness(FULL, op(f"capture_{name}", target, witness_key="w")))
     absent = witness_to_json(witness({}, op(f"capture_{name}", target, witness_key="w")))
@@ -116,12 +116,12 @@ def test_a_removal_with_a_witness_does_what_the_restore_does(name):
     assert undo(changed, held, op(name, "a.b", witness_key="w")) == FULL
 
 
-def test_unregister_listener_takes_one_callback_where_one_is_named():
+def test_unregister_listener_removes_only_the_named_callback():
     left = undo(FULL, {}, op("unregister_listener", "e", value="x"))
     assert [one["id"] for one in left["listeners"]["e"]] == ["y"]
 
 
-def test_an_event_whose_last_callback_goes_is_gone():
+def test_removing_the_last_callback_removes_the_event():
     left = undo(FULL, {}, op("unregister_listener", "e", value="x"), op("unregister_listener", "e", value="y"))
     assert "listeners" not in left
 
@@ -171,7 +171,7 @@ def test_a_whole_chain_restore_brings_back_membership_and_order():
     assert undo(changed, held, op("restore_middleware", "*", witness_key="w")) == FULL
 
 
-def test_one_element_can_be_restored_from_a_whole_chain_but_not_the_other_way_round():
+def test_one_element_can_be_restored_from_a_chain_but_not_the_reverse():
     chain = witness(FULL, op("capture_middleware", "*", witness_key="w"))
     changed = change(FULL, op("add_middleware", "n", value={"handler": "new"}, index=0))
     assert undo(changed, chain, op("restore_middleware", "n", witness_key="w")) == FULL

@@ -43,7 +43,7 @@ def test_contents_that_git_has_are_not_stored_again(project):
 
 
 @pytest.mark.parametrize("git", [True, False], ids=["in git", "without a repository"])
-def test_before_a_command_the_content_of_every_file_can_be_had_without_the_working_tree(tmp_path, git):
+def test_every_content_is_available_without_the_working_tree(tmp_path, git):
     project = Project(tmp_path / "project", git=git)
     project.write("src/a.py", "edited by hand\n")
     project.write("untracked.txt", "untracked\n")
@@ -55,7 +55,7 @@ def test_before_a_command_the_content_of_every_file_can_be_had_without_the_worki
             assert store.content(store.facts(path).digest) == (project.root / path).read_bytes()
 
 
-def test_what_git_changes_on_its_way_out_is_stored_by_us(tmp_path):
+def test_contents_that_git_converts_on_checkout_are_stored(tmp_path):
     project = Project(tmp_path / "project", {".gitattributes": "*.txt text eol=crlf\n", "a.txt": "one\ntwo\n"})
     (project.root / "a.txt").unlink()
     project.git("checkout", "-q", "a.txt")
@@ -78,7 +78,7 @@ def test_an_edit_by_hand_before_a_command_is_a_row_of_its_own(project):
     ]
 
 
-def test_what_is_found_before_a_call_names_only_calls_that_may_still_run(project):
+def test_changes_found_before_a_call_name_only_calls_that_may_still_run(project):
     project.write("src/a.py", "by hand\n")
     project.before()
     [row] = project.rows()
@@ -88,7 +88,7 @@ def test_what_is_found_before_a_call_names_only_calls_that_may_still_run(project
     assert project.rows()[-1].notes == ("found changed; Bash c1 may still run",)
 
 
-def test_a_command_in_the_background_is_named_where_more_is_found_until_its_turn_is_over(project):
+def test_a_background_command_is_named_in_later_changes_of_its_turn(project):
     lasting = Call("claude-code", "s1", "c1", "Bash", "npm run dev")
     lasting.lasting = True
     project.before()
@@ -115,14 +115,14 @@ def test_a_call_that_is_not_made_is_forgotten(project):
     assert project.rows()[0].beside == ()
 
 
-def test_nothing_changed_is_no_row(project):
+def test_a_call_without_changes_makes_no_row(project):
     project.before()
     project.after()
     project.look()
     assert project.rows() == []
 
 
-def test_an_edit_tool_looks_at_its_files_alone_and_keeps_what_it_announced(project):
+def test_an_edit_tool_captures_only_its_own_files(project):
     edit = Call("claude-code", "s1", "c2", "Edit", paths=["src/a.py"], edits=[("src/a.py", "two", "2")])
     project.before(edit)
     project.write("src/a.py", "one\n2\nthree\n")
@@ -166,7 +166,7 @@ def test_calls_name_those_that_ran_beside_them(project):
     assert (first.beside, second.beside) == (("Bash s1/c1",), ("Bash s2/c9",))
 
 
-def test_a_prompt_is_named_by_the_calls_of_its_session_only(project):
+def test_a_prompt_belongs_only_to_calls_of_its_session(project):
     capture_prompt(str(project.root), Call("claude-code", "s1"), "make the tests pass", project.environment)
     capture_prompt(str(project.root), Call("claude-code", "s2"), "another", project.environment)
     project.before()
@@ -178,7 +178,7 @@ def test_a_prompt_is_named_by_the_calls_of_its_session_only(project):
         assert store.prompt(99) is None
 
 
-def test_a_call_without_a_look_before_it_says_so(project):
+def test_a_call_without_a_snapshot_before_it_is_marked(project):
     project.write("src/a.py", "x\n")
     project.after()
     assert "no look before the call" in project.rows()[0].notes[0]
@@ -196,14 +196,14 @@ def test_mode_only_and_line_endings_only_are_changes(project):
     assert by_path["src/a.py"].before.digest != by_path["src/a.py"].after.digest
 
 
-def test_a_rename_in_nothing_but_case_is_both_names(project):
+def test_a_rename_in_case_only_records_both_names(project):
     project.before()
     (project.root / "src/a.py").rename(project.root / "src/A.py")
     project.after()
     assert project.changes() == [{"src/A.py": (None, b"one\ntwo\nthree\n"), "src/a.py": (b"one\ntwo\nthree\n", None)}]
 
 
-def test_a_link_is_its_target_and_is_not_followed(project):
+def test_a_link_is_recorded_by_its_target_and_not_followed(project):
     outside = project.root.parent / "outside"
     outside.mkdir()
     (outside / "private.txt").write_text("private")
@@ -238,7 +238,7 @@ def test_a_change_of_equal_size_with_its_time_put_back_is_found(project):
 
 
 @pytest.mark.parametrize("fresh", [True, False], ids=["just before the look", "long before it"])
-def test_a_file_that_changed_just_before_a_look_is_read_again_though_its_times_are_the_same(project, fresh):
+def test_a_file_changed_just_before_a_look_is_read_again(project, fresh):
     project.look()
     place = project.root / "src/a.py"
     place.write_text("ONE\ntwo\nthree\n")
@@ -272,7 +272,7 @@ def test_a_settled_file_is_not_read_again(project, monkeypatch):
     assert set(seen) == {0}
 
 
-def test_our_own_writing_is_nobodys_change(project):
+def test_takebacks_own_writes_are_not_recorded_as_changes(project):
     project.write("src/a.py", "put back\n")
     (project.root / "src/b.py").unlink()
     project.write("again/new.py", "n\n")
@@ -297,7 +297,7 @@ def test_rows_are_dropped_once_and_their_numbers_are_not_used_again(project):
     assert [row.number for row in project.rows()] == [2]
 
 
-def test_a_branch_switched_meanwhile_is_gits_doing(project):
+def test_a_branch_switch_is_recorded_as_an_action_of_git(project):
     project.git("checkout", "-qb", "two")
     project.write("src/a.py", "on two\n")
     project.git("commit", "-qam", "second")
@@ -312,7 +312,7 @@ def test_a_branch_switched_meanwhile_is_gits_doing(project):
     assert project.changes() == [{"src/a.py": (b"on two\n", b"one\ntwo\nthree\n")}]
 
 
-def test_a_commit_does_not_make_what_the_command_changed_gits_doing(project):
+def test_changes_of_a_command_that_commits_belong_to_the_command(project):
     project.before()
     project.write("src/a.py", "x\n")
     project.git("commit", "-qam", "second")
@@ -321,7 +321,7 @@ def test_a_commit_does_not_make_what_the_command_changed_gits_doing(project):
     assert (row.kind, row.git) == ("call", "commit")
 
 
-def test_a_checkout_before_a_commit_in_one_command_is_gits_doing(project):
+def test_a_checkout_before_a_commit_counts_as_an_action_of_git(project):
     project.git("branch", "two")
     project.write("src/a.py", "on main\n")
     project.git("commit", "-qam", "second")
@@ -334,7 +334,7 @@ def test_a_checkout_before_a_commit_in_one_command_is_gits_doing(project):
     assert (row.kind, row.git) == ("git", "checkout: moving from main to two")
 
 
-def test_a_file_kept_out_by_a_sparse_checkout_is_removed_by_nobody(project):
+def test_a_file_left_out_by_a_sparse_checkout_is_not_a_removal(project):
     project.before()
     project.git("sparse-checkout", "set", "docs")
     assert not (project.root / "src/a.py").exists()
@@ -342,7 +342,7 @@ def test_a_file_kept_out_by_a_sparse_checkout_is_removed_by_nobody(project):
     assert all(delta.after is not None for row in project.rows() for delta in row.deltas)
 
 
-def test_a_lock_of_gits_is_waited_for_and_said(project):
+def test_a_git_lock_is_waited_for_and_reported(project):
     lock = project.write(".git/index.lock", "")
     project.write("src/a.py", "x\n")
     project.look()

@@ -51,7 +51,7 @@ class Dying:
 
 
 @pytest.mark.parametrize("late", [False, True], ids=["before a statement", "after it"])
-def test_a_capture_killed_at_any_statement_loses_nothing_and_tells_it_once(project, monkeypatch, late):
+def test_a_capture_killed_anywhere_records_each_change_once(project, monkeypatch, late):
     project.before()
     project.write("src/a.py", "changed\n")
     project.write("new/c.py", "c\n")
@@ -87,7 +87,7 @@ def test_a_capture_killed_at_any_statement_loses_nothing_and_tells_it_once(proje
     assert left > 10
 
 
-def test_captures_at_once_tell_each_change_once(project):
+def test_concurrent_captures_record_each_change_once(project):
     program = (
         "import os, sys\nfrom takeback.track.call import Call\n"
         "from takeback.track.capture import capture_before, capture_after\n"
@@ -102,7 +102,7 @@ def test_captures_at_once_tell_each_change_once(project):
         subprocess.Popen([sys.executable, "-c", program, str(project.root), name], env={**os.environ, "HOME": "/"})
         for name in ("p", "q", "r")
     ]
-    assert [one.wait(120) for one in running] == [0, 0, 0]
+    assert [one.wait(600) for one in running] == [0, 0, 0]
     steps: dict[str, list[tuple[bytes | None, bytes | None]]] = {}
     for change in project.changes():
         for path, pair in change.items():
@@ -115,7 +115,7 @@ def test_captures_at_once_tell_each_change_once(project):
         assert all(former[1] == later[0] for former, later in itertools.pairwise(pairs))
 
 
-def test_an_almost_full_disk_keeps_signatures_only_and_says_so(project, monkeypatch):
+def test_on_an_almost_full_disk_only_digests_are_kept(project, monkeypatch):
     monkeypatch.setattr(content_sink, "is_almost_full", lambda root: True)
     project.before()
     project.write("src/a.py", "changed\n")
@@ -126,7 +126,7 @@ def test_an_almost_full_disk_keeps_signatures_only_and_says_so(project, monkeypa
     assert project.changes() == [{"src/a.py": (b"one\ntwo\nthree\n", None)}]
 
 
-def test_a_full_disk_fails_no_call_and_the_next_look_finds_the_change(project, monkeypatch):
+def test_a_full_disk_fails_no_call_and_the_next_capture_finds_the_change(project, monkeypatch):
     def fail(*given):
         raise sqlite3.OperationalError("database or disk is full")
 
@@ -142,7 +142,7 @@ def test_a_full_disk_fails_no_call_and_the_next_look_finds_the_change(project, m
 
 
 @pytest.mark.parametrize("way", ["deleted", "cut", "other bytes", "no cache"])
-def test_a_database_that_is_gone_or_broken_begins_anew_and_says_so(project, way):
+def test_a_lost_or_damaged_database_is_restarted_and_reported(project, way):
     place = project.root / TRACK
     for ending in ("-wal", "-shm"):
         place.with_name(place.name + ending).unlink(missing_ok=True)
@@ -167,7 +167,7 @@ def test_a_database_that_is_gone_or_broken_begins_anew_and_says_so(project, way)
     assert project.changes()[-1] == {"src/a.py": (b"changed meanwhile\n", b"changed\n")}
 
 
-def test_a_beginning_that_was_killed_is_finished_by_the_next(project):
+def test_a_killed_first_capture_is_finished_by_the_next(project):
     with project.store() as store, store._database.transaction(synced=True):
         store._database.run("DELETE FROM meta WHERE name = 'looked'")
     project.begin()
@@ -178,7 +178,7 @@ def test_a_beginning_that_was_killed_is_finished_by_the_next(project):
     assert len(project.rows()) == 1  # what is begun stays as it is
 
 
-def test_a_hook_finishes_a_beginning_that_was_killed(project):
+def test_a_hook_finishes_a_killed_first_capture(project):
     with project.store() as store, store._database.transaction(synced=True):
         store._database.run("DELETE FROM meta WHERE name = 'looked'")
     assert "was begun and not finished" in project.before().said[0]
@@ -195,7 +195,7 @@ def test_a_path_in_a_strangers_cache_leads_nowhere(project):
         assert "../outside.txt" not in set(store.list_paths())
 
 
-def test_a_project_that_was_moved_is_read_again_and_nothing_is_anybodys_change(project):
+def test_a_moved_project_is_read_again_without_recording_changes(project):
     moved = project.root.parent / "moved"
     shutil.copytree(project.root, moved, symlinks=True)
     project.root = moved
@@ -204,7 +204,7 @@ def test_a_project_that_was_moved_is_read_again_and_nothing_is_anybodys_change(p
     assert project.changes() == [{"src/b.py": (b"b\n", b"edited\n")}]
 
 
-def test_a_clock_that_was_set_back_has_everything_read(project):
+def test_after_the_clock_is_set_back_every_file_is_read(project):
     place = project.root / "src/a.py"
     project.look()
     status = place.stat()
@@ -229,7 +229,7 @@ def test_a_clock_that_was_set_back_has_everything_read(project):
 
 
 @pytest.mark.parametrize("way", ["pruned", "removed"])
-def test_contents_that_git_loses_are_stored_while_they_stand_there(project, way):
+def test_contents_lost_from_git_are_stored_in_time(project, way):
     if way == "removed":
         shutil.rmtree(project.root / ".git")
     else:
@@ -244,7 +244,7 @@ def test_contents_that_git_loses_are_stored_while_they_stand_there(project, way)
     assert found == [{"src/a.py": (b"one\ntwo\nthree\n", b"changed\n")}]
 
 
-def test_a_folder_replaced_by_a_link_to_outside_is_removed_and_nothing_outside_is_read(project):
+def test_a_folder_replaced_by_a_link_counts_as_removed_and_is_not_followed(project):
     outside = project.root.parent / "outside"
     outside.mkdir()
     (outside / "a.py").write_text("private")
@@ -257,7 +257,7 @@ def test_a_folder_replaced_by_a_link_to_outside_is_removed_and_nothing_outside_i
     ]
 
 
-def test_a_pipe_or_a_socket_in_place_of_a_file_is_seen_and_does_not_hang(project):
+def test_a_pipe_or_socket_in_place_of_a_file_does_not_hang_the_capture(project):
     project.before()
     for name in ("a.py", "b.py"):
         (project.root / "src" / name).unlink()
@@ -275,7 +275,7 @@ def test_a_pipe_or_a_socket_in_place_of_a_file_is_seen_and_does_not_hang(project
     assert ("src/a.py", reader.WHY_OTHER) in row.unkept
 
 
-def test_a_file_that_grows_while_it_is_read_is_read_once_more_and_marked(project, monkeypatch):
+def test_a_file_that_grows_while_read_is_reread_once_and_marked(project, monkeypatch):
     plain = reader._read_all
 
     def grow(file, size, most):
@@ -327,7 +327,7 @@ def test_thousands_of_removals_are_one_row(tmp_path):
     assert len(found) == 3_000
 
 
-def test_too_much_to_read_at_once_is_said_and_read_later(project, monkeypatch):
+def test_content_past_the_time_limit_is_reported_and_read_later(project, monkeypatch):
     project.before()
     project.write("src/a.py", "changed\n")
     with monkeypatch.context() as patched:
@@ -342,7 +342,7 @@ def test_too_much_to_read_at_once_is_said_and_read_later(project, monkeypatch):
     assert project.changes()[-1] == {"src/a.py": (b"changed\n", b"changed again\n")}
 
 
-def test_a_lock_held_by_another_process_is_said_and_nothing_fails(project, monkeypatch):
+def test_a_lock_held_by_another_process_is_reported_without_failure(project, monkeypatch):
     monkeypatch.setattr("takeback.track.database.WAIT", 0.0)
     with capture.hold_lock(str(project.root)):
         monkeypatch.setattr(capture, "hold_lock", capture_lock)

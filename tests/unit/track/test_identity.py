@@ -23,7 +23,7 @@ def edit(text: str, line: int, word: str) -> str:
     return "".join(lines)
 
 
-def test_an_edit_before_a_move_the_move_and_an_edit_after_it_are_taken_back_each_alone():
+def test_a_move_and_edits_around_it_are_undone_each_alone():
     one, both = edit(TEXT, 1, "first"), edit(edit(TEXT, 1, "first"), 6, "second")
     for alone, left in ((1, {"b/new": edit(TEXT, 6, "second")}), (2, {"a/old": both}), (3, {"b/new": one})):
         project = Project({"a/old": TEXT, "other": "x\n"})
@@ -48,7 +48,7 @@ def test_a_file_moved_and_edited_in_one_change_is_the_same_file():
 @pytest.mark.parametrize(
     ("before", "after"), [(BINARY, BINARY), (TEXT, TEXT), ("", ""), (("target", LINK_MODE), ("target", LINK_MODE))]
 )
-def test_a_move_writes_where_a_file_stands_and_nothing_of_its_content(before, after):
+def test_a_move_writes_only_the_path_of_a_file(before, after):
     project = Project({"a/x": before})
     project.change({"a/x": None, "b/x": after})
     assert project.titles(1) == ['files["a/x"] path']
@@ -56,7 +56,7 @@ def test_a_move_writes_where_a_file_stands_and_nothing_of_its_content(before, af
     assert find_slot(project.state, "a/x") is None
 
 
-def test_another_mode_of_a_binary_file_is_no_new_content():
+def test_a_mode_change_of_a_binary_file_stores_no_content():
     project = Project({"run": BINARY})
     project.change({"run": (BINARY, 0o755)})
     project.change({"run": (BINARY[::-1], 0o755)})
@@ -83,7 +83,7 @@ def test_a_content_replaced_as_a_whole_and_a_move_do_not_depend_on_each_other(co
         assert project.tree == {"a": "one\ntwo\n"}
 
 
-def test_a_file_that_became_a_link_is_another_thing():
+def test_a_file_replaced_by_a_link_is_a_new_object():
     project = Project({"a": "one\n", "b": "two\n"})
     project.change({"a": ("b", LINK_MODE)})
     project.move("a", "c")
@@ -160,7 +160,7 @@ def test_files_that_change_places_are_taken_back_together_and_their_edits_alone(
 
 
 @pytest.mark.parametrize("new", ["new\n", ""])
-def test_a_file_that_moved_and_whose_path_a_new_one_took_in_one_change_is_still_the_same(new):
+def test_a_moved_file_keeps_its_identity_when_a_new_file_takes_its_path(new):
     project = Project({"a": TEXT})
     project.change({"a": edit(TEXT, 0, "edited")})
     project.change({"a": new, "b": edit(TEXT, 0, "edited")})
@@ -181,13 +181,13 @@ def test_a_chain_of_moves_whose_first_path_a_new_file_took_is_followed():
 
 
 @pytest.mark.parametrize(("old", "new"), [(TEXT, edit(TEXT, 0, "edited")), (b"\0one", b"\0two")])
-def test_a_copy_beside_a_file_that_was_edited_or_is_no_text_is_no_move(old, new):
+def test_a_copy_beside_an_edited_or_binary_file_is_not_a_move(old, new):
     project = Project({"a": old})
     project.change({"a": new, "a.bak": old})
     assert project.taken.moved == ()
 
 
-def test_one_entry_taken_back_when_a_folder_lost_its_files_one_by_one_brings_back_its_own():
+def test_undoing_one_of_several_removals_restores_only_its_own_file():
     project = Project({"d/x": "x\n", "d/y": "y\n", "e": "e\n"})
     project.change({"d/x": None})
     project.change({"d/y": None})
@@ -204,7 +204,7 @@ def test_files_of_a_folder_that_came_at_once_are_written_one_by_one():
     assert list(project.state.part("files")) == ["e"]
 
 
-def test_equal_files_are_told_apart_by_name_then_by_folder_and_otherwise_not():
+def test_moved_equal_files_are_matched_by_name_and_then_by_folder():
     project = Project({"src/a/x": TEXT, "src/b/x": TEXT, "k": "k\n"})
     project.change({"src/a/x": None, "src/b/x": None, "lib/a/x": TEXT, "lib/b/x": TEXT})
     assert project.taken.moved == (("src/a/x", "lib/a/x"), ("src/b/x", "lib/b/x"))
@@ -215,7 +215,7 @@ def test_equal_files_are_told_apart_by_name_then_by_folder_and_otherwise_not():
     assert project.tree == {"a": TEXT}
 
 
-def test_a_file_moved_and_copied_at_once_is_the_one_of_its_name_and_its_twin_is_said():
+def test_of_a_moved_and_copied_file_the_one_with_its_name_is_matched():
     project = Project({"a/x": TEXT, "b/x": "other\n" + TEXT})
     project.change({"a/x": None, "c/x": TEXT, "c/y": TEXT})
     assert project.taken.moved == (("a/x", "c/x"),)
@@ -226,7 +226,7 @@ def test_a_file_moved_and_copied_at_once_is_the_one_of_its_name_and_its_twin_is_
 
 
 @pytest.mark.parametrize("stored", [False, True])
-def test_a_moved_file_of_the_name_a_part_has_or_with_odd_bytes_is_a_file_like_any_other(stored):
+def test_moved_files_with_unusual_names_behave_like_others(stored):
     names = ["\x1fframe", "d/\x1f0", "new\nline", "\udcff.txt", "\x1f@0/x", "at"]
     project = Project({name: f"{at}\n" + TEXT for at, name in enumerate(names)}, stored=stored)
     first = project.tree
@@ -248,7 +248,7 @@ def test_a_change_made_where_the_state_has_something_else_is_refused():
             take_changes(state, [version])
 
 
-def test_where_files_stand_is_known_whichever_value_is_asked_about():
+def test_paths_of_moved_files_are_known_for_any_past_state():
     project = Project({f"d{n}/x": f"{n}\n{TEXT}" for n in range(30)})
     values = [project.state]
     for n in range(30):
@@ -259,7 +259,7 @@ def test_where_files_stand_is_known_whichever_value_is_asked_about():
         assert sorted(list_paths(values[n])) == sorted(f"{'e' if at < n else 'd'}{at}/x" for at in range(30))
 
 
-def test_where_files_stand_is_known_where_a_folder_gave_way_to_a_file():
+def test_paths_are_known_where_a_file_replaced_a_folder():
     project = Project({"k": "k\n"})
     project.change({"d/x": TEXT})
     project.move("d/x", "e")
@@ -271,7 +271,7 @@ def test_where_files_stand_is_known_where_a_folder_gave_way_to_a_file():
         assert list(find_moved(state.part("files"))) == there
 
 
-def test_long_files_are_taken_as_a_whole_and_said():
+def test_long_files_are_recorded_whole_and_reported():
     long = "".join(f"{n}\n" for n in range(20_001))
     project = Project({"a": long})
     project.change({"a": long + "more\n"})
@@ -295,7 +295,7 @@ def test_long_files_are_taken_as_a_whole_and_said():
         ({"op_type": "move_file", "target": "c", "value": "b/y"}, "'b/y' is the file first seen as 'a/x'"),
     ],
 )
-def test_an_operation_writes_neither_over_a_file_that_moved_nor_where_it_was_from(op, said):
+def test_an_operation_writes_over_neither_end_of_a_move(op, said):
     project = Project({"a/x": TEXT, "c": "c\n"})
     project.move("a/x", "b/y")
     done = run_and_record(mutation(op), project.state)

@@ -7,7 +7,7 @@ from tests.support.tracked import Project
 from takeback.track.retention import DAY, WHY_GONE, drop_unneeded
 
 
-def test_contents_that_nothing_needs_go_when_they_are_too_old(tmp_path):
+def test_unneeded_contents_are_dropped_when_too_old(tmp_path):
     project = Project(tmp_path / "project", git=False).begin()
     for at in range(3):
         project.write("src/a.py", f"{at}\n")
@@ -25,7 +25,7 @@ def test_contents_that_nothing_needs_go_when_they_are_too_old(tmp_path):
         assert store.content(store.facts("src/b.py").digest) == b"b\n"
 
 
-def test_above_the_size_the_oldest_go_first(tmp_path):
+def test_past_the_size_limit_the_oldest_contents_are_dropped_first(tmp_path):
     project = Project(tmp_path / "project", git=False, keep_bytes=2_500).begin()
     digests = []
     for at in range(4):
@@ -38,7 +38,7 @@ def test_above_the_size_the_oldest_go_first(tmp_path):
         assert [store.content(one) is not None for one in digests] == [False, False, True, True]
 
 
-def test_rows_that_nobody_settles_are_bounded_and_say_what_is_gone(tmp_path):
+def test_unrecorded_rows_are_bounded_and_mark_dropped_contents(tmp_path):
     project = Project(tmp_path / "project", git=False, keep_bytes=2_500).begin()
     for at in range(5):
         project.write("src/a.py", f"{at}" * 1_000)

@@ -52,7 +52,7 @@ def unpack(data: bytes):
         yield zstandard.ZstdDecompressor().decompress(data, max_output_size=1 << 26)
 
 
-def test_in_git_it_is_what_git_would_track(tmp_path):
+def test_inside_git_the_files_git_would_track_are_tracked(tmp_path):
     project = Project(tmp_path / "project", {".gitignore": "build/\n*.log\n!keep.log\n", "a.py": "a\n"})
     project.write(".git/info/exclude", "mine/\n")
     for path in ("build/x", "x.log", "keep.log", "mine/y", "sub/deep/z.py", "forced/build/q"):
@@ -62,7 +62,7 @@ def test_in_git_it_is_what_git_would_track(tmp_path):
     assert list_paths(project) == [".gitignore", "a.py", "forced/build/q", "keep.log", "sub/deep/z.py"]
 
 
-def test_outside_git_ignore_files_are_heeded_and_other_programs_folders_left_out(tmp_path):
+def test_outside_git_ignore_files_and_dependency_folders_are_respected(tmp_path):
     files = {".gitignore": "*.tmp\n", "a.py": "a", "b.tmp": "b", "node_modules/x/y.js": "n", "dist/z.js": "z"}
     project = Project(tmp_path / "project", files, git=False).begin()
     assert list_paths(project) == [".gitignore", "a.py", "dist/z.js"]
@@ -72,7 +72,7 @@ def test_outside_git_ignore_files_are_heeded_and_other_programs_folders_left_out
     assert project.rows() == []
 
 
-def test_without_git_at_all_the_short_list_is_left_out(tmp_path):
+def test_without_git_the_built_in_list_is_excluded(tmp_path):
     files = {"a.py": "a", "node_modules/x/y.js": "n"}
     project = Project(tmp_path / "project", files, git=False)
     project.environment["PATH"] = "/nonexistent"
@@ -80,7 +80,7 @@ def test_without_git_at_all_the_short_list_is_left_out(tmp_path):
     assert list_paths(project) == ["a.py"]
 
 
-def test_the_manifest_takes_in_and_leaves_out(tmp_path):
+def test_the_manifest_includes_and_excludes_files(tmp_path):
     project = Project(tmp_path / "project", include=["build/keep/**"], exclude=["docs", "*.py"])
     project.write("build/keep/x", "x")
     project.write("build/other", "x")
@@ -88,7 +88,7 @@ def test_the_manifest_takes_in_and_leaves_out(tmp_path):
     assert list_paths(project) == [".gitignore", "build/keep/x"]
 
 
-def test_outside_git_the_manifest_takes_in_what_lies_in_another_programs_folder(tmp_path):
+def test_the_manifest_can_include_files_of_a_dependency_folder(tmp_path):
     files = {
         "a.txt": "a",
         "node_modules/own/deep/x.js": "x",
@@ -99,7 +99,7 @@ def test_outside_git_the_manifest_takes_in_what_lies_in_another_programs_folder(
     assert list_paths(project) == ["a.txt", "node_modules/own/deep/x.js"]
 
 
-def test_files_that_enter_or_leave_tracking_are_nobodys_change(tmp_path):
+def test_files_that_enter_or_leave_tracking_are_no_change(tmp_path):
     project = Project(tmp_path / "project").begin()
     project.write("build/x", "x")
     project.write("notes.txt", "notes\n")
@@ -118,7 +118,7 @@ def test_files_that_enter_or_leave_tracking_are_nobodys_change(tmp_path):
         assert "notes.txt" not in set(store.list_paths())
 
 
-def test_a_changed_manifest_is_heeded_and_a_wrong_one_said(tmp_path):
+def test_a_changed_manifest_takes_effect_and_an_invalid_one_is_reported(tmp_path):
     project = Project(tmp_path / "project").begin()
     project.write(".takeback/manifest.toml", '[track]\nexclude = ["docs"]\n')
     assert project.look().said == []
@@ -129,7 +129,7 @@ def test_a_changed_manifest_is_heeded_and_a_wrong_one_said(tmp_path):
     assert list_paths(project) == [".gitignore", "src/a.py", "src/b.py"]
 
 
-def test_a_secret_is_seen_and_nothing_of_it_is_kept(tmp_path):
+def test_a_secret_file_is_noted_without_its_content(tmp_path):
     project = Project(tmp_path / "project")
     project.write(".env", f"{SECRET}\n")
     project.begin()
@@ -155,14 +155,14 @@ def test_a_secret_is_seen_and_nothing_of_it_is_kept(tmp_path):
     assert find_in_takeback(project, b"2\n")  # the search does find what is stored
 
 
-def test_a_secret_that_git_has_is_kept_like_any_other_file(tmp_path):
+def test_a_secret_committed_to_git_is_kept_like_other_files(tmp_path):
     project = Project(tmp_path / "project", {".env": "A=1\n", "a.py": "a\n"}).begin()
     project.write(".env", "A=2\n")
     project.look()
     assert project.changes() == [{".env": (b"A=1\n", b"A=2\n")}]
 
 
-def test_a_secret_that_git_ignores_is_seen_too(tmp_path):
+def test_a_secret_ignored_by_git_is_noted(tmp_path):
     project = Project(tmp_path / "project", {".gitignore": ".env\n", "a.py": "a\n"})
     project.write(".env", "A=1\n")
     project.begin()
@@ -186,7 +186,7 @@ def test_secrets_that_are_kept_are_sealed(tmp_path):
     assert find_in_takeback(project, SECRET.encode()) == []
 
 
-def test_in_a_sealed_project_no_content_lies_in_clear(tmp_path):
+def test_a_sealed_project_stores_no_plain_content(tmp_path):
     pytest.importorskip("cryptography")
     from takeback.track.seal import make_key_file
 
@@ -209,7 +209,7 @@ def test_in_a_sealed_project_no_content_lies_in_clear(tmp_path):
     assert find_in_takeback(project, b"UNIQUE-WORDS") == []
 
 
-def test_a_file_above_the_cap_is_seen_and_not_read(tmp_path):
+def test_a_file_above_the_size_limit_is_noted_and_not_read(tmp_path):
     project = Project(tmp_path / "project", max_bytes=10)
     project.write("large.bin", b"x" * 11)
     project.begin()
@@ -222,7 +222,7 @@ def test_a_file_above_the_cap_is_seen_and_not_read(tmp_path):
     assert find_in_takeback(project, b"y" * 11) == []
 
 
-def test_projects_inside_end_the_walk_unless_they_are_named(tmp_path):
+def test_nested_projects_are_skipped_unless_named(tmp_path):
     project = Project(tmp_path / "project", nested=["vendor/taken"])
     for name in ("vendor/left", "vendor/taken"):
         project.write(f"{name}/a.c", "a\n")
@@ -238,7 +238,7 @@ def test_projects_inside_end_the_walk_unless_they_are_named(tmp_path):
     assert project.rows() == []
 
 
-def test_a_clients_files_are_not_taken_in_and_their_change_is_told(tmp_path):
+def test_a_clients_files_are_not_tracked_but_their_change_is_signalled(tmp_path):
     files = {"CLAUDE.md": "rules\n", "sub/CLAUDE.md": "more\n", ".claude/settings.json": "{}\n", "a.py": "a\n"}
     project = Project(tmp_path / "project", {**files, ".gitignore": ".claude/\n"})
     project.begin(owned=([".claude/settings.json"], ["CLAUDE.md"]))
@@ -255,7 +255,7 @@ def test_a_clients_files_are_not_taken_in_and_their_change_is_told(tmp_path):
     assert project.rows() == []
 
 
-def test_files_that_become_a_clients_leave_without_a_row(tmp_path):
+def test_files_that_become_a_clients_leave_tracking_without_a_row(tmp_path):
     project = Project(tmp_path / "project", {"AGENTS.md": "rules\n", "a.py": "a\n"}).begin()
     with project.store() as store:
         store.set_owned([], ["AGENTS.md"])
@@ -264,7 +264,7 @@ def test_files_that_become_a_clients_leave_without_a_row(tmp_path):
     assert list_paths(project) == ["a.py"]
 
 
-def test_where_git_does_not_answer_new_names_wait_for_the_next_look(tmp_path):
+def test_new_files_wait_for_the_next_capture_when_git_fails(tmp_path):
     project = Project(tmp_path / "project").begin()
     project.write("new.py", "n\n")
     path, project.environment["PATH"] = project.environment["PATH"], "/nonexistent"
@@ -294,7 +294,7 @@ def test_where_git_does_not_answer_new_names_wait_for_the_next_look(tmp_path):
         ("keyboard.py", False),
     ],
 )
-def test_secrets_are_known_by_their_names(name, secret):
+def test_secrets_are_recognized_by_file_name(name, secret):
     assert is_secret_name(name) is secret
 
 
@@ -313,7 +313,7 @@ def test_secrets_are_known_by_their_names(name, secret):
         ("x[1]", "x[1]", True),
     ],
 )
-def test_a_pattern_means_paths(pattern, path, meant):
+def test_a_pattern_matches_paths(pattern, path, meant):
     assert bool(compile_pattern(pattern).fullmatch(path)) is meant
 
 
@@ -330,7 +330,7 @@ def test_a_pattern_means_paths(pattern, path, meant):
         {"trust": True},
     ],
 )
-def test_a_wrong_setting_says_what_was_found_and_expected(table):
+def test_a_wrong_setting_is_reported_with_found_and_expected(table):
     with pytest.raises(ValueError, match=r"track\.\w+: found .*, expected "):
         read_settings(table)
 

@@ -20,7 +20,7 @@ def edit(target, old, new, kind="prompt"):
     return {"op_type": f"edit_{kind}", "target": target, "value": {"old": old, "new": new}}
 
 
-def test_an_edit_comes_back_with_what_it_was_made_in():
+def test_redoing_an_edit_needs_the_text_it_edits():
     world = World()
     world.do(prompt("p", "one\ntwo\n"))
     world.do(edit("p", "one", "1"))
@@ -31,7 +31,7 @@ def test_an_edit_comes_back_with_what_it_was_made_in():
     assert blocked.reasons == ((2, 'it edits the prompts["p"] that #1 put there'),)
 
 
-def test_an_edit_of_what_was_there_comes_back_where_what_replaced_that_goes():
+def test_redoing_an_edit_of_the_first_text_needs_its_replacement_undone():
     world = World(prompts={"p": "one\ntwo\n"})
     world.do(prompt("p", "else"))
     world.undo(1)
@@ -43,7 +43,7 @@ def test_an_edit_of_what_was_there_comes_back_where_what_replaced_that_goes():
     assert dict(blocked.reasons)[2] == 'it edits the prompts["p"] that was there at the beginning'
 
 
-def test_a_field_of_a_tool_comes_back_with_the_tool():
+def test_undoing_a_tool_blocks_on_a_later_edit_of_its_field():
     world = World()
     tool = Write(("tools", "t"), ABSENT, PMap({"id": "t"}))
     field = Write(("tools", "t", "description"), ABSENT, "new")
@@ -56,7 +56,7 @@ def test_a_field_of_a_tool_comes_back_with_the_tool():
     assert find_consequences(world.history, frozenset({2}), frozenset()).removed == {}
 
 
-def test_every_write_is_looked_at_once(monkeypatch):
+def test_every_write_is_examined_once(monkeypatch):
     """The second entry writes below both places that the first wrote."""
     world = World()
     world.do(config("a", {}), config("a.b", {}))
@@ -71,7 +71,7 @@ def test_every_write_is_looked_at_once(monkeypatch):
     assert sorted(seen) == sorted(set(seen))
 
 
-def test_an_address_that_an_entry_frees_is_asked_for_by_later_entries_only():
+def test_an_address_freed_and_taken_in_one_entry_blocks_no_undo():
     world = World()
     world.do(socket("a", 9100), socket("b", 9101))
     world.do({"op_type": "free_socket", "target": "a"}, socket("c", 9100))
@@ -98,13 +98,13 @@ def helped(world, *entries):
     return find_smallest_unblocking_set(world.history, frozenset(), on, settled)
 
 
-def test_what_is_in_the_way_is_found_and_nothing_that_is_not():
+def test_only_entries_in_the_way_are_reported():
     world = in_the_way("d")
     world.do(file("e", "3"))
     assert helped(world, 2) == (frozenset({1}), frozenset())
 
 
-def test_only_what_put_a_file_in_the_way_is_tried_not_what_was_written_below_it_before():
+def test_only_the_entry_that_put_a_file_in_the_way_is_a_cause():
     world = World()
     before = world.do(file("d/x", "0"))
     world.undo(before)
@@ -116,7 +116,7 @@ def test_only_what_put_a_file_in_the_way_is_tried_not_what_was_written_below_it_
     assert find_consequences(world.history, frozenset(), frozenset({wanted})).causes == {wanted: {way}}
 
 
-def test_two_entries_in_the_way_are_found_together():
+def test_two_entries_in_the_way_are_reported_together():
     world = World()
     for top in "de":
         world.do(file(top, "1"))
@@ -127,7 +127,7 @@ def test_two_entries_in_the_way_are_found_together():
     assert helped(world, 3) == (frozenset({1, 2}), frozenset())
 
 
-def test_more_entries_than_are_tried_in_sets_are_found_one_after_the_other(monkeypatch):
+def test_many_entries_in_the_way_are_found_one_by_one(monkeypatch):
     monkeypatch.setattr("takeback.undo.consequences.MAX_HELP", 1)
     world = World()
     for top in "def":
@@ -139,7 +139,7 @@ def test_more_entries_than_are_tried_in_sets_are_found_one_after_the_other(monke
     assert helped(world, 4) == (frozenset({1, 2, 3}), frozenset())
 
 
-def test_of_large_sets_that_help_the_smallest_is_named_whether_it_goes_or_comes_back(monkeypatch):
+def test_the_smallest_helping_set_is_named_for_undo_and_redo(monkeypatch):
     monkeypatch.setattr("takeback.undo.consequences.MAX_HELP", 0)
     world = World()
     world.do(socket("t", 9102))
@@ -157,7 +157,7 @@ def test_of_large_sets_that_help_the_smallest_is_named_whether_it_goes_or_comes_
     assert helped(world, 4) == (frozenset({1}), frozenset())
 
 
-def test_of_a_large_set_what_does_not_help_is_left_out(monkeypatch):
+def test_entries_that_do_not_help_are_left_out(monkeypatch):
     monkeypatch.setattr("takeback.undo.consequences.MAX_HELP", 0)
     world = World()
     world.do(socket("t", 9200))
@@ -180,7 +180,7 @@ def test_a_new_line_gets_no_name_that_another_had_in_the_same_text():
     assert not first & second
 
 
-def test_one_that_goes_and_one_that_comes_back_are_found_beside_one_that_does_not_help():
+def test_a_helping_set_may_mix_an_undo_and_a_redo():
     world = World(resources={"t": {"address": "tcp://127.0.0.1:9102"}})
     away = world.do(socket("t", 9103))
     back = world.do(socket("t", 9102))
@@ -206,7 +206,7 @@ def test_no_more_sets_are_tried_than_there_may_be(monkeypatch, tries, helping):
     assert helped(world, 3) == helping
 
 
-def test_what_an_edit_was_not_made_in_is_not_brought_back_for_it(monkeypatch):
+def test_redoing_an_edit_brings_back_only_the_text_it_was_made_in(monkeypatch):
     monkeypatch.setattr("takeback.undo.consequences.MAX_HELP", 0)
     world = World()
     world.do(prompt("p", "one\ntwo\n"))
@@ -217,7 +217,7 @@ def test_what_an_edit_was_not_made_in_is_not_brought_back_for_it(monkeypatch):
     assert helped(world, 3) == (frozenset(), frozenset({1}))
 
 
-def test_a_recorded_run_says_what_running_it_says():
+def test_a_recorded_run_agrees_with_a_plain_run():
     program = mutation(config("a.b", 1), edit("p", "one", "1"), file("d/x", "2"))
     state = State.read({"prompts": {"p": "one\n"}, "files": {"f": {"content": "one\n"}}})
     after, receipt = run_forward(program, state)
@@ -225,13 +225,13 @@ def test_a_recorded_run_says_what_running_it_says():
     assert (recorded.receipt, recorded.state.write()) == (receipt, after.write())
 
 
-def test_only_whole_files_cannot_stand_where_a_directory_is():
+def test_only_writes_of_whole_files_conflict_with_a_directory():
     state = State.read({"files": {"f": {"content": "one\ntwo\n"}}})
     writes = run_and_record(mutation(file("g", "x"), edit("f", "one", "1", "file")), state).writes
     assert [(is_part(write.slot[-1]), write.strict) for write in writes] == [(False, True), (True, False)]
 
 
-def test_only_parts_stand_on_what_put_the_whole_there():
+def test_only_parts_depend_on_the_write_of_their_whole():
     world = World(prompts={"p": "one\n"})
     writes = run_and_record(mutation(prompt("q", "x"), edit("p", "one", "1")), world.state).writes
     assert [write.on for write in world.history.with_parents(writes)] == [None, START]
@@ -254,13 +254,13 @@ def test_only_parts_stand_on_what_put_the_whole_there():
         (("resources", "s"), ABSENT, {"address": ":9101"}, False),
     ],
 )
-def test_the_way_back_is_plain_where_nothing_else_has_to_be_looked_at(slot, before, after, plain):
+def test_an_undo_without_related_writes_is_planned_directly(slot, before, after, plain):
     """What was written and removed again may have left the containers above it; others may hold an address by now."""
     change = build_slot_change(Node(slot), before, after)
     assert (change is not None) is plain
 
 
-def test_an_entry_brought_back_is_blocked_by_a_later_one_that_holds_what_it_claims():
+def test_a_redo_is_blocked_by_a_later_entry_that_holds_its_address():
     """What it claims is known only after its own writes: before them its slot held nothing."""
     world = World()
     first = world.do(socket("a", 9100))

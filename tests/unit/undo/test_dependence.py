@@ -55,7 +55,7 @@ def world():
 
 
 @pytest.mark.parametrize("needing", PUT_AND_NEED)
-def test_what_needs_a_thing_blocks_the_undo_of_what_put_it_there(needing):
+def test_an_undo_is_blocked_by_an_entry_that_needs_its_result(needing):
     w = world()
     before = w.state
     put, need = PUT_AND_NEED[needing]
@@ -76,7 +76,7 @@ def test_what_needs_a_thing_blocks_the_undo_of_what_put_it_there(needing):
 
 
 @pytest.mark.parametrize("needing", sorted(set(PUT_AND_NEED) - {"edit_file", "remove_config_item"}))
-def test_a_thing_that_an_earlier_write_still_puts_there_is_not_missed(needing):
+def test_an_undo_is_not_blocked_where_an_earlier_write_still_provides_the_value(needing):
     w = world()
     put, need = PUT_AND_NEED[needing]
     w.do(put)
@@ -85,7 +85,7 @@ def test_a_thing_that_an_earlier_write_still_puts_there_is_not_missed(needing):
     assert isinstance(w.undo(again), Plan)
 
 
-def test_a_whole_chain_of_moves_goes_with_the_element():
+def test_undoing_an_element_blocks_on_all_its_later_moves():
     w = world()
     first = w.do(middleware("m"))
     moves = [w.do({"op_type": "move_middleware", "target": "m", "index": at}) for at in (0, 1)]
@@ -107,7 +107,7 @@ def test_a_whole_chain_of_moves_goes_with_the_element():
         (file("a", "x"), file("a", "y"), {"op_type": "move_file", "target": "a", "value": "b"}),
     ],
 )
-def test_a_later_whole_write_stays_and_is_said_and_what_needs_it_stays_with_it(put, whole, moved):
+def test_a_later_whole_write_and_its_dependents_stay(put, whole, moved):
     w = world()
     first, second = w.do(put), w.do(whole)
     w.do(moved)
@@ -120,7 +120,7 @@ def test_a_later_whole_write_stays_and_is_said_and_what_needs_it_stays_with_it(p
     assert isinstance(w.undo(second), Blocked)
 
 
-def test_a_removal_that_is_brought_back_cannot_stand_before_a_move():
+def test_redoing_a_removal_is_blocked_by_a_later_move():
     w = world()
     removal = w.do({"op_type": "remove_middleware", "target": "base"})
     w.undo(removal)
@@ -185,7 +185,7 @@ def test_items_added_while_the_first_is_undone_stay_beside_it():
     assert w.state.write().get("config", {}) == {}
 
 
-def test_an_item_that_was_taken_out_is_missed_and_the_emptied_list_is_there_again():
+def test_undoing_a_list_is_blocked_by_the_removal_of_its_item():
     w = World(config={})
     w.do(config("permissions.allow", ["rm"]))
     w.do(remove("rm"))
@@ -199,7 +199,7 @@ def test_an_item_that_was_taken_out_is_missed_and_the_emptied_list_is_there_agai
     assert allowed(w) == []
 
 
-def test_a_list_of_nobody_is_made_again_after_it_was_unset():
+def test_redoing_the_unset_of_a_list_keeps_a_later_append():
     w = World(config={})
     w.do(config("permissions.allow", ["rm"]))
     w.do({"op_type": "unset_config", "target": "permissions.allow"})
@@ -215,7 +215,7 @@ def test_a_list_of_nobody_is_made_again_after_it_was_unset():
     assert allowed(w) == ["rm", "ls"]
 
 
-def test_a_list_of_nobody_cannot_be_made_where_something_else_stands():
+def test_undoing_a_list_is_blocked_by_an_append_that_cannot_recreate_it():
     w = World(config={"permissions": 5})
     w.do({"op_type": "unset_config", "target": "permissions"})
     w.do(config("permissions.allow", ["rm"]))
@@ -226,7 +226,7 @@ def test_a_list_of_nobody_cannot_be_made_where_something_else_stands():
     assert "is not a mapping" in dict(outcome.reasons)[3]
 
 
-def test_a_list_that_was_set_as_a_whole_holds_what_was_added_to_it():
+def test_undoing_a_list_set_as_a_whole_blocks_on_later_appends():
     w = World(config={})
     w.do(config("permissions.allow", ["rm", "cp"]))
     w.do(append("ls"))
@@ -235,7 +235,7 @@ def test_a_list_that_was_set_as_a_whole_holds_what_was_added_to_it():
     assert outcome.off == (2,)
 
 
-def test_an_item_that_makes_its_list_cannot_stand_where_a_value_below_it_is_brought_back():
+def test_redoing_a_value_below_a_list_is_blocked_by_its_appends():
     w = World(config={})
     below = w.do(config("permissions.allow.x", 5))
     w.undo(below)

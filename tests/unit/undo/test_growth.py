@@ -58,7 +58,7 @@ def test_planning_a_restore_is_linear_in_the_entries_that_it_takes_back(change, 
 
 
 @pytest.mark.parametrize("change", [partial(config, "k"), lambda n: file("d/f", f"{n}")], ids=["a key", "a file"])
-def test_a_change_of_what_was_changed_many_times_does_not_settle_every_one_of_them(change, monkeypatch):
+def test_changing_a_much_changed_value_does_not_resolve_every_version(change, monkeypatch):
     settled = 0
     whole = consequences.find_consequences
 
@@ -75,7 +75,7 @@ def test_a_change_of_what_was_changed_many_times_does_not_settle_every_one_of_th
     assert settled < FEW / 4
 
 
-def test_taking_one_line_back_again_and_again_does_not_read_the_text_at_the_beginning(monkeypatch):
+def test_repeated_undos_of_one_line_do_not_read_the_first_text(monkeypatch):
     content = "".join(f"rule {at}: say what you do\n" for at in range(2_000))
     op = {"op_type": "edit_file", "target": "a.md", "value": {"old": "rule 7: say", "new": "rule 7: do not say"}}
     harness = open_memory(State.read({"files": {"a.md": {"content": content}}}))

@@ -26,7 +26,7 @@ from takeback.undo.plan import _plan_independent, _plan_request
 from takeback.undo.record import list_writes_between, run_and_record
 
 
-def test_undoing_the_middle_one_of_three_keeps_the_others():
+def test_undoing_the_middle_of_three_entries_keeps_the_others():
     world = World()
     for name in ("a", "b", "c"):
         world.do(config(name, 1))
@@ -34,7 +34,7 @@ def test_undoing_the_middle_one_of_three_keeps_the_others():
     assert world.state.write() == {"config": {"a": 1, "c": 1}}
 
 
-def test_a_plan_counts_a_write_that_is_only_supposed_while_it_is():
+def test_a_supposed_write_counts_only_while_it_is_supposed():
     world = World(config={"k": 0})
     world.do(config("k", 1))
     with world.history.index.suppose_entry((Write(("config", "k"), 1, 2),)):
@@ -53,7 +53,7 @@ def test_an_overwritten_value_stays_when_the_earlier_writer_is_undone():
     assert world.state.write() == {"config": {"k": 0}}
 
 
-def test_both_inserted_in_front_and_the_first_one_goes():
+def test_undoing_the_first_of_two_front_inserts_keeps_the_second():
     world = World(middleware=[{"id": "auth", "handler": "h"}])
     world.do(middleware("one", index=0))
     world.do(middleware("two", index=0))
@@ -63,7 +63,7 @@ def test_both_inserted_in_front_and_the_first_one_goes():
     assert world.chain() == ["two", "one", "auth"]
 
 
-def test_what_stood_next_to_an_undone_element_keeps_its_place():
+def test_the_neighbour_of_an_undone_element_keeps_its_place():
     world = World(middleware=[{"id": "auth", "handler": "h"}, {"id": "log", "handler": "h"}])
     world.do(middleware("anchor", index=1))
     world.do(middleware("beside", after="anchor"))
@@ -71,7 +71,7 @@ def test_what_stood_next_to_an_undone_element_keeps_its_place():
     assert world.chain() == ["auth", "beside", "log"]
 
 
-def test_a_moved_element_goes_back_where_it_was_while_later_ones_stay():
+def test_undoing_a_move_returns_the_element_and_keeps_later_ones():
     world = World(middleware=[{"id": name, "handler": "h"} for name in ("a", "b", "c")])
     world.do(middleware("c", index=0))
     world.do(middleware("d", index=1))
@@ -96,7 +96,7 @@ def test_a_mapping_that_was_there_stays_even_when_it_is_empty():
     assert world.state.write() == {"config": {"a": {}}}
 
 
-def test_directories_go_with_the_file_that_made_them_and_others_stay():
+def test_undoing_a_file_removes_only_the_directories_it_made():
     world = World(files={"keep": {"directory": True}})
     world.do(file("keep/new/f", "x"))
     world.do(file("other/g", "y"))
@@ -115,7 +115,7 @@ def test_replacing_a_mapping_is_undone_leaf_by_leaf():
     assert world.state.write() == {"config": {"a": {"old": 1, "b": 2}}}
 
 
-def test_a_value_below_one_that_was_a_scalar_blocks_and_goes_along():
+def test_a_value_below_a_former_scalar_blocks_and_cascades():
     world = World(config={"a": 5})
     world.do(config("a", {}))
     world.do(config("a.b", 1))
@@ -178,7 +178,7 @@ def test_a_redo_that_needs_another_names_that_one():
     assert blocked.together.state.write() == {"config": {"a": {"b": 1}}}
 
 
-def test_a_callback_replaced_in_place_keeps_the_place_when_its_first_binding_is_undone():
+def test_a_replaced_callback_keeps_its_place_when_its_first_binding_is_undone():
     world = World()
     world.do(listener("e", "one"))
     world.do(listener("e", "two"))
@@ -195,7 +195,7 @@ def test_a_kept_mode_is_the_one_resolved_when_the_write_ran():
     assert world.state.write()["files"]["f"] == {"content": "2", "mode": "0755"}
 
 
-def test_a_thing_removed_by_hand_comes_back_with_its_place():
+def test_an_element_removed_by_hand_returns_to_its_place():
     world = World(middleware=[{"id": name, "handler": "h"} for name in ("a", "b", "c")])
     world.remove_by_hand(("middleware", "b"))
     world.do(middleware("d", index=1))
@@ -203,7 +203,7 @@ def test_a_thing_removed_by_hand_comes_back_with_its_place():
     assert world.chain() == ["a", "b", "d", "c"] or world.chain() == ["a", "d", "b", "c"]
 
 
-def test_a_container_left_empty_by_hand_goes_with_the_entry_that_made_it():
+def test_undoing_an_entry_removes_its_container_emptied_by_hand():
     world = World()
     world.do(config("a.b", 1))
     world.remove_by_hand(("config", "a", "b"))
@@ -214,7 +214,7 @@ def test_a_container_left_empty_by_hand_goes_with_the_entry_that_made_it():
     assert world.state.write() == {"config": {"a": {}}}
 
 
-def test_a_container_made_for_something_moved_away_at_once_goes_with_the_entry():
+def test_undoing_an_entry_removes_a_directory_it_emptied_itself():
     world = World()
     world.do(file("d/x", "1"), {"op_type": "move_file", "target": "d/x", "value": "moved"})
     assert world.state.write()["files"]["d"] == {"directory": True}
@@ -222,7 +222,7 @@ def test_a_container_made_for_something_moved_away_at_once_goes_with_the_entry()
     assert world.state.write() == {}
 
 
-def test_several_at_once_and_back():
+def test_several_entries_are_undone_and_redone_at_once():
     world = World()
     for name in ("a", "b", "c", "d"):
         world.do(config(name, 1), tool(name))
@@ -235,7 +235,7 @@ def test_several_at_once_and_back():
     assert world.state == before
 
 
-def test_a_token_changes_with_what_the_plan_rests_on_and_with_nothing_else():
+def test_a_token_changes_only_with_what_its_plan_depends_on():
     world = World()
     world.do(config("a", 1))
     token = plan_undo(world.history, world.state, {1}).token
@@ -245,14 +245,14 @@ def test_a_token_changes_with_what_the_plan_rests_on_and_with_nothing_else():
     assert plan_undo(world.history, world.state, {1}).token != token
 
 
-def test_a_plan_has_a_token_though_a_name_cannot_be_written_as_utf8():
+def test_a_plan_with_a_name_outside_utf8_has_a_token():
     slot = ("routing", "\udcff")
     history = History(State)
     history.add(1, (Write(slot, ABSENT, "one"),))
     assert len(plan_undo(history, put_slots(State(), [(slot, "one")]), {1}).token) == 24
 
 
-def test_the_short_way_is_taken_where_nothing_else_was_ever_written_near():
+def test_the_fast_path_is_used_where_no_related_write_exists():
     world = World()
     world.do(config("x.y.z", 1))
     world.do(file("d/e", "x"))
@@ -264,7 +264,7 @@ def test_the_short_way_is_taken_where_nothing_else_was_ever_written_near():
 
 
 @pytest.mark.parametrize("entry", [1, 2, 3, 4])
-def test_the_short_way_says_what_the_general_way_says(entry):
+def test_the_fast_path_agrees_with_the_general_plan(entry):
     world = World(config={"a": {"b": 0}}, tools={"t": {"id": "old"}})
     world.do(config("a.b", 1), tool("t"))
     world.do(middleware("m", index=0), config("x.y.z", 1))
@@ -276,7 +276,7 @@ def test_the_short_way_says_what_the_general_way_says(entry):
     assert short.token == general.token
 
 
-def test_directories_left_by_a_file_that_was_written_and_removed_in_one_entry_go_with_it():
+def test_undoing_an_entry_removes_directories_of_a_file_it_wrote_and_removed():
     world = World()
     world.do(file("v/u/z", "x"), {"op_type": "remove_file", "target": "v/u/z"})
     assert world.state.write() != {}
@@ -284,7 +284,7 @@ def test_directories_left_by_a_file_that_was_written_and_removed_in_one_entry_go
     assert world.state.write() == {}
 
 
-def test_entries_that_a_new_change_would_tie_to_itself_are_reported():
+def test_a_new_change_reports_the_entries_it_ties_to_itself():
     world = World(config={"a": 5}, resources={"r1": {"address": "tcp://127.0.0.1:9100"}})
     world.do(config("a", {}))
     world.do(socket("r1", 9101))
@@ -295,14 +295,14 @@ def test_entries_that_a_new_change_would_tie_to_itself_are_reported():
     assert set(find_dependencies(world.history, recorded.writes)) == {1, 2}
 
 
-def test_a_change_that_brings_its_own_footing_ties_nothing():
+def test_a_change_that_creates_its_own_containers_ties_nothing():
     world = World(config={"a": 5})
     world.do(config("a", {}))
     recorded = run_and_record(mutation(config("a", {"n": 1}), config("a.b", 1)), world.state)
     assert find_dependencies(world.history, recorded.writes) == {}
 
 
-def test_forgotten_content_is_a_result_that_names_the_slot():
+def test_an_undo_of_forgotten_content_names_the_slot():
     history = History(lambda: None)
     history.add(1, (Write(("config", "a"), FORGOTTEN_VALUE, FORGOTTEN_VALUE),))
     state = State.read({"config": {"a": 1}})
@@ -311,7 +311,7 @@ def test_forgotten_content_is_a_result_that_names_the_slot():
     assert outcome.slots == (("config", "a"),)
 
 
-def test_without_the_first_state_a_captured_value_serves():
+def test_an_undo_uses_the_captured_value_without_the_first_state():
     history = History(lambda: None)
     history.add(1, (Write(("prompts", "p"), "old", "new"),))
     outcome = plan_undo(history, State.read({"prompts": {"p": "new"}}), {1})
@@ -320,7 +320,7 @@ def test_without_the_first_state_a_captured_value_serves():
         history.base_content(("prompts", "unknown"))
 
 
-def test_what_would_not_change_is_not_among_what_can_still_be_put_back():
+def test_the_rest_of_an_undo_omits_unchanged_values():
     history = History(State)
     history.add(1, (Write(("routing", "p"), ABSENT, "same"), Write(("config", "a"), ABSENT, FORGOTTEN_VALUE)))
     history.add(2, (Write(("routing", "p"), "same", "same"), Write(("config", "a"), FORGOTTEN_VALUE, 2)))
@@ -328,7 +328,7 @@ def test_what_would_not_change_is_not_among_what_can_still_be_put_back():
     assert outcome == Gone((("config", "a"),), ())
 
 
-def test_what_lies_in_something_unknown_can_still_be_taken_away_but_not_what_it_lay_in():
+def test_a_value_inside_a_forgotten_container_can_still_be_removed():
     held, slot = PMap({"content": "one"}), ("files", "d", "x")
     history = History(lambda: None)  # nobody knows any more whether 'd' was there before
     history.add(1, (Write(slot, ABSENT, held),))
@@ -339,7 +339,7 @@ def test_what_lies_in_something_unknown_can_still_be_taken_away_but_not_what_it_
 
 
 @pytest.mark.parametrize("above", [("d",), ("d", "e")], ids="/".join)
-def test_what_is_unknown_is_not_put_back_where_something_else_stands_in_its_way(above):
+def test_a_forgotten_value_is_not_put_back_over_another(above):
     held, slot = PMap({"content": "one"}), ("files", "d", "e", "x")
     history = History(lambda: None)
     history.add(1, (Write(slot, ABSENT, held),))
@@ -349,7 +349,7 @@ def test_what_is_unknown_is_not_put_back_where_something_else_stands_in_its_way(
     assert plan_toggle(history, State(), (), {1}) == Gone((), (SlotChange(slot, ABSENT, held),))
 
 
-def test_a_new_write_is_tied_to_what_the_entry_it_stands_on_stands_on():
+def test_a_new_write_is_tied_to_dependencies_of_its_dependency():
     world = World(config={"a": 1})
     mapping = world.do(config("a", {}))
     world.do(config("a.b", {}), config("a", {"x": 1}))  # stands on the mapping, though it puts another in its place
@@ -357,7 +357,7 @@ def test_a_new_write_is_tied_to_what_the_entry_it_stands_on_stands_on():
     assert find_dependencies(world.history, recorded.writes) == {mapping: "'a' is not a mapping"}
 
 
-def test_of_two_ways_to_make_room_of_the_same_size_the_newer_one_is_named():
+def test_of_two_equal_ways_to_make_room_the_newer_is_named():
     world = World()
     world.do(socket("t", 9102))
     away = world.do(socket("t", 9103))
@@ -369,7 +369,7 @@ def test_of_two_ways_to_make_room_of_the_same_size_the_newer_one_is_named():
     assert (outcome.off, outcome.on) == ((), (away,))
 
 
-def test_a_group_of_hooks_made_here_loses_only_the_hook_that_is_taken_back():
+def test_undoing_a_hook_keeps_the_rest_of_its_group():
     def group(*commands):
         options = {"hooks": [{"command": command} for command in commands]}
         value = {"id": "g", "handler": "h", "options": options}
@@ -386,7 +386,7 @@ def test_a_group_of_hooks_made_here_loses_only_the_hook_that_is_taken_back():
         assert [hook["command"] for hook in callback.record["options"]["hooks"]] == left
 
 
-def test_a_file_written_over_one_that_took_a_directorys_place_is_tied_to_it():
+def test_a_file_over_a_replaced_directory_is_tied_to_the_replacement():
     world = World(files={"d/x": {"content": "one"}, "e": {"content": "two"}})
     after = put_slots(world.state, [(("files", "d"), world.state.part("files")["e"])])
     place = world._add(list_writes_between(world.state, after), after)
@@ -394,7 +394,7 @@ def test_a_file_written_over_one_that_took_a_directorys_place_is_tied_to_it():
     assert find_dependencies(world.history, recorded.writes) == {place: "'d' is a directory"}
 
 
-def test_a_value_is_not_put_back_below_one_that_stays_because_what_it_covers_was_forgotten():
+def test_a_value_is_not_put_back_below_one_that_covers_a_forgotten_value():
     world = World()
     world.do(config("a", {"b": {}}))
     below = world.do(config("a.b.c", 1))
@@ -409,7 +409,7 @@ def test_a_value_is_not_put_back_below_one_that_stays_because_what_it_covers_was
     assert (outcome.slots, outcome.left) == ((("config", "a"),), ())
 
 
-def test_a_part_is_not_put_back_into_a_text_that_was_forgotten_and_is_not_there():
+def test_a_part_is_not_put_back_into_a_missing_forgotten_text():
     world = World()
     world.do(prompt("p", "one\ntwo\n"))
     edited = world.do({"op_type": "edit_prompt", "target": "p", "value": {"old": "one", "new": "1"}})
@@ -423,7 +423,7 @@ def test_a_part_is_not_put_back_into_a_text_that_was_forgotten_and_is_not_there(
     assert (outcome.slots, outcome.left) == ((("prompts", "p"),), ())
 
 
-def test_an_edit_of_a_text_that_is_replaced_needs_nothing_of_what_replaced_it():
+def test_undoing_an_edit_of_a_replaced_text_ignores_the_replacement():
     world = World(prompts={"p": "one\ntwo\n"})
     edited = world.do({"op_type": "edit_prompt", "target": "p", "value": {"old": "one", "new": "1"}})
     slot = ("prompts", "p")
@@ -434,7 +434,7 @@ def test_an_edit_of_a_text_that_is_replaced_needs_nothing_of_what_replaced_it():
     assert (outcome.changes, outcome.kept) == ((), (Overwritten(part, 2, slot),))
 
 
-def test_what_is_left_is_looked_for_behind_a_part_that_is_not_there_any_more():
+def test_the_rest_of_an_undo_is_found_although_a_part_is_gone():
     world = World(prompts={"p": "one\ntwo\n"})
     edited = run_and_record(
         mutation({"op_type": "edit_prompt", "target": "p", "value": {"old": "one", "new": "1"}}), world.state
@@ -447,7 +447,7 @@ def test_what_is_left_is_looked_for_behind_a_part_that_is_not_there_any_more():
     assert plan_undo(world.history, state, {2}) == Gone((key,), (SlotChange(route, "one", ABSENT),))
 
 
-def test_a_line_is_left_to_put_back_where_only_something_else_was_forgotten():
+def test_the_rest_of_an_undo_keeps_a_line_where_another_value_was_forgotten():
     world = World(prompts={"p": "one\ntwo\n"})
     edited = run_and_record(
         mutation({"op_type": "edit_prompt", "target": "p", "value": {"old": "one", "new": "1"}}), world.state
@@ -460,7 +460,7 @@ def test_a_line_is_left_to_put_back_where_only_something_else_was_forgotten():
     assert outcome == Gone((key,), (SlotChange(line.slot, line.after, line.before),))
 
 
-def test_what_would_be_the_same_is_no_change():
+def test_an_undo_to_an_equal_value_is_no_change():
     world = World(config={"a": {"b": 1}})
     world.do(config("a", {"b": 1}))
     assert _plan_request(world.history, world.state, frozenset({1}), frozenset()).changes == ()
@@ -472,7 +472,7 @@ def replaced_by_a_file(world):
     return world._add(list_writes_between(world.state, after), after)
 
 
-def test_a_directory_that_comes_back_keeps_the_names_that_lines_of_its_files_had():
+def test_lines_of_a_restored_directory_keep_their_identities():
     def insert(line):
         return {"op_type": "edit_file", "target": "d/f", "value": {"old": "one\n", "new": f"one\n{line}\n"}}
 
@@ -486,7 +486,7 @@ def test_a_directory_that_comes_back_keeps_the_names_that_lines_of_its_files_had
     assert not names[0] & names[1]
 
 
-def test_a_directory_comes_back_without_a_file_that_was_edited_and_removed():
+def test_a_restored_directory_lacks_a_file_that_was_edited_and_removed():
     world = World(files={"d/f": {"content": "one\n"}, "d/g": {"content": "y"}, "e": {"content": "x"}})
     world.do({"op_type": "edit_file", "target": "d/f", "value": {"old": "one", "new": "1"}})
     world.do({"op_type": "remove_file", "target": "d/f"})

@@ -37,7 +37,7 @@ def load_state(raw):
     return State({name: SURFACES[name].load(part) for name, part in raw.items()})
 
 
-def test_a_state_comes_back_with_every_place():
+def test_a_state_survives_json_with_every_place():
     state = State.read(FULL)
     state = run_forward(mutation(middleware("m", index=1), listener("e", "z")), state)[0]
     back = load_state(json.loads(encode(dump_state(state))))
@@ -59,7 +59,7 @@ OPS = [
 
 
 @pytest.mark.parametrize("op", OPS, ids=lambda op: op["op_type"])
-def test_a_write_is_taken_down_before_and_after_and_undoes_the_operation(op):
+def test_a_recorded_write_holds_both_values_and_reverses_the_operation(op):
     state = State.read(FULL)
     recorded = run_and_record(mutation(op), state)
     (write,) = recorded.writes
@@ -72,14 +72,14 @@ def test_a_write_is_taken_down_before_and_after_and_undoes_the_operation(op):
 
 
 @pytest.mark.parametrize("op", OPS, ids=lambda op: op["op_type"])
-def test_differing_slots_name_what_a_change_wrote(op):
+def test_differing_slots_name_the_slots_a_change_wrote(op):
     state = State.read(FULL)
     recorded = run_and_record(mutation(op), state)
     assert list(find_differing_slots(state, recorded.state)) == [recorded.writes[0].slot]
     assert list(find_differing_slots(state, State.read(FULL))) == []
 
 
-def test_a_change_by_hand_is_taken_down_at_the_highest_place_that_differs():
+def test_a_hand_edit_is_recorded_at_the_highest_differing_slot():
     before = State.read({"config": {"a": {"b": 1, "c": 2}}, "files": {"d/x": {"content": "1"}}})
     after = State.read({"config": {"a": {"b": 1}, "n": {"m": 1}}, "files": {"d": {"content": "now a file"}}})
     writes = list_writes_between(before, after)
@@ -87,7 +87,7 @@ def test_a_change_by_hand_is_taken_down_at_the_highest_place_that_differs():
     assert put_slots(before, [(write.slot, write.after) for write in writes]) == after
 
 
-def test_a_surface_that_says_nothing_of_slots_is_one_slot():
+def test_a_surface_without_slots_is_one_slot():
     class Whole(type(SURFACES["config"])):
         written, get_slot, put_slot = Surface.find_written_slots, Surface.get_slot, Surface.put_slot
         differing, alike, dump, load = Surface.differing, Surface.is_identical, Surface.dump, Surface.load
@@ -103,7 +103,7 @@ def test_a_surface_that_says_nothing_of_slots_is_one_slot():
     assert surface.get_slot(part, ()) is part
 
 
-def test_a_keyed_surface_added_from_outside_has_slots_without_more_ado():
+def test_a_keyed_surface_from_outside_has_slots_by_default():
     class Flags(type(SURFACES["prompts"])):
         name = "flags"
         kinds = ()

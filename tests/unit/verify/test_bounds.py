@@ -72,13 +72,13 @@ PROVABLE = {
 
 
 @pytest.mark.parametrize("name", PROVABLE)
-def test_the_oracles_own_candidate_of_a_large_mutation_is_proved(name):
+def test_the_oracles_candidate_for_a_large_mutation_is_proved(name):
     assert prove(_inverted(PROVABLE[name])).grade is Grade.PROVED
 
 
 @pytest.mark.parametrize("name", ["eight levels of config", "files at eight levels", "thirty-two sockets"])
 @pytest.mark.parametrize("at", [0, 31, -1])
-def test_one_restore_less_in_a_large_candidate_is_refuted(name, at):
+def test_a_large_candidate_without_one_restore_is_refuted(name, at):
     good = _inverted(PROVABLE[name])
     at %= len(good.recovery)
     bad = Candidate(good.mutation, good.witness, good.recovery[:at] + good.recovery[at + 1 :], good.contract)
@@ -116,7 +116,7 @@ def test_the_limit_of_steps_is_exact(limit, grade, monkeypatch):
 
 
 @pytest.mark.parametrize(("places", "grade"), [(4, Grade.PROVED), (10, Grade.DECLARED)])
-def test_restores_that_tie_too_many_places_together_are_rejected(places, grade):
+def test_restores_that_couple_too_many_places_are_rejected(places, grade):
     keys = [f"k{at}" for at in range(places)]
     candidate = read_candidate(
         {
@@ -169,7 +169,7 @@ def test_a_proof_that_runs_out_of_time_is_rejected():
     assert not verdict.admitted
 
 
-def test_slices_that_fail_where_the_whole_does_not_are_not_believed(monkeypatch):
+def test_a_failing_slice_is_checked_against_the_whole(monkeypatch):
     """Were a slice ever cut too small, the whole candidate would decide, class by class."""
     slices_module = import_module("takeback.verify.classes")
     monkeypatch.setattr(slices_module.Slices, "_touches", lambda self, at, op: op.kind.stage is Stage.FORWARD)
@@ -179,7 +179,7 @@ def test_slices_that_fail_where_the_whole_does_not_are_not_believed(monkeypatch)
     assert prove(bad).grade is Grade.REFUTED
 
 
-def test_a_base_that_was_not_settled_on_is_found_later(monkeypatch):
+def test_a_better_base_is_found_by_the_classes_themselves(monkeypatch):
     """One file written where a directory is in every generic state: the classes themselves show a better base."""
     monkeypatch.setattr(Classes, "settle", lambda self: None)
     candidate = read_candidate(
@@ -192,14 +192,14 @@ def test_a_base_that_was_not_settled_on_is_found_later(monkeypatch):
     assert prove(candidate).grade is Grade.REFUTED
 
 
-def test_samples_that_take_too_long_to_make_are_a_rejection_too():
+def test_a_sample_that_takes_too_long_to_draw_is_rejected():
     candidate = _inverted([op("add_middleware", "m", value={"handler": "h"})])
     nominal = State.read({"middleware": [{"id": f"m{at}", "handler": "h"} for at in range(5000)]})
     verdict = verify_sampled(candidate, VerifyOptions(rule="split-wald", nominal=nominal, max_seconds=1e-3))
     assert [reason.code for reason in verdict.reasons] == [Code.TIMEOUT]
 
 
-def test_as_many_joint_shapes_as_the_bound_says_are_looked_at_and_not_one_more(monkeypatch):
+def test_the_bound_on_joint_shapes_is_exact(monkeypatch):
     tied = read_candidate(
         {
             "mutation": [op("set_config", "a", value=1)],
@@ -217,7 +217,7 @@ def test_as_many_joint_shapes_as_the_bound_says_are_looked_at_and_not_one_more(m
         classes.joint(group)
 
 
-def test_a_run_weighs_one_step_for_every_name_on_the_paths_of_its_operations():
+def test_the_weight_of_a_run_counts_the_names_on_its_paths():
     mutation = [op("set_config", "a.b.c", value=1), op("set_prompt", "p", value="x")]
     witness = [op("capture_config", "a.b.c", witness_key="w")]
     recovery = [op("restore_config", "a.b.c", witness_key="w")]

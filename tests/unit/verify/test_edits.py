@@ -38,14 +38,14 @@ def smallest(candidate):
         (op("append_config", "l", value="x"), op("remove_config_item", "l", value="x"), {"config": {"l": ["x"]}}),
     ],
 )
-def test_a_recovery_that_edits_back_is_refuted_by_a_value_in_which_the_new_stood_already(mutation, recovery, state):
+def test_editing_back_is_refuted_by_a_value_that_already_held_the_new_text(mutation, recovery, state):
     found = smallest(read(mutation, recovery=[recovery]))
     if isinstance(state, str):
         state = {"files": {"f": {"content": state, "mode": "0644"}}}
     assert found == state
 
 
-def test_a_sample_also_shows_where_an_edit_goes_through_and_is_not_taken_back():
+def test_a_sample_shows_a_state_where_the_edit_succeeds_and_recovery_fails():
     verdict = verify_sampled(read(edit("a", "b"), recovery=[edit("b", "a")]))
     example = verdict.counterexample
     assert example.through
@@ -62,7 +62,7 @@ def test_a_sample_also_shows_where_an_edit_goes_through_and_is_not_taken_back():
         (op("insert_config", "l", value="x", after="y"), {"config": {"l": ["y"]}}),
     ],
 )
-def test_what_nothing_brings_back_is_refuted_by_the_smallest_text_or_list_that_is_edited(mutation, state):
+def test_an_unrecovered_edit_is_refuted_by_the_smallest_editable_value(mutation, state):
     assert smallest(read(mutation)) == state
 
 
@@ -78,7 +78,7 @@ def test_no_character_can_be_taken_from_the_text_of_a_counterexample():
         assert trip.passed or trip.forward_failure, at
 
 
-def test_edits_that_only_a_text_nobody_tried_lets_through_are_not_taken_for_edits_that_always_fail():
+def test_edits_that_need_an_untried_text_are_undecided():
     left_behind = op("set_prompt", "q", value="x")
     candidate = read(edit("ab", ""), edit("ab", ""), left_behind, witness=[CAPTURE], recovery=[RESTORE])
     assert not round_trip(candidate, State.read({"prompts": {"p": "aabb"}})).passed
@@ -89,7 +89,7 @@ def test_edits_that_only_a_text_nobody_tried_lets_through_are_not_taken_for_edit
     assert "capture it before the change and restore it" in reason.message
 
 
-def test_several_edits_that_some_text_lets_through_are_refuted_by_that_text():
+def test_several_edits_are_refuted_by_a_text_that_allows_them():
     left_behind = op("set_prompt", "q", value="x")
     edits = [edit(letter, "") for letter in "rio"]
     assert smallest(read(*edits, left_behind, witness=[CAPTURE], recovery=[RESTORE])) == {"prompts": {"p": "rio"}}
@@ -104,7 +104,7 @@ def test_an_edit_back_that_no_state_refutes_is_undecided():
     assert "edit_prompt in a recovery depends on what else is in prompts" in verdict.reasons[0].message
 
 
-def test_an_edit_that_fails_everywhere_does_not_excuse_what_is_not_restored():
+def test_an_always_failing_edit_does_not_excuse_a_missing_restore():
     known = op("set_prompt", "p", value="ab")
     candidate = read(known, edit("zz", "y"), op("set_config", "c", value=1), witness=[CAPTURE], recovery=[RESTORE])
     verdict = prove(candidate)
@@ -130,7 +130,7 @@ def test_a_recovery_must_do_no_harm_where_an_edit_fails():
 
 
 @pytest.mark.parametrize("beside", [(), ("set_prompt", "capture_prompt", "restore_prompt")])
-def test_an_element_that_ends_in_the_same_order_at_another_place_is_not_proved(beside):
+def test_an_element_restored_to_another_place_is_not_proved(beside):
     """Also where another surface, which is as it was, comes first."""
     mutation = [op("move_middleware", "m", after="n"), op("move_middleware", "n", before="m")]
     witness = [op("capture_middleware", "m", witness_key="m")]
@@ -151,13 +151,13 @@ def test_a_move_that_is_not_restored_is_refuted(spot):
     assert prove(candidate).grade is Grade.REFUTED
 
 
-def test_many_edits_with_the_oracles_recovery_are_proved_whatever_text_they_meet():
+def test_many_edits_with_the_oracles_recovery_are_proved():
     edits = [edit(letter, letter * 2) for letter in "abcdefgh"]
     candidate = invert_mutation(read_program([*edits, edit("ab", ""), edit("ab", "")], Stage.FORWARD, "test"))
     assert prove(candidate).grade is Grade.PROVED
 
 
-def test_a_move_that_needs_two_places_to_be_as_it_wants_is_not_taken_for_one_that_always_fails():
+def test_a_move_that_needs_two_conditions_is_refuted():
     moved = op("move_file", "u/t.txt", value="u/v")
     witness = [op("capture_file", "u/v", witness_key="v"), op("capture_file", "z/y.txt", witness_key="y")]
     recovery = [op("restore_file", "z/y.txt", witness_key="y"), op("restore_file", "u/v", witness_key="v")]
@@ -165,7 +165,7 @@ def test_a_move_that_needs_two_places_to_be_as_it_wants_is_not_taken_for_one_tha
     assert prove(candidate).grade is Grade.REFUTED
 
 
-def test_a_move_of_what_could_be_a_directory_to_where_something_could_be_is_not_taken_for_one_that_always_fails():
+def test_a_move_of_a_possible_directory_to_a_used_path_is_refuted():
     paths = ("u/v", "z/y", "w/k")
     witness = [op("capture_file", path, witness_key=path) for path in paths]
     recovery = [op("restore_file", path, witness_key=path) for path in paths]
@@ -176,7 +176,7 @@ def test_a_move_of_what_could_be_a_directory_to_where_something_could_be_is_not_
     assert prove(candidate).grade is Grade.REFUTED
 
 
-def test_an_edit_of_which_something_else_is_restored_is_named():
+def test_an_edit_restored_from_another_capture_is_named():
     edits = (edit("a", "b"), edit("c", "d", "q"))
     other = op("restore_prompt", "q", witness_key="w")
     for recovery, named in ((RESTORE, "q"), (other, "p")):

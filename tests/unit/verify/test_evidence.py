@@ -50,7 +50,7 @@ def good() -> Candidate:
 
 
 @pytest.mark.parametrize("rule", RULE_NAMES)
-def test_what_a_verifier_admits_is_evidence_for_the_candidate_it_looked_at(rule):
+def test_an_admitting_verdict_is_evidence_for_its_candidate(rule):
     verdict = verify(good(), rule=rule)
     assert why_not_evidence(verdict, good()) is None
     assert Admitted(good(), verdict).verdict is verdict
@@ -88,7 +88,7 @@ def test_a_changed_copy_of_a_verdict_is_no_evidence(field):
     [copy.copy, copy.deepcopy, lambda verdict: pickle.loads(pickle.dumps(verdict)), replace],  # noqa: S301
     ids=["copied", "copied deeply", "pickled", "replaced by itself"],
 )
-def test_another_object_that_says_the_same_is_no_evidence(again):
+def test_an_equal_object_of_another_class_is_no_evidence(again):
     verdict = verify_sampled(good())
     assert again(verdict) == verdict
     assert "not issued by a verifier" in why_not_evidence(again(verdict), good())
@@ -124,7 +124,7 @@ def test_evidence_can_be_demanded_by_rule_and_by_language():
     assert why_not_evidence(verify(good(), level=Level.L0), good(), level=Level.L1) is None
 
 
-def test_verdicts_on_states_the_caller_picked_are_no_evidence():
+def test_verdicts_on_states_chosen_by_the_caller_are_no_evidence():
     bad = read_candidate({**PLAIN, "witness": [], "recovery": [op("delete_config", "verbose")]})
     states = tuple(State.read({"config": {f"k{at}": at}}) for at in range(20))
     picked = verify_on(bad, Suites((), states, states), VerifyOptions(rule="split-wald", level=Level.L1))
@@ -148,7 +148,7 @@ def test_a_rule_that_is_not_for_harnesses_admits_nothing_even_when_issued():
     assert "dev" not in RULES
 
 
-def test_what_only_prints_like_the_verified_candidate_is_never_what_is_admitted():
+def test_a_lookalike_candidate_is_replaced_by_the_verified_one():
     verified = good()
     verdict = prove(verified)
     lie = replace(verified.mutation[0], value="something else")
@@ -159,7 +159,7 @@ def test_what_only_prints_like_the_verified_candidate_is_never_what_is_admitted(
     assert admitted.candidate.mutation[0].value is True
 
 
-def test_the_register_forgets_verdicts_nobody_holds():
+def test_the_register_forgets_collected_verdicts():
     verdict = prove(good())
     number = id(verdict)
     assert number in evidence_module._issued

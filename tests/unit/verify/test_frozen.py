@@ -96,7 +96,7 @@ def test_no_value_of_an_operation_can_be_changed(change):
     assert candidate.to_json() == PLAIN
 
 
-def test_the_item_that_an_insert_stands_beside_cannot_be_changed():
+def test_the_anchor_of_an_insert_cannot_be_changed():
     plain = {"mutation": [op("insert_config", "a", value=1, before={"k": [1]})]}
     candidate = read_candidate(plain)
     candidate.mutation[0].to_json()["before"]["k"].append(2)
@@ -122,7 +122,7 @@ def test_bytes_that_can_change_are_copied_into_a_file():
 
 @pytest.mark.parametrize("again", [copy.copy, copy.deepcopy, lambda one: pickle.loads(pickle.dumps(one))])  # noqa: S301
 @pytest.mark.parametrize("one", [File(b"x", 0o600), Contract(["config"], [Address("files", "a")])], ids=repr)
-def test_what_cannot_be_changed_can_be_copied(again, one):
+def test_frozen_values_can_be_copied_and_pickled(again, one):
     assert again(one) == one
 
 
@@ -236,7 +236,7 @@ class Switching(dict):
         return [("op_type", "set_config"), ("target", "evil"), ("value", 1)]
 
 
-def test_what_a_mapping_of_another_class_holds_is_read_once():
+def test_a_mapping_of_another_class_is_read_once():
     hostile = Switching(PLAIN["mutation"][0])
     candidate = read_candidate({**PLAIN, "mutation": [hostile]})
     assert candidate.to_json() == PLAIN
@@ -275,7 +275,7 @@ def _lookalike(**other) -> Candidate:
     [{"value": "evil"}, {"path": ("b",)}, {"address": Address("config", "b")}, {"also": (Address("files", "x"),)}],
     ids=lambda other: next(iter(other)),
 )
-def test_an_operation_that_prints_one_thing_and_holds_another_is_verified_as_it_prints(other):
+def test_a_lookalike_operation_is_verified_by_its_json(other):
     lookalike = _lookalike(**other)
     assert not lookalike.as_read
     assert reread_candidate(lookalike) == good()
@@ -284,14 +284,14 @@ def test_an_operation_that_prints_one_thing_and_holds_another_is_verified_as_it_
     assert admitted.candidate.mutation[0].value == good().mutation[0].value
 
 
-def test_a_candidate_that_was_read_is_verified_as_the_object_it_is():
+def test_a_candidate_read_from_json_is_verified_as_it_is():
     read = good()
     assert read.as_read
     assert reread_candidate(read) is read
     assert Admitted(read, prove(read)).candidate is read
 
 
-def test_an_operation_put_together_by_hand_with_what_no_json_can_hold_is_refused():
+def test_an_operation_with_values_outside_json_is_refused():
     one = good().mutation[0]
     for raw in (object(), {"k": b"x"}, {1: 2}, Lying("x")):
         with pytest.raises(InputError):
@@ -301,7 +301,7 @@ def test_an_operation_put_together_by_hand_with_what_no_json_can_hold_is_refused
 
 
 @pytest.mark.parametrize("name", ["value", "path", "raw", "target", "kind"])
-def test_a_candidate_altered_in_place_is_no_longer_what_was_verified(name):
+def test_a_candidate_altered_in_place_loses_its_evidence(name):
     candidate, same = good(), good()
     verdict = prove(candidate)
     assert why_not_evidence(verdict, same) is None
@@ -326,7 +326,7 @@ def test_a_sample_with_the_dev_states_of_its_rule_is_evidence(suite):
     assert why_not_evidence(verify(good(), rule="split-wald", dev=suite), good()) is None
 
 
-def test_a_state_that_is_changed_while_it_is_verified_on_is_not_what_is_verified_on(monkeypatch):
+def test_changing_a_state_during_verification_has_no_effect(monkeypatch):
     nominal = State.read({"config": {"a": 1}})
     run = decide_module.round_trip
 

@@ -27,7 +27,7 @@ PUBLIC = (verify, verify_with, verify_json, verify_sampled, verify_on, prove)
 RULES = ("split-wald", "exact")
 
 
-def test_no_public_call_takes_whatever_it_is_given():
+def test_no_public_call_accepts_arbitrary_keywords():
     for function in PUBLIC:
         kinds = {one.kind for one in inspect.signature(function).parameters.values()}
         assert not kinds & {inspect.Parameter.VAR_KEYWORD, inspect.Parameter.VAR_POSITIONAL}, function
@@ -73,7 +73,7 @@ def test_a_wrong_value_is_an_error_of_a_proof_too(name, value):
     ("name", "value"), [("seed", 0), ("dev", "Q10"), ("iid", 20), ("ood", 20), ("threshold", 0.85)]
 )
 @pytest.mark.parametrize("rule", ["proof", "exact"])
-def test_what_only_a_sample_uses_is_refused_where_none_is_drawn(rule, name, value):
+def test_sampling_options_are_refused_without_a_sample(rule, name, value):
     with pytest.raises(InputError, match=f"^{name}: found it with the rule {rule}, expected one of split-wald"):
         verify(GOOD, rule=rule, nominal=State(), **{name: value})
     with pytest.raises(InputError):
@@ -97,7 +97,7 @@ def test_every_rule_takes_a_nominal_state():
         assert verify(GOOD, rule=rule, nominal=make_nominal_state()).reasons == ()
 
 
-def test_the_widest_installed_language_is_used_where_none_is_named(monkeypatch):
+def test_the_widest_installed_language_is_the_default(monkeypatch):
     module = import_module("takeback.language.gate")
     assert find_widest_level() is max(kind.level for kind in KINDS.values())
     for call in (verify, prove, verify_sampled):
@@ -115,7 +115,7 @@ def test_the_widest_installed_language_is_used_where_none_is_named(monkeypatch):
         *(lambda one, rule=rule, **more: verify(one, rule=rule, nominal=State(), **more) for rule in RULES),
     ],
 )
-def test_what_is_no_candidate_and_no_digest_is_an_error(call):
+def test_a_wrong_candidate_or_digest_is_an_error(call):
     for given in (None, "{}", GOOD.mutation):
         with pytest.raises(InputError, match=r"^candidate: found .*, expected a Candidate, or its JSON object"):
             call(given)
@@ -124,7 +124,7 @@ def test_what_is_no_candidate_and_no_digest_is_an_error(call):
 
 
 @pytest.mark.parametrize("rule", ["proof", "split-wald", "exact"])
-def test_what_is_no_state_is_an_error_also_where_a_proof_needs_none(rule):
+def test_a_wrong_nominal_state_is_an_error_even_for_a_proof(rule):
     for given in ({}, {"config": {}}, 0, "{}"):
         with pytest.raises(InputError, match=r"^nominal: found .*, expected a State"):
             verify(GOOD, rule=rule, nominal=given)
@@ -160,7 +160,7 @@ def test_options_of_another_class_are_an_error(given):
             call()
 
 
-def test_a_sample_is_not_drawn_by_a_rule_that_draws_none():
+def test_a_rule_without_sampling_draws_no_sample():
     with pytest.raises(InputError, match=r"^rule: found proof, expected one of split-wald"):
         verify_sampled(GOOD, VerifyOptions())
     with pytest.raises(InputError, match=r"^rule: found split-wald, expected one of proof"):

@@ -161,7 +161,7 @@ def test_a_mutation_that_always_fails_needs_a_recovery_that_does_nothing():
     assert prove(read_candidate({"mutation": mutation, "recovery": deleting})).grade is Grade.REFUTED
 
 
-def test_recovery_must_not_damage_what_a_failed_mutation_did_not_make():
+def test_recovery_must_not_remove_what_a_failed_mutation_did_not_add():
     mutation = [
         {"op_type": "add_listener", "target": "on_x", "value": {"id": "p"}},
         {"op_type": "add_middleware", "target": "n", "value": {"handler": "h"}, "before": "gone"},
@@ -177,7 +177,7 @@ def test_proof_knows_the_language():
     assert {reason.code.value for reason in verdict.reasons} == {"OUT_OF_LANGUAGE"}
 
 
-def test_what_a_foreign_capture_brings_along_is_looked_at():
+def test_values_restored_from_a_foreign_capture_are_examined():
     restore = {"op_type": "restore_config"}
     candidate = read_candidate(
         {
@@ -234,7 +234,7 @@ def _beneath(*tops):
 
 
 @pytest.mark.parametrize("tops", [("d",), ("d", "e"), ("d", "e", "f")])
-def test_files_that_can_be_written_only_where_no_directory_is_are_looked_at_there(tops):
+def test_files_are_examined_where_a_directory_could_be(tops):
     candidate = _beneath(*tops)
     verdict = prove(candidate)
     assert verdict.grade is Grade.REFUTED
@@ -242,7 +242,7 @@ def test_files_that_can_be_written_only_where_no_directory_is_are_looked_at_ther
     assert not round_trip(candidate, State()).passed
 
 
-def test_what_a_settled_base_hides_is_looked_at_below_directories():
+def test_states_hidden_by_the_base_are_examined_below_directories():
     """Where `d` is a directory the mutation fails; then `d/x` must not be a directory, or it cannot be deleted."""
     candidate = read_candidate(
         {
@@ -282,14 +282,14 @@ def _lent_socket():
     )
 
 
-def test_a_socket_given_to_another_key_on_the_way_is_seen_by_who_holds_its_address():
+def test_a_socket_lent_to_another_key_is_refuted_by_an_address_holder():
     verdict = prove(_lent_socket())
     assert verdict.grade is Grade.REFUTED
     (held,) = verdict.counterexample.state.write()["resources"].items()
     assert (held[0], held[1]["address"]) == ("j", "tcp://127.0.0.1:9501")
 
 
-def test_slices_agree_with_the_whole_where_captures_are_lent(monkeypatch):
+def test_slices_agree_with_the_whole_for_foreign_captures(monkeypatch):
     """The whole candidate need not be asked: what can see each other is in one slice."""
     module = import_module("takeback.verify.proof")
 
@@ -345,7 +345,7 @@ def _cleared(witness, recovery, *, beside, mutation="clear_files"):
 
 @pytest.mark.usefixtures("clearing")
 @pytest.mark.parametrize(("beside", "grade"), [(False, Grade.PROVED), (True, Grade.REFUTED)])
-def test_a_recovery_that_goes_wrong_only_where_the_mutation_fails_elsewhere_is_refuted(beside, grade):
+def test_a_recovery_wrong_only_after_an_unrelated_failure_is_refuted(beside, grade):
     candidate = _cleared(
         [{"op_type": "capture_file", "target": "p", "witness_key": "p"}],
         [
@@ -362,7 +362,7 @@ def test_a_recovery_that_goes_wrong_only_where_the_mutation_fails_elsewhere_is_r
 
 @pytest.mark.usefixtures("clearing")
 @pytest.mark.parametrize(("beside", "grade"), [(False, Grade.PROVED), (True, Grade.REFUTED)])
-def test_places_that_are_tied_together_are_looked_at_where_the_mutation_fails_elsewhere(beside, grade):
+def test_coupled_places_are_examined_after_an_unrelated_failure(beside, grade):
     """`p` from the capture of `q` goes wrong where `p` is a directory, nothing is at `q`, and nothing was cleared."""
     candidate = _cleared(
         [
@@ -385,7 +385,7 @@ def test_places_that_are_tied_together_are_looked_at_where_the_mutation_fails_el
 
 @pytest.mark.usefixtures("clearing")
 @pytest.mark.parametrize(("beside", "grade"), [(False, Grade.PROVED), (True, Grade.REFUTED)])
-def test_what_is_as_in_the_base_is_looked_at_where_the_mutation_fails_elsewhere(beside, grade):
+def test_base_values_are_examined_after_an_unrelated_failure(beside, grade):
     candidate = _cleared(
         [{"op_type": "capture_prompt", "target": "p", "witness_key": "p"}],
         [
@@ -402,7 +402,7 @@ def test_what_is_as_in_the_base_is_looked_at_where_the_mutation_fails_elsewhere(
 
 
 @pytest.mark.usefixtures("clearing")
-def test_a_failure_that_leaves_no_room_for_what_is_varied_is_no_failure_elsewhere():
+def test_a_failure_that_excludes_the_varied_place_is_not_unrelated():
     """The mutation fails only where `a` is a value, and then there is no `a.b` to be still there."""
     candidate = read_candidate(
         {

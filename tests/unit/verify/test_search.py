@@ -92,31 +92,31 @@ def test_a_proof_looks_at_as_many_classes_as_it_needs_and_no_more(candidate, gra
     assert (verdict.grade, verdict.classes) == (grade, classes)
 
 
-def test_a_mutation_that_can_never_go_through_needs_nothing_put_back():
+def test_a_mutation_that_always_fails_needs_no_recovery():
     """After `a` was moved away, there is nothing to edit there."""
     mutation = [op("move_file", "a", value="b"), op("edit_file", "a", value={"old": "x", "new": "y"})]
     assert prove(_candidate(mutation, {}, [])).grade is Grade.PROVED
 
 
-def test_the_classes_of_a_mutation_that_never_goes_through_are_counted_before_they_are_looked_at(monkeypatch):
+def test_classes_of_a_failing_mutation_are_counted_before_the_search(monkeypatch):
     monkeypatch.setattr(proof_module, "MAX_WORK", 1)
     mutation = [op("write_file", "a", value="x"), op("write_file", "a/b", value="x")]
     assert [reason.code for reason in prove(_candidate(mutation, {}, [])).reasons] == [Code.LIMIT]
 
 
-def test_paths_are_in_line_where_one_is_at_or_above_the_other():
+def test_paths_are_related_if_one_is_at_or_above_the_other():
     assert is_in_line(("a",), ("a", "b"))
     assert is_in_line(("a", "b"), ("a",))
     assert not is_in_line(("a", "b"), ("a", "c"))
 
 
-def test_an_edit_that_is_put_back_from_the_capture_of_something_else_is_named():
+def test_an_edit_restored_from_a_foreign_capture_is_named():
     restores = [(op("restore_prompt", "p"), "q")]
     candidate = _candidate([_edit("p", "a")], {"q": op("capture_prompt", "q")}, restores)
     assert why_edits_undecided(candidate).startswith('prompts["p"] is edited and not restored from its own capture')
 
 
-def test_an_edit_of_which_only_the_namesake_on_another_surface_is_put_back_is_named():
+def test_an_edit_whose_namesake_on_another_surface_is_restored_is_named():
     restores = [(op("restore_config", "p"), "p")]
     candidate = _candidate([_edit("p", "a")], {"p": op("capture_config", "p")}, restores)
     assert why_edits_undecided(candidate).startswith('prompts["p"] is edited and not restored from its own capture')
@@ -140,12 +140,12 @@ def test_a_better_base_is_looked_for_where_the_failing_operation_looks(monkeypat
     assert last == ["d"] * 6 + ["e"] * 6
 
 
-def test_what_two_loans_tie_together_is_one_group():
+def test_two_foreign_captures_couple_their_places_into_one_group():
     classes = Classes(_lent(), float("inf"))
     assert classes.groups() == [list(range(len(classes.parts)))]
 
 
-def test_what_is_hidden_is_not_varied_in_joint_choices():
+def test_hidden_places_are_not_varied_jointly():
     classes = Classes(_moved(), float("inf"))
     (group,) = classes.groups()
     assert [classes.parts[at].component.path for at in group] == [("d", "x"), ("d",), ("e", "x"), ("e",)]
@@ -153,7 +153,7 @@ def test_what_is_hidden_is_not_varied_in_joint_choices():
     assert len(classes.joint(group)) == (2 * 4 + alone) ** 2
 
 
-def test_a_search_from_a_base_that_was_not_settled_on_does_not_answer():
+def test_a_search_from_an_unsettled_base_gives_no_answer():
     """A base on which the mutation fails is right only where it always does: one place, or two at once, show more."""
     alone = _candidate(
         [op("write_file", "d", value="x")],
@@ -166,7 +166,7 @@ def test_a_search_from_a_base_that_was_not_settled_on_does_not_answer():
             proof_module._Search(classes, Slices(candidate, classes, whole=True)).run()
 
 
-def test_a_slice_holds_what_can_see_its_component_and_nothing_of_other_surfaces():
+def test_a_slice_holds_only_operations_that_see_its_component():
     candidate = _inverted(op("set_config", "a", value=1), op("set_prompt", "p", value="x"))
     classes = Classes(candidate, float("inf"))
     slices = Slices(candidate, classes)
@@ -174,14 +174,14 @@ def test_a_slice_holds_what_can_see_its_component_and_nothing_of_other_surfaces(
     assert {name: one.weight for name, one in surfaces.items()} == {"config": 3, "prompts": 3}
 
 
-def test_a_slice_that_fails_for_nothing_does_not_end_the_search(monkeypatch):
+def test_a_slice_that_fails_spuriously_does_not_end_the_search(monkeypatch):
     """Were slices cut too small, the whole candidate would still be seen to fail where `z` is a directory."""
     monkeypatch.setattr(Slices, "_touches", lambda self, at, op: op.kind.stage is Stage.FORWARD)
     assert prove(_inverted(op("write_file", "z", value="x"))).grade is Grade.PROVED
     assert prove(_lent()).grade is Grade.REFUTED
 
 
-def test_joint_classes_are_counted_before_they_are_looked_at(monkeypatch):
+def test_joint_classes_are_counted_before_the_search(monkeypatch):
     candidate = _moved()
     assert prove(candidate).grade is Grade.PROVED
     classes = Classes(candidate, float("inf"))
@@ -192,19 +192,19 @@ def test_joint_classes_are_counted_before_they_are_looked_at(monkeypatch):
     assert [reason.code for reason in prove(candidate).reasons] == [Code.LIMIT]
 
 
-def test_generic_contents_are_none_that_a_candidate_names():
+def test_generic_contents_differ_from_values_of_the_candidate():
     for named, told in (("x", "prior: p"), ("prior", "prior1: p"), ("prior prior1", "prior2: p")):
         classes = Classes(_inverted(op("set_prompt", "p", value=named)), float("inf"))
         assert told in str(classes.state({}).write()["prompts"])
 
 
-def test_what_lies_above_a_component_is_found_across_a_gap():
+def test_ancestors_of_a_component_are_found_across_a_gap():
     paths = [("a",), ("a", "b", "c"), ("a", "b", "c", "d"), ("b", "c")]
     parts = [SurfaceComponent("files", Component("gap", (), path)) for path in paths]
     assert classes_module._list_ancestors(parts) == [set(), {0}, {0, 1}, set()]
 
 
-def test_a_loan_is_followed_to_what_is_restored_below_its_place_and_nowhere_else():
+def test_a_foreign_capture_adds_only_components_restored_below_its_place():
     captures = {"d": op("capture_config", "d"), "k": op("capture_config", "x.k"), "m": op("capture_config", "y.m")}
     restores = [
         (op("restore_config", "x"), "d"),

@@ -11,7 +11,7 @@ from takeback.verify.shrink import MANY, shrink_state
 from takeback_lab.soundness import brute
 
 
-def test_what_halving_leaves_is_taken_entry_by_entry_not_from_the_start_each_time():
+def test_shrinking_does_not_restart_after_each_removal():
     names = [f"key{number:03}" for number in range(2 * MANY)]
     needed = names[MANY::2]
     state = State.read({"config": dict.fromkeys(names, 1)}, "large")
@@ -27,7 +27,7 @@ def test_what_halving_leaves_is_taken_entry_by_entry_not_from_the_start_each_tim
 
 
 @pytest.mark.parametrize("raw", [{}, [], "nothing"])
-def test_seconds_that_cannot_be_are_named_also_where_the_candidate_cannot_be_read(raw):
+def test_an_invalid_time_limit_is_reported_even_for_an_unreadable_candidate(raw):
     with pytest.raises(InputError, match="max_seconds"):
         verify_json(raw, options=VerifyOptions(max_seconds=-1))
 
@@ -54,7 +54,7 @@ MOVED = {
 }
 
 
-def test_a_counterexample_of_moved_elements_is_the_smallest_as_it_is_told():
+def test_a_counterexample_of_moved_elements_is_minimal_as_shown():
     """Where elements stand between each other is not in the JSON: read back, they stand at places of their own."""
     candidate = read_candidate(MOVED)
     example = prove(candidate).counterexample

@@ -112,7 +112,7 @@ def test_dependency_varies_the_fallback_routes():
     assert {'routing["default_model"]', 'routing["fallback_model"]'} <= changed
 
 
-def test_noise_adds_what_nobody_uses_and_touches_nothing_else():
+def test_noise_only_adds_unused_entries():
     for state in _perturbed(Strategy.NOISE):
         changed = _changed(state)
         assert changed

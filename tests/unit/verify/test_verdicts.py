@@ -80,7 +80,7 @@ def test_a_counterexample_in_json_shows_state_split_residuals_and_failures():
 @pytest.mark.parametrize(
     ("rule", "good", "bad"), [("proof", "proved", "refuted"), ("split-wald", "sampled", "refuted")]
 )
-def test_grades_say_what_the_evidence_is(rule, good, bad):
+def test_grades_match_the_evidence(rule, good, bad):
     assert verify_json(GOOD, options=VerifyOptions(rule=rule)).grade.value == good
     assert verify_json(DELETES, options=VerifyOptions(rule=rule)).grade.value == bad
     assert verify_json({}, options=VerifyOptions(rule=rule)).grade is Grade.DECLARED
@@ -97,7 +97,7 @@ def test_grades_say_what_the_evidence_is(rule, good, bad):
         ({"mutation": [op("write_file", "f", value="x")]}, Code.OUT_OF_LANGUAGE),
     ],
 )
-def test_what_cannot_be_run_is_rejected_with_its_reason(plain, code, rule):
+def test_an_unrunnable_candidate_is_rejected_with_its_reason(plain, code, rule):
     verdict = verify_json(plain, options=VerifyOptions(rule=rule, level=Level.L0))
     assert not verdict.admitted
     assert verdict.grade is Grade.DECLARED
@@ -146,7 +146,7 @@ def test_a_fault_inside_an_operation_fails_the_trip_with_its_name(monkeypatch):
         (op("delete_file", "d"), [], FaultKind.CANNOT_RUN),
     ],
 )
-def test_a_recovery_that_cannot_run_says_of_which_kind_that_is_and_where(recovery, witness, kind):
+def test_a_failing_recovery_reports_kind_and_position(recovery, witness, kind):
     first = op("delete_config", "unrelated")
     candidate = read_candidate({"mutation": [SET], "witness": witness, "recovery": [first, recovery]})
     trip = round_trip(candidate, State.read({"files": {"d/f": {"content": "x"}}}))
@@ -260,7 +260,7 @@ def test_the_oracle_of_a_good_mutation_is_admitted_by_every_rule():
     assert all(verify(candidate, rule=rule).admitted for rule in RULES)
 
 
-def test_a_residual_says_what_was_expected_what_was_found_and_on_which_side_of_the_contract():
+def test_a_residual_shows_expected_found_and_contract_side():
     candidate = read_candidate(
         {"mutation": [SET], "recovery": [op("delete_config", "other")], "contract": ['config["verbose"]']}
     )

@@ -30,7 +30,7 @@ def ended(browser):
     return page.text
 
 
-def test_the_entry_that_breaks_it_is_found_and_offered_to_be_taken_back(project):
+def test_the_breaking_entry_is_found_with_a_link_to_undo_it(project):
     root, harness = project
     browser = Browser(harness, where=str(root))
     before = harness.ledger.head
@@ -83,7 +83,7 @@ def test_a_search_is_stopped_with_the_command_that_runs(project):
         ({"test": "true", "seconds": "soon"}, "One run may take"),
     ],
 )
-def test_what_cannot_be_run_is_refused_with_what_is_expected(project, fields, told):
+def test_an_invalid_search_is_refused_with_what_is_expected(project, fields, told):
     root, harness = project
     answer = Browser(harness, where=str(root)).post("/1/bisect", fields)
     assert answer.status_code == 409
@@ -100,7 +100,7 @@ def test_a_search_that_finds_nothing_says_why(project, command, told):
     assert told in ended(browser)
 
 
-def test_drift_is_named_and_nothing_is_tried(project, tmp_path):
+def test_drift_is_reported_and_no_command_is_run(project, tmp_path):
     root, harness = project
     (changed,) = (path for path in root.rglob("one*") if ".takeback" not in path.parts)
     changed.write_text("by hand\n")

@@ -69,7 +69,7 @@ def row(told, name):
     return told.partition(f" {name} ")[2].split(" directory not given")[0]
 
 
-def test_each_journal_is_a_row_without_any_directory_or_key(fleet, opened):
+def test_each_journal_is_a_row_without_directory_or_key(fleet, opened):
     url, roots = fleet
     told = words(opened(url).get("/"))
     with open_workspace(roots[0], hold=False) as harness:
@@ -78,10 +78,10 @@ def test_each_journal_is_a_row_without_any_directory_or_key(fleet, opened):
     assert 'slower: config["timeout"] ann, ' in told
     assert f"UTC 2 {head}" in told
     assert "search directory not given good unknown none" in told
-    assert "Drift is known only where the directory is" in told
+    assert "Drift is known only if the directory is given" in told
 
 
-def test_a_journal_begun_and_a_change_made_later_are_seen_at_the_next_look(fleet, opened, tmp_path):
+def test_new_journals_and_changes_appear_at_the_next_look(fleet, opened, tmp_path):
     url, roots = fleet
     page = opened(url)
     assert "newcomer" not in words(page.get("/"))
@@ -96,7 +96,7 @@ def test_a_journal_begun_and_a_change_made_later_are_seen_at_the_next_look(fleet
     assert "billing directory not given good unknown none took back #3" in words(page.get("/"))
 
 
-def test_a_directory_that_is_given_too_is_one_row_with_its_drift(fleet, opened):
+def test_a_given_directory_joins_its_row_and_shows_drift(fleet, opened):
     url, roots = fleet
     page = opened(url, roots[1])
     (roots[1] / "config.toml").write_text("timeout = 7\n")
@@ -166,7 +166,7 @@ def test_a_url_that_names_a_journal_lists_only_that(fleet, opened):
     assert "billing" not in told
 
 
-def test_no_password_is_shown_or_told(fleet, opened):
+def test_no_password_is_shown_or_logged(fleet, opened):
     url, _ = fleet
     secret = "s3cret-of-the-database"
     with_password = url.replace("postgres:@", f"postgres:{secret}@")
@@ -184,7 +184,7 @@ def test_no_password_is_shown_or_told(fleet, opened):
         assert told.value.__context__ is None
 
 
-def test_a_server_that_went_away_is_said_and_one_that_came_back_is_asked_again(fleet, opened):
+def test_an_unreachable_server_is_reported_and_reconnected(fleet, opened):
     url, _ = fleet
     page = opened(url)
     page.get("/")
@@ -197,12 +197,12 @@ def test_a_server_that_went_away_is_said_and_one_that_came_back_is_asked_again(f
     assert "could not be reached: Connection refused" in told
 
 
-def test_another_kind_of_url_is_named(opened):
+def test_an_unsupported_url_is_refused(opened):
     with pytest.raises(InputError, match="a directory, or postgresql"):
         opened("mysql://host/db")
 
 
-def test_one_of_several_directories_that_cannot_be_opened_is_a_row_that_says_why(tmp_path, opened):
+def test_an_unreadable_directory_is_a_row_with_its_reason(tmp_path, opened):
     good, bad = tmp_path / "good", tmp_path / "bad"
     for root in (good, bad):
         init_workspace(root, start=State.read(START))

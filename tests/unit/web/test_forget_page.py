@@ -34,7 +34,7 @@ def test_an_entry_has_a_form_for_forgetting_that_leads_to_a_preview(harness):
     assert harness.forget_value(SECRET, dry=True).contents, "a preview deletes nothing"
 
 
-def test_what_an_entry_captured_goes_when_that_is_confirmed(harness):
+def test_captured_values_are_forgotten_after_confirmation(harness):
     browser = Browser(harness)
     preview = browser.get("/1/forget?entry=%232")
     unsure = browser.post("/1/forget", {"token": token_in(preview)})
@@ -46,7 +46,7 @@ def test_what_an_entry_captured_goes_when_that_is_confirmed(harness):
     assert harness.forget("#2", dry=True).contents == 0
 
 
-def test_a_value_goes_wherever_it_stands_and_is_on_no_page(harness):
+def test_a_value_is_forgotten_everywhere_and_shown_on_no_page(harness):
     browser = Browser(harness)
     preview = browser.post("/1/forget", {"value": SECRET})
     assert preview.status_code == 200
@@ -57,7 +57,7 @@ def test_a_value_goes_wherever_it_stands_and_is_on_no_page(harness):
     assert harness.forget_value(SECRET, dry=True).contents == 0
     again = browser.post("/1/forget", {"token": token_in(preview), "sure": "yes"})
     assert again.status_code == 400
-    assert "not known any more" in words(again)
+    assert "a preview that has expired" in words(again)
 
 
 def test_a_confirmation_holds_only_for_what_was_shown(harness):
@@ -66,12 +66,12 @@ def test_a_confirmation_holds_only_for_what_was_shown(harness):
     harness.apply(candidate(config("env.OTHER_KEY", SECRET)))
     stale = browser.post("/1/forget", {"token": token_in(preview), "sure": "yes"})
     assert stale.status_code == 409
-    assert "Things have changed" in words(stale)
+    assert "The journal changed" in words(stale)
     assert "entry #4" in words(stale)
     assert harness.forget_value(SECRET, dry=True).contents
 
 
-def test_a_server_that_only_shows_has_no_such_form_and_forgets_nothing(harness):
+def test_a_read_only_server_has_no_forget_form(harness):
     browser = Browser(harness, read_only=True)
     assert 'action="/1/forget"' not in browser.get("/1/entry/%232").text
     assert browser.post("/1/forget", {"value": SECRET}).status_code == 403
@@ -82,7 +82,7 @@ def test_a_server_that_only_shows_has_no_such_form_and_forgets_nothing(harness):
     assert harness.forget_value(SECRET, dry=True).contents
 
 
-def test_nothing_to_forget_is_said(harness):
+def test_the_page_says_that_there_is_nothing_to_forget(harness):
     browser = Browser(harness)
     assert "There is nothing to forget" in words(browser.post("/1/forget", {"value": "never-written-anywhere"}))
     assert browser.post("/1/forget", {}).status_code == 400

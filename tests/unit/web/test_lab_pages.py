@@ -51,7 +51,7 @@ def lab():
     return asked(RESULTS)
 
 
-def test_every_run_is_listed_with_who_was_asked_and_under_which_lock(lab):
+def test_every_run_is_listed_with_its_model_and_lock(lab):
     answer = lab.get("/")
     assert answer.url.path == "/lab"
     told = words(answer)
@@ -74,7 +74,7 @@ def test_every_table_of_a_report_is_on_its_page_cell_by_cell(lab, path):
     assert "published" in told
 
 
-def test_a_run_whose_files_are_not_what_was_written_is_refused_and_the_others_are_shown(tmp_path):
+def test_an_altered_run_is_refused_and_the_others_are_shown(tmp_path):
     for name in ("natural", "controlled"):
         shutil.copytree(next(RESULTS.glob(f"{name}-*")), tmp_path / name)
     altered = tmp_path / "natural" / "result.json"
@@ -86,7 +86,7 @@ def test_a_run_whose_files_are_not_what_was_written_is_refused_and_the_others_ar
     assert "<table" not in lab.get("/lab/run/natural").text
 
 
-def test_what_is_not_there_is_not_shown(lab):
+def test_missing_runs_are_not_found(lab):
     for path in ("/lab/run/nothing", "/lab/run/../first", "/lab/run/"):
         assert lab.get(path).status_code == 404
     assert asked(None).get("/lab").status_code == 404
@@ -94,7 +94,7 @@ def test_what_is_not_there_is_not_shown(lab):
         open_pages(RESULTS / "nothing")
 
 
-def test_the_papers_figures_are_shown_with_what_they_come_out_at(lab):
+def test_the_papers_figures_are_shown_beside_the_recomputed_ones(lab):
     answer = lab.get("/lab/paper")
     told = words(answer)
     count, equal = map(int, re.search(r"(\d+) figures recomputed: (\d+) equal", told).groups())
@@ -120,11 +120,11 @@ def test_the_papers_figures_are_shown_with_what_they_come_out_at(lab):
         ("", "bac"),
     ],
 )
-def test_a_table_is_sorted_by_what_its_cells_are_worth_and_what_is_empty_comes_last(wanted, order):
+def test_a_table_is_sorted_by_value_with_empty_cells_last(wanted, order):
     assert "".join(str(row[0]) for row in sheet(TABLE, None, wanted).table.rows) == order
 
 
-def test_a_heading_says_how_it_is_sorted_and_leads_to_the_other_way(lab):
+def test_a_heading_shows_its_order_and_links_to_the_reverse(lab):
     path = f"/lab/run/{next(RESULTS.glob('controlled-*')).name}"
     assert "aria-sort" not in lab.get(path).text
     up = lab.get(f"{path}?sort=controlled:1").text
@@ -135,7 +135,7 @@ def test_a_heading_says_how_it_is_sorted_and_leads_to_the_other_way(lab):
     assert f'{path}?sort=controlled:1#controlled"' in down
 
 
-def test_every_share_is_a_mark_with_its_interval_and_n_and_the_papers_beside_the_column_it_is_printed_for():
+def test_every_share_is_drawn_with_its_interval_and_the_published_value():
     chart = chart_of(TABLE)
     assert chart.series == ("B = 1", "B = 2")
     assert [(mark.row, mark.series, mark.published) for mark in chart.marks] == [
@@ -156,7 +156,7 @@ def test_a_table_without_shares_has_no_chart():
     assert chart_of(Table("t", "t", ("a", "b"), (("x", Figure(1.0)), ("y", None)))) is None
 
 
-def test_marks_stand_where_their_percentage_is_and_never_on_one_another():
+def test_marks_are_placed_by_percentage_without_overlap():
     found = drawing(chart_of(TABLE))
     assert all(found.left <= one.low <= one.x <= one.high <= found.right for one in found.marks)
     assert {one.x for one in found.marks if one.mark.value == 100} == {found.right}

@@ -16,7 +16,7 @@ def test_without_the_link_nothing_is_shown(browser):
         assert "open the link" in answer.text
 
 
-def test_the_link_becomes_a_cookie_that_scripts_and_other_sites_do_not_get(browser):
+def test_the_link_becomes_an_http_only_same_site_cookie(browser):
     fresh = Browser(browser.shelf.all[0].harness)
     assert fresh.get("/1/").status_code == 200
     other = Browser(browser.shelf.all[0].harness)
@@ -33,7 +33,7 @@ def test_the_link_works_once(browser):
     assert (answer.status_code, "set-cookie" in answer.headers) == (403, False)
 
 
-def test_a_wrong_link_a_look_ahead_and_another_method_do_not_use_the_link_up(three):
+def test_wrong_links_prefetches_and_other_methods_do_not_consume_the_link(three):
     browser = Browser(three)
     browser.session._opened = False
     browser.client.cookies.clear()
@@ -47,7 +47,7 @@ def test_a_wrong_link_a_look_ahead_and_another_method_do_not_use_the_link_up(thr
 
 
 @pytest.mark.parametrize("cookie", ["wrong", "", "\xff"])
-def test_a_wrong_cookie_is_no_cookie(browser, cookie):
+def test_a_wrong_cookie_is_rejected(browser, cookie):
     header = f"takeback-8765={cookie}".encode("latin-1")
     assert browser.stranger.get("/1/", headers={"cookie": header}).status_code == 403
 
@@ -77,7 +77,7 @@ def test_other_origins_are_refused(browser, headers):
     assert browser.get("/1/", headers=headers).status_code == 403
 
 
-def test_a_change_must_say_where_it_comes_from(browser):
+def test_a_change_needs_a_same_origin_header(browser):
     fields = {"form_token": browser.session.form_token}
     assert browser.client.post("/1/", data=fields).status_code == 403
     assert browser.client.post("/1/", data=fields, headers={"sec-fetch-site": "same-origin"}).status_code == 405
@@ -89,7 +89,7 @@ def changing():
     return [route.path.replace("{number:int}", "1") for route in ROUTES if "POST" in route.methods]
 
 
-def test_nothing_that_changes_is_also_shown(browser):
+def test_no_route_answers_both_get_and_post(browser):
     for route in ROUTES:
         assert not {"GET", "POST"} <= set(route.methods), route.path
 
@@ -103,7 +103,7 @@ def test_a_form_without_the_token_changes_nothing(browser, path):
 
 
 @pytest.mark.parametrize("path", changing())
-def test_a_page_that_only_shows_changes_nothing(three, path):
+def test_a_read_only_page_refuses_changes(three, path):
     browser = Browser(three, read_only=True)
     answer = browser.post(path, {})
     assert answer.status_code == 403
@@ -115,7 +115,7 @@ def test_a_form_that_is_too_large_is_not_read(browser, path):
     assert browser.post(path, {"note": "x" * 1_100_000}).status_code == 413
 
 
-def test_every_answer_forbids_whatever_the_page_does_not_need(browser):
+def test_every_answer_carries_the_security_headers(browser):
     answers = [
         browser.get("/1/"),
         browser.get("/nothing"),
@@ -129,7 +129,7 @@ def test_every_answer_forbids_whatever_the_page_does_not_need(browser):
         assert {name: answer.headers[name] for name in HEADERS} == HEADERS
 
 
-def test_the_policy_allows_no_code_in_pages_and_nothing_from_elsewhere(browser):
+def test_the_policy_allows_no_inline_code_and_no_external_content(browser):
     policy = HEADERS["Content-Security-Policy"]
     assert "unsafe" not in policy
     assert policy.startswith("default-src 'none'")
@@ -139,7 +139,7 @@ def test_the_policy_allows_no_code_in_pages_and_nothing_from_elsewhere(browser):
     assert "//" not in text.replace("Takeback", "")
 
 
-def test_sockets_of_the_web_are_refused(browser):
+def test_web_sockets_are_refused(browser):
     from starlette.websockets import WebSocketDisconnect
 
     with pytest.raises(WebSocketDisconnect), browser.client.websocket_connect("/1/"):

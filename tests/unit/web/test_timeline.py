@@ -19,7 +19,7 @@ def entries_of(answer):
     return [int(number) for number in re.findall(r'<li id="e(\d+)"', answer.text)]
 
 
-def test_an_entry_says_who_when_why_what_and_on_what_evidence(browser, three):
+def test_an_entry_shows_author_time_reason_change_and_evidence(browser, three):
     told = words(browser.get("/1/"))
     assert 'slower: set config["timeout"] to 60' in told
     assert "by ann" in told
@@ -28,7 +28,7 @@ def test_an_entry_says_who_when_why_what_and_on_what_evidence(browser, three):
     assert "genesis" in told
 
 
-def test_an_undo_says_what_it_took_back_and_the_entry_that_it_is_undone(browser, three):
+def test_an_undo_names_its_entry_and_the_entry_is_marked_undone(browser, three):
     three.undo("#3")
     answer = browser.get("/1/")
     assert "took back #3 (cheaper)" in words(answer)
@@ -60,7 +60,7 @@ def test_entries_are_filtered_by_surface_person_evidence_and_text(browser, query
     assert entries_of(browser.get(f"/1/?{query}")) == numbers
 
 
-def test_a_filter_that_cannot_be_is_explained(browser):
+def test_an_invalid_filter_is_explained(browser):
     answer = browser.get("/1/?grade=splendid")
     assert answer.status_code == 400
     assert "one of proved, sampled" in words(answer)
@@ -73,7 +73,7 @@ def many():
         yield harness
 
 
-def test_a_page_holds_so_many_rows_and_leads_to_the_rest(many):
+def test_a_page_holds_a_limited_number_of_rows_and_links_to_the_rest(many):
     browser = Browser(many)
     answer, seen = browser.get("/1/"), []
     for _ in range(4):
@@ -104,7 +104,7 @@ def test_the_first_page_reads_no_more_of_the_journal_than_it_shows(many, monkeyp
     assert 2 * PAGE <= len(read) <= 2 * PAGE + 10
 
 
-def test_new_entries_are_on_the_next_page_that_is_asked_for(browser, three):
+def test_new_entries_appear_on_the_next_request(browser, three):
     browser.get("/1/")
     three.apply(candidate(routing("side", "x")), note="later")
     assert entries_of(browser.get("/1/"))[0] == 5
@@ -114,7 +114,7 @@ def test_new_entries_are_on_the_next_page_that_is_asked_for(browser, three):
 NASTY = "<script>alert(1)</script>\x1b[31m\u202eevil\"'"
 
 
-def test_whatever_an_entry_holds_is_text_on_the_page():
+def test_contents_of_entries_are_escaped_on_the_page():
     with harness_with((NASTY, NASTY, prompt("system", NASTY), routing("<b>\"'", "</li><b>"))) as harness:
         browser = Browser(harness)
         harness.undo("#2")
@@ -167,7 +167,7 @@ def test_every_page_has_landmarks_one_heading_and_names_for_its_fields(browser, 
     assert 'href="#main"' in answer.text
 
 
-def test_several_harnesses_are_listed_with_how_they_stand(three):
+def test_several_harnesses_are_listed_with_their_status(three):
     with harness_with(("other", "bot", config("timeout", 1))) as other:
         browser = Browser(three, other)
         told = words(browser.get("/"))

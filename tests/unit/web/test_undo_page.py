@@ -36,7 +36,7 @@ def test_a_forced_entry_shows_the_state_that_breaks_it_before_after_and_recovere
     bad = candidate(config("timeout", 5)).to_json() | {"recovery": []}
     three.apply(bad, force=True)
     told = words(Browser(three).get("/1/entry/HEAD"))
-    assert "not admitted, forced all the same" in told
+    assert "not admitted, forced anyway" in told
     drawn = told.partition("smallest state that breaks it")[2].partition("Marked:")[0]
     before, _, rest = drawn.partition(" after ")
     after, _, recovered = rest.partition("after recovery")
@@ -45,7 +45,7 @@ def test_a_forced_entry_shows_the_state_that_breaks_it_before_after_and_recovere
     assert '+ "timeout": 5' in recovered
 
 
-def test_an_entry_says_what_depends_on_it_what_it_depends_on_and_who_wrote_it_again(browser):
+def test_an_entry_shows_dependents_dependencies_and_overwriters(browser):
     with harness_with(("note", "", prompt("rules", "a\n"))) as harness:
         harness.apply(
             candidate({"op_type": "edit_prompt", "target": "rules", "value": {"old": "a", "new": "b"}}), note="edit"
@@ -55,19 +55,19 @@ def test_an_entry_says_what_depends_on_it_what_it_depends_on_and_who_wrote_it_ag
             other.get("/1/entry/%232")
         )
         assert "It depends on #2 note" in words(other.get("/1/entry/%233"))
-    assert "Wrote some of it again later: that stays if this is taken back #4 slowest" in words(
+    assert "Wrote some of it again later: that stays if this is undone #4 slowest" in words(
         browser.get("/1/entry/%232")
     )
 
 
-def test_what_is_not_there_is_said(browser):
+def test_unknown_entries_are_refused_without_a_traceback(browser):
     for path in ("/1/entry/abcdef", "/1/entry/%2399", "/1/undo?entry=zz", "/1/undo", "/1/undo?entry=%231"):
         answer = browser.get(path)
         assert answer.status_code == 400, path
         assert "Traceback" not in answer.text
 
 
-def test_a_preview_changes_nothing_and_a_confirmation_does_what_it_showed(browser, three):
+def test_a_preview_changes_nothing_and_its_confirmation_does_as_shown(browser, three):
     before, head = state_of(browser), three.ledger.head
     preview = browser.get("/1/undo?entry=%233")
     assert "Nothing has been changed yet" in words(preview)
@@ -79,7 +79,7 @@ def test_a_preview_changes_nothing_and_a_confirmation_does_what_it_showed(browse
     assert "routing" not in state_of(browser)
 
 
-def test_the_undo_can_be_undone_from_where_it_is_told(browser):
+def test_an_undo_can_be_undone_from_its_result_page(browser):
     before = state_of(browser)
     done = browser.post("/1/undo", {"entry": "#3", "token": token_in(browser.get("/1/undo?entry=%233"))})
     again = re.search(r'href="(/1/undo\?entry=\w+)"', done.text)[1]
@@ -108,7 +108,7 @@ def test_several_entries_are_taken_back_as_one(browser):
     assert state_of(browser)["config"] == {"timeout": 30}
 
 
-def test_what_is_kept_is_said_with_whom_it_is_because_of_before_and_after(browser):
+def test_kept_values_and_their_writer_are_shown_before_and_after(browser):
     preview = browser.get("/1/undo?entry=%232")
     assert "nothing visible would change: #4 rewrote this value later" in words(preview)
     assert 'kept: config["timeout"], which #4 rewrote later' in words(preview)
@@ -116,13 +116,13 @@ def test_what_is_kept_is_said_with_whom_it_is_because_of_before_and_after(browse
     assert 'kept: config["timeout"], which #4 rewrote later' in words(done)
 
 
-def test_a_stale_token_changes_nothing_and_shows_what_would_happen_now(browser, three):
+def test_a_stale_token_changes_nothing_and_shows_a_new_preview(browser, three):
     preview = browser.get("/1/undo?entry=%233")
     three.apply(candidate(routing("main", "large-1")), note="meanwhile")
     head = three.ledger.head
     answer = browser.post("/1/undo", {"entry": "#3", "token": token_in(preview)})
     assert answer.status_code == 409
-    assert "Stale: things have changed since" in words(answer)
+    assert "Stale: the harness changed since" in words(answer)
     assert three.ledger.head == head
     done = browser.post("/1/undo", {"entry": "#3", "token": token_in(answer)})
     assert done.status_code == 200
@@ -135,13 +135,13 @@ def test_without_a_token_nothing_is_confirmed(browser, three, fields):
     assert three.ledger.head == head
 
 
-def test_what_blocks_is_said_and_goes_along_only_if_asked():
+def test_blocking_entries_are_named_and_undone_only_on_request():
     edit = {"op_type": "edit_prompt", "target": "rules", "value": {"old": "a", "new": "b"}}
     with harness_with(("note", "", prompt("rules", "a\n")), ("edit", "", edit)) as harness:
         browser = Browser(harness)
         blocked = browser.get("/1/undo?entry=%232")
-        assert "Blocked: nothing was changed. Not possible alone, because of: #3 edit" in words(blocked)
-        assert "With these taken along" in words(blocked)
+        assert "Blocked: nothing was changed. These entries prevent it: #3 edit" in words(blocked)
+        assert "Together with these" in words(blocked)
         token = token_in(blocked)
         refused = browser.post("/1/undo", {"entry": "#2", "token": token})
         assert refused.status_code == 409
@@ -151,7 +151,7 @@ def test_what_blocks_is_said_and_goes_along_only_if_asked():
         assert "rules" not in state_of(browser)["prompts"]
 
 
-def test_a_page_that_only_shows_previews_but_offers_nothing_to_press(three):
+def test_a_read_only_page_previews_without_a_button(three):
     browser = Browser(three, read_only=True)
     preview = browser.get("/1/undo?entry=%233")
     assert '- routing["main"]' in words(preview)
@@ -187,10 +187,10 @@ def drifted(root):
     return config_file, notes
 
 
-def test_drift_is_shown_by_file_and_stops_an_undo_with_the_way_out(workspace):
+def test_drift_is_shown_by_file_and_blocks_an_undo_with_the_way_out(workspace):
     root, harness = workspace
     browser = Browser(harness)
-    assert "everything is as the journal says" in words(browser.get("/1/drift"))
+    assert "no file differs from the journal" in words(browser.get("/1/drift"))
     drifted(root)
     told = words(browser.get("/1/drift"))
     assert 'config.toml - config["timeout"] = 60 + config["timeout"] = 61' in told
@@ -216,7 +216,7 @@ def test_drift_elsewhere_is_a_note_on_the_preview_and_the_undo_is_done(workspace
     assert len(harness.status().drift) == 1
 
 
-def test_one_file_is_adopted_and_another_put_back(workspace):
+def test_one_file_is_adopted_and_another_discarded(workspace):
     root, harness = workspace
     browser = Browser(harness)
     config_file, notes = drifted(root)
@@ -258,7 +258,7 @@ def test_everything_is_adopted_with_a_note_and_nothing_twice(workspace):
     assert "nothing to do" in words(browser.post("/1/adopt", {}))
 
 
-def test_a_file_that_cannot_be_read_is_named_and_can_be_put_back(workspace):
+def test_an_unreadable_file_is_reported_and_can_be_discarded(workspace):
     root, harness = workspace
     browser = Browser(harness)
     (root / "config.toml").write_text("= broken")
@@ -304,7 +304,7 @@ def test_a_hunk_is_adopted_by_itself_and_the_rest_stays_drift(hunks):
     assert place.read_text() == "".join(LINES)
 
 
-def test_changes_that_cannot_be_told_apart_by_hunks_stay_together(hunks):
+def test_moved_lines_cannot_be_adopted_by_hunks(hunks):
     place, harness = hunks
     place.write_text("".join([*LINES[1:15], LINES[0], *LINES[15:28], "added\n", *LINES[28:]]))
     page = Browser(harness).get("/1/drift")
@@ -312,7 +312,7 @@ def test_changes_that_cannot_be_told_apart_by_hunks_stay_together(hunks):
     assert "+added" in words(page)
 
 
-def test_a_hunk_is_put_back_by_itself_and_that_is_taken_back(hunks):
+def test_a_hunk_is_discarded_alone_and_that_can_be_undone(hunks):
     place, harness = hunks
     browser = Browser(harness)
     by_hand = place.read_text()
@@ -324,7 +324,7 @@ def test_a_hunk_is_put_back_by_itself_and_that_is_taken_back(hunks):
     assert place.read_text() == by_hand
 
 
-def test_hunks_one_after_the_other_are_taken_back_in_any_order(hunks):
+def test_hunks_adopted_one_by_one_are_undone_in_any_order(hunks):
     place, harness = hunks
     browser = Browser(harness)
     by_hand, entries = place.read_text(), []
@@ -339,7 +339,7 @@ def test_hunks_one_after_the_other_are_taken_back_in_any_order(hunks):
     assert place.read_text() == "".join(LINES)
 
 
-def test_hunks_that_have_changed_since_are_not_touched(hunks):
+def test_hunks_changed_since_the_page_was_shown_are_refused(hunks):
     place, harness = hunks
     browser = Browser(harness)
     page, head = browser.get("/1/drift"), harness.ledger.head
@@ -380,10 +380,10 @@ def test_drift_says_what_adopting_and_what_discarding_it_loosens(guarded):
     (root / ".claude/settings.json").write_text('{"permissions": {"allow": ["Bash(*)"], "deny": ["Bash(rm:*)"]}}')
     told = words(browser.get("/1/drift"))
     assert 'looser than what the journal says: config["permissions.allow"] allows more: Bash(*)' in told
-    assert "Discarding it would be looser" not in told
+    assert "Discarding it would loosen" not in told
     assert harness.discard() is not None
     preview = browser.get("/1/undo?entry=HEAD")
     assert 'Looser afterwards: config["permissions.allow"] allows more: Bash(*)' in words(preview)
     (root / ".claude/settings.json").write_text('{"permissions": {"deny": ["Bash(rm:*)", "Bash(curl:*)"]}}')
     told = words(browser.get("/1/drift"))
-    assert 'Discarding it would be looser than what is there now: config["permissions.deny"] denies less' in told
+    assert 'Discarding it would loosen the present state: config["permissions.deny"] denies less' in told

@@ -94,12 +94,14 @@ def event_text(root: Path, name: str, tool: str = "", path: str = "", old: str =
     return write_compact({**about, "tool_name": tool, "tool_input": given})
 
 
-def run_process(words: Sequence[str], given: str, root: Path, env: Mapping[str, str]) -> ProcessCost:
+def run_process(
+    words: Sequence[str], given: str, root: Path, env: Mapping[str, str], seconds: float = SECONDS
+) -> ProcessCost:
     """Run one process to its end; return what it cost."""
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     start = perf_counter()
     done = subprocess.run(  # noqa: S603 - words of our own
-        words, input=given, cwd=root, env=env, capture_output=True, text=True, timeout=SECONDS, check=False
+        words, input=given, cwd=root, env=env, capture_output=True, text=True, timeout=seconds, check=False
     )
     wall = perf_counter() - start
     after = resource.getrusage(resource.RUSAGE_CHILDREN)

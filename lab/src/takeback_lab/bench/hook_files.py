@@ -47,9 +47,14 @@ def measure_files(environment: Mapping[str, str], sizes: tuple[int, ...] = SIZES
     }
 
 
-def _measured(scratch: Path, size: int, environment: Mapping[str, str], rounds: int) -> dict[str, dict[str, float]]:
+def start_environment(environment: Mapping[str, str], scratch: Path) -> dict[str, str]:
+    """Return an environment in which modules are compiled once, into a folder."""
     env = {name: value for name, value in environment.items() if name != "PYTHONDONTWRITEBYTECODE"}
-    env["PYTHONPYCACHEPREFIX"] = str(scratch / "compiled")
+    return env | {"PYTHONPYCACHEPREFIX": str(scratch / "compiled")}
+
+
+def write_large_project(scratch: Path, size: int) -> Path:
+    """Write a project of Claude Code's with that many files of a skill, and take it in; return where it is."""
     root = write_project(scratch / "project")
     for at in range(size):
         folder = root / f".claude/skills/many/part{at // A_FOLDER // A_FOLDER}/x{at // A_FOLDER}"
@@ -57,6 +62,12 @@ def _measured(scratch: Path, size: int, environment: Mapping[str, str], rounds: 
             folder.mkdir(parents=True)
         (folder / f"f{at}.txt").write_text(f"File {at}\n{BODY}", encoding="utf-8")
     init_clients(root, ("claude-code",))
+    return root
+
+
+def _measured(scratch: Path, size: int, environment: Mapping[str, str], rounds: int) -> dict[str, dict[str, float]]:
+    env = start_environment(environment, scratch)
+    root = write_large_project(scratch, size)
     calls = {
         "before an edit of instructions": event_text(root, "PreToolUse", "Edit", "CLAUDE.md", "Rule 7:", "Rule 8:"),
         "before a shell command": event_text(root, "PreToolUse", "Bash"),

@@ -19,7 +19,7 @@ from takeback_lab.models.local import LocalSettings, start_server
 from takeback_lab.models.weights import QWEN, SMOL, Weights
 
 Small = Annotated[
-    bool, typer.Option("--small", help="Take the 98 MB model: it tests the pipeline, and solves nothing.")
+    bool, typer.Option("--small", help="Use the 98 MB model: it exercises the pipeline, but solves nothing.")
 ]
 
 
@@ -38,7 +38,7 @@ def register(app: typer.Typer) -> None:
 
 
 def fetch(small: Small = False, as_json: bool = JsonFlag) -> None:
-    """Download the weights, check them byte for byte, and keep them in the cache.
+    """Download the weights, check their digest, and keep them in the cache.
 
     Example: `takeback model fetch --small`
     """
@@ -52,7 +52,7 @@ def fetch(small: Small = False, as_json: bool = JsonFlag) -> None:
 
 
 def status(as_json: bool = JsonFlag) -> None:
-    """Say which weights are on this machine. Exit code 1 if there are none.
+    """List the weights on this machine. Exit code 1 if there are none.
 
     Example: `takeback model status --json`
     """
@@ -80,7 +80,7 @@ def serve(
 ) -> None:
     """Serve a model on loopback until interrupted. Any OpenAI-compatible client that has the key can use it.
 
-    The key is TAKEBACK_API_KEY where that is set; otherwise one is made, and shown once.
+    The key is TAKEBACK_API_KEY if that is set; otherwise a new key is shown once.
 
     Example: `takeback model serve --model-path ./other.gguf --port 8080`
     """

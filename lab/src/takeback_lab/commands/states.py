@@ -33,7 +33,7 @@ def states(
 ) -> None:
     """Show the counterfactual states that a candidate is tried on.
 
-    Each is shown by how it differs from the nominal one; `--json` prints them whole.
+    Each is shown as its differences from the nominal state; `--json` prints whole states.
 
     Example: `takeback states examples/candidates/config/candidate.json --split ood --n 5`
     """

@@ -72,9 +72,13 @@ def torture(
 
 def _torture_external(kills: int, seed: int, *, as_json: bool) -> NoReturn:
     """Run the torture of changes whose effects stay, and end the command."""
+    from takeback_lab.servers import find_place_in_memory  # noqa: PLC0415 - as below
     from takeback_lab.torture_external import torture_external  # noqa: PLC0415 - the command line starts without it
 
-    with tempfile.TemporaryDirectory(prefix="takeback-torture-") as directory, show_bar("killing") as advance:
+    with (
+        tempfile.TemporaryDirectory(prefix="takeback-torture-", dir=find_place_in_memory()) as directory,
+        show_bar("killing") as advance,
+    ):
         found = torture_external(
             Path(directory), kills=kills, seed=seed, progress=lambda done: advance(min(done, kills), kills)
         )

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from takeback.errors import InputError
+from takeback.errors import InputError, LockChanged, TakebackError
 from takeback.repair.prompts import ALL_SHOWN
 from takeback.repair.synthesizer import read_sampling
 from takeback_lab.experiment import Asked, Option
@@ -20,13 +20,14 @@ from takeback_lab.experiments import options
 from takeback_lab.experiments.apart import APART, CANNOT_RUN, PASSED, apart_line, read_counting, tell_apart
 from takeback_lab.experiments.bank import STRATA, Failure, cohort, drawn, load_bank
 from takeback_lab.experiments.draws import at_most, first_seed, suites_of
-from takeback_lab.experiments.recorded import check_run, read_run, shipped_recording, write_run
+from takeback_lab.experiments.recorded import check_run, read_run, shipped_recording, shipped_recordings, write_run
 from takeback_lab.experiments.repairs import CLOSED, TERMS, Terms, read_cell, repair_unit, run_repair, spent
 from takeback_lab.experiments.turn0 import STYLES
 from takeback_lab.lock import make_lock
 from takeback_lab.prompt_sets import FIRST, V4
 from takeback_lab.report.table import Table
 from takeback_lab.results import BANK
+from takeback_lab.tasks import get
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -43,6 +44,20 @@ class CellsPlan:
     terms: Terms = TERMS
     locked: tuple[Failure, ...] = ()
     bank: Mapping[str, Any] | None = None
+    wanted: Mapping[str, int] = field(default_factory=dict)
+    """How many of each stratum were asked for, where a number was."""
+
+    def notes(self) -> tuple[str, ...]:
+        """Return what is to be said before anybody is asked: strata with fewer cases than were wanted."""
+        return tuple(
+            f"{stratum}: {there} of {count} wanted, which is all that the bank has; the run takes these"
+            for stratum, (there, count) in self.tell_short().items()
+        )
+
+    def tell_short(self) -> dict[str, list[int]]:
+        """Return the strata that have fewer cases than were wanted: how many there are, how many were wanted."""
+        there: Counter[str] = Counter(case.stratum for case in self.locked or self.cases)
+        return {name: [there[name], count] for name, count in self.wanted.items() if there[name] < count}
 
     def parts(self, who: str) -> dict[str, Any]:
         """What a lock of the run freezes."""
@@ -92,7 +107,11 @@ class Factorial:
     options: tuple[Option, ...] = (
         Option("tasks", "number", "How many cases, drawn by seed: strata in turn, families in turn.", least=1),
         Option("per-stratum", "number", "How many of each stratum, drawn by seed.", least=1),
-        Option("draw", "text", "How many of each stratum, or all there are, drawn by seed: S0=24,S1=36."),
+        Option(
+            "draw",
+            "text",
+            "How many of each stratum, drawn by seed, such as S0=24,S1=36; all there are if fewer.",
+        ),
         Option("cells", "text", "Cells, such as D0L0,adaptiveL1; the paper's if left out."),
         options.BUDGET,
         options.RULE,
@@ -106,22 +125,16 @@ class Factorial:
 
     def plan(self, given: Mapping[str, Any], frozen: Mapping[str, Any] | None = None) -> CellsPlan:
         """The whole cohort in all cells, or what a recording was made with."""
-        bank = load_bank(given.get("bank") or _bank_beside(frozen))
-        failures = cohort(bank.entries)
         if frozen is not None and not {"tasks", "per_stratum", "draw", "cells"} & given.keys():
-            known = {failure.id: failure for failure in failures}
-            ids = frozen.get("ran", frozen.get("tasks", ()))
-            terms = Terms.from_json(frozen, FIRST)
-            plan = CellsPlan(
-                _found(ids, known), tuple(frozen["cells"]), terms, _found(frozen.get("locked", ids), known)
-            )
-            check_run(frozen["folder"], plan.parts(frozen["model"]))
+            plan = _plan_recorded(frozen, given.get("bank"))
         else:
+            failures, accounting = next(_read_failures(given.get("bank"), frozen))
             cells = tuple(part.strip() for part in given["cells"].split(",")) if "cells" in given else self.cells
             for cell in cells:
                 read_cell(cell)
-            plan = CellsPlan(chosen_cases(failures, given), cells, self.terms)
-        return replace(plan, terms=altered(plan.terms, given), bank=bank.accounting())
+            cases = chosen_cases(failures, given)
+            plan = CellsPlan(cases, cells, self.terms, bank=accounting, wanted=_wanted(given))
+        return replace(plan, terms=altered(plan.terms, given))
 
     def run(self, unit: Mapping[str, Any], asked: Asked | None) -> dict[str, Any]:
         """Repair one case in one cell."""
@@ -149,10 +162,10 @@ class Factorial:
         """Rescues by cell and stratum, the contrasts, what the gate turned away."""
         from takeback_lab.report.summaries import factorial_summary  # noqa: PLC0415 - loads statistics
 
-        del plan
         [found] = data.values()
         counts = (one["counts"] for row in found["tasks"] for some in row["attempts"].values() for one in some)
-        return {**factorial_summary(found, self.name), **tell_apart(counts, found.get("cannot_run", PASSED))}
+        summary = {**factorial_summary(found, self.name), **tell_apart(counts, found.get("cannot_run", PASSED))}
+        return {**summary, "fewer_than_wanted": plan.tell_short()}
 
     def holds(self, summary: Mapping[str, Any]) -> bool:
         """A factorial promises nothing."""
@@ -169,7 +182,7 @@ class Factorial:
             difference, p, adjusted = found["difference"], found["p"], found["p_holm"]
             few = f" (n = {found['n']}: too few cases for a contrast)" if found["few"] else f" (n = {found['n']})"
             yield f"{name}: {difference * 100:+.2f} pp, p = {p:.4g}, Holm p = {adjusted:.4g}{few}"
-        if summary["prompts"] == V4 and summary["account"]["calls"]:
+        if summary["account"]["calls"]:
             for name, found in summary["contrasts"].items():
                 power = ", ".join(f"{whose} {chance:.2f}" for whose, chance in found["power"].items())
                 yield f"{name}: power {power}{_tell_needed(found['needed'])}"
@@ -198,6 +211,8 @@ class Factorial:
             "cells": list(plan.cells),
             "ran": [case.id for case in plan.cases],
             "locked": [case.id for case in plan.locked or plan.cases],
+            "cases": [[case.id, case.candidate, case.stratum] for case in plan.locked or plan.cases],
+            "bank": dict(plan.bank or {}),
         }
         write_run(folder, ran, make_lock(self.name, plan.parts(who)))
 
@@ -214,6 +229,48 @@ def _tell_needed(needed: Mapping[str, int | None]) -> str:
     """How many pairs the published effects need, where that was found."""
     known = ", ".join(f"{whose} {count}" for whose, count in needed.items() if count is not None)
     return f"; pairs needed for 0.9: {known}" if known else ""
+
+
+def _plan_recorded(frozen: Mapping[str, Any], bank: Path | None) -> CellsPlan:
+    """Return what a recording was made with, on the first bank whose cases are those that its lock holds."""
+    first: TakebackError | None = None
+    for failures, accounting in _read_failures(bank, frozen):
+        known = {failure.id: failure for failure in failures}
+        ids = frozen.get("ran", frozen.get("tasks", ()))
+        try:
+            cases, locked = _found(ids, known), _found(frozen.get("locked", ids), known)
+            plan = CellsPlan(cases, tuple(frozen["cells"]), Terms.from_json(frozen, FIRST), locked, accounting)
+            check_run(frozen["folder"], plan.parts(frozen["model"]))
+        except (InputError, LockChanged) as fault:
+            first = first or fault
+            continue
+        return plan
+    raise first or InputError("bank", found="none", expected="the bank of the recorded run")
+
+
+def _read_failures(
+    bank: Path | None, frozen: Mapping[str, Any] | None
+) -> Iterator[tuple[tuple[Failure, ...], Mapping[str, Any]]]:
+    """Yield the failures to repair with the accounting of their bank: of a named bank, or as a run was frozen with.
+
+    A run that was frozen before runs held their cases may have them from the bank beside it, or from any that ships.
+    """
+    if bank is None and frozen is not None and "cases" in frozen:
+        cases = tuple(Failure(get(name), candidate, stratum) for name, candidate, stratum in frozen["cases"])
+        yield cases, frozen["bank"]
+        return
+    beside = _bank_beside(frozen)
+    shipped = shipped_recordings("natural") or (shipped_recording("natural"),)
+    for folder in (bank,) if bank is not None else (beside, *shipped) if beside is not None else shipped:
+        chosen = load_bank(folder)
+        yield cohort(chosen.entries), chosen.accounting()
+
+
+def _wanted(given: Mapping[str, Any]) -> dict[str, int]:
+    """Return how many cases of each stratum the options name."""
+    if "draw" in given:
+        return {stratum: count for stratum, count in read_draw(given["draw"]).items() if count is not None}
+    return dict.fromkeys(("S0", "S1"), given["per_stratum"]) if "per_stratum" in given else {}
 
 
 def _bank_beside(frozen: Mapping[str, Any] | None) -> Path | None:

@@ -200,7 +200,8 @@ class Fresh:
         yield Table(NAME, "", ("suite", "dev pass", "false positive", "rescue", "hidden", "gap"), rows)
         if paired := summary["Q20_against_Q2"]:
             few = "; too few tasks for a contrast" if paired["few"] else ""
-            yield f"rescue, Q20 − Q2: {100 * paired['difference']:+.2f} pp, exact p = {paired['p']:.4g}{few}"
+            power = f", power {paired['power'].get('observed', 0):.2f}"
+            yield f"rescue, Q20 − Q2: {100 * paired['difference']:+.2f} pp, exact p = {paired['p']:.4g}{power}{few}"
         yield options.spent_line(summary["account"])
 
     def tables(self, data: Mapping[str, Any]) -> Iterator[Table]:

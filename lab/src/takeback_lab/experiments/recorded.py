@@ -16,12 +16,16 @@ from takeback.errors import InputError, RecordingError
 from takeback.repair.models.replies import digest_replies, has_recording, read_lines
 from takeback_lab.lock import Lock, digest_of, read_json, read_lock, write_lock, write_whole
 from takeback_lab.protocol import check_replayable
-from takeback_lab.results import RAN
+from takeback_lab.results import BANK, RAN
 
 LOCK: Final = "lock.json"
 DIGEST: Final = "digest"
 FIRST: Final = "first"
-"""The folder of the runs under the first prompts, replayed where a later one has not been recorded."""
+"""The folder of the runs under the first prompts."""
+PLAIN: Final = "plain"
+"""The folder of the runs in L0 under plain prompts."""
+EDITIONS: Final = (PLAIN, FIRST)
+"""Earlier recordings, the later ones first: replayed where a later one has not been recorded."""
 
 
 def recorded_folder() -> Path:
@@ -31,8 +35,14 @@ def recorded_folder() -> Path:
 
 def shipped_recording(name: str) -> Path:
     """The recording of an experiment that comes with Takeback: the latest that was made."""
-    latest = recorded_folder() / name
-    return latest if has_recording(latest) else recorded_folder() / FIRST / name
+    return next(iter(shipped_recordings(name)), recorded_folder() / EDITIONS[-1] / name)
+
+
+def shipped_recordings(name: str) -> tuple[Path, ...]:
+    """Return every recording of an experiment that comes with Takeback, the latest first."""
+    base = recorded_folder()
+    folders = (base / name, *(base / edition / name for edition in EDITIONS))
+    return tuple(folder for folder in folders if has_recording(folder))
 
 
 def is_shipped(folder: Path) -> bool:
@@ -70,6 +80,16 @@ def read_run(folder: Path, name: str) -> dict[str, Any] | None:
     check_frozen_file(path, raw, lock)
     check_replies(folder, raw["model"], raw.get("replies"))
     return {**raw, "folder": str(folder)}
+
+
+def rebind_lock(folder: Path, lock: Lock) -> None:
+    """Put what was frozen in a folder under another lock, if it is under another."""
+    if read_lock(folder / LOCK).digest == lock.digest:
+        return
+    path = next(folder / name for name in (BANK, RAN) if (folder / name).exists())
+    raw = read_json(path)
+    write_frozen(path, {**{name: value for name, value in raw.items() if name != DIGEST}, "lock": lock.digest})
+    write_lock(lock, folder / LOCK)
 
 
 def check_frozen_file(path: Path, raw: Mapping[str, Any], lock: Lock) -> None:

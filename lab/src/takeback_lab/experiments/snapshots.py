@@ -22,7 +22,7 @@ from takeback.errors import InputError
 from takeback_lab.experiment import Asked, Option
 from takeback_lab.experiments.cohort import balanced
 from takeback_lab.experiments.recorded import read_run, shipped_recording
-from takeback_lab.protocol import parts_of, sources
+from takeback_lab.protocol import digest_sources, parts_of, sources
 from takeback_lab.report.table import Table
 from takeback_lab.snapshots.method import OWN, UndoMethod, right
 from takeback_lab.snapshots.own import disk_bytes, recorded_bytes
@@ -95,11 +95,12 @@ class SnapshotsPlan:
         code = sources(
             "takeback.state", "takeback.undo", "takeback_lab.snapshots", "takeback_lab.experiments.snapshots"
         )
-        return parts_of(
+        parts = parts_of(
             tasks=[task.to_json() for task in self.tasks],
             suites={"protocols": list(PROTOCOLS)},
             analysis={"methods": there, "code": code, "recoveries": _recorded()["replies"]},
         )
+        return {**parts, **digest_sources("verifier", "tasks")}
 
     def units(self) -> dict[str, Any]:
         """One unit per method, the slow ones first, so that workers finish together; and what an entry takes."""

@@ -145,6 +145,24 @@ class Judge:
         if left and not said:
             yield f"files that it did not touch: {', '.join(sorted(left)[:3])}"
 
+    def find_taken(
+        self, at: int, changes: Mapping[str, tuple[int, bytes] | None], now: Mapping[str, tuple[int, bytes]]
+    ) -> Iterator[str]:
+        """Yield lines that a result takes out with commit `at` although a later commit wrote them.
+
+        Only lines that stand once in their file count: of several equal ones, which is whose is a matter of reading.
+        """
+        for part in self._parts.get(at, ()):
+            path = part.file.path
+            result = None if path is None else changes.get(path)
+            if path is None or result is None or path not in now:
+                continue
+            before, after = Counter(cut(now[path][1])), Counter(cut(result[1]))
+            later = {line for line, who in part.file.lines if who > at}
+            yield from (
+                f"{path}: {line!r}" for line in before - after if before[line] == 1 and line.strip() and line in later
+            )
+
     def _judge(
         self,
         at: int,

@@ -1,7 +1,9 @@
 """The experiment: adopt consecutive commits, take single ones out of the middle, compare with `git revert`.
 
 Where git reverts cleanly, the two trees are equal or the difference is one of three kinds, each of them checked: a
-later commit wrote the same lines again, the plan is blocked by name through a rename, or twins were said.
+later commit wrote the same lines again, the plan is blocked by name through a rename, or twins were said. A revert
+with which git takes out lines that a later commit wrote, or leaves the commit's own in a file that it lost, is not
+among them: by the judge's line histories, not by ours.
 """
 
 from __future__ import annotations
@@ -18,7 +20,7 @@ from typing import Any, Final, NamedTuple
 
 from takeback.present.repeats import find_repeats
 from takeback.progress import report_progress
-from takeback.state import ABSENT
+from takeback.state import ABSENT, State
 from takeback.state.chain import Link
 from takeback.state.file import File
 from takeback.state.part_names import PATH, PLACE, is_part, make_part_name
@@ -35,6 +37,9 @@ LATER: Final = 10
 SAMPLE: Final = 20
 MOST_EXPLAINED: Final = 0.02
 KINDS: Final = ("later_writer", "rename_blocked", "twins")
+GIT_WRONG: Final = "git_wrong"
+"""What git makes of it without a conflict is wrong, by the judge: a commit that was reverted and made again, and git
+takes out the later lines; a file that moved, and git leaves the commit's lines in it."""
 SHOWN: Final = 40
 ELSEWHERE: Final = "it puts a file at "
 """How a reason begins that is about where a file stands."""
@@ -46,7 +51,7 @@ class Case(NamedTuple):
     commit: str
     onto: str
     kind: str
-    """`equal`, one of `KINDS`, `different`, or of a conflict `possible` or `blocked`."""
+    """`equal`, one of `KINDS`, `different`, `git_wrong`, or of a conflict `possible` or `blocked`."""
     kept: bool
     faults: tuple[str, ...]
     tree: str | None
@@ -78,8 +83,8 @@ class Report:
 
     @property
     def clean(self) -> list[Case]:
-        """Cases that git reverts without a conflict."""
-        return [case for case in self.cases if case.tree is not None]
+        """Cases that git reverts without a conflict, and not wrongly."""
+        return [case for case in self.cases if case.tree is not None and case.kind != GIT_WRONG]
 
     @property
     def holds(self) -> bool:
@@ -102,6 +107,7 @@ class Report:
             "twins": self.twins,
             "taken_out": len(self.cases),
             "git_clean": len(self.clean),
+            GIT_WRONG: self.count(GIT_WRONG),
             "equal": self.count("equal"),
             "explained": self.count(*KINDS),
             "explained_by": {kind: self.count(kind) for kind in KINDS},
@@ -111,7 +117,7 @@ class Report:
             "kept_said": sum(case.kept for case in possible),
             "blocked": sum(case.kind == "blocked" for case in conflicts),
             "silently_wrong": sum(bool(case.faults) for case in conflicts),
-            "faults_where_equal": sum(bool(case.faults) for case in self.clean),
+            "faults_where_equal": sum(bool(case.faults) for case in self.cases if case.tree is not None),
             "all_back": self.all_back,
             "real_revert": {"asked": self.asked, "agreed": self.agreed},
             "seconds": {name: round(spent, 2) for name, spent in self.seconds.items()},
@@ -257,15 +263,29 @@ class _Run:
         theirs = self._read_their_changes(self.commits[end], tree)
         if isinstance(plan, Blocked):
             by = ", ".join(f"#{entry}: {why}" for entry, why in plan.reasons[:3])
-            moved = self._is_by_rename(at, plan)
-            return ("rename_blocked" if moved else "different"), f"blocked by {by}"
+            if not self._is_by_rename(at, plan):
+                return "different", f"blocked by {by}"
+            wrong = self._find_stayed(at, theirs)
+            return (GIT_WRONG, f"blocked by {by}; git: {wrong}") if wrong else ("rename_blocked", f"blocked by {by}")
         differ = sorted(path for path in {*ours, *theirs} if ours.get(path, 0) != theirs.get(path, 0))
         if not differ:
             return "equal", ""
         detail = f"differs in {', '.join(differ[:4])}"
         if isinstance(plan, Plan) and all(self._is_written_again(at, plan, path, ours, theirs) for path in differ):
-            return "later_writer", detail
+            mine, wrong = (self._find_taken(at, side, plan.before) for side in (ours, theirs))
+            wrong = None if mine else wrong
+            return (GIT_WRONG, f"{detail}; git: {wrong}") if wrong else ("later_writer", detail)
         return ("twins" if {*differ} & self._list_twins(at, end) else "different"), detail
+
+    def _find_stayed(self, at: int, theirs: TreeChanges) -> str | None:
+        """Return what of a commit git leaves in silence, by the judge; None if it leaves nothing."""
+        now = {path: (file.mode, file.content) for path, file in project_files(self.adopted.ledger.state)}
+        return next(self.judge.find_faults(at, theirs, now, set()), None)
+
+    def _find_taken(self, at: int, changes: TreeChanges, state: State) -> str | None:
+        now = {path: (file.mode, file.content) for path, file in project_files(state)}
+        line = next(self.judge.find_taken(at, changes, now), None)
+        return None if line is None else f"it takes out what a later commit wrote, {line}"
 
     def _read_their_changes(self, onto: str, tree: str) -> TreeChanges:
         changes = self.repository.list_changes(onto, tree)

@@ -12,7 +12,7 @@ from urllib.parse import quote
 
 import httpx
 
-from takeback.adapters.bindings.protocol import SECONDS, Binding, Seen
+from takeback.adapters.bindings.protocol import SECONDS, Binding, Seen, Swap
 from takeback.canonical import encode, parse
 from takeback.errors import InputError, UnreachableError
 
@@ -110,6 +110,10 @@ class HttpBinding(Binding):
 
     def swap(self, name: str, known: Seen | None, body: dict[str, Any] | None) -> bool:
         """Put or delete a record if its ETag is the known one."""
+        return self.swap_for_tag(name, known, body).made
+
+    def swap_for_tag(self, name: str, known: Seen | None, body: dict[str, Any] | None) -> Swap:
+        """Put or delete a record, and return the ETag of the answer, if it has one."""
         if known is None:
             guard = {"if-none-match": "*"}
         elif known.tag and not known.tag.startswith("W/"):
@@ -123,9 +127,9 @@ class HttpBinding(Binding):
             kind = self.given.get("content_type", "text/plain" if self._text else "application/json")
             answer = self._ask("PUT", name, content=content.encode(), headers={**guard, "content-type": kind})
         if answer.status_code in REFUSED or (known is not None and answer.status_code in GONE):
-            return False
+            return Swap(made=False)
         self._require_well(answer, name)
-        return True
+        return Swap(made=True, tag=answer.headers.get("etag", ""))
 
     def _wrap(self, body: dict[str, Any]) -> dict[str, Any]:
         return {self.given["wrap"]: body} if "wrap" in self.given else body

@@ -32,6 +32,7 @@ class EtcdBinding(Binding):
 
     settings: Mapping[str, type] = {"base": str, "prefix": str, "token_env": str}
     required = ("base", "prefix")
+    keeps_verbatim = True
 
     def __init__(self, name: str, given: Mapping[str, Any]) -> None:
         super().__init__(name, given)
@@ -88,6 +89,7 @@ class RedisBinding(Binding):
 
     settings: Mapping[str, type] = {"base": str, "url_env": str, "prefix": str}
     required = ("prefix",)
+    keeps_verbatim = True
 
     def __init__(self, name: str, given: Mapping[str, Any]) -> None:
         super().__init__(name, given)

@@ -8,6 +8,7 @@ masked in everything the system says. Nothing is connected to before the first r
 from __future__ import annotations
 
 import re
+import secrets
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -48,6 +49,13 @@ class Seen(NamedTuple):
     tag: str
 
 
+class Swap(NamedTuple):
+    """What came of a swap: whether it was made, and what names the version that it made, if the system says so."""
+
+    made: bool
+    tag: str = ""
+
+
 class RecordChange(NamedTuple):
     """What is done to one record: the fields that are known and what becomes of them; None stands for no record."""
 
@@ -62,6 +70,8 @@ class Binding(ABC):
     settings: Mapping[str, type] = {}
     """The settings of this kind beside the common ones."""
     required: tuple[str, ...] = ()
+    keeps_verbatim: bool = False
+    """Whether the system keeps whatever it is given, so that only others can make something else of it."""
 
     def __init__(self, name: str, given: Mapping[str, Any]) -> None:
         self.name = name
@@ -82,6 +92,10 @@ class Binding(ABC):
     @abstractmethod
     def swap(self, name: str, known: Seen | None, body: dict[str, Any] | None) -> bool:
         """Put a record, or remove it, if it still is what is known; return whether it was."""
+
+    def swap_for_tag(self, name: str, known: Seen | None, body: dict[str, Any] | None) -> Swap:
+        """Swap a record, and return the tag of what was made where the system's answer names it."""
+        return Swap(self.swap(name, known, body))
 
     @abstractmethod
     def find_version(self) -> str:
@@ -125,8 +139,9 @@ class Binding(ABC):
             seen = self.look(change.name)
             if not is_as_known(self.show(seen), change.known, whole=change.wanted is None):
                 raise ChangedMeanwhile(f"{self.name}/{change.name} was changed by someone else just now")
-            if self.swap(change.name, seen, fill_in(seen, change.wanted)):
-                self._require_kept(change)
+            swap = self.swap_for_tag(change.name, seen, fill_in(seen, change.wanted))
+            if swap.made:
+                self._require_kept(change, swap.tag)
                 return
             time.sleep(min(0.001 * 2 ** min(tried, 6), 0.05))
         raise ChangedMeanwhile(f"{self.name}/{change.name} is written by others all the time")
@@ -140,24 +155,44 @@ class Binding(ABC):
                 f"external[{self.name}/{change.name}]", found=f"the field {hidden[0]}", expected=expected
             )
 
-    def _require_kept(self, change: RecordChange) -> None:
-        """Refuse what a server makes something else of: it would look like somebody's write for ever."""
+    def _require_kept(self, change: RecordChange, tag: str) -> None:
+        """Refuse what a server makes something else of: it would look like somebody's write for ever.
+
+        What others wrote in the same moment stays: it is theirs, and the next look finds it.
+        """
         wanted = change.wanted
-        if wanted is None:
+        if wanted is None or self.keeps_verbatim:
             return
-        there = self.show(self.look(change.name))
+        seen = self.look(change.name)
+        there = self.show(seen)
         wrong = [name for name in wanted if there is not None and not is_as_known(there, {name: wanted[name]})]
         added = [] if there is None or change.known is not None else [name for name in there if name not in wanted]
-        if wrong or added:
-            verb = f"made something else of {', '.join(wrong)}" if wrong else f"added {', '.join(added)}"
-            with self.reach():
-                seen = self.look(change.name)
-                self.swap(change.name, seen, fill_in(seen, change.known))
-            raise UnreachableError(
-                f"the server of {self.name} {verb} in {change.name}; it was put back",
-                hint=f"give the value as the server keeps it; name what it writes itself in [bindings.{self.name}] "
-                "volatile",
-            )
+        if seen is None or there is None or not (wrong or added):
+            return
+        body = fill_in(None if change.known is None else seen, wanted)
+        by_server = seen.tag == tag if tag and seen.tag else self._makes_the_same(seen, body, wrong, added)
+        if not by_server:
+            return
+        verb = f"made something else of {', '.join(wrong)}" if wrong else f"added {', '.join(added)}"
+        back = self.swap(change.name, seen, fill_in(seen, change.known))
+        raise UnreachableError(
+            f"the server of {self.name} {verb} in {change.name}; "
+            + ("it was put back" if back else "others have written there since, and it stays as they have it"),
+            hint=f"give the value as the server keeps it; name what it writes itself in [bindings.{self.name}] "
+            "volatile",
+        )
+
+    def _makes_the_same(self, seen: Seen, body: Any, wrong: Sequence[str], added: Sequence[str]) -> bool:
+        """Tell whether the server makes the same of a record of our own, where nobody else writes."""
+        name = self.make_probe_name(secrets.token_hex(6))
+        if not self.swap(name, None, body):
+            return False
+        aside = self.look(name)
+        if aside is None:
+            return False
+        self.swap(name, aside, None)
+        same = all(is_same(aside.body.get(field, ABSENT), seen.body.get(field, ABSENT)) for field in wrong)
+        return same and all(field in aside.body for field in added)
 
     def read_variable(self, setting: str) -> str:
         """Return what the environment variable holds that a setting names; it is masked from then on."""

@@ -6,23 +6,35 @@ is NULL is a field that is not there. Only the key and the declared fields are e
 
 from __future__ import annotations
 
-import datetime as dt
-import decimal
 import os
 import random
+import time
 import uuid
-from base64 import b64decode, b64encode
+import warnings
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, Final
 
 import sqlalchemy as sa
 
 from takeback.adapters.bindings.protocol import SECONDS, Binding, RecordChange, Seen, fill_in, is_as_known, is_same
-from takeback.canonical import encode, sha256
-from takeback.errors import ChangedMeanwhile, InputError
+from takeback.adapters.bindings.sql_values import (
+    SQLITE,
+    find_kind,
+    from_json,
+    from_json_of_sqlite,
+    is_text_of_server,
+    to_json,
+    to_json_of_sqlite,
+)
+from takeback.canonical import encode, parse, sha256
+from takeback.errors import ChangedMeanwhile, InputError, UnreachableError
 from takeback.journal.failpoint import failpoint
 from takeback.state import ABSENT
 
+LOCKED: Final = 60.0
+"""How long SQLite's write lock is waited for."""
+READS: Final = "takeback_reads"
+"""The option of a connection that only reads."""
 _ENGINES: dict[str, sa.Engine] = {}
 """Engines of this process by URL: bindings of one database share its transactions."""
 
@@ -59,8 +71,27 @@ def _leave_begin_to_us(connection: Any, _: Any) -> None:
 
 
 def _begin_immediately(connection: sa.Connection) -> None:
-    """Take SQLite's write lock at once: it has no FOR UPDATE."""
-    connection.exec_driver_sql("BEGIN IMMEDIATE")
+    """Take SQLite's write lock at once, as it has no FOR UPDATE; whoever only reads takes none.
+
+    SQLite's own waiting looks every tenth of a second in the end, and starves beside busy writers.
+    """
+    if connection.get_execution_options().get(READS):
+        connection.exec_driver_sql("BEGIN")
+        return
+    until = time.monotonic() + LOCKED
+    connection.exec_driver_sql("PRAGMA busy_timeout = 0")
+    try:
+        while True:
+            try:
+                connection.exec_driver_sql("BEGIN IMMEDIATE")
+            except sa.exc.OperationalError as fault:
+                if "locked" not in str(fault.orig) or time.monotonic() >= until:
+                    raise
+                time.sleep(random.uniform(0.0005, 0.004))
+            else:
+                return
+    finally:
+        connection.exec_driver_sql(f"PRAGMA busy_timeout = {int(SECONDS * 1000)}")
 
 
 class SqlBinding(Binding):
@@ -72,6 +103,8 @@ class SqlBinding(Binding):
     def __init__(self, name: str, given: Mapping[str, Any]) -> None:
         super().__init__(name, given)
         self._table: sa.Table | None = None
+        self._kinds: dict[str, Any] = {}
+        """The declared types of the columns."""
 
     @property
     def system(self) -> str:
@@ -90,9 +123,15 @@ class SqlBinding(Binding):
         if self._table is None:
             named = str(self.given["table"])
             schema, _, plain = named.rpartition(".")
-            with self.reach():
-                table = sa.Table(plain, sa.MetaData(), schema=schema or None, autoload_with=self.engine)
             spot = f"bindings.{self.name}"
+            try:
+                with self.reach(), warnings.catch_warnings():
+                    warnings.simplefilter("ignore", sa.exc.SAWarning)  # types that it does not know go as text
+                    table = sa.Table(plain, sa.MetaData(), schema=schema or None, autoload_with=self.engine)
+            except UnreachableError as fault:
+                if not isinstance(fault.__context__, sa.exc.NoSuchTableError):
+                    raise
+                raise InputError(f"{spot}.table", found=named, expected="a table of the database") from None
             for setting in ("key", "fields"):
                 for column in self.given[setting]:
                     if column not in table.c:
@@ -115,12 +154,22 @@ class SqlBinding(Binding):
                 raise InputError(
                     f"{spot}.fields", found=computed[0], expected="a column that the database lets be set"
                 )
-            self._table = table
+            self._kinds = {column.name: find_kind(column) for column in table.c}
+            self._table = self._strip(table) if self.engine.dialect.name == SQLITE else table
         return self._table
+
+    def _find_kinds(self) -> Mapping[str, Any]:
+        return self._kinds if self.table is not None else {}
+
+    @staticmethod
+    def _strip(table: sa.Table) -> sa.Table:
+        """Return a table of SQLite without types: what it holds is read and written as it is."""
+        columns = [sa.Column(column.name, sa.types.NullType()) for column in table.c]
+        return sa.Table(table.name, sa.MetaData(), *columns, schema=table.schema)
 
     def find_version(self) -> str:
         """Return the database and its version."""
-        with self.reach(), self.engine.connect() as at:
+        with self.reach(), self.engine.connect().execution_options(**{READS: True}) as at:
             name = at.dialect.name
             asked = "select sqlite_version()" if name == "sqlite" else "select version()"
             return f"{name} {at.execute(sa.text(asked)).scalar_one()}"[:80]
@@ -128,17 +177,36 @@ class SqlBinding(Binding):
     def look(self, name: str) -> Seen | None:
         """Return a row as a record."""
         table = self.table
-        with self.reach(), self.engine.connect() as at:
+        with self.reach(), self.engine.connect().execution_options(**{READS: True}) as at:
             return self._select(at, table, name, lock=False)
 
     def _select(self, at: sa.Connection, table: sa.Table, name: str, *, lock: bool) -> Seen | None:
-        columns = [table.c[field] for field in self.fields]
+        columns = [self._find_reading(table.c[field]) for field in self.fields]
         query = sa.select(*columns).where(*self._match(table, name))
         row = at.execute(query.with_for_update() if lock else query).mappings().first()
         if row is None:
             return None
-        body = {field: to_json(row[field]) for field in self.fields if row[field] is not None}
+        body = {field: self._to_json(field, row[field], name) for field in self.fields if row[field] is not None}
         return Seen(body, encode(body))
+
+    def _find_reading(self, column: sa.Column[Any]) -> Any:
+        """Return what is asked for to read a column: of JSON, and of what JSON does not have, the text."""
+        kind = self._kinds[column.name]
+        if self._is_sqlite or not (is_text_of_server(kind) or isinstance(kind, sa.JSON)):
+            return column
+        return sa.cast(column, sa.Text).label(column.name)
+
+    @property
+    def _is_sqlite(self) -> bool:
+        return bool(self.engine.dialect.name == SQLITE)
+
+    def _to_json(self, field: str, value: Any, name: str) -> Any:
+        kind = self._kinds[field]
+        if self._is_sqlite:
+            return to_json_of_sqlite(kind, value)
+        if isinstance(kind, sa.JSON):
+            return parse(value, f"external[{self.name}/{name}].{field}")
+        return to_json(value)
 
     def _match(self, table: sa.Table, name: str) -> list[Any]:
         return [table.c[key] == value for key, value in self._parse_key(table, name).items()]
@@ -152,12 +220,19 @@ class SqlBinding(Binding):
         return {key: self._read(table.c[key], word, name) for key, word in zip(keys, words, strict=True)}
 
     def _read(self, column: sa.Column[Any], item: Any, name: str) -> Any:
+        kind = self._kinds[column.name]
         try:
-            return from_json(column, item)
+            if self._is_sqlite:
+                return from_json_of_sqlite(kind, item)
+            value = from_json(kind, item)
         except (ValueError, TypeError, ArithmeticError):
             raise InputError(
-                f"external[{self.name}/{name}].{column.name}", found=item, expected=f"a value for {column.type!s}"
+                f"external[{self.name}/{name}].{column.name}",
+                found=item,
+                expected=f"a value for {type(kind).__name__}",
             ) from None
+        as_text = is_text_of_server(kind) and type(value) is str and not isinstance(kind, sa.types.NullType)
+        return sa.cast(sa.literal(value, sa.Text()), kind) if as_text else value
 
     def swap(self, name: str, known: Seen | None, body: dict[str, Any] | None) -> bool:
         """Put a row, if it is as known."""
@@ -195,18 +270,24 @@ class SqlBinding(Binding):
             if seen is not None:
                 at.execute(sa.delete(table).where(*self._match(table, change.name)))
             return
-        values = {field: self._read(table.c[field], wanted.get(field), change.name) for field in self.fields}
-        if seen is None:
-            try:
-                at.execute(sa.insert(table).values(**self._parse_key(table, change.name), **values))
-            except sa.exc.IntegrityError as fault:
-                if "unique" in str(fault.orig).lower():
-                    raise changed from None
-                raise
-        else:
-            written = {field: values[field] for field in change.wanted or () if field in values}
-            if written:
+        values = {field: self._read(table.c[field], wanted.get(field, ABSENT), change.name) for field in self.fields}
+        written = {field: values[field] for field in change.wanted or () if field in values}
+        try:
+            if seen is None:
+                with at.begin_nested():
+                    at.execute(sa.insert(table).values(**self._parse_key(table, change.name), **values))
+            elif written:
                 at.execute(sa.update(table).where(*self._match(table, change.name)).values(**written))
+        except (sa.exc.IntegrityError, sa.exc.DataError, OverflowError) as fault:
+            told = self.mask(str(getattr(fault, "orig", None) or fault)).strip().splitlines()
+            if seen is None and "unique" in told[0].lower() and self._select(at, table, change.name, lock=False):
+                raise changed from None
+            raise InputError(
+                f"external[{self.name}/{change.name}]",
+                found=f"a record that the database does not take ({told[0][:200]})",
+                expected="one that it does",
+                hint="nothing was changed",
+            ) from None
         self._require_same(self._select(at, table, change.name, lock=False), wanted, change.name)
 
     def _require_same(self, there: Seen | None, wanted: dict[str, Any], name: str) -> None:
@@ -224,52 +305,22 @@ class SqlBinding(Binding):
         """Return a row with a number in a column of numbers, or of text."""
         if "probe" in self.given:
             return super().make_probe(number)
+        kinds = self._find_kinds()
         for wanted, value in ((sa.Integer, number), (sa.String, str(number))):
             for field in self.fields:
-                if isinstance(self.table.c[field].type, wanted):
+                if isinstance(kinds[field], wanted):
                     return {field: value}
         return super().make_probe(number)
 
     def make_probe_name(self, word: str) -> str:
         """Return a key that no row has, as the key's columns take it."""
-        table, rng = self.table, random.SystemRandom()
+        kinds, rng = self._find_kinds(), random.SystemRandom()
         words = [
             str(rng.randrange(10**8, 2 * 10**9))
-            if isinstance(table.c[key].type, sa.Integer)
+            if isinstance(kinds[key], sa.Integer)
             else str(uuid.uuid4())
-            if isinstance(table.c[key].type, sa.Uuid)
+            if isinstance(kinds[key], sa.Uuid)
             else super(SqlBinding, self).make_probe_name(word)
             for key in self.given["key"]
         ]
         return "/".join(words)
-
-
-def to_json(value: Any) -> Any:
-    """Return a column's value as JSON."""
-    if isinstance(value, dt.datetime | dt.date | dt.time):
-        return value.isoformat()
-    if isinstance(value, decimal.Decimal | uuid.UUID):
-        return str(value)
-    if isinstance(value, bytes | memoryview):
-        return b64encode(bytes(value)).decode()
-    return value
-
-
-def from_json(column: sa.Column[Any], item: Any) -> Any:
-    """Return JSON as a column takes it; raises where it does not fit."""
-    if item is None or isinstance(column.type, sa.JSON):
-        return sa.null() if item is None else item
-    python = column.type.python_type
-    if python in {dt.datetime, dt.date, dt.time}:
-        return python.fromisoformat(item)
-    if python is bytes:
-        return b64decode(item, validate=True)
-    if python in {decimal.Decimal, uuid.UUID}:
-        return python(item)
-    if python is int and type(item) is str:
-        return int(item)
-    if python is float and type(item) is int:
-        raise ValueError("a whole number")
-    if python is not object and type(item) is not python:
-        raise TypeError("another type")
-    return item

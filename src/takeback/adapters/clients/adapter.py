@@ -178,11 +178,12 @@ class ClientAdapter(FilesAdapter):
             image = self._look(path)
             if image is None:
                 return
-            leaf, there = tree.get(known.part("files"), steps), File(image.content, image.mode)
-            if isinstance(leaf, File) and leaf == there:
+            leaf = fresh.list_known_files(known).get(steps)
+            if isinstance(leaf, File) and leaf.is_of(image.content, image.mode):
                 self._as_known.add(path)
-                there = leaf
-            fresh.files.append((steps, there))
+                fresh.files.append((steps, leaf))
+            else:
+                fresh.files.append((steps, File(image.content, image.mode)))
         except (HarnessError, UnsafePathError) as fault:
             broken.append(Broken(path, self._where(path), fault.message))
             content = tree.get(known.part("files"), steps)
@@ -245,7 +246,7 @@ class ClientAdapter(FilesAdapter):
             if self._ask == "always":
                 self._require_accepted(changes)
         except CannotSplice as fault:
-            return NotExpressible(path, str(fault))
+            return NotExpressible.from_fault(path, fault)
         return tuple(changes)
 
     def _require_accepted(self, changes: Sequence[FileChange]) -> None:
@@ -308,7 +309,9 @@ class ClientAdapter(FilesAdapter):
         taken = bound.find_hidden_key(wanted_parts, new)
         if taken:
             raise CannotSplice(
-                f"config[{taken!r}] is not config in this client's file", where=self._where(bound.path)
+                f"config[{taken!r}] is not config in this client's file",
+                where=self._where(bound.path),
+                hint=bound.suggest_surface(taken, new),
             )
         rules = bound.documents.rules
         edited = patch_document(document, old, new)

@@ -140,3 +140,8 @@ class Client:
     """Whether a program of this name reads the files, or it is a kind of repository that others read."""
     dotted: bool = False
     """Whether the names of its settings have dots in them, each of which is a step of a place in `risks`."""
+
+    def list_prompt_names(self) -> tuple[str, ...]:
+        """Return how prompts of this client are named; NAME stands for a name that people choose."""
+        templates = [*(one.name for one in self.texts), *(one.name for one in self.skills)]
+        return (*self.instructions, *(template.replace("{}", "NAME") for template in templates))

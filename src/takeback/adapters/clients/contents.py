@@ -199,6 +199,19 @@ class BoundDocument:
         wanted = (key for key, item in contents.config.items() if config.get(key, MISSING) != item and item != {})
         return next((key.removeprefix(start) for key in wanted), "")
 
+    def suggest_surface(self, key: str, joined: dict[str, Any]) -> str:
+        """Return the one-line change for a key of the document that is not config."""
+        found = self.divide_value({key: joined[key]} if key in joined else {}, "")
+        values = {"routing": found.routing, "tool": found.tools, "listener": found.listeners, "prompt": found.prompts}
+        lines = (f"'takeback set {thing} {name} VALUE'" for thing, named in values.items() for name in named)
+        line = next(lines, "")
+        return f"{line} sets it" if line else "'takeback help things' shows how to name a thing"
+
+    def list_routing_names(self) -> tuple[str, ...]:
+        """Return the names of the routes that this document can hold; `*` stands for any step."""
+        start = self.prefix("routing")
+        return tuple(start + ".".join(rule.at) for rule in self._rules("routing"))
+
     def _put_in(self, rule: DocumentRule, value: dict[str, Any], contents: Contents, kept: dict[str, Any]) -> None:
         match rule.what:
             case "bookkeeping":

@@ -135,7 +135,7 @@ class Finder:
             below: list[str] = []
             for entry in entries:
                 path = f"{current}/{entry.name}" if current else entry.name
-                if TEMPORARY.fullmatch(entry.name) or why_no_place(entry.name) is not None:
+                if why_no_place(entry.name) is not None or TEMPORARY.fullmatch(entry.name):
                     continue
                 if entry.is_dir(follow_symlinks=False):
                     if entry.name not in foreign:

@@ -36,6 +36,7 @@ class FreshReading:
         self.prompts: dict[str, str] = {}
         self.files: list[tuple[tuple[str, ...], File]] = []
         self.loaded: dict[str, list[tuple[str, Any]]] = {}
+        self._known: tuple[PMap, dict[tuple[str, ...], Any]] | None = None
 
     def take(self, contents: Contents, known: State) -> None:
         """Add what one document has; raises `InputError` if a surface cannot hold it."""
@@ -65,7 +66,7 @@ class FreshReading:
             "prompts": {**self.contents.prompts, **self.prompts},
         }
         values = {surface: SURFACES[surface].read(value, surface) for surface, value in raw.items()}
-        values["files"] = self._files(known.part("files"))
+        values["files"] = self._files(known)
         changed = {}
         for surface, value in values.items():
             there = known.part(surface)
@@ -80,16 +81,23 @@ class FreshReading:
         order = {link.id: at for at, link in enumerate(known.part("listeners").get(event, ()))}
         return [_name_listener(*file) for file in sorted(files, key=lambda item: order.get(item[0], len(order)))]
 
-    def _files(self, known: PMap) -> PMap:
+    def list_known_files(self, known: State) -> dict[tuple[str, ...], Any]:
+        """Return the files and empty folders of a state by their path, listed once."""
+        files: PMap = known.part("files")
+        if self._known is None or self._known[0] is not files:
+            self._known = files, dict(tree.iter_leaves(files))
+        return self._known[1]
+
+    def _files(self, known: State) -> PMap:
         """The files as a tree, built on the known one where nothing of that is gone."""
-        contents = dict(self.files)
-        leaves = list(tree.iter_leaves(known))
-        is_whole = all(path in contents for path, leaf in leaves if isinstance(leaf, File))
-        files: PMap = known if is_whole else SURFACES["files"].empty
+        contents, leaves = dict(self.files), self.list_known_files(known)
+        is_whole = all(path in contents for path, leaf in leaves.items() if isinstance(leaf, File))
+        files: PMap = known.part("files") if is_whole else SURFACES["files"].empty
+        there = leaves if is_whole else {}
         for path, file in contents.items():
-            if tree.get(files, path) is not file:
+            if there.get(path) is not file:
                 files = tree.put(files, path, file)
-        for path, leaf in () if is_whole else leaves:
+        for path, leaf in () if is_whole else leaves.items():
             if not isinstance(leaf, File) and tree.get(files, path) is ABSENT:
                 files = tree.put(files, path, leaf)  # a folder that was left with nothing
         return files

@@ -163,7 +163,9 @@ def init_clients(
         require_unused_journal(store, identity)
         present = adapter.read(State())
         for fault in present.broken:
-            raise HarnessError(fault.message, where=fault.where, hint="mend the file, then run init again")
+            raise HarnessError(
+                fault.message, where=fault.where, hint="repair the file, then run 'takeback init' again"
+            )
         failing.callback(unlink_if_present, root / HEAD)
         attach_policy(root, store)
         Harness(adapter, store, start=present, about={"identity": identity})
@@ -211,7 +213,8 @@ def _extend_harness(
             status = harness.status()
             if status.drift or status.broken:
                 raise HarnessError(
-                    f"{root} has changes that are not recorded", hint="'takeback adopt' records them; then init again"
+                    f"{root} has unrecorded changes",
+                    hint="'takeback adopt' records them; then run 'takeback init' again",
                 )
             directory = Directory(root, tag=about.id)
             with closing(directory):

@@ -121,6 +121,20 @@ class ClientLayout:
                     self.documents[bound.path] = bound
         return self.owner(surface, key)
 
+    def suggest_name(self, surface: str, key: str) -> str:
+        """Return how to name a thing that has no place under `key`."""
+        things = "'takeback help things' shows how to name a thing"
+        if surface == "tools" and self.with_room_for(surface, f"mcp:{key}") is not None:
+            return f"a server is named mcp:{key}; {things}"
+        if surface == "routing":
+            names = dict.fromkeys(name for bound in self.documents.values() for name in bound.list_routing_names())
+            return f"the routes here are {', '.join(names)}; {things}" if names else things
+        if surface == "prompts":
+            members = [(build_prefix(member.prefix), member.client) for member in self.members]
+            names = dict.fromkeys(start + name for start, client in members for name in client.list_prompt_names())
+            return f"the prompts here are {', '.join(names)}; {things}" if names else things
+        return things
+
     def prompt_path(self, key: str) -> str | None:
         """Return the file of a prompt, or the path for a new one; None if no client would read it there."""
         prompt_path = next((path for path, name in self.prompts.items() if name == key), None)
@@ -455,7 +469,11 @@ class Homes:
         if surface == "files":
             place = "/".join(path)
             if layout.file_home(place) is None:
-                raise CannotSplice("no client of this directory would use a file there", where=self.where(place))
+                raise CannotSplice(
+                    "no client of this directory would use a file there",
+                    where=self.where(place),
+                    hint="write it with an editor; 'takeback init --track' records a project's own files too",
+                )
             return place, None
         key = path[0]
         if surface == "listeners" and key in self.map_loaded_events():
@@ -468,9 +486,8 @@ class Homes:
             home = key
         if home is None:
             kinds = ", ".join(member.client.name for member in layout.members)
-            server = surface == "tools" and layout.with_room_for(surface, f"mcp:{key}") is not None
-            problem = f"{surface}[{key!r}] has no place in the files of {kinds}"
-            raise CannotSplice(f"{problem}; a server is named mcp:{key}" if server else problem, where=self.where(""))
+            message = f"{surface}[{key!r}] has no place in the files of {kinds}"
+            raise CannotSplice(message, hint=layout.suggest_name(surface, key))
         return home, key
 
     def _is_imported(self, path: str, state: State) -> bool:

@@ -50,14 +50,38 @@ def is_in_folder(path: str, folder: str, endings: tuple[str, ...] = ()) -> bool:
 @cache
 def list_readers(path: str, *, hooks: bool) -> tuple[str, ...]:
     """Return every known client that reads the file at a path of a project; with `hooks`, or runs its hooks."""
-    from takeback.adapters.clients import CLIENTS  # noqa: PLC0415 - it imports what imports this
-
-    declared = {name: declare() for name, declare in CLIENTS.items()}
+    top, last = path.partition("/")[0], path.rpartition("/")[2]
     return tuple(
         name
-        for name, client in declared.items()
-        if client.is_program and (can_read(client, path) or (hooks and path in client.runs_hooks_of))
+        for name, client, tops in _list_programs()
+        if ((tops is None or top in tops or last in client.instructions) and can_read(client, path))
+        or (hooks and path in client.runs_hooks_of)
     )
+
+
+@cache
+def _list_programs() -> tuple[tuple[str, Client, frozenset[str] | None], ...]:
+    """Return every known client that is a program, and the first steps of paths that it reads; None for any."""
+    from takeback.adapters.clients import CLIENTS  # noqa: PLC0415 - it imports what imports this
+
+    declared = ((name, declare()) for name, declare in CLIENTS.items())
+    return tuple((name, client, _list_tops(client)) for name, client in declared if client.is_program)
+
+
+def _list_tops(client: Client) -> frozenset[str] | None:
+    starts = [
+        *(one.path.partition(ANY)[0] for one in client.documents),
+        *(f"{one.folder}/" for one in client.scripts),
+        *(f"{one.folder}/" for one in client.skills),
+        *(one.start for one in client.texts),
+        *client.also_reads,
+        *client.instructions,
+    ]
+    exact = {one.path for one in client.documents if ANY not in one.path}
+    exact |= {*client.instructions, *(one for one in client.also_reads if not one.endswith("/"))}
+    if any("/" not in start and start not in exact for start in starts):
+        return None
+    return frozenset(start.partition("/")[0] for start in starts)
 
 
 def can_read(client: Client, path: str) -> bool:

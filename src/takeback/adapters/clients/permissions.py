@@ -293,7 +293,7 @@ FLAT: Final = ("command", "bash", "powershell")
 
 
 class _Hook(NamedTuple):
-    """One hook: its event, what it says, and what is told of it when it is new."""
+    """One hook: its event, its text, and the description of it when it is new."""
 
     event: str
     said: str
@@ -304,7 +304,7 @@ def _weigh_hooks(before: Mapping[str, Any], after: Mapping[str, Any]) -> Iterato
     old, new = _count_hooks(before), _count_hooks(after)
     for hook, number in sorted((old - new).items()):
         times = "" if number == 1 else f", {number} times"
-        yield f"listeners[{encode(hook.event)}] is without a hook it had, or has it changed: {hook.said}{times}"
+        yield f"listeners[{encode(hook.event)}] has a hook removed or changed: {hook.said}{times}"
     for hook in sorted(new - old):
         if hook.new:
             yield f"listeners[{encode(hook.event)}] {hook.new}"

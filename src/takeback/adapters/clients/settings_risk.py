@@ -79,7 +79,7 @@ def _weigh_by_rule(rule: RiskRule, path: Path, old: Leaves, new: Leaves) -> Iter
             if is_set(is_now):
                 yield f"{title} {rule.words}"
             elif rule.risk is Risk.LOADS and is_set(was) and "takeback" in ".".join(path):
-                yield f"{title} is without Takeback, which stands guard"
+                yield f"{title} no longer has Takeback's guard"
         case Risk.GROWING | Risk.SHRINKING | Risk.LIMITING:
             yield from _weigh_list(rule, path, old, new)
         case Risk.ORDERED:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from takeback.adapters.directory import Directory, open_unfollowed
 from takeback.adapters.project.changes import list_project_changes
+from takeback.adapters.staging import sweep_staging
 from takeback.errors import HarnessError, UnsafePathError
 from takeback.harness.adapter import Adapter
 from takeback.harness.engine import Engine
@@ -137,6 +138,8 @@ class TrackedFiles:
     def _sweep(self) -> None:
         """Remove the temporary files that a killed process left where it wrote; the journal's lock is held."""
         folders = self.store.list_writing()
+        if folders:
+            sweep_staging(self._directory)
         for folder in ("", *folders) if folders else ():
             for path in self._directory.own_temporaries(folder):
                 parts = tuple(path.split("/"))

@@ -17,13 +17,14 @@ from takeback.errors import OperationFailed
 from takeback.harness.engine import Engine
 from takeback.harness.evidence_records import describe_evidence
 from takeback.harness.ledger import Ledger
+from takeback.harness.recorded_evidence import ONLY_LAYOUT, NoEvidence
 from takeback.harness.records import CALL, draft_change, make_taken_in_key
 from takeback.journal import Record
 from takeback.state import ABSENT, PMap, State, tree
 from takeback.state.file import File
 from takeback.state.file_paths import choose_slot, list_files
 from takeback.state.part_names import APART, is_part, is_place
-from takeback.state.slots import Slot, format_slot_key, get_slot, put_slots
+from takeback.state.slots import Slot, describe_slot, format_slot_key, get_slot, put_slots
 from takeback.state.surfaces.project import PROJECT
 from takeback.state.text import Text
 from takeback.state.tree import TreePath
@@ -41,9 +42,9 @@ NAMED: Final = 2
 SHORT: Final = 8
 """So much of a session's name is shown."""
 REST: Final = "rest"
-MORE: Final = "more changed in {} than {} said, and which is whose cannot be told: a formatter or editor was at work"
-NOT_HAD: Final = "its content could not be had any more"
-NOT_KNOWN: Final = "what was there before is not known"
+MORE: Final = "{} changed more than {} reported; a formatter or editor ran too, so the two cannot be told apart"
+NOT_HAD: Final = "its content was no longer available"
+NOT_KNOWN: Final = "the earlier content is not known"
 NOT_KEPT: Final = "its content is not kept"
 
 
@@ -73,7 +74,7 @@ def _make_intake_key(store: TrackStore, row: IntakeRow) -> str:
 
 def _make_rest(row: IntakeRow) -> IntakeRow:
     """Return the row of what changed in an edit tool's files beside its edits, where that can be told apart."""
-    note = f"found changed beside {row.tool} {row.call}, which did not say so: by a formatter or an editor"
+    note = f"changed during {row.tool} {row.call}, which did not report it: by a formatter or an editor"
     said = {REST: "yes"}
     return replace(row, kind="found", tool="", call="", prompt=None, edits=(), git="", said=said, notes=(note,))
 
@@ -128,7 +129,10 @@ class _RowSettler:
         divided = tuple(_divide_folders(list_writes_between(there, after)))
         writes = ledger.history.with_parents(divided, taken_in, number)
         about = self._describe(files, writes)
-        about |= describe_evidence(ledger, after, writes, there)
+        if writes:
+            about |= describe_evidence(ledger, after, writes, there)
+        else:
+            about |= NoEvidence(_describe_unkept(files.unkept)).about()
         twins = [f'files["{path}"] ({", ".join(others)})' for path, others in taken.ambiguous]
         about |= {"ambiguous": twins} if twins else {}
         about |= {"coarse": list(taken.coarse)} if taken.coarse else {}
@@ -357,6 +361,20 @@ def _count_each(writes: tuple[Write, ...]) -> Iterator[tuple[int, int]]:
 def _count_in(content: Any) -> int:
     """Return the number of lines in a file, or in all files of a folder; 0 of one that is no text."""
     if isinstance(content, File):
-        lines = content.parts()
-        return 0 if lines is None else len(content.content.splitlines())
+        return 0 if content.parts() is None else _count_lines_of(content.content)
     return 0 if content is ABSENT else sum(map(_count_in, content.values()))
+
+
+def _describe_unkept(unkept: Mapping[str, str]) -> str:
+    """Return why a change has no evidence of which nothing can be taken back."""
+    if not unkept:
+        return ONLY_LAYOUT
+    named = describe_slot((PROJECT, *min(unkept).split("/")))
+    rest = f", nor that of {len(unkept) - 1} more" if len(unkept) > 1 else ""
+    return f"the content of {named} is not kept{rest}, so that nothing can be taken back"
+
+
+def _count_lines_of(content: bytes) -> int:
+    if b"\r" in content:
+        return len(content.splitlines())
+    return content.count(b"\n") + (not content.endswith(b"\n") and bool(content))

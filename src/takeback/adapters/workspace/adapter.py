@@ -152,7 +152,7 @@ class WorkspaceAdapter(FilesAdapter):
             try:
                 changes += storage.render(self._directory, place, self._images, old, new)
             except (CannotSplice, InputError) as fault:
-                return NotExpressible(place, str(fault))
+                return NotExpressible.from_fault(place, fault)
         refused = ((change.path, self._why_no_place(change.path)) for change in changes)
         path, why = next(((path, why) for path, why in refused if why is not None), ("", None))
         return tuple(changes) if why is None else NotExpressible(path, f"{path}: {why}")
@@ -336,7 +336,7 @@ def _fill_directory(adapter: WorkspaceAdapter, start: State | None, kept: list[K
     ]
     present = adapter.read(State())
     for fault in present.broken:
-        raise HarnessError(fault.message, where=fault.where, hint="mend the file, then run init again")
+        raise HarnessError(fault.message, where=fault.where, hint="repair the file, then run 'takeback init' again")
     if start is None:
         return present.state
     if any(change.before is not ABSENT for change in list_writes_between(present.state, start)):

@@ -2,7 +2,7 @@
 
 A prompt is a Markdown file, exactly its text; a tool is a JSON file, spliced when it changes; a sandboxed file is
 itself, with its permission bits. Names that cannot be file names are percent-encoded. What is not one of ours (a
-link, a file with another ending, a name that is not UTF-8) is left alone and told.
+link, a file with another ending, a name that is not UTF-8) is not touched, and reported.
 """
 
 from __future__ import annotations

@@ -19,7 +19,7 @@ from takeback.adapters.formats.toml_document import TomlDocument
 from takeback.canonical import encode
 from takeback.errors import CannotSplice, HarnessError, InputError, UnsafePathError
 from takeback.harness.adapter import Broken
-from takeback.harness.images import DirectoryImage, FileChange, FileImage, Image
+from takeback.harness.images import DirectoryImage, FileChange, FileImage, Image, LinkImage
 from takeback.state import SURFACES, Surface
 from takeback.state.slots import Slot
 
@@ -127,14 +127,18 @@ class DocumentStorage(Storage):
         return FileChange(place, None, FileImage(self.heading.encode()))
 
     def read(self, directory: Directory, place: str, known: Any) -> StoredPart:
-        """Return the document's value; elements that `known` has keep their places."""
+        """Return the document's value; elements that `known` has keep their places. A link is not followed."""
+        part = StoredPart(known)
         try:
-            image = directory.recall_file(place)
+            linked = isinstance(directory.recall(place), LinkImage)
+            image = None if linked else directory.recall_file(place)
         except (HarnessError, UnsafePathError) as fault:
-            return StoredPart(
-                known, {}, [describe_broken(place, InputError(place, found=fault.message, expected="a file"))]
-            )
-        part = StoredPart(known, {place: image})
+            part.broken.append(describe_broken(place, InputError(place, found=fault.message, expected="a file")))
+            return part
+        if linked:
+            part.strange.append(f"{place}: it is a link, which is not followed; left alone")
+        else:
+            part.images[place] = image
         content = self.heading.encode() if image is None else image.content
         if self._last is not None and self._last[0] is content and self._last[1] is known:
             return part
@@ -188,11 +192,11 @@ class DocumentStorage(Storage):
             yield FileChange(place, image, FileImage(edited, 0o644 if image is None else image.mode))
 
     def means(self, place: str, path: str, image: Image | None, value: Any) -> bool:
-        """Return whether the document means what the value says."""
-        if path != place or not isinstance(image, FileImage | None):
+        """Return whether the document means what the value says; a link says nothing, as a missing document."""
+        if path != place or not isinstance(image, FileImage | LinkImage | None):
             return False
         try:
-            content = self.heading.encode() if image is None else image.content
+            content = image.content if isinstance(image, FileImage) else self.heading.encode()
             return self.same(self.value(content, place, value), value)
         except InputError:
             return False

@@ -101,12 +101,10 @@ def why_shared(git: Git, place: str) -> str | None:
     try:
         code, printed, complaint = git.attempt("ls-files", "--stage", "--", place)
     except HarnessError as fault:
-        return f"whether others get {place} cannot be told: {fault.message}"
+        return f"cannot tell whether others get {place}: {fault.message}"
     if code:
-        return (
-            f"whether others get {place} cannot be told: {complaint.splitlines()[0] if complaint else 'git failed'}"
-        )
-    return f"git tracks {place}, so that others get it" if printed else None
+        return f"cannot tell whether others get {place}: {complaint.splitlines()[0] if complaint else 'git failed'}"
+    return f"git tracks {place}, so others get it" if printed else None
 
 
 def name_exclusion(git: Git, place: str) -> str | None:

@@ -105,7 +105,7 @@ def uninstall_hooks(git: Git) -> tuple[PlacedHook, ...]:
     folder = _find_hooks_folder(git)
     ours = [folder / name for name in HOOKS if _is_ours(folder / name)]
     if not ours:
-        raise InputError(str(folder), found="none of Takeback's git hooks", expected="hooks to take out")
+        raise InputError(str(folder), found="none of Takeback's git hooks", expected="hooks to remove")
     made = any(MADE in place.read_text(encoding="utf-8") for place in ours)
     done = tuple(_take_out_hook(place) for place in ours)
     if made:
@@ -162,7 +162,7 @@ def _find_hooks_folder(git: Git) -> Path:
         raise InputError(
             "core.hooksPath",
             found=f"{folder}, outside of this repository",
-            expected="hooks of this repository alone",
+            expected="hooks that belong to this repository alone",
             hint=f"add 'takeback git-hook run pre-commit' and 'takeback git-hook run commit-msg \"$1\"' to {folder}, "
             "or set core.hooksPath for this repository",
         )

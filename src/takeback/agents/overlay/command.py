@@ -132,8 +132,8 @@ def _require_run(run: OverlayRun, report: dict[str, Any]) -> None:
         raise InputError(
             run.command[0],
             found="no such command" if number == errno.ENOENT else os.strerror(number),
-            expected="a command that can be started",
-            hint="a line for a shell is run with: takeback run -- sh -c 'LINE'",
+            expected="an executable command",
+            hint="to run a shell line: takeback run -- sh -c 'LINE'",
         )
     if "code" not in report:
         raise HarnessError(

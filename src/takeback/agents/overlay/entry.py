@@ -110,7 +110,7 @@ class TrackedRecorder(EntryRecorder):
         made = tuple(self._list_settled(last))
         unkept = dict(pair for entry in made for pair in entry.unkept)
         kept = {path for entry in made for path in entry.paths if path not in unkept}
-        warnings = [f"{path}: {why}; it cannot be taken back" for path, why in sorted(unkept.items())]
+        warnings = [f"{path}: {why}; it cannot be undone" for path, why in sorted(unkept.items())]
         paths = own.paths | kept & {change.path for change in changes}
         return RecordedRun((*made, *own.entries), paths, (*own.warnings, *captured.said, *warnings))
 

@@ -60,7 +60,7 @@ class OverlayRun:
         except (OSError, ValueError, KeyError, TypeError) as fault:
             raise HarnessError(
                 f"{self.folder} cannot be read: {fault}",
-                hint=f"what the command wrote is in {self.upper}; 'takeback run --drop-leftovers' drops it",
+                hint=f"the command's files are in {self.upper}; 'takeback run --drop-leftovers' drops it",
             ) from fault
 
 
@@ -188,7 +188,7 @@ def drop_run(run: OverlayRun) -> None:
     except OSError as fault:
         raise HarnessError(
             f"{run.folder} cannot be removed: {fault.strerror or fault}",
-            hint=f"remove it by hand: rm -rf {run.folder}",
+            hint=f"remove it yourself: rm -rf {run.folder}",
         ) from fault
 
 

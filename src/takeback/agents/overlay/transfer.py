@@ -1,4 +1,4 @@
-"""Taking over what a command did: the project gets it, file by file, and then the recorder is told.
+"""Taking over what a command did: the project gets it, file by file, and then the recorder is called.
 
 This is the one place where changes of a run reach the project. A file is replaced by swapping names, so that it is
 always whole, and only if it still is what it was when the command began; otherwise it is a conflict, nothing is
@@ -139,7 +139,7 @@ def _explain(fault: Exception, run: OverlayRun, aside: Path, stuck: Sequence[str
     if stuck:
         back = f"{', '.join(map(show_path, stuck))} could not be put back; what was there is in {aside}"
     return HarnessError(
-        f"the changes could not be taken over: {why}; {back}, and what the command wrote is still in {run.upper}",
+        f"the changes could not be applied: {why}; {back}, and what the command wrote is still in {run.upper}",
         hint="'takeback run --resume' tries again, 'takeback run --drop-leftovers' drops it",
     )
 

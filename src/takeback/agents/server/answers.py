@@ -37,7 +37,7 @@ class HarnessItem(BaseModel):
     """One thing of the harness."""
 
     address: str = Field(description='Where it is, such as config["permissions.allow"].')
-    value: Any = Field(description="What stands there; secrets are masked.")
+    value: Any = Field(description="The value there; secrets are masked.")
 
 
 class StateAnswer(BaseModel):
@@ -62,18 +62,16 @@ class VerdictAnswer(BaseModel):
     """What was found out about a candidate."""
 
     admitted: bool
-    grade: str = Field(
-        description="How good the evidence is: proved, refuted, or declared where nothing was checked."
-    )
+    grade: str = Field(description="How good the evidence is: proved, refuted, or declared if nothing was checked.")
     effect_class: str = Field(
         default="reversible", description="Beside the grade: reversible, compensable or irreversible."
     )
-    stays: list[str] = Field(default=[], description="Calls that stay made when it is taken back.")
+    stays: list[str] = Field(default=[], description="Calls that remain made when it is undone.")
     reasons: list[str] = Field(description="Why it is not admitted.")
     breaking_state: dict[str, Any] | None = Field(
         description="The smallest state on which the recovery does not bring everything back."
     )
-    breaks: list[str] = Field(description="What is left wrong on that state.")
+    breaks: list[str] = Field(description="What differs on that state afterwards.")
 
 
 class Proposed(BaseModel):
@@ -81,16 +79,16 @@ class Proposed(BaseModel):
 
     outcome: Literal["admitted", "repaired", "not admitted", "refused"]
     message: str
-    token: str | None = Field(default=None, description="Give this to apply_change; only what is admitted has one.")
-    verdict: VerdictAnswer | None = Field(default=None, description="About the proposal as it was sent.")
+    token: str | None = Field(default=None, description="Pass this to apply_change; only an admitted change has one.")
+    verdict: VerdictAnswer | None = Field(default=None, description="About the proposal as sent.")
     candidate: dict[str, Any] | None = Field(
         default=None,
         description="What would be applied: mutation, witness, recovery; the recovery may be a repaired one.",
     )
     changes: list[AddressChange] = Field(default_factory=list)
     files: list[str] = Field(default_factory=list, description="Files it would change.")
-    outside: list[str] = Field(default_factory=list, description="Of other systems it would write to.")
-    person: list[str] = Field(default_factory=list, description="What a person is asked about before it is made.")
+    outside: list[str] = Field(default_factory=list, description="Records of other systems that it would write to.")
+    person: list[str] = Field(default_factory=list, description="What a person must approve before it is made.")
     command: str | None = Field(default=None, description="What a person can run instead.")
 
 
@@ -101,7 +99,7 @@ class Done(BaseModel):
     message: str
     entry: str | None = Field(default=None, description="The id of the entry that was made.")
     number: int | None = None
-    effect: list[str] = Field(default_factory=list, description="When the client notices, where that is known.")
+    effect: list[str] = Field(default_factory=list, description="When the client notices, if known.")
     command: str | None = Field(default=None, description="What a person can run instead.")
 
 
@@ -110,17 +108,17 @@ class Planned(BaseModel):
 
     outcome: Literal["planned", "blocked", "gone", "refused"]
     message: str
-    token: str | None = Field(default=None, description="Give this to undo.")
-    off: list[int] = Field(default_factory=list, description="Entries that are taken back.")
+    token: str | None = Field(default=None, description="Pass this to undo.")
+    off: list[int] = Field(default_factory=list, description="Entries that are undone.")
     on: list[int] = Field(default_factory=list, description="Entries that are brought back.")
     changes: list[AddressChange] = Field(default_factory=list)
     kept: list[str] = Field(default_factory=list, description="What stays, because a later entry wrote it.")
-    outside: list[str] = Field(default_factory=list, description="Of other systems, and of calls that stay.")
+    outside: list[str] = Field(default_factory=list, description="About other systems, and calls that remain made.")
     unadmitted: list[int] = Field(
         default_factory=list,
         description="Entries without an admitted recovery: forced, or made outside Takeback and not proved.",
     )
-    person: list[str] = Field(default_factory=list, description="What a person is asked about before it is done.")
+    person: list[str] = Field(default_factory=list, description="What a person must approve before it is done.")
     command: str | None = None
 
 
@@ -133,11 +131,13 @@ class Entry(BaseModel):
     at: str
     status: str
     grade: str | None
-    effect_class: str = Field(default="reversible", description="What becomes of its effects when it is taken back.")
-    recorded: bool = Field(description="Whether it was made by other means and recorded; its grade came afterwards.")
+    effect_class: str = Field(default="reversible", description="What happens to its effects when it is undone.")
+    recorded: bool = Field(
+        description="Whether it was made outside Takeback and recorded afterwards; so was its grade."
+    )
     unproved: str | None = Field(description="Why a recorded change has no grade.")
     forced: bool
-    by: str | None = Field(description="Who made it, as far as that was said; null for a person at the command line.")
+    by: str | None = Field(description="Who made it, if that was given; null for a person at the command line.")
     yours: bool = Field(description="Whether this client made it; the undo of others' entries is asked about.")
     what: str
 
@@ -156,8 +156,8 @@ class DiffAnswer(BaseModel):
     status: str
     by: str | None
     what: str
-    prompt: str | None = Field(description="The first line of the prompt it was made under, where that is known.")
-    run: str | None = Field(description="The command that made it, where that is known.")
+    prompt: str | None = Field(description="The first line of the prompt it was made under, if known.")
+    run: str | None = Field(description="The command that made it, if known.")
     diff: str = Field(description="A unified diff; secrets are masked.")
     left_out: int = Field(description="How many characters of the diff are left out at the end.")
 
@@ -168,11 +168,9 @@ class StatusAnswer(BaseModel):
     clean: bool
     live: int
     undone: int
-    drift: list[str] = Field(description="What was changed outside Takeback; a person or a hook adopts it.")
+    drift: list[str] = Field(description="Changes made outside Takeback; a person or a hook adopts them.")
     problems: list[str]
-    notes: list[str] = Field(
-        description="What is to be known and needs nothing done, such as folders with a harness of their own."
-    )
+    notes: list[str] = Field(description="Notes that need no action, such as folders with a harness of their own.")
     you: str = Field(description="How this client's entries are signed.")
     command: str | None = Field(default=None, description="What a person can run where something needs attention.")
 
@@ -206,7 +204,7 @@ def list_others_entries(harness: Harness, plan: Plan, names: Iterable[str], who:
     for number in sorted({*asked, *plan.off, *plan.on}):
         maker = harness.journal.get(number).by
         if maker != harness.name_author(who):
-            others.append(f"#{number} was made by {maker or 'someone who is not said, such as a person'}")
+            others.append(f"#{number} was made by {maker or 'an unnamed author, such as a person'}")
     return others
 
 

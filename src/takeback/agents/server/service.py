@@ -56,7 +56,7 @@ from takeback.undo import Blocked, Gone, Plan, SlotChange, Write
 from takeback.undo.record import run_and_record
 from takeback.verify import Admitted, Verdict
 
-WORKS: Final = "it can be taken back on every state: give the token to apply_change"
+WORKS: Final = "it can be undone on every state: pass the token to apply_change"
 REMEMBERED: Final = 512
 """How many proposals and how many plans are kept; the oldest go first."""
 SomeKept = TypeVar("SomeKept")
@@ -170,12 +170,12 @@ class ProposalService:
         message = f"{lasting}; {WORKS}" if lasting else WORKS
         idle = is_idle(judgement.admitted.candidate.mutation, preview.before)
         if idle:
-            message = "it is so already: apply_change would say so, and no entry is made"
+            message = "the harness is already so: apply_change would make no entry"
         unheeded = list_unheeded(preview, self._harness)
         if unheeded:
             message = f"{message}; but {mask_text_secrets('; '.join(unheeded))}"
         if judgement.repaired:
-            message = f"the recovery that was sent does not take it back; this one does: {message}"
+            message = f"the recovery that was sent does not undo it; this one does: {message}"
         return Proposed(
             outcome="repaired" if judgement.repaired else "admitted",
             message=message,
@@ -216,7 +216,7 @@ class ProposalService:
                     message=f"no proposal has this token; propose the change first\n{self.give_example()}",
                 )
             if proposal.entry is not None:
-                return _report_made("applied", proposal.entry, "it was applied already, by this token")
+                return _report_made("applied", proposal.entry, "it was already applied with this token")
             with harness.held() as state:
                 if isinstance(state, Refused):
                     return self._report_refusal(state)
@@ -232,7 +232,7 @@ class ProposalService:
             if not isinstance(done, Applied):
                 return self._report_refusal(done)
             proposal.entry = done.entry
-            made = f"entry #{done.entry.entry} was made; undo can take it back"
+            made = f"entry #{done.entry.entry} was made; 'undo' can undo it"
             return _report_made("applied", done.entry, made, done.open)
 
     def plan_undo(self, names: Sequence[str], who: str, *, cascade: bool) -> Planned:
@@ -256,7 +256,7 @@ class ProposalService:
                 reasons = self._undo_reasons(harness, outcome, names, who)
                 return Planned(
                     outcome="planned",
-                    message=mask_text_secrets(make_headline(outcome, done=False) or "give the token to undo"),
+                    message=mask_text_secrets(make_headline(outcome, done=False) or "pass the token to undo"),
                     token=outcome.token,
                     off=list(outcome.off),
                     on=list(outcome.on),
@@ -296,7 +296,7 @@ class ProposalService:
                     message=f"no plan has this token; plan_undo gives one\n{self.name_newest()}",
                 )
             if planning.entry is not None:
-                return _report_made("undone", planning.entry, "it was done already, by this token")
+                return _report_made("undone", planning.entry, "it was already done with this token")
             with harness.held() as state:
                 if isinstance(state, Refused):
                     return self._report_refusal(state)
@@ -306,13 +306,13 @@ class ProposalService:
                     return Done(outcome="declined", message=objection, command=question.command)
                 done = harness.undo(*planning.names, token=token, cascade=planning.cascade, by=who)
             if isinstance(done, Stale):
-                return Done(outcome="stale", message="things have changed since the plan was made; plan again")
+                return Done(outcome="stale", message="the harness changed since the plan was made; plan again")
             if isinstance(done, Refused):
                 return self._report_refusal(done)
             if not isinstance(done, Undone):
-                return Done(outcome="refused", message="it cannot be done any more; plan again")
+                return Done(outcome="refused", message="it is no longer possible; plan again")
             planning.entry = done.entry
-            headline = make_headline(done.plan, done=True) or "taken back; the others stay"
+            headline = make_headline(done.plan, done=True) or "undone; the others stay"
             return _report_made("undone", done.entry, headline, done.open)
 
     def question_of_redo(self, names: Sequence[str], who: str) -> Question:
@@ -378,7 +378,7 @@ class ProposalService:
         preview = harness.preview(proposal.admitted)
         if isinstance(preview, Refused):
             return self._report_refusal(preview)
-        return Done(outcome="unchanged", message="it is so already, and no entry was made")
+        return Done(outcome="unchanged", message="the harness is already so, and no entry was made")
 
     def _loosens(self, admitted: Admitted, before: State) -> list[str]:
         return weigh_states(self._harness, before, run_and_record(admitted.candidate.mutation, before).state)
@@ -398,7 +398,7 @@ class ProposalService:
         reasons = "; ".join(f"#{number}: {why}" for number, why in outcome.reasons)
         more = outcome.together if isinstance(outcome.together, Plan) else None
         call = CorrectedCall("plan_undo", {"entries": list(names), "cascade": True})
-        way = "nothing makes it possible" if more is None else f"with cascade the others go along\n{call}"
+        way = "nothing makes it possible" if more is None else f"with cascade the others are undone too\n{call}"
         return Planned(
             outcome="blocked",
             message=mask_text_secrets(f"it cannot be done alone ({reasons}); {way}"),
@@ -433,7 +433,7 @@ def _list_others_undos(harness: Harness, plan: Plan, who: str) -> list[str]:
         if entry.kind in TOGGLES and left & set(entry.off):
             if entry.by != harness.name_author(who):
                 numbers = ", ".join(f"#{number}" for number in sorted(left & set(entry.off)))
-                names.append(f"{numbers} was taken back by {entry.by or 'someone who is not said, such as a person'}")
+                names.append(f"{numbers} was taken back by {entry.by or 'an unnamed author, such as a person'}")
             left -= set(entry.off)
     return [mask_text_secrets(reason) for reason in names]
 
@@ -456,7 +456,7 @@ def _describe_verdict(verdict: Verdict) -> VerdictAnswer:
 def _why_not(judgement: Judgement) -> str:
     if judgement.lacking:
         return f"the language has no recovery for it: {judgement.lacking}"
-    return "it is not admitted, and no recovery was found; the server never forces, a person can"
+    return "it is not admitted, and no recovery was found; the server never forces a change, but a person can"
 
 
 def _list_changes(changes: Sequence[SlotChange | Write]) -> list[AddressChange]:

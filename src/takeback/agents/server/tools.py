@@ -61,9 +61,9 @@ from takeback.present.visible import escape_invisible
 from takeback.state import SURFACES
 
 INSTRUCTIONS: Final = (
-    "Changes of this agent's own harness (settings, prompts, tools, hooks, files) that can be taken back. "
-    "Look with harness_state, have a change judged with propose_change, make it with apply_change and the token. "
-    "plan_undo and undo take any entry back, whatever came after it; redo brings it back. "
+    "Changes of this agent's own harness (settings, prompts, tools, hooks, files) that can be undone. Look with "
+    "harness_state, have a change checked with propose_change, make it with apply_change and the token. "
+    "plan_undo and undo take back any entry, whatever came after it; redo brings it back. "
     "Edit harness files through these tools rather than with an editor or a shell."
 )
 
@@ -262,7 +262,7 @@ def _outline_answer(schema: dict[str, Any]) -> dict[str, Any]:
 class Approval(BaseModel):
     """A person's answer."""
 
-    approve: bool = Field(description="Whether this may be done.")
+    approve: bool = Field(description="Whether to do this.")
 
 
 def build_mcp_server(
@@ -346,9 +346,11 @@ def _add_changing_tools(server: MCPServer, desk: ProposalService, who: Who) -> N
         ] = [],  # noqa: B006
         mutation: Annotated[list[dict[str, Any]], Field(description="Or operations instead of lines.")] = [],  # noqa: B006
         witness: Annotated[
-            list[dict[str, Any]] | None, Field(description="What to capture before; optional.")
+            list[dict[str, Any]] | None, Field(description="What to capture before the change; optional.")
         ] = None,
-        recovery: Annotated[list[dict[str, Any]] | None, Field(description="How to take it back; optional.")] = None,
+        recovery: Annotated[
+            list[dict[str, Any]] | None, Field(description="How to undo the change; optional.")
+        ] = None,
         contract: dict[str, Any] | None = None,
         note: Annotated[str, Field(max_length=2000, description="Why, for the log.")] = "",
     ) -> Proposed:
@@ -484,10 +486,10 @@ def _allow_after_answer(
         if not _can_ask(context):
             return f"a person must decide about this, and the client cannot ask one: {reasons}"
         if now != about:
-            return f"things have changed since a person was asked; nothing was done, try again: {reasons}"
+            return f"the harness changed while a person was asked; nothing was done, try again: {reasons}"
         if isinstance(answer, AcceptedElicitation) and answer.data.approve:
             return ""
-        return f"a person was asked and does not want it: {reasons}"
+        return f"a person was asked and declined: {reasons}"
 
     return objection
 

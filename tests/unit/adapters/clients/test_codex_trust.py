@@ -65,7 +65,7 @@ def remove(name: str) -> dict[str, Any]:
     return {"op_type": "remove_listener", "target": "toml:PreToolUse", "value": name}
 
 
-def test_trust_moves_along_when_a_group_goes_and_undo_restores_the_text(place: Path, tmp_path: Path) -> None:
+def test_trust_follows_the_hooks_when_a_group_is_removed_and_undo_restores_it(place: Path, tmp_path: Path) -> None:
     with closing(open_workspace(tmp_path)) as harness:
         before = place.read_bytes()
         first = ids(harness)[0]
@@ -80,7 +80,7 @@ def test_trust_moves_along_when_a_group_goes_and_undo_restores_the_text(place: P
         assert place.read_bytes() == before
 
 
-def test_its_undo_after_other_changes_brings_every_hook_its_own_trust(place: Path, tmp_path: Path) -> None:
+def test_undoing_a_removal_after_other_changes_restores_each_hooks_trust(place: Path, tmp_path: Path) -> None:
     with closing(open_workspace(tmp_path)) as harness:
         before = trusted(place)
         entry = applied(harness, remove(ids(harness)[1]))
@@ -94,7 +94,7 @@ def test_its_undo_after_other_changes_brings_every_hook_its_own_trust(place: Pat
         ]
 
 
-def test_a_new_group_goes_to_the_end_and_touches_no_trust(place: Path, tmp_path: Path) -> None:
+def test_a_new_group_is_appended_and_changes_no_trust(place: Path, tmp_path: Path) -> None:
     with closing(open_workspace(tmp_path)) as harness:
         text, before = place.read_text(), trusted(place)
         options = {"matcher": "d", "hooks": [{"type": "command", "command": "d"}]}
@@ -107,7 +107,7 @@ def test_a_new_group_goes_to_the_end_and_touches_no_trust(place: Path, tmp_path:
         assert place.read_text() == text
 
 
-def test_trust_in_hooks_of_the_other_file_moves_along_too(tmp_path: Path) -> None:
+def test_trust_in_hooks_of_the_other_file_follows_too(tmp_path: Path) -> None:
     place = tmp_path / ".codex/config.toml"
     place.parent.mkdir()
     groups = ",".join(f'{{"matcher":"{name}","hooks":[{{"type":"command","command":"{name}"}}]}}' for name in "ab")
@@ -124,7 +124,7 @@ def test_trust_in_hooks_of_the_other_file_moves_along_too(tmp_path: Path) -> Non
         assert place.read_bytes() == before
 
 
-def test_trust_moves_along_within_a_group(tmp_path: Path) -> None:
+def test_trust_follows_a_hook_within_its_group(tmp_path: Path) -> None:
     place = tmp_path / ".codex/config.toml"
     place.parent.mkdir()
     hooks = ", ".join(f'{{ type = "command", command = "{name}" }}' for name in "abc")

@@ -56,7 +56,7 @@ EXPECTED = {
 
 
 @pytest.mark.parametrize("client", EXPECTED)
-def test_each_kind_of_thing_says_when_it_is_noticed(client: str, tmp_path: Path) -> None:
+def test_each_kind_of_slot_says_when_its_client_notices_a_change(client: str, tmp_path: Path) -> None:
     root = write_harness(tmp_path, client)
     init_clients(root)
     with closing(open_workspace(root)) as harness:
@@ -64,7 +64,7 @@ def test_each_kind_of_thing_says_when_it_is_noticed(client: str, tmp_path: Path)
     assert found == EXPECTED[client]
 
 
-def test_entries_plans_and_undos_carry_it(tmp_path: Path) -> None:
+def test_entries_plans_and_undos_carry_the_effect(tmp_path: Path) -> None:
     root = write_harness(tmp_path, "claude-code")
     init_clients(root)
     with closing(open_workspace(root)) as harness:
@@ -80,7 +80,7 @@ def test_entries_plans_and_undos_carry_it(tmp_path: Path) -> None:
         assert {entry.effect for entry in harness.log() if entry.kind != "genesis"} == {(LIVE,)}
 
 
-def test_a_change_that_was_applied_carries_it_too(tmp_path: Path) -> None:
+def test_an_applied_change_carries_the_effect(tmp_path: Path) -> None:
     root = write_harness(tmp_path, "claude-code")
     init_clients(root)
     with closing(open_workspace(root)) as harness:

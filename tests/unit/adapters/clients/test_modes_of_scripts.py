@@ -26,7 +26,7 @@ def write(place: Path, done: set[str]) -> None:
 
 
 @pytest.mark.parametrize("order", list(itertools.permutations(["first", "last", "off"])))
-def test_the_mode_and_each_line_go_alone(order: tuple[str, ...], tmp_path: Path) -> None:
+def test_the_mode_and_each_line_are_undone_alone(order: tuple[str, ...], tmp_path: Path) -> None:
     (tmp_path / "CLAUDE.md").write_text("# X\n")
     place = tmp_path / ".claude" / "hooks" / "guard.sh"
     place.parent.mkdir(parents=True)
@@ -54,7 +54,7 @@ def test_the_mode_and_each_line_go_alone(order: tuple[str, ...], tmp_path: Path)
         assert harness.status().clean
 
 
-def test_of_two_modes_the_later_stays_and_the_undo_says_so(tmp_path: Path) -> None:
+def test_undoing_the_first_of_two_modes_keeps_the_later_and_says_so(tmp_path: Path) -> None:
     (tmp_path / "CLAUDE.md").write_text("# X\n")
     place = tmp_path / ".claude" / "hooks" / "guard.sh"
     place.parent.mkdir(parents=True)
@@ -78,7 +78,7 @@ def test_of_two_modes_the_later_stays_and_the_undo_says_so(tmp_path: Path) -> No
 
 @pytest.mark.parametrize("order", list(itertools.permutations(["chmod", "text"])))
 @pytest.mark.parametrize("new", ["exit 0 # 2\n", "true\ntrue\n"])
-def test_a_script_of_which_no_line_is_left_keeps_its_mode_apart_from_its_text(
+def test_mode_and_text_of_a_rewritten_script_are_undone_apart(
     order: tuple[str, ...], new: str, tmp_path: Path
 ) -> None:
     (tmp_path / "CLAUDE.md").write_text("# X\n")

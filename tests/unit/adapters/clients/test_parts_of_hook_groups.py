@@ -41,7 +41,7 @@ def edited(done: set[str]) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("order", list(itertools.permutations(["matcher", "timeout", "command", "added"]))[::5])
-def test_matcher_hooks_and_fields_come_apart(order: tuple[str, ...], tmp_path: Path) -> None:
+def test_edits_of_matcher_hooks_and_fields_are_undone_apart(order: tuple[str, ...], tmp_path: Path) -> None:
     write(tmp_path, edited(set()))
     start = files_of(tmp_path)
     init_clients(tmp_path)
@@ -69,7 +69,7 @@ def test_matcher_hooks_and_fields_come_apart(order: tuple[str, ...], tmp_path: P
         assert harness.status().clean
 
 
-def test_two_edits_of_one_field_keep_the_later_one_and_say_so(tmp_path: Path) -> None:
+def test_undoing_the_first_edit_of_a_field_keeps_the_later_and_says_so(tmp_path: Path) -> None:
     write(tmp_path, {"matcher": "A", "hooks": [hook("a")]})
     init_clients(tmp_path)
     with closing(open_workspace(tmp_path)) as harness:
@@ -87,7 +87,7 @@ def test_two_edits_of_one_field_keep_the_later_one_and_say_so(tmp_path: Path) ->
         assert group(tmp_path) == {"matcher": "A", "hooks": [hook("a")]}
 
 
-def test_a_group_that_went_comes_back_with_the_edits_that_are_live(tmp_path: Path) -> None:
+def test_a_restored_group_has_the_edits_that_are_live(tmp_path: Path) -> None:
     write(tmp_path, {"matcher": "A", "hooks": [hook("a")]})
     init_clients(tmp_path)
     with closing(open_workspace(tmp_path)) as harness:
@@ -103,9 +103,7 @@ def test_a_group_that_went_comes_back_with_the_edits_that_are_live(tmp_path: Pat
 
 
 @pytest.mark.parametrize("order", list(itertools.permutations([0, 1, 2])))
-def test_edits_of_hooks_that_are_all_alike_stay_with_the_hook_they_were_made_of(
-    order: tuple[int, ...], tmp_path: Path
-) -> None:
+def test_edits_of_identical_hooks_stay_with_their_hook(order: tuple[int, ...], tmp_path: Path) -> None:
     def alike(done: set[int]) -> dict[str, Any]:
         return {"hooks": [hook("a", **({"timeout": at + 5} if at in done else {})) for at in range(3)]}
 

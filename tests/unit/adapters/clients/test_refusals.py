@@ -73,7 +73,7 @@ def claude_code(root: Path) -> Path:
         ("anything.PreToolUse", 1, "outside of 'hooks'"),
     ],
 )
-def test_a_type_for_which_claude_code_drops_the_file_is_refused(
+def test_a_value_of_a_type_claude_code_rejects_is_refused(
     alone: Path, target: str, value: Any, word: str, tmp_path: Path
 ) -> None:
     root = claude_code(tmp_path / "project")
@@ -88,12 +88,12 @@ def test_a_type_for_which_claude_code_drops_the_file_is_refused(
 @pytest.mark.parametrize(
     ("target", "value"), [("env.NEW", "1"), ("sandbox.enabled", True), ("made-up", 5), ("includeCoAuthoredBy", False)]
 )
-def test_what_it_loads_is_made(alone: Path, target: str, value: Any, tmp_path: Path) -> None:
+def test_values_claude_code_loads_are_applied(alone: Path, target: str, value: Any, tmp_path: Path) -> None:
     assert isinstance(change(claude_code(tmp_path / "project"), config(target, value)), Applied)
 
 
 @pytest.mark.parametrize(("target", "value"), [("model", 5), ("hooks.Stop", []), ("model", "opus")])
-def test_what_another_surface_has_cannot_be_set_as_config(
+def test_a_key_of_another_surface_cannot_be_set_as_config(
     alone: Path, target: str, value: Any, tmp_path: Path
 ) -> None:
     root = claude_code(tmp_path / "project")
@@ -104,7 +104,7 @@ def test_what_another_surface_has_cannot_be_set_as_config(
         assert harness.status().clean
 
 
-def test_a_refusal_quotes_the_client_that_is_installed(alone: Path, tmp_path: Path) -> None:
+def test_a_refusal_quotes_the_installed_client(alone: Path, tmp_path: Path) -> None:
     installed(alone, "claude", DOCTOR)
     root = claude_code(tmp_path / "project")
     before = files_of(root)
@@ -129,9 +129,7 @@ def asking(root: Path, when: str) -> None:
 
 
 @pytest.mark.parametrize("switch", ["", "never", "always"])
-def test_only_who_asks_for_it_has_the_client_asked_before_every_change(
-    alone: Path, switch: str, tmp_path: Path
-) -> None:
+def test_the_client_is_asked_before_every_change_only_on_request(alone: Path, switch: str, tmp_path: Path) -> None:
     installed(alone, "claude", DOCTOR)
     root = claude_code(tmp_path / "project")
     asking(root, switch)
@@ -142,7 +140,7 @@ def test_only_who_asks_for_it_has_the_client_asked_before_every_change(
         assert "Claude Code itself says" in outcome.message
 
 
-def test_what_the_client_already_says_of_a_file_stops_nothing(alone: Path, tmp_path: Path) -> None:
+def test_existing_complaints_of_the_client_stop_no_change(alone: Path, tmp_path: Path) -> None:
     installed(alone, "claude", DOCTOR)
     root = claude_code(tmp_path / "project")
     asking(root, "always")
@@ -157,7 +155,7 @@ def test_what_the_client_already_says_of_a_file_stops_nothing(alone: Path, tmp_p
 @pytest.mark.parametrize(
     "script", ["#!/bin/sh\nsleep 600 & sleep 600\n", "not a program", "#!/no/such/interpreter\n"]
 )
-def test_a_client_that_cannot_be_asked_is_as_none(
+def test_a_client_that_fails_to_answer_is_ignored(
     alone: Path, script: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     installed(alone, "claude", script)
@@ -188,13 +186,13 @@ def test_a_client_that_cannot_be_asked_is_as_none(
         ("gemini", 52, "Error in x: Unexpected end\nPlease\n", "Error in x: Unexpected end"),
     ],
 )
-def test_complaints_are_found_in_what_clients_print(client: str, code: int, text: str, expected: str) -> None:
+def test_complaints_are_parsed_from_client_output(client: str, code: int, text: str, expected: str) -> None:
     validator = validators.VALIDATORS[client]
     assert validator.said(code, text) == [expected]
     assert validator.said(0, "all is well\n") == []
 
 
-def test_a_plugin_of_a_second_client_does_not_stand_in_the_way_of_the_firsts_settings(tmp_path):
+def test_a_plugin_of_a_second_client_does_not_block_the_firsts_settings(tmp_path):
     (tmp_path / ".claude").mkdir()
     (tmp_path / ".claude/settings.json").write_text('{"hooks": {}}\n')
     (tmp_path / ".opencode/plugin").mkdir(parents=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from tests.support.batches import in_batches
 from tests.support.risky_settings import ABSENT, Case, cases_of
 
 from takeback.adapters.clients import CLIENTS
@@ -25,8 +26,8 @@ def _state(case: Case, value: Any) -> State:
     return State.read({"config": {steps[0]: value}})
 
 
-@pytest.mark.parametrize("case", CASES, ids=lambda case: f"{case.client}-{case.place}")
-def test_a_setting_that_becomes_looser_is_said_and_one_that_becomes_stricter_is_not(case: Case) -> None:
+@in_batches("case", CASES)
+def test_only_loosened_settings_are_reported(case: Case) -> None:
     before, after = _state(case, case.before), _state(case, case.after)
     (reason,) = find_loosened_permissions(before, after, (case.client,))
     assert case.place.split(".")[0] in reason
@@ -42,8 +43,8 @@ HARMLESS = [
 ]
 
 
-@pytest.mark.parametrize(("client", "place"), HARMLESS)
-def test_a_setting_that_is_known_to_do_nothing_is_not_said(client: str, place: str) -> None:
+@in_batches("client, place", HARMLESS)
+def test_a_harmless_setting_is_not_reported(client: str, place: str) -> None:
     after = _state(Case(client, place, ABSENT, "./run.sh", Risk.HARMLESS), "./run.sh")
     assert find_loosened_permissions(State(), after, (client,)) == []
 
@@ -61,9 +62,7 @@ def _hooked(event: str, **options: Any) -> State:
         ("kiro", "agents/r.json:preToolUse", {"command": "./g.sh"}),
     ],
 )
-def test_a_hook_that_stands_by_itself_is_said_when_it_comes_and_when_it_goes(
-    client: str, event: str, options: dict[str, Any]
-) -> None:
+def test_adding_and_removing_a_flat_hook_is_reported(client: str, event: str, options: dict[str, Any]) -> None:
     (came,) = find_loosened_permissions(State(), _hooked(event, **options), (client,))
     assert "another hook, which runs a program" in came
     (gone,) = find_loosened_permissions(_hooked(event, **options), State(), (client,))
@@ -79,7 +78,7 @@ def test_a_hook_that_stands_by_itself_is_said_when_it_comes_and_when_it_goes(
         ("kilo", ".kilo/plugin/p.js"),
     ],
 )
-def test_a_file_that_a_client_runs_because_of_its_place_is_said(client: str, path: str) -> None:
+def test_a_file_the_client_runs_by_its_place_is_reported(client: str, path: str) -> None:
     files: Any = {"content": "x", "mode": "0644"}
     state = State.read({"files": {path: files}})
     (reason,) = find_loosened_permissions(State(), state, (client,))
@@ -87,7 +86,7 @@ def test_a_file_that_a_client_runs_because_of_its_place_is_said(client: str, pat
     assert find_loosened_permissions(State(), State.read({"files": {"docs/p.js": files}}), (client,)) == []
 
 
-def test_globs_of_a_rule_that_are_no_yaml_loosen_nothing_but_an_agent_that_runs_programs_does() -> None:
+def test_invalid_globs_loosen_nothing_but_hooks_of_an_agent_do() -> None:
     rule = State.read({"prompts": {"rules/ts": "---\nglobs: **/*.ts, src/**\n---\nNo any.\n"}})
     assert find_loosened_permissions(State(), rule, ("cursor",)) == []
     agent = State.read({"prompts": {"agents/f": "---\nhooks:\n  PostToolUse: [{command: ./f.sh}]\n---\n"}})
@@ -95,13 +94,13 @@ def test_globs_of_a_rule_that_are_no_yaml_loosen_nothing_but_an_agent_that_runs_
 
 
 @pytest.mark.parametrize(("client", "text"), [("qwen", "!{rm -rf x}"), ("kilo", "!`rm -rf x`")])
-def test_a_command_in_a_text_is_said_for_the_clients_that_run_it(client: str, text: str) -> None:
+def test_a_command_in_a_text_is_reported_for_clients_that_run_it(client: str, text: str) -> None:
     state = State.read({"prompts": {"commands/c": f"Do it {text}\n"}})
     assert "runs a program when it is used" in find_loosened_permissions(State(), state, (client,))[0]
     assert find_loosened_permissions(State(), state, ("codex",)) == []
 
 
-def test_permissions_of_kilo_are_judged_as_opencodes() -> None:
+def test_permissions_of_kilo_are_judged_like_opencodes() -> None:
     states = [State.read({"config": {"permission": {"bash": [["rm *", action]]}}}) for action in ("deny", "allow")]
     assert find_loosened_permissions(*states, ("kilo",))
     assert find_loosened_permissions(*reversed(states), ("kilo",)) == []

@@ -62,7 +62,7 @@ CASES: list[tuple[str, dict[str, str], dict[str, Any]]] = [
 
 
 @pytest.mark.parametrize(("client", "files", "op"), CASES)
-def test_what_is_left_with_nothing_is_no_change_by_hand(
+def test_an_emptied_mapping_or_folder_is_not_drift(
     client: str, files: dict[str, str], op: dict[str, Any], tmp_path: Path
 ) -> None:
     for path, text in files.items():

@@ -30,7 +30,7 @@ def spy_on_splices(monkeypatch):
     return spliced
 
 
-def test_a_change_that_nobody_wrote_over_is_taken_back_and_brought_back_without_a_splice(project, monkeypatch):
+def test_undo_and_redo_of_an_untouched_change_use_the_recorded_bytes(project, monkeypatch):
     with open_workspace(project, hold=False) as harness:
         made = harness.apply(candidate(config("env.B", "2")))
         assert isinstance(made, Applied)
@@ -43,7 +43,7 @@ def test_a_change_that_nobody_wrote_over_is_taken_back_and_brought_back_without_
         assert spliced == []
 
 
-def test_where_the_recorded_bytes_do_not_tell_the_document_is_spliced(project, monkeypatch):
+def test_undo_splices_a_document_rewritten_by_hand(project, monkeypatch):
     place = project / ".claude/settings.json"
     with open_workspace(project, hold=False) as harness:
         made = harness.apply(candidate(config("env.B", "2")))

@@ -35,7 +35,7 @@ def test_prompt_model_tools_and_settings_are_read_at_every_call_and_taken_back(r
     assert len(out["messages"]) == 6
 
 
-def test_edits_inside_prompts_and_settings_are_read_as_what_they_mean(run):
+def test_edits_inside_prompts_and_settings_take_effect(run):
     world = World({**START, "prompts": {"system": "one\ntwo\n"}})
     edit = {"op_type": "edit_prompt", "target": "system", "value": {"old": "two", "new": "three"}}
     first = world.apply(edit, config("model_settings", {"stop": ["a"], "top_p": 1}))
@@ -111,7 +111,7 @@ def test_an_agent_changes_its_own_harness_in_the_middle_of_a_run_and_takes_it_ba
         (config("model_settings", 3), "are a mapping"),
     ],
 )
-def test_what_is_not_registered_or_does_not_fit_is_refused_before_anything_happens(op, said):
+def test_unregistered_and_unfitting_parts_are_refused_before_any_change(op, said):
     direct = add.model_copy(update={"return_direct": True})
 
     def hidden():
@@ -128,7 +128,7 @@ def test_what_is_not_registered_or_does_not_fit_is_refused_before_anything_happe
     assert world.harness.status().clean
 
 
-def test_a_tool_written_for_a_client_is_no_function_here():
+def test_a_tool_written_for_a_client_is_refused():
     world = World()
     before = world.harness.state
     after = before.replace("tools", before.part("tools").put("web", PMap({"command": "npx"})))
@@ -147,13 +147,13 @@ def test_surfaces_an_agent_does_not_have_are_refused():
     assert (refused.why, "files" in refused.message) == (RefusalReason.UNSTORED, True)
 
 
-def test_a_journal_begins_only_with_what_is_registered(tmp_path):
+def test_a_new_journal_accepts_only_registered_parts(tmp_path):
     with pytest.raises(InputError, match="'mail' is not registered"):
         World({**START, "tools": {"mail": {}}}, journal=tmp_path / "journal.db")
     World(journal=tmp_path / "journal.db").harness.close()
 
 
-def test_a_process_that_lacks_something_says_so_does_not_run_and_can_undo(tmp_path):
+def test_a_process_with_missing_parts_reports_them_and_can_still_undo(tmp_path):
     place = tmp_path / "journal.db"
     world = World(journal=place, tools={"extra": mul, "other": add})
     entries = [world.apply(tool("extra")), world.apply(tool("other"))]

@@ -49,7 +49,7 @@ class Count(AgentMiddleware):
         return ExtendedModelResponse(model_response=answer, command=Command(update={"count": 10 * self.by}))
 
 
-def test_middleware_with_a_state_of_their_own_come_and_go_and_their_updates_add_up(run):
+def test_stateful_middleware_can_be_added_and_undone_and_updates_add_up(run):
     world = World(middleware={"count": Count})
     one = world.apply(middleware("one", "count"))
     world.apply(middleware("two", "count", {"by": 2}))
@@ -72,7 +72,7 @@ class Twice(AgentMiddleware):
         return await handler(request)
 
 
-def test_what_came_with_an_answer_that_was_asked_for_again_is_not_written(run):
+def test_updates_of_a_repeated_model_call_are_dropped(run):
     world = World(middleware={"count": Count, "twice": Twice})
     world.apply(middleware("twice", "twice"), middleware("count", "count"))
     run(world.agent, ask("hi"))
@@ -122,7 +122,7 @@ def test_a_middleware_is_registered_ready_made_or_as_anything_that_makes_one(run
     assert "n before 2" in log
 
 
-def test_hooks_run_in_the_order_of_the_chain_and_see_what_those_before_them_wrote(run):
+def test_hooks_run_in_chain_order_and_see_earlier_updates(run):
     log = []
     world = World(middleware={"note": lambda name: Note(log, name)})
     world.apply(middleware("a", "note", {"name": "a"}), middleware("b", "note", {"name": "b"}))
@@ -144,7 +144,7 @@ class Stop(AgentMiddleware):
         return {"messages": [AIMessage("closed")], "jump_to": "end"}
 
 
-def test_a_middleware_that_jumps_keeps_those_after_it_from_running(run):
+def test_a_jumping_middleware_skips_the_rest_of_the_chain(run):
     log = []
     world = World(middleware={"stop": Stop, "note": lambda: Note(log, "n")})
     entry = world.apply(middleware("stop", "stop"), middleware("note", "note"))
@@ -155,7 +155,7 @@ def test_a_middleware_that_jumps_keeps_those_after_it_from_running(run):
     assert run(world.agent, ask("hi"))["messages"][-1].content == "small says P0"
 
 
-def test_a_limit_keeps_counting_while_others_come_and_go(run):
+def test_a_limit_keeps_counting_while_other_middleware_change(run):
     world = World()
     world.apply(middleware("limit", "limit", {"thread_limit": 2, "exit_behavior": "end"}))
     kept = world.harness.parts().chain[0]

@@ -24,7 +24,7 @@ from takeback.integrations.langchain import UNUSED
 
 
 @pytest.mark.parametrize("hook", ["before_model", "after_model", "wrap_model_call", "wrap_tool_call"])
-def test_a_thread_stopped_in_a_middleware_that_is_taken_back_goes_on(run, hook):
+def test_a_thread_stopped_in_an_undone_middleware_resumes_with_an_answer(run, hook):
     world = World()
     world.play(once("add", a=1, b=2))
     entry = world.apply(middleware("gate", "ask", {"hook": hook}))
@@ -40,7 +40,7 @@ def test_a_thread_stopped_in_a_middleware_that_is_taken_back_goes_on(run, hook):
 
 
 @pytest.mark.parametrize("hook", ["before_model", "after_model", "wrap_model_call", "wrap_tool_call"])
-def test_without_an_answer_it_goes_on_at_once(run, hook):
+def test_a_thread_stopped_in_an_undone_middleware_resumes_without_an_answer(run, hook):
     world = World()
     world.play(once("add", a=1, b=2))
     entry = world.apply(middleware("gate", "ask", {"hook": hook}))
@@ -49,7 +49,7 @@ def test_without_an_answer_it_goes_on_at_once(run, hook):
     assert run(world.agent, None)["messages"][-1].content == "small says P0"
 
 
-def test_without_the_constant_graph_such_a_turn_would_be_lost_without_a_word():
+def test_a_rebuilt_graph_silently_loses_the_stopped_turn():
     """The trap itself: why the graph never changes."""
     from langchain.agents import create_agent
 
@@ -62,7 +62,7 @@ def test_without_the_constant_graph_such_a_turn_would_be_lost_without_a_word():
 
 
 @pytest.mark.parametrize("hook", ["before_model", "after_model", "wrap_model_call", "wrap_tool_call"])
-def test_an_answer_to_a_middleware_that_was_taken_back_is_no_answer_to_another(run, hook):
+def test_an_answer_to_an_undone_middleware_reaches_no_other(run, hook):
     world = World()
     world.play(once("add", a=1, b=2))
     world.apply(middleware("second", "asked", {"question": "delete everything?", "hook": hook}))
@@ -80,7 +80,7 @@ def test_an_answer_to_a_middleware_that_was_taken_back_is_no_answer_to_another(r
     assert set(world.log) == {("delete everything?", "no")}
 
 
-def test_an_answer_given_before_a_change_is_asked_for_again_by_those_who_remain(run):
+def test_remaining_middleware_ask_again_after_a_change(run):
     world = World()
     first = world.apply(middleware("first", "asked", {"question": "one?"}))
     world.apply(middleware("second", "asked", {"question": "two?"}))
@@ -106,7 +106,7 @@ def test_answers_by_id_and_answers_of_two_middleware_in_one_step_arrive(run):
     assert world.log[-2:] == [("one?", "1"), ("two?", "2")]
 
 
-def test_a_change_that_is_taken_back_before_the_answer_leaves_the_question_as_it_was(run):
+def test_undoing_a_change_before_the_answer_keeps_the_question(run):
     world = World()
     world.apply(middleware("gate", "asked"))
     run(world.agent, ask("go"))
@@ -115,7 +115,7 @@ def test_a_change_that_is_taken_back_before_the_answer_leaves_the_question_as_it
     assert world.log == [("sure?", "yes")]
 
 
-def test_a_stopped_thread_goes_on_in_another_process_after_the_undo(tmp_path):
+def test_a_stopped_thread_resumes_in_another_process_after_the_undo(tmp_path):
     """Journal and thread on disk, everything opened anew: the rules a question was asked under are saved with it."""
     place = str(tmp_path / "threads.db")
     with SqliteSaver.from_conn_string(place) as saver:
@@ -137,7 +137,7 @@ def test_a_stopped_thread_goes_on_in_another_process_after_the_undo(tmp_path):
         assert out["messages"][-1].content == "small says P0"
 
 
-def test_a_thread_on_disk_goes_on_asynchronously_after_the_undo(tmp_path):
+def test_a_stored_thread_resumes_asynchronously_after_the_undo(tmp_path):
     async def part(given, *undone):
         async with AsyncSqliteSaver.from_conn_string(str(tmp_path / "threads.db")) as saver:
             world = World(checkpointer=saver, journal=tmp_path / "journal.db")
@@ -183,7 +183,7 @@ def test_calls_at_the_same_time_each_get_their_own_answer(run):
     assert [message.content for message in out["messages"] if isinstance(message, ToolMessage)] == ["no", "42"]
 
 
-def test_approval_by_a_person_comes_and_goes_while_a_call_is_pending(run):
+def test_approval_can_be_added_and_undone_while_a_call_is_pending(run):
     world = World()
     world.play(once("add", a=1, b=2))
     entry = world.apply(middleware("people", "hitl", {"interrupt_on": {"add": True}}))
@@ -198,7 +198,7 @@ def test_approval_by_a_person_comes_and_goes_while_a_call_is_pending(run):
     assert run(world.agent, Command(resume="go on"))["messages"][-2].content == "3"
 
 
-def test_a_tool_taken_back_while_its_call_is_pending_is_answered_with_that(run):
+def test_a_pending_call_of_an_undone_tool_is_answered_with_an_error(run):
     world = World()
     entry = world.apply(tool("mul"))
     world.apply(middleware("gate", "ask", {"hook": "wrap_tool_call"}))

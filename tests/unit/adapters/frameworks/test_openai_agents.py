@@ -199,7 +199,7 @@ def test_the_chain_runs_in_its_order(run):
     assert [element.name for element in world.harness.parts().chain] == ["a"]
 
 
-def test_a_tool_that_is_taken_back_before_its_turn_comes_is_not_run():
+def test_a_tool_undone_before_its_call_is_not_run():
     world = World()
     entry = world.apply(tool("mul"))
     _, of_this_turn = asyncio.run(world.agent.get_all_tools(None))
@@ -207,7 +207,7 @@ def test_a_tool_that_is_taken_back_before_its_turn_comes_is_not_run():
     assert asyncio.run(of_this_turn.on_invoke_tool(None, '{"a": 6, "b": 7}')) == "mul is not a tool now"
 
 
-def test_a_run_that_waits_for_approval_goes_on_after_a_change_and_its_undo():
+def test_a_run_waiting_for_approval_resumes_after_a_change_and_its_undo():
     world = World([[function_call("risky", {}, call_id="1")], says("done")], state={**START, "tools": {"risky": {}}})
 
     async def story():
@@ -226,7 +226,7 @@ def test_a_run_that_waits_for_approval_goes_on_after_a_change_and_its_undo():
     assert [system for system, _ in world.seen("small")] == ["P0", "P2"]
 
 
-def test_a_run_that_waits_for_a_tool_that_was_taken_back_says_so():
+def test_resuming_a_run_that_waits_for_an_undone_tool_names_the_tool():
     world = World([[function_call("risky", {}, call_id="1")], says("done")], state={**START, "tools": {}})
     entry = world.apply(tool("risky"))
 
@@ -242,7 +242,7 @@ def test_a_run_that_waits_for_a_tool_that_was_taken_back_says_so():
         asyncio.run(story())
 
 
-def test_runs_under_way_at_the_same_time_see_a_change_of_tools_and_go_on():
+def test_concurrent_runs_see_a_change_of_tools_and_continue():
     """Assigning `Agent.tools` would stop them: the SDK refuses that while several runs use one agent."""
 
     @function_tool
@@ -277,7 +277,7 @@ def test_runs_under_way_at_the_same_time_see_a_change_of_tools_and_go_on():
         (config("model_settings.retry", "often"), "does not take these settings"),
     ],
 )
-def test_what_is_not_registered_or_does_not_fit_is_refused_before_anything_happens(op, said):
+def test_unregistered_and_unfitting_parts_are_refused_before_any_change(op, said):
     world = World(tools={"wrong": 3}, middleware={"int": int})
     head = world.harness.ledger.head
     refused = world.harness.apply(candidate(op))
@@ -320,7 +320,7 @@ def tripped(world, text="hi"):
 
 
 @pytest.mark.parametrize("parallel", [True, False])
-def test_guardrails_come_and_go_with_the_chain(parallel):
+def test_guardrails_follow_the_chain(parallel):
     world = World(
         small=[[assistant_message("secret")]] * 6,
         middleware={

@@ -149,7 +149,7 @@ def test_prompt_model_tools_and_settings_are_read_at_every_request_and_taken_bac
     assert [(one[3] or {}).get("temperature") for one in world.seen] == [None, 0.5, None]
 
 
-def test_assigned_instructions_would_be_ignored_without_a_word():
+def test_pydantic_ai_silently_ignores_assigned_instructions():
     """The trap itself: why everything is given to pydantic-ai as a function."""
     model = FunctionModel(lambda messages, info: ModelResponse([TextPart(str(info.instructions))]))
     agent = Agent(model, instructions="Q0")
@@ -205,7 +205,7 @@ def test_the_chain_runs_in_its_order_and_its_elements_are_kept(run):
     assert world.harness.parts().chain == (kept,)
 
 
-def test_hooks_given_as_functions_come_and_go(run):
+def test_hooks_given_as_functions_can_be_added_and_undone(run):
     log = []
 
     async def before(ctx, request_context):
@@ -220,7 +220,7 @@ def test_hooks_given_as_functions_come_and_go(run):
     assert log == [1]
 
 
-def test_a_tool_that_is_taken_back_before_its_turn_comes_is_not_run():
+def test_a_tool_undone_before_its_call_is_not_run():
     def undo() -> str:
         """Take it back."""
         world.undo(entry)
@@ -235,7 +235,7 @@ def test_a_tool_that_is_taken_back_before_its_turn_comes_is_not_run():
     assert "mul is not a tool now" in " ".join(answered(result.all_messages()))
 
 
-def test_a_run_that_waits_for_approval_goes_on_after_a_change_and_its_undo():
+def test_a_run_waiting_for_approval_resumes_after_a_change_and_its_undo():
     def risky() -> str:
         """Do something risky."""
         return "did it"
@@ -257,7 +257,7 @@ def test_a_run_that_waits_for_approval_goes_on_after_a_change_and_its_undo():
     assert [one[1] for one in world.seen] == ["P0", "P2"]
 
 
-def test_a_run_that_waits_for_a_tool_that_was_taken_back_is_told_so():
+def test_a_run_that_waits_for_an_undone_tool_gets_an_unknown_tool_error():
     def risky() -> str:
         """Do something risky."""
         raise AssertionError("it is not a tool now")
@@ -302,7 +302,7 @@ async def observe(ctx, event):
         (middleware("x", "events"), "it has hooks for events"),
     ],
 )
-def test_what_is_not_registered_or_does_not_fit_is_refused_before_anything_happens(op, said):
+def test_unregistered_and_unfitting_parts_are_refused_before_any_change(op, said):
     others = {"int": int, "ready": Ready(), "thinking": Thinking, "events": lambda: Hooks(event=observe)}
     world = World(tools={"wrong": 3}, middleware=others)
     head = world.harness.ledger.head

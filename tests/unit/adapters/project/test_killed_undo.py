@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from tests.support.tracked_project import TrackedProject
 
+from takeback.adapters.staging import ASIDE
 from takeback.journal.failpoint import arm_failpoints
 
 FILES = {"a.txt": "".join(f"{number}\n" for number in range(9)), "d/b.txt": "b\n", "d/e/c.txt": "c\n", "g.txt": "g\n"}
@@ -34,7 +35,8 @@ def die_at(project: TrackedProject, boundary: int) -> bool:
 
 
 def list_temporaries(project: TrackedProject) -> list[str]:
-    return [path for path in project.read() if ".takeback-tmp-" in path]
+    staged = [str(path) for path in (project.root / ".takeback" / ASIDE).rglob("*")]
+    return [path for path in project.read() if ".takeback-tmp-" in path] + staged
 
 
 def check_kills(project: TrackedProject, before: dict[str, bytes], boundaries: range) -> int:
@@ -58,7 +60,7 @@ def check_kills(project: TrackedProject, before: dict[str, bytes], boundaries: r
     return kills
 
 
-def test_an_undo_of_a_few_files_may_be_killed_anywhere(tmp_path: Path) -> None:
+def test_an_undo_of_a_few_files_survives_a_kill_anywhere(tmp_path: Path) -> None:
     project = TrackedProject(tmp_path / "project", FILES)
     before = project.read()
     project.shell("sed -i 's/^4$/four/' a.txt && rm -r d && echo new > n.txt && mkdir h && mv g.txt h/g.txt")
@@ -66,7 +68,7 @@ def test_an_undo_of_a_few_files_may_be_killed_anywhere(tmp_path: Path) -> None:
 
 
 @pytest.mark.long
-def test_an_undo_of_many_files_may_be_killed_anywhere(tmp_path: Path) -> None:
+def test_an_undo_of_many_files_survives_a_kill_anywhere(tmp_path: Path) -> None:
     many = {f"m/{number % 7}/{number}.txt": f"{number}\n" for number in range(80)}
     project = TrackedProject(tmp_path / "project", many)
     before = project.read()

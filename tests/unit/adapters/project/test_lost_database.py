@@ -37,14 +37,14 @@ def undo(project: TrackedProject, *names: str) -> object:
         return harness.undo(*names)
 
 
-def test_what_is_in_the_journal_is_taken_back_without_the_database(project: TrackedProject) -> None:
+def test_recorded_entries_are_undone_without_the_database(project: TrackedProject) -> None:
     lose(project)
     assert isinstance(undo(project, "2"), Undone)
     assert isinstance(undo(project, "3"), Undone)
     assert project.read() == {path: text.encode() for path, text in FILES.items()}
 
 
-def test_a_file_that_the_journal_knows_and_that_changed_meanwhile_is_found_changed(project: TrackedProject) -> None:
+def test_changes_made_while_the_database_was_lost_are_noticed(project: TrackedProject) -> None:
     lose(project)
     text = (project.root / "src/a.py").read_text()
     (project.root / "src/a.py").write_text(text.replace("line 9", "by hand"))
@@ -62,7 +62,7 @@ def test_a_file_that_the_journal_knows_and_that_changed_meanwhile_is_found_chang
     assert project.read()["src/a.py"] == before["src/a.py"]
 
 
-def test_a_file_that_nobody_knew_counts_as_there_from_the_start(project: TrackedProject) -> None:
+def test_an_unknown_file_counts_as_present_from_the_start(project: TrackedProject) -> None:
     lose(project)
     (project.root / "src/b.py").write_text("changed meanwhile\n")
     (project.root / "src/other.py").write_text("mine\n")
@@ -83,7 +83,7 @@ def test_an_undo_never_deletes_a_file_that_it_does_not_know(project: TrackedProj
     assert "quite another thing" in kept
 
 
-def test_what_belongs_to_a_client_stays_the_clients(project: TrackedProject) -> None:
+def test_a_clients_files_stay_with_the_client_after_the_loss(project: TrackedProject) -> None:
     lose(project)
     project.look()
     (project.root / "CLAUDE.md").write_text("# other notes\n")
@@ -92,7 +92,7 @@ def test_what_belongs_to_a_client_stays_the_clients(project: TrackedProject) -> 
         assert [change.slot[0] for change in harness.status().drift] == ["prompts"]
 
 
-def test_a_sealed_project_stays_sealed(tmp_path: Path) -> None:
+def test_a_sealed_project_stays_sealed_after_the_loss(tmp_path: Path) -> None:
     root = tmp_path / "sealed"
     root.mkdir()
     (root / "a.txt").write_text("quite a secret\n")
@@ -109,7 +109,7 @@ def test_a_sealed_project_stays_sealed(tmp_path: Path) -> None:
         assert store.check_contents() == (1, [])
 
 
-def test_without_its_setup_a_hook_guesses_nothing_and_a_command_begins_anew(project: TrackedProject) -> None:
+def test_without_its_setup_a_hook_refuses_and_a_command_starts_over(project: TrackedProject) -> None:
     lose(project)
     (project.root / SETUP).unlink()
     text = (project.root / "src/a.py").read_text()
@@ -125,7 +125,7 @@ def test_without_its_setup_a_hook_guesses_nothing_and_a_command_begins_anew(proj
 
 
 @pytest.mark.parametrize("how", ["deleted", "cut off", "no database", "empty"])
-def test_captures_go_on_after_the_database_was_lost(project: TrackedProject, how: str) -> None:
+def test_captures_continue_after_the_database_was_lost(project: TrackedProject, how: str) -> None:
     place = project.root / TRACK
     if how == "deleted":
         lose(project)

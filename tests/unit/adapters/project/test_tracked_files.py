@@ -56,7 +56,7 @@ def test_a_call_is_an_entry_with_its_prompt_command_and_size(project: TrackedPro
     assert entry.by.startswith("claude-code (declared), session session-")
 
 
-def test_each_of_several_calls_is_taken_back_alone(project: TrackedProject) -> None:
+def test_each_of_several_calls_is_undone_alone(project: TrackedProject) -> None:
     before = project.read()
     project.edit("src/a.py", "line 2\n", "second\n")
     project.shell("sed -i 's/line 7$/LINE 7/' src/a.py")
@@ -89,7 +89,7 @@ def test_a_file_that_an_undo_does_not_touch_may_change_meanwhile(project: Tracke
     assert (project.root / "src/a.py").read_text() == LINES
 
 
-def test_a_moved_file_is_one_file(project: TrackedProject) -> None:
+def test_a_moved_file_keeps_its_identity(project: TrackedProject) -> None:
     before = project.read()
     project.edit("src/a.py", "line 2\n", "second\n")
     project.shell("mkdir lib && mv src/a.py lib/renamed.py")
@@ -105,7 +105,7 @@ def test_a_moved_file_is_one_file(project: TrackedProject) -> None:
     assert project.read() == before
 
 
-def test_modes_links_and_binary_files_come_back(project: TrackedProject) -> None:
+def test_undo_restores_modes_links_and_binary_files(project: TrackedProject) -> None:
     before = project.read()
     project.shell("chmod 755 src/b.py && ln -s src/b.py shortcut && printf 'x\\0y' > logo.png")
     assert len(project.log()) == 1
@@ -123,7 +123,7 @@ def test_an_undo_can_be_undone(project: TrackedProject) -> None:
     assert not (project.root / "docs").exists()
 
 
-def test_an_undo_never_takes_what_someone_wrote_into_a_file_that_came_with_the_call(project: TrackedProject) -> None:
+def test_undo_is_blocked_where_someone_edited_a_file_the_call_created(project: TrackedProject) -> None:
     project.shell("printf 'a\\nb\\n' > src/new.py")
     (project.root / "src/new.py").write_text("a\nb\nmine\n")
     with project.open() as harness:
@@ -132,7 +132,7 @@ def test_an_undo_never_takes_what_someone_wrote_into_a_file_that_came_with_the_c
     assert (project.root / "src/new.py").read_text() == "a\nb\nmine\n"
 
 
-def test_secrets_are_seen_and_not_kept(project: TrackedProject) -> None:
+def test_secret_files_are_noted_without_content(project: TrackedProject) -> None:
     project.write({".env": "TOKEN=verysecretvalue\n"})
     project.look()
     project.shell("echo OTHER=1 >> .env && sed -i 's/line 1$/LINE 1/' src/a.py")
@@ -143,7 +143,7 @@ def test_secrets_are_seen_and_not_kept(project: TrackedProject) -> None:
     assert (project.root / "src/a.py").read_text() == LINES
 
 
-def test_contents_that_are_written_a_few_at_a_time_come_back(
+def test_contents_written_in_small_batches_are_restored(
     project: TrackedProject, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(contents_table, "MOST_HELD", 1)
@@ -155,7 +155,16 @@ def test_contents_that_are_written_a_few_at_a_time_come_back(
     assert project.command("doctor", "--deep").exit_code == 0
 
 
-def test_a_secret_that_a_call_left_alone_is_not_in_its_entry(project: TrackedProject) -> None:
+def test_an_entry_of_secrets_alone_says_that_their_content_is_not_kept(project: TrackedProject) -> None:
+    project.shell("echo KEY=1 > .env && echo KEY=2 > deploy.key")
+    (entry,) = project.log()
+    assert [path for path, _ in entry.unkept] == [".env", "deploy.key"]
+    assert entry.unproved == (
+        'the content of files[".env"] is not kept, nor that of 1 more, so that nothing can be taken back'
+    )
+
+
+def test_an_untouched_secret_is_not_in_a_calls_entry(project: TrackedProject) -> None:
     project.shell("echo KEY=1 > .env && echo x >> src/a.py")
     project.shell("echo y >> src/a.py")  # so soon after it that the secret is read again
     wrote, alone = project.log()
@@ -164,7 +173,7 @@ def test_a_secret_that_a_call_left_alone_is_not_in_its_entry(project: TrackedPro
     assert "not kept" not in summarize_entry(alone, str)
 
 
-def test_rows_are_settled_once_even_if_they_were_not_dropped(
+def test_a_row_becomes_an_entry_once_even_if_it_was_not_dropped(
     project: TrackedProject, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from takeback.track.store import TrackStore
@@ -195,7 +204,7 @@ def test_recorded_calls_are_proved(project: TrackedProject) -> None:
 
 
 @pytest.mark.parametrize("seed", range(6))
-def test_everything_taken_back_in_any_order_is_the_first_tree(tmp_path: Path, seed: int) -> None:
+def test_undoing_everything_in_any_order_restores_the_first_tree(tmp_path: Path, seed: int) -> None:
     rng = random.Random(seed)
     project = TrackedProject(tmp_path / "project", FILES)
     before = project.read()
@@ -259,7 +268,7 @@ def find_in_takeback(project: TrackedProject, secret: str) -> Iterator[str]:
         yield from (digest for digest, data in store.contents(digests).items() if secret.encode() in data)
 
 
-def test_a_file_that_a_client_begins_to_import_is_the_clients_from_then_on(project: TrackedProject) -> None:
+def test_a_newly_imported_file_belongs_to_the_client(project: TrackedProject) -> None:
     project.write({"rules.md": "one\n", "CLAUDE.md": "# notes\n@rules.md\n"})
     with project.open() as harness:
         harness.adopt("imports the rules")
@@ -269,7 +278,7 @@ def test_a_file_that_a_client_begins_to_import_is_the_clients_from_then_on(proje
     assert project.log()[-1].files == ("src/b.py",)
 
 
-def test_a_file_moved_away_and_a_new_one_in_its_place_in_one_call_are_two(project: TrackedProject) -> None:
+def test_a_moved_file_and_its_replacement_in_one_call_are_distinct(project: TrackedProject) -> None:
     project.edit("src/a.py", "line 3\n", "line three\n")
     project.shell("mv src/a.py src/c.py && echo new > src/a.py")
     assert project.command("undo", "2").exit_code == 0
@@ -290,7 +299,7 @@ def edit_and_format(project: TrackedProject, old: str, new: str, format_file: st
     capture_after(str(project.root), call, ENVIRONMENT)
 
 
-def test_a_formatter_behind_an_edit_tool_is_kept_apart_where_the_edit_stands_as_announced(
+def test_a_formatter_after_an_edit_tool_gets_its_own_entry(
     project: TrackedProject,
 ) -> None:
     edit_and_format(project, "line 3\n", "line three\n", "sed -i 's/line 9/line   9/; $d' src/a.py")
@@ -306,7 +315,7 @@ def test_a_formatter_behind_an_edit_tool_is_kept_apart_where_the_edit_stands_as_
     assert (project.root / "src/a.py").read_text() == LINES.replace("line 3\n", "line three\n")
 
 
-def test_an_edit_of_a_file_that_was_moved_is_one_entry(project: TrackedProject) -> None:
+def test_an_edit_of_a_moved_file_is_one_entry(project: TrackedProject) -> None:
     project.shell("mkdir lib && mv src/a.py lib/a.py")
     project.edit("lib/a.py", "line 3\n", "the third line\n")
     moved, edited = project.log()
@@ -314,7 +323,7 @@ def test_an_edit_of_a_file_that_was_moved_is_one_entry(project: TrackedProject) 
     assert moved.origin["tool"] == "Bash"
 
 
-def test_a_formatter_that_rewrote_what_an_edit_tool_wrote_is_said(project: TrackedProject) -> None:
+def test_a_formatter_that_rewrote_the_edit_is_noted(project: TrackedProject) -> None:
     edit_and_format(project, "line 3\n", "line three\n", "sed -i 's/line /line  /' src/a.py")
     (entry,) = project.log()
     assert "more changed in src/a.py than Edit said" in entry.origin["notes"]
@@ -322,7 +331,7 @@ def test_a_formatter_that_rewrote_what_an_edit_tool_wrote_is_said(project: Track
     assert (project.root / "src/a.py").read_text() == LINES
 
 
-def test_a_row_whose_first_entry_is_there_already_gives_the_second_one_only(
+def test_a_half_recorded_row_gives_only_its_second_entry(
     project: TrackedProject, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     edit_and_format(project, "line 3\n", "line three\n", "sed -i '$d' src/a.py")
@@ -339,7 +348,7 @@ def interrupt(row: object) -> object:
     raise KeyboardInterrupt
 
 
-def test_an_edit_of_a_file_that_is_not_kept_is_one_entry(project: TrackedProject) -> None:
+def test_an_edit_of_an_unkept_file_is_one_entry(project: TrackedProject) -> None:
     (project.root / ".env").write_text("TOKEN=one\n")
     project.look()
     project.log()

@@ -52,7 +52,7 @@ def test_a_compiled_program_becomes_one_entry_that_can_be_taken_back():
         assert record_program(harness, STUDENT, STUDENT, BOUND) is None
 
 
-def test_a_program_in_which_something_unbound_changed_is_not_recorded():
+def test_a_program_with_a_changed_unbound_predictor_is_not_recorded():
     with open_memory(State.read({"prompts": {"answering": "Answer."}})) as harness:
         with pytest.raises(InputError, match="deploy is bound to no prompt"):
             record_program(harness, STUDENT, program(answer="Answer.", deploy="Now."), BOUND)

@@ -18,7 +18,7 @@ BLOCKS = dict(
 EXAMPLES = ("gepa", "dspy", "openevolve")
 
 
-def test_every_block_of_the_page_is_an_example_or_belongs_to_one():
+def test_every_block_of_the_page_belongs_to_an_example():
     assert set(BLOCKS) == {"evaluator.py", *(f"{name}_example.py" for name in EXAMPLES)}
 
 

@@ -68,7 +68,7 @@ def optimize(adapter, seed, propose, **options):
     )
 
 
-def test_what_cannot_be_taken_back_is_not_run_and_not_kept_also_where_scores_are_negative():
+def test_irreversible_candidates_are_neither_run_nor_kept():
     script = iter([change(80, DELETE), change(60), "prose"])
     inner = Scored(lambda text: value_of(text) - 200)
     adapter = CheckedAdapter(inner, build_changes_check())
@@ -81,7 +81,7 @@ def test_what_cannot_be_taken_back_is_not_run_and_not_kept_also_where_scores_are
 
 
 @pytest.mark.parametrize("guarded", [False, True])
-def test_a_merge_which_no_criterion_is_asked_about_does_not_get_past_the_wrapper(guarded):
+def test_the_wrapper_refuses_an_inadmissible_merge(guarded):
     """The two parents may be kept, what they make together may not."""
 
     def gate(texts):
@@ -132,7 +132,7 @@ def test_a_refused_candidate_has_a_score_below_all_and_says_why():
     assert "cannot be taken back" in adapter.make_reflective_dataset(bad, found, ["change"])["change"][0]["Feedback"]
 
 
-def test_the_proposer_repairs_or_tells_the_model_why_and_gives_up_after_so_many_tries():
+def test_the_proposer_repairs_explains_and_gives_up_after_its_tries():
     asked = []
 
     def answering(*replies):

@@ -14,19 +14,19 @@ from takeback.integrations.openevolve import ARTIFACT, METRIC, admit, build_chec
 @pytest.mark.parametrize(
     ("text", "score"), [(change(1).encode(), 1.0), (change(1, DELETE).encode(), 0.0), (b"prose", 0.0), (b"\xff", 0.0)]
 )
-def test_the_first_stage_scores_what_can_be_taken_back_and_says_why_the_rest_cannot(tmp_path, text, score):
+def test_the_first_stage_scores_reversible_programs_and_explains_refusals(tmp_path, text, score):
     (tmp_path / "program.json").write_bytes(text)
     found = evaluate_stage1(str(tmp_path / "program.json"))
     assert found.metrics == {"combined_score": score, METRIC: score}
     assert (ARTIFACT in found.artifacts) is (score == 0.0)
 
 
-def test_a_program_joins_by_its_text_whatever_its_metrics_say():
+def test_a_program_is_admitted_by_its_text_not_by_its_metrics():
     assert admit(None, SimpleNamespace(code=change(1), metrics={}), 0) is True
     assert admit(None, SimpleNamespace(code=change(1, DELETE), metrics={METRIC: 1.0}), 0) is False
 
 
-def test_the_threshold_of_the_first_stage_is_set_and_those_after_it_are_kept():
+def test_only_the_threshold_of_the_first_stage_is_changed():
     config = Config()
     later = config.evaluator.cascade_thresholds[1:]
     assert build_checked_config(config).evaluator.cascade_thresholds == [0.5, *later]

@@ -48,7 +48,7 @@ def test_every_kind_of_change_is_tried_on_every_surface():
 
 
 @pytest.mark.parametrize("name", FEW)
-def test_a_few_files_come_through(name):
+def test_a_few_files_survive_every_change_byte_for_byte(name):
     found = experiment.run([path for path in experiment.corpus() if name in str(path)])
     assert found.hold, found.examples
     assert found.of >= 8
@@ -56,7 +56,7 @@ def test_a_few_files_come_through(name):
 
 @pytest.mark.long
 @pytest.mark.parametrize("kind", HARNESSES)
-def test_every_client_comes_through(kind):
+def test_files_of_every_client_survive_every_change(kind):
     found = experiment.ByteFindings()
     experiment.try_client(kind, found)
     assert found.hold, found.examples
@@ -64,7 +64,7 @@ def test_every_client_comes_through(kind):
 
 
 @pytest.mark.slow
-def test_the_whole_corpus_comes_through():
+def test_the_whole_corpus_survives_every_change():
     found = experiment.run()
     assert found.hold, found.examples
     assert found.of >= 1000
@@ -88,7 +88,7 @@ OLD = b"# top\na = 1_000 # why\nt = { x = 1 }\n"
         (b"# top\nt = { x = 1 }\na = 1_000\n", "move", False),
     ],
 )
-def test_the_checker_notices_what_was_touched(new, effect, fine):
+def test_the_checker_notices_touched_bytes(new, effect, fine):
     assert untouched({"c.toml": OLD}, {"c.toml": new}, effect) is fine
 
 
@@ -98,7 +98,7 @@ def test_a_second_file_must_not_change():
     assert untouched(before, after | {"b.toml": b"x"}, "insert")
 
 
-def test_an_editor_that_rewrites_is_found_out(monkeypatch):
+def test_an_editor_that_rewrites_files_is_detected(monkeypatch):
     """With the document written anew instead of spliced, the experiment must not hold."""
     from takeback.adapters.formats.toml_document import TomlDocument
     from takeback.adapters.formats.toml_values import format_key, format_value

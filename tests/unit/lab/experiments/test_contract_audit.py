@@ -55,7 +55,7 @@ def test_a_third_of_every_family_shows_its_effects_by_the_trace_alone(tasks, eac
     assert silent.total() == tasks // 3
 
 
-def test_a_broken_audit_is_noticed_by_the_verifier_itself(monkeypatch):
+def test_the_verifier_notices_a_broken_audit(monkeypatch):
     monkeypatch.setattr(Contract, "covers", lambda self, address: True)
     with pytest.raises(VerifierBroken, match="omitted effect"):
         found()
@@ -67,13 +67,13 @@ def no_self_check(monkeypatch):
 
 
 @pytest.mark.usefixtures("no_self_check")
-def test_an_audit_that_takes_everything_for_covered_catches_nothing(monkeypatch):
+def test_an_audit_that_covers_everything_catches_nothing(monkeypatch):
     monkeypatch.setattr(Contract, "covers", lambda self, address: True)
     assert found()["incomplete"]["caught"] == 0
 
 
 @pytest.mark.usefixtures("no_self_check")
-def test_an_audit_that_takes_nothing_for_covered_alarms_on_complete_contracts(monkeypatch):
+def test_an_audit_that_covers_nothing_alarms_on_complete_contracts(monkeypatch):
     monkeypatch.setattr(Contract, "covers", lambda self, address: False)
     assert found()["complete"]["false_alarms"] == 18
 
@@ -93,7 +93,7 @@ def test_without_the_trace_no_write_of_the_same_value_is_caught(monkeypatch):
 
 
 @pytest.mark.parametrize("seed", range(20))
-def test_an_incomplete_contract_lists_neighbours_but_never_what_it_leaves_out(seed):
+def test_an_incomplete_contract_never_covers_its_omission(seed):
     true = {("config", "a", "b"), ("config", "a"), ("files", "x", "y"), ("tools", "grep")}
     listed, omitted = contract_audit.leave_out(true, random.Random(seed))
     assert omitted

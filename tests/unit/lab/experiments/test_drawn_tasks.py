@@ -8,7 +8,7 @@ from takeback.errors import InputError
 from takeback_lab.experiments import contract_audit, factorial, fresh, oracle, replication, snapshots, stability
 from takeback_lab.experiments.bank import cohort, load_bank
 from takeback_lab.experiments.draws import draw_order
-from takeback_lab.experiments.recorded import recorded_folder
+from takeback_lab.experiments.recorded import PLAIN, recorded_folder
 from takeback_lab.tasks import FAMILIES, load
 
 
@@ -22,7 +22,7 @@ from takeback_lab.tasks import FAMILIES, load
     ],
     ids=["oracle", "stability", "contract-audit", "snapshots"],
 )
-def test_so_many_tasks_are_drawn_by_seed_evenly_over_families(taken, sets):
+def test_tasks_are_drawn_by_seed_evenly_over_families(taken, sets):
     every = [task for name in sets for task in load(name)]
     chosen = taken({"tasks": 60})
     assert [one.id for one in chosen] == [task.id for task in draw_order(every)[:60]]
@@ -32,10 +32,10 @@ def test_so_many_tasks_are_drawn_by_seed_evenly_over_families(taken, sets):
 
 @pytest.fixture(scope="module")
 def failures():
-    return cohort(load_bank(recorded_folder() / "natural").entries)
+    return cohort(load_bank(recorded_folder() / PLAIN / "natural").entries)
 
 
-def test_so_many_failures_are_drawn_by_seed_strata_in_turn_and_families_in_turn(failures):
+def test_failures_are_drawn_by_seed_alternating_strata_and_families(failures):
     chosen = factorial.chosen_cases(failures, {"tasks": 24})
     assert Counter(case.stratum for case in chosen) == {"S0": 12, "S1": 12}
     assert Counter(case.family for case in chosen if case.stratum == "S1") == dict.fromkeys(
@@ -50,21 +50,22 @@ def test_so_many_failures_are_drawn_by_seed_strata_in_turn_and_families_in_turn(
 
 def test_a_replay_of_a_draw_takes_fewer_of_its_cases():
     experiment = factorial.EXPERIMENT
-    recorded = experiment.plan({}, experiment.thaw_run(recorded_folder() / "factorial"))
-    assert experiment.plan({"tasks": 10}).cases == recorded.cases[:10]
+    recorded = experiment.plan({}, experiment.thaw_run(recorded_folder() / PLAIN / "factorial"))
+    bank = recorded_folder() / PLAIN / "natural"
+    assert experiment.plan({"tasks": 10, "bank": bank}).cases == recorded.cases[:10]
 
 
-def test_a_replication_takes_as_many_of_s0_and_s1():
+def test_a_replication_draws_equal_numbers_of_s0_and_s1():
     plan = replication.EXPERIMENT.plan({"per_stratum": 6})
     assert Counter(case.stratum for case in plan.cases) == {"S0": 6, "S1": 6}
 
 
 @pytest.mark.parametrize("given", [{"draw": "S0=2,S0=3"}, {"draw": "S0=2", "per_stratum": 1}, {"draw": "S0=²"}])
-def test_a_draw_that_says_two_things_is_refused(failures, given):
+def test_a_contradictory_draw_is_refused(failures, given):
     with pytest.raises(InputError, match="--draw"):
         factorial.chosen_cases(failures, given)
 
 
-def test_the_fresh_holdout_is_told_in_one_mode():
+def test_the_fresh_holdout_accepts_one_feedback_mode():
     with pytest.raises(InputError, match="--feedback"):
         fresh.EXPERIMENT.plan({"feedback": "D0,D1"})

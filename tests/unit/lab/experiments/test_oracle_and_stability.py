@@ -27,7 +27,7 @@ def stratified(seeds):
 
 
 @pytest.mark.parametrize("rule", oracle.RULES)
-def test_l1_recovers_every_task_and_l0_those_of_its_surfaces(rule):
+def test_l1_recovers_every_task_and_l0_only_tasks_of_its_surfaces(rule):
     found = audited({"tasks": 12, "rule": [rule]})
     counts = found["rules"][rule]
     assert (counts["L1"], counts["residual"], counts["unrecovered"]) == (12, 0, [])
@@ -58,7 +58,7 @@ def test_the_default_cohort_is_all_natural_and_fresh_tasks():
     assert len(ORACLE.plan({"set": ["controlled"]}).cases) == 120
 
 
-def test_the_report_reads_what_the_experiments_deliver():
+def test_the_report_reads_the_experiments_results():
     data = run_experiment(ORACLE, ORACLE.plan({"tasks": 12})).data
     assert list(data) == ["oracle-split-wald", "oracle-proof"]
     sampled, proved = (read_input("oracle", one, "here") for one in data.values())
@@ -91,7 +91,7 @@ def test_the_states_of_another_seed_are_other_states():
     assert len(first & second) < len(first)
 
 
-def test_worker_processes_find_the_same_as_one():
+def test_several_worker_processes_find_the_same_as_one():
     given = {"tasks": 60, "rule": ["proof"]}
     assert audited(given, Processes(2)) == audited(given)
 

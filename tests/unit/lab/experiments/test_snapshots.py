@@ -53,7 +53,7 @@ def test_a_full_snapshot_loses_every_later_change_and_a_scoped_one_those_in_its_
     assert 0 < scoped["same"][0] < 12
 
 
-def test_peers_that_go_by_index_are_wrong_at_the_front(measured):
+def test_index_based_peers_are_wrong_for_front_inserts(measured):
     for name in ("jsonpatch", "deepdiff", "dictdiffer"):
         assert measured["methods"][name]["different"] == [12, 12]
         assert measured["methods"][name]["front"] == [0, 12]
@@ -72,7 +72,7 @@ def test_an_undo_that_does_nothing_is_counted_as_wrong(monkeypatch):
     assert found["wrong"]["same"] == list(IDS)
 
 
-def test_our_undo_lives_on_what_is_counted_alone(monkeypatch):
+def test_our_undo_needs_only_the_counted_bytes(monkeypatch):
     honest = own.keep
     monkeypatch.setattr(own, "keep", lambda recorded, before: honest(recorded, before)[1:])
     assert measure(snapshots.OWN, IDS)["different"][0] == 0
@@ -98,7 +98,7 @@ def test_a_peer_that_is_not_installed_is_not_run_and_not_a_zero(monkeypatch):
     assert "no_such_module" not in str(plan.parts("")["analysis"]["methods"])
 
 
-def test_the_bytes_of_an_entry_on_disk_stand_beside_what_undo_needs(measured):
+def test_the_report_shows_disk_bytes_beside_the_bytes_undo_needs(measured):
     kept = measured["methods"][snapshots.OWN]["bytes"]["mean"]
     assert kept < measured["entry_bytes"] < measured["entry_disk_bytes"]
     text = "\n".join(map(str, EXPERIMENT.lines(measured)))
@@ -113,14 +113,14 @@ def test_latencies_are_medians_with_their_quartiles(measured):
         assert spread["lower"] <= spread["median"] <= spread["upper"]
 
 
-def test_a_recovery_that_a_model_wrote_is_a_row_of_its_own_on_the_tasks_it_was_asked():
+def test_a_models_recovery_is_a_separate_row_over_its_tasks():
     asked = tuple(own.model_recoveries())
     found = measure(snapshots.MODEL, asked)
     assert found["different"][1] == found["same"][1] == len(asked) > 0
     assert found["front"] is None
 
 
-def test_the_report_reads_what_the_experiment_delivers():
+def test_the_report_reads_the_experiments_results():
     data = run_experiment(EXPERIMENT, EXPERIMENT.plan({"tasks": 6, "method": ["full snapshot"]})).data
     assert len(read_input("snapshots", data["snapshots"], "here").methods) == 1
 
@@ -179,7 +179,7 @@ def test_the_scoped_snapshot_takes_a_change_back_exactly_where_nothing_came_afte
             assert right(method.attempt(alone), alone), (task.id, type(method).__name__)
 
 
-def test_what_is_kept_rebuilds_the_slots_as_they_were():
+def test_kept_rows_rebuild_the_slots():
     for task in SOME:
         trial = situation(task, "front", 0)
         rows = own.keep(own.run_and_record(trial.change, trial.before), trial.before)

@@ -112,7 +112,7 @@ def test_unchanged_compares_with_the_nominal_state_by_type() -> None:
     assert holds({"check": "unchanged", "address": 'config["gone"]'}, {}, STATE)
 
 
-def test_an_edited_text_has_these_edits_and_nothing_else() -> None:
+def test_an_edited_text_has_exactly_the_listed_edits() -> None:
     check = {
         "check": "edited",
         "address": 'prompts["system"]',
@@ -127,14 +127,14 @@ def test_an_edited_text_has_these_edits_and_nothing_else() -> None:
     assert holds(file, {"files": {"plain": {"content": "q"}}}, STATE)
 
 
-def test_callbacks_that_are_kept_are_as_they_were() -> None:
+def test_kept_callbacks_must_be_unchanged() -> None:
     check = {"check": "callbacks_kept", "event": "go", "callbacks": ["y"]}
     assert holds(check, {"listeners": {"go": [{"id": "y", "handler": "h:y"}]}}, STATE)
     assert not holds(check, {"listeners": {"go": [{"id": "y", "handler": "h:z"}]}}, STATE)
     assert not holds({**check, "callbacks": ["z"]}, {"listeners": {"go": []}}, STATE)
 
 
-def test_a_moved_file_is_there_as_it_was_and_no_longer_here() -> None:
+def test_a_moved_file_exists_only_at_its_new_path() -> None:
     check = {"check": "moved_file", "path": "plain", "to": "other"}
     assert holds(check, {"files": {"other": {"content": "p"}}}, STATE)
     assert not holds(check, {"files": {"other": {"content": "p"}, "plain": {"content": "p"}}}, STATE)
@@ -153,7 +153,7 @@ def test_a_moved_file_is_there_as_it_was_and_no_longer_here() -> None:
         ('prompts["system"]', {"prompts": {}}),
     ],
 )
-def test_the_rest_is_unchanged_only_if_what_changed_is_named(address: str, change: dict[str, Any]) -> None:
+def test_rest_unchanged_holds_only_if_every_change_is_excepted(address: str, change: dict[str, Any]) -> None:
     check = {"check": "rest_unchanged", "but": [address]}
     assert holds(check, {**STATE, **change}, STATE)
     assert not holds({**check, "but": ['routing["default"]']}, {**STATE, **change}, STATE)
@@ -179,7 +179,7 @@ def test_the_rest_of_a_chain_keeps_its_order() -> None:
         (["exists"], "unknown check"),
     ],
 )
-def test_a_malformed_postcondition_says_what_is_wrong(wrong: Any, said: str) -> None:
+def test_a_malformed_postcondition_is_explained(wrong: Any, said: str) -> None:
     assert said in str(problem(wrong))
 
 

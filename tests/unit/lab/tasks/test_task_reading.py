@@ -31,7 +31,7 @@ def read(raw: Any, set_name: str = "natural") -> Any:
     return read_task(raw, set_name=set_name, family="config", profiles=PROFILES, where="file.json[0]")
 
 
-def test_a_task_stands_on_its_profile_without_changing_it() -> None:
+def test_a_task_extends_its_profile_without_changing_it() -> None:
     task = read({**GOOD, "without": ["prompts"], "with": {"config": {"a": {"b": 5}, "d": {}}}})
     assert task.state["config"] == {"a": {"b": 5, "c": 2}, "d": {}}
     assert "prompts" not in task.state
@@ -57,7 +57,7 @@ def test_an_overlay_replaces_the_chain_and_updates_the_rest() -> None:
         ({"postconditions": [{"check": "equals"}]}, r"\.postconditions\[0\]: found .* lacks address, value"),
     ],
 )
-def test_a_wrong_field_is_named(change: dict[str, Any], said: str) -> None:
+def test_a_wrong_field_is_reported(change: dict[str, Any], said: str) -> None:
     with pytest.raises(InputError, match=said):
         read({**GOOD, **change})
 
@@ -78,6 +78,6 @@ def test_a_controlled_task_needs_a_known_defect_and_both_candidates(change: dict
         read({**GOOD, **change}, set_name="controlled")
 
 
-def test_something_that_is_no_object_is_refused() -> None:
+def test_a_task_that_is_no_object_is_refused() -> None:
     with pytest.raises(InputError, match=r"file\.json\[0\]: found 3, expected a task object"):
         read(3)

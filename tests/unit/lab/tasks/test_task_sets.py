@@ -79,7 +79,7 @@ def test_every_operation_of_a_reference_is_needed() -> None:
             assert writes_what_is_there or capability(task, after) < 1, task.id
 
 
-def test_a_multi_task_has_two_targets_on_two_surfaces_and_the_others_stay_in_their_family() -> None:
+def test_only_multi_tasks_have_targets_outside_their_family() -> None:
     allowed = {"resources": {"files", "resources"}}
     for task in EVERY_TASK:
         if task.family in INSIDE_FAMILIES:
@@ -157,7 +157,7 @@ def test_tool_tasks_replace_tools_and_use_keys_that_are_not_the_id() -> None:
     assert all(op["value"]["parameters"]["properties"] for _, op in ops)
 
 
-def test_a_wrong_set_or_id_is_named() -> None:
+def test_a_wrong_set_or_id_is_reported() -> None:
     with pytest.raises(InputError, match=r"task set: found nature, expected one of natural, fresh, controlled, l2"):
         load("nature")
     with pytest.raises(InputError, match=r"task id: found nat_cfg_999"):

@@ -50,7 +50,7 @@ def git_history(
         out.print(f"{found['commits']} commits adopted, {found['taken_out']} taken out {where}")
         out.print(
             f"git reverts {found['git_clean']}: {found['equal']} equal, {found['explained']} explained, "
-            f"{found['different']} different"
+            f"{found['different']} different; in {found['git_wrong']} more git is wrong"
         )
         out.print(
             f"git conflicts in {found['git_conflict']}: {found['possible']} possible "

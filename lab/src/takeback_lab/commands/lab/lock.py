@@ -10,6 +10,7 @@ import typer
 
 from takeback.cli.output import emit, finish, out
 from takeback.errors import InputError
+from takeback_lab.commands.lab.printing import show_notes
 from takeback_lab.commands.lab.wrapper import command_of
 from takeback_lab.experiment import Option
 from takeback_lab.lock import make_lock
@@ -49,8 +50,9 @@ def _lock(name: str, words: dict[str, Any], as_json: bool) -> None:
     model = words.pop("model", "")
     if experiment.asks and not model:
         raise InputError(f"options of {name}", found="no model", expected="one, given with --model")
-    parts = experiment.plan(words, None).parts(model)
-    made = freeze_lock(results, make_lock(name, parts), replace=replace)
+    plan = experiment.plan(words, None)
+    show_notes(plan)
+    made = freeze_lock(results, make_lock(name, plan.parts(model)), replace=replace)
     if as_json:
         emit({**made.to_json(), "path": str(frozen_path(results, name))})
     else:

@@ -12,10 +12,11 @@ import typer
 from takeback.cli.output import JsonFlag, emit, finish, out
 from takeback.errors import InputError, RecordingError
 from takeback.repair.models.replies import PACKED, PLAIN, pack, read_lines
+from takeback_lab.commands.lab.printing import show_notes
 from takeback_lab.commands.lab.wrapper import command_of
 from takeback_lab.experiment import Option
 from takeback_lab.registry import ASKING, experiment_named
-from takeback_lab.round_options import read_options, write_options
+from takeback_lab.round_options import read_experiment, read_options, write_options
 from takeback_lab.rounds import import_replies, progress_of, read_shards, write_pending, write_shard
 
 RECORD: Final = Option("record", "path", "The recording: what is answered is taken from there.")
@@ -83,6 +84,7 @@ def _export(name: str, words: dict[str, Any], *, as_json: bool) -> None:
     model = _needed(words, "model")
     words = {**held, **words}
     plan = experiment.plan(words, None)
+    show_notes(plan)
     done, requests = progress_of(experiment, plan, model, folder)
     path = write_pending(folder, requests)
     write_options(folder, name, model, words)
@@ -118,6 +120,9 @@ def import_replies_command(
         emit(found)
     else:
         out.print(f"{found['imported']} replies taken in, {found['known']} known before, {found['left']} still open")
+        again = f"'takeback lab export-prompts {read_experiment(record) or 'NAME'} --record {record}'"
+        rest = "answer the others and import them too" if found["left"] else f"{again} says what is pending now"
+        out.print(f"next: {rest}", markup=False)
     finish(yes=True)
 
 

@@ -9,7 +9,7 @@ import typer
 from takeback.cli.output import JsonFlag, emit, finish, out
 from takeback_lab.manifest import Problem
 from takeback_lab.protocol import find_outdated, verify_locks
-from takeback_lab.replies import find_recordings, verify_replies
+from takeback_lab.replies import find_recordings, verify_recording_locks, verify_replies
 from takeback_lab.results import find_runs, verify_results
 
 ResultsFolder = typer.Argument(..., metavar="DIR", help="A folder of results: one run, or runs in folders below it.")
@@ -28,7 +28,7 @@ def verify(folder: Path = ResultsFolder, as_json: bool = JsonFlag) -> None:
 
     Example: `takeback lab verify results/ --json`
     """
-    problems = verify_results(folder) + verify_locks(folder) + verify_replies(folder)
+    problems = verify_results(folder) + verify_locks(folder) + verify_recording_locks(folder) + verify_replies(folder)
     runs = [str(run) for run in find_runs(folder)]
     recordings = [str(one) for one in find_recordings(folder)]
     if not runs and not recordings:

@@ -28,10 +28,12 @@ from takeback.repair.models.replies import PACKED, count_imported, digest_replie
 from takeback.repair.synthesizer import Spec, make_method, parse_spec
 from takeback_lab.commands.lab.answering import answer_request
 from takeback_lab.commands.lab.extra import lab_extra
-from takeback_lab.commands.lab.printing import show_lines
+from takeback_lab.commands.lab.printing import show_lines, show_notes
 from takeback_lab.engines import ENGINES, UnitEngine, engine_named
 from takeback_lab.experiment import Asked, Experiment, Option, RecordedExperiment
-from takeback_lab.experiments.recorded import FIRST, is_shipped, recorded_folder
+from takeback_lab.experiments.recorded import EDITIONS, is_shipped, recorded_folder
+from takeback_lab.lock import read_lock
+from takeback_lab.manifest import LOCK
 from takeback_lab.round_options import read_options
 from takeback_lab.rounds import Rounds, Unanswered
 from takeback_lab.runner import Ran, run_experiment
@@ -42,8 +44,8 @@ KINDS: Final[Mapping[str, Any]] = {
     "path": Path | None,
     "texts": list[str] | None,
 }
-REPLAY_FIRST: Final = f"replay:{FIRST}"
-"""The recordings under the first prompts, which ship too."""
+EARLIER: Final = {f"replay:{edition}": edition for edition in EDITIONS}
+"""The earlier recordings, which ship too."""
 RAY_DEFAULTS: Final = {"RAY_USAGE_STATS_ENABLED": "0", "RAY_worker_niceness": "0"}
 """Without these Ray would report home, and its workers would get only what nobody else on the machine wants."""
 RUNNING: Final = (
@@ -159,13 +161,14 @@ def _ask(
 ) -> tuple[Ran, dict[str, Any]]:
     text = running.synthesizer or experiment.default_synthesizer
     shipped = recording_meant(experiment, text)
-    text = f"replay:{shipped}" if text == REPLAY_FIRST else text
+    text = f"replay:{shipped}" if text in EARLIER else text
     spec = parse_spec(text)
     replayed = _replayed(spec, shipped)
     frozen = experiment.thaw_run(replayed) if replayed is not None else None
     if replayed is not None and frozen is None:
         given = {**read_options(replayed, experiment.name, experiment.options)[1], **given}
     plan = experiment.plan(given, frozen)
+    show_notes(plan)
     folder = running.record or replayed
     asks = spec.is_model or spec.behind is not None
     _demand_freezable(running.freeze, folder, experiment.name, asks=asks)
@@ -184,6 +187,7 @@ def _ask(
             tick=tick,
             files=lambda: {} if kept is None or not has_recording(kept) else _recording(kept),
             replies=lambda: {} if folder is None or not has_recording(folder) else _tell_replies(folder),
+            held=read_lock(replayed / LOCK) if replayed is not None and frozen is not None else None,
         )
     if running.freeze is not None:
         if folder is not None:
@@ -266,15 +270,14 @@ def _temporary() -> Iterator[Path]:
 
 
 def recording_meant(experiment: RecordedExperiment[Any], text: str) -> Path:
-    """The shipped recording that `replay` or `replay:first` stands for; neither names one that is not there."""
-    first = text == REPLAY_FIRST
-    folder = recorded_folder() / FIRST / experiment.name if first else experiment.shipped()
+    """The shipped recording that `replay`, `replay:plain` or `replay:first` stands for; it must be there."""
+    edition = EARLIER.get(text)
+    folder = recorded_folder() / edition / experiment.name if edition else experiment.shipped()
     spec = parse_spec(text)
     plain = any(one is not None and is_plain_replay(one) for one in (spec, spec.behind))
-    if (first or plain) and not has_recording(folder):
-        which = "under the first prompts " if first else ""
+    if (edition or plain) and not has_recording(folder):
         raise RecordingError(
-            f"no recording of it {which}comes with Takeback",
+            f"no recording of it {f'called {edition} ' if edition else ''}comes with Takeback",
             where=f"lab {experiment.name}",
             hint=(
                 f"record one: 'takeback lab {experiment.name} --synthesizer local --record DIR --freeze DIR', "

@@ -1,0 +1,118 @@
+"""A folder of Takeback's own in which many new files are written before they are put in place.
+
+ext4 makes a file near its folder. Without a journal, as on many virtual machines, it passes over every inode that
+was given up there in the last minutes, one by one: bringing back what was just removed slows down with the square of
+its files. A folder under one that is marked as a top of hierarchies lies elsewhere on the disk. Where the mark cannot
+be set, only the speed is another.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import stat
+from contextlib import suppress
+from typing import Final
+
+from takeback.adapters.directory import DIRECTORY_FLAGS, Directory
+from takeback.adapters.roots import PRIVATE
+
+ASIDE: Final = "aside"
+_GET_FLAGS: Final = 0x80086601
+_SET_FLAGS: Final = 0x40086602
+_TOP: Final = 0x20000
+"""The mark of a top of hierarchies (`chattr +T`)."""
+_FLAGS_BYTES: Final = 8
+_DEFAULT_ACL: Final = "system.posix_acl_default"
+
+
+class StagingFolder:
+    """The folder in which the new files of one change lie until they are put in place; made when it is needed."""
+
+    def __init__(self, directory: Directory) -> None:
+        self._directory = directory
+        self._top: int | None = None
+        self._fd: int | None = None
+        self._name = ""
+        self._tried = False
+        self._device = -1
+        self._asked: tuple[int, int] | None = None
+        self._fits = False
+
+    def find_for(self, parent: int) -> int | None:
+        """Return the folder for a new file of `parent`; None where a file made elsewhere would be another one."""
+        status = os.fstat(parent)
+        identity = (status.st_dev, status.st_ino)
+        if identity != self._asked:
+            self._asked = identity
+            self._make()
+            inherits = status.st_mode & stat.S_ISGID or _has_default_acl(parent)
+            self._fits = self._fd is not None and status.st_dev == self._device and not inherits
+        return self._fd if self._fits else None
+
+    def _make(self) -> None:
+        if self._tried:
+            return
+        self._tried = True
+        with suppress(OSError), self._directory.open((PRIVATE,)) as private:
+            if private is None:
+                return
+            with suppress(FileExistsError):
+                os.mkdir(ASIDE, 0o700, dir_fd=private)
+            self._top = os.open(ASIDE, DIRECTORY_FLAGS, dir_fd=private)
+            _mark_top(self._top)
+            self._name = self._directory.temporary_name()
+            os.mkdir(self._name, 0o700, dir_fd=self._top)
+            self._fd = os.open(self._name, DIRECTORY_FLAGS, dir_fd=self._top)
+            self._device = os.fstat(self._fd).st_dev
+
+    def close(self) -> None:
+        """Remove the folder; one that is not empty is swept by the next command."""
+        if self._fd is not None:
+            os.close(self._fd)
+        if self._top is not None:
+            with suppress(OSError):
+                os.rmdir(self._name, dir_fd=self._top)
+            os.close(self._top)
+            with suppress(OSError), self._directory.open((PRIVATE,)) as private:
+                if private is not None:
+                    os.rmdir(ASIDE, dir_fd=private)
+        self._fd = self._top = None
+
+
+def sweep_staging(directory: Directory) -> None:
+    """Remove what killed processes left in their staging folders; nobody else may be writing."""
+    with suppress(OSError), directory.open((PRIVATE, ASIDE)) as top:
+        if top is None:
+            return
+        for name in filter(directory.is_own_temporary, os.listdir(top)):
+            with suppress(OSError):
+                folder = os.open(name, DIRECTORY_FLAGS, dir_fd=top)
+                try:
+                    for aside in filter(directory.is_own_temporary, os.listdir(folder)):
+                        Directory.discard(folder, aside)
+                finally:
+                    os.close(folder)
+                os.rmdir(name, dir_fd=top)
+    with suppress(OSError), directory.open((PRIVATE,)) as private:
+        if private is not None:
+            os.rmdir(ASIDE, dir_fd=private)
+
+
+def _mark_top(folder: int) -> None:
+    """Mark a folder as a top of hierarchies, where its file system knows that."""
+    flags = bytearray(_FLAGS_BYTES)
+    with suppress(OSError):
+        fcntl.ioctl(folder, _GET_FLAGS, flags)
+        known = int.from_bytes(flags[:4], "little")
+        fcntl.ioctl(folder, _SET_FLAGS, (known | _TOP).to_bytes(_FLAGS_BYTES, "little"))
+
+
+def _has_default_acl(folder: int) -> bool:
+    """Tell whether a folder says which permissions files made in it get."""
+    if not hasattr(os, "getxattr"):
+        return False
+    try:
+        return bool(os.getxattr(folder, _DEFAULT_ACL))
+    except OSError:
+        return False
