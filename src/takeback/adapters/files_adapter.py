@@ -33,7 +33,7 @@ from takeback.adapters.directory import (
 from takeback.adapters.harness_places import InnerHarnesses, require_own_place
 from takeback.adapters.last_look import HEAD, LARGEST_EDIT, OTHER
 from takeback.adapters.look_notes import write_end, write_look
-from takeback.adapters.staging import StagingFolder
+from takeback.adapters.staging_folder import StagingFolder
 from takeback.adapters.swaps import swap_names, sync_file_system, take_name
 from takeback.errors import ChangedMeanwhile, HarnessError, TakebackError, UnsafePathError
 from takeback.harness.adapter import NotedEdits, OutsideRecords, ProjectFiles

@@ -201,8 +201,13 @@ class BoundDocument:
 
     def suggest_surface(self, key: str, joined: dict[str, Any]) -> str:
         """Return the one-line change for a key of the document that is not config."""
-        found = self.divide_value({key: joined[key]} if key in joined else {}, "")
-        values = {"routing": found.routing, "tool": found.tools, "listener": found.listeners, "prompt": found.prompts}
+        contents = self.divide_value({key: joined[key]} if key in joined else {}, "")
+        values = {
+            "routing": contents.routing,
+            "tool": contents.tools,
+            "listener": contents.listeners,
+            "prompt": contents.prompts,
+        }
         lines = (f"'takeback set {thing} {name} VALUE'" for thing, named in values.items() for name in named)
         line = next(lines, "")
         return f"{line} sets it" if line else "'takeback help things' shows how to name a thing"

@@ -70,15 +70,15 @@ def _list_programs() -> tuple[tuple[str, Client, frozenset[str] | None], ...]:
 
 def _list_tops(client: Client) -> frozenset[str] | None:
     starts = [
-        *(one.path.partition(ANY)[0] for one in client.documents),
-        *(f"{one.folder}/" for one in client.scripts),
-        *(f"{one.folder}/" for one in client.skills),
-        *(one.start for one in client.texts),
+        *(document.path.partition(ANY)[0] for document in client.documents),
+        *(f"{script.folder}/" for script in client.scripts),
+        *(f"{skill.folder}/" for skill in client.skills),
+        *(text.start for text in client.texts),
         *client.also_reads,
         *client.instructions,
     ]
-    exact = {one.path for one in client.documents if ANY not in one.path}
-    exact |= {*client.instructions, *(one for one in client.also_reads if not one.endswith("/"))}
+    exact = {document.path for document in client.documents if ANY not in document.path}
+    exact |= {*client.instructions, *(path for path in client.also_reads if not path.endswith("/"))}
     if any("/" not in start and start not in exact for start in starts):
         return None
     return frozenset(start.partition("/")[0] for start in starts)

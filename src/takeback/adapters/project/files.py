@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from takeback.adapters.directory import Directory, open_unfollowed
 from takeback.adapters.project.changes import list_project_changes
-from takeback.adapters.staging import sweep_staging
+from takeback.adapters.staging_folder import sweep_staging
 from takeback.errors import HarnessError, UnsafePathError
 from takeback.harness.adapter import Adapter
 from takeback.harness.engine import Engine
