@@ -10,7 +10,7 @@ import pytest
 from tests.support.tracked_project import TrackedProject
 
 from takeback.adapters.directory import Directory
-from takeback.adapters.staging import ASIDE, StagingFolder, sweep_staging
+from takeback.adapters.staging_folder import ASIDE, StagingFolder, sweep_staging
 from takeback.journal.failpoint import arm_failpoints
 
 FILES = {f"m/{number % 3}/{number}.txt": f"{number}\n" for number in range(90)}
