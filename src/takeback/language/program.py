@@ -36,7 +36,7 @@ Program = tuple[Operation, ...]
 @final
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """A change and how to undo it.
+    """A change and how to take it back.
 
     It cannot be changed: programs given as lists are copied.
     """
