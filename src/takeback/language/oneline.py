@@ -336,11 +336,11 @@ def _build_edit(at: _LineTarget) -> Operation:
     lines = find_lines(text, line.old)
     if not lines:
         hint = suggest_nearest_line(text, line.old)
-        raise InputError(line.where, found="no such text as --old", expected="a text that occurs once", hint=hint)
+        raise InputError(line.where, found="no such old text", expected="a text that occurs once", hint=hint)
     if len(lines) > 1:
-        given = f"--old {describe_occurrences(lines, 'line')}"
-        hint = "include more of the lines around it in --old"
-        raise InputError(line.where, found=given, expected="a text that occurs once", hint=hint)
+        occurrences = f"the old text {describe_occurrences(lines, 'line')}"
+        hint = "include more of the lines around it"
+        raise InputError(line.where, found=occurrences, expected="a text that occurs once", hint=hint)
     return at.operation(kind, line.key, {"old": line.old, "new": line.new})
 
 
