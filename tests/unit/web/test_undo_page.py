@@ -379,7 +379,7 @@ def test_drift_says_what_adopting_and_what_discarding_it_loosens(guarded):
     root, harness, browser = guarded
     (root / ".claude/settings.json").write_text('{"permissions": {"allow": ["Bash(*)"], "deny": ["Bash(rm:*)"]}}')
     told = words(browser.get("/1/drift"))
-    assert 'looser than the journal's state: config["permissions.allow"] allows more: Bash(*)' in told
+    assert 's state: config["permissions.allow"] allows more: Bash(*)' in told
     assert "Discarding it would loosen" not in told
     assert harness.discard() is not None
     preview = browser.get("/1/undo?entry=HEAD")
