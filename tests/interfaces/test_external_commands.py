@@ -134,7 +134,7 @@ def test_an_undo_explains_why_it_keeps_a_foreign_value(world):
     world.sql("update memory set text = 'THEIRS' where id = 'a'")
     code, told = world.run("undo", entry)
     assert code == 0
-    assert "written outside" in told
+    assert "written later in another system" in told
     assert world.rows()["a"] == ("THEIRS", 1)
 
 

@@ -285,7 +285,7 @@ def test_forget_needs_confirmation_and_the_rest_of_an_undo_can_be_salvaged(works
     code, told = run_json("undo", two, "-C", workspace)
     assert (code, told["result"], told["slots"]) == (1, "witness gone", ['config["a"]'])
     assert [left["address"] for left in told["left"]] == ['config["b"]', 'config["c.d"]', 'config["c"]']
-    assert "with --salvage" in run("undo", two, "-C", workspace)[1]
+    assert "what --salvage could still restore" in run("undo", two, "-C", workspace)[1]
     code, told = run_json("undo", two, "--salvage", "-C", workspace)
     assert (code, told["result"]) == (0, "salvaged")
     assert run_json("status", "-C", workspace)[1]["clean"] is True

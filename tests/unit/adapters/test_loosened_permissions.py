@@ -110,7 +110,7 @@ def test_a_reason_names_the_address_and_the_new_value():
     ],
 )
 def test_a_removed_or_changed_hook_is_reported(after):
-    (reason,) = [one for one in _hooks({"PreToolUse": [_group(GUARD)]}, after) if "without a hook" in one]
+    (reason,) = [one for one in _hooks({"PreToolUse": [_group(GUARD)]}, after) if "a hook removed or changed" in one]
     assert "PreToolUse" in reason
     assert "guard.sh" in reason
 

@@ -216,8 +216,8 @@ def test_front_matter_that_loosens_permissions_needs_a_person(
     ("old", "new", "told"),
     [
         (',\t"Read"', ',\t"Bash(rm:*)"', "allows more: Bash(rm:*)"),
-        ('"command" : "b"', '"command" : "true"', "without a hook it had"),
-        ('{ "matcher" : "Bash"', '{ "matcher" : "Never"', "without a hook it had"),
+        ('"command" : "b"', '"command" : "true"', "has a hook removed or changed"),
+        ('{ "matcher" : "Bash"', '{ "matcher" : "Never"', "has a hook removed or changed"),
     ],
 )
 def test_removing_a_guard_or_loosening_a_permission_needs_a_person(
@@ -254,7 +254,7 @@ def test_deleting_the_settings_removes_their_guards(tmp_path: Path) -> None:
     patch = "*** Begin Patch\n*** Delete File: .codex/hooks.json\n*** End Patch\n"
     reply = ask(root, "codex", "Bash", {"command": f"apply_patch <<'EOF'\n{patch}EOF"})
     assert reply.code == 2
-    assert "without a hook it had" in reply.err
+    assert "has a hook removed or changed" in reply.err
 
 
 def test_edits_of_takebacks_own_files_are_denied(tmp_path: Path) -> None:

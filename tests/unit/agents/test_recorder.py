@@ -221,11 +221,11 @@ def test_a_removed_guard_is_noticed_and_recorded(root: Path) -> None:
     settings = root / ".claude/settings.json"
     settings.write_bytes(settings.read_bytes().replace(b'"command" : "a"', b'"command" : "true"'))
     reply = tell(root, "PostToolUse", "Bash", {"command": "sed"})
-    assert "without a hook it had" in reply.err
+    assert "has a hook removed or changed" in reply.err
     assert reply.code == 0
     ((note, _, origin),) = entries(root)
     assert note.startswith("Bash; loosens: ")
-    assert "without a hook it had" in origin["loosens"]
+    assert "has a hook removed or changed" in origin["loosens"]
 
 
 def test_the_model_is_warned_of_a_file_that_no_longer_loads(root: Path) -> None:

@@ -51,7 +51,7 @@ def test_an_entry_shows_dependents_dependencies_and_overwriters(browser):
             candidate({"op_type": "edit_prompt", "target": "rules", "value": {"old": "a", "new": "b"}}), note="edit"
         )
         other = Browser(harness)
-        assert 'taken back only together #3 edit: edited prompts["rules"] it edits the' in words(
+        assert 'can only be undone together #3 edit: edited prompts["rules"] it edits the' in words(
             other.get("/1/entry/%232")
         )
         assert "It depends on #2 note" in words(other.get("/1/entry/%233"))
@@ -317,7 +317,7 @@ def test_a_hunk_is_discarded_alone_and_that_can_be_undone(hunks):
     browser = Browser(harness)
     by_hand = place.read_text()
     done = browser.post("/1/discard", chosen(browser.get("/1/drift"), 0, 2))
-    assert "put back. Taking this back" in words(done)
+    assert "put back. Undoing this" in words(done)
     assert place.read_text() == "".join([*LINES[:15], "added\n", *LINES[15:]])
     assert len(harness.status().drift) == 1
     harness.undo("HEAD")
@@ -379,7 +379,7 @@ def test_drift_says_what_adopting_and_what_discarding_it_loosens(guarded):
     root, harness, browser = guarded
     (root / ".claude/settings.json").write_text('{"permissions": {"allow": ["Bash(*)"], "deny": ["Bash(rm:*)"]}}')
     told = words(browser.get("/1/drift"))
-    assert 'looser than what the journal says: config["permissions.allow"] allows more: Bash(*)' in told
+    assert 's state: config["permissions.allow"] allows more: Bash(*)' in told
     assert "Discarding it would loosen" not in told
     assert harness.discard() is not None
     preview = browser.get("/1/undo?entry=HEAD")
