@@ -74,7 +74,7 @@ def test_applying_the_differences_of_keyed_surfaces_gives_the_other_state(one, t
 
 
 @given(states, states)
-def test_removing_what_a_diff_took_away_and_putting_what_it_added_gives_the_other_tree(one, two):
+def test_applying_a_diff_of_config_or_files_gives_the_other_tree(one, two):
     for name in ("config", "files"):
         surface, value = SURFACES[name], one.part(name)
         changes = list(surface.diff(value, two.part(name)))
