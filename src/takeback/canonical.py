@@ -127,9 +127,9 @@ def check_text(value: Any, where: str) -> None:
                 raise InputError(place, found="a lone surrogate", expected="text that UTF-8 can hold")
         elif isinstance(item, Mapping):
             left += ((f"{place} key", key) for key in item)
-            left += ((f"{place}.{_shorten_text(str(key))}", one) for key, one in item.items())
+            left += ((f"{place}.{_shorten_text(str(key))}", value) for key, value in item.items())
         elif isinstance(item, list | tuple):
-            left += ((f"{place}[{at}]", one) for at, one in enumerate(item))
+            left += ((f"{place}[{at}]", value) for at, value in enumerate(item))
 
 
 def _is_storable(text: str) -> bool:
@@ -151,10 +151,10 @@ def _parse_whole_number(digits: str) -> int:
 
 
 def _parse_finite(digits: str) -> float:
-    found = float(digits)
-    if not isfinite(found):
+    number = float(digits)
+    if not isfinite(number):
         raise ValueError(f"{digits} is beyond every number")
-    return found
+    return number
 
 
 def _refuse(constant: str) -> Any:
@@ -166,9 +166,9 @@ class _KeyTwiceError(ValueError):
 
 
 def _build_object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) != len(pairs):
+    members = dict(pairs)
+    if len(members) != len(pairs):
         counted = Counter(name for name, _ in pairs)
         twice = next(name for name, times in counted.items() if times > 1)
         raise _KeyTwiceError(f"the key {twice!r} twice in one object")
-    return found
+    return members

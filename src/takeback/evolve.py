@@ -50,8 +50,8 @@ class Checked:
 
     def to_entry_payload(self) -> dict[str, Any]:
         """Return the answer as an entry carries it."""
-        told = {"passed": self.passed, "command": self.command, "exit": self.code, "seconds": self.seconds}
-        return told | ({"why": self.why} if self.why else {})
+        payload = {"passed": self.passed, "command": self.command, "exit": self.code, "seconds": self.seconds}
+        return payload | ({"why": self.why} if self.why else {})
 
     def to_json(self) -> dict[str, Any]:
         """Return the answer as JSON, with what was printed."""
@@ -112,7 +112,7 @@ class Evolution:
 
     def to_json(self) -> dict[str, Any]:
         """Return the turn as JSON."""
-        found, rejected = self.recoverable, self.proposal.rejected
+        recoverable, rejected = self.recoverable, self.proposal.rejected
         return {
             "applied": self.applied,
             "unchanged": self.unchanged,
@@ -121,7 +121,7 @@ class Evolution:
             "detail": rejected.detail if rejected else None,
             "verdict": self.verdict.to_json() if self.verdict else None,
             "repair": self.repair.to_json() if self.repair else None,
-            "candidate": found.candidate.to_json() if found else None,
+            "candidate": recoverable.candidate.to_json() if recoverable else None,
             "check": self.check.to_json() if self.check else None,
             "entry": self.result.entry.id if isinstance(self.result, Applied) else None,
             "refused": self.result.message if isinstance(self.result, Refused) else None,
@@ -144,11 +144,11 @@ def consider_change(
     state = harness.state
     proposal = propose(state)
     verdict = judge(proposal.candidate) if proposal.candidate is not None else None
-    found = Evolution(proposal, verdict, None, None)
-    if found.recoverable is None and proposal.mutation is not None:
-        found = replace(found, repair=method(proposal, judge, settings or Settings(), state))
-    admitted = found.recoverable
-    return found if check is None or admitted is None else replace(found, check=check(admitted))
+    evolution = Evolution(proposal, verdict, None, None)
+    if evolution.recoverable is None and proposal.mutation is not None:
+        evolution = replace(evolution, repair=method(proposal, judge, settings or Settings(), state))
+    admitted = evolution.recoverable
+    return evolution if check is None or admitted is None else replace(evolution, check=check(admitted))
 
 
 def evolve(
@@ -172,30 +172,32 @@ def evolve(
         raise WrongTypeError("harness", harness, expected="a Harness", hint="open_workspace(path) opens one")
     head = harness.ledger.head
     propose = propose if callable(propose) else propose_change(propose)
-    found = consider_change(harness, propose, method, judge=judge, settings=settings, check=check)
-    return carry_out(harness, found, head=head, note=note, by=by)
+    evolution = consider_change(harness, propose, method, judge=judge, settings=settings, check=check)
+    return carry_out(harness, evolution, head=head, note=note, by=by)
 
 
-def carry_out(harness: Harness, found: Evolution, *, head: str, note: str = "", by: str = "") -> Evolution:
+def carry_out(harness: Harness, evolution: Evolution, *, head: str, note: str = "", by: str = "") -> Evolution:
     """Make a change that was considered, if it may be made; `head` is the journal's head from before."""
-    admitted = found.good
+    admitted = evolution.good
     if admitted is None:
-        return found
+        return evolution
     if is_idle(admitted.candidate.mutation, harness.state):
         preview = harness.preview(admitted.candidate, evidence=admitted.verdict)
-        return replace(found, result=preview) if isinstance(preview, Refused) else replace(found, unchanged=True)
-    if found.check is None:
+        return (
+            replace(evolution, result=preview) if isinstance(preview, Refused) else replace(evolution, unchanged=True)
+        )
+    if evolution.check is None:
         made = harness.apply(admitted.candidate, evidence=admitted.verdict, note=note, by=by)
-        return replace(found, result=made)
+        return replace(evolution, result=made)
     with harness.held() as state:
         if isinstance(state, Refused):
-            return replace(found, result=state)
+            return replace(evolution, result=state)
         if harness.ledger.head != head:
             message = "the harness changed while the change was checked; nothing was changed, ask again"
-            return replace(found, result=Refused(RefusalReason.STATE, message, admitted.verdict))
-        checked = found.check.to_entry_payload()
+            return replace(evolution, result=Refused(RefusalReason.STATE, message, admitted.verdict))
+        checked = evolution.check.to_entry_payload()
         made = harness.apply(admitted.candidate, evidence=admitted.verdict, note=note, by=by, check=checked)
-        return replace(found, result=made)
+        return replace(evolution, result=made)
 
 
 def propose_change(change: MutationLike) -> Propose:

@@ -19,8 +19,8 @@ def load_on_demand(package: str, homes: Mapping[str, str]) -> Callable[[str], An
         home = home_of.get(name)
         if home is None:
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
-        found = getattr(import_module(home), name)
-        setattr(sys.modules[package], name, found)
-        return found
+        value = getattr(import_module(home), name)
+        setattr(sys.modules[package], name, value)
+        return value
 
     return load

@@ -114,9 +114,9 @@ def _make_failure(at: int, op: Operation, why: str, kind: FaultKind) -> Recovery
 
 def find_effects(before: State, after: State, receipt: Receipt) -> set[Address]:
     """Return E(m, s): what a diff shows and what the trace recorded."""
-    found = {write.address for write in receipt.writes}
-    found.update(change.address for change in diff(before, after))
-    return found
+    effects = {write.address for write in receipt.writes}
+    effects.update(change.address for change in diff(before, after))
+    return effects
 
 
 def witness_to_json(witness: Witness) -> dict[str, Any]:

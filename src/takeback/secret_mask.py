@@ -138,40 +138,40 @@ class Mask:
         label = PLACEHOLDER if number == 1 else f"[masked by takeback, value {number}]"
         return self._labels.setdefault(secret, label)
 
-    def _hide_shape(self, found: re.Match[str]) -> str:
-        secret = found[0]
+    def _hide_shape(self, match: re.Match[str]) -> str:
+        secret = match[0]
         after_colon = secret.partition(":")[2]
-        if found.string[found.start() - 3 : found.start()] == "://" and _REFERENCE.fullmatch(after_colon):
+        if match.string[match.start() - 3 : match.start()] == "://" and _REFERENCE.fullmatch(after_colon):
             return secret
         return self._label(secret)
 
-    def _hide_pair(self, found: re.Match[str]) -> str:
-        name, sign, quoted, bare = found[2], found[3], found[5], found[6]
+    def _hide_pair(self, match: re.Match[str]) -> str:
+        name, sign, quoted, bare = match[2], match[3], match[5], match[6]
         value = bare if quoted is None else quoted
         if not _is_value(value) or not _is_secret_name(name):
-            return found[0]
-        before = found[0][: len(found[0]) - len(value) - (quoted is not None)]
+            return match[0]
+        before = match[0][: len(match[0]) - len(value) - (quoted is not None)]
         if quoted is not None:
             hidden = len(value) >= _SHORTEST and " " not in value.strip()
         elif sign == "=" and name.isupper():
             hidden = not value.isdecimal()  # a variable of the environment
         else:
             hidden = len(value) >= _LONG and any(map(str.isdigit, value))
-        return f"{before}{self._label(value)}{found[4] or ''}" if hidden else found[0]
+        return f"{before}{self._label(value)}{match[4] or ''}" if hidden else match[0]
 
-    def _hide_flagged(self, found: re.Match[str]) -> str:
-        if not _is_secret_name(found[2]) or not any(map(str.isdigit, found[3])) or not _is_value(found[3]):
-            return found[0]
-        return found[1] + self._label(found[3])
+    def _hide_flagged(self, match: re.Match[str]) -> str:
+        if not _is_secret_name(match[2]) or not any(map(str.isdigit, match[3])) or not _is_value(match[3]):
+            return match[0]
+        return match[1] + self._label(match[3])
 
     def _mask(self, value: Any, *, hidden: bool, strong: bool = False) -> Any:
         if isinstance(value, Mapping):
             about = _find_operation_setting(value)
-            told, telling = _is_secret_name(about), _is_strong(about)
+            is_named, telling = _is_secret_name(about), _is_strong(about)
             return {
                 key: self._mask(
                     item,
-                    hidden=hidden or _is_secret_name(str(key)) or (told and key not in _PLACES),
+                    hidden=hidden or _is_secret_name(str(key)) or (is_named and key not in _PLACES),
                     strong=strong or _is_strong(str(key)) or (telling and key not in _PLACES),
                 )
                 for key, item in value.items()
@@ -191,30 +191,30 @@ class Mask:
 
 def find_secrets(value: Any, name: str = "") -> dict[str, None]:
     """Return the texts in a JSON value that are hidden because of their setting's name, as lines show them."""
-    found: dict[str, None] = {}
-    _collect(value, found, hidden=_is_secret_name(name))
-    return found
+    secrets: dict[str, None] = {}
+    _collect(value, secrets, hidden=_is_secret_name(name))
+    return secrets
 
 
 def find_blocks(text: str) -> dict[str, None]:
     """Return the lines of private keys in a text: one of them alone does not look like a secret."""
     if "-----BEGIN" not in text:
         return {}
-    blocks = (found[0] for found in _SHAPES.finditer(text) if found[0].startswith("-----BEGIN"))
+    blocks = (match[0] for match in _SHAPES.finditer(text) if match[0].startswith("-----BEGIN"))
     return dict.fromkeys(line for block in blocks for line in block.splitlines() if len(line) >= _SHORTEST)
 
 
-def _collect(value: Any, found: dict[str, None], *, hidden: bool) -> None:
+def _collect(value: Any, secrets: dict[str, None], *, hidden: bool) -> None:
     if isinstance(value, Mapping):
-        told = _is_secret_name(_find_operation_setting(value))
+        is_named = _is_secret_name(_find_operation_setting(value))
         for key, item in value.items():
-            _collect(item, found, hidden=hidden or _is_secret_name(str(key)) or (told and key not in _PLACES))
+            _collect(item, secrets, hidden=hidden or _is_secret_name(str(key)) or (is_named and key not in _PLACES))
     elif isinstance(value, list | tuple):
         for last, item in zip(["", *value], value, strict=False):
-            _collect(item, found, hidden=hidden or _is_secret_flag(last))
+            _collect(item, secrets, hidden=hidden or _is_secret_flag(last))
     elif hidden and isinstance(value, str) and _is_value(value):
         lines = (line for line in value.splitlines() if len(line) >= _SHORTEST)
-        found.update(dict.fromkeys((value, encode(value)[1:-1], *lines)))
+        secrets.update(dict.fromkeys((value, encode(value)[1:-1], *lines)))
 
 
 def _is_value(text: str) -> bool:

@@ -34,24 +34,24 @@ class Stretch(NamedTuple):
 def rank_rising(numbers: Iterable[int]) -> list[int]:
     """Return, for each number, the length of the longest rising run that ends there."""
     tails: list[int] = []
-    found: list[int] = []
+    ranks: list[int] = []
     for number in numbers:
         rank = bisect_left(tails, number)
         tails[rank : rank + 1] = [number]
-        found.append(rank + 1)
-    return found
+        ranks.append(rank + 1)
+    return ranks
 
 
 def find_longest_rising(numbers: Sequence[int]) -> list[int]:
     """Return the positions of a longest rising run, in order."""
     ranks = rank_rising(numbers)
     wanted = max(ranks, default=0)
-    found: list[int] = []
+    rising: list[int] = []
     for at in range(len(ranks) - 1, -1, -1):
         if ranks[at] == wanted:
-            found.append(at)
+            rising.append(at)
             wanted -= 1
-    return found[::-1]
+    return rising[::-1]
 
 
 def pair_unique(old: Sequence[H], new: Sequence[H], counts: Callable[[H], bool]) -> list[PairedPositions]:
@@ -92,10 +92,10 @@ def find_stretches_between(matches: Sequence[PairedPositions], middle: Stretch) 
 def find_differing(old: Sequence[H], new: Sequence[H], has_word: Callable[[H], bool]) -> Iterator[Stretch]:
     """Yield the stretches in which two versions differ; pieces with a word divide them rather than others."""
     at = to = 0
-    for one, two, size in (*_find_blocks(old, new, has_word), (len(old), len(new), 0)):
-        if one > at or two > to:
-            yield Stretch(at, one, to, two)
-        at, to = one + size, two + size
+    for low, first, size in (*_find_blocks(old, new, has_word), (len(old), len(new), 0)):
+        if low > at or first > to:
+            yield Stretch(at, low, to, first)
+        at, to = low + size, first + size
 
 
 def _find_blocks(old: Sequence[H], new: Sequence[H], has_word: Callable[[H], bool]) -> Iterator[Block]:
@@ -114,20 +114,20 @@ def _divide_stretch(
     """Return the blocks of one stretch, and the stretches between them that are still to be compared."""
     low, high, first, last = stretch
     begin, end = count_common_ends(old[low:high], new[first:last])
-    found: list[Stretch | Block] = [(low, first, begin)] if begin else []
+    divided: list[Stretch | Block] = [(low, first, begin)] if begin else []
     middle = Stretch(low + begin, high - end, first + begin, last - end)
-    one, two = old[middle.low : middle.high], new[middle.first : middle.last]
-    if one and two:
-        anchors = [(middle.low + at, middle.first + to) for at, to in _find_anchors(one, two, has_word)]
+    old_part, new_part = old[middle.low : middle.high], new[middle.first : middle.last]
+    if old_part and new_part:
+        anchors = [(middle.low + at, middle.first + to) for at, to in _find_anchors(old_part, new_part, has_word)]
         if anchors:
             between = find_stretches_between(anchors, middle)
-            found.append(next(between))
+            divided.append(next(between))
             for (at, to), following in zip(anchors, between, strict=True):
-                found += [(at, to, 1), following]
+                divided += [(at, to, 1), following]
         else:
-            exact = find_shortest_script(one, two)
-            found += [(middle.low + at, middle.first + to, size) for at, to, size in exact]
-    return [*found, (high - end, last - end, end)] if end else found
+            exact = find_shortest_script(old_part, new_part)
+            divided += [(middle.low + at, middle.first + to, size) for at, to, size in exact]
+    return [*divided, (high - end, last - end, end)] if end else divided
 
 
 def _find_anchors(old: Sequence[H], new: Sequence[H], has_word: Callable[[H], bool]) -> list[PairedPositions]:
@@ -137,32 +137,32 @@ def _find_anchors(old: Sequence[H], new: Sequence[H], has_word: Callable[[H], bo
     return [pairs[at] for at in find_longest_rising([to for _, to in pairs])]
 
 
-def find_shortest_script(one: Sequence[Hashable], two: Sequence[Hashable]) -> list[Block]:
+def find_shortest_script(old: Sequence[Hashable], new: Sequence[Hashable]) -> list[Block]:
     """Return equal stretches by a shortest edit script (Myers); none where that would take too many steps."""
     reach: dict[int, int] = {1: 0}
     trace: list[dict[int, int]] = []
-    for steps in range(min(len(one) + len(two), MOST_STEPS) + 1):
+    for steps in range(min(len(old) + len(new), MOST_STEPS) + 1):
         trace.append(dict(reach))
         for line in range(-steps, steps + 1, 2):
             down = line == -steps or (line != steps and reach[line - 1] < reach[line + 1])
             at = reach[line + 1] if down else reach[line - 1] + 1
-            while at < len(one) and 0 <= at - line < len(two) and one[at] == two[at - line]:
+            while at < len(old) and 0 <= at - line < len(new) and old[at] == new[at - line]:
                 at += 1
             reach[line] = at
-            if at >= len(one) and at - line >= len(two):
-                return _walk_back(trace, len(one), len(two))
+            if at >= len(old) and at - line >= len(new):
+                return _walk_back(trace, len(old), len(new))
     return []
 
 
 def _walk_back(trace: list[dict[int, int]], at: int, to: int) -> list[Block]:
-    found: list[Block] = []
+    blocks: list[Block] = []
     for steps in range(len(trace) - 1, -1, -1):
         reach, line = trace[steps], at - to
         down = line == -steps or (line != steps and reach[line - 1] < reach[line + 1])
         before = line + 1 if down else line - 1
-        one = reach[before] if steps else 0
-        start = max(one if down else one + 1, 0) if steps else 0
+        far = reach[before] if steps else 0
+        start = max(far if down else far + 1, 0) if steps else 0
         if at > start:
-            found.append((start, start - line, at - start))
-        at, to = one, one - before
-    return found[::-1]
+            blocks.append((start, start - line, at - start))
+        at, to = far, far - before
+    return blocks[::-1]

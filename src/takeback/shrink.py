@@ -62,7 +62,7 @@ def list_smaller_json(value: Any) -> Iterator[Any]:
             for key in value:
                 yield {key: value[key]}
         for key in value:
-            yield {one: below for one, below in value.items() if one != key}
+            yield {name: below for name, below in value.items() if name != key}
         for key, item in value.items():
             for below in list_smaller_json(item):
                 yield {**value, key: below}

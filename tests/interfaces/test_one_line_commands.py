@@ -150,7 +150,7 @@ def test_a_value_is_read_byte_for_byte_from_a_file_or_standard_input(agent, tmp_
 @pytest.mark.parametrize(
     ("line", "told"),
     [
-        (("edit", "prompt", "CLAUDE.md", "--old", "Be brief.", "--new", "x"), "--old twice (lines 2 and 4)"),
+        (("edit", "prompt", "CLAUDE.md", "--old", "Be brief.", "--new", "x"), "the old text twice (lines 2 and 4)"),
         (("edit", "prompt", "CLAUDE.md", "--old", "Use tab.", "--new", "x"), "the nearest is line 3: Use tabs."),
         (("remove", "tool", "mcp:githb"), "did you mean mcp:github?"),
         (("set", "tol", "x", "{}"), "did you mean tool"),

@@ -77,7 +77,7 @@ STATE: Final = (
     "values",
 )
 """The modules of the state that candidates of L0 and L1 run through; a test watches which do."""
-_RESTS_ON: Final = {
+RESTS_ON: Final = {
     "diagnosis": ("takeback.repair.diagnosis", "takeback.repair.visible"),
     "synthesis": (
         "takeback.repair.loop",
@@ -89,6 +89,7 @@ _RESTS_ON: Final = {
         "takeback.verify",
         "takeback.runtime",
         "takeback.shrink",
+        "takeback.sequences",
         "takeback.language",
         "takeback.state.surfaces",
         *(f"takeback.state.{name}" for name in STATE),
@@ -105,7 +106,7 @@ JUDGING: Final = ("verifier", "generators", "synthesis", "tasks")
 @cache
 def digest_sources(*only: str) -> dict[str, str]:
     """The digest of what each part of a run rests on, or some: its sources, and the data of tasks."""
-    found: dict[str, Any] = {name: sources(*modules) for name, modules in _RESTS_ON.items()}
+    found: dict[str, Any] = {name: sources(*modules) for name, modules in RESTS_ON.items()}
     data = sorted(Path(str(resources.files("takeback_lab.tasks"))).rglob("*.json"))
     found["tasks"] |= {file.name: hashlib.sha256(file.read_bytes()).hexdigest() for file in data}
     return {f"{CODE}{name}": digest_of(part) for name, part in found.items() if not only or name in only}

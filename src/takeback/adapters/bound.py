@@ -64,7 +64,7 @@ class BoundRecords:
         same = isinstance(kept, dict) and kept.get("settings") == digest_settings(self._declared[name])
         return kept if same else None
 
-    def keep_guard(self, name: str, told: Mapping[str, Any]) -> None:
+    def keep_guard(self, name: str, probed: Mapping[str, Any]) -> None:
         """Keep what a probe found."""
         place = self._root / GUARDS
         try:
@@ -72,14 +72,14 @@ class BoundRecords:
         except (OSError, ValueError, RecursionError):
             known = {}
         known = known if isinstance(known, dict) else {}
-        known[name] = {**told, "settings": digest_settings(self._declared[name])}
+        known[name] = {**probed, "settings": digest_settings(self._declared[name])}
         place.write_text(write_pretty(known) + "\n", encoding="utf-8")
 
     def describe_guards(self, keys: Iterable[str]) -> dict[str, str]:
         """Return how each binding guards others' writes, as it was measured."""
         names = sorted({parse_key(key)[0] for key in keys})
         kept = {name: self.read_guard(name) for name in names if name in self._declared}
-        return {name: "not probed" if one is None else describe_guard(one) for name, one in kept.items()}
+        return {name: "not probed" if guard is None else describe_guard(guard) for name, guard in kept.items()}
 
     def why_unguarded(self, keys: Iterable[str]) -> str | None:
         """Return why a binding must not be written to; None if all may be."""
@@ -120,9 +120,9 @@ class BoundRecords:
             made = RecordChange(record, change.known, change.wanted)
             by_system.setdefault(binding.system, []).append((binding, made, change))
         for group in by_system.values():
-            told = {id(made): change for _, made, change in group}
+            by_made = {id(made): change for _, made, change in group}
             for made in group[0][0].put_together([(binding, made) for binding, made, _ in group]):
-                done(told[id(made)])
+                done(by_made[id(made)])
 
     def take_back(self, change: OutsideRecord) -> None:
         """Put back what was there, unless someone has written since."""
@@ -144,5 +144,5 @@ def describe_guard(kept: Mapping[str, Any]) -> str:
     """Return what a probe found in a few words: `atomic (lost nothing in 300, 2026-11-17, etcd 3.5.1)`."""
     lost = kept["made"] - kept["kept"]
     word = f"lost nothing in {kept['made']}" if not lost else f"lost {lost} of {kept['made']}"
-    told = "ignores conditions" if kept["guard"] == "none" else word
-    return f"{kept['guard']} ({told}, {kept['at'][:10]}, {kept['version'][:40]})"
+    guarding = "ignores conditions" if kept["guard"] == "none" else word
+    return f"{kept['guard']} ({guarding}, {kept['at'][:10]}, {kept['version'][:40]})"

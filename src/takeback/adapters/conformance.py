@@ -65,7 +65,8 @@ class Report:
     def conforms(self) -> bool:
         """Whether nothing failed and nothing that is required was left out."""
         return all(
-            one.outcome == "passed" or (not one.required and one.outcome == "left out") for one in self.outcomes
+            outcome.outcome == "passed" or (not outcome.required and outcome.outcome == "left out")
+            for outcome in self.outcomes
         )
 
 
@@ -168,12 +169,12 @@ def undo_gives_back_every_byte(subject: Subject) -> None:
 def takes_back_the_first_and_keeps_the_rest(subject: Subject) -> None:
     """Check that undo of the first of two changes equals the second alone, and redo brings it back."""
     with closing(subject.open()) as harness:
-        one, two = subject.changes[:2]
-        entry = _apply_change(harness, two)
+        change, second = subject.changes[:2]
+        entry = _apply_change(harness, second)
         alone = harness.state
         harness.undo(entry)
-        first = _apply_change(harness, one)
-        _apply_change(harness, two)
+        first = _apply_change(harness, change)
+        _apply_change(harness, second)
         both = harness.state
         harness.undo(first)
         _expect(harness.state == alone, "undo of the first is not the second alone")

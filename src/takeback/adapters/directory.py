@@ -210,11 +210,11 @@ class Directory:
         """Return the file at `path`; None if nothing is there."""
         return self._demand_file(path, self.look(path))
 
-    def _demand_file(self, path: str, found: Image | None) -> FileImage | None:
-        if found is not None and not isinstance(found, FileImage):
-            kind = "a link, which is not followed" if isinstance(found, LinkImage) else "not a regular file"
+    def _demand_file(self, path: str, image: Image | None) -> FileImage | None:
+        if image is not None and not isinstance(image, FileImage):
+            kind = "a link, which is not followed" if isinstance(image, LinkImage) else "not a regular file"
             raise UnsafePathError(f"{self.root / path} is {kind}")
-        return found
+        return image
 
     def begin_reading(self) -> None:
         """Begin to read the directory: what `recall` gives from here on was looked at once since."""
@@ -226,8 +226,8 @@ class Directory:
         try:
             return self._recalled[path]
         except KeyError:
-            found = self._recalled[path] = self.look(path)
-            return found
+            image = self._recalled[path] = self.look(path)
+            return image
 
     def recall_file(self, path: str) -> FileImage | None:
         """Return the file that `recall` finds; None if nothing is there. Anything else is refused."""
@@ -267,18 +267,18 @@ class Directory:
             return None if parent is None else self._image(parent, parts[-1], path)
 
     def _image(self, parent: int, name: str, path: str) -> Image | None:
-        found = open_unfollowed(parent, name)
-        if not isinstance(found, int):
-            return found
+        opened = open_unfollowed(parent, name)
+        if not isinstance(opened, int):
+            return opened
         try:
-            status = os.fstat(found)
+            status = os.fstat(opened)
             if stat.S_ISDIR(status.st_mode):
                 return DirectoryImage(stat.S_IMODE(status.st_mode))
             if not stat.S_ISREG(status.st_mode):
                 raise UnsafePathError(f"{self.root / path} is not a regular file")
-            return self.find_known_image(path, make_signature(status)) or self._read(found, path, status.st_size)
+            return self.find_known_image(path, make_signature(status)) or self._read(opened, path, status.st_size)
         finally:
-            os.close(found)
+            os.close(opened)
 
     def find_known_image(self, path: str, now: Signature) -> FileImage | None:
         """Return a file's image if it was read before and cannot have changed since."""
@@ -327,25 +327,25 @@ class Directory:
         """
         waiting = [path]
         while waiting:
-            here = waiting.pop()
+            folder = waiting.pop()
             below: list[str] = []
-            for found in self._list(here, wanted):
-                yield found
-                if found.kind == "directory" and deep:
-                    below.append(found.path)
+            for item in self._list(folder, wanted):
+                yield item
+                if item.kind == "directory" and deep:
+                    below.append(item.path)
             waiting += reversed(below)
 
-    def _list(self, here: str, wanted: Callable[[str], bool]) -> Iterator[Found]:
-        self.trail.listed.add(here)
+    def _list(self, folder: str, wanted: Callable[[str], bool]) -> Iterator[Found]:
+        self.trail.listed.add(folder)
         try:
-            parts = parse_path(here)
+            parts = parse_path(folder)
             with self.open(parts) as fd:
                 entries = [] if fd is None else sorted(os.scandir(fd), key=lambda entry: entry.name)
-                yield from self._entries(fd or 0, here, entries, wanted)
+                yield from self._entries(fd or 0, folder, entries, wanted)
         except UnsafePathError as fault:
-            yield Found(here, "unreadable", reason=fault.message)
+            yield Found(folder, "unreadable", reason=fault.message)
         except OSError as error:
-            yield Found(here, "unreadable", reason=error.strerror or str(error))
+            yield Found(folder, "unreadable", reason=error.strerror or str(error))
 
     def own_temporaries(self, path: str) -> list[str]:
         """Return the temporaries with this directory's tag in one directory; none if it cannot be listed."""
@@ -357,16 +357,16 @@ class Directory:
         return [f"{path}/{name}" if path else name for name in names if self.is_own_temporary(name)]
 
     def _entries(
-        self, fd: int, here: str, entries: list[os.DirEntry[str]], wanted: Callable[[str], bool]
+        self, fd: int, folder: str, entries: list[os.DirEntry[str]], wanted: Callable[[str], bool]
     ) -> Iterator[Found]:
         for entry in entries:
-            path = f"{here}/{entry.name}"
+            path = f"{folder}/{entry.name}"
             if TEMPORARY.fullmatch(entry.name):
                 if self.is_own_temporary(entry.name):
                     self.met.append(path)
                 continue
             if not _is_writable(entry.name):
-                shown = f"{here}/{os.fsencode(entry.name).decode('utf-8', 'backslashreplace')}"
+                shown = f"{folder}/{os.fsencode(entry.name).decode('utf-8', 'backslashreplace')}"
                 yield Found(shown, "other", reason="its name is not UTF-8; left alone")
             elif (why := why_no_place(entry.name)) is not None:
                 yield Found(path, "other", reason=f"{why}; left alone")
@@ -442,8 +442,8 @@ class Directory:
 
     def is_own_temporary(self, name: str) -> bool:
         """Return whether a name belongs to a temporary with this directory's tag."""
-        found = TEMPORARY.fullmatch(name)
-        return found is not None and found[1] == self.tag
+        match = TEMPORARY.fullmatch(name)
+        return match is not None and match[1] == self.tag
 
     @staticmethod
     def discard(parent: int, name: str) -> None:

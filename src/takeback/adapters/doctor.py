@@ -76,11 +76,11 @@ def examine_workspace(
     With `deep`, the recovery of every live entry is run on the model and compared with what undo would do. `seen`
     is called with each finding at once.
     """
-    found: list[Finding] = []
+    findings: list[Finding] = []
     for finding in _examine(Path(path), journal, keys, deep=deep):
-        found.append(finding)
+        findings.append(finding)
         seen(finding)
-    return tuple(found)
+    return tuple(findings)
 
 
 def _examine(root: Path, journal: str | None, keys: str | PathLike[str] | None, *, deep: bool) -> Iterator[Finding]:
@@ -136,10 +136,10 @@ def _check_audit(root: Path) -> Iterator[Finding]:
         return
     from takeback.govern.audit import AuditChain  # noqa: PLC0415 - start-up
 
-    found = AuditChain(root, anchor).examine()
-    yield from (Finding("audit", good=False, detail=f"{AUDIT}: {fault}") for fault in found.faults)
-    if not found.faults:
-        yield Finding("audit", good=True, detail=f"{len(found.notes)} reads are noted")
+    report = AuditChain(root, anchor).examine()
+    yield from (Finding("audit", good=False, detail=f"{AUDIT}: {fault}") for fault in report.faults)
+    if not report.faults:
+        yield Finding("audit", good=True, detail=f"{len(report.notes)} reads are noted")
 
 
 def _check_tracking(root: Path, *, deep: bool) -> Finding:
@@ -151,10 +151,10 @@ def _check_tracking(root: Path, *, deep: bool) -> Finding:
         return Finding("tracking", good=False, detail=f"{fault}; the next hook begins anew")
     if lacking:
         shown = ", ".join(repr(path) for path in lacking[:3])
-        told = (
+        problem = (
             f"{len(lacking)} contents are in the working tree alone: {shown}; the next prompt or command stores them"
         )
-        return Finding("tracking", good=False, detail=told)
+        return Finding("tracking", good=False, detail=problem)
     return Finding("tracking", good=True, detail=f"{files} files" + (", every content is kept" if deep else ""))
 
 

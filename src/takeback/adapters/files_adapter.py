@@ -33,7 +33,7 @@ from takeback.adapters.directory import (
 from takeback.adapters.harness_places import InnerHarnesses, require_own_place
 from takeback.adapters.last_look import HEAD, LARGEST_EDIT, OTHER
 from takeback.adapters.look_notes import write_end, write_look
-from takeback.adapters.staging import StagingFolder
+from takeback.adapters.staging_folder import StagingFolder
 from takeback.adapters.swaps import swap_names, sync_file_system, take_name
 from takeback.errors import ChangedMeanwhile, HarnessError, TakebackError, UnsafePathError
 from takeback.harness.adapter import NotedEdits, OutsideRecords, ProjectFiles
@@ -552,8 +552,8 @@ class FilesAdapter:
     def read_noted_record(self) -> tuple[int, str] | None:
         """Return the content of the small file; None if it is missing or damaged. Refuse a link."""
         image = self._directory.read(HEAD)
-        found = None if image is None else NOTED.fullmatch(image.content)
-        return None if found is None else (int(found[1]), found[2].decode())
+        match = None if image is None else NOTED.fullmatch(image.content)
+        return None if match is None else (int(match[1]), match[2].decode())
 
     def note_look(self, seq: int, digest: str, *, wait: bool = False) -> None:
         """Note what the last look rested on, for hooks; call it only if the files were as the journal says.

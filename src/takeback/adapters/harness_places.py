@@ -126,5 +126,5 @@ def describe_outer_harness(root: str | os.PathLike[str]) -> tuple[str, ...]:
     outer = find_root_text(os.path.dirname(place))
     if outer is None or not is_trusted(outer):
         return ()
-    told = f"the harness in {outer} covers these files already; from now on they belong to this one, and that one "
-    return (f"{told}leaves them alone (if you do not want that, run: takeback leave -C {shlex.quote(place)})",)
+    warning = f"the harness in {outer} covers these files already; from now on they belong to this one, and that one "
+    return (f"{warning}leaves them alone (if you do not want that, run: takeback leave -C {shlex.quote(place)})",)

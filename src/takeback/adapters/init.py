@@ -159,7 +159,7 @@ def choose_identity(directory: Directory, own: Store | None, failing: ExitStack)
 def open_journal_for_init(place: Path | str, keys: Path, failing: ExitStack, *, seal: bool) -> Store:
     """Open the journal; remove the files made for it if the harness is not made."""
     files = (place, keys) if isinstance(place, Path) else (keys,)
-    for path in [one.with_name(one.name + end) for one in files for end in ("", "-wal", "-shm", ".lock", ".new")]:
+    for path in [file.with_name(file.name + end) for file in files for end in ("", "-wal", "-shm", ".lock", ".new")]:
         if not path.exists():
             failing.callback(unlink_if_present, path)
     try:

@@ -313,20 +313,20 @@ class _Root:
         fd = os.open(name or ".", os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=self._fd)
         try:
             with os.scandir(fd) as entries:
-                found = sorted(
-                    (os.fsencode(one.name), one.is_dir(follow_symlinks=False), one.is_symlink())
-                    for one in entries
-                    if not one.name.startswith(TEMPORARY)
+                names = sorted(
+                    (os.fsencode(entry.name), entry.is_dir(follow_symlinks=False), entry.is_symlink())
+                    for entry in entries
+                    if not entry.name.startswith(TEMPORARY)
                 )
         finally:
             os.close(fd)
-        return blake2b(repr(found).encode(), digest_size=8).hexdigest()
+        return blake2b(repr(names).encode(), digest_size=8).hexdigest()
 
     def since(self) -> tuple[str, str, dict[str, list[Any]]] | None:
         """Return what was recorded since the look, by its note; None where there is none, or a spoilt one."""
         try:
-            told = json.loads(self.bytes(SINCE))
-            look, journal, files = told["look"], told["journal"], told["files"]
+            since = json.loads(self.bytes(SINCE))
+            look, journal, files = since["look"], since["journal"], since["files"]
         except (OSError, ValueError, KeyError, TypeError, RecursionError):
             return None
         fits = isinstance(look, str) and isinstance(journal, str) and isinstance(files, dict)
@@ -353,10 +353,10 @@ class _Root:
 
 def _list_folders_above(paths: Iterable[str]) -> set[str]:
     """Return the folders above some paths: a missing folder may appear there."""
-    found: set[str] = set()
+    folders: set[str] = set()
     for path in paths:
-        here = os.path.dirname(path)
-        while here and here not in found:
-            found.add(here)
-            here = os.path.dirname(here)
-    return found
+        folder = os.path.dirname(path)
+        while folder and folder not in folders:
+            folders.add(folder)
+            folder = os.path.dirname(folder)
+    return folders

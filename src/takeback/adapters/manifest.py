@@ -76,7 +76,7 @@ def read_manifest(data: bytes, where: str) -> Manifest:
         from takeback.adapters.manifest_model import require_valid  # noqa: PLC0415 - only for an error
 
         require_valid(raw, where)
-    own = [OwnDocument(**one) for one in raw.get("documents", ())]
+    own = [OwnDocument(**document) for document in raw.get("documents", ())]
     rules = {name: raw[name] for name in (*CALL_TABLES, "bindings") if name in raw}
     manifest = Manifest(Workspace(**raw["workspace"]), raw.get("surfaces", {}), raw.get("track"), own, **rules)
     if manifest.workspace.version != VERSION:
@@ -86,8 +86,8 @@ def read_manifest(data: bytes, where: str) -> Manifest:
         read_settings(manifest.track or {})
     except ValueError as fault:
         spot, _, said = str(fault).partition(": found ")
-        found, _, expected = said.partition(", expected ")
-        raise InputError(f"{where}: {spot}", found=found, expected=expected) from None
+        fact, _, expected = said.partition(", expected ")
+        raise InputError(f"{where}: {spot}", found=fact, expected=expected) from None
     if own and manifest.workspace.adapter not in {"clients", "project"}:
         raise InputError(
             f"{where}: documents",
@@ -109,7 +109,7 @@ def _is_well_formed(raw: dict[str, Any]) -> bool:
     if type(about) is not dict or type(surfaces) is not dict or type(raw.get("track", {})) is not dict:
         return False
     bindings = raw.get("bindings", {})
-    if type(bindings) is not dict or not all(type(one) is dict for one in bindings.values()):
+    if type(bindings) is not dict or not all(type(binding) is dict for binding in bindings.values()):
         return False
     return (
         "id" in about
@@ -132,10 +132,14 @@ def write_manifest(manifest: Manifest) -> bytes:
             lines += [f"[{name}]", *(f"{format_key(key)} = {format_value(value)}" for key, value in part.items()), ""]
     for name, given in manifest.bindings.items():
         lines += [f"[bindings.{format_key(name)}]", *(f"{k} = {format_value(v)}" for k, v in given.items()), ""]
-    for one in manifest.documents:
-        lines += ["[[documents]]", *(f"{key} = {format_value(value)}" for key, value in list_pairs(one).items()), ""]
-    told = {f"calls.{format_key(name)}": call for name, call in manifest.calls.items()}
-    for title, table in {**told, "admit": manifest.admit, "tell": manifest.tell}.items():
+    for document in manifest.documents:
+        lines += [
+            "[[documents]]",
+            *(f"{key} = {format_value(value)}" for key, value in list_pairs(document).items()),
+            "",
+        ]
+    tables = {f"calls.{format_key(name)}": call for name, call in manifest.calls.items()}
+    for title, table in {**tables, "admit": manifest.admit, "tell": manifest.tell}.items():
         if table:
             lines += [
                 f"[{title}]",

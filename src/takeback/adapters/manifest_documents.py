@@ -64,7 +64,7 @@ def is_well_formed_document(raw: Any) -> bool:
     return (
         all(type(raw.get(key, "")) is str for key in _TEXTS)
         and all(
-            type(raw.get(key, [])) is list and all(type(one) is str for one in raw.get(key, [])) for key in _LISTS
+            type(raw.get(key, [])) is list and all(type(item) is str for item in raw.get(key, [])) for key in _LISTS
         )
         and raw.get("format", "") in {"", *FORMATS}
         and raw.get("effect", "") in {"", "live", "next session"}
@@ -75,39 +75,39 @@ def check_documents(documents: Sequence[OwnDocument], where: str) -> None:
     """Refuse places outside the directory, formats that are not known, and names that two files would have."""
     places: dict[str, int] = {}
     names: dict[str, int] = {}
-    for at, one in enumerate(documents):
+    for at, document in enumerate(documents):
         spot = f"{where}: documents.{at}"
-        _check_place(one.path, f"{spot}.path")
-        if not one.kind:
+        _check_place(document.path, f"{spot}.path")
+        if not document.kind:
             raise InputError(
-                f"{spot}.format", found=f"no format, and {one.path!r} does not tell it", expected=_join(FORMATS)
+                f"{spot}.format", found=f"no format, and {document.path!r} does not tell it", expected=_join(FORMATS)
             )
-        if one.path in places:
+        if document.path in places:
             raise InputError(
                 f"{spot}.path",
-                found=f"{one.path}, which documents.{places[one.path]} is too",
+                found=f"{document.path}, which documents.{places[document.path]} is too",
                 expected="each file once",
                 hint="put all parts of a file into one entry",
             )
-        places[one.path] = at
-        if one.kind in TEXTS:
-            _check_text(one, spot)
+        places[document.path] = at
+        if document.kind in TEXTS:
+            _check_text(document, spot)
             continue
-        if ":" in one.scope or "{" in one.scope:
-            raise InputError(f"{spot}.name", found=one.scope, expected="a name without ':' and braces")
-        if one.scope in names:
+        if ":" in document.scope or "{" in document.scope:
+            raise InputError(f"{spot}.name", found=document.scope, expected="a name without ':' and braces")
+        if document.scope in names:
             raise InputError(
                 f"{spot}.name",
-                found=f"{one.scope!r}, which documents.{names[one.scope]} has too",
+                found=f"{document.scope!r}, which documents.{names[document.scope]} has too",
                 expected="a name of its own",
-                hint=f'give {one.path} another one: name = "..."',
+                hint=f'give {document.path} another one: name = "..."',
             )
-        names[one.scope] = at
+        names[document.scope] = at
         for key in ("prompts", "routing", "ordered", "ignore"):
-            for part in getattr(one, key):
+            for part in getattr(document, key):
                 _check_part(part, f"{spot}.{key}")
-        if one.tools:
-            _check_part(one.tools, f"{spot}.tools")
+        if document.tools:
+            _check_part(document.tools, f"{spot}.tools")
 
 
 def _check_place(path: str, spot: str) -> None:
@@ -127,12 +127,12 @@ def _check_place(path: str, spot: str) -> None:
         raise InputError(spot, found=f"{path}, which is the manifest", expected="a file of your own")
 
 
-def _check_text(one: OwnDocument, spot: str) -> None:
-    given = [key for key in ("name", "tools", *_LISTS) if getattr(one, key)]
+def _check_text(document: OwnDocument, spot: str) -> None:
+    given = [key for key in ("name", "tools", *_LISTS) if getattr(document, key)]
     if given:
         raise InputError(
             f"{spot}.{given[0]}",
-            found=f"it for a file of the format {one.kind}",
+            found=f"it for a file of the format {document.kind}",
             expected="no such key: the whole file is one prompt, named by its path",
             hint=f"remove the key, or give the file another format: {_join(FORMATS)}",
         )
@@ -157,9 +157,9 @@ def parse_part(part: str) -> tuple[str, ...]:
     return tuple(steps)
 
 
-def list_pairs(one: OwnDocument) -> dict[str, Any]:
+def list_pairs(document: OwnDocument) -> dict[str, Any]:
     """Return what an entry says, without what it leaves out."""
-    return {key: value for key, value in asdict(one).items() if value not in ("", [])}
+    return {key: value for key, value in asdict(document).items() if value not in ("", [])}
 
 
 def _join(words: Sequence[str]) -> str:

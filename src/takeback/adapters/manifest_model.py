@@ -25,15 +25,17 @@ def require_valid(raw: dict[str, Any], where: str) -> None:
     except ValidationError as fault:
         first = fault.errors()[0]
         place = ".".join(str(part) for part in first["loc"])
-        found = f"{first['input']!r}" if first["type"] != "missing" else "nothing"
+        given = f"{first['input']!r}" if first["type"] != "missing" else "nothing"
         expected = _EXPECTED.get(first["type"], f"{place} ({first['msg']})")
-        raise InputError(f"{where}: {place}", found=found, expected=expected) from None
+        raise InputError(f"{where}: {place}", found=given, expected=expected) from None
 
 
 def _make_model(kind: type, **inner: Any) -> type[BaseModel]:
     types = get_type_hints(kind) | inner
     members: dict[str, Any] = {}
-    for one in fields(kind):
-        default = Field(default_factory=one.default_factory) if one.default_factory is not MISSING else one.default
-        members[one.name] = (types[one.name], ... if default is MISSING else default)
+    for field in fields(kind):
+        default = (
+            Field(default_factory=field.default_factory) if field.default_factory is not MISSING else field.default
+        )
+        members[field.name] = (types[field.name], ... if default is MISSING else default)
     return create_model(kind.__name__, __config__=ConfigDict(extra="forbid", strict=True), **members)

@@ -59,8 +59,8 @@ def explain_untracked(root: Path) -> InputError:
     words = shlex.join(["takeback", "init", *([] if place == Path() else [str(place)])])
     line = f"`{words}`" if "'" in words else f"'{words}'"
     if kinds:
-        found = f"untracked files of {' and '.join(kinds)}"
-        return InputError(str(place), found=found, expected="a tracked project", hint=f"{line} starts tracking them")
+        given = f"untracked files of {' and '.join(kinds)}"
+        return InputError(str(place), found=given, expected="a tracked project", hint=f"{line} starts tracking them")
     return InputError(
         str(root), found=f"no {MANIFEST}", expected="a tracked project or a workspace", hint=f"{line} starts tracking"
     )
@@ -70,9 +70,9 @@ def _find_clients(root: Path) -> tuple[Path, tuple[str, ...]]:
     """Return the nearest directory with a client's files, up to the repository's top, and whose files they are."""
     from takeback.adapters.clients.init import detect_clients  # noqa: PLC0415 - only for an error
 
-    here = root.absolute()
-    above = next((at for at, place in enumerate((here, *here.parents)) if (place / ".git").exists()), 0)
-    for place in (root, *here.parents[:above]):
+    start = root.absolute()
+    above = next((at for at, place in enumerate((start, *start.parents)) if (place / ".git").exists()), 0)
+    for place in (root, *start.parents[:above]):
         kinds = detect_clients(place)
         if kinds:
             return place, kinds
@@ -259,8 +259,10 @@ def _choose_class(root: Path, store: Store, how: Opening) -> Callable[..., Harne
         return Harness
     from takeback.govern.governed import GovernedHarness, find_governance  # noqa: PLC0415 - start-up
 
-    found = find_governance(root, find_variable(TOKEN_NAME), find_audit_anchor(root), store, readonly=how.readonly)
-    return Harness if found is None else partial(GovernedHarness, governance=found)
+    governance = find_governance(
+        root, find_variable(TOKEN_NAME), find_audit_anchor(root), store, readonly=how.readonly
+    )
+    return Harness if governance is None else partial(GovernedHarness, governance=governance)
 
 
 def _read_calls(manifest: Manifest, root: Path) -> CallRules | None:

@@ -37,16 +37,16 @@ SEAL: Final = "track.key"
 
 def require_one_project(root: Path, home: Path) -> None:
     """Refuse a folder that is no project: the home folder, what is above it, a folder of many projects."""
-    here, own = Path(os.path.realpath(root)), Path(os.path.realpath(home))
-    if here == own or here in own.parents:
-        found = "your home folder" if here == own else f"a folder that holds your home folder {own}"
+    project, own = Path(os.path.realpath(root)), Path(os.path.realpath(home))
+    if project == own or project in own.parents:
+        given = "your home folder" if project == own else f"a folder that holds your home folder {own}"
         raise InputError(
-            str(root), found=found, expected="the folder of one project", hint="run it in the project: cd PROJECT"
+            str(root), found=given, expected="the folder of one project", hint="run it in the project: cd PROJECT"
         )
-    if any((here / sign).exists() for sign in SIGNS) or find_git_top(str(here)):
+    if any((project / sign).exists() for sign in SIGNS) or find_git_top(str(project)):
         return
     try:
-        below = [entry for entry in os.scandir(here) if entry.is_dir(follow_symlinks=False)]
+        below = [entry for entry in os.scandir(project) if entry.is_dir(follow_symlinks=False)]
     except OSError as fault:
         raise InputError(str(root), found=fault.strerror, expected="a folder that can be read") from None
     projects = sorted(

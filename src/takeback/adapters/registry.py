@@ -41,8 +41,8 @@ def find_adapter(name: str, where: str) -> OpenAdapter:
     """Return the function that opens the adapter with a name; raise `InputError` that lists the names."""
     if name in BUILT_IN:
         module, _, attribute = BUILT_IN[name].partition(":")
-        found: Any = getattr(import_module(module), attribute)
-        return cast("OpenAdapter", found)
+        opener: Any = getattr(import_module(module), attribute)
+        return cast("OpenAdapter", opener)
     for point in entry_points(group=GROUP, name=name):
         try:
             return cast("OpenAdapter", point.load())

@@ -21,24 +21,24 @@ def find_manifest_path(root: Path) -> str | None:
 
 def find_root_above(start: Path) -> Path | None:
     """Return the nearest harness at or above a path; None if there is none."""
-    found = find_root_text(str(start))
-    return None if found is None else type(start)(found)
+    root = find_root_text(str(start))
+    return None if root is None else type(start)(root)
 
 
 def find_root_text(start: str) -> str | None:
     """Return the same as `find_root_above`, for paths that are texts."""
-    here = start if os.path.isabs(start) else os.path.join(os.getcwd(), start)
-    while not any(os.path.isfile(os.path.join(here, place)) for place in (MANIFEST, HIDDEN)):
-        here, last = os.path.dirname(here), here
-        if here == last:
+    folder = start if os.path.isabs(start) else os.path.join(os.getcwd(), start)
+    while not any(os.path.isfile(os.path.join(folder, place)) for place in (MANIFEST, HIDDEN)):
+        folder, last = os.path.dirname(folder), folder
+        if folder == last:
             return None
-    return here
+    return folder
 
 
 def find_root(start: Path) -> Path:
     """Return the nearest harness at or above a directory; the directory itself if there is none."""
-    found = find_root_above(start)
-    return start if found is None or found == start.absolute() else found
+    root = find_root_above(start)
+    return start if root is None or root == start.absolute() else root
 
 
 def has_other_names(path: str) -> bool:

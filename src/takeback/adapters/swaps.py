@@ -22,11 +22,11 @@ def _load_renameat2() -> Any:
         return None
 
 
-def _rename_with_flags(parent: int, one: str, other: int, two: str, flags: int) -> bool:
+def _rename_with_flags(parent: int, old: str, other: int, new: str, flags: int) -> bool:
     call = _load_renameat2()
     if call is None:
         return False
-    if call(parent, os.fsencode(one), other, os.fsencode(two), flags) == 0:
+    if call(parent, os.fsencode(old), other, os.fsencode(new), flags) == 0:
         return True
     number = ctypes.get_errno()
     if number in UNSUPPORTED:
@@ -44,9 +44,9 @@ def sync_file_system(descriptor: int) -> None:
         os.sync()
 
 
-def swap_names(parent: int, one: str, two: str, other: int | None = None) -> bool:
+def swap_names(parent: int, first: str, second: str, other: int | None = None) -> bool:
     """Swap two names in a directory, or in two; False if that is not supported here."""
-    return _rename_with_flags(parent, one, parent if other is None else other, two, EXCHANGE)
+    return _rename_with_flags(parent, first, parent if other is None else other, second, EXCHANGE)
 
 
 def take_name(source: int, old: str, parent: int, new: str) -> None:

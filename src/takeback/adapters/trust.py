@@ -140,8 +140,8 @@ class JournalVoucher:
 
     def demand_same(self, store: Store) -> None:
         """Refuse another journal than the trusted one; where trust was given to whatever is there, bind it now."""
-        trusted, found = self._record.get("journal_id", ""), identify_journal(store)
-        if trusted and found and trusted != found and store.head() is not None:
+        trusted, journal_id = self._record.get("journal_id", ""), identify_journal(store)
+        if trusted and journal_id and trusted != journal_id and store.head() is not None:
             raise refuse_untrusted(self._root, f"the journal {store.location} is not the one that was trusted")
         in_file = find_journal_file(self._root, self._manifest.workspace.journal) is not None
         if self._record and "end" not in self._record and in_file:
@@ -218,11 +218,11 @@ def find_other_owner(root: Path, manifest: Manifest) -> str | None:
     """Return another directory of this user's that is there and writes to the same journal in a database."""
     if "://" not in manifest.workspace.journal:
         return None
-    here = os.path.realpath(root)
+    place = os.path.realpath(root)
     for _, record in list_records():
         trusted = record.get("manifest")
         same = isinstance(trusted, dict) and trusted.get("journal") == manifest.workspace.journal
-        if same and record["path"] != here and is_trusted(record["path"]):
+        if same and record["path"] != place and is_trusted(record["path"]):
             return str(record["path"])
     return None
 

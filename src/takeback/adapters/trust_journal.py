@@ -72,11 +72,11 @@ def why_strange_journal(
     return _why_strange_end(record, place, end)
 
 
-def is_same_file(known: object, found: object) -> bool:
+def is_same_file(known: object, fields: object) -> bool:
     """Tell whether two files are one, by inode and, where both are told, by when they were made."""
-    if not isinstance(known, list) or not isinstance(found, list) or known[:1] != found[:1]:
+    if not isinstance(known, list) or not isinstance(fields, list) or known[:1] != fields[:1]:
         return False
-    return known[1:] == found[1:] or None in (*known[1:], *found[1:])
+    return known[1:] == fields[1:] or None in (*known[1:], *fields[1:])
 
 
 def _why_strange_end(record: dict[str, Any], place: Path, end: JournalEnd) -> str | None:

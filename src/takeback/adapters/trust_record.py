@@ -85,12 +85,12 @@ def _read_birth(place: str) -> int | None:
             return int(seconds * 1_000_000_000)
         import ctypes  # noqa: PLC0415 - only where a mark was changed
 
-        told = ctypes.create_string_buffer(STATX_SIZE)
-        if ctypes.CDLL(None).statx(AT_HERE, os.fsencode(place), NO_LINK, BIRTH, told):
+        buffer = ctypes.create_string_buffer(STATX_SIZE)
+        if ctypes.CDLL(None).statx(AT_HERE, os.fsencode(place), NO_LINK, BIRTH, buffer):
             return None
     except (OSError, AttributeError, ImportError):
         return None
-    mask, whole, rest = (int.from_bytes(told.raw[at : at + size], sys.byteorder) for at, size in STATX_PARTS)
+    mask, whole, rest = (int.from_bytes(buffer.raw[at : at + size], sys.byteorder) for at, size in STATX_PARTS)
     return whole * 1_000_000_000 + rest if mask & BIRTH else None
 
 

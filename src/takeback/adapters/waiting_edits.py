@@ -52,7 +52,7 @@ def list_waiting(root: str) -> list[str]:
         return []
     try:
         with os.scandir(folder) as entries:
-            return sorted(one.name for one in entries if _is_name(one.name))
+            return sorted(entry.name for entry in entries if _is_name(entry.name))
     finally:
         os.close(folder)
 
@@ -91,12 +91,12 @@ def load_edit(root: str, secret: str, name: str) -> WaitingEdit | None:
         if not secret or not hmac.compare_digest(word, _make_word(secret, body)):
             return None
         head, _, rest = body.partition(b"\n")
-        told = json.loads(head)
+        about = json.loads(head)
         files, at = {}, 0
-        for path, size in told["files"]:
+        for path, size in about["files"]:
             files[path] = rest[at : at + size]
             at += size
-        return WaitingEdit(told["about"], files)
+        return WaitingEdit(about["about"], files)
     except (OSError, ValueError, KeyError, TypeError):
         return None
 

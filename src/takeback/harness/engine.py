@@ -507,8 +507,8 @@ class Engine:
             raise fault
         theirs = ", ".join(left.theirs)
         kept = f"; {theirs} was changed by someone else in the meantime and is not touched" if theirs else ""
-        told = f"{fault.message}{kept}; nothing was changed"
-        raise HarnessError(told, where=fault.where, hint=fault.hint) from fault
+        message = f"{fault.message}{kept}; nothing was changed"
+        raise HarnessError(message, where=fault.where, hint=fault.hint) from fault
 
     def finish(self) -> Recovered:
         """Finish an announced change, leaving alone what someone else changed since, or give it up if not begun."""

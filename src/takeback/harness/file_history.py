@@ -345,9 +345,9 @@ def _rebuild_image(adapter: FileAdapter, ledger: Ledger, path: str, state: State
             candidates = list(dict.fromkeys(merged for there in candidates for merged in merge_step(there, *step)))[
                 :MOST
             ]
-        for one in candidates:
-            if adapter.means(path, one, state):
-                return one
+        for candidate in candidates:
+            if adapter.means(path, candidate, state):
+                return candidate
     return UNKNOWN
 
 

@@ -75,8 +75,8 @@ def repair_change(text: str) -> str | None:
     start = build_attempt(raw)
     if start.mutation is None:
         return None
-    found = repair_with_portfolio(start, None, verify, Settings())
-    return None if found.admitted is None else write_compact(found.admitted.to_json())
+    repaired = repair_with_portfolio(start, None, verify, Settings())
+    return None if repaired.admitted is None else write_compact(repaired.admitted.to_json())
 
 
 def read_change(text: str) -> dict[str, Any] | str:
@@ -99,10 +99,10 @@ def build_prompts_change(
     if not changed:
         return None
     plain = [{"op_type": "set_prompt", "target": bound[name], "value": new[name]} for name in changed]
-    found = oracle(read_program(plain, Stage.FORWARD, "the texts"))
-    if isinstance(found, NoInverse):
-        raise InputError("the texts", found=str(found), expected="prompts, which have an inverse")
-    return found
+    recovered = oracle(read_program(plain, Stage.FORWARD, "the texts"))
+    if isinstance(recovered, NoInverse):
+        raise InputError("the texts", found=str(recovered), expected="prompts, which have an inverse")
+    return recovered
 
 
 def record_prompts(

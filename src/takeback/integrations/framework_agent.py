@@ -83,14 +83,14 @@ class Assembly(ABC):
     def parts(self, state: State, *, keep: bool = False) -> tuple[AgentParts | None, AssemblyFaults]:
         """Return an agent's parts, or the faults of the state; with `keep`, keep them as the present ones."""
         with self._mutex:
-            found = next((entry for entry in self._seen if entry[0] is state), None)
-            if found is None:
+            assembled = next((entry for entry in self._seen if entry[0] is state), None)
+            if assembled is None:
                 made: MadeObjects = {}
-                found = (state, *self._assemble_parts(state, made), made)
-                self._seen = [*self._seen[1 - KEPT :], found]
+                assembled = (state, *self._assemble_parts(state, made), made)
+                self._seen = [*self._seen[1 - KEPT :], assembled]
             if keep:
-                self._made = found[3]
-            return found[1], found[2]
+                self._made = assembled[3]
+            return assembled[1], assembled[2]
 
     @abstractmethod
     def model(self, registered: Any) -> Any:
@@ -169,10 +169,10 @@ class Assembly(ABC):
         return self.settings(said)
 
     def _find(self, surface: str, name: str) -> Any:
-        found = getattr(self.catalogue, surface)
-        if name not in found:
+        value = getattr(self.catalogue, surface)
+        if name not in value:
             raise Unfit(f"{name!r} is not registered; {self._list_registered(surface)}")
-        return found[name]
+        return value[name]
 
     def _list_registered(self, surface: str) -> str:
         names: Iterator[str] = iter(sorted(getattr(self.catalogue, surface)))

@@ -52,11 +52,11 @@ class CheckedAdapter:
         if not self._seeded:
             raise InputError("the seed", found="; ".join(reasons), expected="a candidate that can be taken back")
         self.refused.append(reasons)
-        told = [f"not run, because it cannot be taken back: {'; '.join(reasons)}"] * len(batch)
+        messages = [f"not run, because it cannot be taken back: {'; '.join(reasons)}"] * len(batch)
         return self._batch(
-            outputs=list(told),
+            outputs=list(messages),
             scores=[self._floor] * len(batch),
-            trajectories=list(told) if capture_traces else None,
+            trajectories=list(messages) if capture_traces else None,
         )
 
     def make_reflective_dataset(
@@ -65,10 +65,10 @@ class CheckedAdapter:
         """Return the dataset of `inner`; for a candidate that was not run, the reasons."""
         reasons = self._gate(candidate)
         if not reasons:
-            found: Mapping[str, Sequence[Mapping[str, Any]]] = self._inner.make_reflective_dataset(
+            dataset: Mapping[str, Sequence[Mapping[str, Any]]] = self._inner.make_reflective_dataset(
                 candidate, eval_batch, components_to_update
             )
-            return found
+            return dataset
         return {name: [{"Feedback": f"cannot be taken back: {'; '.join(reasons)}"}] for name in components_to_update}
 
 
@@ -116,15 +116,15 @@ def build_repairing_proposer(ask: AskModel, *, tries: int = TRIES) -> ProposeTex
 
 
 def _improve_text(ask: AskModel, text: str, feedback: Sequence[Mapping[str, Any]], tries: int) -> str:
-    told = write_compact([{str(key): str(value) for key, value in row.items()} for row in feedback])
+    rows_text = write_compact([{str(key): str(value) for key, value in row.items()} for row in feedback])
     prompt = (
-        f"{read_shared_text('language_L2.md')}\n\n# Candidate now\n\n{text}\n\n# Feedback\n\n{told}\n\n"
+        f"{read_shared_text('language_L2.md')}\n\n# Candidate now\n\n{text}\n\n# Feedback\n\n{rows_text}\n\n"
         "Give a better candidate: one JSON object with mutation, witness, recovery and contract, and nothing else."
     )
     for _ in range(tries):
         reply = ask(prompt)
-        found = repair_change(reply)
-        if found is not None:
-            return found
+        repaired = repair_change(reply)
+        if repaired is not None:
+            return repaired
         prompt += f"\n\nThat cannot be taken back: {'; '.join(list_objections(reply))}\nGive another one."
     return text

@@ -252,10 +252,10 @@ class LiveMiddleware(AgentMiddleware):
         with guard_answers(parts.rules):
             for middleware in _order_chain(parts, hook):
                 if _has_override(middleware, f"a{hook}"):
-                    told = await getattr(middleware, f"a{hook}")(updates.seen, runtime)
+                    update = await getattr(middleware, f"a{hook}")(updates.seen, runtime)
                 else:
-                    told = await run_in_executor(None, getattr(middleware, hook), updates.seen, runtime)
-                if updates.add(told):
+                    update = await run_in_executor(None, getattr(middleware, hook), updates.seen, runtime)
+                if updates.add(update):
                     break
         return updates.out or None
 
@@ -385,6 +385,6 @@ def _pick_model(catalogue: Catalogue) -> Any:
 
 
 def _list_schemas(registered: Iterable[Any]) -> tuple[type, ...]:
-    own = [one.state_schema for one in registered if hasattr(one, "state_schema")]
+    own = [middleware.state_schema for middleware in registered if hasattr(middleware, "state_schema")]
     plain: AgentMiddleware[Any, Any, Any] = AgentMiddleware()
     return tuple(dict.fromkeys([plain.state_schema, AgentState, *own]))

@@ -170,14 +170,20 @@ class Guardrails:
 
     def __set__(self, agent: Any, given: Sequence[Any]) -> None:
         """Set the guardrails an agent is made with; a copy gets those of the chain too, and drops them here."""
-        setattr(agent, self._given, [one for one in given if not getattr(one, _OF_THE_CHAIN, False)])
+        setattr(
+            agent, self._given, [guardrail for guardrail in given if not getattr(guardrail, _OF_THE_CHAIN, False)]
+        )
 
     def _live(self, agent: Any) -> list[Any]:
         harness = getattr(agent, "harness", None)
-        found = [] if harness is None else [copy(one) for one in harness.parts().chain if isinstance(one, self._kind)]
-        for one in found:
-            setattr(one, _OF_THE_CHAIN, True)
-        return found
+        guardrails = (
+            []
+            if harness is None
+            else [copy(guardrail) for guardrail in harness.parts().chain if isinstance(guardrail, self._kind)]
+        )
+        for guardrail in guardrails:
+            setattr(guardrail, _OF_THE_CHAIN, True)
+        return guardrails
 
 
 LiveAgent.input_guardrails = Guardrails(InputGuardrail, "input")  # type: ignore[assignment, misc]
@@ -205,7 +211,7 @@ async def _run_chain(parts: AgentParts, call: ModelCall) -> ModelCall:
 
 
 def _select_middleware(parts: AgentParts) -> list[Middleware]:
-    return [one for one in parts.chain if isinstance(one, Middleware)]
+    return [middleware for middleware in parts.chain if isinstance(middleware, Middleware)]
 
 
 def _build_arguments(call: ModelCall) -> tuple[Any, ...]:

@@ -54,16 +54,16 @@ class NoInverse:
 
 def gate(candidate: Candidate, level: Level, programs: Iterable[str] = PROGRAMS) -> tuple[OutOfLanguage, ...]:
     """Return every operation of the named programs that is not in the language; none: it is in."""
-    found: list[OutOfLanguage] = []
+    refusals: list[OutOfLanguage] = []
     for name in programs:
         program: Program = getattr(candidate, name)
         for at, op in enumerate(program):
             if not level.includes(op.kind.level):
                 why = f"belongs to {op.kind.level.value}, not to {level.value}"
-                found.append(OutOfLanguage(name, at, op.kind.name, level.value, why))
+                refusals.append(OutOfLanguage(name, at, op.kind.name, level.value, why))
         if level is Level.L0:
-            found.extend(_find_order_conflicts(name, program))
-    return tuple(found)
+            refusals.extend(_find_order_conflicts(name, program))
+    return tuple(refusals)
 
 
 def _find_order_conflicts(name: str, program: Program) -> Iterable[OutOfLanguage]:
@@ -75,11 +75,11 @@ def _find_order_conflicts(name: str, program: Program) -> Iterable[OutOfLanguage
                 break
 
 
-def _can_order_matter(one: Operation, two: Operation) -> bool:
-    if encode(one.to_json()) == encode(two.to_json()):
+def _can_order_matter(first: Operation, second: Operation) -> bool:
+    if encode(first.to_json()) == encode(second.to_json()):
         return False
-    if one.kind.stage is Stage.CAPTURE:
-        return one.witness_key == two.witness_key
-    if one.kind.surface != two.kind.surface:
+    if first.kind.stage is Stage.CAPTURE:
+        return first.witness_key == second.witness_key
+    if first.kind.surface != second.kind.surface:
         return False
-    return SURFACES[one.kind.surface].overlaps(one, two)
+    return SURFACES[first.kind.surface].overlaps(first, second)

@@ -138,7 +138,7 @@ def _read_field(name: str, value: str) -> tuple[str, Any]:
             raise InputError(f"--{name}", found=value, expected="a whole number")
         return name, int(value)
     known = ["json", "text", *sorted(_TEXTS | _TYPED | _NUMBERS)]
-    expected = ", ".join(f"--{one}" for one in known)
+    expected = ", ".join(f"--{field}" for field in known)
     raise InputError("line", found=f"--{name}", expected=f"one of {expected}", hint=suggest_name(name, known))
 
 
@@ -246,8 +246,8 @@ class _LineTarget:
                 raise InputError(where, found="no value", expected=_describe_wanted_value(kind))
             return ABSENT
         if kind.value is Requirement.FORBIDDEN:
-            found = given.text if isinstance(given, Typed) else given
-            raise InputError(where, found=found, expected="nothing after the name")
+            raw_value = given.text if isinstance(given, Typed) else given
+            raise InputError(where, found=raw_value, expected="nothing after the name")
         if isinstance(given, Typed):
             given = given.text if _can_take_text(kind) else guess_value(given.text, where)
         if self._translate is not None and isinstance(given, dict):
@@ -285,8 +285,8 @@ def _build_set(at: _LineTarget) -> Operation:
         return _build_item_operation(at, key, sign)
     kind = at.kinds.get("set")
     if kind is None:
-        here = "replace" in at.kinds and at.content(key) is not ABSENT
-        kind = at.kinds["replace" if here else "add"]
+        is_replaced = "replace" in at.kinds and at.content(key) is not ABSENT
+        kind = at.kinds["replace" if is_replaced else "add"]
     return at.operation(kind, key, at.value(kind))
 
 
@@ -336,11 +336,11 @@ def _build_edit(at: _LineTarget) -> Operation:
     lines = find_lines(text, line.old)
     if not lines:
         hint = suggest_nearest_line(text, line.old)
-        raise InputError(line.where, found="no such text as --old", expected="a text that occurs once", hint=hint)
+        raise InputError(line.where, found="no such old text", expected="a text that occurs once", hint=hint)
     if len(lines) > 1:
-        found = f"--old {describe_occurrences(lines, 'line')}"
-        hint = "include more of the lines around it in --old"
-        raise InputError(line.where, found=found, expected="a text that occurs once", hint=hint)
+        occurrences = f"the old text {describe_occurrences(lines, 'line')}"
+        hint = "include more of the lines around it"
+        raise InputError(line.where, found=occurrences, expected="a text that occurs once", hint=hint)
     return at.operation(kind, line.key, {"old": line.old, "new": line.new})
 
 
@@ -394,10 +394,10 @@ def _build_item_operation(at: _LineTarget, key: str, sign: str) -> Operation:
     if sign == "-":
         places = [number for number, other in enumerate(plain, 1) if encode(other) == encode(item)]
         if len(places) != 1:
-            found = f"the item {describe_occurrences(places, 'item')}" if places else f"no item {encode(item)}"
+            given = f"the item {describe_occurrences(places, 'item')}" if places else f"no item {encode(item)}"
             texts = [other for other in plain if isinstance(other, str)]
             hint = suggest_name(item, texts) if isinstance(item, str) and not places else ""
-            raise InputError(where, found=found, expected="an item that occurs once", hint=hint)
+            raise InputError(where, found=given, expected="an item that occurs once", hint=hint)
     return at.operation(kind, key, item)
 
 
@@ -417,9 +417,9 @@ def _read_text(surface: Surface, content: Any) -> str | None:
     plain = surface.describe(content)
     if isinstance(plain, str):
         return plain
-    found = surface.text(content)
+    text = surface.text(content)
     try:
-        return None if found is None else found[0].decode()
+        return None if text is None else text[0].decode()
     except UnicodeDecodeError:
         return None
 

@@ -200,7 +200,7 @@ def read_operation(raw: Any, stage: Stage | None, where: str) -> Operation:
     name = raw.get("op_type")
     kind = find_kind(name)
     if kind is None or not _belongs(kind, stage):
-        wanted = [one.name for one in KINDS.values() if _belongs(one, stage)]
+        wanted = [kind.name for kind in KINDS.values() if _belongs(kind, stage)]
         place, expected = f"{where}.op_type", f"one of {', '.join(wanted)}"
         if name is None:
             raise InputError(place, found="no op_type", expected=expected)
@@ -281,10 +281,10 @@ def _read_anchor(raw: dict[str, Any], kind: Kind, name: str, target: str, where:
     """Return the element to stand next to: an item where parts are written, else another element's id."""
     if kind.inside:
         return Anchor(freeze_plain_json(raw[name]), SURFACES[kind.surface].value(kind, target, raw[name], where))
-    found = read_name(raw[name], where)
-    if found == (raw.get("value") if kind.surface == "listeners" else target):
-        raise InputError(where, found=found, expected="another id than the target")
-    return found
+    anchor = read_name(raw[name], where)
+    if anchor == (raw.get("value") if kind.surface == "listeners" else target):
+        raise InputError(where, found=anchor, expected="another id than the target")
+    return anchor
 
 
 MAX_ITEMS: Final = 12

@@ -27,15 +27,15 @@ def find_near_names(name: str, names: Iterable[str]) -> tuple[str, ...]:
 
 
 def _find_similar_names(name: str, known: Sequence[str]) -> list[str]:
-    found = get_close_matches(name, known, 3, CUTOFF)
-    likeness = [SequenceMatcher(None, other, name).ratio() for other in found]
-    return [other for other, ratio in zip(found, likeness, strict=True) if ratio > likeness[0] - MARGIN]
+    similar = get_close_matches(name, known, 3, CUTOFF)
+    likeness = [SequenceMatcher(None, other, name).ratio() for other in similar]
+    return [other for other, ratio in zip(similar, likeness, strict=True) if ratio > likeness[0] - MARGIN]
 
 
 def suggest_name(name: str, names: Iterable[str]) -> str:
     """Return a hint for a name that does not exist; empty where no name is near."""
-    found = find_near_names(name, names)
-    return f"did you mean {' or '.join(found)}?" if found else ""
+    near = find_near_names(name, names)
+    return f"did you mean {' or '.join(near)}?" if near else ""
 
 
 def describe_expected_names(names: Sequence[str], word: str) -> str:
@@ -49,27 +49,29 @@ def describe_expected_names(names: Sequence[str], word: str) -> str:
 
 def find_lines(text: str, stretch: str) -> tuple[int, ...]:
     """Return the lines, counted from 1, on which a stretch of a text begins, one for each occurrence."""
-    found: list[int] = []
+    numbers: list[int] = []
     at, line, seen = text.find(stretch), 1, 0
     while at >= 0:
         line += text.count("\n", seen, at)
         seen = at
-        found.append(line)
+        numbers.append(line)
         at = text.find(stretch, at + 1)
-    return tuple(found)
+    return tuple(numbers)
 
 
 def describe_occurrences(numbers: Sequence[int], unit: str) -> str:
     """Return how often something occurs, and where: twice (lines 3 and 9)."""
     places = list(dict.fromkeys(numbers))
-    told = [str(number) for number in places[:FEW]] + (["more"] if len(places) > FEW else [])
-    where = told[0] if len(told) == 1 else f"{', '.join(told[:-1])} and {told[-1]}"
-    return f"{_TIMES.get(len(numbers), f'{len(numbers)} times')} ({unit}{'' if len(told) == 1 else 's'} {where})"
+    places_said = [str(number) for number in places[:FEW]] + (["more"] if len(places) > FEW else [])
+    where = places_said[0] if len(places_said) == 1 else f"{', '.join(places_said[:-1])} and {places_said[-1]}"
+    return (
+        f"{_TIMES.get(len(numbers), f'{len(numbers)} times')} ({unit}{'' if len(places_said) == 1 else 's'} {where})"
+    )
 
 
 def suggest_nearest_line(text: str, stretch: str) -> str:
     """Return a hint about the line most like the first of a stretch; empty where none is."""
     lines = text.splitlines()[:MOST_LINES]
     wanted = next((line for line in stretch.splitlines() if line.strip()), "")
-    found = get_close_matches(wanted, lines, 1, CUTOFF)
-    return f"the nearest is line {lines.index(found[0]) + 1}: {found[0]}" if found else ""
+    near = get_close_matches(wanted, lines, 1, CUTOFF)
+    return f"the nearest is line {lines.index(near[0]) + 1}: {near[0]}" if near else ""

@@ -171,7 +171,7 @@ class _Names:
         gone = dict.fromkeys(below, "absent")
         words = ("leaf", "absent", "rest", "bare") if below or place[0] == "files" else ("leaf", "absent", "rest")
         yield from ({place: word, **gone} for word in words)
-        children = [one for one in below if len(one) == len(place) + 1]
+        children = [inner for inner in below if len(inner) == len(place) + 1]
         hidden = base[place] not in _BOXES
         inner = {place[:-1] for place in below}
         first = {place: (BOX if place in inner else "leaf") if place in children else ANY for place in below}

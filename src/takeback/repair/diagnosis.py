@@ -73,12 +73,12 @@ class Defect:
 
 def find_defects(candidate: Candidate, seen: Visible) -> tuple[Defect, ...]:
     """Return the mistakes of a candidate that ran and failed."""
-    found = [_classify_residual(candidate, residual) for residual in seen.residuals]
-    found += [
+    defects = [_classify_residual(candidate, residual) for residual in seen.residuals]
+    defects += [
         Defect(_OF_FAULT.get(kind, DefectKind.RECOVERY_FAULT), message, "") for message, kind in seen.faults.items()
     ]
-    found += [Defect(DefectKind.OMITTED_EFFECT, str(address), address.surface) for address in seen.uncovered]
-    return tuple(dict.fromkeys(found))
+    defects += [Defect(DefectKind.OMITTED_EFFECT, str(address), address.surface) for address in seen.uncovered]
+    return tuple(dict.fromkeys(defects))
 
 
 def _classify_residual(candidate: Candidate, residual: Residual) -> Defect:
@@ -146,12 +146,12 @@ def find_telling_example(candidate: Candidate, states: Iterable[State]) -> Count
 
 
 def _build_probes(mutation: Program) -> Sequence[Program]:
-    found: dict[str, Program] = {}
+    probes: dict[str, Program] = {}
     for op in mutation:
         for plain, _ in SURFACES[op.kind.surface].invert(op):
             probe = read_operation({**plain, "witness_key": "w"}, Stage.CAPTURE, "probe")
-            found.setdefault(encode(plain), (probe,))
-    return tuple(found.values())
+            probes.setdefault(encode(plain), (probe,))
+    return tuple(probes.values())
 
 
 def _count_existing(probes: Sequence[Program], state: State) -> int:
@@ -236,10 +236,10 @@ def make_feedback(
     if _FIELDS in fill and used in {Mode.D0, Mode.D1}:
         return Feedback(mode, used, _render_fields(fill, used, mutation, seen, ground))
     if seen.refusals and used is not Mode.GENERIC:
-        told = _fill_template(fill, "refused", result=seen.result, reasons=_format_lines(seen.refusals))
+        text = _fill_template(fill, "refused", result=seen.result, reasons=_format_lines(seen.refusals))
         if used is Mode.D1 and ground.version not in _TERSE:
-            told = _render_d1_refused(fill, told, mutation, ground)
-        return Feedback(mode, used, told)
+            text = _render_d1_refused(fill, text, mutation, ground)
+        return Feedback(mode, used, text)
     if ground.version not in _TERSE and used is Mode.COUNTEREXAMPLE and attempt is not None:
         seen = replace(seen, example=find_telling_example(attempt, ground.dev) or seen.example)
     if used is Mode.COUNTEREXAMPLE and seen.example is None:
@@ -314,8 +314,10 @@ def _render_prescriptive(fill: FileTexts, mutation: Program, wrong: tuple[Defect
     surfaces = dict.fromkeys(op.kind.surface for op in mutation)
     steps = []
     for surface in surfaces:
-        here = [op for op in mutation if op.kind.surface == surface]
-        targets = ", ".join(dict.fromkeys(name for op in here for name in (op.target, *(one.key for one in op.also))))
+        operations = [op for op in mutation if op.kind.surface == surface]
+        targets = ", ".join(
+            dict.fromkeys(name for op in operations for name in (op.target, *(key.key for key in op.also)))
+        )
         captures = " or ".join(list_operations(surface, Stage.CAPTURE))
         recoveries = " or ".join(list_operations(surface, Stage.RECOVERY))
         steps.append(f"{targets}: use {captures} in witness, {recoveries} with the same witness_key in recovery")

@@ -143,7 +143,7 @@ def repair_attempt(
     account, attempt, shown = Account(), start, start.recovery
     ground = _gather_basis(locked, settings, nominal)
     for number in range(1, settings.budget + 1):
-        told = make_feedback(
+        feedback = make_feedback(
             settings.mode,
             locked,
             attempt.candidate,
@@ -152,12 +152,12 @@ def repair_attempt(
             isolated=settings.isolated,
             ground=ground,
         )
-        request = _build_request(model.name, locked, shown, told, number, settings)
+        request = _build_request(model.name, locked, shown, feedback, number, settings)
         reply = model.complete(request)
         account = account.plus(reply)
         attempt = read_repair(reply, locked)
         verdict = assess_attempt(attempt, judge, settings.level)
-        turns.append(Turn(number, told, request, reply, attempt, verdict))
+        turns.append(Turn(number, feedback, request, reply, attempt, verdict))
         if verdict.admitted:
             return Repair(attempt.candidate, verdict, tuple(turns), account)
         shown = attempt.recovery or shown
@@ -189,15 +189,15 @@ def find_inexpressible(mutation: Program, settings: Settings) -> tuple[OutOfLang
 
 
 def _build_request(
-    model: str, locked: Program, shown: dict[str, Any], told: Feedback, number: int, settings: Settings
+    model: str, locked: Program, shown: dict[str, Any], feedback: Feedback, number: int, settings: Settings
 ) -> Request:
     prompts = load_prompt_set(settings.prompts)
     mutation = [op.to_json() for op in locked]
-    if told.used is Mode.NONE:
+    if feedback.used is Mode.NONE:
         messages = prompts.regenerate(settings.level, mutation=mutation, shown=settings.shown)
     else:
         messages = prompts.repair(
-            settings.level, mutation=mutation, attempt=shown, diagnosis=told.text, shown=settings.shown
+            settings.level, mutation=mutation, attempt=shown, diagnosis=feedback.text, shown=settings.shown
         )
     return Request(
         model=model,
@@ -213,10 +213,10 @@ def repair_with_oracle(start: Attempt, judge: Judge, settings: Settings, nominal
     """Repair with the oracle alone: judge its recovery, in one pass without turns."""
     if start.mutation is None:
         raise InputError("candidate", found="no readable mutation", expected="a mutation to find a recovery for")
-    found = invert_mutation(start.mutation, nominal)
-    verdict = judge(found)
+    inverse = invert_mutation(start.mutation, nominal)
+    verdict = judge(inverse)
     unsayable = find_inexpressible(start.mutation, settings)
-    return Repair(found if verdict.admitted else None, verdict, unsayable=unsayable, source="oracle")
+    return Repair(inverse if verdict.admitted else None, verdict, unsayable=unsayable, source="oracle")
 
 
 def repair_with_portfolio(

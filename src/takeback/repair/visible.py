@@ -48,11 +48,11 @@ class Visible:
     @property
     def residuals(self) -> tuple[Residual, ...]:
         """One residual for each address that any dev state, or the example, was left with."""
-        found: dict[str, Residual] = {}
+        residuals: dict[str, Residual] = {}
         for trip in self._list_trips():
             for residual in trip.residuals:
-                found.setdefault(str(residual.address), residual)
-        return tuple(found[address] for address in sorted(found))
+                residuals.setdefault(str(residual.address), residual)
+        return tuple(residuals[address] for address in sorted(residuals))
 
     @property
     def uncovered(self) -> tuple[Address, ...]:
@@ -94,5 +94,5 @@ def _choose_result_code(verdict: Verdict, *, has_example: bool) -> str:
 
 
 def _find_bound(verdict: Verdict, split: str) -> float | None:
-    found = verdict.splits.get(split)
-    return None if found is None else found.bound
+    split_verdict = verdict.splits.get(split)
+    return None if split_verdict is None else split_verdict.bound

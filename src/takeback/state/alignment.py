@@ -48,7 +48,7 @@ class Singles(NamedTuple):
 def pair_singles(old: Sequence[str], new: Sequence[str], counts: Callable[[str], bool]) -> Singles:
     """Return what occurs once in both versions, of what counts; the longest run that kept its order is kept."""
     pairs = pair_unique(old, new, counts)
-    if all(one < two for (_, one), (_, two) in pairwise(pairs)):
+    if all(old < new for (_, old), (_, new) in pairwise(pairs)):
         return Singles(pairs, [], tied=False)
     kept, tied = _find_longest_rising(pairs)
     there = set(kept)
@@ -68,7 +68,7 @@ def _find_longest_rising(pairs: Sequence[PairedPositions]) -> tuple[list[PairedP
     for rank in range(size, 0, -1):
         before = kept[-1] if kept else (len(pairs) + pairs[-1][0], max(to for _, to in pairs) + 1)
         kept.append(next(pairs[at] for at in at_rank[rank] if pairs[at][0] < before[0] and pairs[at][1] < before[1]))
-    return kept[::-1], any(len(found) > 1 for found in at_rank.values())
+    return kept[::-1], any(len(ranks) > 1 for ranks in at_rank.values())
 
 
 MOST_COMPARED: Final = 250_000
@@ -211,37 +211,37 @@ class _Reading:
     def _counts(self, part: str) -> bool:
         return not self.lines or has_word(part)
 
-    def _lone(self, found: list[PairedPositions]) -> list[PairedPositions]:
+    def _lone(self, pairs: list[PairedPositions]) -> list[PairedPositions]:
         """Of what seems to have moved, what stands nowhere else, also where nothing changed."""
-        if not found or not self.lines:
-            return found
+        if not pairs or not self.lines:
+            return pairs
         once, also = Counter(self.old), Counter(self.new)
-        return [(at, to) for at, to in found if once[self.old[at]] == also[self.old[at]] == 1]
+        return [(at, to) for at, to in pairs if once[self.old[at]] == also[self.old[at]] == 1]
 
     def _dividing(self, kept: list[PairedPositions], middle: Stretch) -> list[PairedPositions]:
         """What divides the versions: matches with an equal neighbour, and others where too much lies around."""
         alone = {pair for pair in kept if not self._is_backed(*pair)}
         if len(alone) > MOST_ALONE:
             return kept
-        found: list[PairedPositions] = []
+        dividing: list[PairedPositions] = []
         for place, (at, to) in enumerate(kept):
-            low, first = found[-1] if found else (middle.low - 1, middle.first - 1)
+            low, first = dividing[-1] if dividing else (middle.low - 1, middle.first - 1)
             high, last = kept[place + 1] if place + 1 < len(kept) else (middle.high, middle.last)
             few = (high - low - 1) * (last - first - 1) <= MOST_PAIRS
             if not few or (at, to) not in alone:
-                found.append((at, to))
-        return found
+                dividing.append((at, to))
+        return dividing
 
     def _is_backed(self, at: int, to: int) -> bool:
         above = at > 0 < to and self.old[at - 1] == self.new[to - 1]
         return above or (at + 1 < len(self.old) and to + 1 < len(self.new) and self.old[at + 1] == self.new[to + 1])
 
-    def _move(self, found: Sequence[PairedPositions], kept: Sequence[PairedPositions], middle: Stretch) -> None:
+    def _move(self, pairs: Sequence[PairedPositions], kept: Sequence[PairedPositions], middle: Stretch) -> None:
         """Note what moved, with equal neighbours that have no word in them or are not the only ones."""
-        self.moved = dict(found)
-        gone, come = {at for at, _ in (*kept, *found)}, {to for _, to in (*kept, *found)}
+        self.moved = dict(pairs)
+        gone, come = {at for at, _ in (*kept, *pairs)}, {to for _, to in (*kept, *pairs)}
         for step in (1, -1) if self.lines else ():
-            for at, to in found if step > 0 else reversed(found):
+            for at, to in pairs if step > 0 else reversed(pairs):
                 near, also = at + step, to + step
                 while (
                     middle.low <= near < middle.high
@@ -273,13 +273,13 @@ class _Reading:
 
     def _read_stretch(self, old: list[int], new: list[int]) -> None:
         """Read what lies between two matches; positions of what has moved are left out."""
-        one, two = [self.old[at] for at in old], [self.new[to] for to in new]
-        if old and new and one != two and self._likeness.allows(len(one) * len(two)):
-            told = tell(one, two, self._likeness, unlike=self.lines)
-            self.stays += [(old[at], new[to]) for at, to in told.pairs]
-            self.several = self.several or told.several
+        old_lines, new_lines = [self.old[at] for at in old], [self.new[to] for to in new]
+        if old and new and old_lines != new_lines and self._likeness.allows(len(old_lines) * len(new_lines)):
+            told_pairs = tell(old_lines, new_lines, self._likeness, unlike=self.lines)
+            self.stays += [(old[at], new[to]) for at, to in told_pairs.pairs]
+            self.several = self.several or told_pairs.several
             return
-        begin, end = count_common_ends(one, two)
+        begin, end = count_common_ends(old_lines, new_lines)
         self.stays += zip(old[:begin], new[:begin], strict=True)
         self.stays += zip(old[len(old) - end :], new[len(new) - end :], strict=True)
         old, new = old[begin : len(old) - end], new[begin : len(new) - end]
@@ -288,23 +288,23 @@ class _Reading:
         if not old or not new:
             self._note_arrivals(old, new)
             return
-        one, two = [self.old[at] for at in old], [self.new[to] for to in new]
-        blocks = self._blocks(one, two)
+        old_lines, new_lines = [self.old[at] for at in old], [self.new[to] for to in new]
+        blocks = self._blocks(old_lines, new_lines)
         still = sum(size for _, _, size in blocks)
-        if len(one) == len(two) and 2 * (still - sum(map(eq, one, two))) <= len(one):
+        if len(old_lines) == len(new_lines) and 2 * (still - sum(map(eq, old_lines, new_lines))) <= len(old_lines):
             self._pair_replaced(old, new)
             return
         self.several = True
         at = to = 0
-        for low, first, size in (*blocks, (len(one), len(two), 0)):
+        for low, first, size in (*blocks, (len(old_lines), len(new_lines), 0)):
             self._pair_replaced(old[at:low], new[to:first])
             self.stays += zip(old[low : low + size], new[first : first + size], strict=True)
             at, to = low + size, first + size
 
-    def _blocks(self, one: Sequence[str], two: Sequence[str]) -> Sequence[tuple[int, int, int]]:
-        if len(one) * len(two) > MOST_COMPARED:
-            return find_shortest_script(one, two)
-        return SequenceMatcher(None, one, two, autojunk=False).get_matching_blocks()
+    def _blocks(self, old_lines: Sequence[str], new_lines: Sequence[str]) -> Sequence[tuple[int, int, int]]:
+        if len(old_lines) * len(new_lines) > MOST_COMPARED:
+            return find_shortest_script(old_lines, new_lines)
+        return SequenceMatcher(None, old_lines, new_lines, autojunk=False).get_matching_blocks()
 
     def _note_arrivals(self, old: Sequence[int], new: Sequence[int]) -> None:
         """Note lines that only came or only went: equal neighbours leave open which."""
@@ -321,35 +321,39 @@ class _Reading:
             self._note_arrivals(old, new)
             return
         self.changed += max(len(old), len(new))
-        one, two = [self.old[at] for at in old], [self.new[to] for to in new]
-        pairs = self._pair_in_place(one, two) if len(one) == len(two) else self._pair_by_likeness(one, two)
+        old_lines, new_lines = [self.old[at] for at in old], [self.new[to] for to in new]
+        pairs = (
+            self._pair_in_place(old_lines, new_lines)
+            if len(old_lines) == len(new_lines)
+            else self._pair_by_likeness(old_lines, new_lines)
+        )
         self.stays += [(old[at], new[to]) for at, to in pairs]
 
-    def _pair_in_place(self, one: list[str], two: list[str]) -> list[PairedPositions]:
+    def _pair_in_place(self, old_lines: list[str], new_lines: list[str]) -> list[PairedPositions]:
         """Pair lines one by one; in long stretches only where most of them are still alike."""
-        if not self._likeness.allows(len(one), MOST_IN_PLACE):
-            return self._pair_by_likeness(one, two)
-        found = find_alike_in_place(one, two, self._likeness)
-        few = len(one) ** 2 <= MOST_PAIRS
-        if not few and 2 * len(found) < len(one):
-            return self._pair_by_likeness(one, two)
-        self.guessed += not found
-        return [(at, at) for at in range(len(one))] if self.lines else found
+        if not self._likeness.allows(len(old_lines), MOST_IN_PLACE):
+            return self._pair_by_likeness(old_lines, new_lines)
+        alike = find_alike_in_place(old_lines, new_lines, self._likeness)
+        few = len(old_lines) ** 2 <= MOST_PAIRS
+        if not few and 2 * len(alike) < len(old_lines):
+            return self._pair_by_likeness(old_lines, new_lines)
+        self.guessed += not alike
+        return [(at, at) for at in range(len(old_lines))] if self.lines else alike
 
-    def _pair_by_likeness(self, one: list[str], two: list[str]) -> list[PairedPositions]:
+    def _pair_by_likeness(self, old_lines: list[str], new_lines: list[str]) -> list[PairedPositions]:
         """Pair lines that are alike; where there are too many, between those that differ in white space only."""
-        if self._likeness.allows(len(one) * len(two)):
-            return [(at, to) for at, to, _ in self._likeness.best(one, two)]
+        if self._likeness.allows(len(old_lines) * len(new_lines)):
+            return [(at, to) for at, to, _ in self._likeness.best(old_lines, new_lines)]
         alike = pair_singles(
-            [strip_white_space(part) for part in one], [strip_white_space(part) for part in two], bool
+            [strip_white_space(part) for part in old_lines], [strip_white_space(part) for part in new_lines], bool
         ).kept
-        found = list(alike)
-        for low, high, first, last in find_stretches_between(alike, Stretch(0, len(one), 0, len(two))):
+        pairs = list(alike)
+        for low, high, first, last in find_stretches_between(alike, Stretch(0, len(old_lines), 0, len(new_lines))):
             if low == high or first == last:
                 continue
             if self._likeness.allows((high - low) * (last - first)):
-                near = self._likeness.best(one[low:high], two[first:last])
-                found += [(low + at, first + to) for at, to, _ in near]
+                near = self._likeness.best(old_lines[low:high], new_lines[first:last])
+                pairs += [(low + at, first + to) for at, to, _ in near]
             else:
                 self.coarse = True
-        return found
+        return pairs

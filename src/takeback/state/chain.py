@@ -49,7 +49,7 @@ def make_place_between(low: ChainPlace | None, high: ChainPlace | None, name: st
         return ((low[0][0] + STEP, name),)
     if high[: len(low)] == low:
         return (*low, (high[len(low)][0] - STEP, name))
-    level = next(at for at, (one, two) in enumerate(zip(low, high, strict=False)) if one != two)
+    level = next(at for at, (below, above) in enumerate(zip(low, high, strict=False)) if below != above)
     if level < len(low) - 1:
         return (*low[:-1], (low[-1][0] + STEP, name))
     left, right = low[level][0], high[level][0]
@@ -95,8 +95,8 @@ class Chain:
     def find(self, name: str) -> Link | None:
         """Return the link called `name`, or None."""
         if self._index is not None:
-            found: Link | None = self._index.get(name)
-            return found
+            known: Link | None = self._index.get(name)
+            return known
         for chunk in self._chunks:
             for link in chunk:
                 if link[1] == name:
@@ -139,13 +139,13 @@ class Chain:
 
     def insert_beside(self, anchor: str, name: str, record: Any, *, after: bool) -> tuple[Chain, Link] | None:
         """Return this chain with `name` moved or added beside another element, and its link; None: no such one."""
-        found = None if anchor == name else self.find(anchor)
-        if found is None:
+        beside = None if anchor == name else self.find(anchor)
+        if beside is None:
             return None
         chunks, size, index = self._without(self.find(name))
-        at, within = _locate(chunks, found.place)
+        at, within = _locate(chunks, beside.place)
         near = _find_beside(chunks, at, within, after=after)
-        low, high = (found, near) if after else (near, found)
+        low, high = (beside, near) if after else (near, beside)
         inside = low is not None and high is not None
         place = self._place(low if inside else None, high if inside else None, name, front=not after)
         link = Link(place, name, record)
@@ -220,13 +220,13 @@ class Chain:
         fresh = (grown,) if len(grown) <= 2 * CHUNK else (grown[:half], grown[half:])
         return _assemble_chain(chunks[:at] + fresh + chunks[at + 1 :], size + 1, reach, index.put(link.id, link))
 
-    def position(self, found: Callable[[Link], bool], *, without: str) -> int:
+    def position(self, is_wanted: Callable[[Link], bool], *, without: str) -> int:
         """Return the position, among the others, of the first element that `found` says yes to; else their number."""
         at = 0
         for chunk in self._chunks:
             for link in chunk:
                 if link[1] != without:
-                    if found(link):
+                    if is_wanted(link):
                         return at
                     at += 1
         return at
@@ -240,8 +240,8 @@ class Chain:
         if self._index is not None and other._index is not None:
             pairs = self._index.candidates(other._index)
             return [
-                (name, one if isinstance(one, Link) else None, two if isinstance(two, Link) else None)
-                for name, one, two in pairs
+                (name, mine if isinstance(mine, Link) else None, two if isinstance(two, Link) else None)
+                for name, mine, two in pairs
             ]
         before, after = self.links, other.links
         low, high, end = 0, len(before), len(after)
@@ -255,7 +255,7 @@ class Chain:
             return [(link[1], link, None) for link in before[low:high]]
         old = {link[1]: link for link in before[low:high]}
         new = {link[1]: link for link in after[low:end]}
-        return [(name, one, two) for name in old | new if (one := old.get(name)) is not (two := new.get(name))]
+        return [(name, mine, two) for name in old | new if (mine := old.get(name)) is not (two := new.get(name))]
 
     def find_moved(self, other: Chain, changed: Sequence[LinkDifference] | None = None) -> set[str]:
         """Return a set of ids whose moving explains the difference in order between two chains.
@@ -263,10 +263,10 @@ class Chain:
         `changed` are their differences, where those are at hand.
         """
         changed = self.differences(other) if changed is None else changed
-        shifted = {name for name, one, two in changed if one and two and one.place != two.place}
+        shifted = {name for name, old, new in changed if old and new and old.place != new.place}
         if not shifted:
             return set()
-        gone = {name for name, one, two in changed if one is None or two is None}
+        gone = {name for name, old, new in changed if old is None or new is None}
         if self._order(shifted, gone) == other._order(shifted, gone):
             return set()
         shared = self._size - sum(two is None for _, _, two in changed)
@@ -279,14 +279,14 @@ class Chain:
 
     def _order(self, shifted: set[str], gone: set[str]) -> list[tuple[str, str | None]]:
         """Return the elements in `shifted` in order, each with the nearest one before it that is in neither set."""
-        found = []
+        order = []
         for link in sorted(link for name in shifted if (link := self.find(name)) is not None):
             at, within = _locate(self._chunks, link.place)
             near = _find_beside(self._chunks, at, within, after=False)
             while near is not None and (near.id in shifted or near.id in gone):
                 near = _find_beside(self._chunks, *_locate(self._chunks, near.place), after=False)
-            found.append((link.id, None if near is None else near.id))
-        return found
+            order.append((link.id, None if near is None else near.id))
+        return order
 
     def __iter__(self) -> Iterator[Link]:
         chunks = self._chunks
@@ -306,10 +306,10 @@ class Chain:
             return False
         if self._index is None:
             pairs = zip(self, other, strict=True)
-            return all(one.id == two.id and is_same_value(one.record, two.record) for one, two in pairs)
+            return all(mine.id == theirs.id and is_same_value(mine.record, theirs.record) for mine, theirs in pairs)
         changed = self.differences(other)
         return all(
-            one and two and is_same_value(one.record, two.record) for _, one, two in changed
+            mine and theirs and is_same_value(mine.record, theirs.record) for _, mine, theirs in changed
         ) and not self.find_moved(other)
 
     __hash__ = None  # type: ignore[assignment]

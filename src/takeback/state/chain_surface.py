@@ -65,9 +65,9 @@ class ChainSurface(Surface):
             for name in find_differing_links(self.chain(before, path), self.chain(after, path)):
                 yield (*path, name)
 
-    def is_identical(self, one: Any, two: Any) -> bool:
+    def is_identical(self, old: Any, new: Any) -> bool:
         """Compare record and place."""
-        return is_same_link(one, two)
+        return is_same_link(old, new)
 
     def slot_to_json(self, content: Link) -> Any:
         """Return place and record."""
@@ -79,7 +79,7 @@ class ChainSurface(Surface):
 
     def entries(self, value: Any) -> Iterator[tuple[Address, ValueEdit]]:
         """Yield each element of each chain."""
-        for path, chain in sorted(self.chains(value), key=lambda found: found[0]):
+        for path, chain in sorted(self.chains(value), key=lambda item: item[0]):
             for name in chain.ids():
                 yield self.address((*path, name)[0]), self.drop_edit((*path, name))
 

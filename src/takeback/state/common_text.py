@@ -58,8 +58,8 @@ def find_differing(between: Callable[[int, int], str], length: int, text: str) -
     return start, stop
 
 
-def _count_alike(one: str, two: str) -> int:
+def _count_alike(old: str, new: str) -> int:
     """Return how many characters two texts of one length begin with alike."""
-    if one == two:
-        return len(one)
-    return next(at for at, (mine, theirs) in enumerate(zip(one, two, strict=True)) if mine != theirs)
+    if old == new:
+        return len(old)
+    return next(at for at, (mine, theirs) in enumerate(zip(old, new, strict=True)) if mine != theirs)

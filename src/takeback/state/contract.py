@@ -58,13 +58,13 @@ class Contract:
             place = f"{where}[{at}]"
             if type(item) is not str:
                 raise InputError(place, found=item, expected="the text of a surface or an address")
-            found = read_address(item, place)
-            if isinstance(found, str):
-                get_surface(found, place)
-                surfaces.append(found)
+            address = read_address(item, place)
+            if isinstance(address, str):
+                get_surface(address, place)
+                surfaces.append(address)
             else:
-                surface = get_surface(found.surface, place)
-                addresses.append(surface.address(surface.target(found.key, place, None)))
+                surface = get_surface(address.surface, place)
+                addresses.append(surface.address(surface.target(address.key, place, None)))
         return cls(surfaces, addresses)
 
     def covers(self, address: Address) -> bool:

@@ -91,17 +91,17 @@ class _Table:
 
     def pairs(self) -> list[PairedPositions]:
         """Walk the shortest way; of several, the one that changes something first."""
-        found: list[PairedPositions] = []
+        pairs: list[PairedPositions] = []
         at = to = 0
         last = _KEPT
         while steps := self._steps[at][to]:
             least = self._rest[at][to][last] + _LITTLE
             short = [step for step in steps if _TURNS[last][step.kind] + self._from(step) <= least]
-            step = next((one for one in short if one.kind != _KEPT), short[0])
+            step = next((step for step in short if step.kind != _KEPT), short[0])
             if step.kind in (_KEPT, _WRITTEN):
-                found.append((at, to))
+                pairs.append((at, to))
             last, at, to = step.kind, step.at, step.to
-        return found
+        return pairs
 
     def _from(self, step: _Step) -> float:
         return step.cost + self._rest[step.at][step.to][step.kind]

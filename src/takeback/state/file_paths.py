@@ -90,9 +90,9 @@ def _list_changed_moves(before: PMap, after: PMap) -> tuple[dict[str, TreePath],
     """Return the files that stand elsewhere than their slots say and differ between two values, in each of them."""
     sides: tuple[dict[str, TreePath], dict[str, TreePath]] = ({}, {})
     for path, *contents in tree.list_changes(before, after):
-        for found, content in zip(sides, contents, strict=True):
+        for side, content in zip(sides, contents, strict=True):
             leaves = tree.iter_leaves(content, path)  # one of the two may be a directory
-            found.update((leaf.at, slot) for slot, leaf in leaves if isinstance(leaf, File) and leaf.at is not None)
+            side.update((leaf.at, slot) for slot, leaf in leaves if isinstance(leaf, File) and leaf.at is not None)
     return sides
 
 
@@ -104,7 +104,7 @@ def why_elsewhere(files: PMap, path: TreePath) -> str | None:
     file, name = tree.get(files, path), "/".join(path)
     if isinstance(file, File) and file.at is not None:
         return f"the file first seen as {name!r} was moved to {file.at!r}: edit it there, and adopt the change"
-    for other in (name, *list_folders_above(name), *(one for one in moved if one.startswith(f"{name}/"))):
+    for other in (name, *list_folders_above(name), *(path for path in moved if path.startswith(f"{name}/"))):
         if other in moved:
             first = name_slot(moved[other])
             return f"{other!r} is the file first seen as {first!r}: edit it in place, and adopt the change"
@@ -132,8 +132,8 @@ def find_file(files: PMap, path: str) -> FileAt | None:
 
 def find_slot(state: State, path: str) -> tuple[str, ...] | None:
     """Return the slot of the file that stands at a real path; None where there is none."""
-    found = find_file(state.part(FILES), path)
-    return None if found is None else (FILES, *found.slot)
+    tracked = find_file(state.part(FILES), path)
+    return None if tracked is None else (FILES, *tracked.slot)
 
 
 def list_files(files: PMap) -> Iterator[FileAt]:
@@ -145,12 +145,12 @@ def list_files(files: PMap) -> Iterator[FileAt]:
 
 def project_files(state: State) -> Iterator[tuple[str, File]]:
     """Yield the real path of every file, and the file."""
-    return ((found.path, found.file) for found in list_files(state.part(FILES)))
+    return ((tracked.path, tracked.file) for tracked in list_files(state.part(FILES)))
 
 
 def list_paths(state: State) -> dict[str, tuple[str, ...]]:
     """Return the slot of every file by where it stands."""
-    return {found.path: (FILES, *found.slot) for found in list_files(state.part(FILES))}
+    return {tracked.path: (FILES, *tracked.slot) for tracked in list_files(state.part(FILES))}
 
 
 def choose_slot(path: str, *values: PMap) -> TreePath:

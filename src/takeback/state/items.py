@@ -38,8 +38,8 @@ class Positions:
             return list(islice(self._scan_for(item, start, end), most))
         if self._found is None:
             self._found = {}
-            for at, one in enumerate(self._items):
-                self._found.setdefault(_make_item_key(one), []).append(at)
+            for at, element in enumerate(self._items):
+                self._found.setdefault(_make_item_key(element), []).append(at)
         places = self._found.get(_make_item_key(item), [])
         first = bisect_left(places, start)
         return [at for at in places[first : first + most] if at < end]
@@ -77,13 +77,13 @@ class Items(Parts):
 
     def whole(self) -> tuple[Any, ...]:
         """Return the items."""
-        found: list[Any] = []
+        items: list[Any] = []
         for segment in self._segments:
             if isinstance(segment, Run):
-                found += self._base[segment.start : segment.end]
+                items += self._base[segment.start : segment.end]
             else:
-                found.append(segment.record)
-        return tuple(found)
+                items.append(segment.record)
+        return tuple(items)
 
     def __len__(self) -> int:
         return sum(segment.size if isinstance(segment, Run) else 1 for segment in self._segments)
@@ -103,18 +103,18 @@ class Items(Parts):
 
     def only(self, item: Any) -> Link:
         """Return the one part that holds an item; it must be there exactly once."""
-        found: list[Link] = []
+        links: list[Link] = []
         for segment in self._segments:
             if isinstance(segment, Link):
                 if is_same_value(segment.record, item):
-                    found.append(segment)
+                    links.append(segment)
             else:
-                found += self._in_run(segment, item, 2 - len(found))
-            if len(found) > 1:
+                links += self._in_run(segment, item, 2 - len(links))
+            if len(links) > 1:
                 break
-        if len(found) == 1:
-            return found[0]
-        times = "is not in it" if not found else "is in it more than once"
+        if len(links) == 1:
+            return links[0]
+        times = "is not in it" if not links else "is in it more than once"
         raise OperationFailed(f"the item must be in the list exactly once, and {times}")
 
     def _in_run(self, run: Run, item: Any, most: int) -> Iterator[Link]:

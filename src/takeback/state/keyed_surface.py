@@ -122,14 +122,14 @@ class KeyedSurface(Surface):
 
     def diff(self, before: PMap, after: PMap) -> Iterator[Change]:
         """Yield the keys whose contents do not mean the same."""
-        found = before.candidates(after)
-        if not found:
+        candidates = before.candidates(after)
+        if not candidates:
             return iter(())
         return iter(
             [
-                fast_tuple(Change, (fast_tuple(Address, (self.name, key)), one, two))
-                for key, one, two in found
-                if not self.equivalent(one, two)
+                fast_tuple(Change, (fast_tuple(Address, (self.name, key)), old, new))
+                for key, old, new in candidates
+                if not self.equivalent(old, new)
             ]
         )
 
@@ -213,16 +213,16 @@ class KeyedSurface(Surface):
 
     def differing(self, before: PMap, after: PMap) -> Iterator[TreePath]:
         """Yield keys bound to different contents, or the parts of one that was edited inside."""
-        for key, one, two in before.candidates(after):
-            parts = find_differing_parts(one, two)
+        for key, old, new in before.candidates(after):
+            parts = find_differing_parts(old, new)
             if parts is not None:
                 yield from ((key, part) for part in parts)
-            elif not self.is_identical(one, two):
+            elif not self.is_identical(old, new):
                 yield (key,)
 
-    def is_identical(self, one: Any, two: Any) -> bool:
+    def is_identical(self, old: Any, new: Any) -> bool:
         """Compare by type and value, identities of parts included."""
-        return part_slots.is_identical_content(one, two)
+        return part_slots.is_identical_content(old, new)
 
     def transfer_places(self, fresh: PMap, known: PMap) -> PMap:
         """Keep the identities of parts that are still there."""

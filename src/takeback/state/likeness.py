@@ -63,19 +63,19 @@ class Likeness:
     def best(self, old: Sequence[str], new: Sequence[str]) -> list[tuple[int, int, float]]:
         """Return positions of lines that are alike, without crossing, most alike in all; and how like they are."""
         table = [[0.0] * (len(new) + 1) for _ in range(len(old) + 1)]
-        found = [[0.0] * len(new) for _ in old]
+        scores = [[0.0] * len(new) for _ in old]
         for to, two in enumerate(new):
-            for at, one in enumerate(old):
-                found[at][to] = self.of(one, two)
+            for at, line in enumerate(old):
+                scores[at][to] = self.of(line, two)
         for at in range(len(old) - 1, -1, -1):
             for to in range(len(new) - 1, -1, -1):
-                ratio = found[at][to]
+                ratio = scores[at][to]
                 apart = max(table[at + 1][to], table[at][to + 1])
                 table[at][to] = max(apart, ratio + table[at + 1][to + 1]) if ratio else apart
         pairs: list[tuple[int, int, float]] = []
         at = to = 0
         while at < len(old) and to < len(new):
-            ratio = found[at][to]
+            ratio = scores[at][to]
             if ratio and table[at][to] == ratio + table[at + 1][to + 1]:
                 pairs.append((at, to, ratio))
                 at, to = at + 1, to + 1
@@ -86,20 +86,20 @@ class Likeness:
         return pairs
 
 
-def count_shared(one: str, two: str) -> int:
+def count_shared(old: str, new: str) -> int:
     """Return how many characters two lines share in order: the longest stretch, then those before and after it.
 
     It is what `difflib.SequenceMatcher` counts, found by searching for strings.
     """
-    shared, rest = 0, [(0, len(one), 0, len(two))]
+    shared, rest = 0, [(0, len(old), 0, len(new))]
     while rest:
         start, end, low, high = rest.pop()
         size = at = to = 0
         for first in range(start, end):
             if end - first <= size:
                 break
-            while first + size < end and (found := two.find(one[first : first + size + 1], low, high)) >= 0:
-                size, at, to = size + 1, first, found
+            while first + size < end and (place := new.find(old[first : first + size + 1], low, high)) >= 0:
+                size, at, to = size + 1, first, place
         if size:
             shared += size
             rest += [(start, at, low, to), (at + size, end, to + size, high)]
@@ -110,10 +110,14 @@ def _zero_if_too_low(ratio: float) -> float:
     return ratio if ratio >= SIMILAR else 0.0
 
 
-def _measure_shared_words(one: Counter[str], two: Counter[str]) -> float:
-    return 2 * (one & two).total() / max(1, one.total() + two.total())
+def _measure_shared_words(old: Counter[str], new: Counter[str]) -> float:
+    return 2 * (old & new).total() / max(1, old.total() + new.total())
 
 
 def find_alike_in_place(old: Sequence[str], new: Sequence[str], likeness: Likeness) -> list[PairedPositions]:
     """Return the positions at which lines of two stretches of one length are alike."""
-    return [(at, at) for at, (one, two) in enumerate(zip(old, new, strict=True)) if likeness.of(one, two)]
+    return [
+        (at, at)
+        for at, (old_line, new_line) in enumerate(zip(old, new, strict=True))
+        if likeness.of(old_line, new_line)
+    ]

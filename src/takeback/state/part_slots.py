@@ -27,15 +27,15 @@ REACH: Final = ""
 """Under this name, which no element can have, a dumped chain says how far its places reach."""
 
 
-def is_same_link(one: Link, two: Link) -> bool:
+def is_same_link(old: Link, new: Link) -> bool:
     """Tell whether an element is the same and stands in the same place."""
-    return one is two or (one.place == two.place and is_same_value(one.record, two.record))
+    return old is new or (old.place == new.place and is_same_value(old.record, new.record))
 
 
 def find_differing_links(before: Chain, after: Chain) -> Iterator[str]:
     """Yield the ids of elements that came, went, changed or stand elsewhere."""
-    for name, one, two in before.differences(after):
-        if one is None or two is None or not is_same_link(one, two):
+    for name, old, new in before.differences(after):
+        if old is None or new is None or not is_same_link(old, new):
             yield name
 
 
@@ -244,18 +244,18 @@ def _differs_in_frame(before: Any, after: Any) -> bool:
     return bool(before.frame != after.frame and before.with_frame(after.frame) == after)
 
 
-def is_identical_content(one: Any, two: Any) -> bool:
+def is_identical_content(old: Any, new: Any) -> bool:
     """Tell whether two contents are the same, identities of their parts included."""
-    if one is two:
+    if old is new:
         return True
-    if type(one) is Link and type(two) is Link:
-        return is_same_link(one, two)
-    if isinstance(one, PMap) and isinstance(two, PMap):
-        return not any(True for _, mine, theirs in one.candidates(two) if not is_identical_content(mine, theirs))
-    mine, theirs = _get_edited_parts(one), _get_edited_parts(two)
+    if type(old) is Link and type(new) is Link:
+        return is_same_link(old, new)
+    if isinstance(old, PMap) and isinstance(new, PMap):
+        return not any(True for _, mine, theirs in old.candidates(new) if not is_identical_content(mine, theirs))
+    mine, theirs = _get_edited_parts(old), _get_edited_parts(new)
     if mine is None or theirs is None:
-        return mine is theirs and is_same_value(one, two)
-    return _has_same_frame(one, two) and mine.to_json() == theirs.to_json()
+        return mine is theirs and is_same_value(old, new)
+    return _has_same_frame(old, new) and mine.to_json() == theirs.to_json()
 
 
 def transfer_identities(fresh: Any, known: Any) -> Any:
@@ -282,12 +282,12 @@ def _is_apart(known: Any) -> bool:
 
 def find_differing_below(before: PMap, after: PMap) -> Iterator[tuple[str, ...]]:
     """Yield the highest paths at which two mappings differ in more than what they contain."""
-    for name, one, two in before.candidates(after):
-        if type(one) is PMap and type(two) is PMap:
-            yield from ((name, *rest) for rest in find_differing_below(one, two))
-        elif (parts := find_differing_parts(one, two)) is not None:
+    for name, old, new in before.candidates(after):
+        if type(old) is PMap and type(new) is PMap:
+            yield from ((name, *rest) for rest in find_differing_below(old, new))
+        elif (parts := find_differing_parts(old, new)) is not None:
             yield from ((name, part) for part in parts)
-        elif not is_identical_content(one, two):
+        elif not is_identical_content(old, new):
             yield (name,)
 
 

@@ -305,7 +305,7 @@ class Parts(Whole):
         if link is None or part == END:
             return None
         at, segment = self._segment(self.standing(link).place)
-        before = sum(one.size if isinstance(one, Run) else 1 for one in self._segments[:at])
+        before = sum(earlier.size if isinstance(earlier, Run) else 1 for earlier in self._segments[:at])
         return before + int(part) - segment.first if isinstance(segment, Run) else before
 
     def _segment(self, place: ChainPlace) -> tuple[int, Segment | None]:
@@ -338,12 +338,12 @@ class Parts(Whole):
 
     def find_touched_parts(self) -> set[str]:
         """Return the ids of parts that are not as they were from the start: written, added, or taken out."""
-        found, expected = {*self._links, *(PLACE + part for part in self._moved)}, 0
+        touched, expected = {*self._links, *(PLACE + part for part in self._moved)}, 0
         for segment in self._segments:
             if isinstance(segment, Run):
-                found.update(map(str, range(expected, segment.first)))
+                touched.update(map(str, range(expected, segment.first)))
                 expected = segment.first + segment.size
-        return found | set(map(str, range(expected, self._originals)))
+        return touched | set(map(str, range(expected, self._originals)))
 
     def list_gone_parts(self, most: int) -> Iterator[str]:
         """Yield the ids of parts that are gone: all of those from the start, and the last `most` of those added."""
@@ -367,10 +367,10 @@ class Parts(Whole):
         return sorted((part for part in ids if not self._has_same(other, part)), key=lambda id_: (len(id_), id_))
 
     def _has_same(self, other: Self, part: str) -> bool:
-        one, two = self.find(part), other.find(part)
-        if one is None or two is None:
-            return one is two
-        return one is two or (one.place == two.place and is_same_value(one.record, two.record))
+        mine, theirs = self.find(part), other.find(part)
+        if mine is None or theirs is None:
+            return mine is theirs
+        return mine is theirs or (mine.place == theirs.place and is_same_value(mine.record, theirs.record))
 
     def links(self, first: int = 0, last: int = 2**62) -> Iterator[Link]:
         """Yield every part in order, or those from one position to another, where they stand."""

@@ -142,21 +142,21 @@ class PMap(Mapping[str, Any]):
             keys = mine if not theirs else theirs if not mine else mine | theirs
         else:
             keys = {**base, **mine, **base_too, **theirs}
-        found = []
+        candidates = []
         for key in keys:
-            one = mine[key] if key in mine else base.get(key, ABSENT)
+            value = mine[key] if key in mine else base.get(key, ABSENT)
             two = theirs[key] if key in theirs else base_too.get(key, ABSENT)
-            if one is not two:
-                found.append((key, one, two))
-        return found
+            if value is not two:
+                candidates.append((key, value, two))
+        return candidates
 
     def changes(self, other: PMap) -> Iterator[tuple[str, Any, Any]]:
         """Yield `(key, mine, theirs)` for every key whose values differ, by type and value."""
         from takeback.state.values import is_same_value  # noqa: PLC0415  (maps and values are defined by each other)
 
-        for key, one, two in self.candidates(other):
-            if not is_same_value(one, two):
-                yield key, one, two
+        for key, old, new in self.candidates(other):
+            if not is_same_value(old, new):
+                yield key, old, new
 
 
 def _yield_merged(base: dict[str, Any], over: dict[str, Any]) -> Iterator[tuple[str, Any]]:

@@ -86,12 +86,12 @@ def put_slots(state: State, contents: Iterable[tuple[Slot, Any]]) -> State:
     """Return the state with other contents in some slots, set in the order given."""
     parts = state.parts.copy()
     for (whole, _), group in groupby(contents, key=lambda pair: _group_slot(pair[0])):
-        found = list(group)
+        items = list(group)
         name = whole[0]
         surface, part = SURFACES[name], parts[name] if name in parts else state.part(name)
-        together = _put_together(surface, part, whole[1:], found) if len(found) >= MANY else None
+        together = _put_together(surface, part, whole[1:], items) if len(items) >= MANY else None
         if together is None:
-            for slot, content in found:
+            for slot, content in items:
                 part = surface.put_slot(part, slot[1:], content)
         parts[name] = part if together is None else together
     return State.of(parts)
@@ -113,9 +113,9 @@ def _put_together(surface: Surface, part: Any, path: TreePath, contents: Sequenc
 def find_differing_slots(before: State, after: State) -> Iterator[Slot]:
     """Yield the slots in which two states differ; cost follows what changed."""
     for name, surface in SURFACES.items():
-        one, two = before.part(name), after.part(name)
-        if one is not two:
-            yield from ((name, *path) for path in surface.differing(one, two))
+        old, new = before.part(name), after.part(name)
+        if old is not new:
+            yield from ((name, *path) for path in surface.differing(old, new))
 
 
 def transfer_places(fresh: State, known: State) -> State:
@@ -128,13 +128,13 @@ def transfer_places(fresh: State, known: State) -> State:
     return State.of({**fresh.parts, **changed}) if changed else fresh
 
 
-def is_same_content(slot: Slot, one: Any, two: Any) -> bool:
+def is_same_content(slot: Slot, old: Any, new: Any) -> bool:
     """Tell whether a slot holds the same in both, place included."""
-    if one is two:
+    if old is new:
         return True
-    if one is ABSENT or two is ABSENT:
+    if old is ABSENT or new is ABSENT:
         return False
-    return SURFACES[slot[0]].is_identical(one, two)
+    return SURFACES[slot[0]].is_identical(old, new)
 
 
 def find_written_slots(op: Operation, before: Any, after: Any) -> Iterator[TreePath]:

@@ -161,9 +161,9 @@ class Slotted(ABC):
         if next(self.diff(before, after), None) is not None:
             yield ()
 
-    def is_identical(self, one: Any, two: Any) -> bool:
+    def is_identical(self, old: Any, new: Any) -> bool:
         """Tell whether two contents of a slot are the same by type and value, place included."""
-        return next(self.diff(one, two), None) is None
+        return next(self.diff(old, new), None) is None
 
     def has_child_slots(self, content: Any, path: TreePath) -> bool:
         """Tell whether a content at a path can have child slots."""
@@ -175,9 +175,9 @@ class Slotted(ABC):
         del content
         return False
 
-    def merge_write(self, here: Any, before: Any, after: Any) -> Any:
+    def merge_write(self, current: Any, before: Any, after: Any) -> Any:
         """Return a slot's content merged with what one write changed in it."""
-        del here, before
+        del current, before
         return after
 
     def slot_to_json(self, content: Any) -> Any:
@@ -323,9 +323,9 @@ class Surface(Slotted, Provable):
         """Tell whether the address key `outer` contains `inner`."""
         return outer == inner
 
-    def overlaps(self, one: Operation, two: Operation) -> bool:
+    def overlaps(self, first: Operation, second: Operation) -> bool:
         """Tell whether two operations on this surface can see each other's effect."""
-        return "*" in (one.target, two.target) or one.path == two.path
+        return "*" in (first.target, second.target) or first.path == second.path
 
     def invert(self, op: Operation) -> tuple[Inverse, ...]:
         """Return what takes `op` (a forward operation) back: a capture and its restore for each thing it writes."""
@@ -396,8 +396,8 @@ def entry_points(group: str) -> Iterable[EntryPoint]:
 @cache
 def install_surfaces() -> tuple[str, ...]:
     """Register every surface that is installed; returns the names of those that are new."""
-    found = [_load_surface(point) for point in entry_points(group=GROUP) if point.name not in SURFACES]
-    new = [surface for surface in found if type(SURFACES.get(surface.name)) is not type(surface)]
+    surfaces = [_load_surface(point) for point in entry_points(group=GROUP) if point.name not in SURFACES]
+    new = [surface for surface in surfaces if type(SURFACES.get(surface.name)) is not type(surface)]
     for surface in new:
         register(surface)
     return tuple(surface.name for surface in new)
@@ -406,8 +406,8 @@ def install_surfaces() -> tuple[str, ...]:
 def _load_surface(point: EntryPoint) -> Surface:
     """Return the surface that an entry point names; report any failure as that package's own."""
     try:
-        found: Any = point.load()
-        surface = found if isinstance(found, Surface) or not callable(found) else found()
+        loaded: Any = point.load()
+        surface = loaded if isinstance(loaded, Surface) or not callable(loaded) else loaded()
     except Exception as fault:
         raise InputError(
             f"the entry point {point.name} of {GROUP}",
@@ -425,10 +425,10 @@ def get_surface(name: str, where: str) -> Surface:
     """Return the surface called `name`, or raise."""
     if name not in SURFACES:
         install_surfaces()
-    found = SURFACES.get(name)
-    if found is None:
+    surface = SURFACES.get(name)
+    if surface is None:
         raise UnknownSurfaceError(where, found=name, expected=f"one of {', '.join(SURFACES)}")
-    return found
+    return surface
 
 
 def find_kind(name: object) -> Kind | None:

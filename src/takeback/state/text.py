@@ -111,15 +111,19 @@ class Text(Parts):
         """Tell whether a text of the same base and length has the same characters, reading only what was touched."""
         left = len(self)
         mine, theirs = iter(self._segments), iter(other._segments)
-        one, two, done, also = None, None, 0, 0
+        mine_next, theirs_next, done, also = None, None, 0, 0
         while left:
-            if one is None or done == _measure_segment(one):
-                one, done = next(mine), 0
-            if two is None or also == _measure_segment(two):
-                two, also = next(theirs), 0
-            size = min(_measure_segment(one) - done, _measure_segment(two) - also, left)
-            shared = isinstance(one, Run) and isinstance(two, Run) and one.start + done == two.start + also
-            if not shared and self._slice(one, done, size) != self._slice(two, also, size):
+            if mine_next is None or done == _measure_segment(mine_next):
+                mine_next, done = next(mine), 0
+            if theirs_next is None or also == _measure_segment(theirs_next):
+                theirs_next, also = next(theirs), 0
+            size = min(_measure_segment(mine_next) - done, _measure_segment(theirs_next) - also, left)
+            shared = (
+                isinstance(mine_next, Run)
+                and isinstance(theirs_next, Run)
+                and mine_next.start + done == theirs_next.start + also
+            )
+            if not shared and self._slice(mine_next, done, size) != self._slice(theirs_next, also, size):
                 return False
             done, also, left = done + size, also + size, left - size
         return True
@@ -158,9 +162,9 @@ class Text(Parts):
 
     def apply_changes(self, changes: Iterable[tuple[str, Link | None]]) -> Self:
         """Return the text with many lines put or dropped, and with another end where that is among them."""
-        told = list(changes)
-        new = super().apply_changes((part, link) for part, link in told if part != END)
-        for part, link in told:
+        listed = list(changes)
+        new = super().apply_changes((part, link) for part, link in listed if part != END)
+        for part, link in listed:
             if part == END:
                 new = new._set_missing_end("" if link is None else link.record)
         return new
@@ -204,10 +208,10 @@ class Text(Parts):
 
     def revise(self, whole: str, *, anew: bool = False) -> Self | None:
         """Return this text turned into another, paired lines keeping their identity; None if no line is kept."""
-        found = self.revise_aligned(whole, anew=anew)
-        if found is not None and len(whole) >= LONG:
-            found[0]._whole = whole  # which is held already: what compares or writes it makes no copy
-        return None if found is None else found[0]
+        revised = self.revise_aligned(whole, anew=anew)
+        if revised is not None and len(whole) >= LONG:
+            revised[0]._whole = whole  # which is held already: what compares or writes it makes no copy
+        return None if revised is None else revised[0]
 
     def revise_aligned(self, whole: str, *, anew: bool = False) -> tuple[Self, Alignment] | None:
         """Return what `revise` does, and which line continues which."""
@@ -264,15 +268,15 @@ class Text(Parts):
         return self.replace_range(start, start + len(old), new)
 
     def _only(self, needle: str) -> int:
-        found = sorted(self._positions(needle))
-        if len(found) == 1:
-            return found[0]
-        times = "is not in it" if not found else "is in it more than once"
+        places = sorted(self._positions(needle))
+        if len(places) == 1:
+            return places[0]
+        times = "is not in it" if not places else "is in it more than once"
         raise OperationFailed(f"the text to be replaced must occur exactly once, and {times}")
 
     def _positions(self, needle: str) -> set[int]:
         """Return where a text occurs, looking for no more than two places."""
-        found: set[int] = set()
+        positions: set[int] = set()
         margin, end, length = len(needle) - 1, 0, len(self)
         stretch = 0
         """Where what was edited began since the last run: matches across edges lie around there."""
@@ -281,33 +285,33 @@ class Text(Parts):
                 end += _measure_segment(segment)
                 continue
             window = self.between(max(0, stretch - margin), min(length, end + margin))
-            found.update(_find_first_two(window, needle, 0, len(window), max(0, stretch - margin)))
-            if segment is None or len(found) > 1:
+            positions.update(_find_first_two(window, needle, 0, len(window), max(0, stretch - margin)))
+            if segment is None or len(positions) > 1:
                 break
             limit = min(segment.end, segment.start + length - end)
             shift = end - segment.start
-            found.update(at + shift for at in islice(self._words.places(needle, segment.start, limit), 2))
+            positions.update(at + shift for at in islice(self._words.places(needle, segment.start, limit), 2))
             end += _measure_segment(segment)
             stretch = end
-            if len(found) > 1:
+            if len(positions) > 1:
                 break
-        return found
+        return positions
 
     def between(self, start: int, end: int) -> str:
         """Return the characters from one position to another."""
-        found, at = [], 0
+        pieces, at = [], 0
         for segment in self._segments:
             size = _measure_segment(segment)
             if at < end and at + size > start:
                 low, high = max(0, start - at), min(size, end - at)
                 if isinstance(segment, Run):
-                    found.append(self._base[segment.start + low : segment.start + high])
+                    pieces.append(self._base[segment.start + low : segment.start + high])
                 else:
-                    found.append(segment.record[low:high])
+                    pieces.append(segment.record[low:high])
             at += size
             if at >= end:
                 break
-        return "".join(found)
+        return "".join(pieces)
 
     def replace_range(self, start: int, end: int, new: str) -> Self:
         """Return the text with the characters from one position to another replaced: their lines are written."""
@@ -466,11 +470,11 @@ def apply_edit(content: Text, edit: TextEdit) -> Text:
 
 def group_edits_by_path(ops: Iterable[Operation]) -> dict[Any, list[TextEdit]]:
     """Return the edits among operations, by what they edit."""
-    found: dict[Any, list[TextEdit]] = {}
+    by_path: dict[Any, list[TextEdit]] = {}
     for op in ops:
         if isinstance(op.value, TextEdit):
-            found.setdefault(op.path, []).append(op.value)
-    return found
+            by_path.setdefault(op.path, []).append(op.value)
+    return by_path
 
 
 def make_probe_texts(edits: Sequence[TextEdit], salt: str) -> tuple[str, ...]:
@@ -481,7 +485,7 @@ def make_probe_texts(edits: Sequence[TextEdit], salt: str) -> tuple[str, ...]:
     """
     pieces = list(dict.fromkeys(piece for edit in edits for piece in edit if piece))[:MOST_PIECES]
     replaced = list(dict.fromkeys(edit.old for edit in edits))
-    made = ["", *pieces, *(f"{one}{two}" for one in pieces for two in pieces)]
+    made = ["", *pieces, *(f"{text}{two}" for text in pieces for two in pieces)]
     made += ["".join(replaced), "".join(reversed(replaced)), "\n".join(replaced)]
     return tuple(dict.fromkeys((_make_editable_text(edits, salt), *made)))
 

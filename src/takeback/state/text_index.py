@@ -105,11 +105,11 @@ class Words:
             bisect_right(self._starts, start) - 1,
             min(bisect_right(self._starts, end), len(self._starts) - 1),
         )
-        found = (1 << last) - (1 << first)
+        bits = (1 << last) - (1 << first)
         for word in _list_inner_words(needle):
             blocks = self._blocks.get(word, 0)
-            found &= blocks | blocks >> 1
-        return _list_bits(found)
+            bits &= blocks | blocks >> 1
+        return _list_bits(bits)
 
     def _index(self) -> None:
         at = 0
@@ -132,8 +132,8 @@ def _list_inner_words(needle: str) -> list[str]:
 def _list_bits(number: int) -> list[int] | None:
     if number.bit_count() > FEW:
         return None
-    found = []
+    numbers = []
     while number:
-        found.append((number & -number).bit_length() - 1)
+        numbers.append((number & -number).bit_length() - 1)
         number &= number - 1
-    return found
+    return numbers

@@ -93,28 +93,28 @@ def iter_leaves(node: Any, path: TreePath = ()) -> Iterator[tuple[TreePath, Any]
         return
     waiting = [(path, iter(node.items()))]
     while waiting:
-        here, items = waiting[-1]
+        place, items = waiting[-1]
         for name, below in items:
             if type(below) is PMap and below:
-                waiting.append(((*here, name), iter(below.items())))
+                waiting.append(((*place, name), iter(below.items())))
                 break
-            yield (*here, name), below
+            yield (*place, name), below
         else:
             waiting.pop()
 
 
-def list_changes(one: PMap, two: PMap, path: TreePath = ()) -> list[tuple[TreePath, Any, Any]]:
+def list_changes(old: PMap, new: PMap, path: TreePath = ()) -> list[tuple[TreePath, Any, Any]]:
     """Return `(path, before, after)` for each deepest place at which two trees differ in identity."""
-    found: list[tuple[TreePath, Any, Any]] = []
-    for name, before, after in one.candidates(two):
-        here = (*path, name)
+    changes: list[tuple[TreePath, Any, Any]] = []
+    for name, before, after in old.candidates(new):
+        place = (*path, name)
         grown, shrunk = type(after) is PMap, type(before) is PMap
         if grown and shrunk:
-            found += list_changes(before, after, here)
+            changes += list_changes(before, after, place)
         elif before is ABSENT and grown:
-            found += ((place, ABSENT, leaf) for place, leaf in iter_leaves(after, here))
+            changes += ((place, ABSENT, leaf) for place, leaf in iter_leaves(after, place))
         elif after is ABSENT and shrunk:
-            found += ((place, leaf, ABSENT) for place, leaf in iter_leaves(before, here))
+            changes += ((place, leaf, ABSENT) for place, leaf in iter_leaves(before, place))
         else:
-            found.append((here, before, after))
-    return found
+            changes.append((place, before, after))
+    return changes

@@ -77,21 +77,21 @@ class TreeSurface(Surface):
         above = self.parse_key(outer)
         return self.parse_key(inner)[: len(above)] == above
 
-    def overlaps(self, one: Operation, two: Operation) -> bool:
+    def overlaps(self, first: Operation, second: Operation) -> bool:
         """Tell whether the path of one operation is at or above that of the other."""
-        short, long = sorted((one.path, two.path), key=len)
+        short, long = sorted((first.path, second.path), key=len)
         return bool(long[: len(short)] == short)
 
     def diff(self, before: PMap, after: PMap) -> Iterator[Change]:
         """Yield the deepest paths that differ."""
-        found = tree.list_changes(before, after)
-        if not found:
+        changes = tree.list_changes(before, after)
+        if not changes:
             return iter(())
         return iter(
             [
-                fast_tuple(Change, (_make_address(self, path), one, two))
-                for path, one, two in found
-                if not self.equivalent(one, two)
+                fast_tuple(Change, (_make_address(self, path), old, new))
+                for path, old, new in changes
+                if not self.equivalent(old, new)
             ]
         )
 
@@ -103,10 +103,10 @@ class TreeSurface(Surface):
             for name in path:
                 node = node.setdefault(name, {})
             node[""] = True
-        found: list[Component] = []
+        components: list[Component] = []
         for name, node in trie.items():
-            found.extend(self._components((name,), node, ops, salt))
-        return tuple(found)
+            components.extend(self._components((name,), node, ops, salt))
+        return tuple(components)
 
     def _components(
         self, path: TreePath, node: dict[str, Any], ops: Sequence[Operation], salt: str
@@ -169,9 +169,9 @@ class TreeSurface(Surface):
         """Return the highest paths that differ in more than what they contain."""
         return part_slots.find_differing_below(before, after)
 
-    def is_identical(self, one: Any, two: Any) -> bool:
+    def is_identical(self, old: Any, new: Any) -> bool:
         """Compare by type and value, identities of parts included."""
-        return part_slots.is_identical_content(one, two)
+        return part_slots.is_identical_content(old, new)
 
     def slot_to_json(self, content: Any) -> Any:
         """Return JSON with the identities of parts."""

@@ -80,10 +80,10 @@ def freeze(raw: Any, where: str, *, depth: int = 0, stored: bool = False) -> Any
 
 def read_key(raw: Any, where: str) -> str:
     """Return the key of a mapping, or raise."""
-    found = read_storable_text(raw, where)
-    if found[:1] == MARK:
+    key = read_storable_text(raw, where)
+    if key[:1] == MARK:
         raise InputError(where, found=repr(raw), expected="a key that does not begin with U+001F")
-    return found
+    return key
 
 
 def _shorten_key(key: str) -> str:
@@ -128,27 +128,27 @@ def thaw(value: Any) -> Any:
     return value
 
 
-def is_same_value(one: Any, two: Any) -> bool:
+def is_same_value(old: Any, new: Any) -> bool:
     """Tell whether two values are equal by type and content."""
-    if one is two:
+    if old is new:
         return True
-    kind = type(one)
-    if kind is not type(two):
-        return one is not ABSENT and two is not ABSENT and _is_same_whole(one, two)
+    kind = type(old)
+    if kind is not type(new):
+        return old is not ABSENT and new is not ABSENT and _is_same_whole(old, new)
     if kind is PMap:
-        return one == two  # type: ignore[no-any-return]
+        return old == new  # type: ignore[no-any-return]
     if kind is tuple:
-        return len(one) == len(two) and all(map(is_same_value, one, two))
+        return len(old) == len(new) and all(map(is_same_value, old, new))
     if kind is float:
-        return one == two and math.copysign(1.0, one) == math.copysign(1.0, two)
-    return bool(one == two)
+        return old == new and math.copysign(1.0, old) == math.copysign(1.0, new)
+    return bool(old == new)
 
 
-def _is_same_whole(one: Any, two: Any) -> bool:
+def _is_same_whole(old: Any, new: Any) -> bool:
     """Compare values of different types: equal only where one of them keeps track of its parts."""
-    if isinstance(one, Whole):
-        return is_same_value(one.whole(), two)
-    return isinstance(two, Whole) and is_same_value(one, two.whole())
+    if isinstance(old, Whole):
+        return is_same_value(old.whole(), new)
+    return isinstance(new, Whole) and is_same_value(old, new.whole())
 
 
 MAX_NAME: Final = 200
@@ -162,10 +162,10 @@ Reader = Callable[[Any, str], Any]
 
 def read_name(raw: Any, where: str) -> str:
     """Return a name: non-empty, bounded, no control characters."""
-    found = read_storable_text(raw, where, longest=MAX_NAME)
-    if not found or _CONTROL.search(found):
+    name = read_storable_text(raw, where, longest=MAX_NAME)
+    if not name or _CONTROL.search(name):
         raise InputError(where, found=raw, expected="a name without control characters")
-    return found
+    return name
 
 
 def read_whole_number(raw: Any, where: str) -> int:
@@ -216,10 +216,10 @@ def make_canonical_record(record: PMap) -> dict[str, Any]:
     return plain
 
 
-def is_same_record(one: Any, two: Any) -> bool:
+def is_same_record(old: Any, new: Any) -> bool:
     """Tell whether two records (or ABSENT) mean the same."""
-    if one is two:
+    if old is new:
         return True
-    if one is ABSENT or two is ABSENT:
+    if old is ABSENT or new is ABSENT:
         return False
-    return is_same_value(one, two) or encode(make_canonical_record(one)) == encode(make_canonical_record(two))
+    return is_same_value(old, new) or encode(make_canonical_record(old)) == encode(make_canonical_record(new))

@@ -163,8 +163,8 @@ class Classes:
         near = self._find_named_components(op)
         if op.also:
             yield from self.joint(near)
-        mine = [one for one in self.candidate.mutation if one.kind.surface == op.kind.surface]
-        if any(one.also for one in mine):
+        mine = [operation for operation in self.candidate.mutation if operation.kind.surface == op.kind.surface]
+        if any(op.also for op in mine):
             for group in _merge_sets(map(self._find_named_components, mine)):
                 if near.intersection(group):
                     yield from self.joint(group)
@@ -202,7 +202,7 @@ class Classes:
     def joint(self, group: Iterable[int]) -> list[ShapeChoice]:
         """Return every joint choice of a group that makes a state of its own: what is hidden is not varied."""
         choices: list[ShapeChoice] = [{}]
-        for at in sorted(group, key=lambda one: len(self.parts[one].component.path)):
+        for at in sorted(group, key=lambda group: len(self.parts[group].component.path)):
             every = range(len(self.parts[at].component.alternatives))
             choices = [
                 {**choice, at: other}
@@ -235,11 +235,11 @@ class Classes:
 
 def _group_by_top_name(parts: list[SurfaceComponent], surface: str) -> list[tuple[str | None, list[int]]]:
     """Return the components of a surface by their top names in a tree; None: those that lie in none."""
-    found: dict[str | None, list[int]] = {}
+    groups: dict[str | None, list[int]] = {}
     for at, part in enumerate(parts):
         if part.surface == surface:
-            found.setdefault(part.component.path[0] if part.component.path else None, []).append(at)
-    return list(found.items())
+            groups.setdefault(part.component.path[0] if part.component.path else None, []).append(at)
+    return list(groups.items())
 
 
 def _can_see(component: Component, op: Operation) -> bool:
@@ -249,8 +249,8 @@ def _can_see(component: Component, op: Operation) -> bool:
 
 def _merge_sets(sets: Iterable[set[int]]) -> list[list[int]]:
     groups: list[set[int]] = []
-    for one in sets:
-        tied = set(one)
+    for merged in sets:
+        tied = set(merged)
         for group in [known for known in groups if known & tied]:
             groups.remove(group)
             tied |= group
@@ -258,23 +258,23 @@ def _merge_sets(sets: Iterable[set[int]]) -> list[list[int]]:
     return [sorted(group) for group in groups if group]
 
 
-def is_in_line(one: tuple[str, ...], two: tuple[str, ...]) -> bool:
+def is_in_line(first: tuple[str, ...], second: tuple[str, ...]) -> bool:
     """Tell whether one of two paths is at or above the other."""
-    shared = min(len(one), len(two))
-    return one[0] == two[0] and one[:shared] == two[:shared]
+    shared = min(len(first), len(second))
+    return first[0] == second[0] and first[:shared] == second[:shared]
 
 
 def _list_ancestors(parts: list[SurfaceComponent]) -> list[frozenset[int]]:
-    found: list[frozenset[int]] = [frozenset()] * len(parts)
+    ancestors: list[frozenset[int]] = [frozenset()] * len(parts)
     at_path: dict[tuple[str, tuple[str, ...]], int] = {}
-    for at in sorted(range(len(parts)), key=lambda one: len(parts[one].component.path)):
+    for at in sorted(range(len(parts)), key=lambda place: len(parts[place].component.path)):
         surface, path = parts[at].surface, parts[at].component.path
         nearest = (at_path.get((surface, path[:depth])) for depth in range(len(path) - 1, 0, -1))
-        over = next((one for one in nearest if one is not None), None)
+        over = next((ancestor for ancestor in nearest if ancestor is not None), None)
         if over is not None:
-            found[at] = found[over] | {over}
+            ancestors[at] = ancestors[over] | {over}
         at_path[surface, path] = at
-    return found
+    return ancestors
 
 
 def _find_foreign_restores(candidate: Candidate) -> list[tuple[Operation, Operation]]:
@@ -311,8 +311,8 @@ class Slice:
     @cached_property
     def idle(self) -> Trial:
         """The slice as it runs where the mutation fails elsewhere."""
-        one = self._candidate
-        return Trial(Candidate((), one.witness, one.recovery, one.contract))
+        candidate = self._candidate
+        return Trial(Candidate((), candidate.witness, candidate.recovery, candidate.contract))
 
 
 class Slices:
@@ -343,11 +343,11 @@ class Slices:
         return made
 
     def _operations(self, at: int) -> frozenset[int]:
-        found = self._touching.get(at)
-        if found is None:
+        touching = self._touching.get(at)
+        if touching is None:
             touches = (number for number, op in enumerate(self._numbered) if self._touches(at, op))
-            found = self._touching[at] = frozenset(touches)
-        return found
+            touching = self._touching[at] = frozenset(touches)
+        return touching
 
     def _touches(self, at: int, op: Operation) -> bool:
         part = self._classes.parts[at]

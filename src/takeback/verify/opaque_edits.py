@@ -69,8 +69,10 @@ class PlaceTrial(Trial):
         trip = super().run(state)
         if not trip.passed:
             return trip
-        one = self.candidate
-        after = recover(one.recovery, run_forward(one.mutation, state)[0], capture(one.witness, state)).parts
+        candidate = self.candidate
+        after = recover(
+            candidate.recovery, run_forward(candidate.mutation, state)[0], capture(candidate.witness, state)
+        ).parts
         for name, _ in self._touched:
             if _has_strayed(SURFACES[name], state.part(name), after[name]):
                 return replace(trip, failure=f"{name}: an element stands at another place")

@@ -92,8 +92,8 @@ class VerifyOptions:
                 check_count(split, count)
 
 
-def _is_number(found: object) -> bool:
-    return type(found) in {int, float}
+def _is_number(value: object) -> bool:
+    return type(value) in {int, float}
 
 
 def check_options(options: object, *rules: str) -> VerifyOptions:

@@ -326,8 +326,8 @@ def _search_classes(
         try:
             broken = search.run()
             break
-        except _GoesFurtherError as found:
-            classes.use_as_base(*found.args)
+        except _GoesFurtherError as going_further:
+            classes.use_as_base(*going_further.args)
             classes.settle()
         except _PartsDisagreeError:
             whole = True

@@ -129,17 +129,17 @@ def _verify_states(
 
 def list_refusals(candidate: Candidate, level: Level, locked: str | None) -> list[Reason]:
     """Return what speaks against a candidate before anything runs."""
-    found = [Reason(Code.OUT_OF_LANGUAGE, str(out)) for out in gate(candidate, level)]
+    reasons = [Reason(Code.OUT_OF_LANGUAGE, str(out)) for out in gate(candidate, level)]
     if locked is not None and candidate.mutation_digest() != locked:
         message = f"the mutation's digest is {candidate.mutation_digest()}, locked is {locked}"
-        found.append(Reason(Code.MUTATION_CHANGED, message))
+        reasons.append(Reason(Code.MUTATION_CHANGED, message))
     effects, stays = classify_calls(candidate.mutation)
     if effects is EffectClass.IRREVERSIBLE:
-        names = ", ".join(dict.fromkeys(one["call"] for one in stays if one["compensation"] == "none"))
-        found.append(
+        names = ", ".join(dict.fromkeys(item["call"] for item in stays if item["compensation"] == "none"))
+        reasons.append(
             Reason(Code.IRREVERSIBLE, f"nothing answers the call {names}: it is never proved, and needs approval")
         )
-    return found
+    return reasons
 
 
 def describe_effects(candidate: Candidate) -> dict[str, Any]:
@@ -178,9 +178,9 @@ def make_counterexample(candidate: Candidate, state: State, split: str, deadline
 
     small = _make_small(state, candidate, fails, deadline)
     if _has_moves(candidate):
-        told = next((told for told in map(_reread_state, (small, state)) if fails(told)), None)
-        if told is not None:
-            small = _reread_state(_make_small(told, candidate, lambda less: fails(_reread_state(less)), deadline))
+        smaller = next((reread for reread in map(_reread_state, (small, state)) if fails(reread)), None)
+        if smaller is not None:
+            small = _reread_state(_make_small(smaller, candidate, lambda less: fails(_reread_state(less)), deadline))
     return Counterexample(small, trial.run(small), split, minimal=monotonic() <= deadline, through=through)
 
 

@@ -226,7 +226,7 @@ def _perturb(
 
 def _make_fingerprint(nominal: State, state: State) -> str:
     """Return what distinguishes a state from others of the same nominal: its differences and chain orders."""
-    found: list[str] = []
+    lines: list[str] = []
     for name, part in state.parts.items():
         before = nominal.part(name)
         if part is before:
@@ -234,9 +234,9 @@ def _make_fingerprint(nominal: State, state: State) -> str:
         surface = SURFACES[name]
         changes = list(surface.diff(before, part))
         if changes and isinstance(part, Chain):
-            found.append(f"{name} in order {encode(part.ids())}")
-        found += (f"{name} {change.address.key}={_describe_content(surface, change.after)}" for change in changes)
-    return "\n".join(sorted(found))
+            lines.append(f"{name} in order {encode(part.ids())}")
+        lines += (f"{name} {change.address.key}={_describe_content(surface, change.after)}" for change in changes)
+    return "\n".join(sorted(lines))
 
 
 def _describe_content(surface: Surface, content: Any) -> str:

@@ -36,9 +36,9 @@ class Residual:
             text = repr(content) if there else "absent"
             return text if len(text) <= 80 else text[:77] + "..."  # noqa: PLR2004  (a line of text)
 
-        expected, found = shown(self.expected, self.expected_there), shown(self.found, self.found_there)
+        expected, actual = shown(self.expected, self.expected_there), shown(self.found, self.found_there)
         side = "" if self.covered else " (outside the contract)"
-        return f"{self.address}: expected {expected}, found {found}{side}"
+        return f"{self.address}: expected {expected}, found {actual}{side}"
 
     def to_json(self) -> dict[str, Any]:
         """Return the residual as JSON; `expected` or `found` is left out where nothing is there."""
@@ -141,11 +141,11 @@ class Trial:
 
     def _diff(self, before: SurfaceValues, after: SurfaceValues, surfaces: Diffs) -> list[Change]:
         """Return what differs on the surfaces that operations name; no operation reaches another one."""
-        found: list[Change] = []
+        changes: list[Change] = []
         for name, diff in surfaces:
             if before[name] is not after[name]:
-                found += diff(before[name], after[name])
-        return found
+                changes += diff(before[name], after[name])
+        return changes
 
 
 def _make_residual(change: Change, candidate: Candidate) -> Residual:

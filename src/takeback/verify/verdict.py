@@ -167,7 +167,7 @@ class Verdict:
             "candidate_digest": self.candidate_digest,
             "threshold": self.threshold,
             "class": self.effects.value,
-            "stays": [dict(one) for one in self.stays],
+            "stays": [dict(item) for item in self.stays],
         }
 
     def __repr__(self) -> str:

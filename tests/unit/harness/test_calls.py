@@ -177,7 +177,7 @@ def test_an_irreversible_call_needs_approval_and_runs_last(agent):
         assert verbs(root) == ["send one", "pay gone"]
         two = change("p", "q", call="pay", value=2)
         refused = harness.apply(two, approval=CallApproval(read_candidate(two).digest(), "ann"))
-        assert "more than one call" in refused.message
+        assert "more than one irreversible call" in refused.message
         assert isinstance(harness.undo(), Undone)
         harness.redo()
     assert verbs(root) == ["send one", "pay gone", "correct one", "send one"]

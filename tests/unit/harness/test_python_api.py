@@ -154,7 +154,7 @@ def test_a_meaningless_line_raises_and_changes_nothing(harness):
     before = harness.state
     with pytest.raises(InputError, match="did you mean"):
         harness.edit("prompts", "sytem", "tabs", "spaces")
-    with pytest.raises(InputError, match="old is not there"):
+    with pytest.raises(InputError, match="no such old text"):
         harness.edit("prompts", "system", "tab stops", "spaces")
     with pytest.raises(InputError, match="already exists"):
         harness.add("config", "allow", [])

@@ -132,10 +132,10 @@ def test_an_append_starts_and_ends_on_its_own_lines(text, new):
 def test_an_edit_says_where_the_old_text_is_if_that_is_not_one_place():
     assert meant("edit prompt CLAUDE.md --old tabs --new spaces")["value"] == {"old": "tabs", "new": "spaces"}
     twice = refused("edit prompt CLAUDE.md --old 'Be brief.' --new 'Be kind.'")
-    assert twice.found == "old is there twice (lines 2 and 4)"
+    assert twice.found == "the old text twice (lines 2 and 4)"
     gone = refused("edit prompt CLAUDE.md --old 'Use tab characters.' --new x")
-    assert (gone.found, gone.hint) == ("old is not there", "the nearest is line 3: Use tabs.")
-    assert refused("edit file hooks/guard.sh --old / --new x").found == "old is there twice (line 1)"
+    assert (gone.found, gone.hint) == ("no such old text", "the nearest is line 3: Use tabs.")
+    assert refused("edit file hooks/guard.sh --old / --new x").found == "the old text twice (line 1)"
 
 
 @pytest.mark.parametrize(

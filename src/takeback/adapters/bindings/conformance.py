@@ -102,11 +102,11 @@ def _require_second_field(subject: BindingSubject) -> str:
 
 def connects_late_and_says_what_it_is(subject: BindingSubject) -> None:
     """Check that it names its system and its server's version, the same each time."""
-    with closing(subject.open()) as one, closing(subject.open()) as two:
-        _expect(bool(one.system), "it does not say what system it is in")
-        _expect(one.system == two.system, "two bindings to one place are in two systems")
-        _expect(bool(one.find_version()), "it does not say its server's version")
-        _expect(one.find_version() == two.find_version(), "the server's version differs from look to look")
+    with closing(subject.open()) as binding, closing(subject.open()) as two:
+        _expect(bool(binding.system), "it does not say what system it is in")
+        _expect(binding.system == two.system, "two bindings to one place are in two systems")
+        _expect(bool(binding.find_version()), "it does not say its server's version")
+        _expect(binding.find_version() == two.find_version(), "the server's version differs from look to look")
 
 
 def says_that_nothing_is_there(subject: BindingSubject) -> None:
@@ -129,10 +129,10 @@ def makes_a_record_once(subject: BindingSubject) -> None:
     """Check that a record is made only where none is."""
     _require_guarded(subject)
     with _open(subject) as (binding, name):
-        one, two = subject.make_record(name, 1), subject.make_record(name, 2)
-        _expect(binding.swap(name, None, one), "a record cannot be made")
-        _expect(not binding.swap(name, None, two), "a record was made where one is")
-        _expect(is_as_known(binding.show(binding.look(name)), one), "a refused write changed a record")
+        first, second = subject.make_record(name, 1), subject.make_record(name, 2)
+        _expect(binding.swap(name, None, first), "a record cannot be made")
+        _expect(not binding.swap(name, None, second), "a record was made where one is")
+        _expect(is_as_known(binding.show(binding.look(name)), first), "a refused write changed a record")
 
 
 def refuses_stale_writes_and_removals(subject: BindingSubject) -> None:
@@ -180,13 +180,13 @@ def refuses_to_put_over_others(subject: BindingSubject) -> None:
     """Check that a field that others wrote, and a record that they wrote in, stay as they have them."""
     ours = subject.ours
     with _open(subject) as (binding, name), closing(subject.open()) as other:
-        one, two, three = (subject.make_record(name, number) for number in (1, 2, 3))
-        binding.put(RecordChange(name, None, one))
-        other.put(RecordChange(name, {ours: one[ours]}, {ours: two[ours]}))
-        for wanted in ({ours: three[ours]}, None):
-            _expect(_is_refused(binding, RecordChange(name, one, wanted)), "what others wrote was written over")
-        _expect(_is_refused(binding, RecordChange(name, None, three)), "a record was made where one is")
-        body = {**one, ours: two[ours]}
+        first, second, third = (subject.make_record(name, number) for number in (1, 2, 3))
+        binding.put(RecordChange(name, None, first))
+        other.put(RecordChange(name, {ours: first[ours]}, {ours: second[ours]}))
+        for wanted in ({ours: third[ours]}, None):
+            _expect(_is_refused(binding, RecordChange(name, first, wanted)), "what others wrote was written over")
+        _expect(_is_refused(binding, RecordChange(name, None, third)), "a record was made where one is")
+        body = {**first, ours: second[ours]}
         _expect(is_as_known(binding.show(binding.look(name)), body), "a refused change changed a record")
         theirs = _require_second_field(subject)
         other.put(RecordChange(name, {theirs: ABSENT}, {theirs: 7}))
@@ -226,22 +226,22 @@ def hides_what_is_not_declared(subject: BindingSubject) -> None:
 
 def changes_records_of_one_system_together(subject: BindingSubject) -> None:
     """Check that several changes are made and told one by one, and that a refused one is not."""
-    with _open(subject) as (binding, one), _open(subject) as (other, two):
-        changes = [RecordChange(name, None, subject.make_record(name, 1)) for name in (one, two)]
+    with _open(subject) as (binding, first), _open(subject) as (other, two):
+        changes = [RecordChange(name, None, subject.make_record(name, 1)) for name in (first, two)]
         done = list(binding.put_together([(binding, changes[0]), (other, changes[1])]))
-        _expect([change.name for change in done] == [one, two], "changes that were made are not told")
-        for name, change in zip((one, two), changes, strict=True):
+        _expect([change.name for change in done] == [first, two], "changes that were made are not told")
+        for name, change in zip((first, two), changes, strict=True):
             _expect(is_as_known(binding.show(binding.look(name)), change.wanted), "a change was told and not made")
-        told: list[RecordChange] = []
-        again = [RecordChange(name, subject.make_record(name, 2), None) for name in (one, two)]
+        applied: list[RecordChange] = []
+        again = [RecordChange(name, subject.make_record(name, 2), None) for name in (first, two)]
         try:
             for change in binding.put_together([(binding, again[0]), (other, again[1])]):
-                told.append(change)  # noqa: PERF402 - it may stop half-way
+                applied.append(change)  # noqa: PERF402 - it may stop half-way
         except ChangedMeanwhile:
             pass
         else:
             raise ConformanceError("changes over what others wrote were made")
-        _expect(not told, "a change was told and refused")
+        _expect(not applied, "a change was told and refused")
 
 
 def loses_nothing_while_others_write(subject: BindingSubject) -> None:
@@ -263,7 +263,7 @@ def loses_nothing_while_others_write(subject: BindingSubject) -> None:
 
         numbers = range(TURNS + 1)
         work = [(theirs, list(numbers)), (ours, [subject.make_record(name, number)[ours] for number in numbers])]
-        threads = [threading.Thread(target=write, args=one) for one in work]
+        threads = [threading.Thread(target=write, args=job) for job in work]
         for thread in threads:
             thread.start()
         for thread in threads:
@@ -292,8 +292,8 @@ def guards_as_its_probe_says(subject: BindingSubject) -> None:
         names: list[str] = []
         whole = binding.make_probe_name
         binding.make_probe_name = lambda word: names.append(whole(word)) or names[-1]  # type: ignore[func-returns-value,method-assign]
-        found = probe_binding(binding, writers=subject.race[0], writes=subject.race[1])
-        _expect(found.guard == subject.guard, f"a probe found {found.guard} ({found.kept} of {found.made} kept)")
+        probe = probe_binding(binding, writers=subject.race[0], writes=subject.race[1])
+        _expect(probe.guard == subject.guard, f"a probe found {probe.guard} ({probe.kept} of {probe.made} kept)")
         _expect(all(binding.look(name) is None for name in names), "a probe left its record behind")
 
 

@@ -81,10 +81,10 @@ class HttpBinding(Binding):
 
     def _require_well(self, answer: httpx.Response, name: str, fine: frozenset[int] = frozenset()) -> None:
         if not answer.is_success and answer.status_code not in fine:
-            told = self.mask(answer.text[:200]).strip().splitlines()
+            lines = self.mask(answer.text[:200]).strip().splitlines()
             raise UnreachableError(
                 f"the server of {self.name} answered {answer.status_code} to {answer.request.method} of {name}"
-                f"{': ' + told[0] if told else ''}",
+                f"{': ' + lines[0] if lines else ''}",
                 hint=f"see that [bindings.{self.name}] is right and that its token may do this",
             )
 

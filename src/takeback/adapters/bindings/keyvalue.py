@@ -52,8 +52,8 @@ class EtcdBinding(Binding):
                 self._client = httpx.Client(base_url=str(self.given["base"]), headers=token, timeout=SECONDS)
             answer = self._client.post(path, json=body)
             answer.raise_for_status()
-            told: dict[str, Any] = answer.json()
-            return told
+            said: dict[str, Any] = answer.json()
+            return said
 
     def close(self) -> None:
         """Close the connection."""
@@ -65,10 +65,10 @@ class EtcdBinding(Binding):
 
     def look(self, name: str) -> Seen | None:
         """Return a key's value and its revision."""
-        found = self._ask("/v3/kv/range", {"key": self._key(name)}).get("kvs")
-        if not found:
+        pairs = self._ask("/v3/kv/range", {"key": self._key(name)}).get("kvs")
+        if not pairs:
             return None
-        return Seen(_read(self, name, b64decode(found[0]["value"]).decode()), str(found[0]["mod_revision"]))
+        return Seen(_read(self, name, b64decode(pairs[0]["value"]).decode()), str(pairs[0]["mod_revision"]))
 
     def swap(self, name: str, known: Seen | None, body: dict[str, Any] | None) -> bool:
         """Put or delete a key if its revision is the known one, in one transaction of etcd."""

@@ -38,8 +38,8 @@ class GuardProbe:
 
     def to_json(self) -> dict[str, Any]:
         """Return it as it is kept."""
-        told = {name: getattr(self, name) for name in ("guard", "answers", "made", "kept", "version", "at")}
-        return {**told, "lost": self.made - self.kept}
+        values = {name: getattr(self, name) for name in ("guard", "answers", "made", "kept", "version", "at")}
+        return {**values, "lost": self.made - self.kept}
 
 
 def probe_binding(binding: Binding, *, writers: int = WRITERS, writes: int = WRITES) -> GuardProbe:
@@ -64,32 +64,35 @@ def _look(binding: Binding, name: str) -> Seen:
 
 
 def _ask(binding: Binding, name: str) -> dict[str, bool]:
-    one, two = binding.make_probe(1), binding.make_probe(2)
-    answers = {"create": binding.swap(name, None, one) and is_as_known(binding.show(binding.look(name)), one)}
+    first_record, second_record = binding.make_probe(1), binding.make_probe(2)
+    answers = {
+        "create": binding.swap(name, None, first_record)
+        and is_as_known(binding.show(binding.look(name)), first_record)
+    }
     if not answers["create"]:
         raise UnreachableError(
             f"{binding.name}: a record of the probe's own ({name}) could not be made and read back",
             hint=f"say in [bindings.{binding.name}] probe what it is to write, with {{n}} for a number",
         )
     first = _look(binding, name)
-    answers["create once"] = not binding.swap(name, None, two)
+    answers["create once"] = not binding.swap(name, None, second_record)
     first = _look(binding, name)
-    answers["write"] = binding.swap(name, first, fill_in(first, two))
+    answers["write"] = binding.swap(name, first, fill_in(first, second_record))
     second = _look(binding, name)
-    stale = not binding.swap(name, first, fill_in(first, one))
-    answers["stale write refused"] = stale and is_as_known(binding.show(binding.look(name)), two)
+    stale = not binding.swap(name, first, fill_in(first, first_record))
+    answers["stale write refused"] = stale and is_as_known(binding.show(binding.look(name)), second_record)
     answers["stale delete refused"] = not binding.swap(name, first, None) and binding.look(name) is not None
     if binding.look(name) is None:
-        binding.swap(name, None, two)
+        binding.swap(name, None, second_record)
         second = _look(binding, name)
     again = _look(binding, name)
-    binding.swap(name, again, fill_in(again, one))
+    binding.swap(name, again, fill_in(again, first_record))
     again = _look(binding, name)
-    binding.swap(name, again, fill_in(again, two))
-    answers["aba seen"] = not binding.swap(name, second, fill_in(second, one))
+    binding.swap(name, again, fill_in(again, second_record))
+    answers["aba seen"] = not binding.swap(name, second, fill_in(second, first_record))
     last = _look(binding, name)
     answers["delete"] = binding.swap(name, last, None) and binding.look(name) is None
-    answers["write on nothing refused"] = not binding.swap(name, last, fill_in(last, one))
+    answers["write on nothing refused"] = not binding.swap(name, last, fill_in(last, first_record))
     _remove(binding, name)
     return answers
 
@@ -122,7 +125,7 @@ def _race(binding: Binding, name: str, writers: int, writes: int) -> tuple[int, 
 
 
 def _run_threads(work: list[Callable[[], None]]) -> None:
-    threads = [threading.Thread(target=one) for one in work]
+    threads = [threading.Thread(target=job) for job in work]
     for thread in threads:
         thread.start()
     for thread in threads:

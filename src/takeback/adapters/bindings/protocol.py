@@ -220,8 +220,8 @@ class Binding(ABC):
         except TakebackError:
             raise
         except Exception as fault:  # noqa: BLE001 - whatever a driver raises
-            told = self.mask(str(getattr(fault, "orig", None) or fault)).strip().splitlines()
-            said = f": {told[0][:200]}" if told else ""
+            lines = self.mask(str(getattr(fault, "orig", None) or fault)).strip().splitlines()
+            said = f": {lines[0][:200]}" if lines else ""
             raise UnreachableError(
                 f"{self.name} cannot be reached ({type(fault).__name__}{said})",
                 hint=f"see that it runs and [bindings.{self.name}] is right; 'takeback probe {self.name}' asks it",
@@ -246,11 +246,11 @@ def is_as_known(record: Mapping[str, Any] | None, known: Fields, *, whole: bool 
     return all(is_same(record.get(name, ABSENT), item) for name, item in known.items())
 
 
-def is_same(one: Any, two: Any) -> bool:
+def is_same(old: Any, new: Any) -> bool:
     """Compare two JSON values by type and value."""
-    if one is ABSENT or two is ABSENT:
-        return one is two
-    return encode(one) == encode(two)
+    if old is ABSENT or new is ABSENT:
+        return old is new
+    return encode(old) == encode(new)
 
 
 def fill_in(seen: Seen | None, wanted: Fields) -> dict[str, Any] | None:
@@ -275,8 +275,8 @@ def _find_kind(kind: str, where: str) -> Callable[[str, Mapping[str, Any]], Bind
     try:
         if kind in BUILT_IN:
             module, _, attribute = BUILT_IN[kind].partition(":")
-            found: Any = getattr(import_module(module), attribute)
-            return found  # type: ignore[no-any-return]
+            binding_kind: Any = getattr(import_module(module), attribute)
+            return binding_kind  # type: ignore[no-any-return]
         for point in find_entry_points(GROUP):
             if point.name == kind:
                 return point.load()  # type: ignore[no-any-return]
@@ -302,7 +302,7 @@ def open_binding(name: str, given: Mapping[str, Any], where: str = "takeback.tom
         if key not in known:
             raise InputError(f"{spot}.{key}", found="such a key", expected=f"one of {', '.join(known)}")
         texts = value if isinstance(value, list) else [value]
-        if type(value) is not known[key] or not all(type(one) is str and one for one in texts):
+        if type(value) is not known[key] or not all(type(text) is str and text for text in texts):
             raise InputError(
                 f"{spot}.{key}", found=value, expected="a text" if known[key] is str else "a list of texts"
             )

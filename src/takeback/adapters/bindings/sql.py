@@ -127,31 +127,35 @@ class SqlBinding(Binding):
             try:
                 with self.reach(), warnings.catch_warnings():
                     warnings.simplefilter("ignore", sa.exc.SAWarning)  # types that it does not know go as text
-                    found = sa.Table(plain, sa.MetaData(), schema=schema or None, autoload_with=self.engine)
+                    table = sa.Table(plain, sa.MetaData(), schema=schema or None, autoload_with=self.engine)
             except UnreachableError as fault:
                 if not isinstance(fault.__context__, sa.exc.NoSuchTableError):
                     raise
                 raise InputError(f"{spot}.table", found=named, expected="a table of the database") from None
             for setting in ("key", "fields"):
-                for one in self.given[setting]:
-                    if one not in found.c:
-                        columns = ", ".join(found.c.keys())
-                        raise InputError(f"{spot}.{setting}", found=one, expected=f"a column of {named}: {columns}")
+                for column in self.given[setting]:
+                    if column not in table.c:
+                        columns = ", ".join(table.c.keys())
+                        raise InputError(
+                            f"{spot}.{setting}", found=column, expected=f"a column of {named}: {columns}"
+                        )
             key = set(self.given["key"])
-            uniques = [{column.name for column in found.primary_key}]
+            uniques = [{column.name for column in table.primary_key}]
             uniques += [
-                {c.name for c in one.columns} for one in found.constraints if isinstance(one, sa.UniqueConstraint)
+                {c.name for c in constraint.columns}
+                for constraint in table.constraints
+                if isinstance(constraint, sa.UniqueConstraint)
             ]
-            uniques += [{c.name for c in one.columns} for one in found.indexes if one.unique]
+            uniques += [{c.name for c in index.columns} for index in table.indexes if index.unique]
             if key not in uniques:
                 raise InputError(f"{spot}.key", found=", ".join(sorted(key)), expected="a primary or unique key")
-            computed = [one for one in self.fields if found.c[one].computed is not None]
+            computed = [field for field in self.fields if table.c[field].computed is not None]
             if computed:
                 raise InputError(
                     f"{spot}.fields", found=computed[0], expected="a column that the database lets be set"
                 )
-            self._kinds = {column.name: find_kind(column) for column in found.c}
-            self._table = self._strip(found) if self.engine.dialect.name == SQLITE else found
+            self._kinds = {column.name: find_kind(column) for column in table.c}
+            self._table = self._strip(table) if self.engine.dialect.name == SQLITE else table
         return self._table
 
     def _find_kinds(self) -> Mapping[str, Any]:
@@ -246,11 +250,11 @@ class SqlBinding(Binding):
     def put_together(self, pairs: Sequence[tuple[Binding, RecordChange]]) -> Iterator[RecordChange]:
         """Make all changes in one transaction, or none."""
         with self.reach():
-            tables = [(one, one.table) for one, _ in pairs if isinstance(one, SqlBinding)]
-            changes = [(one, table, change) for (one, table), (_, change) in zip(tables, pairs, strict=True)]
+            tables = [(binding, binding.table) for binding, _ in pairs if isinstance(binding, SqlBinding)]
+            changes = [(binding, table, change) for (binding, table), (_, change) in zip(tables, pairs, strict=True)]
             with self.engine.begin() as at:
-                for one, table, change in sorted(changes, key=lambda item: (item[1].name, item[2].name)):
-                    one.write(at, table, change)
+                for binding, table, change in sorted(changes, key=lambda item: (item[1].name, item[2].name)):
+                    binding.write(at, table, change)
                 failpoint("record.open")
         yield from (change for _, change in pairs)
 
@@ -275,12 +279,12 @@ class SqlBinding(Binding):
             elif written:
                 at.execute(sa.update(table).where(*self._match(table, change.name)).values(**written))
         except (sa.exc.IntegrityError, sa.exc.DataError, OverflowError) as fault:
-            told = self.mask(str(getattr(fault, "orig", None) or fault)).strip().splitlines()
-            if seen is None and "unique" in told[0].lower() and self._select(at, table, change.name, lock=False):
+            lines = self.mask(str(getattr(fault, "orig", None) or fault)).strip().splitlines()
+            if seen is None and "unique" in lines[0].lower() and self._select(at, table, change.name, lock=False):
                 raise changed from None
             raise InputError(
                 f"external[{self.name}/{change.name}]",
-                found=f"a record that the database does not take ({told[0][:200]})",
+                found=f"a record that the database does not take ({lines[0][:200]})",
                 expected="one that it does",
                 hint="nothing was changed",
             ) from None

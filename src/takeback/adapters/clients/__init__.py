@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 def _load_on_demand(name: str) -> Callable[..., Client]:
     def declared(*, user: bool = False) -> Client:
         module = name.replace("-", "_")
-        found: Any = getattr(import_module(f"takeback.adapters.clients.{module}"), module)(user=user)
-        return found  # type: ignore[no-any-return]
+        client: Any = getattr(import_module(f"takeback.adapters.clients.{module}"), module)(user=user)
+        return client  # type: ignore[no-any-return]
 
     return declared
 

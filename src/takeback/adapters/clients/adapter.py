@@ -119,7 +119,7 @@ class ClientAdapter(FilesAdapter):
         self._look_for_leftovers()
         state = fresh.state(known)
         unknown = file_facts.list_unknown_events(self.members, state.part("listeners"))
-        faults = [told for path, told in self._unloaded.items() if path not in {one.path for one in broken}]
+        faults = [reason for path, reason in self._unloaded.items() if path not in {fault.path for fault in broken}]
         return Reading(state, tuple(broken), (*layout.strange, *faults, *unknown), tuple(layout.notes))
 
     def behind(self, path: str, image: LinkImage) -> str | None:
@@ -231,12 +231,18 @@ class ClientAdapter(FilesAdapter):
             moved = find_moved_hooks(self._layout, self._directory.root, before, after)
             if moved and any(member.client.name == "codex" and not member.client.user for member in self.members):
                 require_kept_off(moved)
-            ledgers = {path: one for path, one in self._layout.documents.items() if moved and one.keeps_books}
+            ledgers = {
+                path: document for path, document in self._layout.documents.items() if moved and document.keeps_books
+            }
             for path, home in {**self._homes.differing(before, after), **ledgers}.items():
-                found = self._render_file(path, home, before, after)
-                if found is not None and found.before is None:
-                    changes += [one for one in list_missing_directories(self._directory, path) if one not in changes]
-                changes += [] if found is None else [found]
+                rendered = self._render_file(path, home, before, after)
+                if rendered is not None and rendered.before is None:
+                    changes += [
+                        directory
+                        for directory in list_missing_directories(self._directory, path)
+                        if directory not in changes
+                    ]
+                changes += [] if rendered is None else [rendered]
             if self._ask == "always":
                 self._require_accepted(changes)
         except CannotSplice as fault:
@@ -245,7 +251,7 @@ class ClientAdapter(FilesAdapter):
 
     def _require_accepted(self, changes: Sequence[FileChange]) -> None:
         """Ask each client whose documents change, where it is installed."""
-        changed = {one.path: one.after for one in changes if one.path in self._layout.documents}
+        changed = {change.path: change.after for change in changes if change.path in self._layout.documents}
         for member in self.members if changed else ():
             said = self._ask_client(member, changed)
             if said:
@@ -261,12 +267,12 @@ class ClientAdapter(FilesAdapter):
         if there.keys().isdisjoint(changed):
             return ""
         documents, now = (
-            {path: image.content for path, image in found.items() if isinstance(image, FileImage)}
-            for found in (there | {path: changed[path] for path in there.keys() & changed.keys()}, there)
+            {path: image.content for path, image in images.items() if isinstance(image, FileImage)}
+            for images in (there | {path: changed[path] for path in there.keys() & changed.keys()}, there)
         )
-        title, found = list_complaints(member.client.name, documents, user=member.client.user)
-        known = list_complaints(member.client.name, now, user=member.client.user)[1] if found else ()
-        return describe_complaints(title, tuple(one for one in found if one not in known))
+        title, complaints = list_complaints(member.client.name, documents, user=member.client.user)
+        known = list_complaints(member.client.name, now, user=member.client.user)[1] if complaints else ()
+        return describe_complaints(title, tuple(complaint for complaint in complaints if complaint not in known))
 
     def _render_file(self, path: str, home: StoredIn, before: State, after: State) -> FileChange | None:
         image = self._images.get(path)
@@ -408,7 +414,7 @@ class ClientAdapter(FilesAdapter):
         """Return every file as last read."""
         return tuple(self._images.items())
 
-    def list_formatted_files(self) -> Iterable[tuple[str, FileImage | LinkImage | None]]:
+    def list_formatted(self) -> Iterable[tuple[str, FileImage | LinkImage | None]]:
         """Return every file and link: comments count as changes, and so do empty documents that come or go."""
         documents = self._layout.documents
         named = (name for member in self.members for name in member.client.instructions)

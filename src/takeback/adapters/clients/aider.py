@@ -26,8 +26,8 @@ _RULES: Final = tuple(DocumentRule((key,), "model") for key in ("model", "weak-m
 
 
 def _list_included(value: Any) -> tuple[str, ...]:
-    found = value.get("read", ()) if isinstance(value, dict) else ()
-    names = [found] if isinstance(found, str) else found if isinstance(found, list) else []
+    listed = value.get("read", ()) if isinstance(value, dict) else ()
+    names = [listed] if isinstance(listed, str) else listed if isinstance(listed, list) else []
     return tuple(name for name in names if isinstance(name, str))
 
 

@@ -28,11 +28,11 @@ RISKS: Final[dict[str, RiskRule]] = {
 
 
 def _check_permissions(value: Any) -> str | None:
-    found = value.get("amp.permissions", []) if isinstance(value, dict) else []
-    for one in found if isinstance(found, list) else ():
-        if not isinstance(one, dict) or one.get("action") not in _ACTIONS:
+    rules = value.get("amp.permissions", []) if isinstance(value, dict) else []
+    for rule in rules if isinstance(rules, list) else ():
+        if not isinstance(rule, dict) or rule.get("action") not in _ACTIONS:
             return f"each of amp.permissions needs one of the actions {', '.join(sorted(_ACTIONS))}"
-        if one["action"] == "delegate" and not isinstance(one.get("to"), str):
+        if rule["action"] == "delegate" and not isinstance(rule.get("to"), str):
             return "one of amp.permissions delegates, and does not say to which program"
     return None
 

@@ -32,10 +32,10 @@ def check_types(types: Types) -> ValueCheck:
         if not isinstance(value, dict):
             return f"it must be a mapping, not {_name_type(value)}"
         for place, allowed in types.items():
-            found = _look_up(value, place.split("."))
-            if found is not _NOTHING and not _is_of_type(found, allowed):
-                wanted = " or ".join(NAMES[one] for one in allowed)
-                return f"{place} must be {wanted}, not {_name_type(found)}"
+            item = _look_up(value, place.split("."))
+            if item is not _NOTHING and not _is_of_type(item, allowed):
+                wanted = " or ".join(NAMES[name] for name in allowed)
+                return f"{place} must be {wanted}, not {_name_type(item)}"
         return None
 
     return check
@@ -46,9 +46,9 @@ def check_choices(known: Mapping[str, frozenset[str]]) -> ValueCheck:
 
     def check(value: Any) -> str | None:
         for place, allowed in known.items():
-            found = _look_up(value, place.split("."))
-            if found is not _NOTHING and not (isinstance(found, str) and found in allowed):
-                return f"{place} is {found!r}; known are {', '.join(sorted(allowed))}"
+            item = _look_up(value, place.split("."))
+            if item is not _NOTHING and not (isinstance(item, str) and item in allowed):
+                return f"{place} is {item!r}; known are {', '.join(sorted(allowed))}"
         return None
 
     return check
@@ -59,8 +59,8 @@ def check_text_lists(places: Sequence[str]) -> ValueCheck:
 
     def check(value: Any) -> str | None:
         for place in places:
-            found = _look_up(value, place.split("."))
-            wrong = [one for one in found if not isinstance(one, str)] if isinstance(found, list) else []
+            items = _look_up(value, place.split("."))
+            wrong = [text for text in items if not isinstance(text, str)] if isinstance(items, list) else []
             if wrong:
                 return f"{place} must hold texts, not {_name_type(wrong[0])}"
         return None
@@ -73,8 +73,8 @@ def check_needed_keys(places: Mapping[str, tuple[str, ...]]) -> ValueCheck:
 
     def check(value: Any) -> str | None:
         for place, keys in places.items():
-            found = _look_up(value, place.split("."))
-            lacking = [key for key in keys if key not in found] if isinstance(found, dict) else []
+            item = _look_up(value, place.split("."))
+            lacking = [key for key in keys if key not in item] if isinstance(item, dict) else []
             if lacking:
                 return f"{place} has no {lacking[0]!r}"
         return None
@@ -86,7 +86,7 @@ def combine_checks(*checks: ValueCheck) -> ValueCheck:
     """Return one check that runs several."""
 
     def check(value: Any) -> str | None:
-        return next((wrong for one in checks if (wrong := one(value)) is not None), None)
+        return next((wrong for inner in checks if (wrong := inner(value)) is not None), None)
 
     return check
 
@@ -95,10 +95,10 @@ def check_servers(place: str, *ways: str, texts: tuple[str, ...] = ()) -> ValueC
     """Return a check that every server is a mapping with exactly one key that says how to reach it."""
 
     def check(value: Any) -> str | None:
-        found = value.get(place, {}) if isinstance(value, dict) else {}
-        if not isinstance(found, dict):
-            return f"{place} must be a mapping, not {_name_type(found)}"
-        for name, server in found.items():
+        servers = value.get(place, {}) if isinstance(value, dict) else {}
+        if not isinstance(servers, dict):
+            return f"{place} must be a mapping, not {_name_type(servers)}"
+        for name, server in servers.items():
             if not isinstance(server, dict):
                 return f"{place}.{name} must be a mapping, not {_name_type(server)}"
             given = [way for way in ways if way in server]
@@ -125,7 +125,9 @@ def check_hooks(kinds: frozenset[str] | None = None) -> ValueCheck:
                 continue
             if not isinstance(groups, list):
                 return f"hooks.{event} must be a list of groups, not {_name_type(groups)}"
-            wrong = next((told for group in groups if (told := _check_group(event, group, kinds)) is not None), None)
+            wrong = next(
+                (problem for group in groups if (problem := _check_group(event, group, kinds)) is not None), None
+            )
             if wrong is not None:
                 return wrong
         return None
@@ -135,14 +137,14 @@ def check_hooks(kinds: frozenset[str] | None = None) -> ValueCheck:
 
 def _check_group(event: str, group: Any, kinds: frozenset[str] | None) -> str | None:
     inside = group.get("hooks") if isinstance(group, dict) else None
-    if not isinstance(inside, list) or not all(isinstance(one, dict) for one in inside):
+    if not isinstance(inside, list) or not all(isinstance(hook, dict) for hook in inside):
         return f"each group of hooks.{event} needs a list 'hooks'"
     if "matcher" in group and not isinstance(group["matcher"], str):
         return f"the matcher of a group of hooks.{event} must be a text, not {_name_type(group['matcher'])}"
-    for one in inside:
-        if kinds is not None and one.get("type") not in kinds:
-            return f"a hook of {event} has the type {one.get('type')!r}; known are {', '.join(sorted(kinds))}"
-        if one.get("type") == "command" and not isinstance(one.get("command"), str):
+    for hook in inside:
+        if kinds is not None and hook.get("type") not in kinds:
+            return f"a hook of {event} has the type {hook.get('type')!r}; known are {', '.join(sorted(kinds))}"
+        if hook.get("type") == "command" and not isinstance(hook.get("command"), str):
             return f"a hook of {event} has no command"
     return None
 
@@ -161,7 +163,7 @@ def check_flat_hooks(*, version: int | None = None) -> ValueCheck:
         if not isinstance(events, dict):
             return f"hooks must be a mapping of events, not {_name_type(events)}"
         for event, hooks in events.items():
-            if not isinstance(hooks, list) or not all(isinstance(one, dict) for one in hooks):
+            if not isinstance(hooks, list) or not all(isinstance(flat, dict) for flat in hooks):
                 return f"hooks.{event} must be a list of hooks"
             for hook in hooks:
                 wrong = _check_group(event, hook, None) if "hooks" in hook else _check_flat_hook(event, hook)
@@ -187,10 +189,10 @@ def check_front_matter(*fields: str) -> ValueCheck:
         from takeback.adapters.formats.front_matter import parse_front_matter  # noqa: PLC0415 - reads YAML
 
         try:
-            found = parse_front_matter(text, "front matter")
+            parsed = parse_front_matter(text, "front matter")
         except InputError as fault:
             return f"its front matter cannot be read: {fault.message}"
-        lacking = found.missing(*fields)
+        lacking = parsed.missing(*fields)
         return f"its front matter has no {lacking[0]!r}" if lacking else None
 
     return check
@@ -203,7 +205,7 @@ _CODE = re.compile(r"```.*?```|`[^`\n]*`", re.DOTALL)
 def find_at_imports(text: str) -> tuple[str, ...]:
     """Return the paths that a text imports with `@path`, outside of code."""
     plain = _CODE.sub(" ", text)
-    return tuple(dict.fromkeys(found.rstrip(".") for found in _IMPORT.findall(plain)))
+    return tuple(dict.fromkeys(path.rstrip(".") for path in _IMPORT.findall(plain)))
 
 
 class _Nothing:

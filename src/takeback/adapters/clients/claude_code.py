@@ -75,9 +75,9 @@ def _find_misplaced_event(value: object, *, top: bool = True) -> str | None:
                 continue
             if key in EVENTS:
                 return f"the key {key!r} stands outside of 'hooks'"
-            found = _find_misplaced_event(below, top=False)
-            if found is not None:
-                return found
+            event_below = _find_misplaced_event(below, top=False)
+            if event_below is not None:
+                return event_below
     return None
 
 
@@ -142,8 +142,8 @@ def claude_code(*, user: bool = False) -> Client:
 
 
 def _check_server_entries(value: object) -> str | None:
-    found = value.get("mcpServers", {}) if isinstance(value, dict) else {}
-    for name, server in found.items() if isinstance(found, dict) else ():
+    servers = value.get("mcpServers", {}) if isinstance(value, dict) else {}
+    for name, server in servers.items() if isinstance(servers, dict) else ():
         if not isinstance(server, dict):
             return f"mcpServers.{name} must be a mapping"
         if "url" in server and server.get("type") not in {"http", "sse", "ws", "streamable-http"}:

@@ -143,5 +143,5 @@ class Client:
 
     def list_prompt_names(self) -> tuple[str, ...]:
         """Return how prompts of this client are named; NAME stands for a name that people choose."""
-        templates = [*(one.name for one in self.texts), *(one.name for one in self.skills)]
+        templates = [*(text.name for text in self.texts), *(skill.name for skill in self.skills)]
         return (*self.instructions, *(template.replace("{}", "NAME") for template in templates))

@@ -64,9 +64,9 @@ def _check_values(value: object) -> str | None:
     if not isinstance(value, dict):
         return None
     for key, allowed in _ENUMS.items():
-        found = value.get(key)
-        if isinstance(found, str) and found not in allowed:
-            return f"{key} is {found!r}; known are {', '.join(sorted(allowed))}"
+        item = value.get(key)
+        if isinstance(item, str) and item not in allowed:
+            return f"{key} is {item!r}; known are {', '.join(sorted(allowed))}"
     legacy = next((key for key in ("profile", "profiles") if key in value), None)
     return None if legacy is None else f"{legacy!r} is a legacy key with which the client does not start"
 

@@ -27,7 +27,7 @@ def build_prefix(*parts: str) -> str:
 
 def find_longest_prefix(key: str, prefixes: Iterable[str]) -> str | None:
     """Return the longest of these prefixes that a name has; None if it has none."""
-    return max((one for one in prefixes if key.startswith(one)), key=len, default=None)
+    return max((prefix for prefix in prefixes if key.startswith(prefix)), key=len, default=None)
 
 
 def is_usable_name(name: Any) -> bool:
@@ -113,11 +113,11 @@ class BoundDocument:
 
         A mapping that is empty apart from what is not config counts as config only if it is known as config.
         """
-        found = Contents()
+        contents = Contents()
         rest = _copy_value(value)
         for rule in self.documents.rules:
             for at in list(_find_paths(rest, rule.at)):
-                self._take(rule, at, rest, found)
+                self._take(rule, at, rest, contents)
         start = self.prefix("config")
         for rule in self.documents.rules:
             for at in list(_find_paths(value, rule.at)):
@@ -128,33 +128,33 @@ class BoundDocument:
         for key, item in rest.items():
             if not is_usable_name(start + key):
                 raise InputError(where, found=f"the key {key[:40]!r}", expected="keys without control characters")
-            found.config[start + key] = item
-        return found
+            contents.config[start + key] = item
+        return contents
 
-    def _take(self, rule: DocumentRule, at: Steps, rest: dict[str, Any], found: Contents) -> None:
+    def _take(self, rule: DocumentRule, at: Steps, rest: dict[str, Any], contents: Contents) -> None:
         present = look_up(rest, at)
         match rule.what:
             case "bookkeeping":
                 _remove_value(rest, at)
             case "model" if is_usable_name(present) and not any("." in step for step in at):
-                found.routing[self.prefix("routing") + ".".join(at)] = present
+                contents.routing[self.prefix("routing") + ".".join(at)] = present
                 _remove_value(rest, at)
             case "text" if isinstance(present, str) and self._text_place(rule, self._text_name(rule, at)) == at:
-                found.prompts[self.prefix("prompts") + self._text_name(rule, at)] = present
+                contents.prompts[self.prefix("prompts") + self._text_name(rule, at)] = present
                 _remove_value(rest, at)
             case "ordered" if isinstance(present, dict):
                 _put_value(rest, at, [[key, item] for key, item in present.items()])
             case "servers" if isinstance(present, dict):
                 start = self.prefix("tools") + rule.name
                 for name in [name for name in present if _is_tool(start + name, present[name])]:
-                    found.tools[start + name] = present.pop(name)
+                    contents.tools[start + name] = present.pop(name)
                 if not present:
                     _remove_value(rest, at)
             case "hooks" if isinstance(present, dict):
                 start = self.prefix("listeners")
                 for event in [event for event in present if _is_event(start + event, present[event])]:
                     groups = present.pop(event)
-                    found.listeners |= {start + event: groups} if groups else {}
+                    contents.listeners |= {start + event: groups} if groups else {}
                 if not present:
                     _remove_value(rest, at)
 
@@ -168,10 +168,10 @@ class BoundDocument:
     def _text_place(self, rule: DocumentRule, name: str) -> Steps | None:
         """Return the place of the text with a name; None if it is none of the rule's."""
         parts = [re.escape(part) for part in fill_template(rule.name, self._name).split(ANY)]
-        found = re.fullmatch("(.+?)".join(parts), name)
-        if found is None or not is_usable_name(name):
+        match = re.fullmatch("(.+?)".join(parts), name)
+        if match is None or not is_usable_name(name):
             return None
-        steps = iter(found.groups())
+        steps = iter(match.groups())
         return tuple(next(steps) if step == ANY else step for step in rule.at)
 
     def is_bare(self, content: bytes, where: str) -> bool:
@@ -195,14 +195,19 @@ class BoundDocument:
     def find_hidden_key(self, contents: Contents, joined: dict[str, Any]) -> str:
         """Return the first config key that would not be read as config again; empty if there is none."""
         start = self.prefix("config")
-        found = self.divide_value(joined, "", contents.config).config
-        wanted = (key for key, item in contents.config.items() if found.get(key, MISSING) != item and item != {})
+        config = self.divide_value(joined, "", contents.config).config
+        wanted = (key for key, item in contents.config.items() if config.get(key, MISSING) != item and item != {})
         return next((key.removeprefix(start) for key in wanted), "")
 
     def suggest_surface(self, key: str, joined: dict[str, Any]) -> str:
         """Return the one-line change for a key of the document that is not config."""
-        found = self.divide_value({key: joined[key]} if key in joined else {}, "")
-        values = {"routing": found.routing, "tool": found.tools, "listener": found.listeners, "prompt": found.prompts}
+        contents = self.divide_value({key: joined[key]} if key in joined else {}, "")
+        values = {
+            "routing": contents.routing,
+            "tool": contents.tools,
+            "listener": contents.listeners,
+            "prompt": contents.prompts,
+        }
         lines = (f"'takeback set {thing} {name} VALUE'" for thing, named in values.items() for name in named)
         line = next(lines, "")
         return f"{line} sets it" if line else "'takeback help things' shows how to name a thing"
@@ -300,10 +305,10 @@ def _is_tool(key: str, raw: Any) -> bool:
     if not isinstance(raw, dict) or not is_usable_name(key):
         return False
     try:
-        found = SURFACES["tools"].read({key: raw}, "server")
+        tools = SURFACES["tools"].read({key: raw}, "server")
     except InputError:
         return False
-    return bool(thaw(found[key]) == raw)
+    return bool(thaw(tools[key]) == raw)
 
 
 def _is_event(key: str, raw: Any) -> bool:
@@ -312,14 +317,14 @@ def _is_event(key: str, raw: Any) -> bool:
 
 def _are_pairs(raw: Any) -> bool:
     pair = 2
-    if not isinstance(raw, list) or not all(isinstance(one, list) and len(one) == pair for one in raw):
+    if not isinstance(raw, list) or not all(isinstance(item, list) and len(item) == pair for item in raw):
         return False
-    keys = [one[0] for one in raw]
+    keys = [pair[0] for pair in raw]
     return all(isinstance(key, str) for key in keys) and len(set(keys)) == len(keys)
 
 
 def _is_match(pattern: Steps, at: Steps) -> bool:
-    return len(pattern) == len(at) and all(one in {ANY, two} for one, two in zip(pattern, at, strict=True))
+    return len(pattern) == len(at) and all(wanted in {ANY, key} for wanted, key in zip(pattern, at, strict=True))
 
 
 def _find_paths(value: Any, pattern: Steps, above: Steps = ()) -> Iterator[Steps]:

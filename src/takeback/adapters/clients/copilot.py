@@ -112,7 +112,7 @@ def copilot(*, user: bool = False) -> Client:
         if user
         else (
             INSTRUCTIONS,
-            *(f"{base}{one}" for one in ("copilot", "hooks", "instructions", "agents", "skills", "mcp.json")),
+            *(f"{base}{name}" for name in ("copilot", "hooks", "instructions", "agents", "skills", "mcp.json")),
         ),
         (*documents, declare_hook_files(f"{base}hooks")),
         texts=(

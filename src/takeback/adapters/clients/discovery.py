@@ -118,23 +118,23 @@ class Finder:
         waiting, looked = [folder], 0
         plain = not folder or os.path.realpath(self.root / folder) == os.path.join(self._real, folder)
         while waiting:
-            here = waiting.pop()
-            self._listed.add(here)
+            current = waiting.pop()
+            self._listed.add(current)
             looked += 1
             if looked > most:
                 self.limits.append(f"{folder or '.'}: more than {most} folders; not all were looked into")
                 return
             try:
-                entries = sorted(os.scandir(self.root / here), key=lambda entry: entry.name)
+                entries = sorted(os.scandir(self.root / current), key=lambda entry: entry.name)
             except OSError as error:
                 if names is None:
-                    yield SeenFile(here, here, f"it cannot be read: {error.strerror}")
+                    yield SeenFile(current, current, f"it cannot be read: {error.strerror}")
                 continue
-            if here and any(entry.name == PRIVATE for entry in entries) and self.inner.is_one(here):
+            if current and any(entry.name == PRIVATE for entry in entries) and self.inner.is_one(current):
                 continue
             below: list[str] = []
             for entry in entries:
-                path = f"{here}/{entry.name}" if here else entry.name
+                path = f"{current}/{entry.name}" if current else entry.name
                 if why_no_place(entry.name) is not None or TEMPORARY.fullmatch(entry.name):
                     continue
                 if entry.is_dir(follow_symlinks=False):

@@ -79,7 +79,7 @@ class FreshReading:
     def _order_loaded(event: str, files: list[tuple[str, Any]], known: State) -> list[Any]:
         """Return files that a client loads as listeners, in the order that is known: a folder has none."""
         order = {link.id: at for at, link in enumerate(known.part("listeners").get(event, ()))}
-        return [_name_listener(*one) for one in sorted(files, key=lambda one: order.get(one[0], len(order)))]
+        return [_name_listener(*file) for file in sorted(files, key=lambda item: order.get(item[0], len(order)))]
 
     def list_known_files(self, known: State) -> dict[tuple[str, ...], Any]:
         """Return the files and empty folders of a state by their path, listed once."""
@@ -90,11 +90,11 @@ class FreshReading:
 
     def _files(self, known: State) -> PMap:
         """The files as a tree, built on the known one where nothing of that is gone."""
-        found, leaves = dict(self.files), self.list_known_files(known)
-        is_whole = all(path in found for path, leaf in leaves.items() if isinstance(leaf, File))
+        contents, leaves = dict(self.files), self.list_known_files(known)
+        is_whole = all(path in contents for path, leaf in leaves.items() if isinstance(leaf, File))
         files: PMap = known.part("files") if is_whole else SURFACES["files"].empty
         there = leaves if is_whole else {}
-        for path, file in found.items():
+        for path, file in contents.items():
             if there.get(path) is not file:
                 files = tree.put(files, path, file)
         for path, leaf in () if is_whole else leaves.items():
@@ -109,7 +109,7 @@ def _name_listener(name: str, group: Any) -> dict[str, Any]:
 
 def bind_inner_documents(layout: ClientLayout, known: State) -> None:
     """Bind the documents of a folder that a state knows, where they belong to a harness inside this one."""
-    folders = (one.path.partition(ANY)[0] for member in layout.members for one in member.client.documents)
+    folders = (document.path.partition(ANY)[0] for member in layout.members for document in member.client.documents)
     if not any(layout.inner.find_above(folder) for folder in folders):
         return
     there = set(layout.documents)
@@ -124,23 +124,23 @@ def bind_inner_documents(layout: ClientLayout, known: State) -> None:
 def keep_inner_files(homes: Homes, known: State, fresh: FreshReading) -> None:
     """Keep the known prompts and files of a harness inside this one, and report it once."""
     layout = homes.layout
-    found: set[str] = {inner for path in layout.documents if (inner := layout.inner.find_above(path))}
+    paths: set[str] = {inner for path in layout.documents if (inner := layout.inner.find_above(path))}
     for name, text in known.part("prompts").items():
         if name not in fresh.prompts and name not in fresh.contents.prompts:
             inner = layout.inner.find_above(layout.place_of(name) or name)
             if inner is not None:
-                found.add(inner)
+                paths.add(inner)
                 fresh.prompts[name] = thaw(text)
     there = {path for path, _ in fresh.files}
     kept: list[str] = []
     for path, leaf in tree.iter_leaves(known.part("files")):
         inner = None if path in there or not isinstance(leaf, File) else layout.inner.find_above("/".join(path))
         if inner is not None and isinstance(leaf, File):
-            found.add(inner)
+            paths.add(inner)
             fresh.files.append((path, leaf))
             kept.append("/".join(path))
     _keep_listeners(homes, known, fresh, kept)
-    layout.notes += [describe_left_alone(folder) for folder in sorted(found)]
+    layout.notes += [describe_left_alone(folder) for folder in sorted(paths)]
 
 
 def _keep_listeners(homes: Homes, known: State, fresh: FreshReading, kept: list[str]) -> None:
@@ -151,7 +151,7 @@ def _keep_listeners(homes: Homes, known: State, fresh: FreshReading, kept: list[
         if names:
             order = {link.id: at for at, link in enumerate(known.part("listeners").get(event, ()))}
             whole = [*fresh.loaded.get(event, ()), *((name, {"file": f"{scripts.folder}/{name}"}) for name in names)]
-            fresh.loaded[event] = sorted(whole, key=lambda one: order.get(one[0], len(order)))
+            fresh.loaded[event] = sorted(whole, key=lambda item: order.get(item[0], len(order)))
 
 
 def require_not_inner(layout: ClientLayout, root: str, path: str, where: str) -> None:
@@ -267,9 +267,9 @@ def why_text_unloaded(layout: ClientLayout, path: str | None, image: FileImage |
 def list_unknown_events(members: Sequence[Member], events: Iterator[str] | Sequence[str]) -> Iterator[str]:
     """Yield a message for each hook whose event its client does not have."""
     for key in events:
-        told = why_event_unknown(members, key)
-        if told:
-            yield told
+        reason = why_event_unknown(members, key)
+        if reason:
+            yield reason
 
 
 def why_event_unknown(members: Sequence[Member], key: str) -> str:

@@ -56,8 +56,8 @@ _WAYS: Final = ("command", "url", "httpUrl")
 
 def check_server_ways(value: Any) -> str | None:
     """Return which server has no way to be reached, if one has none."""
-    found = value.get("mcpServers", {}) if isinstance(value, dict) else {}
-    for name, server in found.items() if isinstance(found, dict) else ():
+    servers = value.get("mcpServers", {}) if isinstance(value, dict) else {}
+    for name, server in servers.items() if isinstance(servers, dict) else ():
         if not isinstance(server, dict) or not any(way in server for way in _WAYS):
             return f"mcpServers.{name} must have one of {', '.join(_WAYS)}"
     return None

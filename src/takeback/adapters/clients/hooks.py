@@ -35,10 +35,14 @@ def assign_ids(groups: Sequence[Any], known: KnownHooks) -> list[tuple[str, Any]
     ids: list[str | None] = [None] * len(groups)
     for same in (is_alike, _has_same_matcher_and_hook, _has_same_hooks, _has_same_matcher, _has_common_hook):
         for at, group in enumerate(groups):
-            found = None if ids[at] is not None else next((one for one in free if same(one[1], group)), None)
-            if found is not None:
-                ids[at] = found[0]
-                free.remove(found)
+            known_item = (
+                None
+                if ids[at] is not None
+                else next((known_group for known_group in free if same(known_group[1], group)), None)
+            )
+            if known_item is not None:
+                ids[at] = known_item[0]
+                free.remove(known_item)
     taken = {name for name, _ in known}
     named: list[tuple[str, Any]] = []
     for at, group in enumerate(groups):
@@ -73,23 +77,23 @@ def _make_fresh_id(group: Any, taken: set[str]) -> str:
     return name
 
 
-def _has_same_hooks(one: Any, two: Any) -> bool:
-    return isinstance(one, dict) and isinstance(two, dict) and is_alike(one.get("hooks"), two.get("hooks"))
+def _has_same_hooks(old: Any, new: Any) -> bool:
+    return isinstance(old, dict) and isinstance(new, dict) and is_alike(old.get("hooks"), new.get("hooks"))
 
 
-def _has_common_hook(one: Any, two: Any) -> bool:
-    mine, theirs = (group.get("hooks") if isinstance(group, dict) else None for group in (one, two))
+def _has_common_hook(old: Any, new: Any) -> bool:
+    mine, theirs = (group.get("hooks") if isinstance(group, dict) else None for group in (old, new))
     if not isinstance(mine, list) or not isinstance(theirs, list):
         return False
     return any(is_alike(hook, other) for hook in mine for other in theirs)
 
 
-def _has_same_matcher_and_hook(one: Any, two: Any) -> bool:
-    return _has_same_matcher(one, two) and _has_common_hook(one, two)
+def _has_same_matcher_and_hook(old: Any, new: Any) -> bool:
+    return _has_same_matcher(old, new) and _has_common_hook(old, new)
 
 
-def _has_same_matcher(one: Any, two: Any) -> bool:
-    return isinstance(one, dict) and isinstance(two, dict) and one.get("matcher") == two.get("matcher")
+def _has_same_matcher(old: Any, new: Any) -> bool:
+    return isinstance(old, dict) and isinstance(new, dict) and old.get("matcher") == new.get("matcher")
 
 
 PLACE = ("hooks", "state")
@@ -99,18 +103,18 @@ Moves = Mapping[str, str | None]
 
 def find_moved_hooks(layout: ClientLayout, root: Path, before: State, after: State) -> dict[str, str | None]:
     """Return hooks that moved or are gone, by the positions that the client counts."""
-    one, two = before.part("listeners"), after.part("listeners")
-    found: dict[str, str | None] = {}
-    for key in one if one is not two else ():
+    old_events, new_events = before.part("listeners"), after.part("listeners")
+    moved: dict[str, str | None] = {}
+    for key in old_events if old_events is not new_events else ():
         bound = layout.owner("listeners", key)
         if bound is not None:
             event = re.sub(r"(?<!^)(?=[A-Z])", "_", key.removeprefix(bound.prefix("listeners"))).lower()
-            moves = list(_find_moves(one.get(key, ()), two.get(key, ())))
+            moves = list(_find_moves(old_events.get(key, ()), new_events.get(key, ())))
             for file in {os.path.abspath(root / bound.path), os.path.realpath(root / bound.path)}:
-                found |= {
+                moved |= {
                     f"{file}:{event}:{old}": None if new is None else f"{file}:{event}:{new}" for old, new in moves
                 }
-    return found
+    return moved
 
 
 def _find_moves(before: Iterable[Any], after: Iterable[Any]) -> Iterator[tuple[str, str | None]]:
@@ -126,8 +130,8 @@ def _find_moves(before: Iterable[Any], after: Iterable[Any]) -> Iterator[tuple[s
 
 
 def _list_hooks(link: Any) -> list[Any]:
-    found = thaw(link.record["options"]).get("hooks")
-    return found if isinstance(found, list) else []
+    hooks = thaw(link.record["options"]).get("hooks")
+    return hooks if isinstance(hooks, list) else []
 
 
 def require_kept_off(moved: Moves) -> None:
@@ -170,20 +174,20 @@ def _rename_keys(document: Document, renamed: Mapping[str, str], make: Any) -> D
         b"|".join(rb"([\"'])" + re.escape(name.encode()) + rb"\%d" % n for n, name in _count_names(names))
     )
 
-    def other(found: re.Match[bytes]) -> bytes:
-        quote, name = found[0][:1], found[0][1:-1].decode()
+    def other(match: re.Match[bytes]) -> bytes:
+        quote, name = match[0][:1], match[0][1:-1].decode()
         return quote + renamed[name].encode() + quote
 
     expected = {renamed.get(key, key): item for key, item in document.get(PLACE).items()}
     where = document.where
     try:
-        found: Document = make(quoted.sub(other, document.data), where)
-        same = found.get(PLACE) == expected
+        rewritten: Document = make(quoted.sub(other, document.data), where)
+        same = rewritten.get(PLACE) == expected
     except InputError:
         same = False
     if not same:
         raise CannotSplice("the client's trust in later hooks cannot be kept in place", where=where)
-    return found
+    return rewritten
 
 
 def _count_names(names: Iterable[str]) -> Iterable[tuple[int, str]]:

@@ -60,16 +60,16 @@ class ClientInit:
 def detect_clients(root: Path, *, user: bool = False) -> tuple[str, ...]:
     """Return the clients whose files are in a directory; a file that many read counts where nobody else reads it."""
     declared = {name: declare(user=user) for name, declare in CLIENTS.items()}
-    found = {name: client for name, client in declared.items() if any(_list_signs(root, client.signs))}
+    detected = {name: client for name, client in declared.items() if any(_list_signs(root, client.signs))}
     for name, client in declared.items():
-        there = [] if name in found else list(_list_signs(root, client.weak_signs))
-        if any(not any(can_read(other, path) for other in found.values()) for path in there):
-            found[name] = client
-    if user and len(found) > 1:  # several have a file of the same name: the folder tells
-        here = f"{root.absolute()}/"
-        own = [name for name in found if here.endswith(f"/{declared[name].user_folder}/")]
-        return tuple(own) or tuple(found)
-    return tuple(name for name in CLIENTS if name in found)
+        there = [] if name in detected else list(_list_signs(root, client.weak_signs))
+        if any(not any(can_read(other, path) for other in detected.values()) for path in there):
+            detected[name] = client
+    if user and len(detected) > 1:  # several have a file of the same name: the folder tells
+        prefix = f"{root.absolute()}/"
+        own = [name for name in detected if prefix.endswith(f"/{declared[name].user_folder}/")]
+        return tuple(own) or tuple(detected)
+    return tuple(name for name in CLIENTS if name in detected)
 
 
 def list_all_signs() -> dict[str, tuple[str, ...]]:
@@ -83,7 +83,7 @@ def _list_signs(root: Path, signs: Sequence[str]) -> Iterator[str]:
     for sign in signs:
         path, _, text = sign.partition(" ")
         if ANY in path:
-            yield from (str(one.relative_to(root)) for one in islice(root.glob(path), 1))
+            yield from (str(path.relative_to(root)) for path in islice(root.glob(path), 1))
         elif os.path.lexists(root / path) and (not text or _has_text(root / path, text)):
             yield path
 
@@ -172,15 +172,15 @@ def init_clients(
         record_trust(root, manifest, store, how=MADE)
         own.write(HIDDEN, FileImage(write_manifest(manifest), 0o600))
         failing.pop_all()
-    named = (*wanted, *(one.path for one in documents))
+    named = (*wanted, *(document.path for document in documents))
     return ClientInit(root, fresh=True, kinds=named, added=named)
 
 
 def _require_files(root: Path, documents: Sequence[OwnDocument]) -> None:
-    for one in documents:
-        if not (root / one.path).is_file():
+    for document in documents:
+        if not (root / document.path).is_file():
             raise InputError(
-                str(root / one.path),
+                str(root / document.path),
                 found="no file",
                 expected="a file to track",
                 hint="check the path, or make the file",
@@ -201,9 +201,9 @@ def _extend_harness(
     if user != about.user:
         raise InputError(str(root), found="a harness of another scope", expected="the scope it was made with")
     new = tuple(kind for kind in wanted if kind not in about.kinds)
-    paths = {one.path for one in manifest.documents}
-    own = [one for one in documents if one.path not in paths]
-    added = (*new, *(one.path for one in own))
+    paths = {document.path for document in manifest.documents}
+    own = [document for document in documents if document.path not in paths]
+    added = (*new, *(document.path for document in own))
     if added:
         kinds = [*about.kinds, *new]
         whole = replace(manifest, workspace=replace(about, kinds=kinds), documents=[*manifest.documents, *own])
@@ -225,5 +225,5 @@ def _extend_harness(
             hand_over_files(root, [member.client for member in build_members(kinds, user=user)])
         with closing(open_workspace(root, journal=journal, keys=keys, hold=False)) as harness:
             harness.adopt(f"{', '.join(added)} found", by="takeback init")
-    tracked = (*about.kinds, *new, *(one.path for one in (*manifest.documents, *own)))
+    tracked = (*about.kinds, *new, *(document.path for document in (*manifest.documents, *own)))
     return ClientInit(root, fresh=False, kinds=tracked, added=added)

@@ -28,8 +28,8 @@ ENDINGS: Final = (".js", ".ts", ".mjs", ".mts")
 
 def _check_references(value: Any) -> str | None:
     if isinstance(value, str):
-        found = next((one for one in ("{env:", "{file:") if one in value), None)
-        return None if found is None else f"{found}…}} in a file of the project, for which the client drops the file"
+        sign = next((prefix for prefix in ("{env:", "{file:") if prefix in value), None)
+        return None if sign is None else f"{sign}…}} in a file of the project, for which the client drops the file"
     inside = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
     return next((wrong for item in inside if (wrong := _check_references(item)) is not None), None)
 
@@ -57,8 +57,8 @@ def kilo(*, user: bool = False) -> Client:
             Documents(path, OpencodeSettings, RULES, scope, check=check, own=own) for path, scope in places.items()
         ),
         texts=(
-            *(Texts(f"{base}{one}", ".md", f"{one}/{{}}", check=described) for one in ("agents", "agent")),
-            *(Texts(f"{base}{one}", ".md", f"{one}/{{}}") for one in ("commands", "command", "rules")),
+            *(Texts(f"{base}{folder}", ".md", f"{folder}/{{}}", check=described) for folder in ("agents", "agent")),
+            *(Texts(f"{base}{folder}", ".md", f"{folder}/{{}}") for folder in ("commands", "command", "rules")),
             *legacy,
         ),
         skills=(Skills(f"{base}skills"), Skills(f"{base}skill", name="skill/{}")),

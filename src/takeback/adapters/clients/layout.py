@@ -70,8 +70,8 @@ class ClientLayout:
             return
         self.outside.add(seen.path)
         self.links[seen.path] = ""
-        told = f"{seen.path}: {seen.outside}; left alone"
-        self.strange += [] if told in self.strange else [told]
+        reason = f"{seen.path}: {seen.outside}; left alone"
+        self.strange += [] if reason in self.strange else [reason]
 
     def is_taken(self, path: str) -> bool:
         """Return whether a file already belongs to a client."""
@@ -82,19 +82,23 @@ class ClientLayout:
         others = (build_prefix(member.prefix) for member in self.members if member.prefix)
         own = next((begin for begin in others if key.startswith(begin)), "")
         bound = [
-            one for one in self.documents.values() if one.stores(surface) and one.prefix(surface).startswith(own)
+            document
+            for document in self.documents.values()
+            if document.stores(surface) and document.prefix(surface).startswith(own)
         ]
-        start = find_longest_prefix(key, (one.prefix(surface) for one in bound if one.holds(surface, key)))
-        for one in bound:
-            if one.prefix(surface) == start and one.holds(surface, key):
-                return one
+        start = find_longest_prefix(
+            key, (document.prefix(surface) for document in bound if document.holds(surface, key))
+        )
+        for document in bound:
+            if document.prefix(surface) == start and document.holds(surface, key):
+                return document
         return None
 
     def document_at(self, path: str) -> BoundDocument | None:
         """The document at a path, or behind a link there; one that would be if a file stood there."""
-        found = self.documents.get(path) or self.documents.get(self.links.get(path, ""))
-        if found is not None or self.is_taken(path):
-            return found
+        document = self.documents.get(path) or self.documents.get(self.links.get(path, ""))
+        if document is not None or self.is_taken(path):
+            return document
         for member in self.members:
             for documents in member.client.documents:
                 name = name_in(documents.path, path) if ANY in documents.path else ""
@@ -133,8 +137,8 @@ class ClientLayout:
 
     def prompt_path(self, key: str) -> str | None:
         """Return the file of a prompt, or the path for a new one; None if no client would read it there."""
-        found = next((path for path, name in self.prompts.items() if name == key), None)
-        return self.place_of(key) if found is None else found
+        prompt_path = next((path for path, name in self.prompts.items() if name == key), None)
+        return self.place_of(key) if prompt_path is None else prompt_path
 
     def place_of(self, key: str) -> str | None:
         """Return the path of a prompt by its name; None if it is read only where something imports it."""
@@ -161,8 +165,8 @@ class ClientLayout:
         if path in self.files:
             return self.files[path]
         for member in self.members:
-            folders = [(one.folder, one.endings, one.effect) for one in member.client.scripts]
-            folders += [(one.folder, (), one.effect) for one in member.client.skills]
+            folders = [(script.folder, script.endings, script.effect) for script in member.client.scripts]
+            folders += [(skill.folder, (), skill.effect) for skill in member.client.skills]
             for folder, endings, effect in folders:
                 if is_in_folder(path, folder, endings):
                     return effect
@@ -204,7 +208,7 @@ def find_layout(
         _find_texts(finder, member, layout)
     for seen in sorted(_find_instructions(finder, members), key=lambda seen: (seen.path != seen.real, seen.path)):
         _claim_prompt(layout, seen, seen.path)
-    _find_imports(finder, layout, read, [one for one in layout.prompts.items() if one[0] not in layout.texts])
+    _find_imports(finder, layout, read, [item for item in layout.prompts.items() if item[0] not in layout.texts])
     layout.strange += finder.limits
     return layout
 
@@ -237,8 +241,8 @@ def include_instructions(
 ) -> None:
     """Take in the instruction files that documents name, and what those bring in."""
     finder = Finder(root, listed)
-    found = [seen for pattern in patterns for seen in finder.matching(pattern)]
-    new = [(seen.real, seen.path) for seen in found if _claim_prompt(layout, seen, seen.path)]
+    files = [seen for pattern in patterns for seen in finder.matching(pattern)]
+    new = [(seen.real, seen.path) for seen in files if _claim_prompt(layout, seen, seen.path)]
     _find_imports(finder, layout, read, new)
 
 
@@ -374,7 +378,7 @@ def _bind_new_document(member: Member, documents: Documents, surface: str, key: 
     rest = key[len(own) :]
     if surface == "prompts":
         templates = [rule.name for rule in documents.rules if rule.what == "text"]
-        name = next((found for template in templates if (found := _match_template(rest, template))), "")
+        name = next((filled for template in templates if (filled := _match_template(rest, template))), "")
     else:
         name = _match_template(rest.partition(":")[0] if ":" in rest else "", documents.scope)
     if not name:
@@ -392,39 +396,41 @@ def is_file_imported(
             continue
         above = key.rpartition("/")[0]
         for member in layout.members:
-            if any(matches_pattern(path, resolve_beside(above, one)) for one in member.client.imports(text)):
+            if any(
+                matches_pattern(path, resolve_beside(above, imported)) for imported in member.client.imports(text)
+            ):
                 return True
     for declared, value in documents:
         for member in layout.members:
             if declared not in member.client.documents:
                 continue
-            if any(matches_pattern(path, one.removeprefix("./")) for one in member.client.includes(value)):
+            if any(matches_pattern(path, include.removeprefix("./")) for include in member.client.includes(value)):
                 return True
     return False
 
 
-def list_files_below(path: Sequence[str], one: PMap, two: PMap) -> Iterable[tuple[str, ...]]:
+def list_files_below(path: Sequence[str], old: PMap, new: PMap) -> Iterable[tuple[str, ...]]:
     """Return the files at or below a path at which two trees differ."""
-    found: dict[tuple[str, ...], None] = {}
-    for root in (one, two):
+    places: dict[tuple[str, ...], None] = {}
+    for root in (old, new):
         node = tree.get(root, tuple(path))
         below = tree.iter_leaves(node, tuple(path)) if type(node) is PMap else ((tuple(path), node),)
-        found |= {place: None for place, leaf in below if isinstance(leaf, File)}
-    return found
+        places |= {place: None for place, leaf in below if isinstance(leaf, File)}
+    return places
 
 
 def list_names_below(files: PMap, folder: str, endings: tuple[str, ...]) -> set[str]:
     """Return the names of the files below a folder, relative to it."""
     top = tree.get(files, tuple(folder.split("/")))
-    found: set[str] = set()
+    names: set[str] = set()
     waiting = [("", top)]
     while waiting:
         above, node = waiting.pop()
         if isinstance(node, File) and (not endings or above.endswith(endings)):
-            found.add(above)
+            names.add(above)
         elif type(node) is PMap:
             waiting += [(f"{above}/{name}" if above else name, below) for name, below in node.items()]
-    return found
+    return names
 
 
 STORED = frozenset({"config", "routing", "tools", "listeners", "prompts", "files"})
@@ -447,15 +453,15 @@ class Homes:
         """Return the files that hold the values in which two states differ."""
         homes: dict[str, StoredIn] = {}
         for surface in sorted(STORED):
-            one, two = before.part(surface), after.part(surface)
-            if one is two:
+            old, new = before.part(surface), after.part(surface)
+            if old is new:
                 continue
-            for path in SURFACES[surface].differing(one, two):
+            for path in SURFACES[surface].differing(old, new):
                 steps = tuple(step for step in path if not is_part(step))
-                for place in list_files_below(steps, one, two) if surface == "files" else (steps,):
-                    found = self._home(surface, place, (before, after))
-                    if found is not None:
-                        homes[found[0]] = found[1]
+                for place in list_files_below(steps, old, new) if surface == "files" else (steps,):
+                    home = self._home(surface, place, (before, after))
+                    if home is not None:
+                        homes[home[0]] = home[1]
         return homes
 
     def _home(self, surface: str, path: Sequence[str], states: tuple[State, State]) -> tuple[str, StoredIn] | None:
@@ -486,8 +492,8 @@ class Homes:
 
     def _is_imported(self, path: str, state: State) -> bool:
         values = (
-            (one.documents, one.join_document(self.contents(state, one), {}))
-            for one in self.layout.documents.values()
+            (document.documents, document.join_document(self.contents(state, document), {}))
+            for document in self.layout.documents.values()
         )
         texts = {key: thaw(text) for key, text in state.part("prompts").items()}
         return is_file_imported(self.layout, texts, values, path)
@@ -498,9 +504,9 @@ class Homes:
 
     def prompt_at(self, path: str, state: State) -> str | None:
         """Return the prompt that is, or would be, in the file at a path."""
-        found = self.layout.prompts.get(path)
-        if found is not None:
-            return found
+        prompt = self.layout.prompts.get(path)
+        if prompt is not None:
+            return prompt
         if path in self.layout.links and path in state.part("prompts"):
             return path
         return next((key for key in state.part("prompts") if (self.layout.prompt_path(key) or key) == path), None)
@@ -527,15 +533,15 @@ class Homes:
 
     def contents(self, state: State, bound: BoundDocument) -> Contents:
         """Return what the surfaces have of one document."""
-        found = Contents()
+        contents = Contents()
         for surface in SURFACES_OF_DOCUMENTS:
             if not bound.stores(surface):
                 continue
-            into: dict[str, Any] = getattr(found, surface)
+            into: dict[str, Any] = getattr(contents, surface)
             for key, content in state.part(surface).items():
                 if key.startswith(bound.prefix(surface)) and self.layout.owner(surface, key) is bound:
                     into[key] = self._groups(content) if surface == "listeners" else thaw(content)
-        return found
+        return contents
 
     def _groups(self, chain: Any) -> list[Any]:
         groups = []

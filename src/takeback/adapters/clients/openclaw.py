@@ -72,8 +72,8 @@ RISKS: Final[dict[str, RiskRule]] = {
 
 def _check_servers(value: Any) -> str | None:
     mcp = value.get("mcp") if isinstance(value, dict) else None
-    found = mcp.get("servers") if isinstance(mcp, dict) else None
-    for name, server in found.items() if isinstance(found, dict) else ():
+    servers = mcp.get("servers") if isinstance(mcp, dict) else None
+    for name, server in servers.items() if isinstance(servers, dict) else ():
         if not isinstance(server, dict) or ("command" in server) == ("url" in server):
             return f"mcp.servers.{name} must have command or url, and only one of them"
     return None

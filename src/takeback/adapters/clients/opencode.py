@@ -43,8 +43,8 @@ _ACTIONS: Final = frozenset({"ask", "allow", "deny"})
 
 def check_server_values(value: Any) -> str | None:
     """Return what is wrong with a server, if anything is."""
-    found = value.get("mcp", {}) if isinstance(value, dict) else {}
-    for name, server in found.items() if isinstance(found, dict) else ():
+    servers = value.get("mcp", {}) if isinstance(value, dict) else {}
+    for name, server in servers.items() if isinstance(servers, dict) else ():
         kind = server.get("type") if isinstance(server, dict) else None
         if kind == "local" and not isinstance(server.get("command"), list):
             return f"mcp.{name} is local and needs a command, as a list"
@@ -57,8 +57,8 @@ def check_server_values(value: Any) -> str | None:
 
 def check_permissions(value: Any) -> str | None:
     """Return which action of the permissions is not known, if one is not."""
-    found = value.get("permission", {}) if isinstance(value, dict) else {}
-    for tool, rules in found.items() if isinstance(found, dict) else ():
+    permissions = value.get("permission", {}) if isinstance(value, dict) else {}
+    for tool, rules in permissions.items() if isinstance(permissions, dict) else ():
         for action in rules.values() if isinstance(rules, dict) else (rules,):
             if action not in _ACTIONS:
                 return f"permission.{tool} has the action {action!r}; known are ask, allow and deny"
@@ -67,8 +67,8 @@ def check_permissions(value: Any) -> str | None:
 
 def list_instructions(value: Any) -> tuple[str, ...]:
     """Return the patterns and paths of instruction files that settings name."""
-    found = value.get("instructions", ()) if isinstance(value, dict) else ()
-    named = tuple(one for one in found if isinstance(one, str)) if isinstance(found, list) else ()
+    listed = value.get("instructions", ()) if isinstance(value, dict) else ()
+    named = tuple(path for path in listed if isinstance(path, str)) if isinstance(listed, list) else ()
     return (*named, *find_file_references(value))
 
 
@@ -105,8 +105,8 @@ def opencode(*, user: bool = False) -> Client:
             document(".opencode/opencode.json", ".opencode.json"),
         ]
     described = check_front_matter("description")
-    agents = [Texts(f"{base}{one}", ".md", f"{one}/{{}}", check=described) for one in ("agents", "agent")]
-    commands = [Texts(f"{base}{one}", ".md", f"{one}/{{}}") for one in ("commands", "command")]
+    agents = [Texts(f"{base}{folder}", ".md", f"{folder}/{{}}", check=described) for folder in ("agents", "agent")]
+    commands = [Texts(f"{base}{folder}", ".md", f"{folder}/{{}}") for folder in ("commands", "command")]
     endings = (".js", ".ts", ".mjs", ".mts")
     return Client(
         "opencode",

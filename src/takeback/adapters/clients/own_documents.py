@@ -17,45 +17,45 @@ _JSON: Final = b"{\n}\n"
 
 def declare_documents(documents: Sequence[OwnDocument], beside: Sequence[Client], where: str) -> Client:
     """Return the declaration of some files; refuse those that a client beside them has already, or whose names."""
-    for at, one in enumerate(documents):
+    for at, document in enumerate(documents):
         spot = f"{where}: documents.{at}"
         for client in beside:
-            if one.path in {declared.path for declared in client.documents}:
+            if document.path in {declared.path for declared in client.documents}:
                 raise InputError(
                     f"{spot}.path",
-                    found=f"{one.path}, which is a file of {client.name}",
+                    found=f"{document.path}, which is a file of {client.name}",
                     expected="a file that no client of this directory has",
                     hint="remove the entry: the file is tracked already",
                 )
             taken = {client.name, *(declared.scope for declared in client.documents if ANY not in declared.path)}
-            if one.kind not in TEXTS and one.scope in taken:
+            if document.kind not in TEXTS and document.scope in taken:
                 raise InputError(
                     f"{spot}.name",
-                    found=f"{one.scope!r}, with which names of {client.name} begin",
+                    found=f"{document.scope!r}, with which names of {client.name} begin",
                     expected="a name of its own",
-                    hint=f'give {one.path} another one: name = "..."',
+                    hint=f'give {document.path} another one: name = "..."',
                 )
     return Client(
         NAME,
         (),
-        tuple(_declare(one) for one in documents if one.kind not in TEXTS),
-        instructions=tuple(one.path for one in documents if one.kind in TEXTS),
+        tuple(_declare(document) for document in documents if document.kind not in TEXTS),
+        instructions=tuple(document.path for document in documents if document.kind in TEXTS),
         nested=False,
     )
 
 
-def _declare(one: OwnDocument) -> Documents:
-    texts = (DocumentRule(parse_part(part), "text", f"{one.scope}:{part}") for part in one.prompts)
+def _declare(document: OwnDocument) -> Documents:
+    texts = (DocumentRule(parse_part(part), "text", f"{document.scope}:{part}") for part in document.prompts)
     rules = (
-        *(DocumentRule(parse_part(part), "bookkeeping") for part in one.ignore),
-        *((DocumentRule(parse_part(one.tools), "servers"),) if one.tools else ()),
+        *(DocumentRule(parse_part(part), "bookkeeping") for part in document.ignore),
+        *((DocumentRule(parse_part(document.tools), "servers"),) if document.tools else ()),
         *texts,
-        *(DocumentRule(parse_part(part), "model") for part in one.routing),
-        *(DocumentRule(parse_part(part), "ordered") for part in one.ordered),
+        *(DocumentRule(parse_part(part), "model") for part in document.routing),
+        *(DocumentRule(parse_part(part), "ordered") for part in document.ordered),
     )
-    effect = Effect(one.effect or Effect.NEXT_SESSION)
-    opened, fresh = _find_format(one.kind)
-    return Documents(one.path, opened, rules, one.scope, fresh=fresh, effect=effect)
+    effect = Effect(document.effect or Effect.NEXT_SESSION)
+    opened, fresh = _find_format(document.kind)
+    return Documents(document.path, opened, rules, document.scope, fresh=fresh, effect=effect)
 
 
 def _find_format(kind: str) -> tuple[Callable[[bytes, str], Document], bytes]:

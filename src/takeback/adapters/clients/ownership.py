@@ -70,15 +70,15 @@ def _list_programs() -> tuple[tuple[str, Client, frozenset[str] | None], ...]:
 
 def _list_tops(client: Client) -> frozenset[str] | None:
     starts = [
-        *(one.path.partition(ANY)[0] for one in client.documents),
-        *(f"{one.folder}/" for one in client.scripts),
-        *(f"{one.folder}/" for one in client.skills),
-        *(one.start for one in client.texts),
+        *(document.path.partition(ANY)[0] for document in client.documents),
+        *(f"{script.folder}/" for script in client.scripts),
+        *(f"{skill.folder}/" for skill in client.skills),
+        *(text.start for text in client.texts),
         *client.also_reads,
         *client.instructions,
     ]
-    exact = {one.path for one in client.documents if ANY not in one.path}
-    exact |= {*client.instructions, *(one for one in client.also_reads if not one.endswith("/"))}
+    exact = {document.path for document in client.documents if ANY not in document.path}
+    exact |= {*client.instructions, *(path for path in client.also_reads if not path.endswith("/"))}
     if any("/" not in start and start not in exact for start in starts):
         return None
     return frozenset(start.partition("/")[0] for start in starts)
@@ -86,7 +86,7 @@ def _list_tops(client: Client) -> frozenset[str] | None:
 
 def can_read(client: Client, path: str) -> bool:
     """Return whether a client reads the file at a path, as its own or as that of another client."""
-    others = (path.startswith(one) if one.endswith("/") else path == one for one in client.also_reads)
+    others = (path.startswith(pattern) if pattern.endswith("/") else path == pattern for pattern in client.also_reads)
     return find_declaration(client, path) is not None or any(others)
 
 
@@ -103,7 +103,9 @@ def readers_of(name: str, clients: Sequence[str]) -> Sequence[str]:
     from takeback.adapters.clients import CLIENTS  # noqa: PLC0415 - it imports what imports this
 
     declared = {client: CLIENTS[client]() for client in clients if client in CLIENTS}
-    lying = [client for client, one in declared.items() if any(name.startswith(f"{at}/") for at in _folders(one))]
+    lying = [
+        client for client, reader in declared.items() if any(name.startswith(f"{at}/") for at in _folders(reader))
+    ]
     first = declared.get(clients[0])
     bare = first is not None and any(_fits(name, template) for template in _templates(first))
     return lying or (clients[:1] if bare else clients)
@@ -120,14 +122,18 @@ def is_as_in_opencode(owners: Sequence[str]) -> bool:
 
 
 def _folders(client: Client) -> list[str]:
-    documents = (one.path.partition(ANY)[0].rstrip("/") for one in client.documents if ANY in one.path)
-    return [*(one.folder for one in client.texts), *(one.folder for one in client.skills), *filter(None, documents)]
+    documents = (document.path.partition(ANY)[0].rstrip("/") for document in client.documents if ANY in document.path)
+    return [
+        *(text.folder for text in client.texts),
+        *(skill.folder for skill in client.skills),
+        *filter(None, documents),
+    ]
 
 
 def _templates(client: Client) -> list[str]:
     """Return the forms of the names that texts of a client have."""
-    inner = (rule.name for one in client.documents for rule in one.rules if rule.what == "text")
-    return [*(one.name for one in client.texts), *(one.name for one in client.skills), *inner]
+    inner = (rule.name for document in client.documents for rule in document.rules if rule.what == "text")
+    return [*(text.name for text in client.texts), *(skill.name for skill in client.skills), *inner]
 
 
 def _fits(name: str, template: str) -> bool:

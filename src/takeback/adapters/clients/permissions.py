@@ -86,7 +86,7 @@ def _has_front(text: Any) -> bool:
 def _weigh_commands(title: str, was: str, text: str, readers: Sequence[str]) -> Iterator[str]:
     """Yield commands in a text, which a client runs when the text is used."""
     forms = [form for form, whose in _INJECTED.items() if any(is_of(client, readers) for client in whose)]
-    came = sorted({one for form in forms for one in set(form.findall(text)) - set(form.findall(was))})
+    came = sorted({command for form in forms for command in set(form.findall(text)) - set(form.findall(was))})
     if came:
         yield f"{title} runs a program when it is used: {', '.join(came)}"
 
@@ -113,7 +113,7 @@ def _weigh_front_matter(title: str, was: Any, text: str, readers: Sequence[str])
         if is_set(new.get(key)) and encode(new[key]) != encode(earlier.get(key)):
             yield f"{title} runs a program: {key}"
     if is_as_in_opencode(readers) and ("permission" in earlier or "permission" in new):
-        old_rules, new_rules = (flatten_settings({"permission": one.get("permission")}) for one in (earlier, new))
+        old_rules, new_rules = (flatten_settings({"permission": side.get("permission")}) for side in (earlier, new))
         yield from (
             reason.replace("config[", f"{title}[", 1)
             for reason in weigh_settings(old_rules, new_rules, ("opencode",))
@@ -171,7 +171,7 @@ def _read_front_matter(text: Any) -> Mapping[str, Any] | None:
 
 def _list_tools(value: Any) -> Any:
     """Return tools as a list; a text has them between commas."""
-    return [one.strip() for one in value.split(",") if one.strip()] if isinstance(value, str) else value
+    return [tool.strip() for tool in value.split(",") if tool.strip()] if isinstance(value, str) else value
 
 
 StateLike: TypeAlias = "State | Mapping[str, Any]"
@@ -197,7 +197,7 @@ def clients_of(adapter: Adapter) -> tuple[str, ...]:
     module = sys.modules.get("takeback.adapters.clients.adapter")  # where it is not loaded there are no such adapters
     if module is None or not isinstance(adapter, module.ClientAdapter):
         return ()
-    return tuple(one.client.name for one in adapter.members)
+    return tuple(member.client.name for member in adapter.members)
 
 
 def find_loosened_permissions(before: StateLike, after: StateLike, clients: Sequence[str] = ()) -> list[str]:
@@ -207,14 +207,14 @@ def find_loosened_permissions(before: StateLike, after: StateLike, clients: Sequ
     where no client is given, by the tables of all.
     """
     old, new = flatten_settings(before["config"]), flatten_settings(after["config"])
-    found = [
+    loosened = [
         *weigh_settings(old, new, clients),
         *_weigh_servers(before["tools"], after["tools"]),
         *_weigh_hooks(before["listeners"], after["listeners"]),
         *_weigh_scripts(before, after, (old, new), clients),
         *weigh_prompts(*_find_changes(before, after, "prompts"), clients),
     ]
-    return list(dict.fromkeys(found))
+    return list(dict.fromkeys(loosened))
 
 
 def _find_changes(before: StateLike, after: StateLike, surface: str) -> tuple[dict[str, Any], dict[str, Any]]:
@@ -225,8 +225,12 @@ def _find_changes(before: StateLike, after: StateLike, surface: str) -> tuple[di
         return {key: old[key] for key in keys if key in old}, {key: new[key] for key in keys if key in new}
     from takeback.state.surface import SURFACES  # noqa: PLC0415 - the guard needs no states
 
-    one, two = before.part(surface), after.part(surface)
-    names = [change.address.key for change in SURFACES[surface].diff(one, two)] if one is not two else []
+    before_value, after_value = before.part(surface), after.part(surface)
+    names = (
+        [change.address.key for change in SURFACES[surface].diff(before_value, after_value)]
+        if before_value is not after_value
+        else []
+    )
     return _read_keys(before, surface, names), _read_keys(after, surface, names)
 
 
@@ -308,7 +312,7 @@ def _weigh_hooks(before: Mapping[str, Any], after: Mapping[str, Any]) -> Iterato
 
 def _count_hooks(listeners: Mapping[str, Any]) -> Counter[_Hook]:
     """Return every hook, one by one: another hook beside it changes nothing."""
-    found: Counter[_Hook] = Counter()
+    counted: Counter[_Hook] = Counter()
     for event, elements in listeners.items():
         for element in elements:
             options = _read_field(element, "options")
@@ -316,13 +320,13 @@ def _count_hooks(listeners: Mapping[str, Any]) -> Counter[_Hook]:
             if not isinstance(hooks, list):
                 runs = any(key in options for key in FLAT) if isinstance(options, Mapping) else False
                 new = "has another hook, which runs a program" if runs else "has a hook that is not known"
-                found[_Hook(event, encode(element), new if options else "")] += 1
+                counted[_Hook(event, encode(element), new if options else "")] += 1
                 continue
             around = {key: value for key, value in options.items() if key != "hooks"}
             matcher = around.get("matcher")
-            told = "has another hook, which runs a program" + (f", for {encode(matcher)}" if matcher else "")
-            found.update(_Hook(event, encode({**around, "hook": hook}), told) for hook in hooks)
-    return found
+            description = "has another hook, which runs a program" + (f", for {encode(matcher)}" if matcher else "")
+            counted.update(_Hook(event, encode({**around, "hook": hook}), description) for hook in hooks)
+    return counted
 
 
 def _weigh_scripts(
@@ -349,8 +353,8 @@ def _is_loaded(path: str, clients: Sequence[str]) -> bool:
     from takeback.adapters.clients import CLIENTS  # noqa: PLC0415 - it imports what imports this
 
     declared = [CLIENTS[client](user=user) for client in clients if client in CLIENTS for user in (False, True)]
-    folders = [one for client in declared for one in client.scripts if one.event]
-    return any(is_in_folder(path, one.folder, one.endings) for one in folders)
+    folders = [script for client in declared for script in client.scripts if script.event]
+    return any(is_in_folder(path, folder.folder, folder.endings) for folder in folders)
 
 
 def _list_programs(state: StateLike, settings: Leaves, clients: Sequence[str]) -> Iterator[str]:

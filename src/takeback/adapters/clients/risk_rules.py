@@ -101,9 +101,9 @@ def _find_rule(node: dict[str, Any], path: Path, exact: int) -> tuple[int, RiskR
         return None if rule is None else (exact, rule)
     for step, more in ((path[0], 2), (ONE, 1)):
         below = node.get(step) if step else None
-        found = None if below is None else _find_rule(below, path[1:], exact + more)
-        if found is not None:
-            return found
+        inner = None if below is None else _find_rule(below, path[1:], exact + more)
+        if inner is not None:
+            return inner
     return None if rest is None else (exact, rest)
 
 
@@ -114,7 +114,7 @@ def make_rules(risk: Risk, text: str, words: str = "", *, fine: Sequence[Any] = 
 
 def make_list_rules(risk: Risk, words: Mapping[str, str]) -> dict[str, RiskRule]:
     """Return rules about lists, guards and protected parts, each with its words."""
-    return {place: RiskRule(risk, told) for place, told in words.items()}
+    return {place: RiskRule(risk, reason) for place, reason in words.items()}
 
 
 def make_mode_rule(place: str, known: str, before: str, after: str = "") -> dict[str, RiskRule]:
@@ -124,4 +124,4 @@ def make_mode_rule(place: str, known: str, before: str, after: str = "") -> dict
 
 def make_switch_rules(loose: Any, words: Mapping[str, str], *, default: Any = None) -> dict[str, RiskRule]:
     """Return rules about switches that loosen with one value."""
-    return {place: RiskRule(Risk.SWITCH, told, loose=loose, default=default) for place, told in words.items()}
+    return {place: RiskRule(Risk.SWITCH, reason, loose=loose, default=default) for place, reason in words.items()}

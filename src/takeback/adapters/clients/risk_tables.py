@@ -360,7 +360,7 @@ def _add_types(rules: dict[str, RiskRule]) -> dict[str, RiskRule]:
     table = RiskTable("", rules)
     unlisted = [place for place, types in TYPES.items() if dict not in types]
     return rules | make_rules(
-        Risk.HARMLESS, " ".join(one for one in unlisted if table.rule_of(tuple(one.split("."))) is None)
+        Risk.HARMLESS, " ".join(place for place in unlisted if table.rule_of(tuple(place.split("."))) is None)
     )
 
 
@@ -392,6 +392,6 @@ def find_rules(path: Path, clients: Sequence[str] = ()) -> list[RiskRule]:
     Where one table names it more exactly than another, only that one counts.
     """
     tables = [table for client in clients if (table := load_table(client)) is not None] or TABLES.values()
-    found = [known for table in tables if (known := table.rule_of(path)) is not None]
-    best = max((exact for exact, _ in found), default=0)
-    return [rule for exact, rule in found if exact == best]
+    rules = [known for table in tables if (known := table.rule_of(path)) is not None]
+    best = max((exact for exact, _ in rules), default=0)
+    return [rule for exact, rule in rules if exact == best]

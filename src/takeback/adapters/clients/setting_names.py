@@ -36,7 +36,7 @@ def find_doubts(kinds: Sequence[str], mutation: Iterable[Operation], state: Stat
     """Return what is doubtful about settings that a mutation writes, a sentence each."""
     tables = [kind for kind in kinds if (table := load_table(kind)) is not None and table.rules]
     config = SURFACES["config"].write(state.part("config"))
-    found: dict[str, None] = {}
+    every: dict[str, None] = {}
     for op in mutation:
         if op.kind.surface != "config" or op.kind.verb not in _WRITING or not tables:
             continue
@@ -45,11 +45,11 @@ def find_doubts(kinds: Sequence[str], mutation: Iterable[Operation], state: Stat
         inside = [path, *(path + more for more in _list_paths(value))] if whole else [path]
         items = value if whole and isinstance(value, list) else [] if whole else [value]
         doubts = [
-            *(_doubt_name(tables, one, config) for one in inside),
+            *(_doubt_name(tables, key, config) for key in inside),
             *(_doubt_item(tables, path, item, config) for item in items),
         ]
-        found.update(dict.fromkeys(doubt for doubt in doubts if doubt))
-    return tuple(found)
+        every.update(dict.fromkeys(doubt for doubt in doubts if doubt))
+    return tuple(every)
 
 
 def _list_paths(value: Any) -> Iterator[tuple[str, ...]]:
@@ -95,7 +95,7 @@ def _doubt_item(tables: Sequence[str], path: tuple[str, ...], item: Any, config:
         return ""
     there = _look_up(config, path)
     others = there if isinstance(there, list) else []
-    of_texts = bool(others) and all(isinstance(one, str) for one in others)
+    of_texts = bool(others) and all(isinstance(other, str) for other in others)
     known = any(_is_list_of_texts(kind, path) for kind in tables)
     if not of_texts and not known:
         return ""
@@ -104,8 +104,8 @@ def _doubt_item(tables: Sequence[str], path: tuple[str, ...], item: Any, config:
 
 def _is_list_of_texts(kind: str, path: tuple[str, ...]) -> bool:
     table = load_table(kind)
-    found = None if table is None else table.rule_of(path)
-    return found is not None and found[1].risk in _LISTED and path[0] not in _OF_MAPPINGS
+    rule = None if table is None else table.rule_of(path)
+    return rule is not None and rule[1].risk in _LISTED and path[0] not in _OF_MAPPINGS
 
 
 def _look_up(value: Any, path: Sequence[str]) -> Any:

@@ -100,7 +100,7 @@ def _weigh_guard(rule: RiskRule, path: Path, old: Leaves, new: Leaves) -> Iterat
     was, is_now = old.get(path), new.get(path)
     if is_now in OFF and (path in new or was not in OFF):
         yield f"{_format_title(path)} {rule.words}"
-    elif rule.fine and is_set(is_now) and not any(_is_equal(is_now, one) for one in rule.fine):
+    elif rule.fine and is_set(is_now) and not any(_is_equal(is_now, value) for value in rule.fine):
         yield f"{_format_title(path)} {SETS[Risk.EXECUTES]}"
 
 
@@ -151,9 +151,9 @@ def _is_only_denying(was: Any, is_now: Any) -> bool:
     """Return whether a list of rules lost nothing and gained only rules that deny."""
     if not isinstance(is_now, list) or not (was is None or isinstance(was, list)):
         return False
-    new = [one for one in is_now if encode(one) not in {encode(other) for other in was or ()}]
+    new = [item for item in is_now if encode(item) not in {encode(other) for other in was or ()}]
     return not subtract_items(was, is_now) and all(
-        isinstance(one, Mapping) and one.get("decision") == "deny" for one in new
+        isinstance(item, Mapping) and item.get("decision") == "deny" for item in new
     )
 
 
@@ -162,8 +162,8 @@ def is_set(value: Any) -> bool:
     return encode(value) not in _NOTHING
 
 
-def _is_equal(one: Any, two: Any) -> bool:
-    return encode(one) == encode(two)
+def _is_equal(old: Any, new: Any) -> bool:
+    return encode(old) == encode(new)
 
 
 def count_items(value: Any) -> Counter[str]:
@@ -174,9 +174,9 @@ def count_items(value: Any) -> Counter[str]:
     return Counter(item if isinstance(item, str) else encode(item) for item in listed if item != {})
 
 
-def subtract_items(one: Any, two: Any) -> list[str]:
+def subtract_items(old: Any, new: Any) -> list[str]:
     """Return the items of one list that the other has not, each once."""
-    return sorted(set(count_items(one)) - set(count_items(two)))
+    return sorted(set(count_items(old)) - set(count_items(new)))
 
 
 def rank_mode(value: Any, default: str, modes: Sequence[str]) -> int:
@@ -187,13 +187,19 @@ def rank_mode(value: Any, default: str, modes: Sequence[str]) -> int:
 
 def _is_looser(was: Any, is_now: Any) -> bool:
     """Return whether a rule, or a list of (pattern, action), allows more; a changed order counts as more."""
-    one, two = _read_pairs(was), _read_pairs(is_now)
-    if any(_rank_action(action) > _rank_action(one.get(pattern, "ask")) for pattern, action in two.items()):
+    old_pairs, new_pairs = _read_pairs(was), _read_pairs(is_now)
+    if any(
+        _rank_action(action) > _rank_action(old_pairs.get(pattern, "ask")) for pattern, action in new_pairs.items()
+    ):
         return True
-    if any(_rank_action(action) < ACTIONS.index("allow") for pattern, action in one.items() if pattern not in two):
+    if any(
+        _rank_action(action) < ACTIONS.index("allow")
+        for pattern, action in old_pairs.items()
+        if pattern not in new_pairs
+    ):
         return True
-    kept = [pattern for pattern in one if pattern in two]
-    return kept != [pattern for pattern in two if pattern in one]
+    kept = [pattern for pattern in old_pairs if pattern in new_pairs]
+    return kept != [pattern for pattern in new_pairs if pattern in old_pairs]
 
 
 def _read_pairs(value: Any) -> dict[str, Any]:

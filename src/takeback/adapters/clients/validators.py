@@ -61,14 +61,14 @@ def list_complaints(
         code, text = _run_validator(
             [program, *validator.words], project, _build_environment(validator, program, scratch)
         )
-    found = [_COLOUR.sub("", line).replace(f"{scratch}/project/", "") for line in validator.said(code, text)]
-    return validator.title, tuple(dict.fromkeys(line.replace(str(scratch), "~") for line in found))
+    complaints = [_COLOUR.sub("", line).replace(f"{scratch}/project/", "") for line in validator.said(code, text)]
+    return validator.title, tuple(dict.fromkeys(line.replace(str(scratch), "~") for line in complaints))
 
 
-def describe_complaints(title: str, found: tuple[str, ...]) -> str:
+def describe_complaints(title: str, complaints: tuple[str, ...]) -> str:
     """Return complaints in one sentence; empty if there are none."""
-    more = f" (and {len(found) - MOST} more)" if len(found) > MOST else ""
-    return f"{title} itself says: {'; '.join(found[:MOST])}{more}" if found else ""
+    more = f" (and {len(complaints) - MOST} more)" if len(complaints) > MOST else ""
+    return f"{title} itself says: {'; '.join(complaints[:MOST])}{more}" if complaints else ""
 
 
 def _write_documents(below: Path, documents: Mapping[str, bytes]) -> None:
@@ -80,9 +80,9 @@ def _write_documents(below: Path, documents: Mapping[str, bytes]) -> None:
 
 def _build_environment(validator: Validator, program: str, scratch: Path) -> dict[str, str]:
     """Return an environment that has nothing of the user's but the folders of the needed programs."""
-    found = [os.path.dirname(one) for one in (program, shutil.which("node")) if one is not None]
+    folders = [os.path.dirname(place) for place in (program, shutil.which("node")) if place is not None]
     own = {"HOME": str(scratch / "home"), "TMPDIR": str(scratch / "tmp"), "LANG": "C.UTF-8", "NO_COLOR": "1"}
-    return {"PATH": os.pathsep.join((*found, os.defpath)), **own, **validator.environment}
+    return {"PATH": os.pathsep.join((*folders, os.defpath)), **own, **validator.environment}
 
 
 def _run_validator(command: list[str], place: Path, environment: Mapping[str, str]) -> tuple[int, str]:
@@ -127,8 +127,8 @@ def _parse_codex(code: int, text: str) -> list[str]:
 def _parse_opencode(code: int, text: str) -> list[str]:
     """Return the lines with an arrow, or else the first line, as for a document that is not JSON."""
     lines = [line.strip() for line in _COLOUR.sub("", text).splitlines() if line.strip()]
-    found = [line.removeprefix("↳").strip() for line in lines if line.startswith("↳")]
-    return (found or lines[:1]) if code else []
+    complaints = [line.removeprefix("↳").strip() for line in lines if line.startswith("↳")]
+    return (complaints or lines[:1]) if code else []
 
 
 def _parse_gemini(code: int, text: str) -> list[str]:

@@ -92,9 +92,9 @@ class Bracketed:
         lines = [self._own_lines(at) for at in range(len(order))]
         if all(lines[at] is not None for at in concerned):
             return [
-                Splice(found[0], found[1], self._line_text(order[at], at))
+                Splice(line[0], line[1], self._line_text(order[at], at))
                 for at in concerned
-                if (found := lines[at]) is not None
+                if (line := lines[at]) is not None
             ]
         spans = self.at.items
         return [Splice(*spans[at], self.data[slice(*spans[order[at]])]) for at in concerned]
@@ -111,8 +111,8 @@ class Bracketed:
     def _own_lines(self, index: int) -> Span | None:
         start, end = self.at.items[index]
         comma = self.at.commas[index]
-        found = self._lines(start, end if comma is None else comma + 1)
-        return None if found is None or (comma is not None and self.data[end:comma].strip()) else found[:2]
+        lines = self._lines(start, end if comma is None else comma + 1)
+        return None if lines is None or (comma is not None and self.data[end:comma].strip()) else lines[:2]
 
     def _first(self, render: Render) -> Splice:
         start, end = self.at.start + 1, self.at.end - 1

@@ -77,9 +77,9 @@ class Document(ABC):
         del to
         raise self.refusal(path, "the order of keys cannot be chosen in this format")
 
-    def same(self, one: Any, two: Any) -> bool:
+    def same(self, old: Any, new: Any) -> bool:
         """Return whether two values are the same; the order of keys does not matter by default."""
-        return is_alike(one, two)
+        return is_alike(old, new)
 
     def get(self, path: DocumentPath) -> Any:
         """Return the value at a path; MISSING if there is none."""
@@ -87,8 +87,8 @@ class Document(ABC):
 
     def members(self, path: DocumentPath) -> tuple[tuple[str, Any], ...]:
         """Return the members of the mapping at a path, in order; none if there is no mapping."""
-        found = self.get(path)
-        return tuple(found.items()) if isinstance(found, dict) else ()
+        value = self.get(path)
+        return tuple(value.items()) if isinstance(value, dict) else ()
 
     def set(self, path: DocumentPath, value: Any) -> Self:
         """Return the document with a value at a path."""
@@ -107,20 +107,20 @@ class Document(ABC):
     def insert_all(self, path: DocumentPath, values: Sequence[Any]) -> Self:
         """The document with new items before position `path[-1]` of a list, read as often for many as for two."""
         *others, last = values
-        found = self.insert(path, last)
+        grown = self.insert(path, last)
         for value in others:
             self._check(path, value)
-        edits = [edit for value in others for edit in found._insert(path, value)]  # noqa: SLF001 - of one class
+        edits = [edit for value in others for edit in grown._insert(path, value)]  # noqa: SLF001 - of one class
         if len(edits) == len(others) and all(edit[:2] == (edits[0].start, edits[0].start) for edit in edits):
-            expected = found.value
+            expected = grown.value
             for value in reversed(others):
                 expected = insert_value(expected, path, value)
             merged = [Splice(edits[0].start, edits[0].start, b"".join(edit.text for edit in edits))] if edits else []
-            return found._apply_edits(merged, path, expected)  # noqa: SLF001
-        found = self
+            return grown._apply_edits(merged, path, expected)  # noqa: SLF001
+        grown = self
         for at, value in enumerate(values, int(path[-1])):
-            found = found.insert((*path[:-1], at), value)
-        return found
+            grown = grown.insert((*path[:-1], at), value)
+        return grown
 
     def move(self, path: DocumentPath, to: int) -> Self:
         """Return the document with one item of a list moved to another position."""
@@ -147,14 +147,14 @@ class Document(ABC):
 
     def _apply_edits(self, edits: list[Splice], path: DocumentPath, expected: Any) -> Self:
         try:
-            found = type(self)(apply_splices(self.data, edits), self.where)
-            found.newline = self.newline
-            value = found.value
+            edited = type(self)(apply_splices(self.data, edits), self.where)
+            edited.newline = self.newline
+            value = edited.value
         except InputError as fault:
             raise self.refusal(path, f"the edit would not be well formed ({fault.message})") from None
         if not self.same(value, expected):
             raise self.refusal(path, "the edit would change something else")
-        return found
+        return edited
 
     def refusal(self, path: DocumentPath, reason: str) -> CannotSplice:
         """Return the error that says why an edit cannot be made in place."""
@@ -211,16 +211,16 @@ def _transform_list(document: Document, present: list[Any], value: list[Any], pa
     steps = SequenceMatcher(None, old, new, autojunk=False).get_opcodes()
     if not any(step[0] == "equal" for step in steps) and not all(isinstance(item, dict) for item in value):
         return document.set(path, value)
-    for tag, one, end_one, two, end_two in reversed(steps):
+    for tag, start, stop, first, last in reversed(steps):
         if tag == "equal":
             continue
-        both = min(end_one - one, end_two - two)
-        for at in reversed(range(one + both, end_one)):
+        both = min(stop - start, last - first)
+        for at in reversed(range(start + both, stop)):
             document = document.remove((*path, at))
-        if two + both < end_two:
-            document = document.insert_all((*path, one + both), value[two + both : end_two])
+        if first + both < last:
+            document = document.insert_all((*path, start + both), value[first + both : last])
         for at in range(both):
-            document = transform_document(document, value[two + at], (*path, one + at))
+            document = transform_document(document, value[first + at], (*path, start + at))
     return document
 
 
@@ -316,14 +316,14 @@ def arrange_members(value: Any, path: DocumentPath, to: int) -> Any:
     return put_value(value, path[:-1], dict(members))
 
 
-def is_alike(one: Any, two: Any) -> bool:
+def is_alike(old: Any, new: Any) -> bool:
     """Return whether two plain values are the same by type and content; the order of keys does not matter."""
-    if one is two or one is MISSING or two is MISSING:
-        return one is two
-    if type(one) is type(two) and isinstance(one, str | int):
-        return bool(one == two)
+    if old is new or old is MISSING or new is MISSING:
+        return old is new
+    if type(old) is type(new) and isinstance(old, str | int):
+        return bool(old == new)
     try:
-        return make_comparable(one) == make_comparable(two)
+        return make_comparable(old) == make_comparable(new)
     except (TypeError, ValueError):
         return False
 

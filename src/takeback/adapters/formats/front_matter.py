@@ -36,8 +36,8 @@ class FrontMatter:
 
     def text(self, key: str) -> str | None:
         """Return the text at a key; None if there is none, or only blanks."""
-        found = self.mapping.get(key)
-        return found if isinstance(found, str) and found.strip() else None
+        value = self.mapping.get(key)
+        return value if isinstance(value, str) and value.strip() else None
 
     def missing(self, *keys: str) -> tuple[str, ...]:
         """Return those of the keys that have no text."""
@@ -64,7 +64,7 @@ def _read_block(block: str, where: str) -> dict[str, Any]:
     if len(block) > LONGEST:
         raise InputError(where, found="longer front matter", expected=f"at most {LONGEST} characters")
     try:
-        found = yaml.safe_load(block)
+        mapping = yaml.safe_load(block)
     except yaml.MarkedYAMLError as fault:
         mark = fault.problem_mark or fault.context_mark
         place = where if mark is None else f"{where}, line {mark.line + 2}, column {mark.column + 1}"
@@ -73,11 +73,11 @@ def _read_block(block: str, where: str) -> dict[str, Any]:
         ) from None
     except (yaml.YAMLError, ValueError, RecursionError) as fault:
         raise InputError(where, found=f"malformed YAML ({fault})", expected="valid YAML") from None
-    if found is None:
+    if mapping is None:
         return {}
-    if not isinstance(found, dict):
-        raise InputError(f"{where}, line 2, column 1", found=found, expected="a mapping of keys to values")
-    return {str(key): item for key, item in found.items()}
+    if not isinstance(mapping, dict):
+        raise InputError(f"{where}, line 2, column 1", found=mapping, expected="a mapping of keys to values")
+    return {str(key): item for key, item in mapping.items()}
 
 
 def _decode_text(data: bytes, where: str) -> str:

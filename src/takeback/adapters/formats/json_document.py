@@ -93,8 +93,8 @@ class Scanner:
     def space(self) -> None:
         """Skip blanks and comments."""
         while True:
-            found = self._space.match(self.data, self.at)
-            self.at = found.end() if found else self.at
+            match = self._space.match(self.data, self.at)
+            self.at = match.end() if match else self.at
             comment = _COMMENT.match(self.data, self.at) if self.dialect.comments else None
             if comment is None:
                 return
@@ -115,17 +115,17 @@ class Scanner:
 
     def scalar(self, pattern: re.Pattern[bytes]) -> JsonNode:
         """Return a text, a number or a word."""
-        found = pattern.match(self.data, self.at)
-        if found is None:
+        match = pattern.match(self.data, self.at)
+        if match is None:
             self.fail("no value")
         try:
-            text = found.group().decode()
+            text = match.group().decode()
             read = self._reading.get(pattern) if self.dialect.json5 else None
             value = parse(text, self.where) if read is None else read(text)
         except (InputError, ValueError):
             self.fail("a malformed value")
-        self.at = found.end()
-        return JsonNode(found.span(), value)
+        self.at = match.end()
+        return JsonNode(match.span(), value)
 
     def container(self, close: bytes, depth: int) -> JsonNode:
         """Return an object or an array."""
@@ -179,21 +179,21 @@ class Scanner:
         """Return the key at this position."""
         if self._string.match(self.data, self.at):
             return str(self.scalar(self._string).value)
-        found = self._identifier.match(self.data, self.at) if self.dialect.json5 else None
-        if found is None:
+        match = self._identifier.match(self.data, self.at) if self.dialect.json5 else None
+        if match is None:
             self.fail("no key" if self.dialect.json5 else "no key in quotes")
         try:
-            name = self._name(found.group().decode())
+            name = self._name(match.group().decode())
         except ValueError:
             self.fail("a malformed key")
-        self.at = found.end()
+        self.at = match.end()
         return name
 
-    def fail(self, found: str) -> NoReturn:
+    def fail(self, fact: str) -> NoReturn:
         """Say what is wrong here."""
         place = f"{self.where}, {locate_offset(self.data, self.at)}"
         kind = "JSON5" if self.dialect.json5 else "JSON"
-        raise InputError(place, found=f"malformed {kind} ({found})", expected=f"valid {kind}")
+        raise InputError(place, found=f"malformed {kind} ({fact})", expected=f"valid {kind}")
 
 
 TWICE = "the key is there more than once"
@@ -230,9 +230,9 @@ class JsonDocument(Document):
     def _content(self) -> bytes:
         return self.data.removeprefix(BOM)
 
-    def same(self, one: Any, two: Any) -> bool:
+    def same(self, old: Any, new: Any) -> bool:
         """Return whether two values are the same, the order of keys included."""
-        return make_comparable(one, ordered=True) == make_comparable(two, ordered=True)
+        return make_comparable(old, ordered=True) == make_comparable(new, ordered=True)
 
     def _find(self, path: DocumentPath) -> JsonNode | None:
         node = self._root

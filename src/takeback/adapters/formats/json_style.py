@@ -58,24 +58,24 @@ def parse_number(text: str) -> Any:
         return float(text.replace("Infinity", "inf"))
     if bare[:2] in {"0x", "0X"}:
         return int(text, 16)
-    found = _DECIMAL.fullmatch(text)
-    if found is None:
+    match = _DECIMAL.fullmatch(text)
+    if match is None:
         raise ValueError(text)
-    sign, whole, dot, fraction, power = found.groups()
+    sign, whole, dot, fraction, power = match.groups()
     point = f".{fraction or 0}" if dot else ""
     return parse(f"{sign.replace('+', '')}{whole or 0}{point}{power}", text)
 
 
-def _decode_escape(found: re.Match[str]) -> str:
-    match found.lastgroup:
+def _decode_escape(match: re.Match[str]) -> str:
+    match match.lastgroup:
         case "line":
             return ""
         case "two" | "four":
-            return chr(int(found[found.lastgroup], 16))
+            return chr(int(match[match.lastgroup], 16))
         case "zero":
             return "\0"
         case "one":
-            return _SHORT.get(found["one"], found["one"])
+            return _SHORT.get(match["one"], match["one"])
         case _:
             raise ValueError("an escape that is none")
 
@@ -157,16 +157,16 @@ def detect_manner(data: bytes, root: JsonNode, dialect: JsonDialect) -> Manner:
         _find_most_frequent(_list_pads(data, [node for node in nodes if isinstance(node.value, kind)]), b"")
         for kind in (dict, list)
     )
-    found = replace(base, pads=(pads[0], pads[1]))
+    manner = replace(base, pads=(pads[0], pads[1]))
     if dialect.trailing_comma:
-        found = replace(found, trailing=_find_most_frequent(_list_ends(data, nodes), b"") == b",")
+        manner = replace(manner, trailing=_find_most_frequent(_list_ends(data, nodes), b"") == b",")
     if not dialect.json5:
-        return found
+        return manner
     quotes = [
         data[node.span[0] : node.span[0] + 1] for node in nodes for node in node.items if isinstance(node.value, str)
     ]
     return replace(
-        found,
+        manner,
         single_quotes=_find_most_frequent(quotes, b'"') == b"'",
         bare_keys=_are_keys_bare(data, nodes, default=True),
     )
@@ -189,9 +189,9 @@ def _list_containers(root: JsonNode) -> Iterator[JsonNode]:
             waiting += reversed(node.items)
 
 
-def _find_most_frequent(found: Iterable[bytes], default: bytes) -> bytes:
-    counted = Counter(found)
-    return max(counted, key=lambda one: counted[one]) if counted else default
+def _find_most_frequent(items: Iterable[bytes], default: bytes) -> bytes:
+    counted = Counter(items)
+    return max(counted, key=lambda item: counted[item]) if counted else default
 
 
 def _list_colons(data: bytes, nodes: Iterable[JsonNode]) -> Iterator[bytes]:

@@ -122,8 +122,8 @@ class TomlDocument(Document):
             return super().set(path, value)
         if path and is_table(value) and isinstance(spot, TomlTable | Inline):
             edited: Any = transform_document(self, value, path)
-            found: Self = edited
-            return found
+            document: Self = edited
+            return document
         if not path or isinstance(path[-1], int):
             raise self.refusal(path, "a table cannot become something else here")
         pairs = list(list_dotted_pairs(spot)) if isinstance(spot, TomlTable) else []
@@ -146,23 +146,23 @@ class TomlDocument(Document):
             return self.set(path[:-1], [])
         if not isinstance(above, Inline) or isinstance(path[-1], int):
             return super().remove(path)
-        found = self
+        document = self
         while isinstance(above, Inline) and (pairs := above.pairs(path[-1])):
-            pair, alone = pairs[-1], bool(above.prefix) and len(found._inside(above)) == 1
+            pair, alone = pairs[-1], bool(above.prefix) and len(document._inside(above)) == 1
             empty = f"{_format_keys(above.prefix)} = {{}}".encode()
             at = above.value.pairs.index(pair)
-            edits = [Splice(*pair.span, empty)] if alone else found._build_bracketed(above.value).cut(at)
-            found = type(self)(apply_splices(found.data, edits), self.where)
-            above = found._find(path[:-1])  # noqa: SLF001 - of one class
-        return self._apply_edits([Splice(0, len(self.data), found.data)], path, remove_value(self.value, path))
+            edits = [Splice(*pair.span, empty)] if alone else document._build_bracketed(above.value).cut(at)
+            document = type(self)(apply_splices(document.data, edits), self.where)
+            above = document._find(path[:-1])  # noqa: SLF001 - of one class
+        return self._apply_edits([Splice(0, len(self.data), document.data)], path, remove_value(self.value, path))
 
     def _needs_escape(self, path: DocumentPath, after: Any) -> bool:
         around = (look_up(value, path[:-1]) for value in (self.value, after))
-        return len(path) > 1 and any(isinstance(one, dict) and set(one) == {self.escape} for one in around)
+        return len(path) > 1 and any(isinstance(value, dict) and set(value) == {self.escape} for value in around)
 
     def _mapping(self, path: DocumentPath) -> dict[PathStep, Any]:
-        found = self.get(path)
-        return dict(found) if isinstance(found, dict) else {}
+        value = self.get(path)
+        return dict(value) if isinstance(value, dict) else {}
 
     def _inside(self, inline: Inline) -> list[TomlPair]:
         depth = len(inline.prefix)
@@ -272,14 +272,17 @@ class TomlDocument(Document):
             return self._build_bracketed(spot).move(at, to)
         if not isinstance(spot, TomlTables):
             raise self.refusal(path, "it is not an item of a list")
-        layout, blocks = self._layout, [sorted(list_sections(one), key=lambda s: s.start) for one in spot.elements]
+        layout, blocks = (
+            self._layout,
+            [sorted(list_sections(element), key=lambda s: s.start) for element in spot.elements],
+        )
         order = list(range(len(blocks)))
         order.insert(to, order.pop(at))
         concerned = range(min(at, to), max(at, to) + 1)
-        if not all(layout.contiguous(blocks[one]) for one in concerned):
+        if not all(layout.contiguous(blocks[element]) for element in concerned):
             raise self.refusal(path, "the tables of an item are split by others")
         bodies = [layout.body(block) for block in blocks]
-        return [Splice(*bodies[one], self.data[slice(*bodies[order[one]])]) for one in concerned]
+        return [Splice(*bodies[element], self.data[slice(*bodies[order[element]])]) for element in concerned]
 
     def _build_bracketed(self, value: Value) -> Bracketed:
         if value.listing is None:
@@ -339,6 +342,6 @@ def _format_element(path: tuple[str, ...], value: dict[str, Any]) -> list[str]:
     below = {key for key, item in value.items() if isinstance(item, list) and item and all(map(is_table, item))}
     pairs = [f"{format_key(key)} = {format_value(item)}" for key, item in value.items() if key not in below]
     deeper = [
-        line for key in value if key in below for one in value[key] for line in _format_element((*path, key), one)
+        line for key in value if key in below for inner in value[key] for line in _format_element((*path, key), inner)
     ]
     return [f"[[{_format_keys(path)}]]", *pairs, *deeper]

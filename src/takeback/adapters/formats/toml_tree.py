@@ -137,9 +137,9 @@ def _load_parser() -> tree_sitter.Parser:
 def _list_nodes(node: tree_sitter.Node) -> Iterator[tree_sitter.Node]:
     waiting = [node]
     while waiting:
-        one = waiting.pop()
-        yield one
-        waiting += one.named_children
+        current = waiting.pop()
+        yield current
+        waiting += current.named_children
 
 
 def _read_section(node: tree_sitter.Node, data: bytes) -> Section:
@@ -170,20 +170,20 @@ def _read_keys(node: tree_sitter.Node, data: bytes) -> tuple[str, ...]:
 
 
 def _read_value(node: tree_sitter.Node, data: bytes) -> Value:
-    found = Value((node.start_byte, node.end_byte))
+    value = Value((node.start_byte, node.end_byte))
     if node.type not in {"array", "inline_table"}:
-        return found
-    found.inline = node.type == "inline_table"
+        return value
+    value.inline = node.type == "inline_table"
     inside = [child for child in node.named_children if child.type != "comment"]
-    if found.inline:
-        found.pairs = [_read_pair(child, data) for child in inside]
+    if value.inline:
+        value.pairs = [_read_pair(child, data) for child in inside]
     else:
-        found.items = [_read_value(child, data) for child in inside]
-    spans = [pair.span for pair in found.pairs] or [item.span for item in found.items]
+        value.items = [_read_value(child, data) for child in inside]
+    spans = [pair.span for pair in value.pairs] or [item.span for item in value.items]
     commas = [child.start_byte for child in node.children if child.type == ","]
     comments = tuple((c.start_byte, c.end_byte) for c in node.named_children if c.type == "comment")
-    found.listing = Listing(*found.span, tuple(spans), pair_commas(spans, commas), comments)
-    return found
+    value.listing = Listing(*value.span, tuple(spans), pair_commas(spans, commas), comments)
+    return value
 
 
 def _link_tables(sections: list[Section]) -> TomlTable:
@@ -205,9 +205,9 @@ def _open_table(root: TomlTable, section: Section) -> TomlTable:
         tables: Any = table.children.setdefault(key, TomlTables(section.keys))
         tables.elements.append(TomlTable(TableOrigin.HEADER, section.keys, section=section))
         return _enter_child(tables)
-    found = _enter_child(table.children.setdefault(key, TomlTable(TableOrigin.HEADER, section.keys)))
-    found.made, found.section = TableOrigin.HEADER, section
-    return found
+    table_below = _enter_child(table.children.setdefault(key, TomlTable(TableOrigin.HEADER, section.keys)))
+    table_below.made, table_below.section = TableOrigin.HEADER, section
+    return table_below
 
 
 def _enter_child(child: Child) -> TomlTable:
@@ -272,8 +272,8 @@ class TomlLines:
 
     def line_end(self, at: int) -> int:
         """Return the offset behind the line of an offset, including its line break."""
-        found = self.data.find(b"\n", at)
-        return len(self.data) if found < 0 else found + 1
+        line_break = self.data.find(b"\n", at)
+        return len(self.data) if line_break < 0 else line_break + 1
 
     def indent(self, at: int) -> str:
         """Return the blanks at the beginning of a line."""
@@ -339,7 +339,7 @@ class TomlLines:
     def cut(self, sections: Iterable[Section], pairs: Iterable[TomlPair]) -> list[Splice]:
         """Take sections and pairs out, with their lines; a section with the comment lines directly above it."""
         blocks: list[tuple[int, int]] = []
-        for section in sorted(sections, key=lambda found: found.start):
+        for section in sorted(sections, key=lambda splice: splice.start):
             start, end = self.block_start(section), self.line_end(section.last)
             if blocks and not self.data[blocks[-1][1] : start].strip():
                 start = blocks.pop()[0]
@@ -383,9 +383,9 @@ class TomlLines:
 
     def equals(self, pairs: Sequence[TomlPair]) -> str:
         """Return the most frequent text between key and value in some pairs."""
-        found = [_EQUALS.search(self.data, pair.span[0], pair.value.span[0]) for pair in pairs]
-        counted = Counter(one[0].decode() for one in found if one)
-        return min(counted, key=lambda one: (-counted[one], len(one))) if counted else " = "
+        signs = [_EQUALS.search(self.data, pair.span[0], pair.value.span[0]) for pair in pairs]
+        counted = Counter(sign[0].decode() for sign in signs if sign)
+        return min(counted, key=lambda text: (-counted[text], len(text))) if counted else " = "
 
     def contiguous(self, sections: Sequence[Section]) -> bool:
         """Return whether no other table stands between these."""

@@ -99,8 +99,8 @@ def load_toml(text: str, where: str) -> dict[str, Any]:
         return _require_shallow(tomllib.loads(text))
     except tomllib.TOMLDecodeError as fault:
         last = f"at end of document, line {text.count(chr(10)) + 1}, column {len(text) - text.rfind(chr(10))}"
-        told = str(fault).replace("at end of document", last)
-        raise InputError(where, found=f"malformed TOML: {told}", expected="valid TOML") from None
+        problem = str(fault).replace("at end of document", last)
+        raise InputError(where, found=f"malformed TOML: {problem}", expected="valid TOML") from None
     except RecursionError:
         raise InputError(where, found="deeper nesting than can be read", expected="valid TOML") from None
     except ValueError as fault:
@@ -113,8 +113,8 @@ def _require_shallow(raw: dict[str, Any]) -> dict[str, Any]:
     for _ in range(MAX_LEVELS):
         level = [
             item
-            for one in level
-            for item in (one.values() if isinstance(one, dict) else one)
+            for value in level
+            for item in (value.values() if isinstance(value, dict) else value)
             if isinstance(item, dict | list)
         ]
         if not level:
@@ -129,7 +129,7 @@ def format_key(key: str) -> str:
 
 def format_string(text: str) -> str:
     """Return a text as a basic string of TOML."""
-    return f'"{_SPECIAL.sub(lambda found: _SHORT.get(found[0], f"{chr(92)}u{ord(found[0]):04X}"), text)}"'
+    return f'"{_SPECIAL.sub(lambda match: _SHORT.get(match[0], f"{chr(92)}u{ord(match[0]):04X}"), text)}"'
 
 
 def format_value(plain: Any) -> str:
@@ -182,11 +182,11 @@ def edit_lines(raw: bytes, old: str, new: str) -> bytes | None:
     if len(lines) != len(before) or (mark == BASIC and _FOLDED.search(body)):
         lines = [_encode_line(line, mark) or "" for line in before]
     made: list[str] = []
-    for tag, one, end_one, two, end_two in SequenceMatcher(None, before, after, autojunk=False).get_opcodes():
+    for tag, low, stop, low_after, last in SequenceMatcher(None, before, after, autojunk=False).get_opcodes():
         if tag == "equal":
-            made += lines[one:end_one]
+            made += lines[low:stop]
             continue
-        for line in after[two:end_two]:
+        for line in after[low_after:last]:
             said = _encode_line(line, mark)
             if said is None:
                 return None
@@ -203,4 +203,4 @@ def _encode_line(line: str, mark: str) -> str | None:
     if mark == LITERAL_QUOTES:
         return None if LITERAL_QUOTES in line or _CONTROL.search(line) else line
     escaped = line.replace("\\", "\\\\").replace(BASIC, '""\\"')
-    return _CONTROL.sub(lambda found: f"\\u{ord(found[0]):04x}", escaped)
+    return _CONTROL.sub(lambda match: f"\\u{ord(match[0]):04x}", escaped)

@@ -29,10 +29,10 @@ def edit_block(source: str, old: str, new: str, newline: str, *, final: bool) ->
     stripped = [line[indent:] for line in lines]
     wanted = make_literal(new, indent)
     mark = "" if wanted is None else wanted[0][1:]
-    for found in _edit_lines(stripped, old, new) if header[1] == "|" else _edit_folded(stripped, old, new):
-        chosen = header[2] if _tail(found, new) == "" else mark
+    for body in _edit_lines(stripped, old, new) if header[1] == "|" else _edit_folded(stripped, old, new):
+        chosen = header[2] if _tail(body, new) == "" else mark
         for ending in dict.fromkeys((chosen, header[2], mark, "-", "", "+")):
-            text = _join(f"{header[1]}{ending}{header[3]}", found, column)
+            text = _join(f"{header[1]}{ending}{header[3]}", body, column)
             if _read(text, indent, final=final) == new:
                 return text.replace("\n", newline)
     if header[1] == ">":
@@ -105,7 +105,7 @@ def _join(head: str, lines: list[str], column: str) -> str:
 def _read(text: str, indent: int, *, final: bool) -> str | None:
     """Return what a block says; None if it is none."""
     try:
-        found = yaml.safe_load(" " * (indent - 1) + "- " + text + "\n" * final)
+        value = yaml.safe_load(" " * (indent - 1) + "- " + text + "\n" * final)
     except (yaml.YAMLError, ValueError):
         return None
-    return found[0] if isinstance(found, list) and len(found) == 1 and isinstance(found[0], str) else None
+    return value[0] if isinstance(value, list) and len(value) == 1 and isinstance(value[0], str) else None

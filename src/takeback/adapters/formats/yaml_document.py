@@ -43,9 +43,9 @@ class YamlDocument(Document):
         """The value."""
         return self.tree.root.value
 
-    def same(self, one: Any, two: Any) -> bool:
+    def same(self, old: Any, new: Any) -> bool:
         """Return whether two values are the same, the order of keys included."""
-        return make_comparable(one, ordered=True) == make_comparable(two, ordered=True)
+        return make_comparable(old, ordered=True) == make_comparable(new, ordered=True)
 
     def set(self, path: DocumentPath, value: Any) -> Self:
         """Return the document with a value at a path."""
@@ -277,7 +277,7 @@ class YamlDocument(Document):
         order.insert(to, order.pop(at))
         bodies = [(entry.start, self._line_end(entry.end)) for entry in above.entries]
         concerned = range(min(at, to), max(at, to) + 1)
-        return [Splice(*bodies[one], self.data[slice(*bodies[order[one]])]) for one in concerned]
+        return [Splice(*bodies[item], self.data[slice(*bodies[order[item]])]) for item in concerned]
 
     def _read_brackets(self, node: YamlNode) -> Bracketed:
         items = tuple((entry.start, entry.end) for entry in node.entries)
@@ -400,15 +400,15 @@ class YamlDocument(Document):
         return at - self._line_start(at)
 
     def _line_start(self, at: int) -> int:
-        found = self.data.rfind(b"\n", 0, at) + 1
-        return found if found or not self.data.startswith(b"\xef\xbb\xbf") else min(3, at)
+        line_start = self.data.rfind(b"\n", 0, at) + 1
+        return line_start if line_start or not self.data.startswith(b"\xef\xbb\xbf") else min(3, at)
 
     def _line_end(self, at: int) -> int:
         """Return where the line of an offset ends, before its line break."""
-        found = self.data.find(b"\n", at)
-        if found < 0:
+        line_break = self.data.find(b"\n", at)
+        if line_break < 0:
             return len(self.data)
-        return found - 1 if found > at and self.data[found - 1 : found] == b"\r" else found
+        return line_break - 1 if line_break > at and self.data[line_break - 1 : line_break] == b"\r" else line_break
 
     def _line_end_before(self, start: int) -> int:
         """Return where the line before the one that begins at an offset ends."""
@@ -419,8 +419,8 @@ class YamlDocument(Document):
 
     def _next_line(self, end: int) -> int:
         """Return where the next line begins, of the end of a line; the end itself if there is none."""
-        found = self.data.find(b"\n", end)
-        return end if found < 0 else found + 1
+        line_break = self.data.find(b"\n", end)
+        return end if line_break < 0 else line_break + 1
 
     @cached_property
     def manner(self) -> YamlManner:
@@ -450,7 +450,7 @@ class YamlDocument(Document):
             unit,
             dashes.most_common(1)[0][0] if dashes else unit,
             quotes.most_common(1)[0][0] if quotes else '"',
-            tuple(one.most_common(1)[0][0] if one else "" for one in pads),  # type: ignore[arg-type]
+            tuple(pad.most_common(1)[0][0] if pad else "" for pad in pads),  # type: ignore[arg-type]
             self._blocks and (not self.data or self.data.endswith(b"\n")),
         )
 

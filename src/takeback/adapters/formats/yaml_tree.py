@@ -185,9 +185,9 @@ class TreeReader:
                     root.value = {}
                 root.start = max(root.start, self._base)
         comments = tuple(
-            (self._at(start + found.start()), self._at(start + found.end()))
+            (self._at(start + match.start()), self._at(start + match.end()))
             for start, end in self.parser.gaps
-            for found in _COMMENT.finditer(self.text[start:end])
+            for match in _COMMENT.finditer(self.text[start:end])
         )
         return YamlTree(root, tuple(sorted(set(comments))), self.aliases)
 
@@ -334,11 +334,11 @@ class TreeReader:
     def _at(self, index: int) -> int:
         return index + self._base if self._offsets is None else self._offsets[index]
 
-    def _fail(self, found: str, index: int, expected: str = "valid YAML") -> NoReturn:
+    def _fail(self, fact: str, index: int, expected: str = "valid YAML") -> NoReturn:
         before = self.text[:index]
         line = before.count("\n") + 1
         column = index - (before.rfind("\n") + 1) + 1
-        raise InputError(f"{self.where}, line {line}, column {column}", found=found, expected=expected) from None
+        raise InputError(f"{self.where}, line {line}, column {column}", found=fact, expected=expected) from None
 
 
 def read_tree(data: bytes, where: str, *, newer: bool = False) -> YamlTree:

@@ -103,7 +103,7 @@ class YamlManner:
             return str(value)
         if (quote or self.quote) == "'" and _UNPRINTABLE.search(value) is None and "\n" not in value:
             return "'" + str(value).replace("'", "''") + "'"
-        return _ESCAPED.sub(lambda found: f"\\u{ord(found[0]):04x}", json.dumps(value, ensure_ascii=False))
+        return _ESCAPED.sub(lambda match: f"\\u{ord(match[0]):04x}", json.dumps(value, ensure_ascii=False))
 
     def flow(self, value: Any) -> str:
         """Return any value on one line."""

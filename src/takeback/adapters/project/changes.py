@@ -24,12 +24,12 @@ def list_project_changes(before: State, after: State) -> tuple[ProjectChange, ..
 
     What goes, goes first, and folders with it, deepest first; then folders are made, and then files.
     """
-    one, two = before.part(PROJECT), after.part(PROJECT)
-    if one is two:
+    old_part, new_part = before.part(PROJECT), after.part(PROJECT)
+    if old_part is new_part:
         return ()
     there: dict[str, Image] = {}
     wanted: dict[str, Image] = {}
-    for slot, old, new in _find_differing_files(one, two, ()):
+    for slot, old, new in _find_differing_files(old_part, new_part, ()):
         if old is not None:
             there[find_current_path(slot, old)] = make_image(old)
         if new is not None:
@@ -53,18 +53,20 @@ def make_image(file: File) -> FileImage | LinkImage:
     return FileImage(file.content, file.mode)
 
 
-def _find_differing_files(one: object, two: object, path: Paths) -> Iterator[tuple[Paths, File | None, File | None]]:
+def _find_differing_files(
+    old_part: object, new_part: object, path: Paths
+) -> Iterator[tuple[Paths, File | None, File | None]]:
     """Yield the slots whose files differ between two trees, and what they are in each."""
-    if one is two:
+    if old_part is new_part:
         return
-    if isinstance(one, PMap) and isinstance(two, PMap):
-        for name, old, new in one.candidates(two):
+    if isinstance(old_part, PMap) and isinstance(new_part, PMap):
+        for name, old, new in old_part.candidates(new_part):
             yield from _find_differing_files(old, new, (*path, name))
         return
-    for leaf_path, leaf in _iter_files(one, path):
-        yield leaf_path, leaf, two if leaf_path == path and isinstance(two, File) else None
-    for leaf_path, leaf in _iter_files(two, path):
-        if not (leaf_path == path and isinstance(one, File)):
+    for leaf_path, leaf in _iter_files(old_part, path):
+        yield leaf_path, leaf, new_part if leaf_path == path and isinstance(new_part, File) else None
+    for leaf_path, leaf in _iter_files(new_part, path):
+        if not (leaf_path == path and isinstance(old_part, File)):
             yield leaf_path, None, leaf
 
 
@@ -78,10 +80,10 @@ def _iter_files(node: object, path: Paths) -> Iterator[tuple[Paths, File]]:
 
 def _list_folders(paths: Iterable[str]) -> list[str]:
     """Return the folders that some paths lie in, the outer ones first."""
-    found: dict[str, None] = {}
+    folders: dict[str, None] = {}
     for path in paths:
         folder = path.rpartition("/")[0]
-        while folder and folder not in found:
-            found[folder] = None
+        while folder and folder not in folders:
+            folders[folder] = None
             folder = folder.rpartition("/")[0]
-    return sorted(found)
+    return sorted(folders)

@@ -45,14 +45,14 @@ def examine_tracking(root: Path, *, deep: bool) -> Iterator[Finding]:
 
 def _describe(store: TrackStore) -> Iterator[Finding]:
     stats = store.stats()
-    told = [
+    phrases = [
         f"{_count(stats.files, 'file')} tracked",
         f"{stats.kept_by_git} of them kept by git",
         f"{_count(stats.contents, 'content')} stored in {stats.stored_bytes:,} bytes",
         f"{stats.database_bytes:,} bytes in all",
         f"{_count(stats.rows, 'capture')} waiting" if stats.rows else "nothing waiting",
     ]
-    yield Finding(CHECK, good=True, detail=f"{TRACK} is whole: {', '.join(told)}")
+    yield Finding(CHECK, good=True, detail=f"{TRACK} is whole: {', '.join(phrases)}")
     unkept = [_count(len(stats.secrets), "secret")] if stats.secrets else []
     unkept += [_count(stats.unkept, "other file")] if stats.unkept else []
     if unkept:
@@ -63,13 +63,13 @@ def _check_contents(store: TrackStore) -> Iterator[Finding]:
     """Say whether the last known content of every file that is kept can be had without the working tree."""
     count, lost = store.check_contents()
     if not lost:
-        told = f"the last known contents of {_count(count, 'file')} can be had without the working tree"
-        yield Finding(CHECK, good=True, detail=told)
+        problem = f"the last known contents of {_count(count, 'file')} can be had without the working tree"
+        yield Finding(CHECK, good=True, detail=problem)
         return
     shown = ", ".join(lost[:NAMED]) + (f" and {len(lost) - NAMED} more" if len(lost) > NAMED else "")
-    told = f"of {_count(len(lost), 'file')} the last known content is neither stored nor in git: {shown}"
-    yield Finding(CHECK, good=False, detail=f"{told}; while they stand there: {MOVE}")
+    problem = f"of {_count(len(lost), 'file')} the last known content is neither stored nor in git: {shown}"
+    yield Finding(CHECK, good=False, detail=f"{problem}; while they stand there: {MOVE}")
 
 
-def _count(number: int, one: str) -> str:
-    return f"{number} {one}{'' if number == 1 else 's'}"
+def _count(number: int, singular: str) -> str:
+    return f"{number} {singular}{'' if number == 1 else 's'}"

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from takeback.adapters.directory import Directory, open_unfollowed
 from takeback.adapters.project.changes import list_project_changes
-from takeback.adapters.staging import sweep_staging
+from takeback.adapters.staging_folder import sweep_staging
 from takeback.errors import HarnessError, UnsafePathError
 from takeback.harness.adapter import Adapter
 from takeback.harness.engine import Engine
@@ -64,8 +64,8 @@ class TrackedFiles:
 
     def list_changes(self, before: State, after: State) -> Sequence[FileChange]:
         """Return the changes of files and folders, without folders that are made or gone already."""
-        found = list_project_changes(before, after)
-        return tuple(change for change in found if not self._is_done(change))
+        changes = list_project_changes(before, after)
+        return tuple(change for change in changes if not self._is_done(change))
 
     def _is_done(self, change: FileChange) -> bool:
         if isinstance(change.after, DirectoryImage):
@@ -83,7 +83,7 @@ class TrackedFiles:
 
     def read_files(self, state: State, wanted: Mapping[Slot, Any]) -> State:
         """Return a state with some files as they are on disk, where they are files; a journal may know no content."""
-        found: list[tuple[Slot, File]] = []
+        files: list[tuple[Slot, File]] = []
         for slot, known in wanted.items():
             frame = getattr(known, "frame", None)
             if slot[0] != PROJECT or frame is None:
@@ -91,8 +91,8 @@ class TrackedFiles:
             blank = File(b"").with_frame(frame)
             image = self._look(find_current_path(slot[1:], blank))
             if isinstance(image, FileImage):
-                found.append((slot, File(image.content).with_frame(frame)))
-        return put_slots(state, found)
+                files.append((slot, File(image.content).with_frame(frame)))
+        return put_slots(state, files)
 
     def forget(self, matches: Callable[[bytes], bool]) -> int:
         """Drop captured contents that match."""
@@ -105,14 +105,14 @@ class TrackedFiles:
     def _is_match(self, path: str, matches: Callable[[bytes], bool]) -> bool:
         parts = tuple(path.split("/"))
         with suppress(OSError), self._directory.parent(parts) as parent:
-            found = None if parent is None else open_unfollowed(parent, parts[-1])
-            if isinstance(found, int):
+            opened = None if parent is None else open_unfollowed(parent, parts[-1])
+            if isinstance(opened, int):
                 try:
-                    with open(found, "rb", closefd=False) as file:
-                        return stat.S_ISREG(os.fstat(found).st_mode) and matches(file.read())
+                    with open(opened, "rb", closefd=False) as file:
+                        return stat.S_ISREG(os.fstat(opened).st_mode) and matches(file.read())
                 finally:
-                    os.close(found)
-            return isinstance(found, LinkImage) and matches(os.fsencode(found.target))
+                    os.close(opened)
+            return isinstance(opened, LinkImage) and matches(os.fsencode(opened.target))
         return False
 
     def note_owned(self, adapter: Adapter) -> None:

@@ -126,8 +126,8 @@ class _RowSettler:
         after = _with_project(there, self._use_spans(taken.state, there))
         taken_in = list_writes_between(known, there)
         number = ledger.next_entry
-        found = tuple(_divide_folders(list_writes_between(there, after)))
-        writes = ledger.history.with_parents(found, taken_in, number)
+        divided = tuple(_divide_folders(list_writes_between(there, after)))
+        writes = ledger.history.with_parents(divided, taken_in, number)
         about = self._describe(files, writes)
         if writes:
             about |= describe_evidence(ledger, after, writes, there)
@@ -176,7 +176,7 @@ class _RowSettler:
         since = [row for row in self._store.rows() if row.number > self._row.number]
         for delta in (delta for row in reversed(since) for delta in row.deltas if delta.before_known):
             _put_back(there, delta)
-        known = {found.path: found.file for found in list_files(self._ledger.state.part(PROJECT))}
+        known = {tracked.path: tracked.file for tracked in list_files(self._ledger.state.part(PROJECT))}
         for path in sorted({*there, *known}):
             facts, file = there.get(path), known.get(path)
             if file is None:
@@ -218,7 +218,7 @@ class _RowSettler:
         if key not in self._fresh:
             touching = self._ledger.store.touching
             keys = (format_slot_key(slot), make_taken_in_key(slot))
-            self._fresh[key] = not any(touching(one, below=below) for one in keys)
+            self._fresh[key] = not any(touching(slot_key, below=below) for slot_key in keys)
         return self._fresh[key]
 
     def _take_spans_only(self, path: str, before: File, after: File) -> File:

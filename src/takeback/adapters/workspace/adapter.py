@@ -145,12 +145,12 @@ class WorkspaceAdapter(FilesAdapter):
         """Return the changes of the files whose surfaces differ."""
         changes: list[FileChange] = []
         for name, storage in self._storages.items():
-            one, two = before.part(name), after.part(name)
-            if one is two:
+            old, new = before.part(name), after.part(name)
+            if old is new:
                 continue
             place = self.places[name]
             try:
-                changes += storage.render(self._directory, place, self._images, one, two)
+                changes += storage.render(self._directory, place, self._images, old, new)
             except (CannotSplice, InputError) as fault:
                 return NotExpressible.from_fault(place, fault)
         refused = ((change.path, self._why_no_place(change.path)) for change in changes)
@@ -306,8 +306,8 @@ def make_workspace(
         record_trust(root, whole, store, how=MADE)
         own.write(MANIFEST, FileImage(write_manifest(whole)))
         failing.pop_all()
-        for one in kept:
-            adapter.place.settle(one)
+        for file in kept:
+            adapter.place.settle(file)
     return root, True
 
 
@@ -331,7 +331,9 @@ def _fill_directory(adapter: WorkspaceAdapter, start: State | None, kept: list[K
     """Return the directory's state, with missing files made, filled with a state if one is given."""
     from takeback.undo.record import list_writes_between  # noqa: PLC0415 - start-up
 
-    kept += [adapter.place.put(one) for one in adapter.beginnings() if adapter.image(one.path) is None]
+    kept += [
+        adapter.place.put(beginning) for beginning in adapter.beginnings() if adapter.image(beginning.path) is None
+    ]
     present = adapter.read(State())
     for fault in present.broken:
         raise HarnessError(fault.message, where=fault.where, hint="repair the file, then run 'takeback init' again")
@@ -352,6 +354,6 @@ def _fill_directory(adapter: WorkspaceAdapter, start: State | None, kept: list[K
 
 
 def _take_back_quietly(adapter: WorkspaceAdapter, kept: list[KeptFile]) -> None:
-    for one in reversed(kept):
+    for file in reversed(kept):
         with suppress(HarnessError):
-            adapter.place.take_back(one)
+            adapter.place.take_back(file)

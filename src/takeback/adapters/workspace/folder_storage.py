@@ -55,21 +55,21 @@ class NamedStorage(FolderStorage):
         """Return the contents of every file with the ending."""
         part = StoredPart(known)
         contents: dict[str, Any] = {}
-        for found in directory.walk(place, wanted=lambda path: self._name(path, place) is not None, deep=False):
-            name = self._name(found.path, place)
-            if found.kind == "unreadable":
-                part.broken.append(describe_unreadable(directory, found))
-                self._keep(contents, known, name, found.path, place)
-            elif name is None or found.image is None:
-                reason = found.reason or f"it is not a {self.ending} file of this directory; left alone"
-                part.strange.append(f"{found.path}: {reason}")
+        for item in directory.walk(place, wanted=lambda path: self._name(path, place) is not None, deep=False):
+            name = self._name(item.path, place)
+            if item.kind == "unreadable":
+                part.broken.append(describe_unreadable(directory, item))
+                self._keep(contents, known, name, item.path, place)
+            elif name is None or item.image is None:
+                reason = item.reason or f"it is not a {self.ending} file of this directory; left alone"
+                part.strange.append(f"{item.path}: {reason}")
             else:
-                part.images[found.path] = found.image
+                part.images[item.path] = item.image
                 try:
-                    contents[name] = self._content(name, found.path, found.image, directory)
+                    contents[name] = self._content(name, item.path, item.image, directory)
                 except InputError as fault:
-                    part.broken.append(describe_broken(found.path, fault))
-                    self._keep(contents, known, name, found.path, place)
+                    part.broken.append(describe_broken(item.path, fault))
+                    self._keep(contents, known, name, item.path, place)
         value = self.surface.transfer_places(PMap(contents), known)
         part.value = known if self.same(known, value) else value
         return part
@@ -204,39 +204,39 @@ class TreeStorage(FolderStorage):
         """Return every file and directory."""
         part = StoredPart(known)
         root: dict[str, Any] = {}
-        for found in directory.walk(place):
-            self._take(found, place, root, known, part, directory)
+        for item in directory.walk(place):
+            self._take(item, place, root, known, part, directory)
         value = self.surface.transfer_places(_freeze_tree(root), known)
         part.value = known if self.same(known, value) else value
         return part
 
     def _take(
-        self, found: Found, place: str, root: dict[str, Any], known: PMap, part: StoredPart, directory: Directory
+        self, item: Found, place: str, root: dict[str, Any], known: PMap, part: StoredPart, directory: Directory
     ) -> None:
-        path = tuple(found.path[len(place) + 1 :].split("/")) if found.path != place else ()
-        if found.kind == "unreadable":
-            part.broken.append(describe_unreadable(directory, found))
+        path = tuple(item.path[len(place) + 1 :].split("/")) if item.path != place else ()
+        if item.kind == "unreadable":
+            part.broken.append(describe_unreadable(directory, item))
             there = tree.get(known, path) if path else known
             if there is not ABSENT:
                 _put_node(root, path, there)
-        elif found.kind == "harness":
+        elif item.kind == "harness":
             there = tree.get(known, path)
             if there is not ABSENT:
-                part.notes.append(describe_left_alone(found.path))
+                part.notes.append(describe_left_alone(item.path))
                 _put_node(root, path, there)
-        elif found.kind == "directory":
+        elif item.kind == "directory":
             _put_node(root, path, {})
-        elif found.image is not None:
+        elif item.image is not None:
             old = tree.get(known, path)
-            new = File(found.image.content, found.image.mode & PERMISSIONS)
+            new = File(item.image.content, item.image.mode & PERMISSIONS)
             same = old == new
             if same and old.holds_bytes:
-                directory.share(found.path, old.content)
+                directory.share(item.path, old.content)
             elif same:
-                old.share(found.image.content)
+                old.share(item.image.content)
             _put_node(root, path, old if same else new)
         else:
-            part.strange.append(f"{found.path}: {found.reason}")
+            part.strange.append(f"{item.path}: {item.reason}")
 
     def find_touched_files(self, place: str, before: PMap, after: PMap) -> Iterator[str]:
         """Yield files that come, go or change, and directories that come or go."""
@@ -297,9 +297,9 @@ def encode_file_name(name: str, ending: str) -> str:
     return encoded + ending
 
 
-def describe_unreadable(directory: Directory, found: Found) -> Broken:
+def describe_unreadable(directory: Directory, item: Found) -> Broken:
     """Return the report of a file or directory that the system does not let us read."""
-    return Broken(found.path, str(directory.root / found.path), f"cannot read: {found.reason}")
+    return Broken(item.path, str(directory.root / item.path), f"cannot read: {item.reason}")
 
 
 def _is_decodable(file: str) -> bool:
@@ -330,13 +330,13 @@ def _make_directory_image(directory: Directory | None, path: str) -> DirectoryIm
 
 def _list_leaves(part: PMap, paths: list[tuple[str, ...]]) -> dict[tuple[str, ...], File | None]:
     """Return files at and below some paths, and directories (None) at, above and below them."""
-    found: dict[tuple[str, ...], File | None] = {}
+    leaves: dict[tuple[str, ...], File | None] = {}
     for path in paths:
         for depth in range(1, len(path)):
             if type(tree.get(part, path[:depth])) is PMap:
-                found[path[:depth]] = None
-        found.update(_list_below(tree.get(part, path), path))
-    return found
+                leaves[path[:depth]] = None
+        leaves.update(_list_below(tree.get(part, path), path))
+    return leaves
 
 
 def _list_below(node: Any, path: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], File | None]]:
@@ -352,10 +352,10 @@ def _put_node(root: dict[str, Any], path: tuple[str, ...], node: Any) -> None:
     if not path:
         root.update(node.items())
         return
-    here = root
+    level = root
     for name in path[:-1]:
-        here = here[name]
-    here[path[-1]] = node
+        level = level[name]
+    level[path[-1]] = node
 
 
 def _freeze_tree(node: dict[str, Any]) -> PMap:

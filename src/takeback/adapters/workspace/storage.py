@@ -75,9 +75,9 @@ class Storage(ABC):
         del place, path
         return None
 
-    def same(self, one: Any, two: Any) -> bool:
+    def same(self, old: Any, new: Any) -> bool:
         """Return whether two values are the same, their order keys included."""
-        return one is two or next(self.surface.differing(one, two), None) is None
+        return old is new or next(self.surface.differing(old, new), None) is None
 
 
 def decode_text(content: bytes, where: str) -> str:
@@ -159,11 +159,11 @@ class DocumentStorage(Storage):
 
     def _document(self, content: bytes, where: str) -> Document:
         """Return the document in some bytes; keep the last few, since a change reads what it just wrote."""
-        found = self._documents.get(content)
-        if found is None or found.where != where:
-            found = self._open(content, where)
-            self._keep(found)
-        return found
+        document = self._documents.get(content)
+        if document is None or document.where != where:
+            document = self._open(content, where)
+            self._keep(document)
+        return document
 
     def _keep(self, document: Document) -> None:
         self._documents[document.data] = document
@@ -263,8 +263,8 @@ class TablesStorage(DocumentStorage):
         """Remove, add, move and edit whole tables; those of other events stay in place."""
         path: DocumentPath = (self._table,)
         old, new = ({_read_identity(table): table for table in tables} for tables in (before, after))
-        found = document.get(path)
-        present = [_read_identity(table) for table in found] if isinstance(found, list) else []
+        listed = document.get(path)
+        present = [_read_identity(table) for table in listed] if isinstance(listed, list) else []
         gone = [name for name in present if name not in new]
         if gone == present and gone:
             document, present = document.remove(path), []
@@ -304,11 +304,11 @@ def _arrange_tables(present: list[Identity], wanted: list[Identity]) -> list[Ide
 
 def _find_room(order: list[Identity], name: Identity, wanted: list[Identity]) -> int:
     """Return the position of a new table: behind the one before it in its event, else before the next, else last."""
-    event = [one for one in wanted if one[0] == name[0]]
+    event = [key for key in wanted if key[0] == name[0]]
     at = event.index(name)
     if at:
         return order.index(event[at - 1]) + 1
-    following = next((one for one in event[1:] if one in order), None)
+    following = next((character for character in event[1:] if character in order), None)
     return len(order) if following is None else order.index(following)
 
 

@@ -77,7 +77,7 @@ class Request:
         """Return the request that `to_json` wrote."""
         schema: Any = raw.get("schema")
         ordered = isinstance(schema, str)
-        messages = tuple(Message(one["role"], one["content"]) for one in raw["messages"])
+        messages = tuple(Message(message["role"], message["content"]) for message in raw["messages"])
         rest = {name: raw[name] for name in raw if name not in {"schema", "messages"}}
         return cls(messages=messages, schema=decode(schema) if ordered else schema, ordered=ordered, **rest)
 

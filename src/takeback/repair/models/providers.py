@@ -92,7 +92,7 @@ def find_provider(name: str) -> Provider | None:
     return None
 
 
-def _check_provider(name: str, found: object) -> Provider:
-    if not isinstance(found, Provider):
-        raise InputError(f"the entry point {name} of {GROUP}", found=type(found).__name__, expected="a Provider")
-    return found
+def _check_provider(name: str, provider: object) -> Provider:
+    if not isinstance(provider, Provider):
+        raise InputError(f"the entry point {name} of {GROUP}", found=type(provider).__name__, expected="a Provider")
+    return provider

@@ -81,7 +81,9 @@ def pack_to_bytes(directory: Path) -> bytes:
 def digest_replies(directory: Path) -> str:
     """Return the SHA-256 over every request's digest and whole reply: an altered reply changes it."""
     lines = _sort_by_digest(directory)
-    return digest([[one.digest, asdict(one.reply), *([dict(one.origin)] if one.origin else [])] for one in lines])
+    return digest(
+        [[line.digest, asdict(line.reply), *([dict(line.origin)] if line.origin else [])] for line in lines]
+    )
 
 
 def count_imported(directory: Path) -> int:
@@ -175,7 +177,7 @@ class ReplayModel:
 
     def __init__(self, directory: Path, *more: Path) -> None:
         self._directory = directory
-        lines = [line for one in (directory, *more) for line in read_lines(one)]
+        lines = [line for folder in (directory, *more) for line in read_lines(folder)]
         if not lines:
             raise RecordingError("the recording holds no call", where=str(directory))
         self._known = {line.digest: line.reply for line in lines}

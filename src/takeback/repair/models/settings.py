@@ -75,13 +75,13 @@ def _read_table(path: Path, *, must_exist: bool) -> object:
             raise InputError("TAKEBACK_CONFIG", found=f"no file {path}", expected="a TOML file")
         return {}
     try:
-        found = tomllib.loads(path.read_text(encoding="utf-8"))
+        table = tomllib.loads(path.read_text(encoding="utf-8"))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise InputError(str(path), found=str(error), expected="a TOML file") from None
-    unknown = sorted(set(found) - {"model"})
+    unknown = sorted(set(table) - {"model"})
     if unknown:
         raise InputError(str(path), found=unknown[0], expected="one table, [model], and nothing beside it")
-    return found.get("model", {})
+    return table.get("model", {})
 
 
 def _check_address(text: str) -> str:

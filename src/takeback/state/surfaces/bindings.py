@@ -91,13 +91,13 @@ class PromptsSurface(KeyedSurface):
     def components(self, ops: Sequence[Operation], salt: str) -> tuple[Component, ...]:
         """Return, for an edited prompt, also texts that hold what edits replace: once, not at all, or more often."""
         by_key = group_edits_by_path(ops)
-        found = []
+        components = []
         for component in super().components(ops, salt):
             key = next((key for key in by_key if component.name == str(self.address(key))), None)
             texts = () if key is None else make_probe_texts(by_key[key], salt)
             edits = tuple(make_bind_edit(str(key), content) for content in texts)
-            found.append(replace(component, alternatives=(*edits, *component.alternatives)))
-        return tuple(found)
+            components.append(replace(component, alternatives=(*edits, *component.alternatives)))
+        return tuple(components)
 
     def slot_to_json(self, content: Any) -> Any:
         """Return the text, with the identities of its lines where it was edited inside, or one line."""
@@ -220,10 +220,10 @@ class ToolsSurface(KeyedSurface):
 
     def differing(self, before: PMap, after: PMap) -> Iterator[TreePath]:
         """Yield keys bound to different records, or the fields in which two open ones differ."""
-        for key, one, two in before.candidates(after):
-            if one is not ABSENT and two is not ABSENT and _is_open(one) and _is_open(two):
-                yield from ((key, *rest) for rest in part_slots.find_differing_below(one, two))
-            elif not self.is_identical(one, two):
+        for key, old, new in before.candidates(after):
+            if old is not ABSENT and new is not ABSENT and _is_open(old) and _is_open(new):
+                yield from ((key, *rest) for rest in part_slots.find_differing_below(old, new))
+            elif not self.is_identical(old, new):
                 yield (key,)
 
     def has_child_slots(self, content: Any, path: TreePath) -> bool:

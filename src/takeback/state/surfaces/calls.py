@@ -177,7 +177,7 @@ def classify_named(
     for name in names:
         facts = declared.get(name, CallFacts(compensable=False))
         kind = EffectClass.COMPENSABLE if facts.compensable else EffectClass.IRREVERSIBLE
-        worst = max(worst, kind, key=lambda one: one.rank)
+        worst = max(worst, kind, key=lambda call_class: call_class.rank)
         answer = facts.compensation if facts.compensable else "none"
         stays.append({"call": name, "stays": facts.word, "compensation": answer})
     return worst, tuple(stays)
@@ -188,11 +188,11 @@ def describe_stays(kind: EffectClass | str, stays: Sequence[Mapping[str, str]]) 
     if not stays:
         return ""
     counts: dict[str, int] = {}
-    for one in stays:
-        what = f"{one['call']} stays {one.get('stays', 'made')}"
+    for item in stays:
+        what = f"{item['call']} stays {item.get('stays', 'made')}"
         counts[what] = counts.get(what, 0) + 1
-    told = ", ".join(f"{count} {what}" for what, count in counts.items())
-    return f"{kind!s}: {told}"
+    counted = ", ".join(f"{count} {what}" for what, count in counts.items())
+    return f"{kind!s}: {counted}"
 
 
 def install_calls_surface(declared: Mapping[str, CallFacts]) -> None:

@@ -209,7 +209,7 @@ def _make_probe_lists(ops: Sequence[Operation], salt: str) -> tuple[tuple[Any, .
         if not any(is_same_value(item, other) for other in needed):
             needed.append(item)
     rest = tuple((item,) for item in named)
-    return ((f"{salt} item", *needed), (), *rest, *((*one, *one) for one in rest), tuple(named))
+    return ((f"{salt} item", *needed), (), *rest, *((*item, *item) for item in rest), tuple(named))
 
 
 def _read_name(raw: Any, where: str) -> str:

@@ -100,11 +100,11 @@ class ExternalSurface(KeyedSurface):
 
     def differing(self, before: PMap, after: PMap) -> Iterator[TreePath]:
         """Yield the records that come or go, and of others the fields in which they differ."""
-        for key, one, two in before.candidates(after):
-            if one is ABSENT or two is ABSENT:
+        for key, old, new in before.candidates(after):
+            if old is ABSENT or new is ABSENT:
                 yield (key,)
             else:
-                fields = one.candidates(two)
+                fields = old.candidates(new)
                 yield from ((key, name) for name, old, new in fields if not is_same_value(old, new))
 
     def has_child_slots(self, content: Any, path: TreePath) -> bool:

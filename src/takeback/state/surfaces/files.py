@@ -259,15 +259,15 @@ class FilesSurface(TreeSurface):
     def target(self, raw: str, where: str, kind: Kind | None) -> TreePath:
         """Take a relative path that stays inside the sandbox."""
         del kind
-        found = read_storable_text(raw, where)
-        if len(found.encode()) > MAX_PATH:
-            raise LimitError(where, found=f"a path of {len(found)} characters", expected=f"at most {MAX_PATH}")
+        target = read_storable_text(raw, where)
+        if len(target.encode()) > MAX_PATH:
+            raise LimitError(where, found=f"a path of {len(target)} characters", expected=f"at most {MAX_PATH}")
         expected = "a relative path inside the sandbox"
-        if "\0" in found or "\\" in found or any(ord(char) < 32 for char in found):  # noqa: PLR2004  (ASCII)
-            raise InputError(where, found=found, expected=f"{expected}, without control characters")
-        path = tuple(found.split("/"))
+        if "\0" in target or "\\" in target or any(ord(char) < 32 for char in target):  # noqa: PLR2004  (ASCII)
+            raise InputError(where, found=target, expected=f"{expected}, without control characters")
+        path = tuple(target.split("/"))
         if any(name in {"", ".", ".."} for name in path):
-            raise InputError(where, found=found, expected=f"{expected}, without '..', '.' or empty parts")
+            raise InputError(where, found=target, expected=f"{expected}, without '..', '.' or empty parts")
         if any(len(name.encode()) > MAX_NAME_BYTES for name in path):
             raise LimitError(where, found="a longer name", expected=f"at most {MAX_NAME_BYTES} bytes a name")
         return path

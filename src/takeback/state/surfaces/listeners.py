@@ -67,10 +67,10 @@ def move(value: PMap, op: Operation) -> tuple[PMap, ChainPlace]:
     if spot.index is not None:
         chain, link = chain.insert(spot.index, op.value, there.record)
         return value.put(op.path, chain), link.place
-    found = chain.insert_beside(str(spot.anchor), op.value, there.record, after=spot.before is None)
-    if found is None:
+    target = chain.insert_beside(str(spot.anchor), op.value, there.record, after=spot.before is None)
+    if target is None:
         raise OperationFailed(f"there is no callback {spot.anchor!r} of {op.target!r} to stand next to")
-    return value.put(op.path, found[0]), found[1].place
+    return value.put(op.path, target[0]), target[1].place
 
 
 def restore(value: PMap, op: Operation, captured: Captured) -> PMap:
@@ -149,8 +149,8 @@ class ListenersSurface(ChainSurface):
 
     def chain(self, value: PMap, path: TreePath) -> Chain:
         """Return the callbacks of an event."""
-        found: Chain = value.get(path[0], NO_LINKS)
-        return found
+        chain: Chain = value.get(path[0], NO_LINKS)
+        return chain
 
     def with_chain(self, value: PMap, path: TreePath, chain: Chain) -> PMap:
         """Bind other callbacks to an event."""
@@ -191,8 +191,8 @@ class ListenersSurface(ChainSurface):
 
     def diff(self, before: PMap, after: PMap) -> Iterator[Change]:
         """Yield the events whose callbacks differ."""
-        for event, one, two in before.candidates(after):
-            old, new = _drop_empty_chain(one), _drop_empty_chain(two)
+        for event, before_chain, after_chain in before.candidates(after):
+            old, new = _drop_empty_chain(before_chain), _drop_empty_chain(after_chain)
             if not self.equivalent(old, new):
                 yield Change(Address(self.name, event), old, new)
 
@@ -203,7 +203,7 @@ class ListenersSurface(ChainSurface):
         if before == after:
             return True
         return before.ids() == after.ids() and all(
-            is_same_record(one.record, two.record) for one, two in zip(before, after, strict=True)
+            is_same_record(old.record, new.record) for old, new in zip(before, after, strict=True)
         )
 
     def target(self, raw: str, where: str, kind: Kind | None) -> str:
@@ -238,7 +238,7 @@ class ListenersSurface(ChainSurface):
 
     def components(self, ops: Sequence[Operation], salt: str) -> tuple[Component, ...]:
         """Return components: each named callback is bound or not, each event has an unnamed callback or not."""
-        found: list[Component] = []
+        components: list[Component] = []
         for event in dict.fromkeys(op.path for op in ops):
             mine = [op for op in ops if op.path == event]
             names = dict.fromkeys(_get_callback_id(op) for op in mine if op.value is not ABSENT)
@@ -247,8 +247,8 @@ class ListenersSurface(ChainSurface):
             for name in names:
                 record = _read_record({"id": name, "handler": f"{salt}-{event}-{name}"}, "generic")
                 moved = any(op.kind.name == "move_listener" and op.value == name for op in mine)
-                found.append(self.element_component((event,), record, moved=moved))
-        return tuple(found)
+                components.append(self.element_component((event,), record, moved=moved))
+        return tuple(components)
 
     def bystander(self, value: PMap, salt: str) -> PMap:
         """Add an event nobody names."""
@@ -265,11 +265,11 @@ class ListenersSurface(ChainSurface):
 
         return is_hook_group(content)
 
-    def merge_write(self, here: Any, before: Any, after: Any) -> Any:
+    def merge_write(self, current: Any, before: Any, after: Any) -> Any:
         """Return a group with what one write changed in it; any other callback as it was written."""
         from takeback.state.record_merge import merge_hook_group  # noqa: PLC0415 - start-up
 
-        return merge_hook_group(here, before, after)
+        return merge_hook_group(current, before, after)
 
     def dump(self, part: PMap) -> Any:
         """Return callbacks by event and id, each with its place."""
@@ -284,9 +284,9 @@ class ListenersSurface(ChainSurface):
         events = {event: keep_places(fresh.get(event, NO_LINKS), chain) for event, chain in known.items()}
         return PMap({**dict(fresh.items()), **events})
 
-    def overlaps(self, one: Operation, two: Operation) -> bool:
+    def overlaps(self, first: Operation, second: Operation) -> bool:
         """Tell whether both name one event: its callbacks are ordered, so operations can see each other."""
-        return bool(one.path == two.path)
+        return bool(first.path == second.path)
 
 
 def _drop_empty_chain(chain: Any) -> Any:

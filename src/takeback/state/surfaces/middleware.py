@@ -63,10 +63,10 @@ def remove(value: Chain, op: Operation) -> tuple[Chain, None]:
 
 
 def _require_element(value: Chain, op: Operation) -> Link:
-    found = value.find(op.target)
-    if found is None:
+    element = value.find(op.target)
+    if element is None:
         raise OperationFailed(f"there is no middleware {op.target!r}")
-    return found
+    return element
 
 
 def _place_element(value: Chain, op: Operation, record: PMap) -> tuple[Chain, ChainPlace]:
@@ -80,10 +80,10 @@ def _place_element(value: Chain, op: Operation, record: PMap) -> tuple[Chain, Ch
         at = value.position(lambda link: link.record["priority"] > wanted, without=op.target)
         chain, link = value.insert(at, op.target, record.put("priority", wanted))
     else:
-        found = value.insert_beside(str(spot.anchor), op.target, record, after=spot.before is None)
-        if found is None:
+        placed = value.insert_beside(str(spot.anchor), op.target, record, after=spot.before is None)
+        if placed is None:
             raise OperationFailed(f"there is no middleware {spot.anchor!r} to stand next to")
-        chain, link = found
+        chain, link = placed
     return chain, link.place
 
 
@@ -204,18 +204,18 @@ class MiddlewareSurface(ChainSurface):
         """Yield elements that came, went or changed, and those that moved against the others."""
         if before is after:
             return iter(())
-        found = []
+        changes = []
         changed = before.differences(after)
-        for name, one, two in changed:
-            if one is None or two is None or not self.equivalent(one, two):
+        for name, old, new in changed:
+            if old is None or new is None or not self.equivalent(old, new):
                 address = fast_tuple(Address, (self.name, name))
-                found.append(
-                    fast_tuple(Change, (address, ABSENT if one is None else one, ABSENT if two is None else two))
+                changes.append(
+                    fast_tuple(Change, (address, ABSENT if old is None else old, ABSENT if new is None else new))
                 )
         for name in sorted(before.find_moved(after, changed)) if changed else ():
             at = f"position {before.index(name)}", f"position {after.index(name)}"
-            found.append(Change(Address(self.name, name), *at))
-        return iter(found)
+            changes.append(Change(Address(self.name, name), *at))
+        return iter(changes)
 
     def equivalent(self, before: Any, after: Any) -> bool:
         """Compare membership and record; order is compared by `diff`."""
@@ -298,9 +298,9 @@ class MiddlewareSurface(ChainSurface):
         """Keep the places of elements that have not moved."""
         return keep_places(fresh, known)
 
-    def overlaps(self, one: Operation, two: Operation) -> bool:
+    def overlaps(self, first: Operation, second: Operation) -> bool:
         """Tell whether both are on the chain: adding reads the order, so the two can always see each other."""
-        return one.kind.surface == two.kind.surface
+        return first.kind.surface == second.kind.surface
 
 
 def _read_record(raw: Any, name: str | None, where: str) -> PMap:

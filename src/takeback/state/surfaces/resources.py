@@ -171,7 +171,7 @@ class ResourcesSurface(KeyedSurface):
         named = sorted(address for address in takers if not address.endswith(":0"))
         unnamed = (f"tcp://127.0.0.1:{port}" for port in range(20_001, 30_000))
         own = zip(keys, (address for address in unnamed if address not in takers), strict=False)
-        found = [
+        components = [
             Component(
                 f"{address} held outside",
                 (_keep_value, _make_hold_edit(f"holder_{salt}", _make_socket(address, kind="external"))),
@@ -181,8 +181,10 @@ class ResourcesSurface(KeyedSurface):
         ]
         for key, address in own:
             held = _make_hold_edit(key, _make_socket(address, lifecycle=f"{salt}-{key}"))
-            found.append(Component(str(self.address(key)), (held, make_drop_edit(key)), concerns=_match_keys({key})))
-        found += [
+            components.append(
+                Component(str(self.address(key)), (held, make_drop_edit(key)), concerns=_match_keys({key}))
+            )
+        components += [
             Component(
                 f"{self.address(key)} on {address}",
                 (_keep_value, _make_hold_edit(key, _make_socket(address, lifecycle=f"{salt}-{key}"))),
@@ -191,7 +193,7 @@ class ResourcesSurface(KeyedSurface):
             for key in keys
             for address in named
         ]
-        return tuple(found)
+        return tuple(components)
 
 
 def _match_keys(keys: set[str]) -> Callable[[Operation], bool]:
@@ -234,8 +236,8 @@ def _read_kind(raw: Any, where: str) -> str:
 
 
 def _read_address(raw: Any, where: str) -> str:
-    found = read_name(raw, where)
-    match = _ADDRESS.fullmatch(found)
+    address = read_name(raw, where)
+    match = _ADDRESS.fullmatch(address)
     expected = "a loopback address such as tcp://127.0.0.1:9101"
     if match is None or int(match[2]) > _MAX_PORT:
         raise InputError(where, found=raw, expected=expected)
@@ -243,4 +245,4 @@ def _read_address(raw: Any, where: str) -> str:
         ipaddress.ip_address(match[1].strip("[]"))
     except ValueError:
         raise InputError(where, found=raw, expected=expected) from None
-    return found
+    return address

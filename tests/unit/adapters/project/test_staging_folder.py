@@ -10,7 +10,7 @@ import pytest
 from tests.support.tracked_project import TrackedProject
 
 from takeback.adapters.directory import Directory
-from takeback.adapters.staging import ASIDE, StagingFolder, sweep_staging
+from takeback.adapters.staging_folder import ASIDE, StagingFolder, sweep_staging
 from takeback.journal.failpoint import arm_failpoints
 
 FILES = {f"m/{number % 3}/{number}.txt": f"{number}\n" for number in range(90)}
@@ -62,7 +62,7 @@ def test_a_file_system_without_such_marks_is_written_to_all_the_same(
     def refuse(*_: object) -> None:
         raise OSError(25, "Inappropriate ioctl for device")
 
-    monkeypatch.setattr("takeback.adapters.staging.fcntl.ioctl", refuse)
+    monkeypatch.setattr("takeback.adapters.staging_folder.fcntl.ioctl", refuse)
     with project.open() as harness:
         assert harness.undo("2")
     assert project.read() == before
