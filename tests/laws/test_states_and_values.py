@@ -96,7 +96,7 @@ def test_applying_a_diff_of_config_or_files_gives_the_other_tree(one, two):
 def _flat(surface: object, value: object, above: str = "") -> dict[str, object]:
     from takeback.state import tree
 
-    path = surface.split(above) if above else ()
+    path = surface.parse_key(above) if above else ()
     return {
         surface.join(at): {} if isinstance(leaf, PMap) else repr(leaf) for at, leaf in tree.iter_leaves(value, path)
     }
