@@ -21,6 +21,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
+from takeback.adapters.aside_folder import AsideFolder
 from takeback.adapters.directory import (
     READ_FLAGS,
     SETTLED,
@@ -33,7 +34,6 @@ from takeback.adapters.directory import (
 from takeback.adapters.harness_places import InnerHarnesses, require_own_place
 from takeback.adapters.last_look import HEAD, LARGEST_EDIT, OTHER
 from takeback.adapters.look_notes import write_end, write_look
-from takeback.adapters.staging_folder import StagingFolder
 from takeback.adapters.swaps import swap_names, sync_file_system, take_name
 from takeback.errors import ChangedMeanwhile, HarnessError, TakebackError, UnsafePathError
 from takeback.harness.adapter import NotedEdits, OutsideRecords, ProjectFiles
@@ -160,7 +160,7 @@ class FilePlace:
         held, inner = _HeldFolder(self._directory), InnerHarnesses(self._directory.root)
         quick = FilePlace(self._directory, _ask_now_and_then(self._may), sync=False, inner=inner, held=held)
         written: deque[_WrittenFile] = deque()
-        staging = StagingFolder(self._directory)
+        staging = AsideFolder(self._directory)
         try:
             for change in changes:
                 if isinstance(change.after, FileImage):
@@ -177,7 +177,7 @@ class FilePlace:
             held.close()
         sync_file_system(self._directory.descriptor)
 
-    def _write_aside(self, change: FileChange, staging: StagingFolder) -> _WrittenFile:
+    def _write_aside(self, change: FileChange, staging: AsideFolder) -> _WrittenFile:
         """Write the new file of a change beside the old one, or in the staging folder where there is no old one."""
         with self._at(change.path, "write") as (parent, name):
             status = Directory.status(parent, name)

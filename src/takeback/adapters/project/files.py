@@ -12,9 +12,9 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
+from takeback.adapters.aside_folder import sweep_aside
 from takeback.adapters.directory import Directory, open_unfollowed
 from takeback.adapters.project.changes import list_project_changes
-from takeback.adapters.staging_folder import sweep_staging
 from takeback.errors import HarnessError, UnsafePathError
 from takeback.harness.adapter import Adapter
 from takeback.harness.engine import Engine
@@ -139,7 +139,7 @@ class TrackedFiles:
         """Remove the temporary files that a killed process left where it wrote; the journal's lock is held."""
         folders = self.store.list_writing()
         if folders:
-            sweep_staging(self._directory)
+            sweep_aside(self._directory)
         for folder in ("", *folders) if folders else ():
             for path in self._directory.own_temporaries(folder):
                 parts = tuple(path.split("/"))

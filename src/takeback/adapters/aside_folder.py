@@ -26,7 +26,7 @@ _FLAGS_BYTES: Final = 8
 _DEFAULT_ACL: Final = "system.posix_acl_default"
 
 
-class StagingFolder:
+class AsideFolder:
     """The folder in which the new files of one change lie until they are put in place; made when it is needed."""
 
     def __init__(self, directory: Directory) -> None:
@@ -80,7 +80,7 @@ class StagingFolder:
         self._fd = self._top = None
 
 
-def sweep_staging(directory: Directory) -> None:
+def sweep_aside(directory: Directory) -> None:
     """Remove what killed processes left in their staging folders; nobody else may be writing."""
     with suppress(OSError), directory.open((PRIVATE, ASIDE)) as top:
         if top is None:

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 from tests.support.tracked_project import TrackedProject
 
+from takeback.adapters.aside_folder import ASIDE, AsideFolder, sweep_aside
 from takeback.adapters.directory import Directory
-from takeback.adapters.staging_folder import ASIDE, StagingFolder, sweep_staging
 from takeback.journal.failpoint import arm_failpoints
 
 FILES = {f"m/{number % 3}/{number}.txt": f"{number}\n" for number in range(90)}
@@ -62,7 +62,7 @@ def test_a_file_system_without_such_marks_is_written_to_all_the_same(
     def refuse(*_: object) -> None:
         raise OSError(25, "Inappropriate ioctl for device")
 
-    monkeypatch.setattr("takeback.adapters.staging_folder.fcntl.ioctl", refuse)
+    monkeypatch.setattr("takeback.adapters.aside_folder.fcntl.ioctl", refuse)
     with project.open() as harness:
         assert harness.undo("2")
     assert project.read() == before
@@ -85,10 +85,10 @@ def test_a_folder_where_a_link_was_put_is_not_followed(tmp_path: Path) -> None:
     (tmp_path / "elsewhere").mkdir()
     (tmp_path / "project/.takeback" / ASIDE).symlink_to(tmp_path / "elsewhere")
     directory = Directory(tmp_path / "project", tag=TAG)
-    staging = StagingFolder(directory)
+    staging = AsideFolder(directory)
     assert staging.find_for(directory.descriptor) is None
     staging.close()
-    sweep_staging(directory)
+    sweep_aside(directory)
     directory.close()
     assert list((tmp_path / "elsewhere").iterdir()) == []
     assert (tmp_path / "project/.takeback" / ASIDE).is_symlink()
@@ -97,12 +97,12 @@ def test_a_folder_where_a_link_was_put_is_not_followed(tmp_path: Path) -> None:
 def test_what_a_killed_process_left_is_swept_and_nothing_else(tmp_path: Path) -> None:
     (tmp_path / ".takeback").mkdir()
     directory = Directory(tmp_path, tag=TAG)
-    staging = StagingFolder(directory)
+    staging = AsideFolder(directory)
     folder = staging.find_for(directory.descriptor)
     assert folder is not None
     left = os.open(directory.temporary_name(), os.O_CREAT | os.O_WRONLY, 0o600, dir_fd=folder)
     os.close(left)
     (tmp_path / ".takeback" / ASIDE / "mine").write_text("not Takeback's")
-    sweep_staging(directory)
+    sweep_aside(directory)
     directory.close()
     assert os.listdir(tmp_path / ".takeback" / ASIDE) == ["mine"]
