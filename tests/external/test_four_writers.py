@@ -1,4 +1,4 @@
-"""On PostgreSQL, 200 changes are made and taken back while four writers write other fields of the same rows."""
+"""200 changes are made and taken back while four writers write other fields of the same rows."""
 
 from __future__ import annotations
 
@@ -17,13 +17,17 @@ from takeback_lab.bench.external import measure
 pytestmark = pytest.mark.external
 
 
-@pytest.fixture
-def database():
+@pytest.fixture(params=["postgresql", "sqlite"])
+def database(request):
+    """The name of a kind of database, and the URL of a server of it."""
     try:
-        with servers.start_postgres() as server:
-            yield server.variables["EXTERNAL_POSTGRES"]
-            for engine in sql._ENGINES.values():
-                engine.dispose()
+        if request.param == "sqlite":
+            yield request.param, None
+        else:
+            with servers.start_postgres() as server:
+                yield request.param, server.variables["EXTERNAL_POSTGRES"]
+                for engine in sql._ENGINES.values():
+                    engine.dispose()
     except servers.NotToBeHad as reason:
         pytest.skip(str(reason))
     finally:
@@ -34,8 +38,9 @@ def database():
 
 
 def test_two_hundred_changes_are_taken_back_and_nothing_of_four_writers_is_lost(database):
-    result = measure(changes=200, postgres=database)
-    assert (result["database"], result["takeback"]["steps"]) == ("postgresql", 400)
+    kind, url = database
+    result = measure(changes=200, postgres=url)
+    assert (result["database"], result["takeback"]["steps"]) == (kind, 400)
     assert (result["takeback"]["wrong"], result["takeback"]["their_writes_lost"]) == (0, 0)
     assert result["takeback"]["their_writes"] > 0
     assert result["naive"]["their_writes_lost"] > 100

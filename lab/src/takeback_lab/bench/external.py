@@ -21,7 +21,7 @@ import sqlalchemy as sa
 
 from takeback.adapters import init_workspace, open_workspace
 from takeback.adapters.bindings.probe import probe_binding
-from takeback.adapters.bindings.sql import open_engine
+from takeback.adapters.bindings.sql import READS, open_engine
 from takeback.adapters.bound import BoundRecords
 from takeback.adapters.manifest import read_manifest
 from takeback.adapters.opener import trust_workspace
@@ -96,7 +96,7 @@ class _World:
 
     def read(self, name: str) -> dict[str, Any]:
         """Return a row."""
-        with self.engine.begin() as at:
+        with self.engine.connect().execution_options(**{READS: True}) as at:
             return dict(at.execute(sa.select(self.table).where(self.table.c.id == name)).mappings().one())
 
     def write(self, name: str, **values: Any) -> None:

@@ -32,9 +32,12 @@ from takeback.journal.failpoint import failpoint
 from takeback.state import ABSENT
 
 LOCKED: Final = 60.0
-"""How long SQLite's write lock is waited for."""
+"""How long a lock of SQLite is waited for."""
 READS: Final = "takeback_reads"
 """The option of a connection that only reads."""
+BEGIN_WRITING: Final = ("BEGIN IMMEDIATE",)
+BEGIN_READING: Final = ("BEGIN", "SELECT 1 FROM sqlite_master LIMIT 1")
+"""BEGIN alone takes no lock."""
 _ENGINES: dict[str, sa.Engine] = {}
 """Engines of this process by URL: bindings of one database share its transactions."""
 
@@ -51,7 +54,7 @@ if hasattr(os, "register_at_fork"):
 
 
 def open_engine(url: str) -> sa.Engine:
-    """Return the engine of a database, made once; of SQLite, one whose transactions take the write lock at once."""
+    """Return the engine of a database, made once; of SQLite, one whose transactions take their lock at once."""
     if url not in _ENGINES:
         url_parts = sa.make_url(url)
         if url_parts.drivername in {"postgres", "postgresql"}:
@@ -61,7 +64,7 @@ def open_engine(url: str) -> sa.Engine:
         engine = sa.create_engine(url_parts, hide_parameters=True, **options)
         if lite:
             sa.event.listen(engine, "connect", _leave_begin_to_us)
-            sa.event.listen(engine, "begin", _begin_immediately)
+            sa.event.listen(engine, "begin", _begin)
         _ENGINES[url] = engine
     return _ENGINES[url]
 
@@ -70,28 +73,31 @@ def _leave_begin_to_us(connection: Any, _: Any) -> None:
     connection.isolation_level = None
 
 
-def _begin_immediately(connection: sa.Connection) -> None:
-    """Take SQLite's write lock at once, as it has no FOR UPDATE; whoever only reads takes none.
+def _begin(connection: sa.Connection) -> None:
+    """Take SQLite's lock at once: the write lock, as it has no FOR UPDATE, or that of a reader.
 
-    SQLite's own waiting looks every tenth of a second in the end, and starves beside busy writers.
+    SQLite's own waiting backs off until it looks every tenth of a second, and misses the short moments in which busy
+    writers leave the lock free; this one looks again every few milliseconds. It goes past SQLAlchemy, which ends the
+    transaction at each refusal.
     """
-    if connection.get_execution_options().get(READS):
-        connection.exec_driver_sql("BEGIN")
-        return
+    driver: Any = connection.connection.dbapi_connection
+    statements = BEGIN_READING if connection.get_execution_options().get(READS) else BEGIN_WRITING
     until = time.monotonic() + LOCKED
-    connection.exec_driver_sql("PRAGMA busy_timeout = 0")
+    driver.execute("PRAGMA busy_timeout = 0").close()
     try:
         while True:
             try:
-                connection.exec_driver_sql("BEGIN IMMEDIATE")
-            except sa.exc.OperationalError as fault:
-                if "locked" not in str(fault.orig) or time.monotonic() >= until:
+                for statement in statements:
+                    driver.execute(statement).close()
+            except connection.dialect.loaded_dbapi.OperationalError as fault:
+                driver.rollback()
+                if "locked" not in str(fault) or time.monotonic() >= until:
                     raise
                 time.sleep(random.uniform(0.0005, 0.004))
             else:
                 return
     finally:
-        connection.exec_driver_sql(f"PRAGMA busy_timeout = {int(SECONDS * 1000)}")
+        driver.execute(f"PRAGMA busy_timeout = {int(SECONDS * 1000)}").close()
 
 
 class SqlBinding(Binding):
@@ -117,6 +123,9 @@ class SqlBinding(Binding):
         with self.reach():
             return open_engine(self.read_variable("url_env"))
 
+    def _connect_to_read(self) -> sa.Connection:
+        return self.engine.connect().execution_options(**{READS: True})
+
     @property
     def table(self) -> sa.Table:
         """The table, with its key and the declared columns only."""
@@ -127,7 +136,8 @@ class SqlBinding(Binding):
             try:
                 with self.reach(), warnings.catch_warnings():
                     warnings.simplefilter("ignore", sa.exc.SAWarning)  # types that it does not know go as text
-                    table = sa.Table(plain, sa.MetaData(), schema=schema or None, autoload_with=self.engine)
+                    with self._connect_to_read() as at:
+                        table = sa.Table(plain, sa.MetaData(), schema=schema or None, autoload_with=at)
             except UnreachableError as fault:
                 if not isinstance(fault.__context__, sa.exc.NoSuchTableError):
                     raise
@@ -169,7 +179,7 @@ class SqlBinding(Binding):
 
     def find_version(self) -> str:
         """Return the database and its version."""
-        with self.reach(), self.engine.connect().execution_options(**{READS: True}) as at:
+        with self.reach(), self._connect_to_read() as at:
             name = at.dialect.name
             asked = "select sqlite_version()" if name == "sqlite" else "select version()"
             return f"{name} {at.execute(sa.text(asked)).scalar_one()}"[:80]
@@ -177,7 +187,7 @@ class SqlBinding(Binding):
     def look(self, name: str) -> Seen | None:
         """Return a row as a record."""
         table = self.table
-        with self.reach(), self.engine.connect().execution_options(**{READS: True}) as at:
+        with self.reach(), self._connect_to_read() as at:
             return self._select(at, table, name, lock=False)
 
     def _select(self, at: sa.Connection, table: sa.Table, name: str, *, lock: bool) -> Seen | None:
