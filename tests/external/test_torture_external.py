@@ -49,6 +49,17 @@ def test_kills_at_every_boundary_lose_and_repeat_no_write(tmp_path):
     assert found.mails_sent == found.corrections_sent > 0
 
 
+def find_harm(folder, first_seed):
+    """Return whether one of a few runs finds a planted fault: the other writer must meet the field just then."""
+    for seed in range(first_seed, first_seed + 5):
+        place = folder / str(seed)
+        place.mkdir()
+        outcome = torture_external(place, kills=40, seed=seed, race=(2, 2))
+        if outcome.foreign_writes_lost + outcome.wrong_ends > 0:
+            return True
+    return False
+
+
 def test_blind_row_writes_are_detected(tmp_path, monkeypatch):
     begin = TorturedRecords.begin
 
@@ -57,8 +68,7 @@ def test_blind_row_writes_are_detected(tmp_path, monkeypatch):
         monkeypatch.setattr(sql, "is_as_known", lambda *_, **__: True)
 
     monkeypatch.setattr(TorturedRecords, "begin", begin_and_spoil)
-    found = torture_external(tmp_path, kills=40, seed=2, race=(2, 2))
-    assert found.foreign_writes_lost + found.wrong_ends > 0
+    assert find_harm(tmp_path, first_seed=2)
 
 
 def test_unconditional_key_writes_are_detected(tmp_path, monkeypatch):
@@ -68,8 +78,7 @@ def test_unconditional_key_writes_are_detected(tmp_path, monkeypatch):
         self.swap(change.name, self.look(change.name), body)
 
     monkeypatch.setattr(keyvalue.EtcdBinding, "put", careless)
-    found = torture_external(tmp_path, kills=40, seed=3, race=(2, 2))
-    assert found.foreign_writes_lost + found.wrong_ends > 0
+    assert find_harm(tmp_path, first_seed=3)
 
 
 def test_a_repeated_call_is_detected(tmp_path, monkeypatch):
