@@ -110,7 +110,7 @@ class ClientAdapter(FilesAdapter):
             except InputError as fault:
                 broken.append(Broken(path, fault.where, fault.message))
                 fresh.take(self._homes.contents(known, bound), known)
-        self._take_settled_files()
+        self._take_settled_files(fresh)
         self._directory.recall_all((*layout.prompts, *layout.files))
         for path, name in layout.prompts.items():
             self._read_prompt(path, name, known, fresh, broken)
@@ -125,7 +125,7 @@ class ClientAdapter(FilesAdapter):
         faults = [reason for path, reason in self._unloaded.items() if path not in {fault.path for fault in broken}]
         return Reading(state, tuple(broken), (*layout.strange, *faults, *unknown), tuple(layout.notes))
 
-    def _take_settled_files(self) -> None:
+    def _take_settled_files(self, fresh: FreshReading) -> None:
         """Take plain files that are as a look noted them for what the journal says: they are not read."""
         if self._opened_at is None:
             return
@@ -135,7 +135,7 @@ class ClientAdapter(FilesAdapter):
         if not signs:
             return
         settled = {}
-        for steps, leaf in tree.iter_leaves(state.part("files")):
+        for steps, leaf in fresh.list_known_files(state).items():
             path = "/".join(steps)
             sign = signs.get(path) if type(leaf) is File else None
             if sign is not None and leaf.at is None and leaf.mode == stat.S_IMODE(sign[-1]):

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path
+from typing import NamedTuple
 
 from takeback.adapters.directory import TEMPORARY
 from takeback.adapters.harness_places import InnerHarnesses, describe_owner, why_no_place
@@ -22,8 +22,7 @@ MOST_BELOW = 20_000
 """How many folders are looked into at most, for instruction files and below a client's own folder."""
 
 
-@dataclass(frozen=True, slots=True)
-class SeenFile:
+class SeenFile(NamedTuple):
     """A file: the path it has, the path of the file itself, and if it is left alone, why."""
 
     path: str
