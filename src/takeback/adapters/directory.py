@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from takeback.adapters.harness_places import is_inner_harness, why_no_place
+from takeback.adapters.last_look import measure_file
 from takeback.errors import HarnessError, UnsafePathError
 from takeback.harness.images import DirectoryImage, FileImage, Image, LinkImage
 from takeback.journal.failpoint import failpoint
@@ -183,6 +184,7 @@ class Directory:
         self.mark(tag)
         self._seen: dict[str, ReadFile] = {}
         self._recalled: dict[str, Image | None] = {}
+        self._settled: dict[str, tuple[tuple[int, ...], FileImage]] = {}
         self.trail = LookTrail()
         self.met: list[str] = []
         """Temporaries under the tag that walks have come across."""
@@ -231,6 +233,9 @@ class Directory:
 
     def recall_file(self, path: str) -> FileImage | None:
         """Return the file that `recall` finds; None if nothing is there. Anything else is refused."""
+        image = self._recalled.get(path)
+        if type(image) is FileImage:
+            return image
         return self._demand_file(path, self.recall(path))
 
     def recall_all(self, paths: Iterable[str]) -> None:
@@ -245,8 +250,22 @@ class Directory:
             with suppress(OSError, HarnessError, UnsafePathError):
                 parse_path(begin + names[0])
                 with self.open(tuple(above.split("/")) if above else ()) as parent:
-                    for name in names if parent is not None else ():
-                        self._recall_in(parent or 0, name, begin + name)
+                    if parent is not None:
+                        self._recall_names(parent, begin, names)
+
+    def _recall_names(self, parent: int, begin: str, names: Iterable[str]) -> None:
+        """Look at names in one folder; a settled file that is as it was is not opened."""
+        settled, stat_file = self._settled, os.stat
+        for name in names:
+            path = begin + name
+            if path in settled and path not in self._seen:
+                sign, image = settled[path]
+                with suppress(OSError):
+                    if measure_file(stat_file(name, dir_fd=parent, follow_symlinks=False)) == sign:
+                        self.trail.asked.add(path)
+                        self._recalled[path] = image
+                        continue
+            self._recall_in(parent, name, path)
 
     def _recall_in(self, parent: int, name: str, path: str) -> None:
         with suppress(OSError, HarnessError, UnsafePathError):
@@ -304,10 +323,23 @@ class Directory:
             self._seen[path] = ReadFile(make_signature(status), at, image)
         return image
 
-    def signature_read(self, path: str) -> Signature | None:
-        """Return the signature that a file had when it was read; None if it was not read whole."""
+    def signature_read(self, path: str) -> tuple[int, ...] | None:
+        """Return the signature (of `last_look`) that a file had when it was read; None if it was not read whole."""
         seen = self._seen.get(path)
-        return None if seen is None else seen.signature
+        if seen is not None:
+            sign = seen.signature
+            return (sign.size, sign.modified, sign.changed, sign.inode, sign.mode)
+        settled = self._settled.get(path)
+        return settled[0] if settled is not None and self._recalled.get(path) is settled[1] else None
+
+    def image_read(self, path: str) -> FileImage | None:
+        """Return a file as it was read; None if it was not read whole."""
+        seen = self._seen.get(path)
+        return None if seen is None else seen.image
+
+    def take_settled(self, files: dict[str, tuple[tuple[int, ...], FileImage]]) -> None:
+        """Take files for what a look found in them long after they changed, while they have these signatures."""
+        self._settled = files
 
     def share(self, path: str, content: bytes) -> None:
         """Hold a file's bytes, where they were read, as the equal ones that someone else holds."""
@@ -442,7 +474,7 @@ class Directory:
 
     def is_own_temporary(self, name: str) -> bool:
         """Return whether a name belongs to a temporary with this directory's tag."""
-        match = TEMPORARY.fullmatch(name)
+        match = TEMPORARY.fullmatch(name) if name.startswith(".") else None
         return match is not None and match[1] == self.tag
 
     @staticmethod

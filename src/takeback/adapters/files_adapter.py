@@ -32,7 +32,7 @@ from takeback.adapters.directory import (
     read_reusing,
 )
 from takeback.adapters.harness_places import InnerHarnesses, require_own_place
-from takeback.adapters.last_look import HEAD, LARGEST_EDIT, OTHER
+from takeback.adapters.last_look import HEAD, LARGEST_EDIT, MANY, OTHER
 from takeback.adapters.look_notes import write_end, write_look
 from takeback.adapters.swaps import swap_names, sync_file_system, take_name
 from takeback.errors import ChangedMeanwhile, HarnessError, TakebackError, UnsafePathError
@@ -511,6 +511,10 @@ class FilesAdapter:
         self._leftovers: tuple[str, ...] = ()
         self._recorded: dict[str, FileImage] = {}
         """Small files that an entry since the last note recorded, as it has them."""
+        self._opened_at: tuple[str, State] | None = None
+        """Where the journal ended when it was opened, and the state there, until files are read."""
+        self._is_settled = False
+        """Whether a look note told which files need not be read."""
 
     @property
     def place(self) -> FilePlace:
@@ -554,6 +558,15 @@ class FilesAdapter:
         image = self._directory.read(HEAD)
         match = None if image is None else NOTED.fullmatch(image.content)
         return None if match is None else (int(match[1]), match[2].decode())
+
+    def open_at(self, seq: int, digest: str, state: State) -> None:
+        """Take a state for that at the end of the journal, so that files which a look settled are not read again."""
+        if not self._is_settled:
+            self._opened_at = (f"{seq} {digest}\n", state)
+
+    def needs_look_note(self) -> bool:
+        """Return whether a look note would save reading many files and there was none when they were read."""
+        return len(self._directory.trail.asked) >= MANY and not self._is_settled
 
     def note_look(self, seq: int, digest: str, *, wait: bool = False) -> None:
         """Note what the last look rested on, for hooks; call it only if the files were as the journal says.

@@ -21,7 +21,7 @@ from takeback.adapters.roots import HIDDEN, MANIFEST, PRIVATE
 
 TYPE_CHECKING = False  # as in `typing`, which is not imported for a hook
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Collection, Iterable, Iterator, Sequence
     from typing import Any, Final, Literal
 
 NOTE = f"{PRIVATE}/seen"
@@ -57,18 +57,30 @@ def measure_folder(status: os.stat_result) -> tuple[int, ...]:
     return (0, status.st_mtime_ns, status.st_ctime_ns, status.st_ino, status.st_mode)
 
 
-def build_look_note(
-    root: str, files: dict[str, tuple[int, ...]], folders: Iterable[str], began: int, settled: int, kinds: str = ""
-) -> bytes | None:
-    """Return the note of a look that began at a time, for whoever writes it; None where something was too fresh.
+def is_later(sign: tuple[int, ...], time: int) -> bool:
+    """Return whether a file or folder with a signature changed after a time."""
+    return sign[1] > time or sign[2] > time
 
-    `kinds` says of each file what it is to a hook, in a harness of many files.
+
+def build_look_note(
+    root: str,
+    files: dict[str, tuple[int, ...]],
+    folders: Iterable[str],
+    latest: int,
+    kinds: str = "",
+    by_content: Collection[str] = (),
+) -> bytes | None:
+    """Return the note of a look, for whoever writes it; None where something changed after the `latest` time.
+
+    `kinds` says of each file what it is to a hook, in a harness of many files. Files that are compared `by_content`
+    may have changed later.
     """
     with _Root(root) as place:
         names = sorted({"", *folders, *_list_folders_above(files), *_list_folders_above(folders)})
         signs = [place.numbers(name, folder=True) for name in names]
         listed = {name: sign for name, sign in zip(names, signs, strict=True) if sign is not None}
-        if any(max(sign[1], sign[2]) > began - settled for sign in (*files.values(), *listed.values())):
+        settled = (sign for path, sign in files.items() if path not in by_content)
+        if any(is_later(sign, latest) for sign in (*settled, *listed.values())):
             return None
         groups = _group_files(files, listed)
         paths = [path for group in groups.values() for path in group]
@@ -148,6 +160,14 @@ class _Look:
         size = 8 * len(self.names)
         places = ((column * size + 8 * at, code) for column, code in enumerate(_COLUMN))
         return tuple(self._columns[start : start + 8].cast(code)[0] for start, code in places)
+
+    def list_files(self) -> Iterator[tuple[str, tuple[int, ...]]]:
+        """Yield every file with its signature."""
+        names, signs = iter(self.names), zip(*map(self.column, range(WIDTH)), strict=True)
+        for folder, count in zip(self.folders, self.counts, strict=True):
+            start = f"{folder}/" if folder else ""
+            for name in islice(names, count):
+                yield start + os.fsdecode(name), next(signs)
 
     def find(self, path: str) -> int | None:
         """Return the place of a file in the note; None if the look did not read it."""
@@ -231,6 +251,27 @@ def find_edited_files(root: str, wanted: Sequence[str]) -> list[tuple[str, str]]
             return edited
     except (OSError, ValueError, KeyError, IndexError, TypeError, AttributeError, RecursionError):
         return None
+
+
+def read_settled_files(root: str, journal: str) -> dict[str, tuple[int, ...]]:
+    """Return the signatures with which files of a large harness hold what the journal says where it ends so.
+
+    What was recorded since the look is left out; without a note of that end, all is.
+    """
+    try:
+        with _Root(root) as place:
+            look = _Look(place.bytes(NOTE))
+            known = _read_known(place, look)
+            if (
+                known is None
+                or look.kinds is None
+                or look.manifest != place.manifest()
+                or place.text(HEAD) != journal
+            ):
+                return {}
+            return {path: sign for path, sign in look.list_files() if path not in known}
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        return {}
 
 
 def _read_known(place: _Root, look: _Look) -> dict[str, list[Any]] | None:

@@ -6,11 +6,12 @@ journal holds the history of one directory.
 
 from __future__ import annotations
 
+import gc
 import hashlib
 import os
 import shlex
-from collections.abc import Callable
-from contextlib import closing
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from functools import partial
 from os import PathLike
@@ -123,13 +124,27 @@ def open_workspace(
         manifest = _manifest_in(directory, place)
         if readonly:
             require_readable(root, manifest, journal)
-            return _open_harness(directory, manifest, Opening(journal, keys, hold=False, readonly=True), verifier)
-        require_trusted(root, manifest)
-        voucher = JournalVoucher(root, manifest, demanding=journal is None)
-        return _open_harness(directory, manifest, Opening(journal, keys, hold=hold, voucher=voucher), verifier)
+            how = Opening(journal, keys, hold=False, readonly=True)
+        else:
+            require_trusted(root, manifest)
+            how = Opening(journal, keys, hold=hold, voucher=JournalVoucher(root, manifest, demanding=journal is None))
+        with _pause_collection():
+            return _open_harness(directory, manifest, how, verifier)
     except BaseException:
         directory.close()
         raise
+
+
+@contextmanager
+def _pause_collection() -> Iterator[None]:
+    """Collect no garbage meanwhile: what is loaded stays, and to look through it again and again takes long."""
+    paused = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if paused:
+            gc.enable()
 
 
 def open_own_copy(path: Path, *, keys: str | PathLike[str] | None = None) -> Harness:
@@ -219,6 +234,8 @@ def _open_harness(directory: Directory, manifest: Manifest, how: Opening, verifi
         raise
     if isinstance(adapter, Resources) and not how.readonly:
         adapter.hold(harness.state)
+    if isinstance(adapter, FilesAdapter) and not how.readonly and harness.ledger.pending is None:
+        adapter.open_at(harness.ledger.last, harness.ledger.head, harness.ledger.state)
     return harness
 
 

@@ -125,6 +125,7 @@ class WaitingEdits:
         if not names:
             return
         engine.ledger.refresh()
+        self._adapter.open_at(engine.ledger.last, engine.ledger.head, engine.ledger.state)
         engine.adapter.read(engine.ledger.state)  # what is where now: the adapter is asked which file holds what
         for name in names:
             edit = load_edit(self._root, self._secret, name)

@@ -17,10 +17,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
+from takeback.adapters.calm_look import note_calm_look
 from takeback.adapters.clients.discovery import FOREIGN
 from takeback.adapters.directory import TEMPORARY
-from takeback.adapters.files_adapter import FilesAdapter
-from takeback.adapters.init import LOCAL
 from takeback.adapters.opener import open_workspace
 from takeback.adapters.roots import PRIVATE, find_root_above
 from takeback.adapters.trust import name_way_out
@@ -108,8 +107,8 @@ def record_changes(root: Path, event: Event) -> HookReply:
         origin = event.origin() | ({"loosens": "; ".join(weaker)} if weaker else {})
         said = _recall_call(root, event, origin)
         outcome = harness.adopt(_describe_entry(root, event, weaker), by=by, origin=origin, said=said, paths=alone)
-        if outcome is None and not alone:
-            _note_look(harness)
+        if (outcome is None or (isinstance(outcome, Adopted) and not reading.broken)) and not alone:
+            note_calm_look(harness)
         if isinstance(outcome, Refused):
             names = " ".join(broken.path for broken in reading.broken)
             hint = f" 'takeback discard {names}' restores the last content." if names else ""
@@ -136,16 +135,6 @@ def _give_receipt(event: Event, number: int, weaker: list[str], way: str) -> Hoo
     loosened = f" ({'; '.join(weaker)})" if weaker else ""
     receipt = mask_text_secrets(f"recorded {number}{loosened}; {way} {number} to undo")
     return HookReply(out=write_compact({"systemMessage": receipt}) + "\n", err=err)
-
-
-def _note_look(harness: Harness) -> None:
-    """Note that everything is recorded, so that the next event need not look again if nothing has changed."""
-    adapter, ledger = harness.adapter, harness.ledger
-    open_ends = ledger.pending is not None or ledger.holes or ledger.missing or harness.doubt
-    if isinstance(adapter, FilesAdapter) and not open_ends and not adapter.leftovers():
-        own = str(adapter.place.root / LOCAL)
-        plain = type(harness) is Harness and adapter.project is None and not getattr(ledger.store, "key_place", "")
-        adapter.note_look(ledger.last, ledger.head, wait=plain and ledger.store.location == own)
 
 
 def _list_differing(harness: Harness, reading: Inspection) -> set[str]:

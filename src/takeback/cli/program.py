@@ -9,6 +9,7 @@ interrupted.
 
 from __future__ import annotations
 
+import atexit
 import gc
 import os
 import sys
@@ -373,6 +374,7 @@ def _root(
 def main() -> None:
     """Run the command line; an error becomes a clear message and exit code 2, never the answer no."""
     gc.set_threshold(COLLECT_AFTER, 20, 100)
+    atexit.register(gc.freeze)  # the system takes back what the process holds
     as_json = output.has_json_flag(sys.argv)
     output.begin(as_json=as_json, commands=COMMANDS)
     if sys.argv[1:2] and sys.argv[1] not in SERVING and "_TAKEBACK_COMPLETE" not in os.environ:

@@ -7,6 +7,7 @@ from typing import Final
 
 import typer
 
+from takeback.adapters.calm_look import note_calm_status
 from takeback.cli.changes import changes_to_json, show_changes
 from takeback.cli.context import SHORT, DirOption, JournalOption, NoPagerFlag, StatFlag, open_harness
 from takeback.cli.hints import localize_hints
@@ -50,6 +51,7 @@ def status(
     del reveal  # read by its callback
     with open_harness(directory, journal, looking=True) as harness:
         project = harness.status()
+        note_calm_status(harness, project)
         state = harness.state
         summary = summarize_since(harness)
         outside, unread = find_outside_writes(harness) if everything else ((), ())

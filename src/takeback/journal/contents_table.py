@@ -140,13 +140,17 @@ class ContentTable(ContentStore):
         return None
 
     def _rows(self, refs: Sequence[Ref]) -> Iterator[_Row]:
-        """Yield rows in the order of their ids: neighbours in the index are read once."""
+        """Yield rows in the order of their ids."""
+        return map(_read_content_row, self._select(refs))
+
+    def _select(self, refs: Sequence[Ref]) -> Iterator[Sequence[Any]]:
+        """Yield rows as they are stored, in the order of their ids: neighbours in the index are read once."""
         ordered = sorted(refs)
         for start in range(0, len(ordered), BATCH):
             part = ordered[start : start + BATCH]
             marks = ",".join("?" * len(part))
             sql = f"SELECT {COLUMNS} FROM contents WHERE id IN ({marks})"  # noqa: S608 - marks only
-            yield from map(_read_content_row, self._tables.run(sql, part))
+            yield from self._tables.run(sql, part)
 
     def get(self, refs: Iterable[Ref], near: Sequence[bytes] = ()) -> dict[Ref, Stored | None]:
         """Return contents by id, each checked; None for a forgotten one, or one without a key here."""
@@ -155,10 +159,18 @@ class ContentTable(ContentStore):
         opened: dict[Ref, Stored | None] = {}
         for start in range(0, len(wanted), BATCH):  # the rows of many files are not held beside their contents
             part = wanted[start : start + BATCH]
-            rows = {row.id: row for row in self._rows(part)}
+            rows = {}
+            for values in self._select(part):
+                stored = _open_plain_row(values) if self._keys is None else None
+                if stored is None:
+                    row = _read_content_row(values)
+                    rows[row.id] = row
+                else:
+                    opened[values[0]] = stored
             keys = {} if self._keys is None else self._keys.get(part)
-            for ref in part:
-                opened[ref] = self._open_content(ref, rows.pop(ref, None), keys.get(ref), near)
+            for ref in part if len(opened) < start + len(part) else ():
+                if ref not in opened:
+                    opened[ref] = self._open_content(ref, rows.pop(ref, None), keys.get(ref), near)
         return opened if len(wanted) == len(asked) else {ref: opened.get(ref) for ref in asked}
 
     def _open_content(self, ref: Ref, row: _Row | None, key: bytes | None, near: Sequence[bytes]) -> Stored | None:
@@ -336,6 +348,17 @@ def _seal_content(key: bytes, item: Wanted) -> tuple[Ref, Iterator[bytes]]:
         return compute_content_id(b"", boxes(), tree=item.tree), boxes()
     only = list(boxes())
     return compute_content_id(b"", only, tree=item.tree), iter(only)
+
+
+def _open_plain_row(values: Sequence[Any]) -> Stored | None:
+    """Return the content of a row that holds it whole and as it is; None for any other, and for a wrong one."""
+    ref, tree, salt, body, forgotten = values
+    if forgotten is not None or type(body) is not bytes or type(salt) is not bytes or type(tree) is not int:
+        return None
+    if body[:1] != PLAIN:
+        return None
+    data = body[1:]
+    return Stored(data, bool(tree)) if compute_content_id(salt, (data,), tree=bool(tree)) == ref else None
 
 
 def _read_content_row(values: Sequence[Any]) -> _Row:

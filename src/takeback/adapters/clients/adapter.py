@@ -6,6 +6,7 @@ differs. A result that the client would not load is refused before it is written
 
 from __future__ import annotations
 
+import stat
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
@@ -40,7 +41,7 @@ from takeback.adapters.directory import Directory
 from takeback.adapters.files_adapter import FilesAdapter
 from takeback.adapters.formats.document import Document, is_alike, look_up, patch_document, transform_in_order
 from takeback.adapters.harness_places import why_no_place
-from takeback.adapters.last_look import LARGEST_EDIT, OTHER, PLAIN, TEXT, is_bare_text
+from takeback.adapters.last_look import LARGEST_EDIT, OTHER, PLAIN, TEXT, is_bare_text, read_settled_files
 from takeback.adapters.manifest import PRIVATE
 from takeback.adapters.workspace.storage import decode_text, list_missing_directories
 from takeback.errors import CannotSplice, HarnessError, InputError, UnsafePathError
@@ -109,11 +110,13 @@ class ClientAdapter(FilesAdapter):
             except InputError as fault:
                 broken.append(Broken(path, fault.where, fault.message))
                 fresh.take(self._homes.contents(known, bound), known)
+        self._take_settled_files(fresh)
         self._directory.recall_all((*layout.prompts, *layout.files))
         for path, name in layout.prompts.items():
             self._read_prompt(path, name, known, fresh, broken)
+        known_files = fresh.list_known_files(known)
         for path in layout.files:
-            self._read_file(path, known, fresh, broken)
+            self._read_file(path, known_files, fresh, broken)
         file_facts.keep_inner_files(self._homes, known, fresh)
         self._links = dict(find_links(self._directory, layout))
         self._look_for_leftovers()
@@ -121,6 +124,25 @@ class ClientAdapter(FilesAdapter):
         unknown = file_facts.list_unknown_events(self.members, state.part("listeners"))
         faults = [reason for path, reason in self._unloaded.items() if path not in {fault.path for fault in broken}]
         return Reading(state, tuple(broken), (*layout.strange, *faults, *unknown), tuple(layout.notes))
+
+    def _take_settled_files(self, fresh: FreshReading) -> None:
+        """Take plain files that are as a look noted them for what the journal says: they are not read."""
+        if self._opened_at is None:
+            return
+        (end, state), self._opened_at = self._opened_at, None
+        signs = read_settled_files(str(self._directory.root), end)
+        self._is_settled = bool(signs)
+        if not signs:
+            return
+        settled = {}
+        for steps, leaf in fresh.list_known_files(state).items():
+            path = "/".join(steps)
+            sign = signs.get(path) if type(leaf) is File else None
+            if sign is not None and leaf.at is None and leaf.mode == stat.S_IMODE(sign[-1]):
+                content = leaf.content
+                if len(content) == sign[0]:
+                    settled[path] = (sign, FileImage(content, leaf.mode))
+        self._directory.take_settled(settled)
 
     def behind(self, path: str, image: LinkImage) -> str | None:
         """Return the file inside the directory that a link leads to; None if it leads elsewhere or nowhere."""
@@ -172,13 +194,15 @@ class ClientAdapter(FilesAdapter):
             if name in known.part("prompts"):
                 fresh.prompts[name] = thaw(known.part("prompts")[name])
 
-    def _read_file(self, path: str, known: State, fresh: FreshReading, broken: list[Broken]) -> None:
+    def _read_file(
+        self, path: str, known: Mapping[tuple[str, ...], Any], fresh: FreshReading, broken: list[Broken]
+    ) -> None:
         steps = tuple(path.split("/"))
         try:
             image = self._look(path)
             if image is None:
                 return
-            leaf = fresh.list_known_files(known).get(steps)
+            leaf = known.get(steps)
             if isinstance(leaf, File) and leaf.is_of(image.content, image.mode):
                 self._as_known.add(path)
                 fresh.files.append((steps, leaf))
@@ -186,7 +210,7 @@ class ClientAdapter(FilesAdapter):
                 fresh.files.append((steps, File(image.content, image.mode)))
         except (HarnessError, UnsafePathError) as fault:
             broken.append(Broken(path, self._where(path), fault.message))
-            content = tree.get(known.part("files"), steps)
+            content = known.get(steps)
             if not isinstance(content, File):
                 return
             fresh.files.append((steps, content))

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path
+from typing import NamedTuple
 
 from takeback.adapters.directory import TEMPORARY
 from takeback.adapters.harness_places import InnerHarnesses, describe_owner, why_no_place
@@ -22,8 +22,7 @@ MOST_BELOW = 20_000
 """How many folders are looked into at most, for instruction files and below a client's own folder."""
 
 
-@dataclass(frozen=True, slots=True)
-class SeenFile:
+class SeenFile(NamedTuple):
     """A file: the path it has, the path of the file itself, and if it is left alone, why."""
 
     path: str
@@ -135,13 +134,16 @@ class Finder:
             below: list[str] = []
             for entry in entries:
                 path = f"{current}/{entry.name}" if current else entry.name
-                if why_no_place(entry.name) is not None or TEMPORARY.fullmatch(entry.name):
+                name = entry.name
+                if why_no_place(name) is not None or (name[0] == "." and TEMPORARY.fullmatch(name)):
                     continue
                 if entry.is_dir(follow_symlinks=False):
-                    if entry.name not in foreign:
+                    if name not in foreign:
                         below.append(path)
-                elif (names is None or entry.name in names) and not self._is_folder(entry):
-                    yield SeenFile(path, path) if plain and not entry.is_symlink() else self._look_at(path)
+                elif names is None or name in names:
+                    linked = entry.is_symlink()
+                    if not (linked and self._is_folder(entry)):
+                        yield self._look_at(path) if linked or not plain else SeenFile(path, path)
             waiting += reversed(below)
 
     @staticmethod

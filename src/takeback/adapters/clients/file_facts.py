@@ -133,8 +133,10 @@ def keep_inner_files(homes: Homes, known: State, fresh: FreshReading) -> None:
                 fresh.prompts[name] = thaw(text)
     there = {path for path, _ in fresh.files}
     kept: list[str] = []
-    for path, leaf in tree.iter_leaves(known.part("files")):
-        inner = None if path in there or not isinstance(leaf, File) else layout.inner.find_above("/".join(path))
+    for path, leaf in fresh.list_known_files(known).items():
+        if path in there:
+            continue
+        inner = layout.inner.find_above("/".join(path)) if isinstance(leaf, File) else None
         if inner is not None and isinstance(leaf, File):
             paths.add(inner)
             fresh.files.append((path, leaf))

@@ -29,13 +29,19 @@ def is_instruction(client: Client, path: str) -> bool:
 def find_declaration(client: Client, path: str) -> Documents | Texts | PlainFile | None:
     """Return what a client declares of the file at a path; None if nothing."""
     for documents in client.documents:
-        start, star, end = documents.path.partition(ANY)
-        if path == documents.path or (star and path.startswith(start) and path.endswith(end)):
+        declared = documents.path
+        if path == declared:
             return documents
-    if any(is_in_folder(path, scripts.folder, scripts.endings) for scripts in client.scripts):
-        return PlainFile(script=True)
-    if any(is_in_folder(path, skills.folder) for skills in client.skills):
-        return PlainFile()
+        if ANY in declared:
+            start, _, end = declared.partition(ANY)
+            if path.startswith(start) and path.endswith(end):
+                return documents
+    for scripts in client.scripts:
+        if is_in_folder(path, scripts.folder, scripts.endings):
+            return PlainFile(script=True)
+    for skills in client.skills:
+        if is_in_folder(path, skills.folder):
+            return PlainFile()
     for texts in client.texts:
         if path.startswith(texts.start) and path.endswith(texts.ending):
             return texts
@@ -44,7 +50,7 @@ def find_declaration(client: Client, path: str) -> Documents | Texts | PlainFile
 
 def is_in_folder(path: str, folder: str, endings: tuple[str, ...] = ()) -> bool:
     """Return whether a path lies in a folder, and has one of some endings where there are any."""
-    return path.startswith(f"{folder}/") and (not endings or path.endswith(endings))
+    return path.startswith(folder) and path.startswith("/", len(folder)) and (not endings or path.endswith(endings))
 
 
 @cache
@@ -86,8 +92,10 @@ def _list_tops(client: Client) -> frozenset[str] | None:
 
 def can_read(client: Client, path: str) -> bool:
     """Return whether a client reads the file at a path, as its own or as that of another client."""
+    if find_declaration(client, path) is not None:
+        return True
     others = (path.startswith(pattern) if pattern.endswith("/") else path == pattern for pattern in client.also_reads)
-    return find_declaration(client, path) is not None or any(others)
+    return any(others)
 
 
 def owners_of(name: str, clients: Sequence[str]) -> Sequence[str]:
