@@ -347,6 +347,7 @@ class Engine:
             with defer_sigint():
                 draft = self.calls.attach(draft, writes)
                 entry = self.ledger.announce(attach_images(draft, changes))
+                del draft  # may be large, and is not needed while files are written
                 failpoint("change.announced")
                 self._change_files(self.files, entry, writes, changes, self.list_records(before, after))
                 self._note_project(changes)

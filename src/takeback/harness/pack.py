@@ -73,7 +73,7 @@ class Packer:
             return None
         parts: list[Content] = []
         node = self._node(SURFACES[slot[0]], slot, content, parts)
-        return parts[0] if node == 0 else Tree(node, parts, format_slot_key(slot))
+        return parts[0] if node == 0 else Tree(node, tuple(parts), format_slot_key(slot))
 
     def pack_written(self, slot: Slot, content: Any) -> Content | None:
         """Return the content that a change puts into a slot; stored even where it equals what was forgotten there."""

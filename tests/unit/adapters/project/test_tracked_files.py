@@ -305,7 +305,7 @@ def test_a_formatter_after_an_edit_tool_gets_its_own_entry(
     edit_and_format(project, "line 3\n", "line three\n", "sed -i 's/line 9/line   9/; $d' src/a.py")
     mine, rest = project.log()
     assert "Edit" in mine.note
-    assert "beside Edit call-f" in rest.note
+    assert "during Edit call-f" in rest.note
     assert [entry.grade for entry in (mine, rest)] == ["proved", "proved"]
     formatted = (project.root / "src/a.py").read_text()
     assert project.command("undo", "2").exit_code == 0
@@ -326,7 +326,7 @@ def test_an_edit_of_a_moved_file_is_one_entry(project: TrackedProject) -> None:
 def test_a_formatter_that_rewrote_the_edit_is_noted(project: TrackedProject) -> None:
     edit_and_format(project, "line 3\n", "line three\n", "sed -i 's/line /line  /' src/a.py")
     (entry,) = project.log()
-    assert "more changed in src/a.py than Edit said" in entry.origin["notes"]
+    assert "src/a.py changed more than Edit reported" in entry.origin["notes"]
     assert project.command("undo", "2").exit_code == 0
     assert (project.root / "src/a.py").read_text() == LINES
 
