@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 COLUMNS: Final = "id, tree, salt, body, forgotten"
 _INSERT = "INSERT INTO contents (id, tree, salt, lookup, body) VALUES (?, ?, ?, ?, ?)"
-MOST_HELD: Final = 4 << 20
+MOST_HELD: Final = 2 << 20
 """So many bytes of new contents are held until they are written."""
 ROW_BYTES: Final = 1024
 """So many bytes a new content takes until it is written, beside its own."""

@@ -40,7 +40,7 @@ def name_slot(path: TreePath) -> str:
     """Return the real path that a slot of the surface is called by: where its file was first seen."""
     if path and path[0][:1] == SPARE:
         return path[0].partition("/")[2]
-    return "/".join(path)
+    return intern("/".join(path))
 
 
 def find_current_path(path: TreePath, file: File) -> str:

@@ -382,8 +382,9 @@ class Index:
         """Return the nodes of the slots that an entry wrote, each once, their versions complete."""
         nodes = self._written.get(entry)
         if nodes is None:
-            writes = self.writes(entry)
-            nodes = self._written[entry] = _group_written((self._node(write.slot), write) for write in writes)
+            nodes = _group_written((self._node(write.slot), write) for write in self.writes(entry))
+            if self.source is None:
+                self._written[entry] = nodes
         if self.source is not None:
             for node, *_ in nodes:
                 if not node.loaded:
