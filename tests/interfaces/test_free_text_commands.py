@@ -285,7 +285,7 @@ def test_a_recorded_proposal_replays_without_a_server(root: Path, tmp_path: Path
         (("evolve", "ROOT"), "and no text"),
         (("propose", "ROOT"), "and no text"),
         (("propose",), "neither a text nor --task"),
-        (("propose", "EMPTY", WISH, "--synthesizer", "openai:m"), "expected a workspace"),
+        (("propose", "EMPTY", WISH, "--synthesizer", "openai:m"), "or a workspace"),
         (("propose", "ROOT", WISH, "--synthesizer", "openai:m", "--joint", "3"), "a task of the lab"),
         (("propose", "ROOT", "--task", "nat_cfg_001"), "what to change in DIR"),
         (("propose", "--task", "nat_cfg_001", "--check", "true"), "what to change in DIR"),

@@ -142,7 +142,7 @@ def test_ties_are_reported_and_can_be_refused(workspace, change):
     code, told = run_json("apply", change(config("a.b", 1)), "--no-ties", "-C", workspace)
     assert (code, told["why"]) == (1, "tied")
     code, text = run("apply", change(config("a.b", 1)), "-C", workspace)
-    assert (code, f"{one[:10]} (#2) can now be taken back only together" in text) == (0, True)
+    assert (code, f"{one[:10]} (#2) can now be undone only together" in text) == (0, True)
 
 
 def test_drift_is_shown_refused_and_adopted(workspace, change):
@@ -218,9 +218,9 @@ def test_recover_finishes_the_change_of_a_killed_process(workspace, change):
     [
         (("undo", "zzzz"), "names no entry"),
         (("undo", "abcdef"), "no entry's id begins with"),
-        (("undo", "HEAD~9"), "one from HEAD to HEAD~0"),
+        (("undo", "HEAD~9"), "expected HEAD to HEAD~0"),
         (("undo", "HEAD", "--by", "me"), "found entries and a filter, expected one of them"),
-        (("undo", "--by", "nobody"), "expected at least one; 'takeback log -C "),
+        (("undo", "--by", "nobody"), "expected at least one\n  'takeback log -C "),
         (("undo", "@{soon}"), "ISO 8601"),
         (("undo", "#1"), "beginning of the journal"),
         (("redo",), "no active undo"),
@@ -294,7 +294,7 @@ def test_forget_needs_confirmation_and_the_rest_of_an_undo_can_be_salvaged(works
 
 
 def test_the_doctor_exits_2_outside_a_workspace(tmp_path):
-    with pytest.raises(InputError, match="expected a workspace"):
+    with pytest.raises(InputError, match="expected a tracked project or a workspace"):
         run("doctor", "-C", tmp_path / "nowhere")
 
 

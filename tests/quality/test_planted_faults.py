@@ -246,7 +246,7 @@ FAULTS: list[tuple[str, Patch, str]] = [
     ),
     (
         "the order of the chain is ignored",
-        _attribute(Chain, "moved", lambda *_: set()),
+        _attribute(Chain, "find_moved", lambda *_: set()),
         "the order of the chain counts",
     ),
     (

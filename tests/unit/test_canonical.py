@@ -35,6 +35,7 @@ ON_THEIR_OWN = {
     "agents/running_tools.py",
     "adapters/last_look.py",
     "adapters/trust_record.py",
+    "adapters/bindings/sql_values.py",
     "adapters/formats/yaml_values.py",
     "adapters/waiting_edits.py",
     "agents/quick_edits.py",

@@ -6,6 +6,7 @@ journal holds the history of one directory.
 
 from __future__ import annotations
 
+import hashlib
 import os
 import shlex
 from collections.abc import Callable
@@ -33,7 +34,6 @@ from takeback.adapters.trust import (
 from takeback.adapters.trust_record import find_trust_folder
 from takeback.adapters.variables import find_variable
 from takeback.adapters.waiting_edits import WaitingEdits
-from takeback.canonical import sha256
 from takeback.errors import HarnessError, InputError, TakebackError
 from takeback.harness.adapter import Adapter, Resources
 from takeback.harness.border import POLICY
@@ -250,7 +250,9 @@ def _attach_copies(store: Store, root: Path, journal: Path) -> None:
 
 
 def _find_own_note(root: Path, ending: str) -> Path:
-    return Path(find_trust_folder()) / f"{sha256(os.path.realpath(root))[:32]}.{ending}"
+    return (
+        Path(find_trust_folder()) / f"{hashlib.sha256(os.fsencode(os.path.realpath(root))).hexdigest()[:32]}.{ending}"
+    )
 
 
 def _choose_class(root: Path, store: Store, how: Opening) -> Callable[..., Harness]:

@@ -16,8 +16,7 @@ from takeback.adapters import open_workspace
 from takeback.adapters.manifest import find_root
 from takeback.adapters.variables import use_variables
 from takeback.cli import completion
-from takeback.cli.hints import localize_hints, make_command_line
-from takeback.cli.hints import remember_directory as told_directory
+from takeback.cli.hints import localize_hints, make_command_line, remember_directory
 from takeback.cli.output import err, set_interrupt_message
 from takeback.errors import UntrustedError
 from takeback.harness import Harness
@@ -38,7 +37,16 @@ SHORT = 10
 SHORT_NUMBERS = 1000
 """Numbers below this have fewer digits than the beginning of an id that is taken for a name."""
 
-DirOption = typer.Option(Path(), "--dir", "-C", metavar="DIR", help="The workspace.", show_default="here")
+
+def _note_directory(directory: Path) -> Path:
+    """Return the directory; messages name it from here on, also where the rest of the line is wrong."""
+    remember_directory(directory)
+    return directory
+
+
+DirOption = typer.Option(
+    Path(), "--dir", "-C", metavar="DIR", help="The workspace.", show_default="here", callback=_note_directory
+)
 JournalOption = typer.Option(
     None, "--journal", envvar="TAKEBACK_JOURNAL", metavar="PATH|URL", help="Use this journal, not the manifest's."
 )
@@ -124,7 +132,7 @@ def open_harness(
 
     use_call_environment(os.environ)
     use_variables(os.environ)
-    told_directory(directory)
+    remember_directory(directory)
     root = find_root(directory)
     try:
         harness = open_workspace(root, journal=journal, keys=find_key_file(), hold=hold)

@@ -423,7 +423,7 @@ def end(code: object, fault: Exception | None, *, as_json: bool) -> int:
 def _explain_fault(fault: Exception, *, as_json: bool) -> int:
     message = localize_hints(_format_message(fault))
     if message and type(fault).__name__ != HELP_INSTEAD and not isinstance(fault, OutputError):
-        message = add_next_step(message, fault, _Ending.commands)
+        message += localize_hints(add_next_step(message, fault, _Ending.commands).removeprefix(message))
     code = 2
     if _Ending.settled is not None:
         code = _Ending.settled

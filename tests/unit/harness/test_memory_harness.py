@@ -115,7 +115,7 @@ def test_force_does_not_mark_an_admitted_change():
 def test_a_mutation_that_cannot_run_here_is_refused_even_when_forced():
     harness = open_memory(State.read({"config": {"a": 5}}))
     refused = harness.apply(candidate(config("a.b", 1)), force=True)
-    assert (refused.why, "cannot run here" in refused.message) == (RefusalReason.STATE, True)
+    assert (refused.why, "cannot run on the present state" in refused.message) == (RefusalReason.STATE, True)
 
 
 def test_ties_to_earlier_entries_are_reported_and_can_be_refused():

@@ -122,7 +122,7 @@ def test_an_announced_change_with_unreadable_files_is_not_finished(tmp_path, for
         assert prompt.read_text() == "new"
         assert (status.pending is not None) is forgotten
         if forgotten:
-            assert "entry #2 was announced and is not finished" in status.problems[0]
+            assert "entry #2 was announced and not finished" in status.problems[0]
             assert "restore-journal FILE" in status.problems[0]
             with pytest.raises(HarnessError, match="cannot be read"):
                 harness.apply(candidate(config("a", 1)))
