@@ -13,6 +13,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
+from sys import intern
 from typing import Any, Final, Protocol
 
 from takeback.errors import JournalCorruptError
@@ -195,10 +196,9 @@ class KeyIndex:
         held = self._keys.get(bucket)
         if held is not None and held[0] == expected:
             return held[1]
-        keys: dict[str, str] = dict(
-            self._tables.run("SELECT key, digest FROM touched_keys WHERE bucket = ?", (bucket,))
-        )
+        rows = self._tables.run("SELECT key, digest FROM touched_keys WHERE bucket = ?", (bucket,))
         with guard_against_corruption(f"the index of {self._location}"):
+            keys: dict[str, str] = {intern(key): digest for key, digest in rows}  # as records have it
             total = sum(_hash_member(key, digest) for key, digest in keys.items()) % _MODULUS
         if total != expected:
             raise self._damage(f"keys of bucket {bucket}")
