@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Final
 
 from takeback.cli.line_breaks import measure_cells
 from takeback.cli.output import out
 from takeback.state import ABSENT, State
-from takeback.state.slots import describe_slot, find_containing_slot
+from takeback.state.slots import Slot, describe_slot, find_containing_slot
 
 if TYPE_CHECKING:
     from takeback.present.diffs import Stat
@@ -30,8 +30,9 @@ def show_changes(changes: Iterable[SlotChange | Write], before: Before = None, *
     from takeback.present.diffs import count_changes  # noqa: PLC0415 - start-up
 
     changes = tuple(changes)
-    if len({find_containing_slot(change.slot) for change in changes}) > MOST:
-        _show_folders(changes, () if before is None else (before(),))
+    wholes = {find_containing_slot(change.slot): change for change in changes}
+    if len(wholes) > MOST:
+        _show_folders(wholes, () if before is None else (before(),))
         return
     differences = find_differences(changes, before)
     if stat:
@@ -41,12 +42,12 @@ def show_changes(changes: Iterable[SlotChange | Write], before: Before = None, *
         show_difference(difference)
 
 
-def _show_folders(changes: Iterable[SlotChange | Write], states: tuple[State, ...]) -> None:
+def _show_folders(wholes: Mapping[Slot, SlotChange | Write], states: tuple[State, ...]) -> None:
     """Print a change of very many places folder by folder: how many come, go and change in each."""
     folders: dict[str, Counter[str]] = {}
-    for change in {find_containing_slot(item.slot): item for item in changes}.values():
+    for slot, change in wholes.items():
         kind = "come" if change.before is ABSENT else "go" if change.after is ABSENT else "change"
-        title = describe_slot(find_containing_slot(change.slot), *states)
+        title = describe_slot(slot, *states)
         folders.setdefault(title.rpartition("/")[0] or title, Counter())[kind] += 1
     for folder, counts in list(folders.items())[:FOLDERS]:
         out.print(f" {folder}/…: {', '.join(f'{number} {kind}' for kind, number in counts.items())}")

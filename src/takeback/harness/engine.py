@@ -345,8 +345,8 @@ class Engine:
             if self.project is not None:
                 self.project.note_writing(change for change in changes if isinstance(change, ProjectChange))
             with defer_sigint():
-                draft = self.calls.attach(draft, writes)
-                entry = self.ledger.announce(attach_images(draft, changes))
+                entry = self.ledger.announce(attach_images(self.calls.attach(draft, writes), changes))
+                del draft  # may be large, and is not needed while files are written
                 failpoint("change.announced")
                 self._change_files(self.files, entry, writes, changes, self.list_records(before, after))
                 self._note_project(changes)

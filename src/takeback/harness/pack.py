@@ -34,7 +34,7 @@ from takeback.journal.content import (
 )
 from takeback.state import ABSENT, SURFACES, PMap, Slotted, State
 from takeback.state.chain import Chain, Link
-from takeback.state.file import File
+from takeback.state.file import File, Frame
 from takeback.state.forgotten import Forgotten, HiddenLines, make_blank
 from takeback.state.items import Items
 from takeback.state.keyed_surface import KeyedSurface
@@ -61,6 +61,8 @@ class Packer:
         self._known: KnownRefs = {} if known is None else known
         self._hidden: Mapping[Slot, Any] = {} if hidden is None else hidden
         self._new: list[tuple[Slot, Any, Leaf]] = []
+        self._files: dict[tuple[Frame, int], Json] = {}
+        """Nodes of files, each held once: of many files most have the same mode."""
         self.withholds: Callable[[Leaf], bool] | None = None
         """Which contents are not stored, whatever else is so: their digest may be kept all the same."""
         self.is_line_withheld: Callable[[bytes], bool] | None = None
@@ -73,7 +75,7 @@ class Packer:
             return None
         parts: list[Content] = []
         node = self._node(SURFACES[slot[0]], slot, content, parts)
-        return parts[0] if node == 0 else Tree(node, parts, format_slot_key(slot))
+        return parts[0] if node == 0 else Tree(node, tuple(parts), format_slot_key(slot))
 
     def pack_written(self, slot: Slot, content: Any) -> Content | None:
         """Return the content that a change puts into a slot; stored even where it equals what was forgotten there."""
@@ -99,6 +101,7 @@ class Packer:
             if new.ref is not None:
                 self._known[slot] = (value, new.ref)
         self._new.clear()
+        self._files.clear()
 
     def _surface(self, surface: Slotted, part: Any, parts: list[Content]) -> Json:
         name = surface.name
@@ -123,7 +126,7 @@ class Packer:
             if text is not None:
                 return ["f", thaw(content.frame), self._pack_edited(slot, text, parts)]
             at = self._value(slot, content, lambda: Leaf(content.content, format_slot_key(slot)), parts)
-            return ["f", thaw(content.frame), at]
+            return self._files.setdefault((content.frame, at), ["f", thaw(content.frame), at])
         if isinstance(content, Parts):
             return self._pack_edited(slot, content, parts)
         if kind is Link and slot[-1] == make_part_name(PATH) and not isinstance(content.record, Forgotten):

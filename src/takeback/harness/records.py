@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from base64 import b64decode, b64encode
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
 
 from takeback.harness.pack import Packer, Unpacker
@@ -75,8 +76,8 @@ def draft_change(
     if taken_in:
         payload[TAKEN_IN] = [format_slot_key(write.slot) for write in taken_in]
         payload["touches"] += [TAKEN_IN_KEY, *(make_taken_in_key(write.slot) for write in taken_in)]
-        pack = Packer() if packer is None else packer
-        contents[TAKEN_IN] = [pack.slot(write.slot, write.after) for write in taken_in]
+        packer = Packer() if packer is None else packer
+        contents[TAKEN_IN] = [packer.slot(write.slot, write.after) for write in taken_in]
     said: dict[str, Any] = {
         "strict": [at for at, write in enumerate(writes) if write.strict],
         "on": grounds,
@@ -87,7 +88,9 @@ def draft_change(
     payload |= {name: what for name, what in said.items() if what}
     if any(SURFACES[write.slot[0]].can_merge_in_place(write.before) for write in writes):
         payload["mends"] = True
-    return Draft(kind, payload, {**contents, **_pack_contents(writes, packer, anew=kind == "apply")})
+    packed = zip((write.after for write in taken_in), contents.get(TAKEN_IN, ()), strict=True)
+    known = {write.slot: pair for write, pair in zip(taken_in, packed, strict=True)}
+    return Draft(kind, payload, {**contents, **_pack_contents(writes, packer, anew=kind == "apply", known=known)})
 
 
 def draft_evidence(entry: int, about: Mapping[str, Any]) -> Draft:
@@ -400,12 +403,21 @@ def make_shared_key(slot: Slot) -> str:
 
 
 def _pack_contents(
-    writes: Sequence[Write | SlotChange], packer: Packer | None, *, anew: bool = False
+    writes: Sequence[Write | SlotChange],
+    packer: Packer | None,
+    *,
+    anew: bool = False,
+    known: Mapping[Slot, tuple[Any, Content | None]] = MappingProxyType({}),
 ) -> dict[str, list[Content | None]]:
-    """Pack what was in each slot before and after; with `anew`, forgotten values written again are stored again."""
+    """Pack what was in each slot before and after; with `anew`, forgotten values written again are stored again.
+
+    `known` are contents that are packed already: what was packed, and as what.
+    """
     pack = Packer() if packer is None else packer
     after = pack.pack_written if anew else pack.slot
-    return {
-        "before": [pack.slot(write.slot, write.before) for write in writes],
-        "after": [after(write.slot, write.after) for write in writes],
-    }
+
+    def pack_before(write: Write | SlotChange) -> Content | None:
+        value, content = known.get(write.slot, (None, None))
+        return content if content is not None and value is write.before else pack.slot(write.slot, write.before)
+
+    return {"before": list(map(pack_before, writes)), "after": [after(write.slot, write.after) for write in writes]}

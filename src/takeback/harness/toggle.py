@@ -32,6 +32,7 @@ from takeback.harness.outcomes import (
     refuse_not_installed,
 )
 from takeback.harness.records import draft_change, draft_toggle
+from takeback.journal import Draft
 from takeback.state.slots import put_slots
 from takeback.undo import Blocked, Plan, SlotChange, Write, plan_toggle
 
@@ -147,10 +148,14 @@ def toggle_entries(
         return changes
     writes = [Write(change.slot, change.before, change.after) for change in plan.changes]
     about = {"asked": list(name_entries(entries)), **said, **build_effect_payload(engine, writes)}
-    draft = draft_toggle(kind, plan.off, plan.on, plan.changes, about, packer=engine.ledger.packer)
-    draft = index_by_files(engine, draft, (*plan.off, *plan.on))
-    made = engine.make(draft, writes, footing[:2], changes)
+    made = engine.make(_draft_plan(engine, kind, plan, about), writes, footing[:2], changes)
     return Undone(made, plan, list_open_calls(engine, made))
+
+
+def _draft_plan(engine: Engine, kind: str, plan: Plan, about: Mapping[str, Any]) -> Draft:
+    """Build the record of a plan that is carried out; only whoever makes it holds it."""
+    draft = draft_toggle(kind, plan.off, plan.on, plan.changes, about, packer=engine.ledger.packer)
+    return index_by_files(engine, draft, (*plan.off, *plan.on))
 
 
 def restore(

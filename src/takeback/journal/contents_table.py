@@ -36,8 +36,10 @@ if TYPE_CHECKING:
 
 COLUMNS: Final = "id, tree, salt, body, forgotten"
 _INSERT = "INSERT INTO contents (id, tree, salt, lookup, body) VALUES (?, ?, ?, ?, ?)"
-MOST_HELD: Final = 8 << 20
+MOST_HELD: Final = 2 << 20
 """So many bytes of new contents are held until they are written."""
+ROW_BYTES: Final = 1024
+"""So many bytes a new content takes until it is written, beside its own."""
 _PIECE = "INSERT INTO pieces (id, at, body) VALUES (?, ?, ?)"
 
 
@@ -110,7 +112,7 @@ class ContentTable(ContentStore):
             lookup = item.lookup if self._keys is None else None
             self._new_rows.append((ref, int(item.tree), salt, lookup, body))
             self._new[item.lookup] = ref
-            self._held += 0 if body is None else len(body)
+            self._held += ROW_BYTES + (0 if body is None else len(body))
             if self._held > MOST_HELD:
                 self.flush()
         return refs

@@ -12,6 +12,8 @@ import hashlib
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import islice
+from sys import intern
 from typing import Any, Final, Protocol
 
 from takeback.errors import JournalCorruptError
@@ -26,6 +28,12 @@ _ABOVE: Final = 2
 BATCH: Final = 500
 _NAME: Final = re.compile(r'"(?:[^"\\]|\\.)*"')
 """One name in a key, as canonical JSON writes it."""
+
+
+_WRITE_DIGEST: Final = (
+    "INSERT INTO touched_keys (key, bucket, digest) VALUES (?, ?, ?) "
+    "ON CONFLICT (key) DO UPDATE SET digest = excluded.digest"
+)
 
 
 class Tables(Protocol):
@@ -104,42 +112,40 @@ class KeyIndex:
         keys = index_keys(touches)
         if not keys:
             return root
-        old = self._digests(list(keys))
-        places = {key: find_bucket(key) for key in keys}
-        sums = self._sums(sorted(set(places.values())))
+        sums = self._sums(sorted({find_bucket(key) for key in keys}))
         total = int(root, 16) - sum(_hash_bucket(bucket, part) for bucket, part in sums.items())
-        new: list[tuple[str, int, str]] = []
-        for key, times in keys.items():
-            bucket, before = places[key], old.get(key, "")
-            after = extend_digest(before, entry, times)
-            sums[bucket] = (sums[bucket] - _hash_member(key, before) + _hash_member(key, after)) % _MODULUS
-            new.append((key, bucket, after))
+        followed = root == self._checked_root
+        held = {at: self._keys.pop(at)[1] for at in sums.keys() & self._keys.keys()} if followed else {}
+        every = iter(keys.items())
+        while part := list(islice(every, BATCH)):  # what is made of many keys is not held at once
+            new = list(self._extend_digests(entry, part, sums))
+            rows = [(key, entry, times) for key, times in part]
+            self._tables.run_many("INSERT INTO touches (key, entry, times) VALUES (?, ?, ?)", rows)
+            self._tables.run_many(_WRITE_DIGEST, new)
+            for key, bucket, digest in new:
+                if bucket in held:
+                    held[bucket][key] = digest
+        self._write_sums(sums)
         total += sum(_hash_bucket(bucket, part) for bucket, part in sums.items())
-        rows = [(key, entry, times) for key, times in keys.items()]
-        self._tables.run_many("INSERT INTO touches (key, entry, times) VALUES (?, ?, ?)", rows)
-        self._write(new, sums)
         after_root = _format_total(total)
-        self._follow(root, after_root, new, sums)
+        if followed:
+            self._checked_root = after_root
+            self._buckets.update(sums)
+            self._keys |= {bucket: (sums[bucket], digests) for bucket, digests in held.items()}
         return after_root
 
-    def _follow(self, root: str, after: str, new: Sequence[tuple[str, int, str]], sums: Mapping[int, int]) -> None:
-        """Keep what was checked up to date with what this process adds itself."""
-        if root != self._checked_root:
-            return
-        self._checked_root = after
-        self._buckets.update(sums)
-        for key, bucket, digest in new:
-            held = self._keys.get(bucket)
-            if held is not None:
-                held[1][key] = digest
-                self._keys[bucket] = (sums[bucket], held[1])
+    def _extend_digests(
+        self, entry: int, keys: Sequence[tuple[str, int]], sums: dict[int, int]
+    ) -> Iterator[tuple[str, int, str]]:
+        """Yield keys with their buckets and new digests, and take these into the sums."""
+        old = self._digests([key for key, _ in keys])
+        for key, times in keys:
+            bucket, before = find_bucket(key), old.get(key, "")
+            after = extend_digest(before, entry, times)
+            sums[bucket] = (sums[bucket] - _hash_member(key, before) + _hash_member(key, after)) % _MODULUS
+            yield key, bucket, after
 
-    def _write(self, new: Sequence[tuple[str, int, str]], sums: Mapping[int, int]) -> None:
-        self._tables.run_many(
-            "INSERT INTO touched_keys (key, bucket, digest) VALUES (?, ?, ?) "
-            "ON CONFLICT (key) DO UPDATE SET digest = excluded.digest",
-            new,
-        )
+    def _write_sums(self, sums: Mapping[int, int]) -> None:
         self._tables.run_many(
             "INSERT INTO touched_buckets (bucket, total) VALUES (?, ?) "
             "ON CONFLICT (bucket) DO UPDATE SET total = excluded.total",
@@ -190,10 +196,9 @@ class KeyIndex:
         held = self._keys.get(bucket)
         if held is not None and held[0] == expected:
             return held[1]
-        keys: dict[str, str] = dict(
-            self._tables.run("SELECT key, digest FROM touched_keys WHERE bucket = ?", (bucket,))
-        )
+        rows = self._tables.run("SELECT key, digest FROM touched_keys WHERE bucket = ?", (bucket,))
         with guard_against_corruption(f"the index of {self._location}"):
+            keys: dict[str, str] = {intern(key): digest for key, digest in rows}  # as records have it
             total = sum(_hash_member(key, digest) for key, digest in keys.items()) % _MODULUS
         if total != expected:
             raise self._damage(f"keys of bucket {bucket}")

@@ -13,6 +13,7 @@ import hashlib
 import threading
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from sys import intern
 from typing import Any, Final, NamedTuple, NoReturn, TypeAlias, TypeVar, cast
 
 from takeback.errors import JournalCorruptError
@@ -68,8 +69,12 @@ def digest_columns(
     seq: Any, entry: Any, kind: Any, created_at: Any, payload: Any, contents: Any, touched: Any, prev: Any
 ) -> str:
     """Return the digest of a row's columns; the only text that may hold a line break comes last."""
-    body = f"{seq}\n{entry}\n{kind}\n{created_at}\n{touched}\n{prev}\n{len(payload)}\n{payload}{contents}"
-    return hashlib.sha256(body.encode(errors="surrogatepass")).hexdigest()
+    about = f"{seq}\n{entry}\n{kind}\n{created_at}\n{touched}\n{prev}\n{len(payload)}\n"
+    digest = hashlib.sha256(about.encode(errors="surrogatepass"))
+    for text in (str(payload), str(contents)):  # which may be long, and are not joined
+        for start in range(0, len(text), _AT_ONCE):
+            digest.update(text[start : start + _AT_ONCE].encode(errors="surrogatepass"))
+    return digest.hexdigest()
 
 
 def describe_columns(record: Record) -> dict[str, Any]:
@@ -84,6 +89,8 @@ def describe_columns(record: Record) -> dict[str, Any]:
     return columns
 
 
+_AT_ONCE: Final = 1 << 20
+"""So many characters of a long text are hashed at once."""
 COLUMNS: Final = "seq, entry, kind, created_at, payload, contents, touched, prev, digest"
 _NO_CONTENTS: Final = "{}"
 _TYPES = ((int,), (int, type(None)), *[(str,)] * 7)
@@ -433,14 +440,25 @@ def decode_row(row: Row) -> Record:
         refs = {name: _read_refs(value) for name, value in contents.items()}
         if "touches" in payload and not all(isinstance(key, str) for key in read_touches(payload)):
             raise TypeError("a key that is no text")
+        for name in _LISTS_OF_TEXTS & payload.keys():
+            payload[name] = _share_texts(payload[name])
     return Record(row.seq, row.entry, row.kind, row.created_at, payload, refs, row.touched, row.prev, row.digest)
+
+
+_LISTS_OF_TEXTS: Final = frozenset({"touches", "slots", "taken_in", "paths"})
+"""What of a payload names many things, which the lists of other records and the state name too."""
+
+
+def _share_texts(value: Any) -> Any:
+    """Return a list with each text held once, however many lists have it."""
+    return [intern(item) if type(item) is str else item for item in value] if isinstance(value, list) else value
 
 
 def _read_refs(value: Any) -> Refs:
     items = value if isinstance(value, list) else (value,)
     if not all(item is None or isinstance(item, str) for item in items):
         raise TypeError("a reference that is no id")
-    return tuple(value) if isinstance(value, list) else value
+    return tuple(_share_texts(value)) if isinstance(value, list) else value
 
 
 MOST: Final = 512

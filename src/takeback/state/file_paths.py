@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import count
+from sys import intern
 from typing import Final, NamedTuple
 
 from takeback.state import tree
@@ -39,7 +40,7 @@ def name_slot(path: TreePath) -> str:
     """Return the real path that a slot of the surface is called by: where its file was first seen."""
     if path and path[0][:1] == SPARE:
         return path[0].partition("/")[2]
-    return "/".join(path)
+    return intern("/".join(path))
 
 
 def find_current_path(path: TreePath, file: File) -> str:
@@ -158,7 +159,7 @@ def choose_slot(path: str, *values: PMap) -> TreePath:
 
     It is not free where anything stands at it, above it or below it, or where a step of it looks like a part.
     """
-    own = tuple(path.split("/"))
+    own = tuple(map(intern, path.split("/")))
     if not any(is_part(step) for step in own) and all(_is_free(files, own) for files in values):
         return own
     spares = ((f"{SPARE}{number}/{path}",) for number in count(1))

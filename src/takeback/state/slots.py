@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
+from sys import intern
 from typing import Any, Final
 
 from takeback.canonical import decode, encode
@@ -27,12 +28,12 @@ MANY: Final = 16
 
 def format_slot_key(slot: Slot) -> str:
     """Return the slot as a journal's index knows it."""
-    return encode(slot, ascii_only=True)
+    return intern(encode(slot, ascii_only=True))
 
 
 def parse_slot_key(key: str) -> Slot:
     """Return the slot of an index key."""
-    return tuple(decode(key))
+    return tuple(map(intern, decode(key)))
 
 
 def is_slot_key(key: str) -> bool:

@@ -11,6 +11,7 @@ import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any, Self
 
 from takeback.track.cache import DIGEST, FACTS, NO_DIGEST, OWNED, SECRET, SEEN
@@ -24,6 +25,8 @@ from takeback.track.rules import DEFAULT_SETTINGS
 
 TOGETHER = 500
 """So many contents are asked for at once."""
+WRITTEN = 2000
+"""So many files are taken in at once as they were written."""
 __all__ = ["Call", "TrackStats", "TrackStore"]
 
 
@@ -111,7 +114,7 @@ class TrackStore:
         return tuple((path, old, new) for path, old, new in json.loads(text)) if text else ()
 
     def _read_deltas(self, number: int) -> Iterator[FileDelta]:
-        rows = self._database.run("SELECT * FROM deltas WHERE intake = ? ORDER BY path", (number,))
+        rows = self._database.iterate("SELECT * FROM deltas WHERE intake = ? ORDER BY path", (number,))
         for _, path, known, *facts in rows:
             before, after = (
                 None if facts_of_side[0] is None else FileFacts(*facts_of_side)
@@ -235,8 +238,10 @@ class TrackStore:
 
     def note_written(self, paths: Iterable[str]) -> None:
         """Take files that our own undo wrote or removed into the cache as they are now, as nobody's change."""
-        with hold_lock(self.root) as clock:
-            take_as_written(self.root, self._database, self._environment, clock, list(paths))
+        every = iter(paths)
+        while some := list(islice(every, WRITTEN)):
+            with hold_lock(self.root) as clock:
+                take_as_written(self.root, self._database, self._environment, clock, some)
 
     def note_writing(self, folders: Iterable[str]) -> None:
         """Note the folders in which files are about to be written; none once they are."""

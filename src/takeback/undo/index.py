@@ -13,6 +13,7 @@ from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from types import MappingProxyType
 from typing import Any, Final, NamedTuple, Protocol, overload
 
 from takeback.state import ABSENT, SURFACES
@@ -179,6 +180,9 @@ class Source(Protocol):
         """Return the writes of several entries, read together."""
 
 
+NO_CHILDREN: Final[Mapping[str, Any]] = MappingProxyType({})
+
+
 class Node:
     """One slot's place in the index: its versions, and what lies above and below."""
 
@@ -191,7 +195,6 @@ class Node:
         "loaded",
         "ordered",
         "part",
-        "path",
         "slot",
         "sole",
         "surface",
@@ -200,7 +203,6 @@ class Node:
 
     def __init__(self, slot: Slot, above: Node | None = None) -> None:
         self.slot = slot
-        self.path = slot[1:]
         self.deep = len(slot) > 2  # noqa: PLR2004 - a surface and one name: nothing is above that
         """Whether slots can lie above it."""
         self.part = bool(slot) and is_part(slot[-1])
@@ -208,7 +210,7 @@ class Node:
         self.contained = self.deep and self.surface.nested
         """Whether containers can lie above it."""
         self.versions: Versions = []
-        self.children: dict[str, Node] = {}
+        self.children: Mapping[str, Node] = NO_CHILDREN
         self.above = above
         self.loaded = False
         self.below = False
@@ -216,6 +218,19 @@ class Node:
         """Versions of every slot beneath it in order of time, once they were asked for."""
         self.sole: int | None = None
         """The only entry that wrote it, where none ever wrote above or below; None also where that is not known."""
+
+    @property
+    def path(self) -> tuple[str, ...]:
+        """The slot within its surface."""
+        return self.slot[1:]
+
+    def make_child(self, slot: Slot) -> Node:
+        """Make the node of a slot right beneath this one."""
+        children = self.children if isinstance(self.children, dict) else {}
+        self.children = children
+        child = children[slot[-1]] = Node(slot, self)
+        child.loaded = child.below = self.below
+        return child
 
     def add(self, version: Version) -> None:
         """Take in the newest version of an index that holds all, and note whose the slot is from now on."""
@@ -271,14 +286,15 @@ class Index:
     def add(self, entry: int, writes: tuple[Write, ...]) -> None:
         """Take in an entry that is newer than all others."""
         self._entries[entry] = writes
-        known = [(at, write, self._node(write.slot)) for at, write in enumerate(writes) if write.slot[0] in SURFACES]
-        if len(known) == len(writes):
-            self._written[entry] = _group_written((node, write) for _, write, node in known)
-        for position, write, node in known:
+        known = [(at, write) for at, write in enumerate(writes) if write.slot[0] in SURFACES]
+        if self.source is None and len(known) == len(writes):
+            self._written[entry] = _group_written((self._node(write.slot), write) for write in writes)
+        for position, write in known:
             version = Version(entry, position, write)
-            if self.source is None:
+            node = self._node(write.slot) if self.source is None else self._find_complete(write.slot)
+            if self.source is None and node is not None:
                 node.add(version)
-            elif node.loaded or node.below:
+            elif node is not None:
                 node.versions.append(version)
                 node.note_change()
             for claim in list_write_claims(write):
@@ -287,7 +303,7 @@ class Index:
                     self._claims.setdefault(key, []).append(version)
                 elif claim == MOVED:
                     self._moved[write.slot[0]] = True
-            if write.shared and node.part and (self.source is None or write.slot[:-1] in self._shared):
+            if write.shared and is_part(write.slot[-1]) and (self.source is None or write.slot[:-1] in self._shared):
                 self._shared.setdefault(write.slot[:-1], []).append(version)
 
     @contextmanager
@@ -366,8 +382,9 @@ class Index:
         """Return the nodes of the slots that an entry wrote, each once, their versions complete."""
         nodes = self._written.get(entry)
         if nodes is None:
-            writes = self.writes(entry)
-            nodes = self._written[entry] = _group_written((self._node(write.slot), write) for write in writes)
+            nodes = _group_written((self._node(write.slot), write) for write in self.writes(entry))
+            if self.source is None:
+                self._written[entry] = nodes
         if self.source is not None:
             for node, *_ in nodes:
                 if not node.loaded:
@@ -477,13 +494,20 @@ class Index:
 
     def _node(self, slot: Slot) -> Node:
         node = self._root
-        for name in slot:
+        for depth, name in enumerate(slot, start=1):
             below = node.children.get(name)
-            if below is None:
-                below = node.children[name] = Node((*node.slot, name), node)
-                below.loaded = below.below = node.below
-            node = below
+            node = node.make_child(slot[:depth]) if below is None else below  # the whole slot is held once
         return node
+
+    def _find_complete(self, slot: Slot) -> Node | None:
+        """Return the node of a slot whose versions are complete; None where they are read when they are needed."""
+        node = self._root
+        for name in slot:
+            child = node.children.get(name)
+            if child is None:
+                return self._node(slot) if node.below else None
+            node = child
+        return node if node.loaded or node.below else None
 
     def _load_below(self, source: Source, slot: Slot, node: Node) -> None:
         supposed: list[Version] = []

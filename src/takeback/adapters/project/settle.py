@@ -52,11 +52,13 @@ def settle_rows(engine: Engine, store: TrackStore) -> tuple[Record, ...]:
     """Make an entry of every row that waits, oldest first; the journal's lock is held."""
     ledger, entries, done = engine.ledger, [], []
     for row in store.rows():
-        for part in (row, _make_rest(row)) if row.edits else (row,):
-            if not ledger.store.touching(_make_intake_key(store, part)):
-                entry = _RowSettler(ledger, store, part).settle()
-                entries += [] if entry is None else [entry]
         done.append(row.number)
+        parts = [row, _make_rest(row)] if row.edits else [row]
+        parts = [part for part in parts if not ledger.store.touching(_make_intake_key(store, part))]
+        del row  # may be large, and is not held while its entry is recorded
+        while parts:
+            entry = _RowSettler(ledger, store, parts.pop(0)).settle()
+            entries += [] if entry is None else [entry]
     if done:
         store.drop_rows(done)
     if entries:
@@ -139,6 +141,9 @@ class _RowSettler:
         about |= {"moved": [list(pair) for pair in taken.moved]} if taken.moved else {}
         draft = draft_change("adopt", writes, about, packer=ledger.packer, taken_in=taken_in)
         draft.payload["touches"].append(_make_intake_key(self._store, self._row))  # type: ignore[union-attr]
+        self._contents.clear()  # what the writes do not hold is not held while they are recorded
+        self._row = replace(self._row, deltas=())
+        del files, there, known, taken, after, divided
         return ledger.record(draft, writes, taken_in)
 
     def _sort_files(self) -> _Files:
