@@ -155,7 +155,7 @@ def test_drift_is_adopted_by_file_and_put_back_by_file(project, tab):
         assert (adopted.by, adopted.note) == ("ann", "tidied up")
         page.get_by_role("link", name="Drift").click()
         page.get_by_role("button", name="Discard changes of").click()
-        page.get_by_text("put back. Taking this back").wait_for()
+        page.get_by_text("put back. Undoing this").wait_for()
         assert next(harness.log()).by == "ann"
     assert rules.read_text().endswith("- Written by hand.\n")
     assert agent.read_text() == known
@@ -176,7 +176,7 @@ def test_one_hunk_is_adopted_and_the_other_put_back(project, tab):
         page.get_by_text("Done: adopted").wait_for()
         page.get_by_role("link", name="Drift").click()
         page.get_by_role("button", name="Discard everything").click()
-        page.get_by_text("put back. Taking this back").wait_for()
+        page.get_by_text("put back. Undoing this").wait_for()
         assert rules.read_text() == known.replace("- aaaaaa 0\n", "- aaaaaa 0\n- by hand\n")
         assert harness.status().clean
         harness.undo()

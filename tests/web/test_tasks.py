@@ -208,7 +208,7 @@ def test_adopt_one_hand_edited_file_and_continue_with_the_rest(person):
     person.reads("1 thing is still changed outside Takeback")
     person.click("link", "Adopt or discard the rest")
     person.click("button", "Discard everything")
-    person.reads("put back. Taking this back")
+    person.reads("put back. Undoing this")
     assert "Retry three times" in person.file("CLAUDE.md")
     assert "curl" not in person.file(".claude/settings.json")
     assert person.clicks == 4
