@@ -6,7 +6,7 @@ Hooks then need not look again until something changes, and commands need not re
 from __future__ import annotations
 
 from takeback.adapters.files_adapter import FilesAdapter
-from takeback.adapters.init import LOCAL
+from takeback.adapters.roots import LOCAL
 from takeback.harness.harness import Harness
 from takeback.harness.outcomes import Status
 

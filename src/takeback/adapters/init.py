@@ -30,6 +30,7 @@ from takeback.adapters.manifest import (
 )
 from takeback.adapters.opener import attach_policy, load_manifest, require_no_links
 from takeback.adapters.registry import BUILT_IN, find_adapter, list_adapter_names
+from takeback.adapters.roots import LOCAL
 from takeback.adapters.trust import MADE, record_trust, require_own_private_folder
 from takeback.adapters.trust_record import MARK, forget_record
 from takeback.errors import HarnessError, InputError, MissingKeysError
@@ -42,7 +43,6 @@ from takeback.journal.url import redact_url, strip_password
 from takeback.state import State
 from takeback.state.surface import install_surfaces
 
-LOCAL = f"{PRIVATE}/journal.db"
 IDENTITY = f"{PRIVATE}/id"
 """The identity of a harness in the making: a journal begun for it is known again when init is repeated."""
 IGNORE = f"{PRIVATE}/.gitignore"

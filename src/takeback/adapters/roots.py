@@ -10,6 +10,7 @@ if TYPE_CHECKING:
 
 MANIFEST = "takeback.toml"
 PRIVATE = ".takeback"
+LOCAL = f"{PRIVATE}/journal.db"
 HIDDEN = f"{PRIVATE}/manifest.toml"
 """The manifest of a harness in clients' files, which adds nothing beside Takeback's own directory."""
 

@@ -13,10 +13,9 @@ from typing import Any, Final
 import typer
 
 from takeback.adapters.clients import CLIENTS as DECLARED
-from takeback.adapters.init import LOCAL
 from takeback.adapters.manifest import Manifest, find_manifest_path, find_root
 from takeback.adapters.opener import load_manifest
-from takeback.adapters.roots import MANIFEST, PRIVATE
+from takeback.adapters.roots import LOCAL, MANIFEST, PRIVATE
 from takeback.adapters.trust import UNKNOWN_HERE, refuse_untrusted, remove_trust, require_trusted
 from takeback.adapters.trust_record import forget_record, is_trusted
 from takeback.agents.git.command import Git, open_git
