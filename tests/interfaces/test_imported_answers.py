@@ -1,5 +1,6 @@
 """Answers from elsewhere: export, answer in shards, import, round by round, then replay; what it says is imported."""
 
+import csv
 import json
 
 import pytest
@@ -43,6 +44,10 @@ def test_two_imported_shards_complete_the_natural_experiment(tmp_path):
     told = json.loads(run("paper", "--results", results, "--table", 6, "--json"))["tables"][0]
     assert told["ours"]["imported"] == 4
     assert "4 answers imported" in told["ours"]["population"]
+    run("report", results)
+    for path in sorted(results.glob("report/tables/*/*.csv")):
+        head, *rows = csv.reader(path.read_text().splitlines())
+        assert (head[-1], {row[-1] for row in rows}) == ("answers imported", {"4"}), path.name
 
 
 def test_four_imported_rounds_complete_a_factorial(tmp_path):

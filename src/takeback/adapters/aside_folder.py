@@ -3,7 +3,7 @@
 ext4 makes a file near its folder. Without a journal, as on many virtual machines, it passes over every inode that
 was given up there in the last minutes, one by one: bringing back what was just removed slows down with the square of
 its files. A folder under one that is marked as a top of hierarchies lies elsewhere on the disk. Where the mark cannot
-be set, only the speed is another.
+be set, only the speed differs.
 """
 
 from __future__ import annotations
@@ -81,7 +81,7 @@ class AsideFolder:
 
 
 def sweep_aside(directory: Directory) -> None:
-    """Remove what killed processes left in their staging folders; nobody else may be writing."""
+    """Remove what killed processes left in the folder; nobody else may be writing."""
     with suppress(OSError), directory.open((PRIVATE, ASIDE)) as top:
         if top is None:
             return

@@ -49,7 +49,7 @@ def build_report(folder: Path, out: Path | None = None) -> WrittenReport:
             stem = f"tables/{name}/{table.slug}"
             for ending, text in (
                 ("md", to_markdown(table)),
-                ("csv", to_csv(table)),
+                ("csv", to_csv(table, data.get("imported", 0))),
                 ("tex", to_latex(table)),
             ):
                 files.append(_write(target, f"{stem}.{ending}", text.encode("utf-8")))

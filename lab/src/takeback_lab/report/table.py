@@ -105,9 +105,9 @@ def to_markdown(table: Table) -> str:
     return "\n".join([*lines, *(["", table.note] if table.note else [])]) + "\n"
 
 
-def to_csv(table: Table) -> str:
+def to_csv(table: Table, imported: int = 0) -> str:
     """The table as CSV with plain numbers: a share has columns for k and n, an interval for low and high, and each
-    `published` carries the name of the column before it.
+    `published` carries the name of the column before it. Where answers were imported, a last column says how many.
     """
     names = [
         f"{table.columns[i - 1]} {column}" if column == "published" and i else column
@@ -116,9 +116,11 @@ def to_csv(table: Table) -> str:
     wide = [_parts(column, [row[i] for row in table.rows]) for i, column in enumerate(names)]
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
-    writer.writerow([name for names in wide for name in names])
+    head, last = (["answers imported"], [str(imported)]) if imported else ([], [])
+    writer.writerow([name for names in wide for name in names] + head)
     for row in table.rows:
-        writer.writerow([value for cell, names in zip(row, wide, strict=True) for value in _values(cell, len(names))])
+        values = [value for cell, names in zip(row, wide, strict=True) for value in _values(cell, len(names))]
+        writer.writerow(values + last)
     return out.getvalue()
 
 
