@@ -289,12 +289,14 @@ class SqlBinding(Binding):
             elif written:
                 at.execute(sa.update(table).where(*self._match(table, change.name)).values(**written))
         except (sa.exc.IntegrityError, sa.exc.DataError, OverflowError) as fault:
-            lines = self.mask(str(getattr(fault, "orig", None) or fault)).strip().splitlines()
-            if seen is None and "unique" in lines[0].lower() and self._select(at, table, change.name, lock=False):
+            reason, *_ = self.mask(str(getattr(fault, "orig", None) or fault)).strip().splitlines() or [
+                "no reason given"
+            ]
+            if seen is None and "unique" in reason.lower() and self._select(at, table, change.name, lock=False):
                 raise changed from None
             raise InputError(
                 f"external[{self.name}/{change.name}]",
-                found=f"a record that the database does not take ({lines[0][:200]})",
+                found=f"a record that the database does not take ({reason[:200]})",
                 expected="one that it does",
                 hint="nothing was changed",
             ) from None
