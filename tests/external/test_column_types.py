@@ -10,13 +10,13 @@ pytest.importorskip("sqlalchemy")
 pytest.importorskip("psycopg")
 
 import psycopg
+from tests.external.postgres import open_postgres
 
 from takeback.adapters.bindings import sql
 from takeback.adapters.bindings.protocol import RecordChange
 from takeback.adapters.variables import use_variables
 from takeback.canonical import encode
 from takeback.state import ABSENT
-from takeback_lab import servers
 
 pytestmark = pytest.mark.external
 
@@ -46,21 +46,11 @@ HELD = [
 
 @pytest.fixture(scope="module")
 def database():
-    try:
-        with servers.start_postgres() as server:
-            url = server.variables["EXTERNAL_POSTGRES"]
-            with psycopg.connect(url, autocommit=True, prepare_threshold=None) as at:
-                at.execute("create type mood as enum ('sad', 'happy')")
-                at.execute("create domain positive as integer check (value > 0)")
-                use_variables({"ROWS": url, "ELSEWHERE": f"{url}&options=-c%20timezone%3DAsia/Tokyo"})
-                yield at
-            for engine in sql._ENGINES.values():
-                engine.dispose()
-    except servers.NotToBeHad as reason:
-        pytest.skip(str(reason))
-    finally:
-        sql._ENGINES.clear()
-        use_variables({})
+    with open_postgres() as url, psycopg.connect(url, autocommit=True, prepare_threshold=None) as at:
+        at.execute("create type mood as enum ('sad', 'happy')")
+        at.execute("create domain positive as integer check (value > 0)")
+        use_variables({"ROWS": url, "ELSEWHERE": f"{url}&options=-c%20timezone%3DAsia/Tokyo"})
+        yield at
 
 
 def bind(variable="ROWS"):

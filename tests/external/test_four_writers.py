@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
+
 import pytest
 
 pytest.importorskip("sqlalchemy")
+
+from tests.external.postgres import open_postgres
 
 from takeback.adapters.bindings import sql
 from takeback.adapters.variables import use_variables
 from takeback.state import unregister
 from takeback.state.surface import SURFACES
 from takeback.state.surfaces.external import EXTERNAL
-from takeback_lab import servers
 from takeback_lab.bench.external import measure
 
 pytestmark = pytest.mark.external
@@ -20,21 +23,12 @@ pytestmark = pytest.mark.external
 @pytest.fixture(params=["postgresql", "sqlite"])
 def database(request):
     """The name of a kind of database, and the URL of a server of it."""
-    try:
-        if request.param == "sqlite":
-            yield request.param, None
-        else:
-            with servers.start_postgres() as server:
-                yield request.param, server.variables["EXTERNAL_POSTGRES"]
-                for engine in sql._ENGINES.values():
-                    engine.dispose()
-    except servers.NotToBeHad as reason:
-        pytest.skip(str(reason))
-    finally:
-        sql._ENGINES.clear()
-        use_variables({})
-        if EXTERNAL in SURFACES:
-            unregister(EXTERNAL)
+    with nullcontext() if request.param == "sqlite" else open_postgres() as url:
+        yield request.param, url
+    sql._ENGINES.clear()
+    use_variables({})
+    if EXTERNAL in SURFACES:
+        unregister(EXTERNAL)
 
 
 def test_two_hundred_changes_are_taken_back_and_nothing_of_four_writers_is_lost(database):
