@@ -255,16 +255,19 @@ class Directory:
 
     def _recall_names(self, parent: int, begin: str, names: Iterable[str]) -> None:
         """Look at names in one folder; a settled file that is as it was is not opened."""
-        settled, stat_file = self._settled, os.stat
+        settled, seen, asked = self._settled, self._seen, self.trail.asked
         for name in names:
             path = begin + name
-            if path in settled and path not in self._seen:
+            if path in settled and path not in seen:
                 sign, image = settled[path]
-                with suppress(OSError):
-                    if measure_file(stat_file(name, dir_fd=parent, follow_symlinks=False)) == sign:
-                        self.trail.asked.add(path)
-                        self._recalled[path] = image
-                        continue
+                try:
+                    status = os.stat(name, dir_fd=parent, follow_symlinks=False)
+                except OSError:
+                    status = None
+                if status is not None and measure_file(status) == sign:
+                    asked.add(path)
+                    self._recalled[path] = image
+                    continue
             self._recall_in(parent, name, path)
 
     def _recall_in(self, parent: int, name: str, path: str) -> None:

@@ -161,7 +161,7 @@ def restore_bytes_by_history(
     mode = timeline.mode(live)
     if mode is None or not isinstance(chosen.after, FileImage) or _is_chmodded(ledger, change):
         return chosen
-    settled = replace(chosen.after, mode=mode)
+    settled = chosen.after.with_mode(mode)
     return replace(chosen, after=settled) if adapter.means(change.path, settled, after) else chosen
 
 
@@ -191,7 +191,7 @@ def _choose_bytes(
     if isinstance(wanted, Unknown) or _is_clearing_path(change, wanted):
         return change
     if isinstance(wanted, FileImage) and isinstance(change.before, FileImage) and _is_chmodded(ledger, change):
-        kept = replace(wanted, mode=change.before.mode)
+        kept = wanted.with_mode(change.before.mode)
         wanted = kept if adapter.means(change.path, kept, after) else wanted
     return FileChange(change.path, change.before, wanted)
 
@@ -277,7 +277,7 @@ def merge_step(image: Image | None, old: Image | None, new: Image | None) -> Ite
     """Yield what a file may become when what made `two` of `one` is done to it."""
     if is_same_file(old, image):
         if isinstance(image, FileImage) and isinstance(old, FileImage) and isinstance(new, FileImage):
-            yield replace(new, mode=_choose_mode(image, old, new))
+            yield new.with_mode(_choose_mode(image, old, new))
         else:
             yield new
     elif isinstance(image, FileImage) and isinstance(old, FileImage) and isinstance(new, FileImage):

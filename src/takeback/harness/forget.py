@@ -112,8 +112,7 @@ def forget_file_copies(ledger: Ledger, paths: Iterable[str]) -> None:
     last = ledger.store.latest("forget")
     refs = collect_file_refs(ledger.store, paths, 0 if last is None else last.seq)
     if refs:
-        ledger.store.forget(sorted(refs))
-        ledger.refresh()
+        ledger.forget(sorted(refs))
 
 
 def require_refs_not_held(store: Store, refs: set[Ref]) -> None:
@@ -170,8 +169,7 @@ def forget_contents(
     forgetting = Forgetting(None, len(refs), places, kept, tuple(slot for slot in live if slot not in kept))
     if dry or not refs:
         return forgetting
-    erased = ledger.store.forget(sorted(refs))
-    ledger.refresh()
+    erased = ledger.forget(sorted(refs))
     return replace(forgetting, record=erased.record, lingering=erased.lingering)
 
 

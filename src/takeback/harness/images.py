@@ -16,6 +16,7 @@ from takeback.journal import Draft, Leaf, Record, Ref, Store, Stored
 from takeback.journal.content import FORGOTTEN, guard_against_corruption
 from takeback.journal.record import read_touches
 from takeback.journal.store import contents_near
+from takeback.state.late_content import Source, read_source
 from takeback.state.slots import format_slot_key
 
 FILE_KEY: Final = "@file"
@@ -31,12 +32,36 @@ MOST_RECORDS: Final = 16
 """From how many images on a record's files are looked up in a table, and how many such tables are kept."""
 
 
-@dataclass(frozen=True, slots=True)
 class FileImage:
-    """A regular file: its bytes and permission bits."""
+    """A regular file: its bytes and permission bits; its bytes may be read when they are first needed."""
 
-    content: bytes
-    mode: int = 0o644
+    __slots__ = ("mode", "source")
+    source: Final[Source]
+    mode: Final[int]
+
+    def __init__(self, content: Source, mode: int = 0o644) -> None:
+        self.source = content
+        self.mode = mode
+
+    @property
+    def content(self) -> bytes:
+        """The bytes."""
+        return read_source(self.source)
+
+    def with_mode(self, mode: int) -> FileImage:
+        """Return the same bytes with other permission bits."""
+        return FileImage(self.source, mode)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, FileImage):
+            return NotImplemented
+        return self.mode == other.mode and self.source == other.source
+
+    def __hash__(self) -> int:
+        return hash((self.content, self.mode))
+
+    def __repr__(self) -> str:
+        return f"FileImage(content={self.content!r}, mode={self.mode})"
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +117,7 @@ class KeptImage:
 def is_same_file(old: Image | Unknown | None, new: Image | None) -> bool:
     """Return whether two images hold the same; permission bits count only where all else is the same."""
     if isinstance(old, FileImage) and isinstance(new, FileImage):
-        return old.content == new.content
+        return old.source == new.source
     if isinstance(old, LinkImage) and isinstance(new, LinkImage):
         return old.target == new.target
     return type(old) is type(new)

@@ -13,8 +13,9 @@ from enum import StrEnum
 from itertools import chain, islice
 from typing import Any, Final
 
-from takeback.errors import KEYS_HINT, HarnessError, JournalCorruptError, JournalError, MissingKeysError
+from takeback.errors import HarnessError, JournalCorruptError
 from takeback.harness.images import KeptImage, attach_images
+from takeback.harness.late_contents import LateContents, can_read_late, defer_contents, is_unread
 from takeback.harness.missing_values import (
     collect_missing_values,
     fill_from_actual,
@@ -26,11 +27,12 @@ from takeback.harness.missing_values import (
     update_missing_value,
 )
 from takeback.harness.outcomes import require_installed, skip_uninstalled
-from takeback.harness.pack import KnownRefs, Packer, Unpacker, collect_inside_refs
+from takeback.harness.pack import KnownRefs, Packer, Unpacker, collect_inside_refs, list_file_positions
 from takeback.harness.records import (
     PENDING,
     TAKEN_IN_KEY,
     draft_evidence,
+    explain_no_state,
     load_record_writes,
     load_taken_in,
     load_writes,
@@ -41,10 +43,10 @@ from takeback.harness.records import (
 from takeback.harness.withheld import find_withheld_values, fits_digest
 from takeback.journal import ENTRY_KINDS, ROOT, Draft, Record, Ref, Store, Stored, make_leaf
 from takeback.journal.content import guard_against_corruption
-from takeback.journal.store import get_mutex, keyless_of
+from takeback.journal.store import Erased, get_mutex, keyless_of
 from takeback.progress import report_progress
 from takeback.state import ABSENT, State
-from takeback.state.forgotten import find_redacted, has_forgotten
+from takeback.state.forgotten import Forgotten, find_redacted, has_forgotten
 from takeback.state.part_names import is_part
 from takeback.state.slots import (
     Slot,
@@ -167,6 +169,8 @@ class Ledger:
         self._entries = self._changes = self._aborted = 0
         self._values = self._followed = 0
         self._inside_hidden = False
+        self._late: list[LateContents] = []
+        """Contents of the state that are read when they are needed."""
         self._first: State | None = None
         self._until = until
         self._known: KnownRefs = {}
@@ -233,21 +237,16 @@ class Ledger:
     def _load_state(self, record: Record, unpacker: Unpacker) -> State:
         stored = self._find_content(record, "state")
         if stored is None:
-            raise self._explain_no_state(record)
+            raise explain_no_state(self.store, record)
         parts, nodes = stored.open_tree()
-        held = self.store.contents(part for part in parts if part)
+        if self._until is None and can_read_late(self.store, parts):
+            contents, unpacker.late = defer_contents(self.store, parts, list_file_positions(nodes))
+            self._late.append(contents)
+        held = self.store.contents(part for at, part in enumerate(parts) if part and at not in unpacker.late)
         state, missing = unpacker.state(nodes, lambda at: (parts[at], held[parts[at]] if parts[at] else None))
         self.missing |= missing
         self._values = len(parts)
         return state
-
-    def _explain_no_state(self, record: Record) -> JournalError:
-        """Return the error for a record whose state cannot be read."""
-        known = keyless_of(self.store)
-        seal = next((known[ref] for ref in record.refs("state") if ref is not None and ref in known), "")
-        if seal:
-            return MissingKeysError(f"the state of record {record.seq} is sealed: {seal}", hint=KEYS_HINT)
-        return JournalCorruptError(f"record {record.seq} holds no state", seq=record.seq)
 
     def _find_content(self, record: Record, name: str) -> Stored | None:
         """Return the one content that a record has under a name; None if it has none, or that was forgotten."""
@@ -399,10 +398,16 @@ class Ledger:
     def _drop_forgotten(self, record: Record) -> None:
         """Stop recording and planning with values that were forgotten, also where they are still in use."""
         gone = set(record.forgotten)
+        unread: dict[Slot, Any] = {}
         for slot, (value, ref) in tuple(self._known.items()):
             if ref in gone:
-                self._hidden[slot] = value
                 del self._known[slot]
+                if is_unread(value):
+                    unread[slot] = Forgotten(frame=value.frame)
+                else:
+                    self._hidden[slot] = value
+        if unread:  # another process forgot them before they were needed here
+            self.state, self.holes = remove_missing_values(self.state, unread), {**self.holes, **unread}
         for slot, stored in self._inside().items():
             if slot not in self.holes and any(ref in gone for _, ref in stored):
                 content = get_slot(self.state, slot)
@@ -420,6 +425,14 @@ class Ledger:
         parts, nodes = stored.open_tree()
         with guard_against_corruption("a stored state"):
             return collect_inside_refs(nodes, parts)
+
+    def forget(self, refs: Sequence[Ref]) -> Erased:
+        """Delete contents permanently; what is in place of them stays known to this process."""
+        for contents in self._late:
+            contents.pin(refs)
+        erased = self.store.forget(refs)
+        self.refresh()
+        return erased
 
     def fill(self, actual: State) -> None:
         """Fill missing values with what is really there; what is not there, or does not fit, stays missing."""

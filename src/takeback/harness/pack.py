@@ -20,6 +20,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
+from takeback.harness.late_contents import StoredContent
 from takeback.journal.content import (
     FORGOTTEN,
     Content,
@@ -251,6 +252,20 @@ FindStored = Callable[[int], tuple[Ref, Stored | None]]
 """The part at a position: its id, and its bytes unless it was forgotten."""
 
 
+def list_file_positions(nodes: Mapping[str, Any]) -> list[int]:
+    """Return the positions of the contents of files that were never edited inside, in a stored state."""
+    positions: list[int] = []
+    with guard_against_corruption("a stored state"):
+        waiting = [nodes[name] for name in nodes if name in SURFACES and isinstance(SURFACES[name], TreeSurface)]
+        while waiting:
+            node = waiting.pop()
+            if isinstance(node, list) and node[0] == "d":
+                waiting.extend(reversed(node[1].values()))
+            elif isinstance(node, list) and node[0] == "f" and isinstance(node[2], int):
+                positions.append(node[2])
+    return positions
+
+
 class Unpacker:
     """Turns contents of the journal back into contents of slots, and notes which value has which id."""
 
@@ -258,6 +273,8 @@ class Unpacker:
         self._known = known
         self._keyless: Mapping[Ref, str] = {} if keyless is None else keyless
         """What is known of contents that are stored, and sealed with keys that are not here."""
+        self.late: Mapping[int, StoredContent] = {}
+        """The contents of files that are read when they are needed, by position."""
         self.holes: dict[Slot, Any] = {}
         """Where something was forgotten: what stands there instead."""
 
@@ -336,6 +353,9 @@ class Unpacker:
             if lacking is None and isinstance(edited, Text):
                 return File(edited).with_frame(frame)
             return self._note_missing_value(slot, Forgotten(frame=frame, form=edited, sealed=lacking or ""))
+        late = self.late.get(inner)
+        if late is not None:
+            return self._note_ref(slot, File(late).with_frame(frame), late.ref)
         ref, stored = find_stored(inner)
         if stored is None:
             return self._note_missing_value(slot, self._make_forgotten(ref, frame=frame))

@@ -13,6 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
 
+from takeback.errors import KEYS_HINT, JournalCorruptError, JournalError, MissingKeysError
 from takeback.harness.pack import Packer, Unpacker
 from takeback.journal import Content, Draft, Leaf, Record, Ref, Store, Stored, Tree, make_leaf
 from takeback.journal.content import FORGOTTEN, Json, guard_against_corruption, is_redacted
@@ -390,6 +391,15 @@ def group_runs(numbers: Sequence[int]) -> list[list[int]]:
 def make_taken_in_key(slot: Slot) -> str:
     """Return the index key of the entry that took a slot in."""
     return format_slot_key(("@taken in", *slot))
+
+
+def explain_no_state(store: Store, record: Record) -> JournalError:
+    """Return the error for a record whose state cannot be read."""
+    known = keyless_of(store)
+    seal = next((known[ref] for ref in record.refs("state") if ref is not None and ref in known), "")
+    if seal:
+        return MissingKeysError(f"the state of record {record.seq} is sealed: {seal}", hint=KEYS_HINT)
+    return JournalCorruptError(f"record {record.seq} holds no state", seq=record.seq)
 
 
 def make_claim_key(surface: str, claim: str) -> str:

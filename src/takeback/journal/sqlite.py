@@ -74,6 +74,11 @@ class SqliteStore(SqlStore):
     copies: Copies | None = None
     """In which copies what is forgotten goes as well; None where none are known of."""
 
+    @property
+    def reads_late(self) -> bool:
+        """Whether contents may be read long after the record that names them: they are near, and not sealed."""
+        return self._keys is None
+
     def __init__(self, path: Path, options: Options) -> None:
         self._path = path
         self.location = str(path)

@@ -11,6 +11,7 @@ import hashlib
 from codecs import getincrementaldecoder
 from typing import Any, Final, NoReturn, cast, final
 
+from takeback.state.late_content import Source, read_source
 from takeback.state.part_names import FRAME
 from takeback.state.part_slots import HasParts
 from takeback.state.parts import Parts
@@ -43,9 +44,9 @@ class File(HasParts):
     _text: Text | None
     _plain: Text | None
     """Of a large file that was never edited inside and was read as text: that text, in place of its bytes."""
-    _content: bytes | None
+    _content: Source | None
 
-    def __init__(self, content: bytes | Text, mode: int = DEFAULT_MODE, at: str | None = None) -> None:
+    def __init__(self, content: Source | Text, mode: int = DEFAULT_MODE, at: str | None = None) -> None:
         _set_mode(self, mode)
         _set_at(self, at)
         _set_plain(self, None)
@@ -71,6 +72,11 @@ class File(HasParts):
     @property
     def content(self) -> bytes:
         """The bytes."""
+        return read_source(self.source)
+
+    @property
+    def source(self) -> Source:
+        """The bytes, or where they are read when they are needed."""
         known = self._content
         if known is None:
             text = self._read()
@@ -126,7 +132,7 @@ class File(HasParts):
 
     def whole(self) -> File:
         """Return the file as one that was never edited inside."""
-        return self if self._text is None else File(self.content, self.mode, self.at)
+        return self if self._text is None else File(self.source, self.mode, self.at)
 
     @property
     def edited(self) -> bool:
@@ -183,12 +189,13 @@ class File(HasParts):
             return mine.reads_as_bytes(other.content)
         if theirs is not None and other._content is None:
             return theirs.reads_as_bytes(self.content)
-        return self.content == other.content
+        return self.source == other.source
 
-    def is_of(self, content: bytes, mode: int) -> bool:
+    def is_of(self, content: Source, mode: int) -> bool:
         """Return whether this is a file that was never moved and holds some bytes."""
         if self._content is not None and self._text is None:
-            return self.mode == mode and self.at is None and self._content == content
+            own = self._content
+            return self.mode == mode and self.at is None and (own is content or own == content)
         return self == File(content, mode)
 
     def __hash__(self) -> int:

@@ -139,9 +139,9 @@ class ClientAdapter(FilesAdapter):
             path = "/".join(steps)
             sign = signs.get(path) if type(leaf) is File else None
             if sign is not None and leaf.at is None and leaf.mode == stat.S_IMODE(sign[-1]):
-                content = leaf.content
-                if len(content) == sign[0]:
-                    settled[path] = (sign, FileImage(content, leaf.mode))
+                source = leaf.source
+                if not isinstance(source, bytes) or len(source) == sign[0]:
+                    settled[path] = (sign, FileImage(source, leaf.mode))
         self._directory.take_settled(settled)
 
     def behind(self, path: str, image: LinkImage) -> str | None:
@@ -203,7 +203,7 @@ class ClientAdapter(FilesAdapter):
             if image is None:
                 return
             leaf = known.get(steps)
-            if isinstance(leaf, File) and leaf.is_of(image.content, image.mode):
+            if isinstance(leaf, File) and leaf.is_of(image.source, image.mode):
                 self._as_known.add(path)
                 fresh.files.append((steps, leaf))
             else:
