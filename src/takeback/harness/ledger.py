@@ -13,7 +13,7 @@ from enum import StrEnum
 from itertools import chain, islice
 from typing import Any, Final
 
-from takeback.errors import HarnessError, JournalCorruptError
+from takeback.errors import HarnessError, JournalCorruptError, JournalError
 from takeback.harness.images import KeptImage, attach_images
 from takeback.harness.late_contents import LateContents, can_read_late, defer_contents, is_unread
 from takeback.harness.missing_values import (
@@ -226,8 +226,7 @@ class Ledger:
             )
 
     def _base(self) -> State:
-        if self._first is None:
-            self._first = self.first_state()
+        self._first = self.first_state() if self._first is None else self._first
         return self._first
 
     def first_state(self) -> State:
@@ -437,12 +436,8 @@ class Ledger:
     def fill(self, actual: State) -> None:
         """Fill missing values with what is really there; what is not there, or does not fit, stays missing."""
         contents = [(slot, fill_from_actual(slot, gone, actual)) for slot, gone in self.holes.items()]
-        contents = [
-            (slot, content)
-            for slot, content in contents
-            if content is not ABSENT and fits_digest(slot, self.holes[slot], content)
-        ]
-        filled, held = contents, dict(self.holes)
+        filled = [(at, new) for at, new in contents if new is not ABSENT and fits_digest(at, self.holes[at], new)]
+        held = dict(self.holes)
         self.state = put_slots(self.state, filled)
         for slot, content in filled:
             del self.holes[slot]
