@@ -1,14 +1,14 @@
 """Whether the step from one directory to another can be taken back, and by which recovery. Changes nothing.
 
 Both are read as the harness that the first one is: its manifest, or else the clients whose files are in it.
-A file that differs and belongs to no surface cannot be taken back, so such a step is not admitted. Texts
-that change in a few places are edited there, so that later steps on the same text can be taken back apart.
+A file that differs and belongs to no surface cannot be taken back, so such a step is not admitted. Operations are
+found as for a recorded change: texts are edited where they differ, so that later steps on them can be taken back apart.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import ExitStack, closing
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
@@ -23,198 +23,20 @@ from takeback.adapters.manifest import MANIFEST, PRIVATE, Manifest, Workspace, f
 from takeback.adapters.opener import load_manifest
 from takeback.adapters.registry import BUILT_IN, find_adapter
 from takeback.adapters.trust import require_trusted
-from takeback.canonical import encode
 from takeback.errors import HarnessError, InputError
 from takeback.harness import Harness
 from takeback.harness.adapter import FileAdapter, NotExpressible
 from takeback.harness.entry_log import diff_states
 from takeback.harness.outcomes import Adopted, Applied, Refused
+from takeback.harness.recorded_candidate import PlainOperation, list_units
 from takeback.language import Candidate, NoInverse, Program
 from takeback.language.program import read_program
 from takeback.repair.oracle import oracle
-from takeback.sequences import find_differing
 from takeback.state import Stage, State, diff
-from takeback.state.edit_script import has_word
 from takeback.state.surface import install_surfaces
 from takeback.undo import SlotChange
 from takeback.undo.record import run_and_record
 from takeback.verify import Verdict, verify
-
-MOST_EDITS: Final = 4
-"""A text that changes in more places is written whole."""
-Plain = dict[str, Any]
-
-
-def build_mutation(before: State, after: State, *, whole: bool = False) -> Program:
-    """Return a mutation from one state to another; empty if they are equal.
-
-    It leaves out what no operation can say, such as an empty directory. A step beyond a limit is an `InputError`.
-    """
-    old, new = before.write(), after.write()
-    operations: list[Plain] = [*_change_config((), old.get("config", {}), new.get("config", {}))]
-    for surface, made in _BY_NAME.items():
-        for name in _list_differing_names(old.get(surface, {}), new.get(surface, {})):
-            operations += made(name, old.get(surface, {}).get(name), new.get(surface, {}).get(name), whole)
-    operations += _change_routing(old.get("routing", {}), new.get("routing", {}))
-    operations += _change_middleware(old.get("middleware", []), new.get("middleware", []))
-    return read_program(operations, Stage.FORWARD, "the step") if operations else ()
-
-
-def find_edits(old: str, new: str) -> list[dict[str, str]] | None:
-    """Return consecutive edits that turn one text into another; None if they would be many, or without a text."""
-    if not old or not new:
-        return None
-    lines, wanted = old.splitlines(keepends=True), new.splitlines(keepends=True)
-    hunks = list(find_differing(lines, wanted, has_word))
-    if not 0 < len(hunks) <= MOST_EDITS or len(hunks) * 2 > len(lines):
-        return None
-    edits = []
-    for start, end, first, last in reversed(hunks):
-        low, high = _widen_until_unique(lines, start, end)
-        middle = [*lines[low:start], *wanted[first:last], *lines[end:high]]
-        edits.append({"old": "".join(lines[low:high]), "new": "".join(middle)})
-        lines[start:end] = wanted[first:last]
-    return edits
-
-
-def _widen_until_unique(lines: list[str], start: int, end: int) -> tuple[int, int]:
-    """Return lines `start` to `end`, widened until their text occurs once."""
-    text = "".join(lines)
-    low, high = start, end
-    while low > 0 or high < len(lines):
-        piece = "".join(lines[low:high])
-        if piece and _is_unique(text, piece):
-            break
-        low, high = max(0, low - 1), min(len(lines), high + 1)
-    return low, high
-
-
-def _is_unique(text: str, piece: str) -> bool:
-    at = text.find(piece)
-    return text.find(piece, at + 1) < 0
-
-
-def _list_differing_names(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[str]:
-    """Return the names of what differs; what goes comes first, so that its name is free."""
-    gone = [name for name in old if name not in new]
-    return [*gone, *(name for name in new if name not in old or encode(old[name]) != encode(new[name]))]
-
-
-def _change_config(path: tuple[str, ...], old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[Plain]:
-    for name in _list_differing_names(old, new):
-        steps = (*path, name.replace("\\", "\\\\").replace(".", "\\."))
-        target = ".".join(steps)
-        earlier, other = old.get(name), new.get(name)
-        if name not in new:
-            yield {"op_type": "unset_config", "target": target}
-        elif isinstance(earlier, dict) and isinstance(other, dict) and earlier and other:
-            yield from _change_config(steps, earlier, other)
-        elif (
-            isinstance(earlier, list)
-            and isinstance(other, list)
-            and len(other) == len(earlier) + 1
-            and other[:-1] == earlier
-        ):
-            yield {"op_type": "append_config", "target": target, "value": other[-1]}
-        else:
-            yield {"op_type": "set_config", "target": target, "value": other}
-
-
-def _change_routing(old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[Plain]:
-    """Yield the routing changes; they are apart because a route may be null and still be there."""
-    for name in _list_differing_names(old, new):
-        gone = {"op_type": "unset_routing", "target": name}
-        yield gone if name not in new else {"op_type": "set_routing", "target": name, "value": new[name]}
-
-
-def _change_prompt(name: str, old: Any, new: Any, whole: bool) -> Iterator[Plain]:
-    if new is None:
-        yield {"op_type": "remove_prompt", "target": name}
-        return
-    edits = None if whole or old is None else find_edits(old, new)
-    if edits is None:
-        yield {"op_type": "set_prompt", "target": name, "value": new}
-    else:
-        yield from ({"op_type": "edit_prompt", "target": name, "value": edit} for edit in edits)
-
-
-def _change_file(name: str, old: Any, new: Any, whole: bool) -> Iterator[Plain]:
-    if "directory" in (new or {}):
-        return
-    if new is None:
-        yield {"op_type": "remove_file", "target": name}
-        return
-    texts = isinstance(new.get("content"), str) and old is not None and isinstance(old.get("content"), str)
-    same = old is not None and {**old, "content": ""} == {**new, "content": ""}
-    edits = find_edits(old["content"], new["content"]) if texts and same and not whole else None
-    if edits is None:
-        yield {"op_type": "write_file", "target": name, "value": new}
-    else:
-        yield from ({"op_type": "edit_file", "target": name, "value": edit} for edit in edits)
-
-
-def _change_tool(name: str, old: Any, new: Any, whole: bool) -> Iterator[Plain]:
-    del old, whole
-    gone = {"op_type": "remove_tool", "target": name}
-    yield gone if new is None else {"op_type": "register_tool", "target": name, "value": new}
-
-
-def _change_socket(name: str, old: Any, new: Any, whole: bool) -> Iterator[Plain]:
-    del whole
-    if old is not None:
-        yield {"op_type": "free_socket", "target": name}
-    if new is not None:
-        yield {"op_type": "allocate_socket", "target": name, "value": {"address": new["address"]}}
-
-
-def _change_listener(event: str, old: Any, new: Any, whole: bool) -> Iterator[Plain]:
-    del whole
-    if new is None:
-        yield {"op_type": "remove_listener", "target": event}
-        return
-    there = {record["id"]: record for record in old or []}
-    wanted = [record["id"] for record in new]
-    order = [name for name in there if name in wanted]
-    yield from ({"op_type": "remove_listener", "target": event, "value": n} for n in there if n not in wanted)
-    for at, record in enumerate(new):
-        name = record["id"]
-        if encode(there.get(name)) != encode(record):
-            yield {"op_type": "add_listener", "target": event, "value": record}
-            order += [] if name in order else [name]
-        if order.index(name) != at:
-            yield {"op_type": "move_listener", "target": event, "value": name, "index": at}
-            order.remove(name)
-            order.insert(at, name)
-
-
-def _change_middleware(old: list[Plain], new: list[Plain]) -> Iterator[Plain]:
-    there = {record["id"]: record for record in old}
-    wanted = [record["id"] for record in new]
-    order = [name for name in there if name in wanted]
-    yield from ({"op_type": "remove_middleware", "target": name} for name in there if name not in wanted)
-    for at, record in enumerate(new):
-        name, value = record["id"], {field: item for field, item in record.items() if field != "id"}
-        if name not in order:
-            yield {"op_type": "add_middleware", "target": name, "value": value, "index": at}
-            order.insert(at, name)
-            continue
-        if encode(there[name]) != encode(record):
-            yield {"op_type": "replace_middleware", "target": name, "value": value}
-        if order.index(name) != at:
-            yield {"op_type": "move_middleware", "target": name, "index": at}
-            order.remove(name)
-            order.insert(at, name)
-
-
-_BY_NAME: Final[Mapping[str, Callable[[str, Any, Any, bool], Iterator[Plain]]]] = {
-    "prompts": _change_prompt,
-    "tools": _change_tool,
-    "listeners": _change_listener,
-    "files": _change_file,
-    "resources": _change_socket,
-}
-"""Surfaces of named things, of which none is null."""
-
 
 MOST: Final = 200_000
 """How many files of a directory are looked at."""
@@ -361,6 +183,23 @@ def _decide_step(before: State, after: State) -> _Decided:
             return _Decided(candidate, verdict)
         decided = _Decided(candidate, verdict, tuple(reason.message for reason in verdict.reasons))
     return decided
+
+
+def build_mutation(before: State, after: State, *, whole: bool = False) -> Program:
+    """Return a mutation from one state to another, texts by parts or `whole`; empty if they are equal.
+
+    It leaves out what no operation can say, such as an empty directory. A step beyond a limit is an `InputError`.
+    """
+    units = list_units(before, after, diff_states(before, after))
+    operations: list[PlainOperation] = []
+    for unit in () if isinstance(units, str) else units:
+        for way in unit.ways[1:] or unit.ways if whole else unit.ways:
+            part = way()
+            made = run_and_record(read_program(list(part), Stage.FORWARD, "the step"), before) if part else None
+            if made is not None and made.receipt.succeeded and unit.is_made(made.state):
+                operations, before = [*operations, *part], made.state
+                break
+    return read_program(operations, Stage.FORWARD, "the step") if operations else ()
 
 
 def _find_unwritten(

@@ -28,7 +28,7 @@ from takeback.state.text import Text, cut_into_lines
 from takeback.state.tree import iter_leaves
 from takeback.state.tree_surface import TreeSurface
 from takeback.state.values import is_same_record, thaw
-from takeback.undo import Write
+from takeback.undo import SlotChange, Write
 
 PlainOperation = dict[str, Any]
 Way = Callable[[], tuple[PlainOperation, ...]]
@@ -53,7 +53,7 @@ class Unit:
     order: int = _WRITE
 
 
-def list_units(before: State, after: State, writes: Sequence[Write]) -> list[Unit] | str:
+def list_units(before: State, after: State, writes: Sequence[Write | SlotChange]) -> list[Unit] | str:
     """Return what writes changed as units, in an order in which they can be made; or why that cannot be said."""
     wholes: dict[str, dict[Slot, None]] = {}
     for write in writes:
