@@ -24,8 +24,18 @@ from takeback.adapters.clients.init import detect_clients
 from takeback.adapters.directory import Directory
 from takeback.agents.fast_hook import CLIENTS
 from takeback.agents.git.command import Git, name_exclusion, why_shared
-from takeback.agents.hook_files import PLUGIN, build_opencode_plugin, list_own_file_additions, list_own_file_removals
-from takeback.agents.skill import NAMES, SAYS, SKILL, build_gemini_command, build_opencode_command, list_texts
+from takeback.agents.hook_files import (
+    NAMES,
+    PLUGIN,
+    SAYS,
+    SKILL,
+    build_gemini_command,
+    build_opencode_command,
+    build_opencode_plugin,
+    list_own_file_additions,
+    list_own_file_removals,
+    list_texts,
+)
 from takeback.canonical import write_pretty
 from takeback.errors import HarnessError, InputError
 from takeback.harness.adapter import NotExpressible, Reading

@@ -28,9 +28,8 @@ from takeback.agents import running_tools
 from takeback.agents.declared_files import Home, Own, can_be_ours, find_home
 from takeback.agents.fast_capture import LONGEST_COMMAND, LONGEST_LINE, is_tracked, mask_text
 from takeback.agents.guard import BLOCK, HookReply, why_unloadable
-from takeback.agents.hook_events import AFTER, CHANGED, Event, list_named_paths
-from takeback.agents.skill import is_callable_in
-from takeback.agents.transcript import find_last_prompt
+from takeback.agents.hook_events import AFTER, CHANGED, Event, find_last_prompt, list_named_paths
+from takeback.agents.hook_files import is_callable_in
 from takeback.canonical import write_compact
 from takeback.errors import TakebackError, UntrustedError
 from takeback.harness.adapter import FileAdapter

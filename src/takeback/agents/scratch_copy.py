@@ -14,7 +14,7 @@ import subprocess
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, closing, contextmanager, suppress
+from contextlib import AbstractContextManager, ExitStack, closing, contextmanager, nullcontext, suppress
 from os import PathLike
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -26,7 +26,8 @@ from takeback.adapters.trust import require_trusted
 from takeback.errors import HarnessError, InputError
 from takeback.evolve import ChangeCheck, Checked, Recoverable
 from takeback.harness import Applied, Harness, Refused, Undone
-from takeback.harness.bisect import LiveEntries
+from takeback.harness.bisect import Bisection, LiveEntries, find_breaking_entries
+from takeback.harness.entry_names import resolve_entry
 from takeback.present.secrets import mask_text_secrets
 
 VERSIONED: Final = frozenset({".git", ".hg", ".svn"})
@@ -243,3 +244,39 @@ class _End:
         os.close(self.writing)
         self._thread.join(WAIT)
         return self._kept.decode(errors="replace").strip()
+
+
+TellTrial = Callable[[LiveEntries, tuple[int, ...], bool | None], None]
+"""Told of each trial: the entries in it, all entries searched, and whether it was broken."""
+
+
+def search_breakage(
+    harness: Harness,
+    root: Path,
+    command: str,
+    tell: TellTrial,
+    *,
+    good: str | None = None,
+    seconds: float,
+    stop: Callable[[], bool] | None = None,
+    lock: AbstractContextManager[object] | None = None,
+) -> Bisection | Refused:
+    """Return the smallest set of live entries, after `good`, that makes a command fail."""
+    require_copyable_journal(root, None)
+    harness.require("read")  # the command is run with what entries hold
+    with ExitStack() as leaving:
+        with lock or nullcontext(), harness.held(clean=True) as state:
+            if isinstance(state, Refused):
+                return state
+            after = -1 if good is None else resolve_entry(harness.ledger, good).entry
+            live = (entry.seq for entry in harness.log() if entry.status == "live" and entry.seq > after)
+            entries = tuple(sorted(live))
+            place = leaving.enter_context(make_scratch_copy(root))
+        rehearsal = Rehearsal(place, entries, command, seconds, stop)
+
+        def broken(wanted: LiveEntries) -> bool | None:
+            answer = rehearsal.is_broken(wanted)
+            tell(wanted, entries, answer)
+            return answer
+
+        return find_breaking_entries(entries, broken)

@@ -2,7 +2,7 @@
 
 Both are read as the harness that the first one is: its manifest, or else the clients whose files are in it.
 A file that differs and belongs to no surface cannot be taken back, so such a step is not admitted. Operations are
-found as for a recorded change: texts are edited where they differ, so that later steps on them can be taken back apart.
+found as for a recorded change: texts are edited where they differ, so that later steps on them can be undone apart.
 """
 
 from __future__ import annotations

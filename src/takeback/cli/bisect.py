@@ -7,8 +7,7 @@ from pathlib import Path
 import typer
 
 from takeback.adapters.manifest import find_root
-from takeback.agents.breakage import search_breakage
-from takeback.agents.scratch_copy import require_copyable_journal
+from takeback.agents.scratch_copy import require_copyable_journal, search_breakage
 from takeback.cli import completion
 from takeback.cli.context import DirOption, JournalOption, name_for_shell, open_harness
 from takeback.cli.hints import make_command_line

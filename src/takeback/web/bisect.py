@@ -15,14 +15,23 @@ from markupsafe import escape
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
-from takeback.agents.breakage import search_breakage
+from takeback.agents.scratch_copy import search_breakage
 from takeback.errors import TakebackError
 from takeback.harness import Refused
 from takeback.harness.bisect import LiveEntries
-from takeback.present.entries import make_entry_namer
-from takeback.web.pages import Form, is_part_wanted, read_first, render_page, render_template
+from takeback.web.pages import (
+    Form,
+    find_shown,
+    form_endpoint,
+    harness_form,
+    harness_view,
+    is_part_wanted,
+    read_first,
+    render_page,
+    render_template,
+)
+from takeback.web.rows import NamedEntry, name_entries
 from takeback.web.shelf import Shown
-from takeback.web.views import find_shown, harness_form, harness_view
 
 SECONDS: Final = 300.0
 LONGEST: Final = 3600.0
@@ -47,15 +56,6 @@ class PageTrial:
         return {True: "broken", False: "works", None: "cannot tell"}[self.broken]
 
 
-@dataclass(frozen=True, slots=True)
-class FoundEntry:
-    """An entry that a search ended with."""
-
-    id: str
-    number: int
-    what: str
-
-
 @dataclass(slots=True)
 class BisectSearch:
     """A search, as far as it has come."""
@@ -65,7 +65,7 @@ class BisectSearch:
     seconds: float
     entries: tuple[int, ...] = ()
     trials: list[PageTrial] = field(default_factory=list)
-    found: tuple[FoundEntry, ...] = ()
+    found: tuple[NamedEntry, ...] = ()
     reason: str = ""
     """Why nothing was found, or why it could not be looked for."""
     done: bool = False
@@ -106,8 +106,7 @@ class BisectSearch:
             self.reason = breakage.message
             return
         with shown.lock:
-            named, journal = make_entry_namer(shown.harness), shown.harness.journal
-            self.found = tuple(FoundEntry(journal.get(entry).id, entry, named(entry)) for entry in breakage.entries)
+            self.found = tuple(name_entries(shown.harness, breakage.entries))
         self.reason = breakage.reason
 
     def _note(self, live: LiveEntries, entries: tuple[int, ...], broken: bool | None) -> None:
@@ -121,18 +120,14 @@ def show_bisect(request: Request, shown: Shown) -> Response:
     if is_part_wanted(request):
         state = request.app.state
         token = escape(state.session.form_token)  # markup: a token that looks like a secret is still a token
-        return HTMLResponse(render_template("search.html", form_token=token, **_describe(shown, state.read_only)))
+        about: dict[str, Any] = {"form_token": token, "read_only": state.read_only, "squares": SQUARES}
+        return HTMLResponse(render_template("search.html", shown=shown, search=shown.search, **about))
     return _render_bisect(request, shown)
 
 
 def _render_bisect(request: Request, shown: Shown, message: str = "", code: int = 200) -> Response:
-    values = _describe(shown, request.app.state.read_only)
-    del values["read_only"]
-    return render_page(request, "bisect.html", code, message=message, longest=int(LONGEST), **values)
-
-
-def _describe(shown: Shown, read_only: bool) -> dict[str, Any]:
-    return {"shown": shown, "search": shown.search, "squares": SQUARES, "read_only": read_only}
+    about: dict[str, Any] = {"message": message, "longest": int(LONGEST), "squares": SQUARES}
+    return render_page(request, "bisect.html", code, shown=shown, search=shown.search, **about)
 
 
 @harness_form
@@ -163,6 +158,7 @@ def _why_not(shown: Shown, command: str) -> str:
     return ""
 
 
+@form_endpoint
 def stop_bisect(request: Request, form: Form) -> Response:
     """End the search that is running."""
     del form

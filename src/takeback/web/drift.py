@@ -17,9 +17,8 @@ from takeback.present.changes import Choice, digest_choices, list_choices
 from takeback.present.warnings import list_unheeded, weigh_drift
 from takeback.state.slots import Slot
 from takeback.undo import SlotChange
-from takeback.web.pages import Form, read_first, render_page
+from takeback.web.pages import Form, harness_form, harness_view, read_first, render_page
 from takeback.web.shelf import Shown
-from takeback.web.views import harness_form, harness_view
 
 STALE: Final = "Nothing was chosen, or the files have changed since this page was shown. Nothing was changed."
 

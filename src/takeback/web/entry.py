@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from difflib import SequenceMatcher
 from typing import Any
 
@@ -34,24 +33,13 @@ from takeback.present.entries import make_entry_namer
 from takeback.present.secrets import is_revealing, mask_secrets
 from takeback.runtime import capture, recover, run_forward
 from takeback.state import State
-from takeback.web.pages import render_page
-from takeback.web.rows import describe_entry, find_action
+from takeback.web.pages import harness_view, render_page
+from takeback.web.rows import NamedEntry, describe_entry, find_action
 from takeback.web.shelf import Shown
-from takeback.web.views import harness_view
 
 TWO = 2
 MarkedLines = list[tuple[str, str]]
 """Lines, each with what it is beside another text: `context`, `added` or `removed`."""
-
-
-@dataclass(frozen=True, slots=True)
-class Related:
-    """Another entry, and how it hangs together with the one that is shown."""
-
-    id: str
-    number: int
-    what: str
-    why: str = ""
 
 
 @harness_view
@@ -131,14 +119,14 @@ def _list_differences(shown: Shown, record: Record) -> list[Difference]:
     return list(find_differences(load_entry_writes(harness, record), lambda: rebuild_state_before(harness, record)))
 
 
-def _list_related(shown: Shown, pairs: Iterable[tuple[int, str]]) -> list[Related]:
+def _list_related(shown: Shown, pairs: Iterable[tuple[int, str]]) -> list[NamedEntry]:
+    """Return other entries by what they did, each with how it hangs together with the one that is shown."""
     harness, named = shown.harness, make_entry_namer(shown.harness)
-    related: list[Related] = []
-    for number, why in pairs:
-        record = harness.journal.get(number)
-        what = describe_entry(view_entry(harness, record), named)
-        related.append(Related(record.id, number, what, why))
-    return related
+    found = ((harness.journal.get(number), why) for number, why in pairs)
+    return [
+        NamedEntry(record.id, record.entry, describe_entry(view_entry(harness, record), named), why)
+        for record, why in found
+    ]
 
 
 def _find_takers(shown: Shown, seen: EntryView) -> list[int]:

@@ -18,9 +18,8 @@ from takeback.harness.entry_names import resolve_entry
 from takeback.harness.forget import Forgetting
 from takeback.journal.search import SEARCHED, Forms, ValuePlace
 from takeback.state.slots import describe_slot
-from takeback.web.pages import Form, read_first, render_page
+from takeback.web.pages import Form, harness_form, harness_view, read_first, render_page
 from takeback.web.shelf import Shown, WantedGone
-from takeback.web.views import harness_form, harness_view
 
 BYTES: Final = 18
 KEPT: Final = 20

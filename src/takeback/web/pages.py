@@ -9,20 +9,24 @@ this session.
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from functools import cache
-from typing import Any, Final
+from functools import cache, wraps
+from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import parse_qs, urlencode
 
 from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
 from starlette.concurrency import run_in_threadpool
+from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 
 from takeback import __version__
 from takeback.present.diffs import iter_unified_lines
-from takeback.present.secrets import is_revealing, mask_text_secrets
+from takeback.present.secrets import is_revealing, mask_text_secrets, reveal_secrets
 from takeback.present.visible import escape_invisible
+
+if TYPE_CHECKING:
+    from takeback.web.shelf import HarnessShelf, Shown
 
 REVEAL: Final = "reveal"
 """The field of an address that asks for secrets in clear."""
@@ -111,6 +115,7 @@ LONGEST: Final = 200
 def form_endpoint(view: Callable[[Request, Form], Response]) -> Callable[[Request], Awaitable[Response]]:
     """Wrap a view that changes something as an endpoint; every such view goes through here."""
 
+    @wraps(view)
     async def answer(request: Request) -> Response:
         form = await _read_form(request)
         if form is None:
@@ -144,3 +149,37 @@ async def _read_form(request: Request) -> Form | None:
         return parse_qs(body.decode(), keep_blank_values=True, max_num_fields=FIELDS)
     except ValueError:
         return {}
+
+
+def find_shown(request: Request) -> Shown:
+    """Return the harness that a request is about."""
+    shelf: HarnessShelf = request.app.state.shelf
+    shown = shelf.get(request.path_params["number"])
+    if shown is None:
+        raise HTTPException(404)
+    return shown
+
+
+def harness_view(view: Callable[[Request, Shown], Response]) -> Callable[[Request], Response]:
+    """Wrap a view that shows a harness, which is held as long as the answer is worked out."""
+
+    @wraps(view)
+    def answer(request: Request) -> Response:
+        shown = find_shown(request)
+        with shown.lock, reveal_secrets(wanted=request.query_params.get(REVEAL) == "1"):
+            return view(request, shown)
+
+    return answer
+
+
+def harness_form(view: Callable[[Request, Shown, Form], Response]) -> Callable[[Request], Awaitable[Response]]:
+    """Wrap a view that changes a harness, which is held, as an endpoint."""
+
+    @form_endpoint
+    @wraps(view)
+    def answer(request: Request, form: Form) -> Response:
+        shown = find_shown(request)
+        with shown.lock:
+            return view(request, shown, form)
+
+    return answer

@@ -25,10 +25,9 @@ from takeback.present.changes import find_file_differences
 from takeback.present.diffs import Difference, iter_lines_after
 from takeback.present.entries import make_entry_namer
 from takeback.state import State
-from takeback.web.pages import is_part_wanted, render_page, render_template
+from takeback.web.pages import harness_view, is_part_wanted, render_page, render_template
 from takeback.web.rows import describe_entry
 from takeback.web.shelf import Shown
-from takeback.web.views import harness_view
 
 MOST_LINES: Final = 3000
 """Lines of a file that are shown."""

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from itertools import islice, takewhile
-from typing import TYPE_CHECKING, Final, TypedDict
+from typing import TYPE_CHECKING, Any, Final
 
 from takeback.errors import JournalCorruptError, TakebackError
 from takeback.harness import Harness
@@ -75,6 +75,23 @@ class EntryRow:
     def unsaid(self) -> tuple[str, ...]:
         """Addresses it touched that the line does not name."""
         return tuple(address for address in self.entry.addresses if address not in self.what)
+
+
+@dataclass(frozen=True, slots=True)
+class NamedEntry:
+    """An entry in a list, and why it is there."""
+
+    id: str
+    number: int
+    what: str
+    why: str = ""
+
+
+def name_entries(harness: Harness, numbers: Iterable[int | tuple[int, str]]) -> list[NamedEntry]:
+    """Return entries, each by its number or with why it is there, by their notes or what they changed."""
+    named = make_entry_namer(harness)
+    pairs = ((number, "") if isinstance(number, int) else number for number in numbers)
+    return [NamedEntry(harness.journal.get(number).id, number, named(number), why) for number, why in pairs]
 
 
 class EntryRows:
@@ -292,16 +309,6 @@ class HarnessRow:
     """What is to be known and needs nothing done."""
 
 
-class JournalColumns(TypedDict):
-    """The columns that come from a journal alone."""
-
-    identity: str
-    head: str
-    entries: int
-    unadmitted: int
-    last: LastChange | None
-
-
 def build_harness_row(shown: Shown) -> HarnessRow:
     """Return the row of a harness in a directory."""
     link, where = f"/{shown.number}/", shown.where
@@ -322,17 +329,9 @@ def build_harness_row(shown: Shown) -> HarnessRow:
     return HarnessRow(shown.name, where, link, drift=drift, problems=problems, notes=status.notes, **columns)
 
 
-def describe_tally(tally: JournalTally) -> JournalColumns:
+def describe_tally(tally: JournalTally) -> dict[str, Any]:
     """Return what a journal says about itself, as columns."""
-    return {
-        "identity": tally.identity,
-        "head": tally.head,
-        "entries": tally.entries,
-        "unadmitted": tally.unadmitted,
-        "last": None if tally.newest is None else describe_last_change(tally.view(tally.newest)),
-    }
-
-
-def describe_last_change(entry: EntryView) -> LastChange:
-    """Return the last entry in one line."""
-    return LastChange(describe_entry(entry, lambda _: ""), entry.at, entry.by)
+    newest = None if tally.newest is None else tally.view(tally.newest)
+    last = None if newest is None else LastChange(describe_entry(newest, lambda _: ""), newest.at, newest.by)
+    columns = ("identity", "head", "entries", "unadmitted")
+    return {**{name: getattr(tally, name) for name in columns}, "last": last}

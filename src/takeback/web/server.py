@@ -23,20 +23,19 @@ from takeback.web.drift import adopt_drift, discard_drift, show_drift
 from takeback.web.entry import compare_entries, follow_permalink, show_entry
 from takeback.web.fleet import show_journal
 from takeback.web.forget import forget, preview_forget
-from takeback.web.pages import form_endpoint, render_page
+from takeback.web.pages import render_page
 from takeback.web.past import show_past
 from takeback.web.security import LINK, Guard, Session
-from takeback.web.share import download_report, download_share
 from takeback.web.shelf import HarnessShelf
-from takeback.web.timeline import show_refused, show_timeline, stream_events, stream_standings
-from takeback.web.undo import (
-    preview_redo,
-    preview_restore,
-    preview_undo,
-    redo_entries,
-    restore_point,
-    undo_entries,
+from takeback.web.timeline import (
+    download_report,
+    download_share,
+    show_refused,
+    show_timeline,
+    stream_events,
+    stream_standings,
 )
+from takeback.web.undo import TOGGLE_VERBS, confirm_toggle, preview_toggle
 
 STATIC: Final = Path(__file__).parent / "static"
 ROUTES: Final = (
@@ -51,20 +50,16 @@ ROUTES: Final = (
     Route("/{number:int}/refused", show_refused),
     Route("/{number:int}/compare", compare_entries),
     Route("/{number:int}/report", download_report),
-    Route("/{number:int}/restore", preview_restore),
-    Route("/{number:int}/restore", form_endpoint(restore_point), methods=["POST"]),
-    Route("/{number:int}/undo", preview_undo),
-    Route("/{number:int}/redo", preview_redo),
-    Route("/{number:int}/undo", form_endpoint(undo_entries), methods=["POST"]),
-    Route("/{number:int}/redo", form_endpoint(redo_entries), methods=["POST"]),
+    *(Route(f"/{{number:int}}/{verb}", preview_toggle) for verb in TOGGLE_VERBS),
+    *(Route(f"/{{number:int}}/{verb}", confirm_toggle, methods=["POST"]) for verb in TOGGLE_VERBS),
     Route("/{number:int}/forget", preview_forget),
-    Route("/{number:int}/forget", form_endpoint(forget), methods=["POST"]),
+    Route("/{number:int}/forget", forget, methods=["POST"]),
     Route("/{number:int}/bisect", show_bisect),
-    Route("/{number:int}/bisect", form_endpoint(start_bisect), methods=["POST"]),
-    Route("/{number:int}/bisect/stop", form_endpoint(stop_bisect), methods=["POST"]),
+    Route("/{number:int}/bisect", start_bisect, methods=["POST"]),
+    Route("/{number:int}/bisect/stop", stop_bisect, methods=["POST"]),
     Route("/{number:int}/drift", show_drift),
-    Route("/{number:int}/adopt", form_endpoint(adopt_drift), methods=["POST"]),
-    Route("/{number:int}/discard", form_endpoint(discard_drift), methods=["POST"]),
+    Route("/{number:int}/adopt", adopt_drift, methods=["POST"]),
+    Route("/{number:int}/discard", discard_drift, methods=["POST"]),
 )
 
 

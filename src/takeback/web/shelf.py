@@ -21,13 +21,15 @@ from takeback.harness import Harness, Refused
 from takeback.harness.attempts import find_directory
 from takeback.present.attempts import record_refusals
 from takeback.web.fleet import FleetRows, WatchedFleet
-from takeback.web.past_states import PastStates
 from takeback.web.rows import EntryRows, HarnessRow, JournalTally, build_harness_row
 
 if TYPE_CHECKING:
     from takeback.journal.postgres import JournalFleet
     from takeback.present.summary import Summary
     from takeback.web.bisect import BisectSearch
+from takeback.harness.entry_log import PastPoint, Rewind
+from takeback.journal import Record
+from takeback.state import State
 
 AT_ONCE: Final = 400
 """Records that are taken into the index before a page is shown."""
@@ -35,6 +37,33 @@ PAUSE: Final = 0.002
 """Seconds in which others may have the harness while its index is made."""
 TOLD: Final = 100
 """So many outcomes are remembered, to be told on the page of the entry they made."""
+EVERY: Final = 400
+"""Records between two states that are kept."""
+MOST_STATES: Final = 500
+"""So many states are kept; they share what is the same in them."""
+
+
+class PastStates:
+    """The states of one harness right after its entries, some kept: no look goes back more than a stretch."""
+
+    def __init__(self, harness: Harness) -> None:
+        self._harness = harness
+        self._known: dict[int, PastPoint] = {}
+        self._gone = 0
+
+    def after(self, entry: Record) -> State:
+        """Return the state right after an entry."""
+        forgotten = self._harness.journal.latest("forget")
+        gone = 0 if forgotten is None else forgotten.seq
+        if gone != self._gone or len(self._known) > MOST_STATES:  # a kept state may hold what was forgotten
+            self._known.clear()
+            self._gone = gone
+        nearest = min((seq for seq in self._known if seq >= entry.seq), default=None)
+        begin = None if nearest is None else self._known[nearest]
+        rewind = Rewind(self._harness, begin, entry.seq)
+        for seq in range((self._harness.ledger.last if nearest is None else nearest) - EVERY, entry.seq, -EVERY):
+            self._known[seq] = rewind.mark(seq)
+        return rewind.after(entry)
 
 
 @dataclass(frozen=True, slots=True)

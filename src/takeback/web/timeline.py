@@ -1,15 +1,17 @@
-"""The timeline: entries with filters and lanes, what was refused, and live updates.
+"""The timeline: entries with filters and lanes, what was refused, live updates, and entries as a file to be sent.
 
 A page follows the journal by server-sent events, whoever writes to it. Each message holds the new rows and
 the rows that changed because of them. The list of harnesses follows all journals, and gets all its rows
-anew.
+anew. Lanes join entries that depend on each other, as the planner of an undo says; a page is drawn with the
+numbers of the next one in view, and its address says where lanes lead that leave it. A file is what
+`takeback share` and `takeback report` write: masked, whoever asks.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Iterator
-from dataclasses import dataclass
+from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from time import monotonic, time
 from typing import Any, Final
 
@@ -19,34 +21,31 @@ from starlette.responses import HTMLResponse, Response, StreamingResponse
 
 from takeback.canonical import write_pretty
 from takeback.errors import TakebackError
+from takeback.harness import Harness
 from takeback.harness.attempts import read_attempts
+from takeback.harness.dependencies import find_all_dependencies
+from takeback.harness.entry_names import resolve_entry
+from takeback.harness.ledger import CHANGES
 from takeback.present.entries import GRADES, Filter, read_filter
+from takeback.present.graph import LaneRow, iter_lanes, reduce_to_direct
 from takeback.present.secrets import mask_text_secrets
+from takeback.present.share_page import MOST_ENTRIES, SharePage, make_share_page
 from takeback.present.summary import Summary, is_after, summarize_since
-from takeback.web.lanes import draw_new_lanes, draw_page_lanes
-from takeback.web.pages import build_query, is_part_wanted, render_page, render_template
-from takeback.web.rows import LOOSE, NONE
+from takeback.web.pages import build_query, find_shown, harness_view, is_part_wanted, render_page, render_template
+from takeback.web.rows import LOOSE, NONE, PAGE, EntryRow
 from takeback.web.shelf import HarnessShelf, Shown
-from takeback.web.views import find_shown, harness_view
 
-FIELDS = ("text", "surface", "by", "grade", "client", "session", "since", "effect_class")
+FIELDS: Final = ("text", "surface", "by", "grade", "client", "session", "since", "effect_class")
+ATTEMPT_FIELDS: Final = ("text", "by", "why", "since")
+MINUTE: Final = 60
+MOST_LANES: Final = 6
+"""So many lanes are drawn side by side; what is beyond them is said in words only."""
 
 
 def read_request_filter(request: Request) -> tuple[Filter, dict[str, str]]:
     """Return the filter that a request asks for, and its fields."""
     fields = {name: request.query_params.get(name, "") for name in FIELDS}
-    wanted = read_filter(
-        fields["text"],
-        surface=fields["surface"],
-        by=fields["by"],
-        grade=fields["grade"],
-        since=fields["since"],
-        session=fields["session"],
-        client=fields["client"],
-        effect_class=fields["effect_class"],
-        loose=True,
-    )
-    return wanted, fields
+    return read_filter(**fields, loose=True), fields
 
 
 @harness_view
@@ -93,21 +92,15 @@ def show_refused(request: Request, shown: Shown) -> Response:
     shown.harness.require("read")
     everything = read_attempts(shown.where) if shown.where else []
     fields = {name: request.query_params.get(name, "") for name in ATTEMPT_FIELDS}
-    attempts = list(_iter_wanted(everything, fields))
     rows = [
         {**attempt, "state": None if attempt.get("state") is None else write_pretty(attempt["state"])}
-        for attempt in attempts
+        for attempt in _iter_wanted(everything, fields)
     ]
     facets = {
         name: sorted({str(attempt[name]) for attempt in everything if attempt.get(name)}) for name in ("by", "why")
     }
-    values: dict[str, Any] = {
-        "found": rows[:MOST_REFUSED],
-        "fields": fields,
-        "facets": facets,
-        "every": len(everything),
-    }
-    return render_page(request, "refused.html", shown=shown, **values)
+    found, every = rows[:MOST_REFUSED], len(everything)
+    return render_page(request, "refused.html", shown=shown, found=found, fields=fields, facets=facets, every=every)
 
 
 def _iter_wanted(attempts: list[dict[str, Any]], fields: dict[str, str]) -> Iterator[dict[str, Any]]:
@@ -121,10 +114,6 @@ def _iter_wanted(attempts: list[dict[str, Any]], fields: dict[str, str]) -> Iter
             yield attempt
 
 
-ATTEMPT_FIELDS: Final = ("text", "by", "why", "since")
-
-
-MINUTE: Final = 60
 MOST_REFUSED: Final = 200
 """Refused attempts on a page."""
 EVERY: Final = 0.5
@@ -136,6 +125,8 @@ SPARE: Final = 20
 SILENT: Final = 30
 """After so many looks without news a comment is sent, so that a connection that is gone is noticed."""
 KEPT_OPEN: Final = ": nothing new\n\n"
+DIGITS: Final = 9
+"""A number in an address has fewer."""
 
 
 async def stream_events(request: Request) -> Response:
@@ -144,27 +135,14 @@ async def stream_events(request: Request) -> Response:
     wanted, _ = read_request_filter(request)
     given = request.headers.get("last-event-id") or request.query_params.get("after", "")
     after = int(given) if given.isdecimal() else await run_in_threadpool(_find_newest, shown)
-    page = FollowedPage(*(_read_small(request, name) for name in ("lanes", "drift")))
-    return StreamingResponse(_follow_journal(request, shown, wanted, after, page), media_type="text/event-stream")
-
-
-@dataclass(frozen=True, slots=True)
-class FollowedPage:
-    """What the page shows that follows a journal."""
-
-    lanes: int | None = None
-    """How many lanes it draws beside each other."""
-    drift: int | None = None
-    """How many things it says were changed outside; None where that is not known."""
+    lanes, drift = (_read_small(request, name) for name in ("lanes", "drift"))
+    following = _follow_journal(request, shown, wanted, after, lanes=lanes, drift=drift)
+    return StreamingResponse(following, media_type="text/event-stream")
 
 
 def _read_small(request: Request, name: str) -> int | None:
     given = request.query_params.get(name, "")
     return int(given) if given.isdecimal() and len(given) < DIGITS else None
-
-
-DIGITS: Final = 9
-NO_PAGE: Final = FollowedPage()
 
 
 def _find_newest(shown: Shown) -> int:
@@ -173,10 +151,11 @@ def _find_newest(shown: Shown) -> int:
 
 
 async def _follow_journal(
-    request: Request, shown: Shown, wanted: Filter, after: int, page: FollowedPage = NO_PAGE
+    request: Request, shown: Shown, wanted: Filter, after: int, *, lanes: int | None = None, drift: int | None = None
 ) -> AsyncIterator[str]:
+    """Yield news for a page that draws so many lanes and says that so much was changed outside, as far as known."""
     look_at = 0.0
-    drift = await run_in_threadpool(_count_drift, shown) if page.drift is None else page.drift
+    drift = await run_in_threadpool(_count_drift, shown) if drift is None else drift
     async for turn in _wait_turns(request, EVERY):
         if monotonic() >= look_at:
             began, known = monotonic(), drift
@@ -186,7 +165,7 @@ async def _follow_journal(
                 yield _format_message(render_template("drift_news.html", shown=shown, drift=drift))
         try:
             read_only = request.app.state.read_only
-            news = await run_in_threadpool(build_news, shown, wanted, after, read_only=read_only, width=page.lanes)
+            news = await run_in_threadpool(build_news, shown, wanted, after, read_only=read_only, width=lanes)
         except TakebackError as fault:
             yield _format_message(render_template("trouble.html", message=fault.message))
             return
@@ -252,12 +231,128 @@ def build_news(
             return None
         rows = shown.rows.pick(fresh, wanted)
         lanes = draw_new_lanes((row.entry.seq for row in rows), width or 0)
-        values: dict[str, Any] = {
-            "shown": shown,
-            "found": rows,
-            "touched": touched,
-            "count": len(fresh),
-            "lanes": lanes,
-        }
-        text = render_template("news.html", read_only=read_only, **values)
-        return fresh[0].entry.seq, text
+        news: dict[str, Any] = {"found": rows, "touched": touched, "count": len(fresh), "lanes": lanes}
+        return fresh[0].entry.seq, render_template("news.html", shown=shown, read_only=read_only, **news)
+
+
+@dataclass(frozen=True, slots=True)
+class RowLanes:
+    """The lanes beside one row."""
+
+    cells: tuple[str, ...] = ()
+    """What each lane has, as words of a style: up, down, left, right, node."""
+    over: tuple[str, ...] = ()
+    """The same between this row and the one above it, where a day begins."""
+    needs: tuple[int, ...] = ()
+    """What the entry depends on: taken back, those would take it along."""
+
+
+@dataclass(frozen=True, slots=True)
+class PageLanes:
+    """The lanes of a page of rows."""
+
+    rows: Mapping[int, RowLanes] = field(default_factory=dict)
+    width: int = 0
+    rest: str = ""
+    """Where the lanes lead that leave the page, for the next one."""
+
+    def of(self, number: int) -> RowLanes:
+        """Return the lanes of a row; none where nothing is drawn."""
+        return self.rows.get(number, NO_LANES)
+
+
+NO_LANES: Final = RowLanes()
+
+
+def draw_page_lanes(harness: Harness, rows: Sequence[EntryRow], rest: str = "", *, whole: bool = True) -> PageLanes:
+    """Return the lanes beside a page of rows, newest first; `whole` says that no entry between them is left out."""
+    numbers = [row.entry.seq for row in rows]
+    if not numbers:
+        return PageLanes()
+    further = _list_further(harness, numbers[-1]) if whole else []
+    live = [row.entry.seq for row in rows if row.entry.status == "live"]
+    needs = find_all_dependencies(harness.ledger, [*live, *further])
+    seen = {*live, *further}
+    below = reduce_to_direct({number: needed & seen for number, needed in needs.items()})
+    waiting = _read_waiting(rest, numbers[0]) if whole else []
+    begun = len(waiting)
+    lanes = list(iter_lanes(numbers, below, waiting))
+    width = min(MOST_LANES, max(begun, *(1 + max((row.at, *row.passing, *row.opened)) for row in lanes)))
+    off = {row.entry.seq for row in rows if row.entry.status in {"undone", "aborted"}}
+    drawn = {
+        number: RowLanes(_draw_cells(row, width, hollow=number in off), _draw_over(row, width), below.get(number, ()))
+        for number, row in zip(numbers, lanes, strict=True)
+    }
+    if not begun and not any(row.needs for row in drawn.values()):
+        return PageLanes()
+    return PageLanes(drawn, width, ",".join("" if number is None else str(number) for number in waiting))
+
+
+def draw_new_lanes(numbers: Iterable[int], width: int) -> PageLanes:
+    """Return lanes for rows that are put above a page that is shown: each stands by itself until the next look."""
+    cells = ("node", *[""] * (min(width, MOST_LANES) - 1)) if width > 0 else ()
+    return PageLanes({number: RowLanes(cells) for number in numbers}, len(cells))
+
+
+def _list_further(harness: Harness, oldest: int) -> list[int]:
+    """Return the live changes among the entries of the next page."""
+    numbers = range(max(1, oldest - PAGE), oldest)
+    records = harness.journal.many(list(numbers)) if numbers else []
+    undone = harness.ledger.history.undone
+    changes = (record for record in records if record.kind in CHANGES and not harness.ledger.is_aborted(record))
+    return [change.entry for change in changes if change.entry not in undone]
+
+
+def _read_waiting(rest: str, newest: int) -> list[int | None]:
+    """Return where the lanes of the page above lead, as an address says it; lanes to what is not below end."""
+    numbers = [
+        int(text) if text.isdecimal() and len(text) < len(str(newest)) + 1 else None for text in rest.split(",")
+    ]
+    led = [number if number is not None and 0 < number <= newest else None for number in numbers[: MOST_LANES * 2]]
+    waiting = [lane if lane not in led[:at] else None for at, lane in enumerate(led)]
+    return waiting if any(waiting) else []
+
+
+def _draw_cells(row: LaneRow, width: int, *, hollow: bool) -> tuple[str, ...]:
+    corners = {*row.opened, *row.joined}
+    first, last = min((row.at, *corners)), max((row.at, *corners))
+    cells: list[str] = []
+    for lane in range(width):
+        words = ["off" if hollow else "node"] if lane == row.at else []
+        words += ["up"] if (row.above if lane == row.at else lane in row.passing) else []
+        words += ["down"] if (row.below if lane == row.at else lane in row.passing or lane in row.opened) else []
+        words += ["left"] if first < lane <= last else []
+        words += ["right"] if first <= lane < last else []
+        cells.append(" ".join(words))
+    return tuple(cells)
+
+
+def _draw_over(row: LaneRow, width: int) -> tuple[str, ...]:
+    passing = row.passing | ({row.at} if row.above else frozenset())
+    return tuple("up down" if lane in passing else "" for lane in range(width))
+
+
+@harness_view
+def download_share(request: Request, shown: Shown) -> Response:
+    """Answer with one entry as a file."""
+    shown.harness.ledger.refresh()
+    record = resolve_entry(shown.harness.ledger, request.path_params["name"])
+    return _answer_file(make_share_page(shown.harness, [record]), f"takeback-{record.entry}")
+
+
+@harness_view
+def download_report(request: Request, shown: Shown) -> Response:
+    """Answer with the ticked entries, or those that pass the filters, newest first, as one file."""
+    harness = shown.harness
+    harness.ledger.refresh()
+    chosen = {resolve_entry(harness.ledger, name).entry for name in request.query_params.getlist("entry")}
+    if not chosen:
+        wanted, _ = read_request_filter(request)
+        chosen = set(shown.rows.index.find(wanted, limit=MOST_ENTRIES + 1))
+    records = map(harness.journal.get, sorted(chosen, reverse=True))
+    return _answer_file(make_share_page(harness, records, "Report"), "takeback-report")
+
+
+def _answer_file(page: SharePage, name: str) -> Response:
+    named = {"Content-Disposition": f'attachment; filename="{name}.html"'}
+    return HTMLResponse(page.text.encode("utf-8", "backslashreplace"), headers=named)

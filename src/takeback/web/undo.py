@@ -5,9 +5,9 @@ The preview carries the plan's token; what is confirmed is done only if the plan
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Final, Literal
 
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
@@ -22,28 +22,18 @@ from takeback.harness.outcomes import Discarded, PlanOutcome, Unchanged, UndoOut
 from takeback.journal import Record
 from takeback.present.changes import find_differences, find_file_differences
 from takeback.present.diffs import Difference
-from takeback.present.entries import make_entry_namer
 from takeback.present.outside import describe_plan_outside
 from takeback.present.plans import describe_elsewhere, describe_kept, make_headline
 from takeback.present.warnings import describe_gone, weigh_plan
 from takeback.undo import Blocked, Gone, Plan
-from takeback.web.pages import Form, read_first, render_page
+from takeback.web.pages import Form, harness_form, harness_view, read_first, render_page
+from takeback.web.rows import NamedEntry, name_entries
 from takeback.web.shelf import Shown
-from takeback.web.views import harness_form, harness_view
 
 Toggle = Literal["undo", "redo", "restore"]
+TOGGLE_VERBS: Final[tuple[Toggle, ...]] = ("undo", "redo", "restore")
 HEAD = "head:"
 """What a confirmation is bound to where there is no plan: the journal's head."""
-
-
-@dataclass(frozen=True, slots=True)
-class NamedEntry:
-    """An entry in a list."""
-
-    id: str
-    number: int
-    what: str
-    why: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,60 +65,32 @@ class Told:
     """What it would do with what blocks taken along."""
 
 
-@harness_view
-def preview_undo(request: Request, shown: Shown) -> Response:
-    """Show what taking entries back would do."""
-    return _show_preview(request, shown, "undo")
+def _read_verb(request: Request) -> Toggle:
+    """Return what the last word of the address asks for."""
+    word = request.url.path.rpartition("/")[2]
+    return next(verb for verb in TOGGLE_VERBS if verb == word)
 
 
 @harness_view
-def preview_redo(request: Request, shown: Shown) -> Response:
-    """Show what bringing entries back would do."""
-    return _show_preview(request, shown, "redo")
-
-
-@harness_form
-def undo_entries(request: Request, shown: Shown, form: Form) -> Response:
-    """Take entries back, as confirmed."""
-    return _carry_out(request, shown, form, "undo")
-
-
-@harness_form
-def redo_entries(request: Request, shown: Shown, form: Form) -> Response:
-    """Bring entries back, as confirmed."""
-    return _carry_out(request, shown, form, "redo")
-
-
-@harness_view
-def preview_restore(request: Request, shown: Shown) -> Response:
-    """Show what going back to right after an entry, or to a time, would do."""
-    return _show_preview(request, shown, "restore")
-
-
-@harness_form
-def restore_point(request: Request, shown: Shown, form: Form) -> Response:
-    """Go back to a point, as confirmed."""
-    return _carry_out(request, shown, form, "restore")
-
-
-def _show_preview(request: Request, shown: Shown, verb: Toggle) -> Response:
+def preview_toggle(request: Request, shown: Shown) -> Response:
+    """Show what taking entries back or bringing them back would do, or going back to right after one or to a time."""
     names = request.query_params.getlist("entry")
     if not names:
         message = "Choose one or several entries on the timeline first."
         return render_page(request, "message.html", 400, title="Nothing chosen", message=message, shown=shown)
-    return _render_undo(request, shown, verb, names, cascade=bool(request.query_params.get("cascade")))
+    return _render_undo(request, shown, names, cascade=bool(request.query_params.get("cascade")))
 
 
 def _render_undo(
     request: Request,
     shown: Shown,
-    verb: Toggle,
     names: list[str],
     *,
     cascade: bool,
     stale: bool = False,
     code: int = 200,
 ) -> Response:
+    verb = _read_verb(request)
     return render_page(
         request,
         "undo.html",
@@ -168,7 +130,7 @@ def _describe_outcome(shown: Shown, outcome: PlanOutcome) -> Told:
             return _describe_plan(shown, outcome)
         case Blocked():
             together = _describe_plan(shown, outcome.together) if isinstance(outcome.together, Plan) else None
-            return Told("blocked", blocking=_name_entries(shown, outcome.reasons), together=together)
+            return Told("blocked", blocking=name_entries(shown.harness, outcome.reasons), together=together)
         case Gone():
             return Told("gone", message="; ".join(describe_gone(outcome)))
         case Refused():
@@ -187,15 +149,15 @@ def _describe_plan(shown: Shown, plan: Plan) -> Told:
         drift=refused is not None and bool(refused.drift or refused.broken),
         elsewhere=list(describe_elsewhere(footing.elsewhere, footing.unread)),
         headline=make_headline(plan, done=False) or "",
-        off=_name_entries(shown, [(number, "") for number in plan.off]),
-        on=_name_entries(shown, [(number, "") for number in plan.on]),
+        off=name_entries(harness, plan.off),
+        on=name_entries(harness, plan.on),
         files=None if isinstance(files, Refused) else list(find_file_differences(files)),
         slots=list(find_differences(plan.changes, lambda: plan.before)),
         layout=plan.layout,
         kept=list(describe_kept(plan, done=False)),
         outside=list(describe_plan_outside(harness, plan)),
         looser=weigh_plan(shown.harness, plan),
-        unadmitted=_name_entries(shown, [(number, "") for number in plan.unadmitted]),
+        unadmitted=name_entries(harness, plan.unadmitted),
         effect=harness.effect_of(plan),
     )
 
@@ -217,7 +179,7 @@ def _preview_put_back(shown: Shown, record: Record) -> Told:
     return Told(
         "plan",
         token,
-        off=_name_entries(shown, [(record.entry, "")]),
+        off=name_entries(shown.harness, [record.entry]),
         files=list(find_file_differences(back)),
         looser=weigh_edits(shown.where, edits) if shown.where else [],
     )
@@ -227,12 +189,10 @@ def _read_bytes(image: Image | Unknown | None) -> bytes | None:
     return image.content if isinstance(image, FileImage) else None
 
 
-def _name_entries(shown: Shown, pairs: Iterable[tuple[int, str]]) -> list[NamedEntry]:
-    named = make_entry_namer(shown.harness)
-    return [NamedEntry(shown.harness.journal.get(number).id, number, named(number), why) for number, why in pairs]
-
-
-def _carry_out(request: Request, shown: Shown, form: Form, verb: Toggle) -> Response:
+@harness_form
+def confirm_toggle(request: Request, shown: Shown, form: Form) -> Response:
+    """Do what a preview showed, as confirmed."""
+    verb = _read_verb(request)
     names, token, cascade = form.get("entry", []), read_first(form, "token"), bool(read_first(form, "cascade"))
     if not names or not token:
         raise InputError("form", found="no entries or no token", expected="a confirmed preview")
@@ -240,12 +200,12 @@ def _carry_out(request: Request, shown: Shown, form: Form, verb: Toggle) -> Resp
     harness.ledger.refresh()
     if token.startswith(HEAD):
         if token != HEAD + harness.ledger.head or _find_discard(shown, names) is None:
-            return _render_undo(request, shown, verb, names, cascade=cascade, stale=True, code=409)
+            return _render_undo(request, shown, names, cascade=cascade, stale=True, code=409)
         outcome: UndoOutcome = harness.undo(*names, by=who)
     elif verb == "restore":
         gone_back = harness.restore(names[0], token=token, by=who)
         if isinstance(gone_back, Unchanged):
-            return _render_undo(request, shown, verb, names, cascade=cascade)
+            return _render_undo(request, shown, names, cascade=cascade)
         outcome = gone_back
     else:
         outcome = (harness.undo if verb == "undo" else harness.redo)(*names, token=token, cascade=cascade, by=who)
@@ -256,7 +216,7 @@ def _carry_out(request: Request, shown: Shown, form: Form, verb: Toggle) -> Resp
             shown.tell(outcome.entry.id, [f"Done: {', '.join(outcome.paths)} is as it was."])
         case Stale() | Blocked() | Gone() | Refused():
             stale = isinstance(outcome, Stale)
-            return _render_undo(request, shown, verb, names, cascade=cascade, stale=stale, code=409)
+            return _render_undo(request, shown, names, cascade=cascade, stale=stale, code=409)
     return RedirectResponse(f"/{shown.number}/entry/{outcome.entry.id}", 303)
 
 

@@ -19,10 +19,9 @@ from takeback.adapters.clients.init import init_clients
 from takeback.adapters.opener import open_workspace
 from takeback.agents import recorder
 from takeback.agents.guard import HookReply
-from takeback.agents.hook_events import read_event
+from takeback.agents.hook_events import find_last_prompt, read_event
 from takeback.agents.installation import Placing, build_candidate, list_additions
 from takeback.agents.recorder import answer_after
-from takeback.agents.transcript import find_last_prompt
 from takeback.cli import app
 from takeback.harness import Undone
 from takeback.harness.recorded_evidence import AT_ONCE

@@ -11,8 +11,8 @@ from tests.unit.web.conftest import Browser, harness_with, words
 from takeback.adapters import open_workspace
 from takeback.adapters.clients.init import init_clients
 from takeback.harness.entry_log import Rewind
-from takeback.web import past_states
-from takeback.web.past_states import PastStates
+from takeback.web import shelf
+from takeback.web.shelf import PastStates
 
 VERSIONS = ("# Rules\n\n- one\n", "# Rules\n\n- one\n- two\n", "# Rules\n\n- two\n- <three>\n")
 
@@ -92,7 +92,7 @@ def test_a_secret_is_masked_unless_it_is_asked_for(rules):
 
 
 def test_cached_states_equal_recomputed_ones(monkeypatch):
-    monkeypatch.setattr(past_states, "EVERY", 3)
+    monkeypatch.setattr(shelf, "EVERY", 3)
     with harness_with(*[(f"step {n}", "", config(f"key{n % 4}", n)) for n in range(20)]) as harness:
         harness.undo("#9")
         past = PastStates(harness)
@@ -102,7 +102,7 @@ def test_cached_states_equal_recomputed_ones(monkeypatch):
 
 
 def test_forgotten_values_are_not_shown_from_a_cached_state(monkeypatch):
-    monkeypatch.setattr(past_states, "EVERY", 1)
+    monkeypatch.setattr(shelf, "EVERY", 1)
     start = {"config": {"key": "the first value"}}
     with harness_with(("a", "", config("key", "second")), ("b", "", config("key", "third")), start=start) as harness:
         browser = Browser(harness)
