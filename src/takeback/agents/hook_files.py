@@ -7,14 +7,11 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from takeback.canonical import write_compact
 from takeback.errors import InputError
 from takeback.state import State
-
-if TYPE_CHECKING:
-    from takeback.state import State
 
 PLUGIN: Final = ".opencode/plugins/takeback.js"
 _TEXT = """// Takeback's guard and recorder: asks `takeback hook %c` before and after tools.

@@ -122,10 +122,10 @@ def _list_differences(shown: Shown, record: Record) -> list[Difference]:
 def _list_related(shown: Shown, pairs: Iterable[tuple[int, str]]) -> list[NamedEntry]:
     """Return other entries by what they did, each with how it hangs together with the one that is shown."""
     harness, named = shown.harness, make_entry_namer(shown.harness)
-    found = ((harness.journal.get(number), why) for number, why in pairs)
+    records = ((harness.journal.get(number), why) for number, why in pairs)
     return [
         NamedEntry(record.id, record.entry, describe_entry(view_entry(harness, record), named), why)
-        for record, why in found
+        for record, why in records
     ]
 
 

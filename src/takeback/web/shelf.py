@@ -19,7 +19,10 @@ from takeback.adapters.opener import require_workspace
 from takeback.errors import InputError, MissingExtraError, TakebackError
 from takeback.harness import Harness, Refused
 from takeback.harness.attempts import find_directory
+from takeback.harness.entry_log import PastPoint, Rewind
+from takeback.journal import Record
 from takeback.present.attempts import record_refusals
+from takeback.state import State
 from takeback.web.fleet import FleetRows, WatchedFleet
 from takeback.web.rows import EntryRows, HarnessRow, JournalTally, build_harness_row
 
@@ -27,9 +30,6 @@ if TYPE_CHECKING:
     from takeback.journal.postgres import JournalFleet
     from takeback.present.summary import Summary
     from takeback.web.bisect import BisectSearch
-from takeback.harness.entry_log import PastPoint, Rewind
-from takeback.journal import Record
-from takeback.state import State
 
 AT_ONCE: Final = 400
 """Records that are taken into the index before a page is shown."""

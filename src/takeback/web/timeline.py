@@ -99,8 +99,10 @@ def show_refused(request: Request, shown: Shown) -> Response:
     facets = {
         name: sorted({str(attempt[name]) for attempt in everything if attempt.get(name)}) for name in ("by", "why")
     }
-    found, every = rows[:MOST_REFUSED], len(everything)
-    return render_page(request, "refused.html", shown=shown, found=found, fields=fields, facets=facets, every=every)
+    shortened, every = rows[:MOST_REFUSED], len(everything)
+    return render_page(
+        request, "refused.html", shown=shown, found=shortened, fields=fields, facets=facets, every=every
+    )
 
 
 def _iter_wanted(attempts: list[dict[str, Any]], fields: dict[str, str]) -> Iterator[dict[str, Any]]:

@@ -10,9 +10,9 @@ from __future__ import annotations
 import shlex
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final, Literal
+from typing import Annotated, Any, Final, Literal
 
-from pydantic import BaseModel, Field
+from pydantic import AfterValidator, BaseModel, Field
 
 from takeback.canonical import write_compact
 from takeback.errors import InputError
@@ -21,7 +21,7 @@ from takeback.harness.entry_names import resolve_entry
 from takeback.language import Candidate, NoInverse, Program, find_widest_level
 from takeback.language.oneline import build_program, read_line
 from takeback.language.program import read_program
-from takeback.present.secrets import find_placeholder
+from takeback.present.secrets import find_placeholder, mask_text_secrets
 from takeback.present.visible import escape_invisible
 from takeback.repair.attempt import build_attempt
 from takeback.repair.loop import Settings, assess_attempt, make_judge
@@ -32,11 +32,14 @@ from takeback.undo import Plan
 from takeback.undo.record import run_and_record
 from takeback.verify import Admitted, Verdict
 
+MaskedText = Annotated[str, AfterValidator(mask_text_secrets)]
+"""A text in an answer: secrets in it are masked, whatever it was made of."""
+
 
 class HarnessItem(BaseModel):
     """One thing of the harness."""
 
-    address: str = Field(description='Where it is, such as config["permissions.allow"].')
+    address: MaskedText = Field(description='Where it is, such as config["permissions.allow"].')
     value: Any = Field(description="The value there; secrets are masked.")
 
 
@@ -67,18 +70,18 @@ class VerdictAnswer(BaseModel):
         default="reversible", description="Beside the grade: reversible, compensable or irreversible."
     )
     stays: list[str] = Field(default=[], description="Calls that remain made when it is undone.")
-    reasons: list[str] = Field(description="Why it is not admitted.")
+    reasons: list[MaskedText] = Field(description="Why it is not admitted.")
     breaking_state: dict[str, Any] | None = Field(
         description="The smallest state on which the recovery does not bring everything back."
     )
-    breaks: list[str] = Field(description="What differs on that state afterwards.")
+    breaks: list[MaskedText] = Field(description="What differs on that state afterwards.")
 
 
 class Proposed(BaseModel):
     """What was decided about a proposed change. Nothing was changed."""
 
     outcome: Literal["admitted", "repaired", "not admitted", "refused"]
-    message: str
+    message: MaskedText
     token: str | None = Field(default=None, description="Pass this to apply_change; only an admitted change has one.")
     verdict: VerdictAnswer | None = Field(default=None, description="About the proposal as sent.")
     candidate: dict[str, Any] | None = Field(
@@ -87,8 +90,12 @@ class Proposed(BaseModel):
     )
     changes: list[AddressChange] = Field(default_factory=list)
     files: list[str] = Field(default_factory=list, description="Files it would change.")
-    outside: list[str] = Field(default_factory=list, description="Records of other systems that it would write to.")
-    person: list[str] = Field(default_factory=list, description="What a person must approve before it is made.")
+    outside: list[MaskedText] = Field(
+        default_factory=list, description="Records of other systems that it would write to."
+    )
+    person: list[MaskedText] = Field(
+        default_factory=list, description="What a person must approve before it is made."
+    )
     command: str | None = Field(default=None, description="What a person can run instead.")
 
 
@@ -96,7 +103,7 @@ class Done(BaseModel):
     """What became of a request to change something."""
 
     outcome: Literal["applied", "unchanged", "undone", "redone", "refused", "declined", "stale", "unknown token"]
-    message: str
+    message: MaskedText
     entry: str | None = Field(default=None, description="The id of the entry that was made.")
     number: int | None = None
     effect: list[str] = Field(default_factory=list, description="When the client notices, if known.")
@@ -107,18 +114,22 @@ class Planned(BaseModel):
     """What an undo would do. Nothing was changed."""
 
     outcome: Literal["planned", "blocked", "gone", "refused"]
-    message: str
+    message: MaskedText
     token: str | None = Field(default=None, description="Pass this to undo.")
     off: list[int] = Field(default_factory=list, description="Entries that are undone.")
     on: list[int] = Field(default_factory=list, description="Entries that are brought back.")
     changes: list[AddressChange] = Field(default_factory=list)
-    kept: list[str] = Field(default_factory=list, description="What stays, because a later entry wrote it.")
-    outside: list[str] = Field(default_factory=list, description="About other systems, and calls that remain made.")
+    kept: list[MaskedText] = Field(default_factory=list, description="What stays, because a later entry wrote it.")
+    outside: list[MaskedText] = Field(
+        default_factory=list, description="About other systems, and calls that remain made."
+    )
     unadmitted: list[int] = Field(
         default_factory=list,
         description="Entries without an admitted recovery: forced, or made outside Takeback and not proved.",
     )
-    person: list[str] = Field(default_factory=list, description="What a person must approve before it is done.")
+    person: list[MaskedText] = Field(
+        default_factory=list, description="What a person must approve before it is done."
+    )
     command: str | None = None
 
 
@@ -135,11 +146,11 @@ class Entry(BaseModel):
     recorded: bool = Field(
         description="Whether it was made outside Takeback and recorded afterwards; so was its grade."
     )
-    unproved: str | None = Field(description="Why a recorded change has no grade.")
+    unproved: MaskedText | None = Field(description="Why a recorded change has no grade.")
     forced: bool
     by: str | None = Field(description="Who made it, if that was given; null for a person at the command line.")
     yours: bool = Field(description="Whether this client made it; the undo of others' entries is asked about.")
-    what: str
+    what: MaskedText
 
 
 class HistoryPage(BaseModel):
@@ -155,9 +166,9 @@ class DiffAnswer(BaseModel):
     number: int
     status: str
     by: str | None
-    what: str
-    prompt: str | None = Field(description="The first line of the prompt it was made under, if known.")
-    run: str | None = Field(description="The command that made it, if known.")
+    what: MaskedText
+    prompt: MaskedText | None = Field(description="The first line of the prompt it was made under, if known.")
+    run: MaskedText | None = Field(description="The command that made it, if known.")
     diff: str = Field(description="A unified diff; secrets are masked.")
     left_out: int = Field(description="How many characters of the diff are left out at the end.")
 
@@ -168,9 +179,11 @@ class StatusAnswer(BaseModel):
     clean: bool
     live: int
     undone: int
-    drift: list[str] = Field(description="Changes made outside Takeback; a person or a hook adopts them.")
-    problems: list[str]
-    notes: list[str] = Field(description="Notes that need no action, such as folders with a harness of their own.")
+    drift: list[MaskedText] = Field(description="Changes made outside Takeback; a person or a hook adopts them.")
+    problems: list[MaskedText]
+    notes: list[MaskedText] = Field(
+        description="Notes that need no action, such as folders with a harness of their own."
+    )
     you: str = Field(description="How this client's entries are signed.")
     command: str | None = Field(default=None, description="What a person can run where something needs attention.")
 
@@ -181,7 +194,7 @@ MOST = 12
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """What a person must decide before a request is carried out; without reasons there is nothing to ask."""
+    """What a person must decide before a request is carried out, masked; without reasons there is nothing to ask."""
 
     who: str
     what: str
@@ -224,14 +237,8 @@ def build_apply_command(
         words = shlex.split(lines[0])
         return shlex.join(["takeback", *words[words[:1] == ["takeback"] :], "--dir", directory])
     flag = f"--approve {approve[:APPROVED]}" if approve else "--force" if force else "--repair"
-    return (
-        f"printf %s {shlex.quote(write_compact(candidate))} | takeback apply - {flag} --dir {shlex.quote(directory)}"
-    )
-
-
-def build_undo_command(names: Sequence[str], directory: str, *, cascade: bool) -> str:
-    """Return the command by which a person takes entries back."""
-    return build_command("undo", directory, *names, *(["--cascade"] if cascade else []))
+    given = shlex.quote(write_compact(candidate))
+    return f"printf %s {given} | takeback apply - {flag} --dir {shlex.quote(directory)}"
 
 
 def build_command(name: str, directory: str, *words: str) -> str:
@@ -269,12 +276,12 @@ class Sent:
             )
         if len(self.lines) > MOST_LINES:
             raise InputError("lines", found=f"{len(self.lines)} lines", expected=f"at most {MOST_LINES}")
-        found_blank = find_placeholder([self.mutation, self.witness, self.recovery, self.contract])
-        found_blank = found_blank or next((blank for line in self.lines if (blank := _find_blank(line))), None)
-        if found_blank is not None:
+        values = [self.mutation, self.witness, self.recovery, self.contract, *map(_list_line_values, self.lines)]
+        blank = find_placeholder(values)
+        if blank is not None:
             raise InputError(
                 "change",
-                found=f"{found_blank}, which stands for a value that was not shown",
+                found=f"{blank}, which stands for a value that was not shown",
                 expected="a value",
                 hint="leave what is masked as it is: change other fields, or other lines around it",
             )
@@ -290,10 +297,9 @@ class Sent:
 class Judgement:
     """What was found out about a proposal: the verdict as it was sent, and what may be applied, if anything."""
 
-    mutation: Program
     verdict: Verdict | None
     """About the candidate as it was sent, or with the recovery that was written; None where none can be written."""
-    admitted: Admitted | None
+    admitted: Admitted | None = None
     repaired: bool = False
     lacking: str = ""
     """Why no recovery can be written."""
@@ -310,20 +316,17 @@ def judge_proposal(sent: Sent, state: State, method: Method) -> Judgement:
     if sent.recovery is None and sent.witness is None:
         written: Candidate | NoInverse = oracle(mutation, nominal=state)
         if isinstance(written, NoInverse):
-            return Judgement(mutation, None, None, lacking=str(written), sent=plain)
+            return Judgement(None, lacking=str(written), sent=plain)
         verdict = decide(written)
-        return Judgement(mutation, verdict, _admit_candidate(written, verdict), sent=plain)
+        return Judgement(verdict, Admitted(written, verdict) if verdict.admitted else None, sent=plain)
     start = build_attempt({"witness": [], "recovery": [], **plain})
     verdict = assess_attempt(start, decide, settings.level)
     if verdict.admitted and start.candidate is not None:
-        return Judgement(mutation, verdict, _admit_candidate(start.candidate, verdict), sent=plain)
+        return Judgement(verdict, Admitted(start.candidate, verdict), sent=plain)
     done = method(start, decide, settings, state)
-    judgement = None if done.admitted is None else _admit_candidate(done.admitted, done.verdict)
-    return Judgement(mutation, verdict, judgement, repaired=judgement is not None, sent=plain)
-
-
-def _admit_candidate(candidate: Candidate, verdict: Verdict) -> Admitted | None:
-    return Admitted(candidate, verdict) if verdict.admitted else None
+    if done.admitted is None or not done.verdict.admitted:
+        return Judgement(verdict, sent=plain)
+    return Judgement(verdict, Admitted(done.admitted, done.verdict), repaired=True, sent=plain)
 
 
 def _read_mutation(sent: Sent, state: State) -> Program:
@@ -340,7 +343,6 @@ def _read_mutation(sent: Sent, state: State) -> Program:
     return program
 
 
-def _find_blank(line: str) -> str | None:
+def _list_line_values(line: str) -> list[Any]:
     fields = read_line(line)
-    values = (fields.value, fields.old, fields.new, fields.append, fields.before, fields.after)
-    return find_placeholder([tuple(value) if isinstance(value, tuple) else value for value in values])
+    return [fields.value, fields.old, fields.new, fields.append, fields.before, fields.after]

@@ -19,7 +19,6 @@ from takeback.agents.server.answers import (
 )
 from takeback.agents.server.service import ProposalService
 from takeback.errors import InputError
-from takeback.harness import Harness
 from takeback.harness.entry_log import (
     EntryView,
     change_to_json,
@@ -31,7 +30,7 @@ from takeback.harness.entry_names import read_time, resolve_entry
 from takeback.harness.records import load_candidate_json, load_evidence, read_slots
 from takeback.present.changes import find_differences
 from takeback.present.diffs import iter_unified_lines
-from takeback.present.entries import describe_change, read_filter, summarize_entry
+from takeback.present.entries import make_entry_namer, read_filter, summarize_entry
 from takeback.present.secrets import mask_secrets, mask_text_secrets
 from takeback.state import SURFACES
 from takeback.state.slots import describe_slot, find_containing_slot
@@ -71,7 +70,7 @@ def read_state(
     with desk.harness(who) as harness:
         harness.note_read("server", "", [at for at, _, _ in values[offset:end]])
     items = [
-        HarnessItem(address=mask_text_secrets(at), value=mask_secrets(value, key if at.startswith("config[") else ""))
+        HarnessItem(address=at, value=mask_secrets(value, key if at.startswith("config[") else ""))
         for at, key, value in values[offset:end]
     ]
     return StateAnswer(items=items, left_out=max(0, len(values) - end))
@@ -95,7 +94,7 @@ def read_history(
         harness.require("read")
         harness.ledger.refresh()
         author = harness.name_author(who)
-        named = _make_namer(harness)
+        named = make_entry_namer(harness)
         passing = (
             view for view in wanted.select_entries(harness.log(), named) if before is None or view.seq < before
         )
@@ -120,15 +119,15 @@ def read_diff(desk: ProposalService, name: str, who: str = "") -> DiffAnswer:
         changes = () if record.kind == "genesis" else load_entry_writes(harness, record)
         differences = find_differences(changes, lambda: rebuild_state_before(harness, record))
         lines = [line for difference in differences for _, line in iter_unified_lines(difference)]
-        what = summarize_entry(seen, _make_namer(harness))
+        what = summarize_entry(seen, make_entry_namer(harness))
     diff = mask_text_secrets("\n".join(lines))
     return DiffAnswer(
         number=seen.seq,
         status=seen.status,
         by=seen.by or None,
-        what=mask_text_secrets(what),
-        prompt=mask_text_secrets(seen.origin.get("prompt", "")) or None,
-        run=mask_text_secrets(seen.origin.get("command", "")) or None,
+        what=what,
+        prompt=seen.origin.get("prompt", "") or None,
+        run=seen.origin.get("command", "") or None,
         diff=diff[:LONGEST_DIFF],
         left_out=max(0, len(diff) - LONGEST_DIFF),
     )
@@ -140,7 +139,7 @@ def read_entry(desk: ProposalService, name: str, who: str) -> dict[str, Any]:
         harness.ledger.refresh()
         record = resolve_entry(harness.ledger, name)
         harness.note_read("server", record.id, read_slots(record))
-        seen = _build_entry(view_entry(harness, record), harness.name_author(who), _make_namer(harness))
+        seen = _build_entry(view_entry(harness, record), harness.name_author(who), make_entry_namer(harness))
         changes = () if record.kind == "genesis" else load_entry_writes(harness, record)
         answer = {
             "candidate": mask_secrets(load_candidate_json(harness.journal, record)),
@@ -161,9 +160,9 @@ def read_status(desk: ProposalService, who: str) -> StatusAnswer:
         clean=status.clean,
         live=status.entries,
         undone=status.undone,
-        drift=[mask_text_secrets(change) for change in drift],
-        problems=[mask_text_secrets(problem) for problem in problems],
-        notes=[mask_text_secrets(note) for note in status.notes],
+        drift=drift,
+        problems=problems,
+        notes=list(status.notes),
         you=who,
         command=None
         if status.clean
@@ -181,18 +180,9 @@ def _build_entry(seen: EntryView, who: str, named: Callable[[int], str]) -> Entr
         grade=seen.grade or None,
         effect_class=seen.effects,
         recorded=seen.recorded,
-        unproved=mask_text_secrets(seen.unproved) or None,
+        unproved=seen.unproved or None,
         forced=seen.forced,
         by=seen.by or None,
         yours=seen.by == who,
-        what=mask_text_secrets(summarize_entry(seen, named)),
+        what=summarize_entry(seen, named),
     )
-
-
-def _make_namer(harness: Harness) -> Callable[[int], str]:
-    def named(number: int) -> str:
-        record = harness.journal.get(number)
-        seen = view_entry(harness, record)
-        return seen.note or describe_change(seen)
-
-    return named

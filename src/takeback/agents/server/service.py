@@ -26,7 +26,6 @@ from takeback.agents.server.answers import (
     VerdictAnswer,
     build_apply_command,
     build_command,
-    build_undo_command,
     judge_proposal,
     list_others_entries,
 )
@@ -36,13 +35,10 @@ from takeback.harness import Applied, Harness, Preview, RefusalReason, Refused, 
 from takeback.harness.apply import is_idle
 from takeback.harness.calls_steps import OpenStep
 from takeback.harness.drift import Footing, refuse_drift
-from takeback.harness.entry_log import (
-    change_to_json,
-)
+from takeback.harness.entry_log import change_to_json
 from takeback.harness.entry_names import build_redo_request
 from takeback.harness.ledger import TOGGLES
 from takeback.journal import Record
-from takeback.language import Candidate
 from takeback.present.outside import describe_outside, describe_plan_outside
 from takeback.present.plans import describe_kept, make_headline
 from takeback.present.secrets import mask_secrets, mask_text_secrets
@@ -128,31 +124,33 @@ class ProposalService:
         with self.harness(who) as harness, harness.held() as state:
             harness.require("propose")
         if isinstance(state, Refused):
-            return Proposed(outcome="refused", message=mask_text_secrets(state.message), command=self.mending(state))
+            return Proposed(outcome="refused", message=state.message, command=self.mending(state))
         judgement = judge_proposal(sent, state, self._method)
-        verdict = None if judgement.verdict is None else _describe_verdict(judgement.verdict)
+        judged = judgement.verdict
+        verdict = None if judged is None else _describe_verdict(judged)
         if judgement.admitted is None:
-            approvable = judgement.verdict is not None and judgement.verdict.lacks_only_approval
-            digest = (
-                (judgement.verdict.candidate_digest or "") if judgement.verdict is not None and approvable else ""
+            digest = judged.candidate_digest if judged is not None and judged.lacks_only_approval else None
+            forcing = build_apply_command(
+                judgement.sent, sent.lines, self.directory, force=True, approve=digest or ""
             )
-            forcing = build_apply_command(judgement.sent, sent.lines, self.directory, force=True, approve=digest)
             return Proposed(outcome="not admitted", message=_why_not(judgement), command=forcing, verdict=verdict)
         with self.harness(who) as harness:
             preview = harness.preview(judgement.admitted)
             slots = () if isinstance(preview, Refused) else [write.slot for write in preview.changes]
-            outside = [mask_text_secrets(line) for line in describe_outside(harness, slots)]
+            outside = list(describe_outside(harness, slots))
         if isinstance(preview, Refused):
-            mending = self.mending(preview) if preview.drift or preview.broken else None
-            message = mask_text_secrets(preview.message)
-            if mending is None:
-                message = f"{message}\n{self.correct_proposal(_say_again(sent))}"
-            return Proposed(outcome="refused", message=message, verdict=verdict, command=mending)
+            if preview.drift or preview.broken:
+                return Proposed(
+                    outcome="refused", message=preview.message, verdict=verdict, command=self.mending(preview)
+                )
+            again = {"lines": list(sent.lines), "mutation": list(sent.mutation), "note": sent.note}
+            message = f"{preview.message}\n{self.correct_proposal(again)}"
+            return Proposed(outcome="refused", message=message, verdict=verdict)
         refused = refuse_drift(Footing(preview.before, preview.before, preview.drift, preview.elsewhere))
         if refused is not None:
             return Proposed(
                 outcome="refused",
-                message=mask_text_secrets(refused.message),
+                message=refused.message,
                 verdict=verdict,
                 changes=_list_changes(preview.changes),
                 command=self.mending(refused),
@@ -164,16 +162,14 @@ class ProposalService:
         )
         with self._lock:
             self._proposals.put(who, token, proposal)
-        lasting = (
-            "" if judgement.verdict is None else describe_stays(judgement.verdict.effects, judgement.verdict.stays)
-        )
+        lasting = "" if judged is None else describe_stays(judged.effects, judged.stays)
         message = f"{lasting}; {WORKS}" if lasting else WORKS
         idle = is_idle(judgement.admitted.candidate.mutation, preview.before)
         if idle:
             message = "the harness is already so: apply_change would make no entry"
         unheeded = list_unheeded(preview, self._harness)
         if unheeded:
-            message = f"{message}; but {mask_text_secrets('; '.join(unheeded))}"
+            message = f"{message}; but {'; '.join(unheeded)}"
         if judgement.repaired:
             message = f"the recovery that was sent does not undo it; this one does: {message}"
         return Proposed(
@@ -184,7 +180,7 @@ class ProposalService:
             changes=[] if idle else _list_changes(preview.changes),
             files=[] if idle else list(preview.paths),
             outside=outside,
-            person=[mask_text_secrets(reason) for reason in reasons],
+            person=reasons,
             command=proposal.command if reasons else None,
             verdict=verdict,
         )
@@ -198,13 +194,9 @@ class ProposalService:
             preview = harness.preview(proposal.admitted)
             if not isinstance(preview, Preview):
                 return Question(who, "apply a change")
-            where = join_words(
-                list(dict.fromkeys(describe_slot(find_containing_slot(write.slot)) for write in preview.changes))
-            )
-            reasons = tuple(
-                mask_text_secrets(loosening) for loosening in self._loosens(proposal.admitted, preview.before)
-            )
-            return Question(who, f"change {where}", reasons, proposal.command)
+            slots = dict.fromkeys(describe_slot(find_containing_slot(write.slot)) for write in preview.changes)
+            reasons = tuple(map(mask_text_secrets, self._loosens(proposal.admitted, preview.before)))
+            return Question(who, f"change {join_words(list(slots))}", reasons, proposal.command)
 
     def apply(self, token: str, who: str, allowed: Callable[[Question], str]) -> Done:
         """Make an admitted change; `allowed` says why a person does not want it, or nothing if that is settled."""
@@ -221,14 +213,19 @@ class ProposalService:
                 if isinstance(state, Refused):
                     return self._report_refusal(state)
                 if is_idle(proposal.admitted.candidate.mutation, state):
-                    return self._report_unchanged(harness, proposal)
+                    preview = harness.preview(proposal.admitted)
+                    if isinstance(preview, Refused):
+                        return self._report_refusal(preview)
+                    return Done(outcome="unchanged", message="the harness is already so, and no entry was made")
                 question = self.question_of_change(token, who)
                 objection = allowed(question)
                 if objection:
                     return Done(outcome="declined", message=objection, command=question.command)
                 done = harness.apply(proposal.admitted, note=proposal.note, by=who)
             if isinstance(done, Refused) and done.why is RefusalReason.CALLS:
-                return self._report_unapproved(done, proposal.admitted.candidate)
+                candidate = proposal.admitted.candidate  # a person can approve what stays of it
+                command = build_apply_command(candidate.to_json(), (), self.directory, approve=candidate.digest())
+                return Done(outcome="refused", message=done.message, command=command)
             if not isinstance(done, Applied):
                 return self._report_refusal(done)
             proposal.entry = done.entry
@@ -245,7 +242,7 @@ class ProposalService:
             if isinstance(outcome, Plan) and refused is not None:
                 return Planned(
                     outcome="refused",
-                    message=mask_text_secrets(refused.message),
+                    message=refused.message,
                     off=list(outcome.off),
                     on=list(outcome.on),
                     changes=_list_changes(outcome.changes),
@@ -256,16 +253,16 @@ class ProposalService:
                 reasons = self._undo_reasons(harness, outcome, names, who)
                 return Planned(
                     outcome="planned",
-                    message=mask_text_secrets(make_headline(outcome, done=False) or "pass the token to undo"),
+                    message=make_headline(outcome, done=False) or "pass the token to undo",
                     token=outcome.token,
                     off=list(outcome.off),
                     on=list(outcome.on),
                     changes=_list_changes(outcome.changes),
-                    kept=[mask_text_secrets(line) for line in describe_kept(outcome, done=False)],
-                    outside=[mask_text_secrets(line) for line in describe_plan_outside(harness, outcome)],
+                    kept=list(describe_kept(outcome, done=False)),
+                    outside=list(describe_plan_outside(harness, outcome)),
                     unadmitted=list(outcome.unadmitted),
                     person=reasons,
-                    command=build_undo_command(names, self.directory, cascade=cascade) if reasons else None,
+                    command=self._build_undo_command(names, cascade=cascade) if reasons else None,
                 )
             return self._no_plan(outcome, names)
 
@@ -278,13 +275,9 @@ class ProposalService:
             plan = harness.plan_undo(*planning.names, cascade=planning.cascade)
             if not isinstance(plan, Plan) or plan.token != token:
                 return Question(who, "take entries back")
-            steps = [
-                *(f"take back #{number}" for number in plan.off),
-                *(f"bring back #{number}" for number in plan.on),
-            ]
             reasons = tuple(self._undo_reasons(harness, plan, planning.names, who))
-            by_hand = build_undo_command(planning.names, self.directory, cascade=planning.cascade)
-            return Question(who, join_words(steps), reasons, by_hand)
+            by_hand = self._build_undo_command(planning.names, cascade=planning.cascade)
+            return Question(who, _describe_steps(("take back", plan.off), ("bring back", plan.on)), reasons, by_hand)
 
     def undo(self, token: str, who: str, allowed: Callable[[Question], str]) -> Done:
         """Carry out a plan, if it is still the plan; `allowed` is as for `apply`."""
@@ -321,12 +314,9 @@ class ProposalService:
             plan = harness.plan(lambda ledger: build_redo_request(ledger, names))
             if not isinstance(plan, Plan):
                 return Question(who, "bring entries back")
-            steps = [
-                *(f"bring back #{number}" for number in plan.on),
-                *(f"take back #{number}" for number in plan.off),
-            ]
-            reasons = [*self._undo_reasons(harness, plan, names, who), *_list_others_undos(harness, plan, who)]
-            return Question(who, join_words(steps), tuple(reasons), build_command("redo", self.directory, *names))
+            reasons = (*self._undo_reasons(harness, plan, names, who), *_list_others_undos(harness, plan, who))
+            steps = _describe_steps(("bring back", plan.on), ("take back", plan.off))
+            return Question(who, steps, reasons, build_command("redo", self.directory, *names))
 
     def redo(self, names: Sequence[str], who: str, allowed: Callable[[Question], str]) -> Done:
         """Bring back entries that were taken back, the latest without names; `allowed` is as for `apply`."""
@@ -344,7 +334,7 @@ class ProposalService:
             if isinstance(done, Refused):
                 return self._report_refusal(done)
             reasons = "; ".join(f"#{number}: {why}" for number, why in getattr(done, "reasons", ()))
-            return Done(outcome="refused", message=mask_text_secrets(f"it cannot be brought back alone: {reasons}"))
+            return Done(outcome="refused", message=f"it cannot be brought back alone: {reasons}")
 
     def correct_proposal(self, arguments: Mapping[str, Any]) -> CorrectedCall:
         """Return a change near one that failed, which would be admitted."""
@@ -373,55 +363,44 @@ class ProposalService:
         except TakebackError:
             return False
 
-    def _report_unchanged(self, harness: Harness, proposal: WaitingProposal) -> Done:
-        """Say that a change is made already, if it could be made; no entry is made."""
-        preview = harness.preview(proposal.admitted)
-        if isinstance(preview, Refused):
-            return self._report_refusal(preview)
-        return Done(outcome="unchanged", message="the harness is already so, and no entry was made")
-
     def _loosens(self, admitted: Admitted, before: State) -> list[str]:
         return weigh_states(self._harness, before, run_and_record(admitted.candidate.mutation, before).state)
 
     def _undo_reasons(self, harness: Harness, plan: Plan, names: Sequence[str], who: str) -> list[str]:
         reasons = [*list_others_entries(harness, plan, names, who), *weigh_plan(harness, plan)]
-        return [mask_text_secrets(reason) for reason in reasons]
+        return list(map(mask_text_secrets, reasons))
+
+    def _build_undo_command(self, names: Sequence[str], *, cascade: bool) -> str:
+        return build_command("undo", self.directory, *names, *(["--cascade"] if cascade else []))
 
     def _no_plan(self, outcome: Blocked | Gone | Refused, names: Sequence[str]) -> Planned:
         if isinstance(outcome, Refused):
-            return Planned(
-                outcome="refused", message=mask_text_secrets(outcome.message), command=self.mending(outcome)
-            )
+            return Planned(outcome="refused", message=outcome.message, command=self.mending(outcome))
         if isinstance(outcome, Gone):
             reason = "; ".join(describe_gone(outcome)) if outcome.sealed else "what it captured was forgotten"
-            return Planned(outcome="gone", message=mask_text_secrets(f"{reason}; a person can salvage what is left"))
+            return Planned(outcome="gone", message=f"{reason}; a person can salvage what is left")
         reasons = "; ".join(f"#{number}: {why}" for number, why in outcome.reasons)
         more = outcome.together if isinstance(outcome.together, Plan) else None
         call = CorrectedCall("plan_undo", {"entries": list(names), "cascade": True})
         way = "nothing makes it possible" if more is None else f"with cascade the others are undone too\n{call}"
         return Planned(
             outcome="blocked",
-            message=mask_text_secrets(f"it cannot be done alone ({reasons}); {way}"),
+            message=f"it cannot be done alone ({reasons}); {way}",
             off=list(outcome.off),
             on=list(outcome.on),
             unadmitted=[] if more is None else list(more.unadmitted),
         )
 
-    def _report_unapproved(self, refused: Refused, candidate: Candidate) -> Done:
-        """Return a refusal of what stays, with the command by which a person approves it."""
-        command = build_apply_command(candidate.to_json(), (), self.directory, approve=candidate.digest())
-        return Done(outcome="refused", message=mask_text_secrets(refused.message), command=command)
-
     def _report_refusal(self, refused: Refused) -> Done:
-        return Done(outcome="refused", message=mask_text_secrets(refused.message), command=self.mending(refused))
+        return Done(outcome="refused", message=refused.message, command=self.mending(refused))
 
     def mending(self, refused: Refused) -> str:
         """Return the command that a person can run where nothing can be changed now."""
         return build_command("adopt" if refused.why is RefusalReason.DRIFT else "status", self.directory)
 
 
-def _say_again(sent: Sent) -> dict[str, Any]:
-    return {"lines": list(sent.lines), "mutation": list(sent.mutation), "note": sent.note}
+def _describe_steps(*steps: tuple[str, Sequence[int]]) -> str:
+    return join_words([f"{verb} #{number}" for verb, numbers in steps for number in numbers])
 
 
 def _list_others_undos(harness: Harness, plan: Plan, who: str) -> list[str]:
@@ -435,7 +414,7 @@ def _list_others_undos(harness: Harness, plan: Plan, who: str) -> list[str]:
                 numbers = ", ".join(f"#{number}" for number in sorted(left & set(entry.off)))
                 names.append(f"{numbers} was taken back by {entry.by or 'an unnamed author, such as a person'}")
             left -= set(entry.off)
-    return [mask_text_secrets(reason) for reason in names]
+    return list(map(mask_text_secrets, names))
 
 
 def _describe_verdict(verdict: Verdict) -> VerdictAnswer:
@@ -447,9 +426,9 @@ def _describe_verdict(verdict: Verdict) -> VerdictAnswer:
         grade=verdict.grade.value,
         effect_class=verdict.effects.value,
         stays=[item["call"] for item in verdict.stays],
-        reasons=[mask_text_secrets(reason.message) for reason in verdict.reasons],
+        reasons=[reason.message for reason in verdict.reasons],
         breaking_state=None if example is None else mask_secrets(example.state.write()),
-        breaks=[mask_text_secrets(text) for text in breaks if text],
+        breaks=[text for text in breaks if text],
     )
 
 
@@ -466,6 +445,6 @@ def _list_changes(changes: Sequence[SlotChange | Write]) -> list[AddressChange]:
 def _report_made(outcome: str, entry: Record, message: str, opened: Sequence[OpenStep] = ()) -> Done:
     """Return what became of a change that was made, with what keeps it open."""
     effect = list(entry.effect)
-    message = mask_text_secrets("; ".join((message, *(step.describe() for step in opened))))
+    message = "; ".join((message, *(step.describe() for step in opened)))
     plain = {"outcome": outcome, "message": message, "entry": entry.id, "number": entry.entry, "effect": effect}
     return Done.model_validate(plain)

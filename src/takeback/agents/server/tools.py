@@ -117,19 +117,12 @@ def _clean_name(text: str) -> str:
     return " ".join(kept.split())[:LONGEST]
 
 
-# no `from __future__ import annotations`: the SDK reads annotations that name what is local to a function
-
-
 READS: Final = ToolAnnotations(
     read_only_hint=True, destructive_hint=False, idempotent_hint=True, open_world_hint=False
 )
-CHANGES: Final = ToolAnnotations(
-    read_only_hint=False, destructive_hint=False, idempotent_hint=True, open_world_hint=False
-)
+CHANGES: Final = READS.model_copy(update={"read_only_hint": False})
 """A change that was admitted destroys nothing: it can be taken back. The same token twice changes nothing more."""
-TAKES_BACK: Final = ToolAnnotations(
-    read_only_hint=False, destructive_hint=True, idempotent_hint=True, open_world_hint=False
-)
+TAKES_BACK: Final = CHANGES.model_copy(update={"destructive_hint": True})
 """An undo removes what an entry made, though that can be brought back."""
 
 
@@ -176,11 +169,13 @@ class CorrectingServer(MCPServer):
             raise ToolError(f"{problem}\n{self._correct(name, arguments)}")
         try:
             return await super().call_tool(name, arguments, context)
-        except UnexpectedToolError:
-            raise
+        except UnexpectedToolError as fault:
+            if not isinstance(fault.__cause__, TakebackError):
+                raise
+            message = _describe_fault(fault.__cause__)
         except ToolError as fault:
             message = str(fault).removeprefix(f"Error executing tool {name}: ")
-            raise ToolError(f"{message}\n{self._correct(name, arguments)}") from fault
+        raise ToolError(f"{message}\n{self._correct(name, arguments)}")
 
     def _correct(self, name: str, arguments: dict[str, Any]) -> CorrectedCall:
         """Return a call near one that failed, which works."""
@@ -303,8 +298,7 @@ def _add_reading_tools(server: MCPServer, desk: ProposalService, who: Who) -> No
         context: Context,
     ) -> StateAnswer:
         """Show the harness: settings, prompts, routing, tools, hooks, files. Secrets are masked."""
-        with _report_faults():
-            return read_state(desk, surfaces, match, limit, offset, who(context))
+        return read_state(desk, surfaces, match, limit, offset, who(context))
 
     @server.tool(annotations=READS)
     def history(
@@ -317,8 +311,7 @@ def _add_reading_tools(server: MCPServer, desk: ProposalService, who: Who) -> No
         until: Annotated[str, Field(description="Only up to then.")] = "",
     ) -> HistoryPage:
         """List entries, newest first: what was changed, by whom, on what evidence, and what became of it."""
-        with _report_faults():
-            return read_history(desk, who(context), limit, before, text, by=by, since=since, until=until)
+        return read_history(desk, who(context), limit, before, text, by=by, since=since, until=until)
 
     @server.tool(annotations=READS)
     def diff(
@@ -326,14 +319,12 @@ def _add_reading_tools(server: MCPServer, desk: ProposalService, who: Who) -> No
         entry: Annotated[str, BeforeValidator(_read_text), Field(description="Number, id or HEAD.")],
     ) -> DiffAnswer:
         """Show what one entry changed, as a unified diff, and the prompt behind it."""
-        with _report_faults():
-            return read_diff(desk, entry, who(context))
+        return read_diff(desk, entry, who(context))
 
     @server.tool(annotations=READS)
     def status(context: Context) -> StatusAnswer:
         """Say how the harness stands: entries, what was changed outside Takeback, problems."""
-        with _report_faults():
-            return read_status(desk, who(context))
+        return read_status(desk, who(context))
 
 
 def _add_changing_tools(server: MCPServer, desk: ProposalService, who: Who) -> None:
@@ -359,15 +350,12 @@ def _add_changing_tools(server: MCPServer, desk: ProposalService, who: Who) -> N
         Answers the verdict, the smallest state that breaks a recovery, a repaired candidate where there is one, and
         a token for apply_change.
         """
-        with _report_faults():
-            return desk.propose(Sent(lines, mutation, witness, recovery, contract, note), who(context))
+        return desk.propose(Sent(lines, mutation, witness, recovery, contract, note), who(context))
 
     def question(context: Context, token: str) -> Question:
-        with _report_faults():
-            return desk.question_of_change(token, who(context))
+        return desk.question_of_change(token, who(context))
 
-    def asked(context: Context, about: Annotated[Question, Resolve(question)]) -> Approval | Elicit[Approval]:
-        return _ask_person(context, about)
+    asked = _ask_person(question)
 
     @server.tool(annotations=CHANGES)
     def apply_change(
@@ -377,8 +365,7 @@ def _add_changing_tools(server: MCPServer, desk: ProposalService, who: Who) -> N
         answer: Annotated[ElicitationResult[Approval], Resolve(asked)],
     ) -> Done:
         """Make a change that was admitted, by its token. A person is asked where it loosens a guard."""
-        with _report_faults():
-            return desk.apply(token, who(context), _allow_after_answer(context, about, answer))
+        return desk.apply(token, who(context), _allow_after_answer(context, about, answer))
 
 
 def _add_undo_tools(server: MCPServer, desk: ProposalService, who: Who) -> None:
@@ -389,15 +376,12 @@ def _add_undo_tools(server: MCPServer, desk: ProposalService, who: Who) -> None:
         cascade: Annotated[bool, Field(description="Include the blocking entries.")] = False,
     ) -> Planned:
         """Show what taking entries back would do, whatever came after them, with a token for undo."""
-        with _report_faults():
-            return desk.plan_undo(entries, who(context), cascade=cascade)
+        return desk.plan_undo(entries, who(context), cascade=cascade)
 
     def question(context: Context, token: str) -> Question:
-        with _report_faults():
-            return desk.question_of_undo(token, who(context))
+        return desk.question_of_undo(token, who(context))
 
-    def asked(context: Context, about: Annotated[Question, Resolve(question)]) -> Approval | Elicit[Approval]:
-        return _ask_person(context, about)
+    asked = _ask_person(question)
 
     @server.tool(annotations=TAKES_BACK)
     def undo(
@@ -407,17 +391,14 @@ def _add_undo_tools(server: MCPServer, desk: ProposalService, who: Who) -> None:
         answer: Annotated[ElicitationResult[Approval], Resolve(asked)],
     ) -> Done:
         """Take entries back as planned; the others stay. A person is asked about entries that someone else made."""
-        with _report_faults():
-            return desk.undo(token, who(context), _allow_after_answer(context, about, answer))
+        return desk.undo(token, who(context), _allow_after_answer(context, about, answer))
 
 
 def _add_redo_tool(server: MCPServer, desk: ProposalService, who: Who) -> None:
     def question(context: Context, entries: list[str]) -> Question:
-        with _report_faults():
-            return desk.question_of_redo(entries, who(context))
+        return desk.question_of_redo(entries, who(context))
 
-    def asked(context: Context, about: Annotated[Question, Resolve(question)]) -> Approval | Elicit[Approval]:
-        return _ask_person(context, about)
+    asked = _ask_person(question)
 
     @server.tool(annotations=CHANGES)
     def redo(
@@ -427,15 +408,14 @@ def _add_redo_tool(server: MCPServer, desk: ProposalService, who: Who) -> None:
         entries: Annotated[Names, Field(description="Entries that were undone; none: the latest undo.")] = [],  # noqa: B006
     ) -> Done:
         """Bring back entries that were undone. A person is asked about what someone else undid."""
-        with _report_faults():
-            return desk.redo(entries, who(context), _allow_after_answer(context, about, answer))
+        return desk.redo(entries, who(context), _allow_after_answer(context, about, answer))
 
 
 def _add_resources(server: MCPServer, desk: ProposalService) -> None:
     @server.resource("takeback://history", mime_type="application/json")
     def recent() -> str:
         """The last entries, newest first."""
-        with _report_faults(ResourceError):
+        with _report_faults():
             return write_compact(
                 read_history(desk, "", 100, None, "").model_dump(exclude={"entries": {"__all__": {"yours"}}})
             )
@@ -443,7 +423,7 @@ def _add_resources(server: MCPServer, desk: ProposalService) -> None:
     @server.resource("takeback://entry/{name}", mime_type="application/json")
     def entry(name: str) -> str:
         """One entry by id or number: what it changed, its candidate and its evidence."""
-        with _report_faults(ResourceError):
+        with _report_faults():
             answer = read_entry(desk, name, "")
             del answer["yours"]
             return write_compact(answer)
@@ -455,11 +435,15 @@ def _add_resources(server: MCPServer, desk: ProposalService) -> None:
 
 
 @contextmanager
-def _report_faults(error: type[ToolError | ResourceError] = ToolError) -> Iterator[None]:
+def _report_faults() -> Iterator[None]:
     try:
         yield
     except TakebackError as fault:
-        raise error(mask_text_secrets(str(fault)).replace("'takeback log'", "history")) from fault
+        raise ResourceError(_describe_fault(fault)) from fault
+
+
+def _describe_fault(fault: TakebackError) -> str:
+    return mask_text_secrets(str(fault)).replace("'takeback log'", "history")
 
 
 def _can_ask(context: Context) -> bool:
@@ -468,10 +452,15 @@ def _can_ask(context: Context) -> bool:
     return asking is not None and (asking.form is not None or asking.url is None)
 
 
-def _ask_person(context: Context, about: Question) -> Approval | Elicit[Approval]:
-    if not about.reasons or not _can_ask(context):
-        return Approval(approve=False)
-    return Elicit(about.text, Approval)
+def _ask_person(question: Callable[..., Question]) -> Callable[..., Approval | Elicit[Approval]]:
+    """Return what asks a person a question that is worked out first, where there are reasons to and a client can."""
+
+    def asked(context: Context, about: Annotated[Question, Resolve(question)]) -> Approval | Elicit[Approval]:
+        if not about.reasons or not _can_ask(context):
+            return Approval(approve=False)
+        return Elicit(about.text, Approval)
+
+    return asked
 
 
 def _allow_after_answer(
