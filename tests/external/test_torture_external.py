@@ -11,8 +11,7 @@ pytest.importorskip("sqlalchemy")
 from takeback.adapters.bindings import keyvalue, sql
 from takeback.adapters.variables import use_variables
 from takeback.harness import external
-from takeback.harness.calls_program import ProgramAnswer
-from takeback.harness.calls_steps import COMPENSATE, CallSteps
+from takeback.harness.calls_steps import COMPENSATE, CallSteps, ProgramAnswer
 from takeback.state import unregister
 from takeback.state.surface import SURFACES
 from takeback.state.surfaces.calls import CALLS

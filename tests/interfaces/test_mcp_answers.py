@@ -314,7 +314,9 @@ async def test_a_plan_names_entries_that_have_no_admitted_recovery(root, monkeyp
     path.write_text(path.read_text() + "One more line.\n")
     with open_workspace(root) as harness:
         proved = harness.adopt(by="someone").entry
-        monkeypatch.setattr("takeback.harness.evidence_records.make_evidence", lambda *_, **__: NoEvidence("planted"))
+        monkeypatch.setattr(
+            "takeback.harness.recorded_evidence.make_evidence", lambda *_, **__: NoEvidence("planted")
+        )
         path.write_text(path.read_text() + "Another line.\n")
         adopted = harness.adopt(by="someone").entry
     async with in_process(root) as client:

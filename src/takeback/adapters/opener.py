@@ -47,7 +47,7 @@ from takeback.state.surface import install_surfaces
 
 if TYPE_CHECKING:
     from takeback.harness.calls import CallRules
-    from takeback.journal.kept_copies import KeptCopies
+    from takeback.journal.sqlite import KeptCopies
 
 
 TOKEN_NAME: Final = "TAKEBACK_TOKEN"  # noqa: S105 - a name
@@ -254,7 +254,7 @@ def find_audit_anchor(root: Path) -> Path:
 
 def find_copies(root: Path, journal: Path) -> KeptCopies:
     """Return the copies of a workspace's journal that this user has; backups are noted outside of the project."""
-    from takeback.journal.kept_copies import KeptCopies  # noqa: PLC0415 - start-up
+    from takeback.journal.sqlite import KeptCopies  # noqa: PLC0415 - start-up
 
     return KeptCopies(journal, _find_own_note(root, "copies"))
 

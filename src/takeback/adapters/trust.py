@@ -39,9 +39,8 @@ from takeback.adapters.trust_record import (
 from takeback.canonical import encode, sha256
 from takeback.errors import HarnessError, InputError, UntrustedError
 from takeback.journal import Store
-from takeback.journal.store import explain_cut, format_now
+from takeback.journal.store import JournalEnd, explain_cut, format_now
 from takeback.journal.url import redact_url
-from takeback.journal.voucher import JournalEnd
 
 MADE: Final = "made"
 TRUSTED: Final = "trusted"

@@ -19,7 +19,7 @@ from takeback.adapters.directory import Directory
 from takeback.adapters.trust_record import identify_file
 from takeback.errors import TakebackError
 from takeback.journal import Store
-from takeback.journal.voucher import JournalEnd, look_at_end
+from takeback.journal.store import JournalEnd, look_at_end
 
 SQLITE: Final = "sqlite://"
 SECRET_BYTES: Final = 32

@@ -20,8 +20,7 @@ from takeback.cli.hints import localize_hints, make_command_line, remember_direc
 from takeback.cli.output import err, set_interrupt_message
 from takeback.errors import UntrustedError
 from takeback.harness import Harness
-from takeback.harness.listeners import RefusalListener
-from takeback.harness.outcomes import describe_left_out
+from takeback.harness.outcomes import RefusalListener, describe_left_out
 
 
 def find_own_program() -> list[str]:

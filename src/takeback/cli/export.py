@@ -86,8 +86,7 @@ def _export_bundle(
     harness: Harness, place: Path, sign: Path | None, entries: list[str], origin: str, *, as_json: bool
 ) -> None:
     from takeback.cli.govern import name_origin  # noqa: PLC0415 - start-up
-    from takeback.govern.bundle import build_tree, write_bundle  # noqa: PLC0415 - start-up
-    from takeback.govern.heads import format_public_key, load_or_make_key, sign_head  # noqa: PLC0415 - start-up
+    from takeback.govern.heads import build_tree, format_public_key, load_or_make_key, sign_head, write_bundle  # noqa: PLC0415 - start-up  # noqa: PLC0415 - start-up
 
     if sign is None:
         raise InputError("export", found="--bundle without --sign", expected="--sign KEY, a key file")

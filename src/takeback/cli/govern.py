@@ -21,8 +21,17 @@ from takeback.govern.policy import EXAMPLE, POLICY, read_policy
 from takeback.govern.retention import retain as retain_captures
 from takeback.harness import Harness
 from takeback.harness.entry_names import resolve_entry
-from takeback.harness.holds import draft_hold, list_held, list_holds
-from takeback.harness.labels import Labels, draft_label, is_pattern, list_labels, require_pattern, require_subject
+from takeback.harness.labels import (
+    Labels,
+    draft_hold,
+    draft_label,
+    is_pattern,
+    list_held,
+    list_holds,
+    list_labels,
+    require_pattern,
+    require_subject,
+)
 
 
 def register(app: typer.Typer) -> None:
@@ -80,7 +89,7 @@ def compact(
 
     Example: `takeback compact --plan`
     """
-    from takeback.govern.compaction import compact as compact_journal  # noqa: PLC0415 - start-up
+    from takeback.govern.retention import compact as compact_journal  # noqa: PLC0415 - start-up
 
     keep = read_policy(find_root(directory)).captures
     with open_harness(directory, journal) as harness:

@@ -40,9 +40,8 @@ def grants(
             raise InputError(
                 "grants", found=f"the journal {harness.journal.location}", expected="a journal in PostgreSQL"
             )
-        from takeback.govern.grants import list_rights  # noqa: PLC0415 - needs the extra
+        from takeback.govern.grants import grant_rights, list_rights  # noqa: PLC0415 - needs the extra
         from takeback.journal.postgres import PostgresStore  # noqa: PLC0415 - needs the extra
-        from takeback.journal.postgres_grants import grant_rights  # noqa: PLC0415 - needs the extra
 
         rights = list_rights(policy)
         store = harness.journal

@@ -26,8 +26,8 @@ from takeback.cli.outcomes import CommandOutcome, print_and_exit
 from takeback.cli.output import JSON_VALUE, JsonFlag, out
 from takeback.errors import InputError
 from takeback.harness import Harness, Refused
+from takeback.harness.apply import prepare_line
 from takeback.harness.calls import read_approval
-from takeback.harness.line_changes import prepare_line
 from takeback.language import Candidate
 from takeback.language.oneline import OneLine, Typed, list_things
 from takeback.state import ABSENT

@@ -18,8 +18,8 @@ from takeback.errors import KEYS_HINT
 from takeback.harness import Adopted, Applied, Harness, Preview, RefusalReason, Refused, Stale, Undone
 from takeback.harness.adapter import Broken
 from takeback.harness.images import paths_of
+from takeback.harness.missing_values import describe_unkept
 from takeback.harness.outcomes import Discarded, Unchanged
-from takeback.harness.withheld import describe_unkept
 from takeback.journal import Record
 from takeback.state.slots import describe_slot
 from takeback.undo import Blocked, Gone, Plan, SlotChange, Write

@@ -193,7 +193,7 @@ def undo(
 def _list_others(harness: Harness, names: Iterable[str], wanted: Filter) -> Iterator[str]:
     """Yield which entries that are chosen by their files changed other files too."""
     from takeback.harness.entry_names import resolve_entry  # noqa: PLC0415 - start-up
-    from takeback.harness.partial_undo import list_others  # noqa: PLC0415 - start-up
+    from takeback.harness.toggle import list_others  # noqa: PLC0415 - start-up
 
     for name in names:
         record = resolve_entry(harness.ledger, name)

@@ -1,8 +1,13 @@
-"""Signed heads: how far a journal has come, as a C2SP signed note that others can keep and check.
+"""Signed heads, how far a journal has come, as C2SP signed notes that others can keep and check; and bundles.
 
 A head names an origin, a number of records and the root over them (`merkle`). Whoever keeps one can tell later
 that the journal still begins with the same records. The frontier is kept beside the journal, and only used where it
 fits the journal's records; a head is checked against the records themselves.
+
+A bundle is for somebody who has no journal, one JSON object a line: the signed head, then records as they are
+stored, each with the nodes that lead to the head's root. Contents are never in it, only their ids, which are salted
+digests; of a record that must not be shown it has the digest. `examples/verify_bundle.py` checks a bundle and
+shares no code with this.
 """
 
 from __future__ import annotations
@@ -10,17 +15,21 @@ from __future__ import annotations
 import base64
 import hashlib
 import os
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from takeback.canonical import encode, parse_strict
+from takeback.canonical import parse_strict
 from takeback.errors import InputError
-from takeback.govern.merkle import Frontier
-from takeback.journal import Store
+from takeback.govern.merkle import Frontier, MerkleTree
+from takeback.journal import Record, Store
+from takeback.journal.content import encode
+from takeback.journal.record import describe_columns
 
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+
 
 DASH: Final = "\u2014"
 ED25519: Final = b"\x01"
@@ -141,7 +150,11 @@ class JournalRoot:
         frontier = self._frontier
         if self._cache is None or frontier.size <= self._kept or self._store.readonly:
             return
-        note = {"size": frontier.size, "last": self._last, "stack": [node.hex() for node in frontier.stack]}
+        note: dict[str, Any] = {
+            "size": frontier.size,
+            "last": self._last,
+            "stack": [node.hex() for node in frontier.stack],
+        }
         aside = self._cache.with_name(f"{self._cache.name}.new")
         aside.write_text(encode(note))
         aside.replace(self._cache)
@@ -214,3 +227,40 @@ def _decode(problem: str, text: str) -> bytes:
 
 def _make_key_id(name: str, public: bytes) -> bytes:
     return hashlib.sha256(f"{name}\n".encode() + ED25519 + public).digest()[:4]
+
+
+FORMAT: Final = "takeback-bundle/1"
+
+
+def build_tree(store: Store) -> MerkleTree:
+    """Return the tree over all records of a journal."""
+    return MerkleTree(bytes.fromhex(record.digest) for record in store.records())
+
+
+def write_bundle(
+    store: Store,
+    tree: MerkleTree,
+    sign: Callable[[Head], str],
+    origin: str,
+    *,
+    chosen: Collection[int] | None = None,
+    hides: Callable[[Record], bool] = lambda _: False,
+) -> Iterator[str]:
+    """Yield the lines of a bundle of the tree's records, or of those at the `chosen` numbers in the chain.
+
+    Of a record that `hides` names, only the digest is in the bundle.
+    """
+    count = tree.size if chosen is None else len(set(chosen))
+    note = sign(Head(origin, tree.size, tree.root()))
+    yield encode({"format": FORMAT, "head": note, "records": count}) + "\n"
+    for record in store.records():
+        if record.seq > tree.size:
+            return
+        if chosen is None or record.seq in chosen:
+            proof = [base64.b64encode(node).decode() for node in tree.prove_inclusion(record.seq - 1)]
+            columns = _withhold(record) if hides(record) else describe_columns(record)
+            yield encode({**columns, "proof": proof}) + "\n"
+
+
+def _withhold(record: Record) -> dict[str, Any]:
+    return {"seq": record.seq, "digest": record.digest, "withheld": "secret"}

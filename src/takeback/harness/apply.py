@@ -4,17 +4,28 @@ A candidate that is not admitted, whose evidence is not about it, that the adapt
 mutation cannot run is refused, with the reason. Limits are checked before a change is announced, by the code
 that reads, so that what is written can be read again. A change is tried anew where someone else wrote to its
 files meanwhile.
+
+One-line changes (the command line's, `Harness.set`, `add`, `edit`, `append`, `remove` and `move`) are worked out
+from the state while the journal is held; from Python, names are taken as they are and values as JSON.
 """
 
 from __future__ import annotations
 
+import base64
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias, TypeVar
 
-from takeback.errors import ChangedMeanwhile, HarnessError, InputError, UnreachableError, WrongTypeError
-from takeback.harness.adapter import Adapter, NotExpressible
+from takeback.errors import (
+    ChangedMeanwhile,
+    HarnessError,
+    InputError,
+    TakebackError,
+    UnreachableError,
+    WrongTypeError,
+)
+from takeback.harness.adapter import Adapter, NotExpressible, ValueTranslator
 from takeback.harness.calls import (
     CallApproval,
     CallRules,
@@ -28,27 +39,33 @@ from takeback.harness.drift import (
     build_effect_payload,
     find_footing,
     has_same_effect,
+    put_changes,
     read_and_absorb_client_writes,
     refuse_drift,
     reserve_drift_ids,
 )
 from takeback.harness.engine import Engine, Inspection
 from takeback.harness.file_changes import plan_file_changes
-from takeback.harness.outcomes import Applied, Preview, RefusalReason, Refused
+from takeback.harness.missing_values import describe_unkept, list_unkept
+from takeback.harness.outcomes import Applied, Preview, RefusalReason, Refused, Unchanged
 from takeback.harness.records import draft_change
-from takeback.harness.withheld import describe_unkept, list_unkept
 from takeback.language import Candidate, NoInverse, Program, read_candidate, reread_candidate
+from takeback.language.oneline import OneLine, Translate, build_program
+from takeback.repair.oracle import oracle
 from takeback.runtime import run_forward
 from takeback.state import ABSENT, SURFACES, State
 from takeback.state.slots import Slot, find_containing_slot
+from takeback.state.surface import surface_by_word
 from takeback.state.surfaces.calls import CALLS
 from takeback.state.surfaces.external import EXTERNAL
 from takeback.undo import SlotChange, Write
 
 if TYPE_CHECKING:
     from takeback.harness.calls_steps import OpenStep
+    from takeback.harness.harness import Harness
     from takeback.journal import Record
     from takeback.verify import Admitted, Verdict
+
 
 SomeResult = TypeVar("SomeResult")
 ATTEMPTS: Final = 5
@@ -372,3 +389,63 @@ def refuse_unless_clean(look: Inspection) -> Refused | None:
     """Return why nothing can be done that needs everything to be as the journal says; None if it is."""
     whole = Footing(look.actual, look.actual, look.drift, broken=look.broken)
     return refuse_drift(whole)
+
+
+_TEXTS = ("thing", "key", "old", "new", "append", "mode")
+
+
+def make_line(verb: str, thing: str, key: str, **fields: Any) -> OneLine:
+    """Return a line as Python gives it: bytes are a file's content, and no sign is read from the name."""
+    if isinstance(fields.get("value"), bytes):
+        fields["value"] = {"base64": base64.b64encode(fields["value"]).decode()}
+    line = OneLine(verb, thing, key, **{"sign": "", **fields})
+    for name in _TEXTS:
+        given = getattr(line, name)
+        if not isinstance(given, str | None):
+            raise WrongTypeError(f"{verb}: {'name' if name == 'key' else name}", given, expected="a text")
+    return line
+
+
+def make_append_line(thing: str, key: str, value: Any) -> OneLine:
+    """Return the line that adds an item to a list or, where things are texts, lines to the end of one."""
+    surface = surface_by_word(thing) if isinstance(thing, str) else None
+    if surface is not None and any(kind.verb == "append" for kind in surface.kinds):
+        return make_line("set", thing, key, value=value, sign="+")
+    return make_line("edit", thing, key, append=value)
+
+
+def prepare_line(harness: Harness, line: OneLine, state: State) -> Candidate | Refused | Unchanged:
+    """Return the change that a line means on the state, with its recovery; or why there is none to make."""
+    try:
+        program = build_program(line, state, _make_translator(harness, state))
+    except InputError:
+        refused = _refuse_line_on_drift(line, harness, state)
+        if refused is None:
+            raise
+        return refused
+    candidate = oracle(program, nominal=state)
+    if isinstance(candidate, NoInverse):
+        return Refused(RefusalReason.VERDICT, str(candidate))
+    if not is_idle(program, state):
+        return candidate
+    preview = harness.preview(candidate)
+    return preview if isinstance(preview, Refused) else Unchanged()
+
+
+def _refuse_line_on_drift(line: OneLine, harness: Harness, state: State) -> Refused | None:
+    """Return a refusal where a line makes sense for things as they are, but not for what is recorded."""
+    drift = harness.status().drift
+    try:
+        actual = put_changes(state, drift)
+        build_program(line, actual, _make_translator(harness, actual))
+    except TakebackError:
+        return None
+    return refuse_drift(Footing(state, state, drift))
+
+
+def _make_translator(harness: Harness, state: State) -> Translate | None:
+    """Return what makes a value as the surface has it of one as the client's own file would say it."""
+    adapter = harness.adapter
+    if not isinstance(adapter, ValueTranslator):
+        return None
+    return lambda surface, key, value: adapter.from_client_value(surface, key, value, state)

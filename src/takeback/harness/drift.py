@@ -33,9 +33,9 @@ from takeback.harness.images import (
     list_recorded_links,
     load_file_changes,
 )
+from takeback.harness.missing_values import list_unkept_files
 from takeback.harness.outcomes import Adopted, Discarded, RefusalReason, Refused
 from takeback.harness.records import draft_change
-from takeback.harness.withheld import list_unkept_files
 from takeback.journal import Draft, Record
 from takeback.state import ABSENT, SURFACES, PMap, State, diff
 from takeback.state.chain import ChainPlace, Link
@@ -308,8 +308,8 @@ def adopt_drift(
 
     Files are recorded as they are, but for those in `images_of`; of files with another formatting, those in `paths`.
     """
-    from takeback.harness.evidence_records import describe_evidence  # noqa: PLC0415 - start-up
     from takeback.harness.file_changes import LAYOUT  # noqa: PLC0415 - start-up
+    from takeback.harness.recorded_evidence import describe_evidence  # noqa: PLC0415 - start-up
 
     ledger, before = engine.ledger, engine.ledger.state
     layout = find_formatting_changes(engine, look)

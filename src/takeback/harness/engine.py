@@ -42,9 +42,9 @@ from takeback.harness.images import (
     load_file_changes,
 )
 from takeback.harness.ledger import Ledger
+from takeback.harness.missing_values import list_unkept_files
 from takeback.harness.outcomes import Adopted, Recovered
 from takeback.harness.records import load_record_writes
-from takeback.harness.withheld import list_unkept_files
 from takeback.journal import Draft, Record, Store
 from takeback.journal.failpoint import failpoint
 from takeback.journal.store import MISSING_HINT, describe_missing_journal, explain_cut, has_record_with_id

@@ -17,18 +17,19 @@ from takeback.harness.border import Border
 from takeback.harness.engine import LOCK_SECONDS, Engine, Inspection
 from takeback.harness.images import FileChange
 from takeback.harness.ledger import Ledger
-from takeback.harness.listeners import Listeners, Subscriber
 from takeback.harness.outcomes import (
     Adopted,
     Applied,
     Discarded,
     HarnessOutcome,
     LineOutcome,
+    Listeners,
     PlanOutcome,
     Preview,
     Recovered,
     Refused,
     Status,
+    Subscriber,
     Unchanged,
     UndoOutcome,
     describe_missing_surfaces,
@@ -236,7 +237,7 @@ class Harness(Border):
         return self._change_line("move", thing, name, note, by, value=to, **spot)
 
     def _change_line(self, verb: str, thing: str, name: str, note: str, by: str, **fields: Any) -> LineOutcome:
-        from takeback.harness.line_changes import make_append_line, make_line, prepare_line  # noqa: PLC0415 - start-up
+        from takeback.harness.apply import make_append_line, make_line, prepare_line  # noqa: PLC0415 - start-up
 
         line = make_append_line(thing, name, **fields) if verb == "append" else make_line(verb, thing, name, **fields)
         with self.session() as state:
@@ -415,7 +416,7 @@ class Harness(Border):
         """Prove recorded changes that were too large for that while they were recorded; how many there were."""
         if not self.ledger.unproved or self.journal.readonly or self.doubt:
             return 0
-        from takeback.harness.evidence_records import prove_pending  # noqa: PLC0415 - start-up
+        from takeback.harness.recorded_evidence import prove_pending  # noqa: PLC0415 - start-up
 
         with self._engine.get_lock():
             self.ledger.refresh()
@@ -486,7 +487,7 @@ class Harness(Border):
         by: str = "",
     ) -> Plan | Adopted | UndoOutcome:
         """Put back only the files whose paths match, as a change of its own; with `planning`, return the plan."""
-        from takeback.harness.partial_undo import undo_files  # noqa: PLC0415 - start-up
+        from takeback.harness.toggle import undo_files  # noqa: PLC0415 - start-up
 
         with self._engine.get_lock():
             said = _describe_author(by)
@@ -518,7 +519,7 @@ class Harness(Border):
 
     def forget_subject(self, subject: str, *, dry: bool = False) -> Forgetting:
         """Delete what is labelled with a subject, and copies of it, permanently; with `dry`, only say how much."""
-        from takeback.harness.subjects import find_subject  # noqa: PLC0415 - start-up
+        from takeback.harness.forget import find_subject  # noqa: PLC0415 - start-up
 
         with self._engine.get_lock():
             self._engine.look()

@@ -1,14 +1,15 @@
-"""Labels: whom contents are about, such as `user:42`.
+"""Labels: whom contents are about, such as `user:42`; and holds: which contents must stay, whatever else is said.
 
-A label is a record of its own (`label`): of one entry, or of addresses by a pattern in which `*` stands for anything.
-A pattern holds for what was recorded before it and for what comes later. Removing a label is a record too; the last
-one about a thing counts.
+A label is a record of its own (`label`): of one entry, or of addresses by a pattern in which `*` stands for
+anything. A pattern holds for what was recorded before it and for what comes later. A hold is one too (`hold`), of
+an entry or of a subject, and then of every entry that has something labelled with it. Removing or releasing one is
+a record as well; the last one about a thing counts.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -134,12 +135,18 @@ class Labelled:
     entries: set[int] = field(default_factory=set)
 
 
-def collect_labelled(store: Store, labels: Labels) -> Labelled:
-    """Return the contents that labels name, the entries that have them, and the files those kept the bytes of."""
-    labelled = Labelled()
+def iter_owned_records(store: Store) -> Iterator[tuple[Record, int | None]]:
+    """Yield every record with the number of the entry that it belongs to, if it does to one."""
     owner: int | None = None
     for record in store.records():
         owner = record.about if record.kind == "evidence" else record.number or owner
+        yield record, owner
+
+
+def collect_labelled(store: Store, labels: Labels) -> Labelled:
+    """Return the contents that labels name, the entries that have them, and the files those kept the bytes of."""
+    labelled = Labelled()
+    for record, owner in iter_owned_records(store):
         if record.kind in {"genesis", "checkpoint"}:
             values = _list_state_refs(store, record, labels)
         elif record.number in labels.entries:
@@ -183,3 +190,50 @@ def _list_state_refs(store: Store, record: Record, labels: Labels) -> set[Ref]:
     return {ref for slot, (_, ref) in known.items() if labels.has_slot(slot)} | {
         part for slot, stored_parts in inside.items() if labels.has_slot(slot) for _, part in stored_parts if part
     }
+
+
+def draft_hold(entry: int | None, *, subject: str = "", release: bool, by: str = "") -> Draft:
+    """Build the record that holds an entry or a subject, or releases it."""
+    about: dict[str, Any] = {"entry": entry} if entry is not None else {"subject": subject}
+    return Draft("hold", {**about, "release": release, **({"by": by} if by else {})})
+
+
+def list_holds(store: Store) -> tuple[set[int], set[str]]:
+    """Return the numbers of the entries, and the subjects, that are held by their own name."""
+    decided: dict[int | str, bool] = {}
+    record: Record | None = store.latest("hold")
+    while record is not None:
+        decided.setdefault(record.subject if record.about is None else record.about, not record.releases)
+        record = store.latest("hold", record.seq)
+    held = [thing for thing, stands in decided.items() if stands]
+    return {thing for thing in held if isinstance(thing, int)}, {thing for thing in held if isinstance(thing, str)}
+
+
+def list_held(store: Store) -> set[int]:
+    """Return the numbers of the entries that are held, by themselves or by a subject."""
+    entries, subjects = list_holds(store)
+    labels = list_labels(store) if subjects else {}
+    for subject in subjects & labels.keys():
+        entries |= collect_labelled(store, labels[subject]).entries
+    return entries
+
+
+def require_not_held(store: Store, entries: Collection[int]) -> None:
+    """Refuse to forget what held entries captured."""
+    held = sorted(list_held(store) & set(entries))
+    if held:
+        raise refuse_held(store, held)
+
+
+def refuse_held(store: Store, held: list[int]) -> InputError:
+    """Return the error for held entries of which something is to be forgotten."""
+    names = ", ".join(f"#{entry}" for entry in held)
+    entries, subjects = list_holds(store)
+    by_name = [entry for entry in held if entry in entries]
+    what = str(by_name[0]) if by_name else f"--subject {min(subjects)}"
+    return InputError(
+        "forget",
+        found=f"{names}, which {'is' if len(held) == 1 else 'are'} held",
+        expected="entries that are not held",
+        hint=f"'takeback hold {what} --release' releases {'it' if len(held) == 1 else 'them'}",
+    )

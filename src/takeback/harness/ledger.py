@@ -21,6 +21,8 @@ from takeback.harness.missing_values import (
     fill_from_actual,
     find_blank_lines,
     find_hidden_lines,
+    find_withheld_values,
+    fits_digest,
     make_missing_value,
     read_stored_value,
     remove_missing_values,
@@ -40,7 +42,6 @@ from takeback.harness.records import (
     make_shared_key,
     make_taken_in_key,
 )
-from takeback.harness.withheld import find_withheld_values, fits_digest
 from takeback.journal import ENTRY_KINDS, ROOT, Draft, Record, Ref, Store, Stored, make_leaf
 from takeback.journal.content import guard_against_corruption
 from takeback.journal.store import Erased, get_mutex, keyless_of

@@ -1,4 +1,4 @@
-"""The answers of a harness. Refused, blocked and stale are answers, not errors.
+"""The answers of a harness, and who is told of them. Refused, blocked and stale are answers, not errors.
 
 A journal may mention surfaces that are not installed. They are left out of the state, so a checkpoint is not
 written while one is missing, and entries about such a surface are neither taken back nor brought back.
@@ -6,12 +6,12 @@ written while one is missing, and entries about such a surface are neither taken
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
-from takeback.errors import HarnessError, UnknownSurfaceError
+from takeback.errors import HarnessError, UnknownSurfaceError, WrongTypeError
 from takeback.harness.adapter import Broken
 from takeback.state import SURFACES, State
 from takeback.undo import Blocked, Gone, Plan
@@ -328,3 +328,45 @@ def _list_surfaces(surfaces: Collection[str]) -> str:
 
 def _choose_pronoun(surfaces: Collection[str]) -> str:
     return "it" if len(surfaces) == 1 else "them"
+
+
+Subscriber = Callable[["HarnessOutcome"], object]
+RefusalListener = Callable[["HarnessOutcome", Mapping[str, Any]], object]
+"""Takes what was refused, and who had asked for what."""
+
+
+class Listeners:
+    """Those who listen to one harness; none of them changes what was done."""
+
+    def __init__(self) -> None:
+        self.on_refusal: RefusalListener | None = None
+        self._subscribers: dict[object, Subscriber] = {}
+
+    def add(self, callback: Subscriber) -> Callable[[], None]:
+        """Tell a function every outcome from now on; returns the function that ends that."""
+        if not callable(callback):
+            raise WrongTypeError("subscribe", callback, expected="a function of one outcome")
+        key = object()
+        self._subscribers[key] = callback
+
+        def unsubscribe() -> None:
+            self._subscribers.pop(key, None)
+
+        return unsubscribe
+
+    def tell(self, outcome: HarnessOutcome, asked: Mapping[str, Any]) -> None:
+        """Tell an outcome; `asked` is what a refusal is about."""
+        if asked and self.on_refusal is not None and not outcome:
+            listener = self.on_refusal
+            self._call(lambda outcome: listener(outcome, asked), outcome)
+        for callback in tuple(self._subscribers.values()):
+            self._call(callback, outcome)
+
+    @staticmethod
+    def _call(callback: Subscriber, outcome: HarnessOutcome) -> None:
+        try:
+            callback(outcome)
+        except Exception:  # the change is made, whatever becomes of who listens
+            import logging  # noqa: PLC0415 - hardly ever
+
+            logging.getLogger("takeback").exception("a subscriber failed on %s", type(outcome).__name__)

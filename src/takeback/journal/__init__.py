@@ -8,7 +8,7 @@ if TYPE_CHECKING:
     from takeback.journal.chain import ChainReport, Fault
     from takeback.journal.content import Content, Leaf, Ref, Stored, Tree, make_leaf
     from takeback.journal.record import ENTRY_KINDS, ROOT, Draft, Record
-    from takeback.journal.salvage import examine_journal
+    from takeback.journal.sqlite_copy import examine_journal
     from takeback.journal.store import Erased, Store, open_journal, resolve_record
 
 __all__ = [
@@ -37,7 +37,7 @@ __getattr__ = load_on_demand(
         "takeback.journal.chain": "ChainReport Fault",
         "takeback.journal.content": "Content Leaf Ref Stored Tree make_leaf",
         "takeback.journal.record": "ENTRY_KINDS ROOT Draft Record",
-        "takeback.journal.salvage": "examine_journal",
+        "takeback.journal.sqlite_copy": "examine_journal",
         "takeback.journal.store": "Erased Store open_journal resolve_record",
     },
 )

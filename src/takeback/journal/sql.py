@@ -36,8 +36,7 @@ from takeback.journal.record import (
     require_known_kind,
     require_unaltered,
 )
-from takeback.journal.store import FIND_LIMIT, CaptureFilter, Erased, draft_drop, format_now
-from takeback.journal.voucher import Voucher, write_word
+from takeback.journal.store import FIND_LIMIT, CaptureFilter, Erased, Voucher, draft_drop, format_now, write_word
 from takeback.progress import report_progress
 
 if TYPE_CHECKING:

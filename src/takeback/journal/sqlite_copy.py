@@ -1,25 +1,29 @@
-"""Copies of a SQLite journal: taken while it is in use, put in its place, or built anew from its records.
+"""Copies of a SQLite journal: taken while it is in use, put in its place, built anew from its records, or salvaged.
 
 A copy is one file, readable by its owner only, and is read back and checked before it gets its name. Whatever is
-replaced is kept beside the journal. What can be worked out from the records (the index of touched keys, SQLite's own
-indexes) is built anew; records and contents are only copied.
+replaced is kept beside the journal. What can be worked out from the records (the index of touched keys, SQLite's
+own indexes) is built anew; records and contents are only copied. Of a file that was cut short, a copy is padded to
+the length that its header promises, and read up to the first record that is gone.
 """
 
 from __future__ import annotations
 
 import os
 import sqlite3
+import tempfile
 import time
-from collections.abc import Callable, Sequence
-from contextlib import closing
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from os import PathLike, fspath
 from pathlib import Path
 from typing import Final
 
 from takeback.errors import InputError, JournalCorruptError, JournalError
+from takeback.journal.chain import ChainReport, Fault, check_rows
 from takeback.journal.key_index import KeyIndex
-from takeback.journal.record import COLUMNS, ROOT, open_row, read_row
+from takeback.journal.record import COLUMNS, ROOT, Row, open_row, read_row
 from takeback.journal.sql import create_tables
 from takeback.journal.sqlite import DIALECT, GUARDS, SqliteStore
 from takeback.journal.sqlite_files import (
@@ -27,12 +31,14 @@ from takeback.journal.sqlite_files import (
     ConnectedFile,
     FileLock,
     ReadingCopy,
+    copy_file,
     make_private_file,
+    make_uri,
     name_companion,
     put_in_place,
     translate_error,
 )
-from takeback.journal.store import Options
+from takeback.journal.store import Options, Voucher, open_journal
 
 SECONDS: Final = 60.0
 BATCH: Final = 200
@@ -197,3 +203,66 @@ def discard_copy(made: Path) -> None:
     """Remove an unfinished copy, with what SQLite put beside it."""
     for ending in ("", "-wal", "-shm", "-journal", ".lock"):
         name_companion(made, ending).unlink(missing_ok=True)
+
+
+HEADER = 100
+MAGIC = b"SQLite format 3\0"
+PAGE_SIZE_AT = slice(16, 18)
+PAGE_COUNT_AT = slice(28, 32)
+MOST_PROMISED = 1 << 40
+
+
+def examine_journal(
+    where: str | PathLike[str],
+    progress: Callable[[int], None] = lambda _: None,
+    *,
+    keys: str | PathLike[str] | None = None,
+    readonly: bool = False,
+    voucher: Voucher | None = None,
+) -> ChainReport:
+    """Check a journal; one that cannot be opened is reported with what can still be read of it."""
+    try:
+        with closing(open_journal(where, create=False, keys=keys, readonly=readonly, voucher=voucher)) as store:
+            return store.check(progress)
+    except JournalCorruptError as error:
+        path = Path(fspath(where))
+        rows = [] if "://" in fspath(where) else list(salvage_rows(path))
+        return check_rows(rows, progress).report().with_faults([Fault(None, error.message)])
+
+
+def salvage_rows(path: Path) -> Iterator[Row]:
+    """Yield the rows that can still be read, from the first on."""
+    with tempfile.TemporaryDirectory(prefix="takeback-salvage-") as directory:
+        copy = Path(directory) / "journal.db"
+        try:
+            for ending in ("", "-wal"):
+                if name_companion(path, ending).exists():
+                    copy_file(name_companion(path, ending), name_companion(copy, ending))
+            _pad_to_header(copy)
+            mode = "mode=rw" if name_companion(copy, "-wal").exists() else "mode=ro&immutable=1"
+            with closing(sqlite3.connect(make_uri(copy, mode), uri=True)) as connection:
+                yield from _read_rows(connection)
+        except (sqlite3.Error, OSError, OverflowError, UnicodeError):
+            return
+
+
+def _read_rows(connection: sqlite3.Connection) -> Iterator[Row]:
+    seq = 1
+    query = f"SELECT {COLUMNS} FROM records WHERE seq = ?"  # noqa: S608 - a constant
+    while row := connection.execute(query, (seq,)).fetchone():
+        try:
+            yield read_row(row)
+        except JournalCorruptError:
+            return
+        seq += 1
+
+
+def _pad_to_header(path: Path) -> None:
+    with path.open("r+b") as file:
+        header = file.read(HEADER)
+        if len(header) == HEADER and header.startswith(MAGIC):
+            size = int.from_bytes(header[PAGE_SIZE_AT], "big")
+            promised = (65536 if size == 1 else size) * int.from_bytes(header[PAGE_COUNT_AT], "big")
+            if promised < MOST_PROMISED:
+                with suppress(OSError):  # a damaged header may promise more than a file can be
+                    file.truncate(max(promised, path.stat().st_size))

@@ -128,7 +128,7 @@ SLOW = (
     "takeback.harness.merge",
     "takeback.journal.encryption",
     "takeback.journal.memory",
-    "takeback.journal.salvage",
+    "takeback.journal.sqlite_copy",
     "takeback.journal.search",
     "takeback.repair.loop",
     "takeback.repair.models",

@@ -15,10 +15,10 @@ from takeback.adapters.clients.init import init_clients
 from takeback.adapters.doctor import examine_workspace
 from takeback.adapters.opener import open_workspace
 from takeback.cli import app
-from takeback.govern.compaction import compact
 from takeback.govern.heads import make_head, require_continuation
 from takeback.govern.policy import POLICY
-from takeback.harness.holds import draft_hold
+from takeback.govern.retention import compact
+from takeback.harness.labels import draft_hold
 from takeback.harness.outcomes import Undone
 from takeback.undo import Gone
 

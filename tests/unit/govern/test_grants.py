@@ -13,11 +13,10 @@ from takeback.adapters.opener import open_workspace
 from takeback.adapters.workspace.adapter import init_workspace
 from takeback.cli import app
 from takeback.errors import DeniedError, JournalError, TakebackError
-from takeback.govern.grants import list_rights
+from takeback.govern.grants import grant_rights, list_rights
 from takeback.govern.policy import POLICY, read_policy
 from takeback.harness.outcomes import Applied, Undone
 from takeback.journal import Draft, make_leaf, open_journal
-from takeback.journal.postgres_grants import grant_rights
 from takeback.state import State
 
 counter = itertools.count()

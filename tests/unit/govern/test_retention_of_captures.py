@@ -17,7 +17,7 @@ from takeback.cli import app
 from takeback.errors import InputError
 from takeback.govern.policy import POLICY, read_policy
 from takeback.govern.retention import retain
-from takeback.harness.holds import draft_hold, list_held
+from takeback.harness.labels import draft_hold, list_held
 from takeback.harness.outcomes import Undone
 from takeback.undo import Gone
 

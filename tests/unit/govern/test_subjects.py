@@ -19,8 +19,7 @@ from takeback.adapters.opener import open_workspace
 from takeback.cli import app
 from takeback.errors import InputError
 from takeback.govern.retention import retain
-from takeback.harness.holds import draft_hold, list_held
-from takeback.harness.labels import compile_pattern, draft_label, list_labels, matches_address
+from takeback.harness.labels import compile_pattern, draft_hold, draft_label, list_held, list_labels, matches_address
 from takeback.harness.outcomes import Undone
 
 SECRET, COPY, OTHER = "alice@example.org-0815", "see alice@example.org-0815", "bob@example.org-4711"

@@ -13,15 +13,16 @@ from pathlib import Path
 
 import pytest
 
-from takeback.govern.bundle import build_tree, write_bundle
 from takeback.govern.heads import (
     HeadError,
+    build_tree,
     format_public_key,
     load_or_make_key,
     make_head,
     open_head,
     require_continuation,
     sign_head,
+    write_bundle,
 )
 from takeback.govern.merkle import MerkleTree, hash_leaf
 from takeback.journal import Draft, examine_journal, open_journal

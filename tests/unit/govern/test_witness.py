@@ -14,8 +14,7 @@ from takeback.adapters.clients.init import init_clients
 from takeback.adapters.opener import open_workspace
 from takeback.cli import app
 from takeback.errors import HarnessError, InputError
-from takeback.govern.bundle import build_tree
-from takeback.govern.heads import Head, HeadError, format_public_key, load_or_make_key, sign_head
+from takeback.govern.heads import Head, HeadError, build_tree, format_public_key, load_or_make_key, sign_head
 from takeback.govern.merkle import MerkleTree
 from takeback.govern.witness import MOST_BODY, HeadWitness, WitnessServer, load_or_make_token, submit_head
 

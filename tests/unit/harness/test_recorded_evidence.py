@@ -277,7 +277,7 @@ def test_a_change_is_recorded_even_if_its_proof_crashes(root, monkeypatch):
     def fail(*_, **__):
         raise KeyError("planted")
 
-    monkeypatch.setattr("takeback.harness.evidence_records.make_evidence", fail)
+    monkeypatch.setattr("takeback.harness.recorded_evidence.make_evidence", fail)
     with open_workspace(root) as harness:
         (root / "prompts/p.md").write_text("one\n")
         entry = harness.adopt("by hand").entry

@@ -14,7 +14,7 @@ import pytest
 
 from takeback.errors import JournalError
 from takeback.journal import Draft, examine_journal, make_leaf, open_journal
-from takeback.journal.salvage import salvage_rows
+from takeback.journal.sqlite_copy import salvage_rows
 
 OTHER = """
 import sys

@@ -15,9 +15,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from takeback.errors import OperationFailed
 from takeback.harness.engine import Engine
-from takeback.harness.evidence_records import describe_evidence
 from takeback.harness.ledger import Ledger
-from takeback.harness.recorded_evidence import ONLY_LAYOUT, NoEvidence
+from takeback.harness.recorded_evidence import ONLY_LAYOUT, NoEvidence, describe_evidence
 from takeback.harness.records import CALL, draft_change, make_taken_in_key
 from takeback.journal import Record
 from takeback.state import ABSENT, PMap, State, tree
