@@ -1,4 +1,4 @@
-"""Names of a package that are imported when they are first asked for, so that a command loads only what it uses."""
+"""Names and modules that are imported when they are first asked for, so that a command loads only what it uses."""
 
 from __future__ import annotations
 
@@ -24,3 +24,21 @@ def load_on_demand(package: str, homes: Mapping[str, str]) -> Callable[[str], An
         return value
 
     return load
+
+
+class LaterModule:
+    """Stands for a module, which is imported when something of it is first used."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+        self._module: Any = None
+
+    def __getattr__(self, wanted: str) -> Any:
+        if self._module is None:
+            self._module = import_module(self._name)
+        return getattr(self._module, wanted)
+
+
+def load_later(package: str, modules: str) -> list[LaterModule]:
+    """Return what stands for some modules of a package, listed by spaces, each imported when it is first used."""
+    return [LaterModule(f"{package}.{name}") for name in modules.split()]

@@ -50,8 +50,7 @@ from takeback.harness.missing_values import describe_unkept, list_unkept
 from takeback.harness.outcomes import Applied, Preview, RefusalReason, Refused, Unchanged
 from takeback.harness.records import draft_change
 from takeback.language import Candidate, NoInverse, Program, read_candidate, reread_candidate
-from takeback.language.oneline import OneLine, Translate, build_program
-from takeback.repair.oracle import oracle
+from takeback.lazy_names import load_later
 from takeback.runtime import run_forward
 from takeback.state import ABSENT, SURFACES, State
 from takeback.state.slots import Slot, find_containing_slot
@@ -61,11 +60,17 @@ from takeback.state.surfaces.external import EXTERNAL
 from takeback.undo import SlotChange, Write
 
 if TYPE_CHECKING:
+    from takeback import repair
+    from takeback.harness import external
     from takeback.harness.calls_steps import OpenStep
     from takeback.harness.harness import Harness
     from takeback.journal import Record
+    from takeback.language import oneline
     from takeback.verify import Admitted, Verdict
-
+else:
+    (external,) = load_later("takeback.harness", "external")
+    (oneline,) = load_later("takeback.language", "oneline")
+    (repair,) = load_later("takeback", "repair")
 
 SomeResult = TypeVar("SomeResult")
 ATTEMPTS: Final = 5
@@ -219,9 +224,7 @@ def complete_given(given: Given, state: State) -> Given:
         return given
     if not given:
         raise InputError("candidate", found="no operation", expected="a Candidate, or at least one operation")
-    from takeback.repair.oracle import oracle  # noqa: PLC0415 - start-up
-
-    return oracle(given, nominal=state)
+    return repair.oracle(given, nominal=state)
 
 
 def _read_given(given: object) -> Candidate:
@@ -290,13 +293,11 @@ def refuse_unreachable(engine: Engine, slots: Sequence[Slot]) -> Refused | None:
     """
     if engine.external is None or not slots:
         return None
-    from takeback.harness.external import absorb_outside  # noqa: PLC0415 - start-up
-
     try:
         why = engine.external.why_unguarded(slot[1] for slot in slots)
         if why is not None:
             return Refused(RefusalReason.REAL, f"{why}; nothing was changed")
-        absorb_outside(engine, slots)
+        external.absorb_outside(engine, slots)
     except (UnreachableError, InputError) as fault:
         hint = f": {fault.hint}" if fault.hint else ""
         return Refused(RefusalReason.REAL, f"{fault}{hint}; nothing was changed")
@@ -394,11 +395,11 @@ def refuse_unless_clean(look: Inspection) -> Refused | None:
 _TEXTS = ("thing", "key", "old", "new", "append", "mode")
 
 
-def make_line(verb: str, thing: str, key: str, **fields: Any) -> OneLine:
+def make_line(verb: str, thing: str, key: str, **fields: Any) -> oneline.OneLine:
     """Return a line as Python gives it: bytes are a file's content, and no sign is read from the name."""
     if isinstance(fields.get("value"), bytes):
         fields["value"] = {"base64": base64.b64encode(fields["value"]).decode()}
-    line = OneLine(verb, thing, key, **{"sign": "", **fields})
+    line = oneline.OneLine(verb, thing, key, **{"sign": "", **fields})
     for name in _TEXTS:
         given = getattr(line, name)
         if not isinstance(given, str | None):
@@ -406,7 +407,7 @@ def make_line(verb: str, thing: str, key: str, **fields: Any) -> OneLine:
     return line
 
 
-def make_append_line(thing: str, key: str, value: Any) -> OneLine:
+def make_append_line(thing: str, key: str, value: Any) -> oneline.OneLine:
     """Return the line that adds an item to a list or, where things are texts, lines to the end of one."""
     surface = surface_by_word(thing) if isinstance(thing, str) else None
     if surface is not None and any(kind.verb == "append" for kind in surface.kinds):
@@ -414,16 +415,16 @@ def make_append_line(thing: str, key: str, value: Any) -> OneLine:
     return make_line("edit", thing, key, append=value)
 
 
-def prepare_line(harness: Harness, line: OneLine, state: State) -> Candidate | Refused | Unchanged:
+def prepare_line(harness: Harness, line: oneline.OneLine, state: State) -> Candidate | Refused | Unchanged:
     """Return the change that a line means on the state, with its recovery; or why there is none to make."""
     try:
-        program = build_program(line, state, _make_translator(harness, state))
+        program = oneline.build_program(line, state, _make_translator(harness, state))
     except InputError:
         refused = _refuse_line_on_drift(line, harness, state)
         if refused is None:
             raise
         return refused
-    candidate = oracle(program, nominal=state)
+    candidate = repair.oracle(program, nominal=state)
     if isinstance(candidate, NoInverse):
         return Refused(RefusalReason.VERDICT, str(candidate))
     if not is_idle(program, state):
@@ -432,18 +433,18 @@ def prepare_line(harness: Harness, line: OneLine, state: State) -> Candidate | R
     return preview if isinstance(preview, Refused) else Unchanged()
 
 
-def _refuse_line_on_drift(line: OneLine, harness: Harness, state: State) -> Refused | None:
+def _refuse_line_on_drift(line: oneline.OneLine, harness: Harness, state: State) -> Refused | None:
     """Return a refusal where a line makes sense for things as they are, but not for what is recorded."""
     drift = harness.status().drift
     try:
         actual = put_changes(state, drift)
-        build_program(line, actual, _make_translator(harness, actual))
+        oneline.build_program(line, actual, _make_translator(harness, actual))
     except TakebackError:
         return None
     return refuse_drift(Footing(state, state, drift))
 
 
-def _make_translator(harness: Harness, state: State) -> Translate | None:
+def _make_translator(harness: Harness, state: State) -> oneline.Translate | None:
     """Return what makes a value as the surface has it of one as the client's own file would say it."""
     adapter = harness.adapter
     if not isinstance(adapter, ValueTranslator):

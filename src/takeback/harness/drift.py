@@ -37,6 +37,7 @@ from takeback.harness.missing_values import list_unkept_files
 from takeback.harness.outcomes import Adopted, Discarded, RefusalReason, Refused
 from takeback.harness.records import draft_change
 from takeback.journal import Draft, Record
+from takeback.lazy_names import load_later
 from takeback.state import ABSENT, SURFACES, PMap, State, diff
 from takeback.state.chain import ChainPlace, Link
 from takeback.state.file_paths import find_file
@@ -49,7 +50,12 @@ from takeback.undo import SlotChange, Write
 from takeback.undo.index import Versions
 
 if TYPE_CHECKING:
+    from takeback.harness import file_changes, file_history, recorded_evidence
     from takeback.language import Program
+else:
+    file_changes, file_history, recorded_evidence = load_later(
+        "takeback.harness", "file_changes file_history recorded_evidence"
+    )
 
 FindVersions = Callable[[Slot], Versions]
 """Every version of a slot, oldest first."""
@@ -209,8 +215,6 @@ def _is_container(change: SlotChange | Write) -> bool:
 def _find_broken(
     engine: Engine, broken: Sequence[Broken], before: State, after: State, entries: Collection[int]
 ) -> tuple[Broken, ...]:
-    from takeback.harness.file_history import list_changed_files  # noqa: PLC0415 - start-up
-
     adapter = engine.files
     if not broken or adapter is None:
         return tuple(broken)
@@ -219,7 +223,7 @@ def _find_broken(
     except CannotSplice:  # said by whoever renders it
         paths = set()
     if engine.formatted is not None and entries:
-        paths.update(list_changed_files(engine.ledger, entries))
+        paths.update(file_history.list_changed_files(engine.ledger, entries))
     return tuple(fault for fault in broken if any(_is_at(path, fault.path) for path in paths))
 
 
@@ -308,9 +312,6 @@ def adopt_drift(
 
     Files are recorded as they are, but for those in `images_of`; of files with another formatting, those in `paths`.
     """
-    from takeback.harness.file_changes import LAYOUT  # noqa: PLC0415 - start-up
-    from takeback.harness.recorded_evidence import describe_evidence  # noqa: PLC0415 - start-up
-
     ledger, before = engine.ledger, engine.ledger.state
     layout = find_formatting_changes(engine, look)
     images = _collect_images(engine, look.actual, images_of, layout) if look.drift else []
@@ -320,10 +321,14 @@ def adopt_drift(
         return None
     writes = ledger.history.with_parents(ledger.list_outside_writes(look.actual))
     several, coarse = read_versions(ledger.state, look.actual, writes, ledger.history.index.at)
-    about = {**about, **_build_notice(engine, writes), **describe_evidence(ledger, look.actual, writes)}
+    about = {
+        **about,
+        **_build_notice(engine, writes),
+        **recorded_evidence.describe_evidence(ledger, look.actual, writes),
+    }
     about |= {"ambiguous": list(several)} if several else {}
     about |= {"coarse": list(coarse)} if coarse else {}
-    about |= {LAYOUT: [image.path for image in layout]} if layout else {}
+    about |= {file_changes.LAYOUT: [image.path for image in layout]} if layout else {}
     ledger.hide_replacements(writes)
     draft = draft_change("adopt", writes, about, packer=ledger.packer)
     entry = ledger.record(attach_images(draft, [*images, *layout]), writes)
@@ -379,8 +384,6 @@ def find_formatting_changes(engine: Engine, look: Inspection) -> list[KeptImage]
     """Return files in which only formatting was changed; those that cannot be read are left out."""
     if engine.formatted is None or engine.files is None:
         return []
-    from takeback.harness.file_history import find_formatting_drift, isolate_formatting_change  # noqa: PLC0415 - start-up
-
     adapter, ledger = engine.files, engine.ledger
     unread = {fault.path for fault in look.broken}
     there = dict(engine.formatted.list_formatted())
@@ -389,8 +392,8 @@ def find_formatting_changes(engine: Engine, look: Inspection) -> list[KeptImage]
     )
     paths = ((path, image) for path, image in (*there.items(), *gone) if path not in unread)
     isolated = [
-        isolate_formatting_change(adapter, ledger, ledger.state, image)
-        for image in find_formatting_drift(ledger, paths)
+        file_history.isolate_formatting_change(adapter, ledger, ledger.state, image)
+        for image in file_history.find_formatting_drift(ledger, paths)
     ]
     return [image for image in isolated if image is not None and not _is_only_read(engine.formatted, image)]
 
@@ -430,21 +433,19 @@ def _build_notice(engine: Engine, writes: Iterable[Write]) -> dict[str, Any]:
 def _collect_images(
     engine: Engine, actual: State, given: Mapping[str, Image | None], layout: Sequence[KeptImage]
 ) -> list[KeptImage]:
-    from takeback.harness.file_changes import find_link_targets, is_link_change  # noqa: PLC0415 - start-up
-    from takeback.harness.file_history import find_known_image  # noqa: PLC0415 - start-up
     from takeback.progress import track_all_progress  # noqa: PLC0415 - start-up
 
     adapter, ledger = engine.files, engine.ledger
     if adapter is None:
         return []
     images: list[KeptImage] = []
-    links = [change for change in layout if is_link_change(change)]
-    behind = find_link_targets(adapter, links)
+    links = [change for change in layout if file_changes.is_link_change(change)]
+    behind = file_changes.find_link_targets(adapter, links)
     for path in track_all_progress("files taken in", adapter.find_touched_files(ledger.state, actual)):
         if path in behind:
             continue  # it is not what changed: a link to it was put in a file's place, or taken from there
         after = given[path] if path in given else adapter.image(path)
-        before = find_known_image(adapter, ledger, path, ledger.state)
+        before = file_history.find_known_image(adapter, ledger, path, ledger.state)
         if isinstance(before, Unknown) and isinstance(after, LinkImage):
             before = _restore_before_link(adapter, actual, ledger.state, path)
         images.append(KeptImage(path, before, after))
@@ -463,8 +464,6 @@ def discard_drift(
     engine: Engine, paths: Sequence[str], about: dict[str, Any], slots: Collection[Slot] = ()
 ) -> Discarded | Refused | None:
     """Put back files that are not what the journal says, or only what was done to some slots; None if nothing was."""
-    from takeback.harness.file_changes import find_link_targets, is_link_change  # noqa: PLC0415 - start-up
-
     adapter = engine.files
     if adapter is None:
         return Refused(RefusalReason.UNSTORED, f"this harness ({engine.adapter.name}) has no files")
@@ -474,8 +473,12 @@ def discard_drift(
         if slots:
             reverted = _refuse_forgotten(gone) if set(gone) & set(slots) else _revert_slots(adapter, look, slots)
             return _make_discard(engine, reverted, about)
-        links = [formatting for formatting in find_formatting_changes(engine, look) if is_link_change(formatting)]
-        behind = find_link_targets(adapter, links)
+        links = [
+            formatting
+            for formatting in find_formatting_changes(engine, look)
+            if file_changes.is_link_change(formatting)
+        ]
+        behind = file_changes.find_link_targets(adapter, links)
         known = put_slots(engine.ledger.state, [(slot, get_slot(look.actual, slot)) for slot in gone])
         touched = adapter.find_touched_files(known, look.actual) if look.drift else ()
         drifted = (path for path in touched if path not in behind)
@@ -574,14 +577,12 @@ def _plan_discard(
 
     `state` is what the files should say: the journal's state, with what is there where that was forgotten.
     """
-    from takeback.harness.file_history import find_known_image  # noqa: PLC0415 - start-up
-
     spliced = adapter.render(look.actual, state) if look.drift else ()
     edits = {} if isinstance(spliced, NotExpressible) else {change.path: change for change in spliced}
     planned: list[FileChange] = []
     for path in paths:
         there = adapter.image(path)
-        known = find_known_image(adapter, engine.ledger, path, state)
+        known = file_history.find_known_image(adapter, engine.ledger, path, state)
         if isinstance(known, Unknown) and path in edits:
             edit = edits[path]
             planned.append(replace(edit, before=there) if isinstance(there, LinkImage) else edit)

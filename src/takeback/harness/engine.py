@@ -48,15 +48,23 @@ from takeback.harness.records import load_record_writes
 from takeback.journal import Draft, Record, Store
 from takeback.journal.failpoint import failpoint
 from takeback.journal.store import MISSING_HINT, describe_missing_journal, explain_cut, has_record_with_id
+from takeback.lazy_names import load_later
 from takeback.state import ABSENT, State
 from takeback.state.slots import Slot, find_differing_slots, get_slot, put_slots
 from takeback.undo import SlotChange, Write
 
 if TYPE_CHECKING:
+    from takeback.harness import calls_steps, external, file_transaction, forget
     from takeback.harness.calls import CallRules
-    from takeback.harness.calls_steps import CallSteps, OpenStep
+    from takeback.harness.calls_steps import OpenStep
     from takeback.harness.external import RecordTransaction
     from takeback.harness.file_transaction import FileTransaction
+    from takeback.journal import memory
+else:
+    calls_steps, external, file_transaction, forget = load_later(
+        "takeback.harness", "calls_steps external file_transaction forget"
+    )
+    (memory,) = load_later("takeback.journal", "memory")
 
 LOCK_SECONDS = 60.0
 FINISHED_LATER = "the change is announced in the journal: 'takeback recover' finishes it once that is fixed"
@@ -208,9 +216,7 @@ class Engine:
         """Return the files in which a forgotten value is in use."""
         if self.files is None or not self.ledger.hidden:
             return ()
-        from takeback.harness.forget import find_files_in_use  # noqa: PLC0415 - start-up
-
-        return find_files_in_use(self.ledger, self.files.find_touched_files)
+        return forget.find_files_in_use(self.ledger, self.files.find_touched_files)
 
     def _forget_copies(self, paths: tuple[str, ...] = ()) -> None:
         """Keep no bytes of files that hold or held a forgotten value, beyond the change that needs them."""
@@ -229,11 +235,9 @@ class Engine:
 
     def _sweep_leftovers(self, leftovers: Leftovers) -> tuple[str, ...]:
         """Remove leftovers, if this process still holds the lock: otherwise they may be another's, in mid-write."""
-        from takeback.harness.file_transaction import require_lock_held  # noqa: PLC0415 - start-up
-
         if not leftovers.leftovers():
             return ()
-        require_lock_held(self.journal)
+        file_transaction.require_lock_held(self.journal)
         return leftovers.sweep()
 
     def _begin(self, start: State | Reading | None, about: dict[str, Any]) -> None:
@@ -330,8 +334,6 @@ class Engine:
 
         `real` is what is there and what is to be there: the journal's states, except where others changed something.
         """
-        from takeback.harness.file_transaction import defer_sigint, require_unchanged  # noqa: PLC0415 - start-up
-
         before, after = real
         secret = (*self._list_secret_files(), *list_unkept_files(self.ledger.capture, changes))
         if self.live is not None:
@@ -341,10 +343,10 @@ class Engine:
             if drifted:
                 self.adapter.read(self.ledger.state)
         elif self.files is not None:
-            require_unchanged(self.files.place, changes)
+            file_transaction.require_unchanged(self.files.place, changes)
             if self.project is not None:
                 self.project.note_writing(change for change in changes if isinstance(change, ProjectChange))
-            with defer_sigint():
+            with file_transaction.defer_sigint():
                 entry = self.ledger.announce(attach_images(self.calls.attach(draft, writes), changes))
                 del draft  # may be large, and is not needed while files are written
                 failpoint("change.announced")
@@ -374,21 +376,15 @@ class Engine:
         """Return which records of other systems change, and how, when one state becomes another."""
         if self.external is None:
             return ()
-        from takeback.harness.external import list_record_changes  # noqa: PLC0415 - start-up
-
-        return list_record_changes(before, after)
+        return external.list_record_changes(before, after)
 
     def _begin_transaction(
         self, adapter: FileAdapter, records: Sequence[OutsideRecord]
-    ) -> FileTransaction | RecordTransaction:
-        from takeback.harness.file_transaction import FileTransaction  # noqa: PLC0415 - start-up
-
-        writing = FileTransaction(adapter.place, self.journal)
+    ) -> file_transaction.FileTransaction | external.RecordTransaction:
+        writing = file_transaction.FileTransaction(adapter.place, self.journal)
         if self.external is None or not records:
             return writing
-        from takeback.harness.external import RecordTransaction  # noqa: PLC0415 - start-up
-
-        return RecordTransaction(writing, self.external, records)
+        return external.RecordTransaction(writing, self.external, records)
 
     def _change_files(
         self,
@@ -422,11 +418,9 @@ class Engine:
             writing.settle()
 
     @cached_property
-    def calls(self) -> CallSteps:
+    def calls(self) -> calls_steps.CallSteps:
         """The calls that changes of this harness make."""
-        from takeback.harness.calls_steps import CallSteps  # noqa: PLC0415 - start-up
-
-        return CallSteps(self.ledger, self.call_rules)
+        return calls_steps.CallSteps(self.ledger, self.call_rules)
 
     def _make_calls(
         self, entry: Record, writes: Sequence[Write], writing: FileTransaction | RecordTransaction
@@ -434,11 +428,9 @@ class Engine:
         """Make the calls of a change whose files are written; one that is refused has all of it given up."""
         if not entry.steps:
             return
-        from takeback.harness.calls_steps import CallRefused  # noqa: PLC0415 - start-up
-
         try:
             self.calls.run(entry, writes)
-        except CallRefused as fault:
+        except calls_steps.CallRefused as fault:
             self._give_up(writing, fault, partial(self.calls.run_back, entry, writes))
 
     def _finish_calls(
@@ -447,18 +439,18 @@ class Engine:
         """Go on with the calls of a change that a killed process left; return what was done where it is given up."""
         if not record.steps or self.files is None:
             return None
-        from takeback.harness.calls_steps import CallRefused  # noqa: PLC0415 - start-up
-        from takeback.harness.file_transaction import complete_changes  # noqa: PLC0415 - start-up
-
         if not self.calls.is_going_back(record):
-            with suppress(CallRefused):
+            with suppress(calls_steps.CallRefused):
                 self.calls.run(record, writes)
                 return None
         back = [replace(row, before=row.after, after=row.before) for row in reversed(changes)]
         made = [
             OutsideRecord(change.key, change.wanted, change.known) for change in self._list_announced_records(writes)
         ]
-        kept = (*complete_changes(self.files.place, self.journal, back), *self._complete_records(made))
+        kept = (
+            *file_transaction.complete_changes(self.files.place, self.journal, back),
+            *self._complete_records(made),
+        )
         self.calls.run_back(record, writes)
         failpoint("recovery.written")
         self.ledger.abort("a call of it was refused")
@@ -485,9 +477,7 @@ class Engine:
         answer_calls: Callable[[], None] = lambda: None,
     ) -> None:
         """Put back what was already changed and say so; if that fails too, recovery will finish the change."""
-        from takeback.harness.file_transaction import require_lock_held  # noqa: PLC0415 - start-up
-
-        require_lock_held(self.journal)
+        file_transaction.require_lock_held(self.journal)
         later = partial(HarnessError, where=fault.where, hint=FINISHED_LATER)
         try:
             writing.roll_back()
@@ -495,7 +485,7 @@ class Engine:
         except LostLock:
             raise
         except TakebackError as second:
-            require_lock_held(self.journal)
+            file_transaction.require_lock_held(self.journal)
             raise later(f"{fault.message}; putting things back failed as well ({second.message})") from fault
         if left.ours:
             both = f"{', '.join(left.ours)} could not be restored and already contains the change"
@@ -515,8 +505,6 @@ class Engine:
         record = self.ledger.pending
         if record is None:
             return Recovered(None)
-        from takeback.harness.file_transaction import complete_changes, has_begun  # noqa: PLC0415 - start-up
-
         failpoint("recovery.begun")
         writes = load_record_writes(self.journal, record)
         kept: tuple[str, ...] = ()
@@ -535,13 +523,16 @@ class Engine:
                 after = put_slots(self.ledger.state, [(write.slot, write.after) for write in writes])
                 changes = (*changes, *self.project.list_changes(self.ledger.state, after))
             records = self._list_announced_records(writes)
-            begun = has_begun(self.files.place, changes) or self._has_begun_records(records)
+            begun = file_transaction.has_begun(self.files.place, changes) or self._has_begun_records(records)
             if (changes or records or record.steps) and not begun and not self.calls.has_begun(record):
                 self.ledger.abort("its process died before it changed anything")
                 self.note()
                 return Recovered(record, given_up=True)
             if not self.calls.is_going_back(record):
-                kept = (*complete_changes(self.files.place, self.journal, changes), *self._complete_records(records))
+                kept = (
+                    *file_transaction.complete_changes(self.files.place, self.journal, changes),
+                    *self._complete_records(records),
+                )
             given_up = self._finish_calls(record, writes, changes)
             if given_up is not None:
                 return given_up
@@ -574,14 +565,10 @@ class Engine:
         return records
 
     def _has_begun_records(self, records: Sequence[OutsideRecord]) -> bool:
-        from takeback.harness.external import has_begun_outside  # noqa: PLC0415 - start-up
-
-        return self.external is not None and has_begun_outside(self.external, records)
+        return self.external is not None and external.has_begun_outside(self.external, records)
 
     def _complete_records(self, records: Sequence[OutsideRecord]) -> tuple[str, ...]:
-        from takeback.harness.external import complete_outside  # noqa: PLC0415 - start-up
-
-        return () if self.external is None else complete_outside(self.external, records)
+        return () if self.external is None else external.complete_outside(self.external, records)
 
     def note(self) -> None:
         """Remember, apart from the journal, how far it has come; not while a person has to decide about that."""
@@ -595,6 +582,4 @@ class Engine:
 
 
 def _is_in_memory(journal: Store) -> bool:
-    from takeback.journal.memory import MemoryStore  # noqa: PLC0415 - start-up
-
-    return isinstance(journal, MemoryStore)
+    return isinstance(journal, memory.MemoryStore)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from pathlib import PurePosixPath
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from takeback.errors import CannotSplice, NoPlaceError
 from takeback.harness.adapter import FileAdapter, Linked, NotExpressible, SideWrites, TracksFormatting
@@ -34,9 +34,15 @@ from takeback.harness.images import (
 from takeback.harness.ledger import CHANGES, Ledger
 from takeback.harness.outcomes import RefusalReason, Refused
 from takeback.journal import Draft
+from takeback.lazy_names import load_later
 from takeback.progress import track_all_progress
 from takeback.state import State
 from takeback.undo import Plan
+
+if TYPE_CHECKING:
+    from takeback.harness import file_history
+else:
+    (file_history,) = load_later("takeback.harness", "file_history")
 
 
 def decide_existence(
@@ -247,19 +253,17 @@ def _restore_all_bytes(
     off: Collection[int],
     on: Collection[int],
 ) -> tuple[FileChange, ...] | NotExpressible:
-    from takeback.harness.file_history import restore_bytes  # noqa: PLC0415 - start-up
-
     before, after = real
     if isinstance(changes, NotExpressible):
         restored = [
-            restore_bytes(adapter, ledger, FileChange(path, adapter.image(path), None), after, off, on)
+            file_history.restore_bytes(adapter, ledger, FileChange(path, adapter.image(path), None), after, off, on)
             for path in adapter.find_touched_files(before, after)
         ]
         if not all(adapter.means(change.path, change.after, after) for change in restored):
             return changes
         changes = tuple(restored)
     worked_out = track_all_progress("files worked out", changes)
-    return tuple(restore_bytes(adapter, ledger, change, after, off, on) for change in worked_out)
+    return tuple(file_history.restore_bytes(adapter, ledger, change, after, off, on) for change in worked_out)
 
 
 def _changes_by_history(
@@ -274,8 +278,6 @@ def _changes_by_history(
 
     That is so where a file comes or goes, or is no plain file, and where rendering would do more than write files.
     """
-    from takeback.harness.file_history import list_changed_files, restore_bytes_by_history  # noqa: PLC0415 - start-up
-
     (before, after), entries, ledger = real, (*off, *on), engine.ledger
     if not isinstance(adapter, SideWrites) or adapter.writes_aside(before, after):
         return None
@@ -285,11 +287,13 @@ def _changes_by_history(
         return None
     layout = find_formatting_only_files(ledger, entries)
     changes: list[FileChange] = []
-    for path in dict.fromkeys((*touched, *list_changed_files(ledger, entries))):
+    for path in dict.fromkeys((*touched, *file_history.list_changed_files(ledger, entries))):
         there = adapter.image(path)
         if not isinstance(there, FileImage):
             return None
-        change = restore_bytes_by_history(adapter, ledger, FileChange(path, there, there), after, off, on)
+        change = file_history.restore_bytes_by_history(
+            adapter, ledger, FileChange(path, there, there), after, off, on
+        )
         change = decide_existence(adapter, formatted, ledger, change, None, after, (off, on))
         stays = change.after == there
         if not isinstance(change.after, FileImage) or not adapter.means(path, change.after, after):
@@ -310,11 +314,9 @@ def _decide_bytes(
     relinking: Relinking,
 ) -> Sequence[FileChange] | Refused:
     """Return the changes of files that change the state, and those that only restore formatting."""
-    from takeback.harness.file_history import list_changed_files, restore_bytes_by_history  # noqa: PLC0415 - start-up
-
     entries, (before, after) = (*off, *on), real
     spliced = {} if isinstance(rendered, NotExpressible) else {change.path: change for change in rendered}
-    wanted = dict.fromkeys((*spliced, *list_changed_files(engine.ledger, entries)))
+    wanted = dict.fromkeys((*spliced, *file_history.list_changed_files(engine.ledger, entries)))
     if isinstance(rendered, NotExpressible):
         wanted |= dict.fromkeys(adapter.find_touched_files(before, after))
     layout = find_formatting_only_files(engine.ledger, entries)
@@ -322,7 +324,7 @@ def _decide_bytes(
     decided: list[FileChange] = []
     for path in track_all_progress("files worked out", wanted):
         there = adapter.image(path)
-        change = restore_bytes_by_history(
+        change = file_history.restore_bytes_by_history(
             adapter, engine.ledger, spliced.get(path, FileChange(path, there, there)), after, off, on
         )
         if engine.formatted is not None:
@@ -361,13 +363,11 @@ def _remove_empty_folders(
     ledger: Ledger, adapter: FileAdapter, changes: Sequence[FileChange]
 ) -> Iterator[FileChange]:
     """Yield removals of directories that an entry made, above files that go, if nothing else is in them."""
-    from takeback.harness.file_history import is_made_by_entry  # noqa: PLC0415 - start-up
-
     known = {change.path for change in changes}
     gone = [change.path for change in changes if isinstance(change.before, FileImage) and change.after is None]
     for above in dict.fromkeys(above for path in gone for above in _iter_folders(path)):
         there = None if above in known else adapter.image(above)
-        if isinstance(there, DirectoryImage) and is_made_by_entry(ledger, above):
+        if isinstance(there, DirectoryImage) and file_history.is_made_by_entry(ledger, above):
             yield FileChange(above, there, None)
 
 
@@ -378,9 +378,11 @@ def _iter_folders(path: str) -> Iterator[str]:
 
 def index_by_files(engine: Engine, draft: Draft, entries: Iterable[int]) -> Draft:
     """Return a draft of toggled entries that is also indexed by the files those changed."""
-    from takeback.harness.file_history import list_changed_files  # noqa: PLC0415 - start-up
-
-    return draft if engine.formatted is None else index_files(draft, list_changed_files(engine.ledger, entries))
+    return (
+        draft
+        if engine.formatted is None
+        else index_files(draft, file_history.list_changed_files(engine.ledger, entries))
+    )
 
 
 def annotate_plan(engine: Engine, plan: Plan) -> Plan:

@@ -19,12 +19,16 @@ from takeback.harness.ledger import Ledger
 from takeback.harness.missing_values import is_same_known_value
 from takeback.harness.records import with_evidence
 from takeback.journal import Record, Ref, Store
+from takeback.lazy_names import load_later
 from takeback.state import ABSENT, State
 from takeback.state.slots import Slot, get_slot, put_slots
 
 if TYPE_CHECKING:
     from takeback.harness.adapter import ProjectFiles
+    from takeback.journal import search
     from takeback.journal.search import Forms, ValuePlace
+else:
+    (search,) = load_later("takeback.journal", "search")
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,12 +133,10 @@ def _collect_own_refs(store: Store, record: Record) -> set[Ref]:
 
 def find_value(ledger: Ledger, value: str | bytes, *, dry: bool) -> tuple[tuple[ValuePlace, ...], set[Ref]]:
     """Find where a value occurs, and the contents to forget for it."""
-    from takeback.journal.search import Forms  # noqa: PLC0415 - start-up
-
     raw = value.encode() if isinstance(value, str) else value
     if not raw:
         raise InputError("value", found="nothing", expected="a text to look for")
-    return find_forms(ledger, Forms(raw), dry=dry)
+    return find_forms(ledger, search.Forms(raw), dry=dry)
 
 
 def find_forms(ledger: Ledger, forms: Forms, *, dry: bool) -> tuple[tuple[ValuePlace, ...], set[Ref]]:
@@ -143,14 +145,12 @@ def find_forms(ledger: Ledger, forms: Forms, *, dry: bool) -> tuple[tuple[ValueP
     What is in use is written down anew first, unless `dry`: a text that was edited is stored in other pieces
     then, and those must be found as well.
     """
-    from takeback.journal.search import find_value_places  # noqa: PLC0415 - start-up
-
     store = ledger.store
-    places = tuple(find_value_places(store, forms))
+    places = tuple(search.find_value_places(store, forms))
     if not dry and any(place.ref is not None for place in places):
         require_not_held(store, {place.number for place in places if place.ref is not None and place.number})
         ledger.checkpoint(forms.has_match_in)
-        places = tuple(find_value_places(store, forms))
+        places = tuple(search.find_value_places(store, forms))
     refs = {place.ref for place in places if place.ref is not None}
     paths = {path for seq in {place.seq for place in places if place.ref} for path in paths_of(store.record(seq))}
     return places, refs | collect_file_refs(store, paths)
@@ -194,8 +194,6 @@ def find_subject(
 
     What is in use is written down anew first, unless `dry`, so that its newest copy is found as well.
     """
-    from takeback.journal.search import Forms  # noqa: PLC0415 - start-up
-
     store = ledger.store
     labels = list_labels(store).get(subject)
     if labels is None:
@@ -208,7 +206,7 @@ def find_subject(
     labelled = collect_labelled(store, labels)
     require_not_held(store, labelled.entries)
     texts = sorted(set(_list_texts(store, collect_leaf_refs(store, labelled.values))))
-    forms = Forms(*texts) if texts else None
+    forms = search.Forms(*texts) if texts else None
     places, copies = find_forms(ledger, forms, dry=dry) if forms else ((), set[Ref]())
     labelled = collect_labelled(store, labels)
     refs = (

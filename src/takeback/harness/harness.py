@@ -9,8 +9,8 @@ import builtins
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from functools import cache, partial
-from typing import TYPE_CHECKING, Any, NamedTuple, Self, TypeVar
+from functools import partial
+from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from takeback.harness.adapter import Adapter, Reading
 from takeback.harness.border import Border
@@ -36,12 +36,25 @@ from takeback.harness.outcomes import (
 )
 from takeback.harness.records import CALL
 from takeback.journal import Ref, Store
+from takeback.lazy_names import load_later
 from takeback.state import ABSENT, State
 from takeback.state.slots import Slot
 
 if TYPE_CHECKING:
+    from takeback.harness import (
+        apply,
+        async_harness,
+        attempts,
+        calls,
+        drift,
+        entry_log,
+        entry_names,
+        file_changes,
+        forget,
+        recorded_evidence,
+        toggle,
+    )
     from takeback.harness.apply import Given, Judged
-    from takeback.harness.async_harness import AsyncHarness
     from takeback.harness.calls import CallApproval
     from takeback.harness.calls_steps import OpenStep
     from takeback.harness.drift import Footing
@@ -49,29 +62,23 @@ if TYPE_CHECKING:
     from takeback.harness.entry_names import EntryRef, ToggleRequest
     from takeback.harness.forget import Forgetting
     from takeback.harness.toggle import ToggleAsk
+    from takeback.journal import search
     from takeback.journal.search import ValuePlace
     from takeback.language import Candidate
     from takeback.undo import Plan
     from takeback.verify import Verdict
+else:
+    apply, async_harness, attempts, calls, drift, entry_log = load_later(
+        "takeback.harness", "apply async_harness attempts calls drift entry_log"
+    )
+    entry_names, file_changes, forget, recorded_evidence, toggle = load_later(
+        "takeback.harness", "entry_names file_changes forget recorded_evidence toggle"
+    )
+    (search,) = load_later("takeback.journal", "search")
 
 Verifier = Callable[["Candidate"], "Verdict"]
 ToggleReader = Callable[[Ledger, Sequence["EntryRef"]], "ToggleRequest"]
 SomeOutcome = TypeVar("SomeOutcome", bound="HarnessOutcome | None")
-
-
-class _Planning(NamedTuple):
-    """Modules that a plan needs, found once: an import in a function costs a plan as much as planning does."""
-
-    drift: Any
-    toggle: Any
-    entry_names: Any
-
-
-@cache
-def _load_planning() -> _Planning:
-    from takeback.harness import drift, entry_names, toggle  # noqa: PLC0415 - start-up
-
-    return _Planning(drift, toggle, entry_names)
 
 
 class Harness(Border):
@@ -127,10 +134,8 @@ class Harness(Border):
     def __exit__(self, *exception: object) -> None:
         self.close()
 
-    async def __aenter__(self) -> AsyncHarness:
-        from takeback.harness.async_harness import AsyncHarness  # noqa: PLC0415 - only programs with asyncio load it
-
-        self._awaited = AsyncHarness(self)
+    async def __aenter__(self) -> async_harness.AsyncHarness:
+        self._awaited = async_harness.AsyncHarness(self)
         return self._awaited
 
     async def __aexit__(self, *exception: object) -> None:
@@ -141,9 +146,7 @@ class Harness(Border):
 
     def log(self) -> Iterator[EntryView]:
         """Yield entries, newest first: each change with its evidence and status."""
-        from takeback.harness.entry_log import iter_entries  # noqa: PLC0415 - start-up
-
-        return iter_entries(self)
+        return entry_log.iter_entries(self)
 
     @contextmanager
     def session(self, *, clean: bool = False) -> Iterator[State | Refused]:
@@ -151,12 +154,9 @@ class Harness(Border):
 
         What is there is read once. With `clean`, yields a refusal where anything is not as the journal says.
         """
-        from takeback.harness.apply import refuse_unless_clean  # noqa: PLC0415 - start-up
-        from takeback.harness.drift import read_and_absorb_client_writes  # noqa: PLC0415 - start-up
-
         with self._engine.session():
-            look = read_and_absorb_client_writes(self._engine)
-            refused = refuse_unless_clean(look) if clean else None
+            look = drift.read_and_absorb_client_writes(self._engine)
+            refused = apply.refuse_unless_clean(look) if clean else None
             yield self.state if refused is None else refused
 
     held = session
@@ -237,11 +237,13 @@ class Harness(Border):
         return self._change_line("move", thing, name, note, by, value=to, **spot)
 
     def _change_line(self, verb: str, thing: str, name: str, note: str, by: str, **fields: Any) -> LineOutcome:
-        from takeback.harness.apply import make_append_line, make_line, prepare_line  # noqa: PLC0415 - start-up
-
-        line = make_append_line(thing, name, **fields) if verb == "append" else make_line(verb, thing, name, **fields)
+        line = (
+            apply.make_append_line(thing, name, **fields)
+            if verb == "append"
+            else apply.make_line(verb, thing, name, **fields)
+        )
         with self.session() as state:
-            change = state if isinstance(state, Refused) else prepare_line(self, line, state)
+            change = state if isinstance(state, Refused) else apply.prepare_line(self, line, state)
             return (
                 self.apply(change, note=note, by=by)
                 if not isinstance(change, Refused | Unchanged)
@@ -266,39 +268,34 @@ class Harness(Border):
         `Admitted`, what the oracle answered, or a list of operations, for which the oracle writes the recovery.
         `check` is what else was asked, for the record; `approval` admits what stays of its calls.
         """
-        from takeback.harness.apply import complete_given, judge_candidate, retry_on_conflict  # noqa: PLC0415 - start-up
-        from takeback.harness.calls import write_approval  # noqa: PLC0415 - start-up
-
-        candidate = complete_given(candidate, self.state)
-        judged = judge_candidate(candidate, self.adapter, self._verifier, evidence, force=force, approval=approval)
+        candidate = apply.complete_given(candidate, self.state)
+        judged = apply.judge_candidate(
+            candidate, self.adapter, self._verifier, evidence, force=force, approval=approval
+        )
         asked = {"verb": "apply", "by": by, "note": note, "candidate": candidate}
         if isinstance(judged, Refused):
             return self._tell(judged, **asked)
         about = {"note": note, **_describe_author(by), **({"check": dict(check)} if check else {})}
-        about |= write_approval(self._engine.call_rules, judged.candidate, approval)
+        about |= calls.write_approval(self._engine.call_rules, judged.candidate, approval)
         return self._tell(
-            retry_on_conflict(lambda: self._apply(judged, about, allow_ties, approval), self._engine.look_anew),
+            apply.retry_on_conflict(lambda: self._apply(judged, about, allow_ties, approval), self._engine.look_anew),
             **asked,
         )
 
     def _apply(self, judged: Judged, said: dict[str, Any], *how: Any) -> Applied | Refused:
-        from takeback.harness.apply import apply_judged  # noqa: PLC0415 - start-up
-
         with self._engine.get_lock():
-            return apply_judged(self._engine, judged, said, *how)
+            return apply.apply_judged(self._engine, judged, said, *how)
 
     def preview(
         self, candidate: Given, *, force: bool = False, allow_ties: bool = True, evidence: Verdict | None = None
     ) -> Preview | Refused:
         """Return what `apply` would do, without doing it; also where drift would make it refuse."""
-        from takeback.harness.apply import complete_given, judge_candidate, preview_change  # noqa: PLC0415 - start-up
-
-        candidate = complete_given(candidate, self.state)
-        judged = judge_candidate(candidate, self.adapter, self._verifier, evidence, force=force, planning=True)
+        candidate = apply.complete_given(candidate, self.state)
+        judged = apply.judge_candidate(candidate, self.adapter, self._verifier, evidence, force=force, planning=True)
         if isinstance(judged, Refused):
             return judged
         with self._engine.get_lock():
-            return preview_change(self._engine, judged, allow_ties=allow_ties)
+            return apply.preview_change(self._engine, judged, allow_ties=allow_ties)
 
     def plan(
         self, request: ToggleAsk, *, cascade: bool = False, strict: bool = False, over: bool = False
@@ -307,15 +304,15 @@ class Harness(Border):
         return self._plan(lambda ledger, _: request(ledger), (), (cascade, strict, over))
 
     def _plan(self, ask: ToggleReader, entries: tuple[EntryRef, ...], how: tuple[bool, bool, bool]) -> PlanOutcome:
-        engine, (drift, toggle, _) = self._engine, _load_planning()
+        engine = self._engine
         with engine.get_lock():
             drift.read_and_absorb_client_writes(engine)
             asked = ask(engine.ledger, entries)
-            return toggle.plan_asked(engine, asked, *how)  # type: ignore[no-any-return]
+            return toggle.plan_asked(engine, asked, *how)
 
     def plan_undo(self, *entries: EntryRef, cascade: bool = False, strict: bool = False) -> PlanOutcome:
         """Return what taking entries back would do; the plan's token binds a later `undo` to it."""
-        return self._plan(_load_planning().entry_names.build_undo_request, entries, (cascade, strict, False))
+        return self._plan(entry_names.build_undo_request, entries, (cascade, strict, False))
 
     def undo(
         self,
@@ -331,35 +328,30 @@ class Harness(Border):
         Without names, the newest change that is live. What later entries have written since is kept, and reported;
         with `strict` that is refused.
         """
-        from takeback.harness.apply import retry_on_conflict  # noqa: PLC0415 - start-up
-        from takeback.harness.drift import undo_discard  # noqa: PLC0415 - start-up
-        from takeback.harness.entry_names import build_undo_request, name_entries, resolve_entry_ref  # noqa: PLC0415 - start-up
-        from takeback.harness.toggle import toggle_entries  # noqa: PLC0415 - start-up
-
-        engine, names = self._engine, name_entries(entries)
+        engine, names = self._engine, entry_names.name_entries(entries)
 
         def make() -> UndoOutcome:
             with engine.get_lock():
                 meant = entries
                 if len(entries) == 1:
                     engine.ledger.refresh()
-                    record = resolve_entry_ref(engine.ledger, entries[0])
+                    record = entry_names.resolve_entry_ref(engine.ledger, entries[0])
                     if record.kind == "discard":
-                        return undo_discard(engine, record, _describe_author(by))
+                        return drift.undo_discard(engine, record, _describe_author(by))
                     meant = (record,)
-                request = partial(build_undo_request, entries=meant, asked=names)
+                request = partial(entry_names.build_undo_request, entries=meant, asked=names)
                 said = _describe_author(by)
-                return toggle_entries(engine, "undo", request, token, said, cascade=cascade, strict=strict, over=over)
+                return toggle.toggle_entries(
+                    engine, "undo", request, token, said, cascade=cascade, strict=strict, over=over
+                )
 
-        return self._tell(retry_on_conflict(make, engine.look_anew), verb="undo", by=by, entries=names)
+        return self._tell(apply.retry_on_conflict(make, engine.look_anew), verb="undo", by=by, entries=names)
 
     def redo(
         self, *entries: EntryRef, token: str | None = None, cascade: bool = False, strict: bool = False, by: str = ""
     ) -> UndoOutcome:
         """Bring back entries that were undone; without names, those from the latest active undo."""
-        from takeback.harness.entry_names import build_redo_request, name_entries  # noqa: PLC0415 - start-up
-
-        request = partial(build_redo_request, names=name_entries(entries))
+        request = partial(entry_names.build_redo_request, names=entry_names.name_entries(entries))
         return self._toggle("redo", request, token, cascade=cascade, strict=strict, by=by)
 
     def restore(
@@ -369,16 +361,15 @@ class Harness(Border):
 
         Where no entry has to be taken back or brought back for that, none is made.
         """
-        from takeback.harness.apply import retry_on_conflict  # noqa: PLC0415 - start-up
-        from takeback.harness.entry_names import name_entry  # noqa: PLC0415 - start-up
-        from takeback.harness.toggle import restore  # noqa: PLC0415 - start-up
 
         def make() -> UndoOutcome | Unchanged:
             with self._engine.get_lock():
-                return restore(self._engine, name_entry(to), token, _describe_author(by), strict=strict)
+                return toggle.restore(
+                    self._engine, entry_names.name_entry(to), token, _describe_author(by), strict=strict
+                )
 
-        done = retry_on_conflict(make, self._engine.look_anew)
-        return self._tell(done, verb="restore", by=by, entries=(name_entry(to),))
+        done = apply.retry_on_conflict(make, self._engine.look_anew)
+        return self._tell(done, verb="restore", by=by, entries=(entry_names.name_entry(to),))
 
     def adopt(
         self,
@@ -402,25 +393,20 @@ class Harness(Border):
     def _adopt(
         self, about: dict[str, Any], paths: Collection[str], slots: Collection[Slot]
     ) -> Adopted | Refused | None:
-        from takeback.harness.apply import refuse_unless_clean  # noqa: PLC0415 - start-up
-        from takeback.harness.drift import adopt_drift, adopt_selected_drift  # noqa: PLC0415 - start-up
-
         with self._engine.get_lock():
             look = self._engine.look()
             if paths or slots:
-                return adopt_selected_drift(self._engine, look, about, paths, slots)
-            adopted = adopt_drift(self._engine, look, about)
-            return refuse_unless_clean(look) if adopted is None and look.broken else adopted
+                return drift.adopt_selected_drift(self._engine, look, about, paths, slots)
+            adopted = drift.adopt_drift(self._engine, look, about)
+            return apply.refuse_unless_clean(look) if adopted is None and look.broken else adopted
 
     def prove_recorded(self) -> int:
         """Prove recorded changes that were too large for that while they were recorded; how many there were."""
         if not self.ledger.unproved or self.journal.readonly or self.doubt:
             return 0
-        from takeback.harness.recorded_evidence import prove_pending  # noqa: PLC0415 - start-up
-
         with self._engine.get_lock():
             self.ledger.refresh()
-            proved = prove_pending(self)
+            proved = recorded_evidence.prove_pending(self)
             self._engine.note()
         return proved
 
@@ -430,21 +416,15 @@ class Harness(Border):
 
     def files_of(self, plan: Plan) -> Sequence[FileChange] | Refused:
         """Return what a plan would do to each file, byte for byte; or why it cannot be written."""
-        from takeback.harness.drift import refuse_drift  # noqa: PLC0415 - start-up
-        from takeback.harness.file_changes import render_file_changes  # noqa: PLC0415 - start-up
-        from takeback.harness.toggle import find_plan_footing  # noqa: PLC0415 - start-up
-
         with self._engine.get_lock():
-            footing = find_plan_footing(self._engine, plan)
-            refused, how = refuse_drift(footing), (footing.before, footing.after, plan.off, plan.on)
-            return render_file_changes(self._engine, *how) if refused is None else refused
+            footing = toggle.find_plan_footing(self._engine, plan)
+            refused, how = drift.refuse_drift(footing), (footing.before, footing.after, plan.off, plan.on)
+            return file_changes.render_file_changes(self._engine, *how) if refused is None else refused
 
     def drift_beside(self, plan: Plan) -> Footing:
         """Return the drift where a plan writes, which blocks it, and the drift elsewhere."""
-        from takeback.harness.toggle import find_plan_footing  # noqa: PLC0415 - start-up
-
         with self._engine.get_lock():
-            return find_plan_footing(self._engine, plan)
+            return toggle.find_plan_footing(self._engine, plan)
 
     def discard(
         self, paths: Sequence[str] = (), note: str = "", *, slots: Collection[Slot] = (), by: str = ""
@@ -453,29 +433,26 @@ class Harness(Border):
 
         With `slots` only what was changed there is put back. What was in the files comes back when that is undone.
         """
-        from takeback.harness.apply import retry_on_conflict  # noqa: PLC0415 - start-up
-        from takeback.harness.drift import discard_drift  # noqa: PLC0415 - start-up
-
         about, engine = {"note": note, **_describe_author(by)}, self._engine
-        return self._tell(retry_on_conflict(lambda: discard_drift(engine, paths, about, slots), engine.look_anew))
+        return self._tell(
+            apply.retry_on_conflict(lambda: drift.discard_drift(engine, paths, about, slots), engine.look_anew)
+        )
 
     def salvage(self, *entries: EntryRef, by: str = "") -> Adopted | UndoOutcome:
         """Put back what is left of an undo whose witness is gone, as a change of its own.
 
         Where nothing is gone this is an undo.
         """
-        from takeback.harness.entry_names import name_entries  # noqa: PLC0415 - start-up
-        from takeback.harness.toggle import restore_remaining  # noqa: PLC0415 - start-up
         from takeback.undo import Gone  # noqa: PLC0415 - start-up
 
         with self._engine.session():
             self._engine.look()
             outcome = self.undo(*entries, by=by)
-            names = name_entries(entries)
+            names = entry_names.name_entries(entries)
             if not isinstance(outcome, Gone) or not outcome.left:
                 return outcome
             about = {"note": f"what was left of undoing {', '.join(names)}", **_describe_author(by)}
-            return self._tell(restore_remaining(self._engine, outcome.left, about))
+            return self._tell(toggle.restore_remaining(self._engine, outcome.left, about))
 
     def undo_files(
         self,
@@ -487,57 +464,44 @@ class Harness(Border):
         by: str = "",
     ) -> Plan | Adopted | UndoOutcome:
         """Put back only the files whose paths match, as a change of its own; with `planning`, return the plan."""
-        from takeback.harness.toggle import undo_files  # noqa: PLC0415 - start-up
-
         with self._engine.get_lock():
             said = _describe_author(by)
-            done = undo_files(self._engine, entries, matches, token, said, planning=planning, strict=strict)
+            done = toggle.undo_files(self._engine, entries, matches, token, said, planning=planning, strict=strict)
         return done if planning else self._tell(done)  # type: ignore[type-var]
 
     def forget(self, *entries: EntryRef, dry: bool = False) -> Forgetting:
         """Delete what entries captured, permanently; with `dry`, only say how much. They stay in the log."""
-        from takeback.harness.entry_names import name_entries, resolve_entry  # noqa: PLC0415 - start-up
-        from takeback.harness.forget import collect_forgettable_refs  # noqa: PLC0415 - start-up
-
         with self._engine.get_lock():
             self._engine.look()
-            records = [resolve_entry(self.ledger, name) for name in name_entries(entries)]
-            refs = collect_forgettable_refs(self.journal, records)
+            records = [entry_names.resolve_entry(self.ledger, name) for name in entry_names.name_entries(entries)]
+            refs = forget.collect_forgettable_refs(self.journal, records)
             held = self.journal.contents(refs).values()
             whole = {stored.data for stored in held if stored is not None and not stored.tree}
             return self._forget((), refs, whole.__contains__, dry=dry)
 
     def forget_value(self, value: str | bytes, *, dry: bool = False) -> Forgetting:
         """Delete every content that holds a value, permanently; with `dry`, only report where it occurs."""
-        from takeback.harness.forget import find_value  # noqa: PLC0415 - start-up
-        from takeback.journal.search import Forms  # noqa: PLC0415 - start-up
-
-        forms = Forms(value.encode() if isinstance(value, str) else value)
+        forms = search.Forms(value.encode() if isinstance(value, str) else value)
         with self._engine.get_lock():
             self._engine.look()
-            return self._forget(*find_value(self.ledger, value, dry=dry), forms.has_match_in, dry=dry)
+            return self._forget(*forget.find_value(self.ledger, value, dry=dry), forms.has_match_in, dry=dry)
 
     def forget_subject(self, subject: str, *, dry: bool = False) -> Forgetting:
         """Delete what is labelled with a subject, and copies of it, permanently; with `dry`, only say how much."""
-        from takeback.harness.forget import find_subject  # noqa: PLC0415 - start-up
-
         with self._engine.get_lock():
             self._engine.look()
-            return self._forget(*find_subject(self.ledger, subject, dry=dry), dry=dry)
+            return self._forget(*forget.find_subject(self.ledger, subject, dry=dry), dry=dry)
 
     def _forget(
         self, places: tuple[ValuePlace, ...], refs: builtins.set[Ref], matches: Callable[[bytes], bool], *, dry: bool
     ) -> Forgetting:
-        from takeback.harness.attempts import find_directory, forget_beside_journal  # noqa: PLC0415 - start-up
-        from takeback.harness.forget import forget_captured, forget_contents  # noqa: PLC0415 - start-up
-
-        forgetting = forget_contents(self.ledger, self._engine.read_actual, places, refs, dry=dry)
+        forgetting = forget.forget_contents(self.ledger, self._engine.read_actual, places, refs, dry=dry)
         self._engine.note()
-        root = find_directory(self.adapter)
+        root = attempts.find_directory(self.adapter)
         if forgetting.record is not None and root:
-            forget_beside_journal(root, matches)
+            attempts.forget_beside_journal(root, matches)
         project = self._engine.project
-        return forgetting if project is None else forget_captured(forgetting, project, matches, dry=dry)
+        return forgetting if project is None else forget.forget_captured(forgetting, project, matches, dry=dry)
 
     def recover(self, *, now: bool = False) -> Recovered:
         """Finish what a killed process left, and try again what is open, if it is due or wanted `now`."""
@@ -549,18 +513,14 @@ class Harness(Border):
 
     def resolve(self, entry: EntryRef, step: int, *, made: bool, by: str) -> tuple[OpenStep, ...]:
         """Say whether a call in doubt was made, and go on with its entry; return what is open then."""
-        from takeback.harness.entry_names import resolve_entry_ref  # noqa: PLC0415 - start-up
-
         with self._engine.get_lock():
             self.ledger.refresh()
-            self._engine.calls.resolve(resolve_entry_ref(self.ledger, entry), step, made=made, by=by)
+            self._engine.calls.resolve(entry_names.resolve_entry_ref(self.ledger, entry), step, made=made, by=by)
             self._engine.note()
             return self._engine.calls.list_open()
 
     def status(self) -> Status:
         """Return the status; changes nothing but what recovery must finish."""
-        from takeback.harness.drift import find_formatting_changes  # noqa: PLC0415 - start-up
-
         with self._engine.get_lock():
             look = self._engine.look(reading=True)
             live, undone, aborted = self.ledger.tally()
@@ -577,7 +537,9 @@ class Harness(Border):
                 (*unfinished, *look.strange, *held, *describe_missing_surfaces(self.ledger.missing)),
                 aborted,
                 look.broken,
-                tuple(image.path for image in find_formatting_changes(self._engine, look)) if not look.drift else (),
+                tuple(image.path for image in drift.find_formatting_changes(self._engine, look))
+                if not look.drift
+                else (),
                 look.notes,
                 self._engine.list_open_calls(),
             )
@@ -585,16 +547,13 @@ class Harness(Border):
     def _toggle(
         self, kind: str, ask: ToggleAsk, token: str | None, *, cascade: bool, strict: bool, by: str = ""
     ) -> UndoOutcome:
-        from takeback.harness.apply import retry_on_conflict  # noqa: PLC0415 - start-up
-        from takeback.harness.toggle import toggle_entries  # noqa: PLC0415 - start-up
-
         def make() -> UndoOutcome:
             with self._engine.get_lock():
-                return toggle_entries(
+                return toggle.toggle_entries(
                     self._engine, kind, ask, token, _describe_author(by), cascade=cascade, strict=strict
                 )
 
-        return self._tell(retry_on_conflict(make, self._engine.look_anew), verb=kind, by=by)
+        return self._tell(apply.retry_on_conflict(make, self._engine.look_anew), verb=kind, by=by)
 
 
 def _describe_author(who: str) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from takeback.errors import InputError, UnknownSurfaceError
 from takeback.harness.apply import can_grow, list_open_calls, refuse_open, refuse_unreachable, refuse_unreadable
@@ -46,12 +46,18 @@ from takeback.harness.outcomes import (
 )
 from takeback.harness.records import draft_change, draft_toggle, read_slots
 from takeback.journal import Draft, Record
+from takeback.lazy_names import load_later
 from takeback.state import PMap, State
 from takeback.state.file import File
 from takeback.state.file_paths import find_current_path, list_files, list_folders_above, name_slot
 from takeback.state.slots import Slot, find_containing_slot, get_slot, put_slots
 from takeback.state.surfaces.project import PROJECT
 from takeback.undo import Blocked, Plan, SlotChange, Write, plan_toggle
+
+if TYPE_CHECKING:
+    from takeback.harness import cross_check, external
+else:
+    cross_check, external = load_later("takeback.harness", "cross_check external")
 
 ToggleAsk = Callable[[Ledger], ToggleRequest]
 
@@ -84,9 +90,7 @@ def look_outside(engine: Engine, off: Collection[int], on: Collection[int]) -> R
     """Look at the records of other systems that some entries wrote; return why they cannot be reached, if so."""
     if engine.external is None:
         return None
-    from takeback.harness.external import list_touched_slots  # noqa: PLC0415 - start-up
-
-    return refuse_unreachable(engine, list_touched_slots(engine, (*off, *on)))
+    return refuse_unreachable(engine, external.list_touched_slots(engine, (*off, *on)))
 
 
 def choose_entries(
@@ -100,12 +104,10 @@ def choose_entries(
     """Return which entries to take back: a restore leaves what others wrote elsewhere, `over` takes that back too."""
     if engine.external is None:
         return off
-    from takeback.harness.external import find_overwriting, is_outside  # noqa: PLC0415 - start-up
-
     if over:
-        return sorted({*off, *find_overwriting(engine, off, on)})
+        return sorted({*off, *external.find_overwriting(engine, off, on)})
     if kind == "restore":
-        return [number for number in off if not is_outside(engine.ledger.store.get(number))]
+        return [number for number in off if not external.is_outside(engine.ledger.store.get(number))]
     return off
 
 
@@ -140,8 +142,6 @@ def toggle_entries(
     over: bool = False,
 ) -> UndoOutcome:
     """Take entries back or bring them back, on things as they are; the lock is held."""
-    from takeback.harness.cross_check import cross_check_recovery  # noqa: PLC0415 - start-up
-
     look = read_and_absorb_client_writes(engine)
     off, on, entries = ask(engine.ledger)
     outside = look_outside(engine, off, on)
@@ -159,7 +159,7 @@ def toggle_entries(
     if refused is not None:
         return refused
     if engine.durable:
-        cross_check_recovery(engine.ledger, engine.ledger.state, plan)
+        cross_check.cross_check_recovery(engine.ledger, engine.ledger.state, plan)
     changes = plan_file_changes(engine, footing.before, footing.after, plan.off, plan.on)
     if isinstance(changes, Refused):
         return changes
