@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from takeback.adapters.clients.claude_types import CHOICES, TYPES
-from takeback.adapters.clients.risk_tables import TABLES, Risk, RiskRule, RiskTable
+from takeback.adapters.clients.claude import CHOICES, TYPES
+from takeback.adapters.clients.risk_tables import ANYBODYS, Risk, RiskRule, RiskTable, load_table
+
+TABLES = {client: table for client in ANYBODYS if (table := load_table(client)) is not None}
 
 ABSENT = object()
 NOT_SETTINGS = ("hooks.**", "mcpServers.**", "mcp_servers.**", "mcp.**")

@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 from tests.support.batches import in_batches
-from tests.support.risky_settings import ABSENT, Case, cases, harmless, unknown
+from tests.support.risky_settings import ABSENT, TABLES, Case, cases, harmless, unknown
 
-from takeback.adapters.clients import risk_tables
+from takeback.adapters.clients import CLIENTS, risk_tables
 from takeback.adapters.clients.permissions import find_loosened_permissions
-from takeback.adapters.clients.risk_tables import TABLES, Risk
+from takeback.adapters.clients.risk_tables import ANYBODYS, Risk, load_table
 from takeback.state import State
 
 
@@ -46,7 +46,7 @@ def test_a_setting_is_judged_by_the_table_of_its_own_client(case: Case, monkeypa
             theirs = [_state(case.place, value, strange) for value in (case.before, case.after)]
             told = find_loosened_permissions(*theirs, clients)
             with monkeypatch.context() as only:
-                only.setattr(risk_tables, "TABLES", {other: TABLES[other]})
+                only.setattr(risk_tables, "ANYBODYS", (other,))
                 assert told == find_loosened_permissions(*theirs, clients), (clients, strange)
 
 
@@ -275,7 +275,17 @@ def test_a_plugin_file_the_client_runs_is_reported() -> None:
     assert find_loosened_permissions(State(), new)
 
 
-def test_every_table_is_about_a_client_that_has_an_adapter() -> None:
-    from takeback.adapters.clients import CLIENTS
+@pytest.mark.parametrize("client", sorted(CLIENTS))
+def test_every_line_of_a_table_says_what_a_looser_setting_does(client: str) -> None:
+    table = load_table(client)
+    assert table is not None
+    for place, rule in table.rules.items():
+        if rule.risk is Risk.ORDERED:
+            assert set(rule.unset) <= set(rule.modes), place
+        else:
+            assert rule.words or rule.risk is Risk.HARMLESS, place
 
-    assert set(TABLES) <= set(CLIENTS)
+
+def test_settings_of_nobody_known_are_judged_by_tables_that_there_are() -> None:
+    assert set(ANYBODYS) <= set(CLIENTS)
+    assert load_table("nobody") is None

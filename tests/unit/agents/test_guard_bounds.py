@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from tests.support.client_harnesses import write_harness
 
-from takeback.adapters.clients.claude_code import ClaudeSettings
+from takeback.adapters.clients.claude import ClaudeSettings
 from takeback.adapters.clients.init import init_clients
 from takeback.agents.fast_hook import can_pass_unchecked
 from takeback.agents.guard import LARGEST, answer_before

@@ -1,4 +1,4 @@
-"""Real clients' harnesses, in the files they have anyway: a module for each client, and a line in `_NAMES`.
+"""Real clients' harnesses, in the files they have anyway: a declaration for each client, and its name in `_ROOMS`.
 
 A client's declaration, and what opens its files, are imported when they are asked for.
 """
@@ -20,45 +20,34 @@ if TYPE_CHECKING:
     from takeback.adapters.manifest import Manifest
 
 
-def _load_on_demand(name: str) -> Callable[..., Client]:
+def _load_on_demand(room: str, function: str) -> Callable[..., Client]:
     def declared(*, user: bool = False) -> Client:
-        module = name.replace("-", "_")
-        client: Any = getattr(import_module(f"takeback.adapters.clients.{module}"), module)(user=user)
+        client: Any = getattr(import_module(f"takeback.adapters.clients.{room}"), function)(user=user)
         return client  # type: ignore[no-any-return]
 
     return declared
 
 
-_NAMES: Final = (
-    "claude-code",
-    "codex",
-    "opencode",
-    "gemini",
-    "copilot",
-    "vscode",
-    "qwen",
-    "kilo",
-    "cursor",
-    "cline",
-    "roo",
-    "windsurf",
-    "zed",
-    "amp",
-    "kiro",
-    "openclaw",
-    "langgraph",
-    "aider",
-    "goose",
-    "hermes",
-    "crewai",
-    "roomodes",
-    "claude-plugin",
-    "skills",
-    "agents-md",
-)
+_ROOMS: Final = {
+    "claude-code": "claude",
+    "codex": "codex",
+    "opencode": "opencode",
+    "gemini": "gemini",
+    "copilot": "copilot",
+    "vscode": "copilot",
+    "qwen": "gemini",
+    "kilo": "opencode",
+    **dict.fromkeys(("cursor", "cline", "roo", "windsurf", "zed", "amp", "kiro", "openclaw"), "json_clients"),
+    "langgraph": "repositories",
+    **dict.fromkeys(("aider", "goose", "hermes", "crewai", "roomodes"), "yaml_clients"),
+    "claude-plugin": "claude",
+    "skills": "repositories",
+    "agents-md": "repositories",
+}
+"""The module of each client, in which a function of its name declares it; clients are looked for in this order."""
 CLIENTS: Final[dict[str, Callable[..., Client]]] = {
-    **{name: _load_on_demand(name) for name in _NAMES},
-    "continue": _load_on_demand("continue-dev"),  # a word of Python's own
+    **{name: _load_on_demand(room, name.replace("-", "_")) for name, room in _ROOMS.items()},
+    "continue": _load_on_demand("yaml_clients", "continue_dev"),  # a word of Python's own
 }
 
 

@@ -7,10 +7,11 @@ them is let through, as the clients do themselves.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from takeback.adapters.clients.client import ValueCheck
+from takeback.adapters.formats.document import MISSING, look_up
 from takeback.errors import InputError
 
 NAMES = {
@@ -22,18 +23,29 @@ NAMES = {
     dict: "a mapping",
     type(None): "null",
 }
-Types = Mapping[str, tuple[type, ...]]
+Types = Mapping[type | tuple[type, ...], str]
+"""Dotted places between spaces, by the type that is demanded there, or by several."""
+
+
+def spread_types(types: Types) -> dict[str, tuple[type, ...]]:
+    """Return the types that are allowed at each place."""
+    return {
+        place: kinds if isinstance(kinds, tuple) else (kinds,)
+        for kinds, places in types.items()
+        for place in places.split()
+    }
 
 
 def check_types(types: Types) -> ValueCheck:
-    """Return a check of the types at dotted paths."""
+    """Return a check of the types at dotted places."""
+    allowed_at = spread_types(types)
 
     def check(value: Any) -> str | None:
         if not isinstance(value, dict):
             return f"it must be a mapping, not {_name_type(value)}"
-        for place, allowed in types.items():
-            item = _look_up(value, place.split("."))
-            if item is not _NOTHING and not _is_of_type(item, allowed):
+        for place, allowed in allowed_at.items():
+            item = _look_up(value, place)
+            if item is not MISSING and not _is_of_type(item, allowed):
                 wanted = " or ".join(NAMES[name] for name in allowed)
                 return f"{place} must be {wanted}, not {_name_type(item)}"
         return None
@@ -46,8 +58,8 @@ def check_choices(known: Mapping[str, frozenset[str]]) -> ValueCheck:
 
     def check(value: Any) -> str | None:
         for place, allowed in known.items():
-            item = _look_up(value, place.split("."))
-            if item is not _NOTHING and not (isinstance(item, str) and item in allowed):
+            item = _look_up(value, place)
+            if item is not MISSING and not (isinstance(item, str) and item in allowed):
                 return f"{place} is {item!r}; known are {', '.join(sorted(allowed))}"
         return None
 
@@ -59,7 +71,7 @@ def check_text_lists(places: Sequence[str]) -> ValueCheck:
 
     def check(value: Any) -> str | None:
         for place in places:
-            items = _look_up(value, place.split("."))
+            items = _look_up(value, place)
             wrong = [text for text in items if not isinstance(text, str)] if isinstance(items, list) else []
             if wrong:
                 return f"{place} must hold texts, not {_name_type(wrong[0])}"
@@ -73,7 +85,7 @@ def check_needed_keys(places: Mapping[str, tuple[str, ...]]) -> ValueCheck:
 
     def check(value: Any) -> str | None:
         for place, keys in places.items():
-            item = _look_up(value, place.split("."))
+            item = _look_up(value, place)
             lacking = [key for key in keys if key not in item] if isinstance(item, dict) else []
             if lacking:
                 return f"{place} has no {lacking[0]!r}"
@@ -208,19 +220,21 @@ def find_at_imports(text: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(path.rstrip(".") for path in _IMPORT.findall(plain)))
 
 
-class _Nothing:
-    pass
+def list_members(value: Any, place: str) -> Iterable[tuple[Any, Any]]:
+    """Return the members of a mapping, or the numbered items of a list, at a dotted place; none of anything else."""
+    item = _look_up(value, place)
+    return item.items() if isinstance(item, dict) else enumerate(item) if isinstance(item, list) else ()
 
 
-_NOTHING = _Nothing()
+def list_texts(value: Any, place: str) -> tuple[str, ...]:
+    """Return the texts of the list at a dotted place, or the one text that stands there."""
+    item = _look_up(value, place)
+    items = [item] if isinstance(item, str) else item if isinstance(item, list) else []
+    return tuple(text for text in items if isinstance(text, str))
 
 
-def _look_up(value: Any, steps: list[str]) -> Any:
-    for step in steps:
-        if not isinstance(value, dict) or step not in value:
-            return _NOTHING
-        value = value[step]
-    return value
+def _look_up(value: Any, place: str) -> Any:
+    return look_up(value, tuple(place.split(".")))
 
 
 def _is_of_type(value: Any, allowed: tuple[type, ...]) -> bool:

@@ -9,12 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from takeback.adapters.formats.document import Document
-
-if TYPE_CHECKING:
-    from takeback.adapters.clients.risk_rules import RiskRule
 
 ANY: Final = "*"
 Steps = tuple[str, ...]
@@ -134,8 +131,10 @@ class Client:
     """Files and folders (with a slash at the end) of other clients that this one reads too, and that stay theirs."""
     runs_hooks_of: tuple[str, ...] = ()
     """Files of other clients of which this one runs the hooks, and reads nothing else."""
-    risks: Mapping[str, RiskRule] = field(default_factory=dict)
-    """What its settings may do, by place; the first clients have theirs in `risk_tables`."""
+    risks: str = ""
+    """The table of what its settings may do; `risk_tables.py` says how it is written."""
+    known: Mapping[str, tuple[type, ...]] = field(default_factory=dict)
+    """Settings of a known type; those that are no mappings and not in the table are harmless."""
     is_program: bool = True
     """Whether a program of this name reads the files, or it is a kind of repository that others read."""
     dotted: bool = False

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
 from takeback.adapters.clients.looks import list_words
 from takeback.adapters.clients.ownership import is_as_in_opencode, is_in_folder, is_of, owners_of, readers_of
-from takeback.adapters.clients.risk_tables import TABLES, Risk, find_rules
+from takeback.adapters.clients.risk_tables import Risk, find_rules
 from takeback.adapters.clients.settings_risk import (
     Leaves,
     describe_mode,
@@ -140,17 +140,12 @@ def _list_used(value: Any) -> Any:
 
 
 def _weigh_modes(title: str, old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[str]:
-    rule = TABLES["claude-code"].rules["permissions.defaultMode"]
+    (rule,) = find_rules(("permissions", "defaultMode"), ("claude-code",))
     for key in MODES:
-        is_now = new.get(key)
-        if is_now is not None and rank_mode(is_now, rule.unset[1], rule.modes) > rank_mode(
-            old.get(key), rule.unset[0], rule.modes
-        ):
-            yield f"{title} is loosened from {describe_mode(old.get(key))} to {describe_mode(is_now)}"
-        elif is_now is None and rank_mode(None, rule.unset[0], rule.modes) > rank_mode(
-            old.get(key), rule.unset[0], rule.modes
-        ):
-            yield f"{title} is loosened from {describe_mode(old.get(key))} to not set"
+        was, is_now = old.get(key), new.get(key)
+        ranks = [rank_mode(mode, rule.unset[0], rule.modes) for mode in (was, is_now)]
+        if ranks[0] < ranks[1]:
+            yield f"{title} is loosened from {describe_mode(was)} to {describe_mode(is_now)}"
 
 
 def _take_head(text: Any) -> str:

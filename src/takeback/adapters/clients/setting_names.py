@@ -11,7 +11,7 @@ from difflib import get_close_matches
 from functools import cache
 from typing import Any, Final
 
-from takeback.adapters.clients.claude_types import TYPES
+from takeback.adapters.clients import CLIENTS
 from takeback.adapters.clients.risk_tables import ONE, REST, Risk, load_table
 from takeback.state import SURFACES, Operation, State
 
@@ -123,7 +123,7 @@ def _load_known_names(kind: str) -> NameTree:
     rules = {}.items() if table is None else table.rules.items()
     guarded = {place for place, rule in rules if rule.risk is Risk.PROTECTED and place.endswith(f".{REST}")}
     places = {place for place, _ in rules} - guarded | {place.removesuffix(f".{REST}") for place in guarded}
-    places |= {*(TYPES if kind == "claude-code" else ())}
+    places |= CLIENTS[kind]().known.keys() if kind in CLIENTS else set()
     tree: NameTree = {}
     for place in sorted(places):
         node = tree

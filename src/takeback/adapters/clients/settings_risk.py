@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from takeback.adapters.clients import looks
 from takeback.adapters.clients.ownership import is_as_in_opencode, owners_of
-from takeback.adapters.clients.risk_tables import SETS, Path, Risk, RiskRule, find_rules
+from takeback.adapters.clients.risk_tables import WORDS, Path, Risk, RiskRule, find_rules
 from takeback.canonical import encode
 
 Leaves = Mapping[Path, Any]
@@ -101,7 +101,7 @@ def _weigh_guard(rule: RiskRule, path: Path, old: Leaves, new: Leaves) -> Iterat
     if is_now in OFF and (path in new or was not in OFF):
         yield f"{_format_title(path)} {rule.words}"
     elif rule.fine and is_set(is_now) and not any(_is_equal(is_now, value) for value in rule.fine):
-        yield f"{_format_title(path)} {SETS[Risk.EXECUTES]}"
+        yield f"{_format_title(path)} {WORDS[Risk.EXECUTES]}"
 
 
 def _weigh_list(rule: RiskRule, path: Path, old: Leaves, new: Leaves) -> Iterator[str]:
