@@ -42,7 +42,7 @@ class InputError(TakebackError):
     """Invalid input: names what was found and what was expected."""
 
     def __init__(self, where: str, *, found: object, expected: str, hint: str = "") -> None:
-        shown = found if isinstance(found, str) else _describe_value(found)
+        shown = (found or "an empty text") if isinstance(found, str) else _describe_value(found)
         if len(shown) > _LINE:
             shown = shown[: _LINE - 3] + "..."
         super().__init__(f"found {shown}, expected {expected}", where=where, hint=hint)

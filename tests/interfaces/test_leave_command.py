@@ -230,3 +230,17 @@ def test_an_untrusted_harness_with_a_broken_manifest_is_not_left(tmp_path: Path)
     with pytest.raises(UntrustedError):
         invoke(tmp_path, "leave", "--yes")
     assert (tmp_path / ".takeback/manifest.toml").exists()
+
+
+def test_a_misspelled_folder_below_a_harness_is_refused_and_not_taken_for_it(tmp_path: Path) -> None:
+    init_workspace(tmp_path)
+    for words in (["leave", "--yes"], ["status"], ["log"], ["doctor"]):
+        with pytest.raises(InputError, match="found no such directory, expected a directory"):
+            invoke(tmp_path / "no", *words)
+    with pytest.raises(InputError, match="found a file, expected a directory"):
+        invoke(tmp_path / "takeback.toml", "leave", "--yes")
+    for words in (["trust", str(tmp_path / "no")], ["trust", "--remove", str(tmp_path / "no")]):
+        done = CliRunner().invoke(app, words)
+        assert isinstance(done.exception, InputError)
+        assert str(tmp_path / "no") in str(done.exception)
+    open_workspace(tmp_path).close()

@@ -11,7 +11,7 @@ from tests.support.running import op
 from tests.support.terminal import run as run_program
 from typer.testing import CliRunner
 
-from takeback.adapters import open_workspace
+from takeback.adapters import init_workspace, open_workspace
 from takeback.cli import app, main
 from takeback.errors import InputError
 
@@ -237,3 +237,12 @@ def test_a_refused_change_of_a_clients_project_says_what_to_do_next(line, tmp_pa
     assert code == 1
     assert "nothing was changed\n" in text or "does not store" in text
     assert REFUSED[line] in text
+
+
+@pytest.mark.parametrize("target", ["a..b", ".a", "a."])
+def test_a_path_with_nothing_between_two_dots_is_refused_by_its_whole_text(target, tmp_path):
+    init_workspace(tmp_path)
+    done = CliRunner().invoke(app, ["set", "config", target, "1", "--dir", str(tmp_path)])
+    assert f"found {target}, expected names with one dot between two" in str(done.exception)
+    empty = CliRunner().invoke(app, ["set", "prompt", "", "x", "--dir", str(tmp_path)])
+    assert "found ," not in str(empty.exception)

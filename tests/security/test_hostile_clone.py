@@ -10,6 +10,7 @@ from __future__ import annotations
 import io
 import json
 import os
+import subprocess
 import sys
 from pathlib import Path
 from types import SimpleNamespace
@@ -26,6 +27,7 @@ from takeback.adapters.opener import load_manifest
 from takeback.cli import app, hook_answer
 from takeback.cli.program import SERVING
 from takeback.errors import TakebackError, UntrustedError
+from takeback.harness import Refused
 
 PASSWORD = "the-password-of-the-user"
 WORDS = {
@@ -300,3 +302,36 @@ def test_a_journal_that_a_pull_puts_in_the_place_of_mine_is_not_trusted(tmp_path
     assert "is not the one that was trusted" in done.told, done.told
     assert not (mine / HOOK).exists()
     assert not ran.exists()
+
+
+def test_started_as_a_module_it_loads_nothing_from_the_directory_it_is_run_in(tmp_path):
+    ran = tmp_path / "ran"
+    planted = f"open({str(ran)!r}, 'w').close()\nlisted = {{}}\n"
+    for name in ("planted", "yaml", "pydantic", "rich", "typer", "tree_sitter", "sqlite3"):
+        (tmp_path / f"{name}.py").write_text(planted)
+    about = tmp_path / "planted-1.0.dist-info"
+    about.mkdir()
+    (about / "METADATA").write_text("Name: planted\nVersion: 1.0\n")
+    (about / "entry_points.txt").write_text("[takeback.commands]\nplanted = planted:listed\n")
+    for words in (["status"], ["init", "--kind", "workspace", "new"], ["help"]):
+        subprocess.run(
+            [sys.executable, "-m", "takeback", *words], cwd=tmp_path, capture_output=True, timeout=60, check=False
+        )
+        assert not ran.exists(), words
+    assert (tmp_path / "new/takeback.toml").exists()
+
+
+@pytest.mark.parametrize("place", ["vendor.git", "deep/.bare", "Vendor"])
+@pytest.mark.parametrize("file", ["hooks/post-checkout", "config", "HOOKS/x", "config.worktree"])
+def test_what_git_runs_is_no_place_in_a_git_directory_of_any_name(place, file, tmp_path):
+    root = init_workspace(tmp_path / "mine")
+    manifest = root / "takeback.toml"
+    manifest.write_text(manifest.read_text().replace('files = "files"', f'files = "{place}"'))
+    git(tmp_path, "init", "-q", "--bare", str(root / place))
+    before = snapshot(root / place)
+    op = {"op_type": "write_file", "target": file, "value": "#!/bin/sh\n"}
+    with open_workspace(root) as harness:
+        outcome = harness.apply({"mutation": [op], "witness": [], "recovery": [], "contract": []}, force=True)
+    assert isinstance(outcome, Refused)
+    assert "is a git directory" in outcome.message
+    assert snapshot(root / place) == before

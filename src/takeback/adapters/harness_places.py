@@ -30,6 +30,8 @@ _IGNORED: Final = {
 """Characters that some file systems do not see in a name."""
 _SHORT: Final = frozenset({"git~1", "git~2", "git~3", "git~4"})
 """How `.git` is also called where names have a short form."""
+_RUN: Final = ("hooks", "config")
+"""What git runs of a git directory of any name, or takes the names of programs from."""
 
 
 _PLAIN: Final = re.compile("[a-z0-9_-]+(?:[.][a-z0-9_-]+)*")
@@ -40,7 +42,7 @@ def why_no_place(path: str) -> str | None:
     """Return why nothing of a harness may be at a relative path; None if it may."""
     if _PLAIN.fullmatch(path):
         return None
-    for part in path.split("/"):
+    for part in path.replace("\\", "/").split("/"):
         name = _normalize_name(part)
         if name in VERSIONED or name in _SHORT:
             return f"{part} belongs to version control, which runs what lies in it"
@@ -79,6 +81,7 @@ class InnerHarnesses:
     def __init__(self, root: str | os.PathLike[str]) -> None:
         self._root = os.fspath(root)
         self._known: dict[str, bool] = {}
+        self._repositories: dict[str, bool] = {}
 
     def is_one(self, folder: str) -> bool:
         """Return whether a folder below the directory has a harness of its own."""
@@ -88,9 +91,27 @@ class InnerHarnesses:
 
     def find_above(self, path: str) -> str | None:
         """Return the folder with a harness of its own that a path lies in, the outermost; None if there is none."""
-        parts = path.split("/")[:-1]
-        folders = ("/".join(parts[:depth]) for depth in range(1, len(parts) + 1))
-        return next((folder for folder in folders if self.is_one(folder)), None)
+        return next((folder for folder in _list_folders_above(path) if self.is_one(folder)), None)
+
+    def find_repository_above(self, path: str) -> str | None:
+        """Return the folder above a path that is a git directory of whatever name; None if there is none."""
+        return next((folder for folder in _list_folders_above(path) if self._is_repository(folder)), None)
+
+    def _is_repository(self, folder: str) -> bool:
+        if folder not in self._repositories:
+            self._repositories[folder] = is_git_directory(os.path.join(self._root, folder))
+        return self._repositories[folder]
+
+
+def _list_folders_above(path: str) -> list[str]:
+    parts = path.split("/")[:-1]
+    return ["/".join(parts[:depth]) for depth in range(1, len(parts) + 1)]
+
+
+def is_git_directory(place: str) -> bool:
+    """Return whether git takes a folder for a repository without a working tree, or for what `.git` points to."""
+    inner = (os.path.join(place, name) for name in ("objects", "refs"))
+    return all(map(os.path.isdir, inner)) and os.path.lexists(os.path.join(place, "HEAD"))
 
 
 def is_inner_harness(root: str, folder: str) -> bool:
@@ -105,7 +126,14 @@ def is_inner_harness(root: str, folder: str) -> bool:
 def require_own_place(root: str | os.PathLike[str], path: str, inner: InnerHarnesses | None = None) -> None:
     """Refuse a path at which nothing of a harness may be, or that belongs to a harness inside this one."""
     require_harness_place(path)
-    folder = (InnerHarnesses(root) if inner is None else inner).find_above(path)
+    inner = InnerHarnesses(root) if inner is None else inner
+    repository = inner.find_repository_above(path)
+    if repository is not None and _normalize_name(path[len(repository) + 1 :]).startswith(_RUN):
+        raise NoPlaceError(
+            f"path {path!r} is refused: {repository} is a git directory, and git runs its hooks",
+            hint="a harness has no place there; name another file or folder",
+        )
+    folder = inner.find_above(path)
     if folder is not None:
         raise NoPlaceError(f"path {path!r} is refused: {describe_owner(root, folder)}", hint=WAY_OUT)
 

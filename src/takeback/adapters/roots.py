@@ -37,7 +37,15 @@ def find_root_text(start: str) -> str | None:
 
 
 def find_root(start: Path) -> Path:
-    """Return the nearest harness at or above a directory; the directory itself if there is none."""
+    """Return the nearest harness at or above a directory; the directory itself if there is none.
+
+    What is no directory is refused: otherwise a misspelled name below a harness would stand for that harness.
+    """
+    if not os.path.isdir(start):
+        from takeback.errors import InputError  # noqa: PLC0415 - hooks import this module
+
+        given = "a file" if os.path.lexists(start) else "no such directory"
+        raise InputError(str(start), found=given, expected="a directory")
     root = find_root_above(start)
     return start if root is None or root == start.absolute() else root
 

@@ -29,7 +29,7 @@ def find_own_program() -> list[str]:
     named = shutil.which("takeback")
     if named is not None and (not beside.exists() or Path(named).resolve() == beside.resolve()):
         return ["takeback"]
-    return [str(beside)] if beside.exists() else [sys.executable, "-m", "takeback"]
+    return [str(beside)] if beside.exists() else [sys.executable, "-P", "-m", "takeback"]
 
 
 SHORT = 10

@@ -11,7 +11,7 @@ from typing import Any, Final, NoReturn
 
 import typer
 
-from takeback.adapters.clients.init import init_clients
+from takeback.adapters.clients.init import imagine_clients, init_clients
 from takeback.adapters.manifest import find_manifest_path, find_root
 from takeback.adapters.opener import load_manifest
 from takeback.adapters.trust import require_trusted
@@ -99,10 +99,11 @@ def install(
     if not shared and not user:
         demand_private(client, open_git(root, os.environ))  # before anything is begun
     begun = not known or client not in load_manifest(root).workspace.kinds
-    if begun:
+    imagined = plan and begun
+    if begun and not imagined:
         init_clients(root, (client,), journal=journal)
-    with open_harness(root, journal) as harness:
-        kinds = load_manifest(root).workspace.kinds
+    with imagine_clients(root, (client,)) if imagined else open_harness(root, journal) as harness:
+        kinds = getattr(harness.adapter, "kinds", ())
         program = [command] if command else ["takeback"] if shared else find_own_program()
         ops = list_additions(
             client, kinds, harness.state, program, Placing(shared=shared, user=user, tracked=(root / TRACK).exists())
@@ -120,7 +121,7 @@ def install(
             else harness.apply(candidate, note=describe_installation(client), by=BY)
         )
         if isinstance(outcome, Applied | Preview) and not (diff or stat or as_json):
-            _summarize(outcome, client, ops, warnings, begun=begun)
+            _summarize(outcome, client, ops, warnings)
         print_and_exit(
             outcome, harness, as_json=as_json, stat=stat, warnings=warnings if choose_exit_code(outcome) == 0 else ()
         )
@@ -130,9 +131,7 @@ WORDS: Final = {"add_listener": "hook", "register_tool": "server", "set_prompt":
 """What an operation of an installation adds."""
 
 
-def _summarize(
-    outcome: Applied | Preview, client: str, ops: list[dict[str, Any]], warnings: list[str], *, begun: bool
-) -> NoReturn:
+def _summarize(outcome: Applied | Preview, client: str, ops: list[dict[str, Any]], warnings: list[str]) -> NoReturn:
     """Print what was added, where, and what it does, without the lines; end the command."""
     code = choose_exit_code(outcome)
     counts = Counter(
@@ -150,7 +149,7 @@ def _summarize(
         out.print(f"would install for {client}: {what} in {join_words(_drop_folders(outcome.paths))}", style="bold")
         shows, ends = (
             f"'takeback install {client} --plan --diff' shows every line",
-            ("only .takeback/ was added or extended" if begun else "nothing was changed"),
+            "nothing was changed",
         )
     out.print(f"what it does: {DOES}")
     if isinstance(outcome, Applied) and outcome.entry.effect:

@@ -48,10 +48,10 @@ def trust(
     if listing:
         _list(as_json=as_json)
         return
-    root = find_root(directory)
     if remove:
-        _remove(root, as_json=as_json)
+        _remove(find_root(directory) if directory.is_dir() else directory, as_json=as_json)
         return
+    root = find_root(directory)
     manifest = load_manifest(root)
     if journal is not None:
         manifest = begin_new_journal(root, journal, keys=find_key_file())

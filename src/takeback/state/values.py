@@ -164,7 +164,7 @@ def read_name(raw: Any, where: str) -> str:
     """Return a name: non-empty, bounded, no control characters."""
     name = read_storable_text(raw, where, longest=MAX_NAME)
     if not name or _CONTROL.search(name):
-        raise InputError(where, found=raw, expected="a name without control characters")
+        raise InputError(where, found=raw, expected="a name without control characters" if name else "a name")
     return name
 
 

@@ -125,3 +125,28 @@ def test_codex_hooks_stay_within_its_timeout_limit(tmp_path: Path) -> None:
     hooks = json.loads((tmp_path / ".codex/hooks.json").read_text())["hooks"]
     ours = [one for group in hooks["SessionEnd"] for one in group["hooks"] if "takeback" in one["command"]]
     assert [one["timeout"] for one in ours] == [3]  # more is cut, with a warning at every start
+
+
+@pytest.mark.parametrize("client", CLIENTS)
+def test_a_plan_of_an_installation_writes_nothing(client: str, tmp_path: Path) -> None:
+    write_harness(tmp_path, client)
+    before, there = files_of(tmp_path), sorted(tmp_path.rglob("*"))
+    planned = run("install", client, "--shared", "--plan", "--dir", str(tmp_path))
+    assert "would install" in planned
+    assert "nothing was changed" in planned
+    assert (files_of(tmp_path), sorted(tmp_path.rglob("*"))) == (before, there)
+
+
+def test_a_plan_for_one_more_client_writes_nothing_and_is_what_installing_does(tmp_path: Path) -> None:
+    write_harness(tmp_path, "claude-code")
+    init_clients(tmp_path, ("claude-code",))
+    manifest = (tmp_path / ".takeback/manifest.toml").read_bytes()
+    planned = json.loads(run("install", "codex", "--plan", "--json", "--dir", str(tmp_path)))
+    assert (tmp_path / ".takeback/manifest.toml").read_bytes() == manifest
+    assert not (tmp_path / ".codex").exists()
+    (tmp_path / "AGENTS.md").write_text("# Rules\n")
+    refused = CliRunner().invoke(app, ["install", "codex", "--plan", "--dir", str(tmp_path)])
+    assert "unrecorded changes" in str(refused.exception)
+    (tmp_path / "AGENTS.md").unlink()
+    done = json.loads(run("install", "codex", "--json", "--dir", str(tmp_path)))
+    assert (planned["result"], planned["changes"]) == ("plan", done["changes"])

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, closing
+from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass, replace
 from itertools import islice
 from os import PathLike
@@ -36,6 +36,7 @@ from takeback.adapters.trust import MADE, record_trust
 from takeback.errors import HarnessError, InputError
 from takeback.harness.harness import Harness
 from takeback.harness.images import FileImage
+from takeback.journal.memory import MemoryStore
 from takeback.state import State
 from takeback.state.surface import install_surfaces
 
@@ -127,10 +128,7 @@ def init_clients(
     """
     install_surfaces()
     root = Path(path)
-    if not root.is_dir():
-        raise InputError(str(root), found="no directory", expected="a directory with a client's files")
-    if (root / MANIFEST).exists():
-        raise InputError(str(root), found="a workspace", expected="a directory that is not a workspace")
+    _require_project(root)
     wanted = tuple(dict.fromkeys(kinds or detect_clients(root, user=user)))
     members = build_members(list(wanted), user=user)
     check_documents(documents, "documents")
@@ -176,6 +174,51 @@ def init_clients(
     return ClientInit(root, fresh=True, kinds=named, added=named)
 
 
+def _require_project(root: Path) -> None:
+    if not root.is_dir():
+        raise InputError(str(root), found="no directory", expected="a directory with a client's files")
+    if (root / MANIFEST).exists():
+        raise InputError(str(root), found="a workspace", expected="a directory that is not a workspace")
+
+
+def _require_recorded(root: Path, harness: Harness) -> None:
+    status = harness.status()
+    if status.drift or status.broken:
+        raise HarnessError(
+            f"{root} has unrecorded changes",
+            hint="'takeback adopt' records them; then run 'takeback init' again",
+        )
+
+
+@contextmanager
+def imagine_clients(root: Path, kinds: Sequence[str]) -> Iterator[Harness]:
+    """Yield a harness of some more clients over the files as they are, for previews: it exists in memory alone."""
+    install_surfaces()
+    _require_project(root)
+    known = Manifest(workspace=Workspace(id=""))
+    if (root / HIDDEN).exists():
+        known = load_manifest(root)
+        with closing(open_workspace(root, hold=False, readonly=True)) as harness:
+            _require_recorded(root, harness)
+    about = replace(known.workspace, kinds=list(dict.fromkeys((*known.workspace.kinds, *kinds))))
+    manifest = replace(known, workspace=about)
+    members = build_members(about.kinds, user=about.user)
+    if manifest.documents:
+        members = (*members, build_own_member(manifest, members, "documents"))
+    with Harness(_ImaginedAdapter(Directory(root), members), MemoryStore()) as harness:
+        yield harness
+
+
+class _ImaginedAdapter(ClientAdapter):
+    """Clients' files that are only read: nothing is noted beside them either."""
+
+    def note(self, seq: int, digest: str) -> None:
+        """Keep no note."""
+
+    def read_noted_record(self) -> None:
+        """Return no note."""
+
+
 def _require_files(root: Path, documents: Sequence[OwnDocument]) -> None:
     for document in documents:
         if not (root / document.path).is_file():
@@ -210,12 +253,7 @@ def _extend_harness(
         check_documents(whole.documents, str(root / HIDDEN))
         build_own_member(whole, build_members(kinds, user=user), str(root / HIDDEN))
         with closing(open_workspace(root, journal=journal, keys=keys, hold=False)) as harness:
-            status = harness.status()
-            if status.drift or status.broken:
-                raise HarnessError(
-                    f"{root} has unrecorded changes",
-                    hint="'takeback adopt' records them; then run 'takeback init' again",
-                )
+            _require_recorded(root, harness)
             directory = Directory(root, tag=about.id)
             with closing(directory):
                 directory.write(HIDDEN, FileImage(write_manifest(whole), 0o600))

@@ -128,6 +128,8 @@ class ConfigSurface(TreeSurface):
         if len(path) > MAX_DEPTH // 2:
             raise LimitError(where, found=f"{len(path)} levels", expected=f"at most {MAX_DEPTH // 2}")
         for name in path:
+            if not name:
+                raise InputError(where, found=raw, expected=r"names with one dot between two (\. is part of one)")
             _read_name(name, where)
         return path
 
