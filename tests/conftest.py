@@ -42,7 +42,7 @@ os.environ["TAKEBACK_TRUST"] = find_trust_folder()
 use_trust_folder(find_trust_folder())
 """What tests make is trusted in a home of their own, never in the user's; processes that they start find it too."""
 
-program.load_commands = cache(program.load_commands)
+program.load_command = cache(program.load_command)
 """Commands run in this process by the thousand, and are the same each time; making them costs more than most do."""
 
 signal.signal(signal.SIGINT, signal.default_int_handler)

@@ -33,6 +33,8 @@ class ListedCommand(NamedTuple):
 
     module: str
     summary: str
+    function: str = ""
+    """The function, where it is not called as the command is."""
 
 
 @dataclass(frozen=True, slots=True)

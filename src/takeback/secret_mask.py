@@ -2,6 +2,8 @@
 
 `Mask` puts a placeholder in place of each secret, for both sides of a difference, and tells one secret from another.
 References such as `${TOKEN}` are no secrets. Within `reveal_secrets` people are shown everything; agents never are.
+`find_placeholder` finds a placeholder in what somebody sends back, so that it never becomes a value. Files are never
+masked.
 """
 
 from __future__ import annotations
@@ -55,6 +57,8 @@ _PAIR: Final = re.compile(
 """A name and a value, as in JSON, TOML, YAML, code and files of environment variables."""
 _FLAGGED: Final = re.compile(r"""(?<![\w-])(--?([\w-]{1,60})[ =])([^\s"'$<{\[(-][^\s"']{5,2000})""")
 """A flag of a command, and the word behind it."""
+_BLANKS: Final = re.compile(r"(?i)[\[(<{«]*(redacted|masked|hidden|secret removed|forgotten)[\])>}»]*|[*•x…]{3,}")
+"""Whole values that stand for something left out, here or elsewhere."""
 _HINTS: Final = re.compile("|".join(HINTS), re.IGNORECASE)
 _PLACES: Final = frozenset({"op_type", "target", "address", "part", "witness_key"})
 """Fields of operations and changes that say where something is."""
@@ -187,6 +191,37 @@ class Mask:
         if strong and hidden and type(value) is int and abs(value) >= _LEAST:
             return self._label(str(value))
         return value
+
+
+def mask_secrets(value: Any, name: str = "") -> Any:
+    """Return a JSON value without its secrets; `name` is the setting that holds it, if one does.
+
+    Operations and changes are JSON too: what they say of a setting is hidden as the setting is.
+    """
+    return Mask().mask(value, name)
+
+
+def mask_text_secrets(text: str) -> str:
+    """Return a text without what looks like a secret in it."""
+    return Mask().mask_text(text)
+
+
+def find_placeholder(value: Any) -> str | None:
+    """Return the first value that stands for something that was masked; None if there is none."""
+    if isinstance(value, Mapping):
+        placeholders = (find_placeholder(item) for pair in value.items() for item in pair)
+    elif isinstance(value, list | tuple):
+        placeholders = (find_placeholder(item) for item in value)
+    elif isinstance(value, str) and (ANY_PLACEHOLDER.search(value) or _BLANKS.fullmatch(value.strip())):
+        return value
+    else:
+        return None
+    return next((placeholder for placeholder in placeholders if placeholder is not None), None)
+
+
+def has_placeholder(value: Any) -> bool:
+    """Tell whether a JSON value holds one of Takeback's own placeholders."""
+    return bool(ANY_PLACEHOLDER.search(encode(value)))
 
 
 def find_secrets(value: Any, name: str = "") -> dict[str, None]:

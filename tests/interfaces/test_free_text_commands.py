@@ -14,7 +14,7 @@ from typer.testing import CliRunner, Result
 from takeback.adapters.clients.init import init_clients
 from takeback.cli import app
 from takeback.errors import InputError, ServiceFault, TakebackError
-from takeback.present.secrets import PLACEHOLDER
+from takeback.secret_mask import PLACEHOLDER
 
 WISH = "make the tester ask before deleting files"
 SECRET = "hunter2-of-the-settings"

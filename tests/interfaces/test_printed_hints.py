@@ -12,7 +12,7 @@ from tests.support.reference import commands
 from tests.support.terminal import in_process
 
 from takeback.cli.hints import ELSEWHERE
-from takeback.cli.program import list_all_commands, load_commands
+from takeback.cli.program import list_all_commands, load_command
 
 IN_QUOTES = re.compile(r"'(takeback [a-z][^'\n]*)'")
 TO_THE_END = re.compile(r"(?:: |^  +)(takeback [a-z][^`\n]*)$", re.MULTILINE)
@@ -34,7 +34,7 @@ def parsed(hint: str) -> dict[str, object]:
     """The line read by the real parser, without running it."""
     words = shlex.split(hint)
     assert words[0] == "takeback"
-    command, rest = load_commands(list_all_commands()[words[1]].module)[words[1]], words[2:]
+    command, rest = load_command(words[1]), words[2:]
     while hasattr(command, "commands") and rest and rest[0] in command.commands:
         command, rest = command.commands[rest[0]], rest[1:]
     return dict(command.make_context("takeback", list(rest)).params)

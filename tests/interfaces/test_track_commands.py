@@ -291,7 +291,7 @@ def test_a_hook_that_captures_imports_little(repository, event):
     ours = {name for name in loaded if name.startswith("takeback.")}
     assert not [name for name in ours if name.startswith(("takeback.state", "takeback.journal", "takeback.harness"))]
     assert "takeback.track.rows" not in ours
-    assert "takeback.present.secrets" not in ours
+    assert "takeback.secret_mask" not in ours
 
 
 def test_installing_in_a_tracked_project_adds_the_hooks_for_prompts(tmp_path):

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import takeback
-from takeback.cli.program import list_all_commands, load_commands
+from takeback.cli.program import list_all_commands, load_command
 
 PAGE = Path(__file__).parents[2] / "docs" / "reference.md"
 HEAD = """# Reference
@@ -59,7 +59,7 @@ These names are the public API (`from takeback import ...`); everything else may
 
 def commands() -> dict[str, Any]:
     """Every command by its full name."""
-    found = {name: load_commands(listed.module)[name] for name, listed in list_all_commands().items()}
+    found = {name: load_command(name) for name in list_all_commands()}
     return dict(sorted(_below(found, "takeback")))
 
 

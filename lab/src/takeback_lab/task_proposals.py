@@ -13,9 +13,8 @@ from typing import Any
 from takeback.canonical import write_compact
 from takeback.cli.inputs import read_level
 from takeback.cli.output import emit, finish, out
-from takeback.cli.repair import show_repair
+from takeback.cli.repair import Opened, is_plain_replay, open_synthesizer, read_rule, show_repair
 from takeback.cli.secrets import mask_value
-from takeback.cli.synthesizers import Opened, is_plain_replay, open_synthesizer, read_rule
 from takeback.errors import InputError
 from takeback.evolve import Propose
 from takeback.repair.attempt import Attempt, build_attempt, read_proposal

@@ -185,7 +185,7 @@ def mask_text(text: str) -> str:
     shown = text[:LONGEST_TEXT].encode("utf-8", "replace").decode()
     if not may_hold_secret(shown):
         return shown
-    from takeback.present.secrets import mask_text_secrets  # noqa: PLC0415 - start-up
+    from takeback.secret_mask import mask_text_secrets  # noqa: PLC0415 - start-up
 
     return mask_text_secrets(shown)
 

@@ -27,7 +27,7 @@ from takeback.agents.hook_dialects import refuse_call
 from takeback.agents.hook_events import Event, FileEdit, list_edits, list_named_paths
 from takeback.canonical import write_compact
 from takeback.errors import InputError, TakebackError
-from takeback.present.secrets import mask_text_secrets
+from takeback.secret_mask import mask_text_secrets
 from takeback.shrink import limit_tries, list_smaller_json, shrink_by_steps, shrink_pieces
 
 LARGEST: Final = 256 * 1024

@@ -38,8 +38,8 @@ from takeback.harness.engine import Inspection
 from takeback.harness.entry_log import EntryView, view_entry
 from takeback.harness.harness import Harness
 from takeback.harness.outcomes import Adopted, Refused
-from takeback.present.secrets import mask_text_secrets
 from takeback.present.warnings import list_unheeded, weigh_states
+from takeback.secret_mask import mask_text_secrets
 from takeback.state import State
 from takeback.state.slots import put_slots
 from takeback.track.database import TrackError

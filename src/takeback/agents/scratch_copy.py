@@ -28,7 +28,7 @@ from takeback.evolve import ChangeCheck, Checked, Recoverable
 from takeback.harness import Applied, Harness, Refused, Undone
 from takeback.harness.bisect import Bisection, LiveEntries, find_breaking_entries
 from takeback.harness.entry_names import resolve_entry
-from takeback.present.secrets import mask_text_secrets
+from takeback.secret_mask import mask_text_secrets
 
 VERSIONED: Final = frozenset({".git", ".hg", ".svn"})
 CANNOT_TELL: Final = 125

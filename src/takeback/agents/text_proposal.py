@@ -18,12 +18,12 @@ from takeback.canonical import write_compact
 from takeback.errors import InputError
 from takeback.harness import Harness, RefusalReason, Refused
 from takeback.language import Candidate
-from takeback.present.secrets import find_placeholder, mask_secrets, mask_text_secrets
 from takeback.repair.attempt import Attempt, Rejected, read_proposal
 from takeback.repair.loop import Judge, Repair, Settings, repair_attempt, repair_with_oracle
 from takeback.repair.models import PAPER, Account, ChatModel, Sampling
 from takeback.repair.prompts import build_change_request
 from takeback.repair.synthesizer import Method
+from takeback.secret_mask import find_placeholder, mask_secrets, mask_text_secrets
 from takeback.state import SURFACES, Contract, State
 
 LIMIT: Final = 16_000

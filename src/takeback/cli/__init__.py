@@ -1,4 +1,4 @@
-"""The command line: `takeback` and its subcommands, one module per command.
+"""The command line: `takeback` and its subcommands, one module per room of commands.
 
 A hook is answered before anything of that is imported: a client waits for it at every edit.
 """

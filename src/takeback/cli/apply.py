@@ -1,43 +1,49 @@
-"""`takeback apply FILE`: verify a change, and make it if it is admitted."""
+"""`takeback apply`, `set`, `add`, `remove`, `edit` and `move`: changes made from a file, or on one line.
+
+A recovery is written for a change on one line. What the clients of a project know about a change, such as a setting
+that looks misspelled, is told before it is made, and asked about where a person can be asked.
+"""
 
 from __future__ import annotations
 
+import base64
 import shlex
+import sys
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import typer
 
-from takeback.cli.context import (
-    ApproveOption,
-    AuthorOption,
-    DirOption,
-    JournalOption,
-    NoteOption,
-    PlanFlag,
-    StatFlag,
-    open_harness,
+from takeback.canonical import parse
+from takeback.cli import completion
+from takeback.cli.context import ChangeOptions
+from takeback.cli.inputs import (
+    STDIN,
+    CandidateFile,
+    LanguageOption,
+    name_input,
+    read_bytes,
+    read_json,
+    read_level,
 )
-from takeback.cli.doubts import list_doubts, print_doubts
-from takeback.cli.inputs import STDIN, CandidateFile, LanguageOption, name_input, read_json, read_level
-from takeback.cli.outcomes import print_and_exit
-from takeback.cli.output import JsonFlag, err
+from takeback.cli.options import OptionGroup
+from takeback.cli.outcomes import CommandOutcome, print_and_exit
+from takeback.cli.output import JSON_VALUE, err, out
 from takeback.cli.secrets import RevealFlag, require_no_placeholder
 from takeback.errors import InputError
 from takeback.harness import Applied, Harness, Preview, RefusalReason, Refused, Unchanged
-from takeback.harness.apply import is_idle
+from takeback.harness.apply import is_idle, prepare_line
 from takeback.harness.calls import read_approval
-from takeback.language import read_candidate
-from takeback.state import Level
+from takeback.language import Candidate, read_candidate
+from takeback.language.oneline import OneLine, Typed, list_things
+from takeback.state import ABSENT, Level, Operation, State
 from takeback.verify import Admitted, verify
 
 
-def register(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command("apply")(apply)
-
-
 def apply(
+    options: ChangeOptions,
     file: Path = CandidateFile,
     repair: bool = typer.Option(
         False, "--repair", help="If its recovery falls short, look for another; the mutation is not changed."
@@ -45,22 +51,14 @@ def apply(
     synthesizer: str = typer.Option(
         "portfolio", "--synthesizer", metavar="NAME", help="How to find it, as in 'takeback repair'."
     ),
-    plan: bool = PlanFlag,
     force: bool = typer.Option(
         False, "--force", help="Make the change although it is not admitted; its entry says so permanently."
     ),
     no_ties: bool = typer.Option(
         False, "--no-ties", help="Refuse if an earlier entry could no longer be undone on its own."
     ),
-    approve: str = ApproveOption,
     language: str | None = LanguageOption,
-    note: str = NoteOption,
-    by: str = AuthorOption,
-    directory: Path = DirOption,
-    journal: str | None = JournalOption,
-    stat: bool = StatFlag,
     reveal: bool = RevealFlag,
-    as_json: bool = JsonFlag,
 ) -> None:
     """Make a change, if it can be undone. It is verified first, and recorded in the journal before it is made.
 
@@ -72,42 +70,48 @@ def apply(
     raw = read_json(file)
     require_no_placeholder(raw, name_input(file))
     level = read_level(language)
-    with open_harness(directory, journal) as harness:
+    with options.open() as harness:
         repaired = _repair_candidate(raw, file, synthesizer, level, harness) if repair else None
         admitted = None if repaired is None else repaired.admitted
         candidate = read_candidate(raw, name_input(file)) if admitted is None else admitted.candidate
         verdict = verify(candidate, level=level) if admitted is None else admitted.verdict
         with harness.session():
-            warnings = list_doubts(harness, candidate.mutation, harness.state)
-            print_doubts(warnings, as_json=as_json)
+            warnings = _list_doubts(harness, candidate.mutation, harness.state)
+            _print_doubts(warnings, as_json=options.as_json)
             result: Preview | Applied | Refused | Unchanged
             if is_idle(candidate.mutation, harness.state) and not isinstance(
                 harness.preview(candidate, force=force, evidence=verdict), Refused
             ):
                 result = Unchanged()
-            elif plan:
+            elif options.plan:
                 result = harness.preview(candidate, force=force, allow_ties=not no_ties, evidence=verdict)
             else:
                 result = harness.apply(
                     candidate,
                     force=force,
-                    note=note,
-                    by=by,
+                    note=options.note,
+                    by=options.by,
                     allow_ties=not no_ties,
                     evidence=verdict,
-                    approval=read_approval(approve, by),
+                    approval=read_approval(options.approve, options.by),
                 )
         if isinstance(result, Unchanged):
-            print_and_exit(result, harness, as_json=as_json, doubts=warnings)
+            print_and_exit(result, harness, as_json=options.as_json, doubts=warnings)
         if repaired is not None and repaired.source != "start" and not isinstance(result, Refused):
-            verb = "would be" if plan else "was"
-            by = f"found by the {repaired.source}, {verdict.grade.value}"
-            err.print(f"its recovery {verb} replaced: {by}", style="yellow")
+            verb = "would be" if options.plan else "was"
+            who = f"found by the {repaired.source}, {verdict.grade.value}"
+            err.print(f"its recovery {verb} replaced: {who}", style="yellow")
         steps = []
         if isinstance(result, Refused) and result.why is RefusalReason.VERDICT and not repair:
-            steps = _list_next_steps(raw, file, directory, language, level, harness)
+            steps = _list_next_steps(raw, file, options.directory, language, level, harness)
         print_and_exit(
-            result, harness, as_json=as_json, stat=stat, name=name_input(file), steps=steps, doubts=warnings
+            result,
+            harness,
+            as_json=options.as_json,
+            stat=options.stat,
+            name=name_input(file),
+            steps=steps,
+            doubts=warnings,
         )
 
 
@@ -119,7 +123,7 @@ class _Repaired(NamedTuple):
 
 
 def _repair_candidate(raw: Any, file: Path, synthesizer: str, level: Level, harness: Harness) -> _Repaired | None:
-    from takeback.cli.synthesizers import open_synthesizer as opened_synthesizer  # noqa: PLC0415 - start-up
+    from takeback.cli.repair import open_synthesizer  # noqa: PLC0415 - start-up
     from takeback.repair.attempt import build_attempt  # noqa: PLC0415
     from takeback.repair.loop import (  # noqa: PLC0415
         Settings,
@@ -131,7 +135,7 @@ def _repair_candidate(raw: Any, file: Path, synthesizer: str, level: Level, harn
     start = build_attempt(raw)
     if start.mutation is None and start.rejected is not None:
         raise InputError(name_input(file), found=start.rejected.detail, expected="a mutation that can be read")
-    with opened_synthesizer(synthesizer) as opened:
+    with open_synthesizer(synthesizer) as opened:
         judge = make_judge("proof", level, harness.state)
         done = opened.method(start, judge, Settings(level=level), harness.state)
     if done.admitted is None:
@@ -151,3 +155,224 @@ def _list_next_steps(
     if with_recovery:
         return [f"for a proved recovery: {shlex.join(words)}"]
     return [f"ask a model for a recovery: {shlex.join([*words, '--synthesizer', 'local'])}"]
+
+
+KeyArgument = typer.Argument(
+    ...,
+    metavar="NAME",
+    help='Its name, as in an address: a.b in config["a.b"].',
+    autocompletion=completion.offer_names,
+)
+FromOption = typer.Option(None, "--from", metavar="FILE", help="Take the value from a file, or from - (stdin).")
+TextOption = typer.Option(None, "--text", metavar="TEXT", help="The value, always taken as text.")
+PriorityOption = typer.Option(None, "--priority", metavar="N", help="Put a middleware where this priority belongs.")
+
+
+def _make_thing_argument(verb: str) -> Any:
+    return typer.Argument(
+        ...,
+        metavar="THING",
+        help=f"What: {', '.join(list_things(verb))}.",
+        show_default=False,
+        autocompletion=completion.offer_words(completion.make_thing_lister(verb)),
+    )
+
+
+def _make_value_argument(metavar: str, what: str) -> Any:
+    return typer.Argument(None, metavar=metavar, help=what, show_default=False)
+
+
+@dataclass(frozen=True)
+class ValueOptions(OptionGroup):
+    """The value of a thing, given in one of several ways."""
+
+    value: str | None = _make_value_argument("VALUE", "The value: JSON if it is JSON, else text.")
+    text: str | None = TextOption
+    json_value: str | None = typer.Option(
+        None, JSON_VALUE, metavar="JSON", help="The value as JSON; '--json' followed by JSON means the same."
+    )
+    source: Path | None = FromOption
+    mode: str | None = typer.Option(None, "--mode", metavar="MODE", help="The mode of a file, such as 0755.")
+
+    def choose(self) -> Any:
+        """Return the value that was given; ABSENT where none was."""
+        given = {"VALUE": self.value, "--text": self.text, JSON_VALUE: self.json_value, "--from": self.source}
+        names = [name for name, value in given.items() if value is not None]
+        if len(names) > 1:
+            raise InputError("value", found=" and ".join(names), expected="one of them")
+        if self.json_value is not None:
+            return parse(self.json_value, "--json")
+        if self.source is None:
+            return _parse_typed(self.value) if self.text is None else self.text
+        content = read_bytes(self.source)
+        try:
+            return Typed(content.decode())
+        except UnicodeDecodeError:
+            return {"base64": base64.b64encode(content).decode()}
+
+
+@dataclass(frozen=True)
+class PlaceOptions(OptionGroup):
+    """Where in an order a thing goes."""
+
+    index: int | None = typer.Option(
+        None, "--index", min=0, metavar="N", help="Put it at this position, counted from 0."
+    )
+    before: str | None = typer.Option(
+        None, "--before", metavar="OTHER", help="Put it before this one.", autocompletion=completion.offer_names
+    )
+    after: str | None = typer.Option(
+        None, "--after", metavar="OTHER", help="Put it after this one.", autocompletion=completion.offer_names
+    )
+
+    def to_fields(self) -> dict[str, Any]:
+        """Return the fields of a one-line change."""
+        return {"index": self.index, "before": _parse_typed(self.before), "after": _parse_typed(self.after)}
+
+
+def set_value(
+    options: ChangeOptions,
+    value: ValueOptions,
+    place: PlaceOptions,
+    thing: str = _make_thing_argument("set"),
+    key: str = KeyArgument,
+) -> None:
+    """Set one thing to a value, or change one item of a list. An undo brings the old value back.
+
+    NAME+ adds an item to a list in config, NAME- removes one; a backslash before the sign makes it part of the name.
+    A value in config is read as JSON if it is JSON; a prompt, route or file is taken as text.
+
+    Example: `takeback set config permissions.allow+ 'Bash(npm test:*)'`,
+    `takeback set prompt reviewer --from new.md`, `takeback set routing default_model small-1`
+    """
+    _make_change(OneLine("set", thing, key, value.choose(), mode=value.mode, **place.to_fields()), options)
+
+
+def add(
+    options: ChangeOptions,
+    value: ValueOptions,
+    place: PlaceOptions,
+    thing: str = _make_thing_argument("add"),
+    key: str = KeyArgument,
+    priority: int | None = PriorityOption,
+) -> None:
+    """Add one thing that does not exist yet.
+
+    Example: `takeback add tool search --json '{"description": "Search the web."}'`,
+    `takeback add middleware trace '{"handler": "trace:run"}' --before auth`
+    """
+    line = OneLine("add", thing, key, value.choose(), mode=value.mode, priority=priority, **place.to_fields())
+    _make_change(line, options)
+
+
+def remove(
+    options: ChangeOptions,
+    thing: str = _make_thing_argument("remove"),
+    key: str = KeyArgument,
+    value: str | None = _make_value_argument("ITEM", "An item of a list in config, or a callback of an event."),
+    text: str | None = TextOption,
+) -> None:
+    """Remove one thing, or one item of it.
+
+    Example: `takeback remove tool search`, `takeback remove config permissions.allow 'Bash(npm test:*)'`
+    """
+    _make_change(OneLine("remove", thing, key, ValueOptions(value, text, None, None).choose()), options)
+
+
+def edit(
+    options: ChangeOptions,
+    thing: str = _make_thing_argument("edit"),
+    key: str = KeyArgument,
+    old: str | None = typer.Option(
+        None, "--old", metavar="TEXT", help="The text to replace; it must occur exactly once."
+    ),
+    new: str | None = typer.Option(None, "--new", metavar="TEXT", help="What to put in its place."),
+    append: str | None = typer.Option(
+        None, "--append", metavar="TEXT", help="Add this on lines of its own at the end."
+    ),
+) -> None:
+    """Edit a text in one place.
+
+    The entry covers only the lines it touches; other lines can be edited and undone separately.
+
+    Example: `takeback edit prompt system --old 'Use tabs.' --new 'Use spaces.'`,
+    `takeback edit prompt system --append 'No emoji.'`
+    """
+    _make_change(OneLine("edit", thing, key, old=old, new=new, append=append), options)
+
+
+def move(
+    options: ChangeOptions,
+    place: PlaceOptions,
+    thing: str = _make_thing_argument("move"),
+    key: str = KeyArgument,
+    value: str | None = _make_value_argument("TO", "The new path of a file, or the callback of an event."),
+    priority: int | None = PriorityOption,
+) -> None:
+    """Move one thing without changing it.
+
+    Example: `takeback move middleware trace --before auth`, `takeback move file notes.md docs/notes.md`
+    """
+    line = OneLine("move", thing, key, _parse_typed(value), priority=priority, **place.to_fields())
+    _make_change(line, options)
+
+
+def _parse_typed(text: str | None) -> Any:
+    return ABSENT if text is None else Typed(text)
+
+
+def _make_change(line: OneLine, options: ChangeOptions) -> None:
+    with options.open() as harness:
+        outcome, warnings = _work_out(line, harness, options)
+        if outcome is None:
+            out.print("nothing was changed")
+            raise typer.Exit(1)
+        print_and_exit(outcome, harness, as_json=options.as_json, stat=options.stat, name=line.where, doubts=warnings)
+
+
+def _work_out(
+    line: OneLine, harness: Harness, options: ChangeOptions
+) -> tuple[CommandOutcome | None, tuple[str, ...]]:
+    """Work the change out from the state and make it, with the journal held meanwhile; None if it is not wanted."""
+    with harness.held() as state:
+        if isinstance(state, Refused):
+            return state, ()
+        candidate = prepare_line(harness, line, state)
+        if not isinstance(candidate, Candidate):
+            return candidate, ()
+        warnings = _list_doubts(harness, candidate.mutation, state)
+        _print_doubts(warnings, as_json=options.as_json)
+        if options.plan:
+            return harness.preview(candidate), warnings
+        if not _is_wanted(warnings, as_json=options.as_json):
+            return None, warnings
+        approval = read_approval(options.approve, options.by)
+        return harness.apply(candidate, note=options.note, by=options.by, approval=approval), warnings
+
+
+def _list_doubts(harness: Harness, mutation: Iterable[Operation], state: State) -> tuple[str, ...]:
+    kinds: Sequence[str] = getattr(harness.adapter, "kinds", ())
+    if not kinds:
+        return ()
+    from takeback.adapters.clients.setting_names import find_doubts  # noqa: PLC0415 - start-up
+
+    return find_doubts(kinds, mutation, state)
+
+
+def _print_doubts(doubts: Sequence[str], *, as_json: bool) -> None:
+    if not as_json:
+        for doubt in doubts:
+            err.print(f"warning: {doubt}", style="yellow")
+
+
+def _is_wanted(doubts: Sequence[str], *, as_json: bool) -> bool:
+    """Ask whether a doubtful change is wanted, where a person can be asked; elsewhere it is."""
+    if not doubts or as_json:
+        return True
+    from takeback.cli.picker import can_ask  # noqa: PLC0415 - start-up
+
+    if not can_ask():
+        return True
+    out.write("make it anyway? y or n: ")
+    out.flush()
+    return sys.stdin.readline().strip().casefold() in {"y", "yes"}

@@ -20,12 +20,6 @@ from takeback.cli.output import JsonFlag, emit, finish, out
 from takeback.errors import InputError, UnreachableError
 
 
-def register(app: typer.Typer) -> None:
-    """Add the commands."""
-    app.command("bind")(bind)
-    app.command("probe")(probe)
-
-
 def _parse_list(text: str) -> list[str]:
     return [word.strip() for word in text.split(",") if word.strip()]
 

@@ -2,30 +2,22 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import typer
 
-from takeback.adapters.manifest import find_root
 from takeback.agents.scratch_copy import require_copyable_journal, search_breakage
 from takeback.cli import completion
-from takeback.cli.context import DirOption, JournalOption, name_for_shell, open_harness
+from takeback.cli.context import ReadOptions, name_for_shell, open_harness
 from takeback.cli.hints import make_command_line
 from takeback.cli.outcomes import print_and_exit
-from takeback.cli.output import JsonFlag, emit, err, finish, out
-from takeback.cli.secrets import RevealFlag
+from takeback.cli.output import emit, err, finish, out
 from takeback.harness import Harness, Refused
 from takeback.harness.bisect import Bisection, LiveEntries
 from takeback.present.entries import make_entry_namer
 from takeback.present.titles import format_count
 
 
-def register(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command("bisect")(find)
-
-
 def find(
+    options: ReadOptions,
     test: str = typer.Option(
         ...,
         "--test",
@@ -41,10 +33,6 @@ def find(
         autocompletion=completion.offer_entries,
     ),
     seconds: float = typer.Option(300.0, "--seconds", min=0.1, help="How long one run of the command may take."),
-    directory: Path = DirOption,
-    journal: str | None = JournalOption,
-    reveal: bool = RevealFlag,
-    as_json: bool = JsonFlag,
 ) -> None:
     """Find the entry that broke the agent, or the smallest set of entries, by leaving entries out.
 
@@ -54,14 +42,13 @@ def find(
 
     Example: `takeback bisect --test 'make check'`, `takeback bisect --good 12 --test ./health.sh`
     """
-    del reveal  # read by its callback
-    root = find_root(directory)
-    require_copyable_journal(root, journal)
-    with open_harness(root, journal) as harness:
+    root = options.root
+    require_copyable_journal(root, options.journal)
+    with open_harness(root, options.journal) as harness:
         bisection = search_breakage(harness, root, test, _tell_trial, good=good, seconds=seconds)
         if isinstance(bisection, Refused):
-            print_and_exit(bisection, harness, as_json=as_json)
-        _tell(bisection, harness, as_json=as_json)
+            print_and_exit(bisection, harness, as_json=options.as_json)
+        _tell(bisection, harness, as_json=options.as_json)
     finish(yes=bool(bisection.entries))
 
 

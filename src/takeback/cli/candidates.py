@@ -20,8 +20,9 @@ from takeback.cli.inputs import (
     read_level,
     read_state,
 )
+from takeback.cli.options import RevealOptions
 from takeback.cli.output import JsonFlag, emit, finish, out
-from takeback.cli.secrets import RevealFlag, mask_value
+from takeback.cli.secrets import mask_value
 from takeback.errors import InputError, LimitError
 from takeback.language import Candidate, candidate_schema, read_candidate
 from takeback.opinion.checker import check_certificate
@@ -33,12 +34,8 @@ from takeback.verify.sampled import reject_candidate
 from takeback.verify.verdict import Reason
 
 
-def _register_verify(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command("verify")(verify)
-
-
 def verify(
+    options: RevealOptions,
     file: Path = CandidateFile,
     language: str | None = LanguageOption,
     rule: str = typer.Option(
@@ -61,8 +58,6 @@ def verify(
         None, "--locked", metavar="DIGEST", help="Reject a mutation with another digest than this."
     ),
     exact: bool = typer.Option(False, "--exact", help="Run only on the state given with --state, as it is."),
-    reveal: bool = RevealFlag,
-    as_json: bool = JsonFlag,
 ) -> None:
     """Decide whether a candidate may be admitted. By proof for every state, or on samples with `--rule`.
 
@@ -70,30 +65,22 @@ def verify(
 
     Example: `takeback verify examples/candidates/unconditional-delete/candidate.json`
     """
-    del reveal  # read by its callback
     level = read_level(language)
     if rule not in RULE_NAMES:
         raise InputError("--rule", found=rule, expected=f"one of {', '.join(RULE_NAMES)}")
     if exact and state is None:
         raise InputError("--exact", found="no --state", expected="the state to run on")
+    sampling = VerifyOptions(level=level, locked=locked, nominal=read_state(state))
     beside = None
     if exact:
-        options = VerifyOptions(rule="exact", level=level, locked=locked, nominal=read_state(state))
+        how = replace(sampling, rule="exact")
     else:
-        options = VerifyOptions(
-            rule="split-wald" if rule == "proof" else rule,
-            level=level,
-            locked=locked,
-            nominal=read_state(state),
-            seed=seed,
-            dev=dev,
-            iid=iid,
-            ood=ood,
-        )
+        drawn = "split-wald" if rule == "proof" else rule
+        how = replace(sampling, rule=drawn, seed=seed, dev=dev, iid=iid, ood=ood)
         if rule == "proof":
-            options, beside = VerifyOptions(level=level, locked=locked), options
-    verdict = _decide_verdict(file, options, beside)
-    if as_json:
+            how, beside = VerifyOptions(level=level, locked=locked), how
+    verdict = _decide_verdict(file, how, beside)
+    if options.as_json:
         emit(verdict.to_json())
     else:
         show_verdict(verdict, name_input(file), str(file))
@@ -117,12 +104,8 @@ def _decide_verdict(file: Path, options: VerifyOptions, beside: VerifyOptions | 
     return replace(verdict, splits=verify_json(raw, name_input(file), beside).splits)
 
 
-def _register_prove(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command("prove")(prove)
-
-
 def prove(
+    options: RevealOptions,
     file: Path = CandidateFile,
     language: str | None = LanguageOption,
     certificate: Path | None = typer.Option(
@@ -134,8 +117,6 @@ def prove(
     second_opinion: str | None = typer.Option(
         None, "--second-opinion", metavar="NAME", help="Also ask an independent solver: z3."
     ),
-    reveal: bool = RevealFlag,
-    as_json: bool = JsonFlag,
 ) -> None:
     """Prove that a recovery works on every state, or refute it with the smallest one.
 
@@ -143,7 +124,6 @@ def prove(
 
     Example: `takeback prove examples/candidates/config/candidate.json --json`
     """
-    del reveal  # read by its callback
     if second_opinion not in (None, "z3"):
         raise InputError("--second-opinion", found=second_opinion, expected="z3")
     candidate = read_candidate(read_json(file), name_input(file))
@@ -152,7 +132,7 @@ def prove(
     written = certificate is not None and verdict.certificate is not None
     if certificate is not None and verdict.certificate is not None:
         _save(certificate, verdict.certificate.to_json())
-    if as_json:
+    if options.as_json:
         shown = verdict.to_json()
         answer = {name: shown[name] for name in ("grade", "class", "stays", "counterexample", "classes", "reasons")}
         answer |= {"certificate": str(certificate) if written else None} if certificate is not None else {}
@@ -184,11 +164,6 @@ def _tell_more(certificate: Path | None, opinion: Opinion | None, *, written: bo
     if certificate is not None:
         done = f"written to {certificate}" if written else "none, because only a proof has one"
         out.print(f"  certificate: {done}", markup=False)
-
-
-def _register_check_proof(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command("check-proof")(check_proof)
 
 
 def check_proof(
@@ -250,11 +225,6 @@ def _load_certificate(file: Path | None) -> Any:
 MAX_CERTIFICATE: Final = 200_000_000
 
 
-def _register_schema(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command("schema")(schema)
-
-
 def schema(
     language: str | None = LanguageOption,
     repair: bool = typer.Option(False, "--repair", help="Print the schema of a repair, which has no mutation."),
@@ -266,9 +236,3 @@ def schema(
     """
     del as_json
     emit(candidate_schema(read_level(language), mutation=not repair))
-
-
-def register(app: typer.Typer) -> None:
-    """Add the commands."""
-    for add in (_register_verify, _register_prove, _register_check_proof, _register_schema):
-        add(app)

@@ -6,7 +6,8 @@ import os
 import shutil
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -17,10 +18,12 @@ from takeback.adapters.manifest import find_root
 from takeback.adapters.variables import use_variables
 from takeback.cli import completion
 from takeback.cli.hints import localize_hints, make_command_line, remember_directory
+from takeback.cli.options import OptionGroup, Options
 from takeback.cli.output import err, set_interrupt_message
+from takeback.cli.secrets import RevealFlag
 from takeback.errors import UntrustedError
 from takeback.harness import Harness
-from takeback.harness.outcomes import RefusalListener, describe_left_out
+from takeback.harness.outcomes import describe_left_out
 
 
 def find_own_program() -> list[str]:
@@ -75,18 +78,6 @@ AuthorOption = typer.Option(
     autocompletion=completion.offer_people,
 )
 """For changes that whoever types the command makes; what others made, or a program, has `ByOption`."""
-PromptOption = typer.Option(
-    "", "--prompt", metavar="TEXT", help="Every change made under a prompt that contains this, or has this number."
-)
-SessionOption = typer.Option(
-    "", "--session", metavar="ID", help="Every change of the client's session that begins so."
-)
-PathOption = typer.Option(
-    "",
-    "--path",
-    metavar="PATTERN",
-    help="Every change of a file that matches, such as 'src/**'; a folder means all in it.",
-)
 StatFlag = typer.Option(False, "--stat", help="Show only how many lines were added and removed at each address.")
 ApproveOption = typer.Option(
     "",
@@ -96,6 +87,94 @@ ApproveOption = typer.Option(
 )
 PlanFlag = typer.Option(False, "--plan", help="Only show what it would do.")
 NoPagerFlag = typer.Option(False, "--no-pager", help="Print long output directly, even on a terminal.")
+
+
+@dataclass(frozen=True)
+class WorkspaceOptions(Options):
+    """What commands take that open a workspace."""
+
+    directory: Path = DirOption
+    journal: str | None = JournalOption
+
+    @property
+    def root(self) -> Path:
+        """The directory of the workspace."""
+        return find_root(self.directory)
+
+    def open(self, *, looking: bool = False) -> AbstractContextManager[Harness]:
+        """Open the workspace; see `open_harness`."""
+        return open_harness(self.directory, self.journal, looking=looking)
+
+
+@dataclass(frozen=True)
+class ReadOptions(WorkspaceOptions):
+    """What commands take that show contents."""
+
+    reveal: bool = RevealFlag
+    """Read by its callback."""
+
+
+@dataclass(frozen=True)
+class ViewOptions(ReadOptions):
+    """What commands take that show changes, screen by screen."""
+
+    stat: bool = StatFlag
+    no_pager: bool = NoPagerFlag
+
+
+@dataclass(frozen=True)
+class ChoiceOptions(OptionGroup):
+    """What chooses entries."""
+
+    surface: str = typer.Option(
+        "",
+        "--surface",
+        metavar="NAME",
+        help="Every change of this surface.",
+        autocompletion=completion.offer_words(completion.list_surfaces),
+    )
+    by: str = typer.Option(
+        "",
+        "--by",
+        metavar="WHO",
+        help="Every change that this person or agent made.",
+        autocompletion=completion.offer_people,
+    )
+    since: str = typer.Option(
+        "", "--since", metavar="TIME", help="Every change from this time on, such as 2h, today or 'last week'."
+    )
+    session: str = typer.Option(
+        "", "--session", metavar="ID", help="Every change of the client's session that begins so."
+    )
+
+
+@dataclass(frozen=True)
+class FilterOptions(ChoiceOptions):
+    """What chooses entries, with the calls that made them."""
+
+    prompt: str = typer.Option(
+        "",
+        "--prompt",
+        metavar="TEXT",
+        help="Every change made under a prompt that contains this, or has this number.",
+    )
+    path: str = typer.Option(
+        "",
+        "--path",
+        metavar="PATTERN",
+        help="Every change of a file that matches, such as 'src/**'; a folder means all in it.",
+    )
+
+
+@dataclass(frozen=True)
+class ChangeOptions(WorkspaceOptions):
+    """What commands take that make a change."""
+
+    plan: bool = PlanFlag
+    approve: str = ApproveOption
+    note: str = NoteOption
+    by: str = AuthorOption
+    stat: bool = StatFlag
 
 
 def make_entries_argument(completion: completion.Completion) -> Any:
@@ -141,7 +220,13 @@ def open_harness(
         harness = open_workspace(root, journal=journal, keys=find_key_file(), hold=False, readonly=True)
         err.print(f"{fault.message}: it is only shown", style="yellow")
         err.print(f"  {fault.hint}", style="cyan")
-    harness.listeners.on_refusal = _make_refusal_listener(harness)
+
+    def note(outcome: Any, asked: Any) -> None:
+        from takeback.present.attempts import note_refusal  # noqa: PLC0415 - only where there is one
+
+        note_refusal(harness, outcome, asked)
+
+    harness.listeners.on_refusal = note
     try:
         recovered = harness.recovered
         if recovered.fault:
@@ -159,19 +244,6 @@ def open_harness(
             raise
     finally:
         harness.close()
-
-
-def _make_refusal_listener(harness: Harness) -> RefusalListener:
-    """Return what notes a refusal; its module is imported when there is one."""
-
-    def note(outcome: Any, asked: Any) -> None:
-        from takeback.present.attempts import record_refusals  # noqa: PLC0415 - start-up
-
-        record_refusals(harness)
-        if harness.listeners.on_refusal not in {None, note}:
-            harness.listeners.on_refusal(outcome, asked)
-
-    return note
 
 
 def print_left_out(harness: Harness) -> None:

@@ -73,77 +73,44 @@ You review diffs. Dates are always UTC.
 """,
 }
 
-CHANGES: Final[tuple[tuple[str, list[dict[str, Any]]], ...]] = (
-    (
-        "let it run the tests",
-        [{"op_type": "append_config", "target": "permissions.allow", "value": "Bash(make test:*)"}],
-    ),
-    (
-        "say which tests",
-        [
-            {
-                "op_type": "edit_prompt",
-                "target": "CLAUDE.md",
-                "value": {"old": "Run `make check`", "new": "Run `make check` and `make test`"},
-            }
-        ],
-    ),
-    (
-        "let it delete files",
-        [{"op_type": "append_config", "target": "permissions.allow", "value": "Bash(rm:*)"}],
-    ),
-    (
-        "a server for issues",
-        [
-            {
-                "op_type": "register_tool",
-                "target": "mcp:issues",
-                "value": {"command": "node", "args": ["tools/issues.mjs"]},
-            }
-        ],
-    ),
+
+def _write_op(kind: str, target: str, value: Any) -> dict[str, Any]:
+    return {"op_type": kind, "target": target, "value": value}
+
+
+SERVER: Final = _write_op("register_tool", "mcp:issues", {"command": "node", "args": ["tools/issues.mjs"]})
+GUARD: Final = {
+    "id": "network",
+    "handler": "network",
+    "options": {"matcher": "WebFetch", "hooks": [{"type": "command", "command": "exit 2"}]},
+}
+CHECK: Final = "Run `make check`"
+RULE: Final = "- Never log an address.\n"
+CHANGES: Final = (
+    ("let it run the tests", [_write_op("append_config", "permissions.allow", "Bash(make test:*)")]),
+    ("say which tests", [_write_op("edit_prompt", "CLAUDE.md", {"old": CHECK, "new": f"{CHECK} and `make test`"})]),
+    ("let it delete files", [_write_op("append_config", "permissions.allow", "Bash(rm:*)")]),
+    ("a server for issues", [SERVER]),
     (
         "a rule about retries",
-        [
-            {
-                "op_type": "edit_prompt",
-                "target": "CLAUDE.md",
-                "value": {"old": "- Never log an address.\n", "new": "- Never log an address.\n- Retry twice.\n"},
-            }
-        ],
+        [_write_op("edit_prompt", "CLAUDE.md", {"old": RULE, "new": f"{RULE}- Retry twice.\n"})],
     ),
-    (
-        "a guard for the network",
-        [
-            {
-                "op_type": "add_listener",
-                "target": "PreToolUse",
-                "value": {
-                    "id": "network",
-                    "handler": "network",
-                    "options": {"matcher": "WebFetch", "hooks": [{"type": "command", "command": "exit 2"}]},
-                },
-            }
-        ],
-    ),
+    ("a guard for the network", [_write_op("add_listener", "PreToolUse", GUARD)]),
 )
 """Six changes, as an agent makes them to itself; the third is the one people want back."""
 THIRD: Final = 2
 
 LOOKS_RIGHT: Final[dict[str, Any]] = {
-    "mutation": CHANGES[3][1],
+    "mutation": [SERVER],
     "witness": [],
     "recovery": [{"op_type": "unregister_tool", "target": "mcp:issues"}],
 }
 """Adds a server and takes that back by removing it: right only where no server had that name before."""
 
-HALF_DONE: Final[list[dict[str, Any]]] = [
-    {"op_type": "set_config", "target": "env.TRACKER_RETRIES", "value": "2"},
-    {
-        "op_type": "edit_prompt",
-        "target": "agents/reviewer",
-        "value": {"old": "Dates are always UTC.", "new": "Dates are always UTC. Retries are bounded."},
-    },
+UTC_ONLY: Final = "Dates are always UTC."
+HALF_DONE: Final = [
+    _write_op("set_config", "env.TRACKER_RETRIES", "2"),
+    _write_op("edit_prompt", "agents/reviewer", {"old": UTC_ONLY, "new": f"{UTC_ONLY} Retries are bounded."}),
 ]
 
 
@@ -154,11 +121,6 @@ def write_harness(root: Path) -> None:
         place.parent.mkdir(parents=True, exist_ok=True)
         place.write_text(text, encoding="utf-8")
     (root / ".claude/hooks/audit.sh").chmod(0o755)
-
-
-def register(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command("demo")(demo)
 
 
 def demo(

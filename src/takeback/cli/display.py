@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import shlex
-from typing import TYPE_CHECKING, Final
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Final
 
 from takeback.canonical import write_pretty
-from takeback.cli.open_calls import describe_grade
 from takeback.cli.output import out
 from takeback.cli.secrets import learn_secrets, mask_value
 from takeback.state import State
@@ -131,3 +131,16 @@ def _indent_state(state: State) -> str:
     if not plain:
         return "    {}   (the empty state)"
     return "\n".join("    " + line for line in write_pretty(mask_value(plain)).splitlines())
+
+
+def describe_grade(verdict: Verdict) -> str:
+    """Return the grade of a verdict, with its class beside it where something stays."""
+    return with_class(verdict.grade.value, verdict.to_json())
+
+
+def with_class(grade: str, evidence: Mapping[str, Any]) -> str:
+    """Return a grade with the class beside it, by the JSON of a verdict; the grade alone where nothing stays."""
+    from takeback.state.surfaces.calls import describe_stays  # noqa: PLC0415 - start-up
+
+    stays = describe_stays(evidence.get("class", ""), evidence.get("stays", ()))
+    return f"{grade}, {stays}" if stays else grade

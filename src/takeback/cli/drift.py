@@ -9,42 +9,30 @@ from typing import Any, NoReturn
 import typer
 
 from takeback.adapters.files_adapter import FilesAdapter
-from takeback.adapters.manifest import find_root
 from takeback.cli.context import (
     SHORT,
     AuthorOption,
     ByOption,
-    DirOption,
-    JournalOption,
     NoteOption,
+    ReadOptions,
     StatFlag,
-    open_harness,
 )
 from takeback.cli.outcomes import print_and_exit
-from takeback.cli.output import JsonFlag, commit_exit_code, emit, out
-from takeback.cli.secrets import RevealFlag
+from takeback.cli.output import commit_exit_code, emit, out
 from takeback.errors import InputError
 from takeback.harness import Harness, Refused
 from takeback.present.titles import format_count
 from takeback.present.warnings import read_actual, weigh_states
 
 
-def _register_adopt(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command("adopt")(adopt)
-
-
 def adopt(
-    directory: Path = DirOption,
-    journal: str | None = JournalOption,
+    options: ReadOptions,
     note: str = NoteOption,
     by: str = ByOption,
     commits: str = typer.Option(
         "", "--from-git", metavar="REV..REV", help="Record these commits, one entry each, oldest first."
     ),
     stat: bool = StatFlag,
-    reveal: bool = RevealFlag,
-    as_json: bool = JsonFlag,
 ) -> None:
     """Record changes made outside Takeback as an entry. It can be undone like any other.
 
@@ -54,17 +42,16 @@ def adopt(
 
     Example: `takeback adopt -m "tuned in an editor"`, `takeback adopt --from-git v1.0..HEAD`
     """
-    del reveal  # read by its callback
     if commits and note:
         raise InputError("options", found="--note with --from-git", expected="one of them: commits have subjects")
-    with open_harness(directory, journal) as harness:
+    with options.open() as harness:
         if commits:
-            _adopt_commits(harness, find_root(directory), commits, as_json=as_json)
+            _adopt_commits(harness, options.root, commits, as_json=options.as_json)
         adopted = harness.adopt(note, by=by)
         if adopted is not None:
-            print_and_exit(adopted, harness, as_json=as_json, stat=stat)
-        _tell_settled(harness, as_json=as_json)
-    if as_json:
+            print_and_exit(adopted, harness, as_json=options.as_json, stat=stat)
+        _tell_settled(harness, as_json=options.as_json)
+    if options.as_json:
         emit({"result": "nothing", "entry": None, "changes": []})
     else:
         out.print("nothing to adopt: no file differs from the journal")
@@ -121,21 +108,13 @@ def _adopt_commits(harness: Harness, root: Path, commits: str, *, as_json: bool)
     raise typer.Exit(0)
 
 
-def _register_discard(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command("discard")(discard)
-
-
 def discard(
+    options: ReadOptions,
     paths: list[str] = typer.Argument(
         None, metavar="PATH", help="Files, relative to the workspace; all if left out."
     ),
-    directory: Path = DirOption,
-    journal: str | None = JournalOption,
     note: str = NoteOption,
     by: str = AuthorOption,
-    reveal: bool = RevealFlag,
-    as_json: bool = JsonFlag,
 ) -> None:
     """Restore files that were changed outside Takeback, including unreadable files.
 
@@ -143,24 +122,17 @@ def discard(
 
     Example: `takeback discard config.toml`
     """
-    del reveal  # read by its callback
-    with open_harness(directory, journal) as harness:
+    with options.open() as harness:
         with harness.inspect() as inspection:
             outcome = harness.discard(paths or (), note, by=by)
         if outcome is not None:
             print_and_exit(
                 outcome,
                 harness,
-                as_json=as_json,
+                as_json=options.as_json,
                 looser=weigh_states(harness, inspection.actual, read_actual(harness)),
             )
-    if as_json:
+    if options.as_json:
         emit({"result": "nothing to discard", "entry": None, "paths": []})
     else:
         out.print("nothing to discard: no file differs from the journal")
-
-
-def register(app: typer.Typer) -> None:
-    """Add the commands."""
-    for add in (_register_adopt, _register_discard):
-        add(app)

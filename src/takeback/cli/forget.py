@@ -9,8 +9,14 @@ from typing import Any, Final
 import typer
 
 from takeback.cli import completion
-from takeback.cli.context import SHORT, DirOption, JournalOption, SubjectOption, make_entries_argument, open_harness
-from takeback.cli.output import JsonFlag, commit_exit_code, emit, err, finish, out
+from takeback.cli.context import (
+    SHORT,
+    SubjectOption,
+    WorkspaceOptions,
+    make_entries_argument,
+)
+from takeback.cli.options import refuse_several
+from takeback.cli.output import commit_exit_code, emit, err, finish, out
 from takeback.errors import InputError
 from takeback.harness.entry_names import resolve_entry
 from takeback.harness.forget import Forgetting
@@ -27,12 +33,8 @@ STANDING: Final = (
 )
 
 
-def register(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command("forget")(forget)
-
-
 def forget(
+    options: WorkspaceOptions,
     entries: list[str] | None = make_entries_argument(completion.offer_entries),
     value: str | None = typer.Option(None, "--value", metavar="TEXT", help="Forget this text wherever it occurs."),
     source: Path | None = typer.Option(
@@ -40,9 +42,6 @@ def forget(
     ),
     subject: str = SubjectOption,
     yes: bool = typer.Option(False, "--yes", help="Delete for good: forgotten contents cannot be brought back."),
-    directory: Path = DirOption,
-    journal: str | None = JournalOption,
-    as_json: bool = JsonFlag,
 ) -> None:
     """Delete the contents that entries captured, such as secrets, permanently. The entries stay in the log.
 
@@ -68,7 +67,7 @@ def forget(
             hint=f"'takeback show {entries[0]}' shows what it captured; `takeback forget {entries[0]} --yes` "
             f"deletes it",
         )
-    with open_harness(directory, journal) as harness:
+    with options.open() as harness:
         ids = [resolve_entry(harness.ledger, name).id for name in entries or ()]
         if looked_for is not None:
             done = harness.forget_value(looked_for, dry=not yes)
@@ -80,7 +79,7 @@ def forget(
     searched = None if looked_for is None else Forms(looked_for)
     if done.record is not None:
         commit_exit_code(0)
-    if as_json:
+    if options.as_json:
         emit(
             _to_json(done, ids)
             | _search_to_json(searched)
@@ -101,8 +100,7 @@ def list_copies(store: Store) -> list[str]:
 
 
 def _read_wanted(value: str | None, source: Path | None) -> bytes | None:
-    if value is not None and source is not None:
-        raise InputError("forget", found="--value and --from", expected="one of them")
+    refuse_several("forget", {"--value": value is not None, "--from": source is not None})
     if value is not None:
         return value.encode(errors="surrogateescape")
     if source is None:

@@ -12,19 +12,15 @@ from takeback.canonical import write_compact
 from takeback.cli.changes import changes_to_json, show_changes
 from takeback.cli.context import ByOption, JournalOption, NoteOption, open_harness
 from takeback.cli.display import show_verdict
-from takeback.cli.free_text import LOOSENS
-from takeback.cli.outcomes import outcome_to_json, print_and_exit, show_outcome
-from takeback.cli.output import JsonFlag, commit_exit_code, emit, finish, out
-from takeback.cli.secrets import RevealFlag, mask_value
+from takeback.cli.options import RevealOptions
+from takeback.cli.outcomes import LOOSENS, outcome_to_json, print_and_exit, show_outcome
+from takeback.cli.output import commit_exit_code, emit, finish, out
+from takeback.cli.secrets import mask_value
 from takeback.harness import Refused
 
 
-def register(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command("gate")(gate)
-
-
 def gate(
+    options: RevealOptions,
     before: Path = typer.Option(..., "--before", metavar="DIR", help="The harness before the step."),
     after: Path = typer.Option(..., "--after", metavar="DIR", help="The same harness after it."),
     ignore: list[str] = typer.Option(
@@ -39,8 +35,6 @@ def gate(
     note: str = NoteOption,
     by: str = ByOption,
     journal: str | None = JournalOption,
-    reveal: bool = RevealFlag,
-    as_json: bool = JsonFlag,
 ) -> None:
     """Decide whether the step from one directory to another can be undone, and by which recovery.
 
@@ -53,13 +47,12 @@ def gate(
     Example: `takeback gate --before agent --after candidates/7`,
     `takeback gate --before agent --after candidates/7 --record -m "generation 7"`
     """
-    del reveal  # read by its callback
     step = judge_step(before, after, ignore)
     if not record or not step.admitted or step.candidate is None:
-        _tell(step, as_json=as_json)
+        _tell(step, as_json=options.as_json)
         finish(yes=step.admitted)
     if step.looser and not loosen:
-        if as_json:
+        if options.as_json:
             emit({**_to_json(step), "entry": None, "refused": LOOSENS})
         else:
             _show(step)
@@ -69,9 +62,9 @@ def gate(
     with open_harness(_choose_recording_harness(before, after), journal) as harness:
         made = record_step(harness, step, note=note, by=by)
         if isinstance(made, Refused):
-            print_and_exit(made, harness, as_json=as_json)
+            print_and_exit(made, harness, as_json=options.as_json)
         commit_exit_code(0)
-        if as_json:
+        if options.as_json:
             emit({**_to_json(step), **outcome_to_json(made, harness)})
         else:
             _show(step)

@@ -1,26 +1,39 @@
-"""`takeback retain`, `compact`, `hold`, `label`, `head` and `witness`: how long captures are kept, and proof."""
+"""`takeback retain`, `compact`, `hold`, `label`, `head`, `witness`, `grants` and `audit`: what policies ask for.
+
+How long captures are kept and for whom, signed heads as proof, rights of database roles, and who read what.
+"""
 
 from __future__ import annotations
 
+import csv
+import io
 from datetime import UTC, datetime
 from itertools import islice
 from pathlib import Path
+from typing import Final
 
 import typer
 
-from takeback.adapters.manifest import PRIVATE, find_root
-from takeback.adapters.opener import load_manifest
+from takeback.adapters.manifest import PRIVATE
+from takeback.adapters.opener import find_audit_anchor, load_manifest
 from takeback.adapters.trust import require_trusted
 from takeback.cli import completion
-from takeback.cli.context import AuthorOption, DirOption, JournalOption, PlanFlag, SubjectOption, open_harness
-from takeback.cli.interrupts import end_at_first_interrupt
-from takeback.cli.output import JsonFlag, commit_exit_code, emit, err, finish, out
+from takeback.cli.context import (
+    SHORT,
+    AuthorOption,
+    PlanFlag,
+    SubjectOption,
+    WorkspaceOptions,
+)
+from takeback.cli.options import refuse_several
+from takeback.cli.output import JsonFlag, commit_exit_code, emit, end_at_first_interrupt, err, finish, out
 from takeback.errors import InputError
+from takeback.govern.audit import AuditChain, ReadNote
 from takeback.govern.heads import format_public_key, load_or_make_key, make_head, sign_head
 from takeback.govern.policy import EXAMPLE, POLICY, read_policy
 from takeback.govern.retention import retain as retain_captures
 from takeback.harness import Harness
-from takeback.harness.entry_names import resolve_entry
+from takeback.harness.entry_names import read_time, resolve_entry
 from takeback.harness.labels import (
     Labels,
     draft_hold,
@@ -34,21 +47,9 @@ from takeback.harness.labels import (
 )
 
 
-def register(app: typer.Typer) -> None:
-    """Add the commands."""
-    app.command("retain")(retain)
-    app.command("compact")(compact)
-    app.command("hold")(hold)
-    app.command("label")(label)
-    app.command("head")(head)
-    app.command("witness")(witness)
-
-
 def retain(
+    options: WorkspaceOptions,
     plan: bool = PlanFlag,
-    directory: Path = DirOption,
-    journal: str | None = JournalOption,
-    as_json: bool = JsonFlag,
 ) -> None:
     """Forget captured contents that are older than the policy keeps them. Entries stay in the log.
 
@@ -57,15 +58,15 @@ def retain(
 
     Example: `takeback retain --plan`
     """
-    keep = read_policy(find_root(directory)).captures
+    keep = read_policy(options.root).captures
     if keep is None:
         raise InputError(POLICY, found="no retention", expected=EXAMPLE)
-    with open_harness(directory, journal) as harness:
+    with options.open() as harness:
         harness.require("forget")
         done = retain_captures(harness, keep, datetime.now(UTC), dry=plan)
     if done.record is not None:
         commit_exit_code(0)
-    if as_json:
+    if options.as_json:
         answer = {"done": done.record is not None, "contents": done.contents, "lingering": done.lingering or None}
         emit({**answer, "entries": list(done.entries), "held": list(done.held)})
     else:
@@ -77,10 +78,8 @@ def retain(
 
 
 def compact(
+    options: WorkspaceOptions,
     plan: bool = PlanFlag,
-    directory: Path = DirOption,
-    journal: str | None = JournalOption,
-    as_json: bool = JsonFlag,
 ) -> None:
     """Make the journal smaller by removing what the policy does not keep. No record is removed. It removes captures
     that are older than the retention, with the candidates, evidence and file images of their entries, and
@@ -91,15 +90,15 @@ def compact(
     """
     from takeback.govern.retention import compact as compact_journal  # noqa: PLC0415 - start-up
 
-    keep = read_policy(find_root(directory)).captures
-    with open_harness(directory, journal) as harness:
+    keep = read_policy(options.root).captures
+    with options.open() as harness:
         harness.require("forget")
         before = harness.journal.measure_size()
         done = compact_journal(harness, keep, datetime.now(UTC), dry=plan)
         after = harness.journal.measure_size()
     if done.record is not None:
         commit_exit_code(0)
-    if as_json:
+    if options.as_json:
         answer = {"done": done.record is not None, "contents": done.contents, "lingering": done.lingering or None}
         size = {"bytes_before": before, "bytes_after": after}
         emit({**answer, "entries": list(done.entries), "held": list(done.held), **size})
@@ -116,6 +115,7 @@ def compact(
 
 
 def hold(
+    options: WorkspaceOptions,
     entry: str | None = typer.Argument(
         None,
         metavar="[ENTRY]",
@@ -126,9 +126,6 @@ def hold(
     subject: str = SubjectOption,
     release: bool = typer.Option(False, "--release", help="Release it again."),
     by: str = AuthorOption,
-    directory: Path = DirOption,
-    journal: str | None = JournalOption,
-    as_json: bool = JsonFlag,
 ) -> None:
     """Keep the contents of an entry or a subject, whatever retention says.
 
@@ -141,7 +138,7 @@ def hold(
         raise InputError("hold", found="both" if entry else "nothing", expected="an entry or --subject")
     if subject:
         require_subject(subject)
-    with open_harness(directory, journal) as harness, harness.session():
+    with options.open() as harness, harness.session():
         harness.require("forget", by)
         number = None if entry is None else resolve_entry(harness.ledger, entry).entry
         entries, subjects = list_holds(harness.journal)
@@ -151,7 +148,7 @@ def hold(
             harness.recover()
         held = sorted(list_held(harness.journal))
     commit_exit_code(0)
-    if as_json:
+    if options.as_json:
         emit({"entry": number, "subject": subject or None, "held": held})
     else:
         named = subject or f"#{number}"
@@ -160,15 +157,13 @@ def hold(
 
 
 def label(
+    options: WorkspaceOptions,
     things: list[str] | None = typer.Argument(
         None, metavar="[ENTRY|ADDRESS]...", help="Entries, or addresses in which * stands for anything."
     ),
     subject: str = SubjectOption,
     remove: bool = typer.Option(False, "--remove", help="Remove the label again."),
     by: str = AuthorOption,
-    directory: Path = DirOption,
-    journal: str | None = JournalOption,
-    as_json: bool = JsonFlag,
 ) -> None:
     """Say whom contents are about, so that they can be forgotten or held together. Without a thing: list the labels.
 
@@ -180,11 +175,11 @@ def label(
     if bool(things) is not bool(subject):
         raise InputError("label", found="only one of the two", expected="things and --subject, or neither to list")
     if not subject:
-        with open_harness(directory, journal, looking=True) as harness:
-            _show_labels(harness, as_json=as_json)
+        with options.open(looking=True) as harness:
+            _show_labels(harness, as_json=options.as_json)
         return
     require_subject(subject)
-    with open_harness(directory, journal) as harness, harness.session():
+    with options.open() as harness, harness.session():
         harness.require("forget", by)
         drafts = []
         known = list_labels(harness.journal).get(subject, Labels())
@@ -201,7 +196,7 @@ def label(
             harness.journal.append(drafts)
             harness.recover()
             commit_exit_code(0)
-        _show_labels(harness, as_json=as_json, only=subject)
+        _show_labels(harness, as_json=options.as_json, only=subject)
     finish(yes=True)
 
 
@@ -222,6 +217,7 @@ def _show_labels(harness: Harness, *, as_json: bool, only: str = "") -> None:
 
 
 def head(
+    options: WorkspaceOptions,
     sign: Path = typer.Option(..., "--sign", metavar="KEY", help="The key file; created if it does not exist."),
     origin: str = typer.Option(
         "", "--origin", metavar="NAME", help="The name of the journal, for the head; generated if left out."
@@ -230,9 +226,6 @@ def head(
     token_file: Path | None = typer.Option(
         None, "--token-file", metavar="FILE", help="The file with the witness's token, from its folder."
     ),
-    directory: Path = DirOption,
-    journal: str | None = JournalOption,
-    as_json: bool = JsonFlag,
 ) -> None:
     """Print a signed head of the journal: the number of its records and their root hash.
 
@@ -245,16 +238,16 @@ def head(
     """
     if (to is None) is not (token_file is None):
         raise InputError("head", found="only one of --witness and --token-file", expected="both")
-    if journal is None:  # a signature vouches for the journal
-        require_trusted(find_root(directory), load_manifest(find_root(directory)))
-    with open_harness(directory, journal, looking=True) as harness:
+    if options.journal is None:  # a signature vouches for the journal
+        require_trusted(options.root, load_manifest(options.root))
+    with options.open(looking=True) as harness:
         harness.require("sign")
         name = name_origin(harness, origin)
         signer = load_or_make_key(sign)
-        made = make_head(harness.journal, name, find_root(directory) / PRIVATE / "frontier.json")
+        made = make_head(harness.journal, name, options.root / PRIVATE / "frontier.json")
         note, public = sign_head(made, signer), format_public_key(name, signer.public_key().public_bytes_raw())
         before = None if to is None or token_file is None else _submit(harness, to, token_file, made.size, note)
-    if as_json:
+    if options.as_json:
         answer = {"origin": name, "size": made.size, "root": made.root.hex(), "note": note, "key": public}
         emit(answer if before is None else {**answer, "witness": {"url": to, "before": before}})
         return
@@ -317,3 +310,111 @@ def name_origin(harness: Harness, origin: str) -> str:
     if not name.isprintable() or "+" in name or " " in name:
         raise InputError("--origin", found=repr(name), expected="a name without spaces and +")
     return name
+
+
+def grants(
+    options: WorkspaceOptions,
+    plan: bool = PlanFlag,
+) -> None:
+    """Grant the roles of a PostgreSQL journal the rights that the policy gives them.
+
+    The server itself then refuses whatever `.takeback/policy.toml` does not allow a role, whichever program asks.
+    Each `database:NAME` below `who` is a role of the server. Other roles lose their rights on the journal. Only the
+    owner of the journal's schema can run this; run it again after the policy changes.
+
+    Example: `takeback grants --plan`
+    """
+    policy = read_policy(options.root)
+    if policy.roles is None:
+        raise InputError(POLICY, found="no role", expected='[roles.NAME] with may and who = ["database:NAME"]')
+    with options.open() as harness:
+        if "://" not in harness.journal.location:  # whoever has none of those may not have the extra
+            raise InputError(
+                "grants", found=f"the journal {harness.journal.location}", expected="a journal in PostgreSQL"
+            )
+        from takeback.govern.grants import grant_rights, list_rights  # noqa: PLC0415 - needs the extra
+        from takeback.journal.postgres import PostgresStore  # noqa: PLC0415 - needs the extra
+
+        rights = list_rights(policy)
+        store = harness.journal
+        if not isinstance(store, PostgresStore):
+            raise InputError("grants", found=f"the journal {store.location}", expected="a journal in PostgreSQL")
+        statements = grant_rights(store, rights, dry=plan)
+    if not plan:
+        commit_exit_code(0)
+    if options.as_json:
+        emit({"done": not plan, "roles": sorted(rights), "statements": statements})
+    elif plan:
+        out.print(";\n".join(text.strip() for text in statements) + ";", markup=False)
+    else:
+        out.print(
+            f"the server now enforces the policy for these roles, and admits no others: {', '.join(sorted(rights))}"
+        )
+    finish(yes=True)
+
+
+COLUMNS: Final = ("seq", "at", "who", "way", "entry", "slots", "more")
+FORMULA: Final = ("=", "+", "-", "@", "\t", "\r")
+"""What a spreadsheet takes for a formula at the beginning of a cell."""
+
+
+def audit(
+    options: WorkspaceOptions,
+    since: str = typer.Option("", "--since", metavar="TIME", help="Only reads from this time on, or from 30d ago."),
+    as_csv: bool = typer.Option(False, "--csv", help="Print comma-separated values with a heading."),
+) -> None:
+    """List who read which contents, oldest first, if the policy records reads.
+
+    A line names the time, the kind of read, the entry and the slots, never their contents. Reads are recorded if
+    `.takeback/policy.toml` has `[audit]` with `reads = true`. Exit code 1 if the chain of these records was altered,
+    cut or started over; readable records are listed anyway.
+
+    Example: `takeback audit --since 30d --csv`
+    """
+    refuse_several("audit", {"--csv": as_csv, "--json": options.as_json})
+    start = read_time(since, datetime.now(UTC), "--since") if since else None
+    with options.open(looking=True) as harness:
+        harness.require("read")
+    root = options.root
+    report = AuditChain(root, find_audit_anchor(root)).examine()
+    notes = [note for note in report.notes if start is None or _is_since(note, start)]
+    if options.as_json:
+        emit({"whole": not report.faults, "faults": list(report.faults), "reads": [note.to_json() for note in notes]})
+    elif as_csv:
+        typer.echo(_write_csv(notes), nl=False)
+    else:
+        for note in notes:
+            what = f"{note.way} {note.entry[:SHORT]}".rstrip()
+            more = f" and {note.more} more" if note.more else ""
+            out.print(f"{note.at}  {note.who}  {what}  {', '.join(note.slots)}{more}")
+    if not notes and not (options.as_json or as_csv):
+        err.print(f"no reads are recorded{' since then' if report.notes else ''}")
+        if not report.notes:
+            err.print(
+                "  reads are recorded if .takeback/policy.toml has [audit] with reads = true",
+                style="cyan",
+                markup=False,
+            )
+    if not options.as_json:
+        for fault in report.faults:
+            err.print(f"the chain of reads is damaged: {fault}", style="yellow")
+    finish(yes=not report.faults)
+
+
+def _is_since(note: ReadNote, start: datetime) -> bool:
+    """Whether a read was noted from a time on; one whose time cannot be read is listed too."""
+    try:
+        at = datetime.fromisoformat(note.at)
+    except ValueError:
+        return True
+    return (at if at.tzinfo else at.replace(tzinfo=UTC)) >= start
+
+
+def _write_csv(notes: list[ReadNote]) -> str:
+    written = io.StringIO()
+    rows = csv.writer(written, lineterminator="\n")
+    rows.writerow(COLUMNS)
+    for note in notes:
+        cells = (note.seq, note.at, note.who, note.way, note.entry, "\n".join(note.slots), note.more)
+        rows.writerow([f"'{cell}" if str(cell).startswith(FORMULA) else cell for cell in cells])
+    return written.getvalue()

@@ -96,11 +96,6 @@ Example: takeback status --json
 """The topics that explain something that many commands have in common."""
 
 
-def register(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command("help")(show_help)
-
-
 def show_help(
     topic: str = typer.Argument(
         "", metavar="TOPIC", help="A topic or a command; without one, every command on one screen."

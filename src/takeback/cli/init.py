@@ -1,4 +1,4 @@
-"""`takeback init`: put a directory under care, a client's files or a workspace of its own."""
+"""`takeback init` and `trust`: put a directory under care, or a harness that came from elsewhere."""
 
 from __future__ import annotations
 
@@ -14,9 +14,12 @@ from takeback.adapters.clients.adapter import ClientAdapter
 from takeback.adapters.clients.init import detect_clients, find_user_folder, init_clients, list_all_signs
 from takeback.adapters.clients.ownership import can_read
 from takeback.adapters.harness_places import describe_outer_harness
-from takeback.adapters.init import init_adapter, list_other_adapters
-from takeback.adapters.manifest import HIDDEN, MANIFEST, PRIVATE, OwnDocument, find_manifest_path
+from takeback.adapters.init import begin_new_journal, init_adapter, list_other_adapters
+from takeback.adapters.manifest import HIDDEN, MANIFEST, PRIVATE, Manifest, OwnDocument, find_manifest_path, find_root
+from takeback.adapters.opener import load_manifest, trust_workspace
 from takeback.adapters.project_files import require_bounded, require_one_project, start_tracking
+from takeback.adapters.trust import remove_trust, why_untrusted
+from takeback.adapters.trust_record import is_trusted, list_records
 from takeback.adapters.workspace.adapter import make_workspace
 from takeback.cli.completion import offer_words
 from takeback.cli.context import JournalOption, find_key_file, open_harness
@@ -24,20 +27,15 @@ from takeback.cli.hints import localize_hints, remember_directory
 from takeback.cli.inputs import read_state
 from takeback.cli.output import JsonFlag, commit_exit_code, emit, out
 from takeback.cli.secrets import require_no_placeholder
-from takeback.cli.track_status import show_tracking, stats_to_json
+from takeback.cli.status import show_tracking, stats_to_json
 from takeback.errors import InputError
 from takeback.harness import Harness
 from takeback.harness.adapter import FileAdapter
+from takeback.journal.url import redact_url
 from takeback.present.titles import format_count
 from takeback.state import SURFACES, State
 from takeback.track.database import TRACK
 from takeback.track.store import TrackStats, TrackStore
-
-
-def register(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command("init")(init)
-
 
 NEXT = (
     "next: let your agent work; 'takeback adopt' then records its changes, 'takeback log' lists them, and "
@@ -124,32 +122,20 @@ def init(
         clients = ()
     if clients is None and not kinds and not other and not _can_be_workspace(context, place, state=state):
         _refuse_unknown(place, as_json=as_json)
-    if other:
-        root, fresh = init_adapter(
-            place, other, journal=journal, secret=secret, seal=seal, keys=find_key_file(), policy=rules
-        )
-        chosen: tuple[str, ...] = (other,)
-        added = chosen if fresh else ()
-    elif clients is None:
+    how: dict[str, Any] = {
+        "journal": journal,
+        "secret": secret,
+        "seal": seal,
+        "keys": find_key_file(),
+        "policy": rules,
+    }
+    if other or clients is None:
         start = None if state is None else _read_start(state)
-        root, fresh = make_workspace(
-            place, journal=journal, start=start, secret=secret, seal=seal, keys=find_key_file(), policy=rules
-        )
-        chosen = ("workspace",)
+        root, fresh = init_adapter(place, other, **how) if other else make_workspace(place, start=start, **how)
+        chosen: tuple[str, ...] = (other or "workspace",)
         added = chosen if fresh else ()
     else:
-        made = init_clients(
-            place,
-            clients,
-            documents=documents,
-            user=user,
-            journal=journal,
-            secret=secret,
-            seal=seal,
-            keys=find_key_file(),
-            tracked=track,
-            policy=rules,
-        )
+        made = init_clients(place, clients, documents=documents, user=user, tracked=track, **how)
         root, fresh, chosen, added = made.root, made.fresh, made.kinds, made.added
     tracking = _track(root, journal) if track else None
     with open_harness(root, journal) as harness:
@@ -333,3 +319,88 @@ def _count_files(harness: Harness) -> dict[str, int]:
         for client in [reader for reader in clients if can_read(reader, path)] or clients[:1]:
             counts[client.name] += 1
     return counts
+
+
+def trust(
+    directory: Path = typer.Argument(Path(), metavar="DIR", help="The harness.", show_default="here"),
+    listing: bool = typer.Option(False, "--list", help="List the directories that you made or trusted."),
+    remove: bool = typer.Option(False, "--remove", help="No longer trust the directory."),
+    journal: str | None = typer.Option(
+        None,
+        "--journal",
+        metavar="PATH|URL",
+        help="Begin this new journal, for a copy whose original keeps the old one.",
+    ),
+    as_json: bool = JsonFlag,
+) -> None:
+    """Trust a harness that came from elsewhere: a clone, a copy, a backup.
+
+    A harness made by `takeback init` on this machine is trusted. An untrusted harness is only read: Takeback recovers
+    and writes nothing, connects to no database and starts no client. Trust applies to this directory, this .takeback
+    and this journal; if a pull replaces them, Takeback asks again. The records are in
+    ~/.local/state/takeback/trusted, or where TAKEBACK_TRUST says.
+
+    Example: `takeback trust`, `takeback trust --list`, `takeback trust copy --journal .takeback/journal.db`
+    """
+    if listing:
+        _list_trusted(as_json=as_json)
+        return
+    if remove:
+        _remove_trust(find_root(directory) if directory.is_dir() else directory, as_json=as_json)
+        return
+    root = find_root(directory)
+    manifest = load_manifest(root)
+    if journal is not None:
+        manifest = begin_new_journal(root, journal, keys=find_key_file())
+        _tell_trust("trusted", root, manifest, (), as_json=as_json)
+        return
+    known = why_untrusted(root, manifest) is None
+    under_way = () if known else trust_workspace(root, keys=find_key_file())
+    _tell_trust("trusted already" if known else "trusted", root, manifest, under_way, as_json=as_json)
+
+
+def _tell_trust(result: str, root: Path, manifest: Manifest, under_way: tuple[str, ...], *, as_json: bool) -> None:
+    journal = redact_url(manifest.workspace.journal)
+    if as_json:
+        emit({"result": result, "path": str(root), "journal": journal, "under_way": list(under_way)})
+        return
+    out.print(f"{root} is {result}; its journal is {journal}")
+    if under_way:
+        out.print(f"a change in it is unfinished: the next command finishes it, in {', '.join(under_way)}")
+
+
+def _remove_trust(root: Path, *, as_json: bool) -> None:
+    place = os.path.realpath(root)
+    removed = remove_trust(root)
+    for file, record in list_records():
+        if record["path"] == place:
+            Path(file).unlink(missing_ok=True)
+            removed = True
+    if not removed:
+        raise InputError(
+            str(root), found="a directory that is not trusted", expected="one of 'takeback trust --list'"
+        )
+    if as_json:
+        emit({"result": "removed", "path": str(root)})
+    else:
+        out.print(f"{root} is no longer trusted")
+
+
+def _list_trusted(*, as_json: bool) -> None:
+    rows: list[dict[str, Any]] = []
+    for _, record in list_records():
+        trusted = record.get("manifest")
+        journal = redact_url(str(trusted.get("journal", ""))) if isinstance(trusted, dict) else ""
+        rows.append({"path": record["path"], "journal": journal, "there": is_trusted(record["path"])})
+    rows.sort(key=lambda row: str(row["path"]))
+    if as_json:
+        emit({"trusted": rows})
+        return
+    for row in rows:
+        gone = "" if row["there"] else "  (gone, or replaced since)"
+        out.print(f"{row['path']}  {row['journal']}{gone}")
+    if not rows:
+        out.print(
+            "no directory is trusted yet; 'takeback init' makes a trusted one, 'takeback trust' trusts an "
+            "existing one"
+        )

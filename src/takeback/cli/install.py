@@ -1,10 +1,10 @@
-"""`takeback install` and `uninstall`: hooks, server and skill in a client's files, as one change."""
+"""`takeback install`, `uninstall`, `hook` and `git-hook`: our hooks, server and skill in files of clients and git."""
 
 from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Final, NoReturn
@@ -16,6 +16,9 @@ from takeback.adapters.manifest import find_manifest_path, find_root
 from takeback.adapters.opener import load_manifest
 from takeback.adapters.trust import require_trusted
 from takeback.agents.git.command import open_git
+from takeback.agents.git.hooks import HOOKS, PlacedHook, adopt_before_commit, sign_message
+from takeback.agents.git.hooks import install_hooks as put_in
+from takeback.agents.git.hooks import uninstall_hooks as take_out
 from takeback.agents.hook_events import CLIENTS
 from takeback.agents.installation import (
     BY,
@@ -32,9 +35,18 @@ from takeback.agents.installation import (
     warn_of_commits,
 )
 from takeback.cli.completion import offer_words
-from takeback.cli.context import SHORT, DirOption, JournalOption, PlanFlag, StatFlag, find_own_program, open_harness
+from takeback.cli.context import (
+    SHORT,
+    DirOption,
+    PlanFlag,
+    StatFlag,
+    WorkspaceOptions,
+    find_own_program,
+    open_harness,
+)
+from takeback.cli.display import describe_grade
 from takeback.cli.hints import localize_hints
-from takeback.cli.open_calls import describe_grade
+from takeback.cli.hook_answer import answer_hook
 from takeback.cli.outcomes import choose_exit_code, print_and_exit
 from takeback.cli.output import JsonFlag, commit_exit_code, emit, err, out
 from takeback.errors import InputError
@@ -60,24 +72,16 @@ SharedFlag = typer.Option(
 )
 
 
-def register(app: typer.Typer) -> None:
-    """Add the commands."""
-    app.command("install")(install)
-    app.command("uninstall")(uninstall)
-
-
 def install(
+    options: WorkspaceOptions,
     client: str = ClientArgument,
     shared: bool = SharedFlag,
     plan: bool = PlanFlag,
     command: str = typer.Option(
         "", "--command", metavar="PATH", help="The program that the client starts.", show_default="takeback"
     ),
-    directory: Path = DirOption,
-    journal: str | None = JournalOption,
     diff: bool = typer.Option(False, "--diff", help="Show what changes in the files, line by line."),
     stat: bool = StatFlag,
-    as_json: bool = JsonFlag,
 ) -> None:
     """Add Takeback's hooks to a settings file that only you have, as one change.
 
@@ -91,7 +95,7 @@ def install(
     Example: `takeback install claude-code`, `takeback install gemini --shared`
     """
     _require_client(client)
-    root = find_root(directory)
+    root = options.root
     known = find_manifest_path(root) is not None
     if known:
         require_trusted(root, load_manifest(root))
@@ -101,8 +105,8 @@ def install(
     begun = not known or client not in load_manifest(root).workspace.kinds
     imagined = plan and begun
     if begun and not imagined:
-        init_clients(root, (client,), journal=journal)
-    with imagine_clients(root, (client,)) if imagined else open_harness(root, journal) as harness:
+        init_clients(root, (client,), journal=options.journal)
+    with imagine_clients(root, (client,)) if imagined else open_harness(root, options.journal) as harness:
         kinds = getattr(harness.adapter, "kinds", ())
         program = [command] if command else ["takeback"] if shared else find_own_program()
         ops = list_additions(
@@ -112,7 +116,10 @@ def install(
         if not ops:
             hooks = _find_hooks(harness, client)
             _print_answer(
-                {"result": "nothing", "entry": hooks[0], "warnings": warnings}, hooks[1], warnings, as_json=as_json
+                {"result": "nothing", "entry": hooks[0], "warnings": warnings},
+                hooks[1],
+                warnings,
+                as_json=options.as_json,
             )
         candidate = build_candidate(ops, harness.state)
         outcome = (
@@ -120,10 +127,14 @@ def install(
             if plan
             else harness.apply(candidate, note=describe_installation(client), by=BY)
         )
-        if isinstance(outcome, Applied | Preview) and not (diff or stat or as_json):
+        if isinstance(outcome, Applied | Preview) and not (diff or stat or options.as_json):
             _summarize(outcome, client, ops, warnings)
         print_and_exit(
-            outcome, harness, as_json=as_json, stat=stat, warnings=warnings if choose_exit_code(outcome) == 0 else ()
+            outcome,
+            harness,
+            as_json=options.as_json,
+            stat=stat,
+            warnings=warnings if choose_exit_code(outcome) == 0 else (),
         )
 
 
@@ -186,12 +197,10 @@ def _find_hooks(harness: Harness, client: str) -> tuple[str | None, str]:
 
 
 def uninstall(
+    options: WorkspaceOptions,
     client: str = ClientArgument,
     plan: bool = PlanFlag,
-    directory: Path = DirOption,
-    journal: str | None = JournalOption,
     stat: bool = StatFlag,
-    as_json: bool = JsonFlag,
 ) -> None:
     """Remove Takeback's hooks, server and skill from a client's files, local and shared. Changes made since stay.
 
@@ -201,8 +210,8 @@ def uninstall(
     Example: `takeback uninstall claude-code`
     """
     _require_client(client)
-    with open_harness(directory, journal) as harness:
-        kinds = load_manifest(find_root(directory)).workspace.kinds
+    with options.open() as harness:
+        kinds = load_manifest(options.root).workspace.kinds
         there, start = find_installation(harness, client), find_name_start(client, kinds)
         if there is None and not list_removals(harness.state, client, start):
             raise InputError(
@@ -221,13 +230,13 @@ def uninstall(
                     f"{len(rest)} more of Takeback's, which install did not add here, would be removed too"
                 )
             if plan or not rest or not isinstance(outcome, Undone):
-                print_and_exit(outcome, harness, as_json=as_json, stat=stat, warnings=warnings)
+                print_and_exit(outcome, harness, as_json=options.as_json, stat=stat, warnings=warnings)
             warnings.append(f"entry {outcome.entry.id[:SHORT]} undid what install had added here")
         candidate = build_candidate(list_removals(harness.state, client, start), harness.state)
         removed = (
             harness.preview(candidate) if plan else harness.apply(candidate, note=f"takeback uninstall {client}")
         )
-        print_and_exit(removed, harness, as_json=as_json, stat=stat, warnings=warnings)
+        print_and_exit(removed, harness, as_json=options.as_json, stat=stat, warnings=warnings)
 
 
 def _require_client(client: str) -> None:
@@ -245,3 +254,105 @@ def _print_answer(answer: dict[str, object], text: str, warnings: list[str], *, 
         for warning in warnings:
             err.print(f"note: {warning}", style="yellow")
     raise typer.Exit(0)
+
+
+def register(app: typer.Typer) -> None:
+    """Add the `git-hook` commands."""
+    group = typer.Typer(
+        help="Record harness files before each git commit, and add the journal's head to its message.",
+        no_args_is_help=True,
+    )
+    group.command("install_git_hooks")(install_git_hooks)
+    group.command("uninstall_git_hooks")(uninstall_git_hooks)
+    group.command("run_git_hook")(run_git_hook)
+    app.add_typer(group, name="git-hook")
+
+
+def install_git_hooks(
+    block: bool = typer.Option(False, "--block", help="Prevent commits until Takeback can record."),
+    command: str = typer.Option(
+        "", "--command", metavar="PATH", help="The program that the hooks start.", show_default="takeback"
+    ),
+    directory: Path = DirOption,
+    as_json: bool = JsonFlag,
+) -> None:
+    """Add hooks to the git repository of a harness.
+
+    Before a commit, they adopt unrecorded changes of harness files, and add the journal's head to the message as the
+    trailer Takeback-Head. An existing hook runs first. Without `--block`, a failure in Takeback never prevents a
+    commit; `git commit --no-verify` skips them.
+
+    Example: `takeback git-hook install_git_hooks`
+    """
+    root = find_root(directory)
+    require_trusted(root, load_manifest(root))
+    placed = put_in(open_git(root, os.environ), root, [command] if command else find_own_program(), block=block)
+    _tell_git_hooks("installed", placed, "there was a hook, which runs first", as_json=as_json)
+
+
+def uninstall_git_hooks(directory: Path = DirOption, as_json: bool = JsonFlag) -> None:
+    """Remove the hooks. A hook that was there before is restored.
+
+    Example: `takeback git-hook uninstall_git_hooks`
+    """
+    root = find_root(directory)
+    if find_manifest_path(root) is not None:
+        require_trusted(root, load_manifest(root))
+    placed = take_out(open_git(root, os.environ))
+    _tell_git_hooks("uninstalled", placed, "what was there before is back", as_json=as_json)
+
+
+def run_git_hook(
+    hook: str = typer.Argument(..., metavar="HOOK", help=f"One of {', '.join(HOOKS)}.", show_default=False),
+    message: Path | None = typer.Argument(None, metavar="FILE", help="The commit message.", show_default=False),
+    directory: Path = DirOption,
+    as_json: bool = JsonFlag,
+) -> None:
+    """Run one of the hooks; git calls this. Outside a harness it does nothing.
+
+    Example: `takeback git-hook run_git_hook pre-commit`
+    """
+    if hook not in HOOKS or (message is None) == (hook == "commit-msg"):
+        raise InputError(
+            "hook", found=hook, expected="pre-commit or pre-merge-commit, or commit-msg with the file of the message"
+        )
+    git = open_git(Path(), os.environ)
+    warning = ""
+    if message is not None:
+        sign_message(git, directory, message)
+    else:
+        warning = adopt_before_commit(git, directory)
+    if as_json:
+        emit({"result": "done", "told": warning})
+    elif warning:
+        err.print(f"takeback: {warning}")
+
+
+def _tell_git_hooks(result: str, placed: Sequence[PlacedHook], more: str, *, as_json: bool) -> None:
+    commit_exit_code(0)
+    if as_json:
+        hooks: list[dict[str, Any]] = [{"path": str(hook.path), "earlier": hook.earlier} for hook in placed]
+        emit({"result": result, "hooks": hooks})
+        return
+    for hook in placed:
+        out.print(f"{result}: {hook.path}{f' ({more})' if hook.earlier else ''}")
+
+
+def hook(
+    client: str = typer.Argument(
+        CLIENTS[0], metavar="CLIENT", help=f"The client: {', '.join(CLIENTS)}.", show_default=True
+    ),
+    as_json: bool = JsonFlag,
+) -> None:
+    """Answer a client's hook: guard harness files before an edit, record the change after it.
+
+    It reads the hook's JSON from standard input and answers in the client's own protocol, with or without `--json`.
+    `takeback install` adds it to a client's settings. In clients that take no JSON, exit code 2 blocks the edit, with
+    the reason on standard error.
+
+    Example: `takeback hook claude-code < event.json`
+    """
+    del as_json
+    if client not in CLIENTS:
+        raise InputError("client", found=client, expected=f"one of {', '.join(CLIENTS)}")
+    raise typer.Exit(answer_hook(client))

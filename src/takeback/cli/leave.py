@@ -13,7 +13,7 @@ from typing import Any, Final
 import typer
 
 from takeback.adapters.clients import CLIENTS as DECLARED
-from takeback.adapters.manifest import Manifest, find_manifest_path, find_root
+from takeback.adapters.manifest import Manifest, find_manifest_path
 from takeback.adapters.opener import load_manifest
 from takeback.adapters.roots import LOCAL, MANIFEST, PRIVATE
 from takeback.adapters.trust import UNKNOWN_HERE, refuse_untrusted, remove_trust, require_trusted
@@ -31,9 +31,10 @@ from takeback.agents.installation import (
     list_own,
     open_client_files,
 )
-from takeback.cli.context import DirOption, JournalOption, open_harness
+from takeback.cli.context import WorkspaceOptions, open_harness
+from takeback.cli.options import refuse_several
 from takeback.cli.outcomes import print_and_exit
-from takeback.cli.output import JsonFlag, commit_exit_code, emit, out
+from takeback.cli.output import commit_exit_code, emit, out
 from takeback.errors import InputError, TakebackError, UntrustedError
 from takeback.harness import Applied, Harness, Refused
 from takeback.present.titles import format_count
@@ -43,12 +44,8 @@ NOTE: Final = "takeback leave"
 HOME: Final = "the program itself (pip uninstall takeback) and clients' files in your home directory are not touched"
 
 
-def register(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command("leave")(leave)
-
-
 def leave(
+    options: WorkspaceOptions,
     yes: bool = typer.Option(False, "--yes", "-y", help="Do not ask; the journal is removed too unless you keep it."),
     keep_journal: bool = typer.Option(
         False, "--keep-journal", help="Leave .takeback and its journal where they are: init continues with it."
@@ -57,9 +54,6 @@ def leave(
         None, "--export", metavar="DIR", help="Move .takeback with its journal there, out of the project."
     ),
     plan: bool = typer.Option(False, "--plan", help="Only show what it would do."),
-    directory: Path = DirOption,
-    journal: str | None = JournalOption,
-    as_json: bool = JsonFlag,
 ) -> None:
     """Remove Takeback from a project: hooks, server, skill, plugin, git hooks, .takeback and takeback.toml.
 
@@ -70,9 +64,8 @@ def leave(
 
     Example: `takeback leave --plan`, `takeback leave --export ../history --yes`
     """
-    if keep_journal and export is not None:
-        raise InputError("options", found="--keep-journal and --export", expected="one of them")
-    root = find_root(directory)
+    refuse_several("options", {"--keep-journal": keep_journal, "--export": export is not None})
+    root = options.root
     if find_manifest_path(root) is None:
         raise InputError(str(root), found="no tracked harness", expected="a tracked harness")
     if export is not None and export.exists():
@@ -81,9 +74,9 @@ def leave(
     git = open_git(root, os.environ)
     placed = find_placed(git)
     gone = [] if keep_journal else [name for name in (PRIVATE, MANIFEST) if os.path.lexists(root / name)]
-    elsewhere = _find_outside_journal(root, journal, manifest)
+    elsewhere = _find_outside_journal(root, options.journal, manifest)
     with ExitStack() as stack:
-        harness = None if manifest is None else _open(stack, root, journal, unread)
+        harness = None if manifest is None else _open(stack, root, options.journal, unread)
         if harness is not None and not plan and not keep_journal:
             harness.require("forget" if export is None else "read")
         files = None if harness is not None else _open_files(stack, root, manifest, unread)
@@ -93,13 +86,13 @@ def leave(
         entries = None if harness is None else _count_entries(harness)
         if plan:
             answer = {"result": "plan", "would_remove": removals, "entries": entries, "unchecked": unread}
-            _print_answer(answer, [f"not checked: {path}" for path in unread], as_json=as_json)
+            _print_answer(answer, [f"not checked: {path}" for path in unread], as_json=options.as_json)
         if not yes:
             _confirm(
                 [*removals, *(f"not checked: {path}" for path in unread)], entries, keep=bool(keep_journal or export)
             )
         if ops and harness is not None:
-            _take_back(harness, as_json=as_json)
+            _take_back(harness, as_json=options.as_json)
         elif ops and files is not None:
             unread += [
                 f"{path}: it was changed just now; Takeback's part is still in it" for path in files.take_out(ops)
@@ -115,7 +108,7 @@ def leave(
     exported = None if export is None else str(export)
     answer = {"result": "left", "removed": removed, "exported": exported, "left": left, "unchecked": unread}
     lines = [*(f"not checked: {path}" for path in unread), *(f"left: {path}" for path in left)]
-    _print_answer(answer, lines, as_json=as_json)
+    _print_answer(answer, lines, as_json=options.as_json)
 
 
 def _read_manifest(root: Path) -> tuple[Manifest | None, list[str]]:

@@ -1,4 +1,4 @@
-"""`takeback log`: each change with its evidence and status, one line per entry."""
+"""`takeback log`: each change with its evidence and status, one line per entry; or what was refused."""
 
 from __future__ import annotations
 
@@ -8,33 +8,29 @@ from dataclasses import replace
 from functools import partial
 from itertools import islice
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import typer
 
+from takeback.canonical import write_pretty
 from takeback.cli import completion
 from takeback.cli.changes import changes_to_json, show_changes, stats_to_json
 from takeback.cli.context import (
     SHORT,
-    DirOption,
-    JournalOption,
-    NoPagerFlag,
-    PathOption,
-    PromptOption,
-    SessionOption,
-    open_harness,
+    FilterOptions,
+    ViewOptions,
 )
 from takeback.cli.hints import localize_hints
 from takeback.cli.line_breaks import cut_at_word, measure_cells
-from takeback.cli.output import JsonFlag, emit, err, out
-from takeback.cli.refused import show_refused
-from takeback.cli.secrets import RevealFlag
+from takeback.cli.output import emit, err, out
 from takeback.errors import InputError
 from takeback.harness import Harness
+from takeback.harness.attempts import read_attempts
 from takeback.harness.entry_log import EntryView, Rewind, iter_entries, load_entry_writes
 from takeback.harness.external import is_outside
 from takeback.harness.ledger import CHANGES
 from takeback.harness.records import read_slots
+from takeback.present.attempts import find_root
 from takeback.present.entries import (
     EFFECT_CLASSES,
     EntryNamer,
@@ -45,6 +41,7 @@ from takeback.present.entries import (
     summarize_entry,
 )
 from takeback.present.search_index import load_headline, narrow_filter
+from takeback.present.summary import is_after
 from takeback.present.visible import escape_invisible
 
 COLUMNS: Final = {"entry": SHORT, "#": 5, "when": 11, "kind": 7, "evidence": 15, "status": 7}
@@ -172,12 +169,9 @@ ON_A_TERMINAL: Final = 30
 """Entries shown on a terminal where no number is given; elsewhere, all."""
 
 
-def register(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command("log")(show_entries)
-
-
 def show_entries(
+    options: ViewOptions,
+    chosen: FilterOptions,
     text: str = typer.Argument(
         "",
         metavar="TEXT",
@@ -188,30 +182,12 @@ def show_entries(
     ),
     patch: bool = typer.Option(False, "--patch", "-p", help="Show what each entry changed."),
     graph: bool = typer.Option(False, "--graph", help="Draw which entries depend on which, and name them."),
-    stat: bool = typer.Option(False, "--stat", help="Show how many lines were added and removed at each address."),
-    surface: str = typer.Option(
-        "",
-        "--surface",
-        metavar="NAME",
-        help="Only entries that changed this surface.",
-        autocompletion=completion.offer_words(completion.list_surfaces),
-    ),
-    by: str = typer.Option(
-        "",
-        "--by",
-        metavar="WHO",
-        help="Only entries that this person or agent made.",
-        autocompletion=completion.offer_people,
-    ),
     grade: str = typer.Option(
         "",
         "--grade",
         metavar="GRADE",
         help="Only entries with this evidence, or forced.",
         autocompletion=completion.offer_words(completion.GRADES),
-    ),
-    since: str = typer.Option(
-        "", "--since", metavar="TIME", help="Only entries from this time on, such as 2h, today or 'last week'."
     ),
     until: str = typer.Option("", "--until", metavar="TIME", help="Only entries up to this time."),
     client: str = typer.Option("", "--client", metavar="NAME", help="Only entries that this client's agent made."),
@@ -222,20 +198,12 @@ def show_entries(
         help="Only entries of this class: reversible, compensable, irreversible.",
         autocompletion=completion.offer_words(dict.fromkeys(EFFECT_CLASSES, "")),
     ),
-    prompt: str = PromptOption,
-    session: str = SessionOption,
-    path: str = PathOption,
     refused: bool = typer.Option(
         False, "--refused", help="List refused changes instead: who wanted what, and why it was refused."
     ),
     template: str = typer.Option(
         "", "--format", metavar="TEMPLATE", help="A format for each line, such as '{short} {status} {what}'."
     ),
-    directory: Path = DirOption,
-    journal: str | None = JournalOption,
-    no_pager: bool = NoPagerFlag,
-    reveal: bool = RevealFlag,
-    as_json: bool = JsonFlag,
 ) -> None:
     """List entries, newest first. An undo names the entries that it took back.
 
@@ -244,38 +212,26 @@ def show_entries(
     Example: `takeback log -n 10`, `takeback log --surface prompts --since 2h -p`,
     `takeback log --graph`
     """
-    del reveal  # read by its callback
     wanted = read_filter(
-        text,
-        surface=surface,
-        by=by,
-        grade=grade,
-        since=since,
-        until=until,
-        prompt=prompt,
-        session=session,
-        path=path,
-        client=client,
-        effect_class=effect_class,
-        loose=True,
+        text, grade=grade, until=until, client=client, effect_class=effect_class, loose=True, **vars(chosen)
     )
     check_format(template)
-    with open_harness(directory, journal, looking=True) as harness:
+    with options.open(looking=True) as harness:
         harness.require("read")
         if refused:
-            show_refused(harness, wanted, number, as_json=as_json)
+            show_refused(harness, wanted, number, as_json=options.as_json)
             return
         named = make_entry_namer(harness)
         wanted = narrow_filter(harness, wanted)
         entries = wanted.select_entries(iter_entries(harness), named)
-        expiry = _read_expiry(harness, directory)
-        if as_json:
+        expiry = _read_expiry(harness, options.directory)
+        if options.as_json:
             listed = list(islice(entries, number or None))
-            _emit(harness, listed, named, expiry, patch=patch, stat=stat, graph=graph)
+            _emit(harness, listed, named, expiry, patch=patch, stat=options.stat, graph=graph)
             return
         limit = number if number is not None else ON_A_TERMINAL if out.is_terminal and wanted == ANY else 0
         past = Rewind(harness)
-        with out.page_output(allowed=not no_pager):
+        with out.page_output(allowed=not options.no_pager):
             shown = islice(entries, limit or None)
             lines = _draw_graph(harness, list(shown)) if graph else ((entry, "", "") for entry in shown)
             if not template:
@@ -295,10 +251,10 @@ def show_entries(
                     out.print(f"{before}{format_entry(template, entry, what)}", whole=True)
                 else:
                     show_line(entry, what, before)
-                if (patch or stat) and entry.kind != "genesis":
+                if (patch or options.stat) and entry.kind != "genesis":
                     record = harness.journal.get(entry.seq)
                     harness.note_read("log", record.id, read_slots(record))
-                    show_changes(load_entry_writes(harness, record), partial(past.before, record), stat=stat)
+                    show_changes(load_entry_writes(harness, record), partial(past.before, record), stat=options.stat)
                     out.print()
         if not found_any and wanted != ANY:
             err.print(
@@ -389,3 +345,33 @@ def _emit(
             row |= {"stat": stats_to_json(changes, partial(past.before, record))} if stat else {}
         rows.append(row)
     emit({"head": harness.ledger.head, "entries": rows})
+
+
+def show_refused(harness: Harness, wanted: Filter, number: int | None, *, as_json: bool) -> None:
+    """Print the attempts that were refused, newest first."""
+    root = find_root(harness)
+    attempts = [attempt for attempt in (read_attempts(root) if root else ()) if _passes(attempt, wanted)]
+    shown = attempts[: number or None] if number is not None or not out.is_terminal else attempts[:ON_A_TERMINAL]
+    if as_json:
+        emit({"refused": shown})
+        return
+    for attempt in shown:
+        who = f" by {attempt['by']}" if attempt.get("by") else ""
+        out.print(f"{attempt['at'][:16].replace('T', ' ')}{who}: {attempt.get('what', '')}", style="bold")
+        out.print(f"  refused: {attempt.get('message', '')}", style="red")
+        if attempt.get("state") is not None:
+            out.print("  it breaks on this state:")
+            out.print("\n".join(f"    {line}" for line in write_pretty(attempt["state"]).splitlines()))
+        for line in attempt.get("breaks", ()):
+            out.print(f"  {line}")
+    if not shown:
+        err.print(localize_hints("no refused change matches; 'takeback log' lists the changes made"), style="yellow")
+
+
+def _passes(attempt: dict[str, Any], wanted: Filter) -> bool:
+    words = " ".join(str(attempt.get(name, "")) for name in ("by", "what", "why", "message")).casefold()
+    if wanted.by and wanted.by.casefold() not in str(attempt.get("by", "")).casefold():
+        return False
+    if wanted.since is not None and not is_after(attempt["at"], wanted.since):
+        return False
+    return wanted.text.casefold() in words

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any, Final, NoReturn, assert_never
 import typer
 
 from takeback.cli.context import SHORT
+from takeback.cli.display import describe_grade
 from takeback.cli.hints import localize_hints
-from takeback.cli.open_calls import describe_grade, open_to_json, show_open
 from takeback.cli.output import commit_exit_code, emit, err, out
 from takeback.errors import KEYS_HINT
 from takeback.harness import Adopted, Applied, Harness, Preview, RefusalReason, Refused, Stale, Undone
@@ -25,6 +25,7 @@ from takeback.state.slots import describe_slot
 from takeback.undo import Blocked, Gone, Plan, SlotChange, Write
 
 if TYPE_CHECKING:
+    from takeback.harness.calls_steps import OpenStep
     from takeback.harness.drift import Footing
 
 SEVERAL = "cannot be told exactly from the two versions; it was recorded as shown"
@@ -38,9 +39,12 @@ def list_plan_notes(plan: Plan, harness: Harness, *, done: bool = False) -> Iter
     """Yield what there is to say of a plan beside its changes."""
     from takeback.harness.entry_log import map_plan_readers  # noqa: PLC0415 - start-up
     from takeback.present.entries import describe_readers  # noqa: PLC0415 - start-up
-    from takeback.present.outside import describe_plan_outside, why_kept  # noqa: PLC0415 - start-up
-    from takeback.present.plans import describe_kept  # noqa: PLC0415 - start-up
-    from takeback.present.repeats import describe_repeats  # noqa: PLC0415 - start-up
+    from takeback.present.plans import (  # noqa: PLC0415 - start-up
+        describe_kept,
+        describe_plan_outside,
+        describe_repeats,
+        why_kept,
+    )
     from takeback.present.warnings import weigh_plan  # noqa: PLC0415 - start-up
 
     for path in plan.layout:
@@ -134,6 +138,7 @@ def describe_entry(number: int, harness: Harness) -> str:
     return f"{harness.journal.get(number).id[:SHORT]} (#{number})"
 
 
+LOOSENS: Final = "it loosens permissions or removes a guard; nothing was changed"
 UNCHANGED: Final = "unchanged: the harness is already so; no entry was made"
 STAYS: Final = "changes made outside Takeback stay: 'takeback status' shows them, 'takeback discard' reverts them"
 
@@ -201,8 +206,7 @@ def outcome_to_json(outcome: CommandOutcome, harness: Harness) -> dict[str, Any]
     """Return any outcome as JSON."""
     from takeback.cli.changes import changes_to_json  # noqa: PLC0415 - start-up
     from takeback.harness.entry_log import view_entry  # noqa: PLC0415 - start-up
-    from takeback.present.outside import outside_to_json  # noqa: PLC0415 - start-up
-    from takeback.present.plans import list_kept_json  # noqa: PLC0415 - start-up
+    from takeback.present.plans import list_kept_json, outside_to_json  # noqa: PLC0415 - start-up
     from takeback.present.warnings import list_unheeded, weigh_entry, weigh_preview  # noqa: PLC0415 - start-up
 
     match outcome:
@@ -304,6 +308,22 @@ def _drift_to_json(touched: Iterable[SlotChange], elsewhere: Iterable[SlotChange
     from takeback.cli.changes import changes_to_json  # noqa: PLC0415 - start-up
 
     return {"in_the_way": changes_to_json(touched), "elsewhere": changes_to_json(elsewhere)}
+
+
+def open_to_json(steps: Sequence[OpenStep]) -> dict[str, Any]:
+    """Return what is open and what is in doubt, as JSON; nothing where nothing is."""
+    if not steps:
+        return {}
+    return {
+        "open": [step.to_json() for step in steps if not step.is_doubt],
+        "doubt": [step.to_json() for step in steps if step.is_doubt],
+    }
+
+
+def show_open(steps: Sequence[OpenStep]) -> None:
+    """Print what is open, each with the way out."""
+    for step in steps:
+        out.print(localize_hints(f"! {step.describe()}"), style="yellow")
 
 
 def fault_to_json(fault: Broken) -> dict[str, str]:
@@ -457,7 +477,7 @@ def _show_applied(applied: Applied, harness: Harness, *, stat: bool) -> None:
 def _show_preview(preview: Preview, harness: Harness, *, stat: bool) -> None:
     from takeback.cli.changes import show_changes  # noqa: PLC0415 - start-up
     from takeback.harness.drift import Footing  # noqa: PLC0415 - start-up
-    from takeback.present.outside import describe_outside  # noqa: PLC0415 - start-up
+    from takeback.present.plans import describe_outside  # noqa: PLC0415 - start-up
     from takeback.present.warnings import weigh_preview  # noqa: PLC0415 - start-up
 
     forced = "" if preview.verdict.admitted else ", NOT ADMITTED"
@@ -531,9 +551,12 @@ def _show_readers(harness: Harness, paths: Iterable[str], changes: Iterable[Slot
 def _plan_to_json(plan: Plan, harness: Harness, *, done: bool = False) -> dict[str, Any]:
     from takeback.cli.changes import changes_to_json  # noqa: PLC0415 - start-up
     from takeback.harness.entry_log import map_plan_readers  # noqa: PLC0415 - start-up
-    from takeback.present.outside import plan_outside_to_json, why_kept  # noqa: PLC0415 - start-up
-    from takeback.present.plans import list_kept_json  # noqa: PLC0415 - start-up
-    from takeback.present.repeats import list_repeats_json  # noqa: PLC0415 - start-up
+    from takeback.present.plans import (  # noqa: PLC0415 - start-up
+        list_kept_json,
+        list_repeats_json,
+        plan_outside_to_json,
+        why_kept,
+    )
     from takeback.present.warnings import weigh_plan  # noqa: PLC0415 - start-up
 
     return {

@@ -12,8 +12,10 @@ from __future__ import annotations
 import os
 import shlex
 import shutil
+import signal
 import subprocess
 import sys
+import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Final, Literal, NoReturn, TextIO
@@ -473,3 +475,22 @@ def show_bar(label: str, unit: Literal["units", "bytes"] = "units") -> Iterator[
     with Progress(*columns, console=err.console, transient=True) as shown:
         task = shown.add_task(label, total=None)
         yield lambda done, of: shown.update(task, completed=done, total=of)
+
+
+@contextmanager
+def end_at_first_interrupt() -> Iterator[None]:
+    """Raise KeyboardInterrupt in the block at the first Ctrl-C, and hear no other until the process has ended."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGINT, _end)
+    try:
+        yield
+    finally:
+        if signal.getsignal(signal.SIGINT) is _end:
+            signal.signal(signal.SIGINT, before)
+
+
+def _end(number: int, _frame: object) -> NoReturn:
+    signal.signal(number, signal.SIG_IGN)
+    raise KeyboardInterrupt

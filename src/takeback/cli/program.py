@@ -1,8 +1,9 @@
 """The program: the table of commands, the groups that read it, and what becomes of an error.
 
-A command's module is imported when the command is run, not when the program starts; a test holds every
-summary equal to the first sentence of the command's own help. A module has a `register` that adds its
-commands to a typer group. Every command takes `--json` (one JSON object on stdout, talk on stderr) and exits
+A command is a function of a module, called as the command is unless the table says otherwise; the module is
+imported when the command is run, not when the program starts. A `register` adds its commands to a typer group
+itself, as those of other packages do. A test holds every summary equal to the first sentence of the command's
+own help. Every command takes `--json` (one JSON object on stdout, talk on stderr) and exits
 0 for yes or done, 1 for no (rejected, blocked, falls short), 2 for bad input or a fault, 130 when
 interrupted.
 """
@@ -50,9 +51,9 @@ SECTIONS: Final[Mapping[str, Mapping[str, ListedCommand]]] = {
         "init": Listed("init", "Start tracking a directory: a client's project as it is, or a new workspace."),
         "apply": Listed("apply", "Make a change, if it can be undone."),
         "status": Listed("status", "Show the status of a workspace."),
-        "log": Listed("log", "List entries, newest first."),
+        "log": Listed("log", "List entries, newest first.", "show_entries"),
         "show": Listed("show", "Show one entry: what it changed, its candidate and its evidence."),
-        "diff": Listed("diff", "Show what changed."),
+        "diff": Listed("show", "Show what changed."),
         "undo": Listed("undo", "Undo entries, whatever came after them."),
         "redo": Listed("undo", "Bring back entries that were undone."),
         "restore": Listed("undo", "Go back, or forward again, to the state after an entry or at a time."),
@@ -62,52 +63,59 @@ SECTIONS: Final[Mapping[str, Mapping[str, ListedCommand]]] = {
         ),
         "adopt": Listed("drift", "Record changes made outside Takeback as an entry."),
         "watch": Listed(
-            "watch",
+            "serve",
             "Watch the harness's files, and record each change made outside Takeback as an entry.",
         ),
-        "run": Listed("run", "Run a command in an overlay of the project, then keep or drop its changes."),
-        "web": Listed("web", "Show workspaces in the browser: timeline, diffs, undo with a preview."),
+        "run": Listed(
+            "run", "Run a command in an overlay of the project, then keep or drop its changes.", "register"
+        ),
+        "web": Listed("serve", "Show workspaces in the browser: timeline, diffs, undo with a preview."),
     },
     "Showing others": {
-        "export": Listed("export", "Print the state right after an entry."),
+        "export": Listed("share", "Print the state right after an entry."),
         "share": Listed(
-            "share", "Write one entry to an HTML file that you can send: prompt, diff, evidence, how to undo it."
+            "share",
+            "Write one entry to an HTML file that you can send: prompt, diff, evidence, how to undo it.",
         ),
         "report": Listed(
-            "share", "Write a range of entries to an HTML file that you can send: a list, then each entry in full."
+            "share",
+            "Write a range of entries to an HTML file that you can send: a list, then each entry in full.",
         ),
     },
     "One-line changes": {
-        "set": Listed("oneline", "Set one thing to a value, or change one item of a list."),
-        "add": Listed("oneline", "Add one thing that does not exist yet."),
-        "remove": Listed("oneline", "Remove one thing, or one item of it."),
-        "edit": Listed("oneline", "Edit a text in one place."),
-        "move": Listed("oneline", "Move one thing without changing it."),
+        "set": Listed("apply", "Set one thing to a value, or change one item of a list.", "set_value"),
+        "add": Listed("apply", "Add one thing that does not exist yet."),
+        "remove": Listed("apply", "Remove one thing, or one item of it."),
+        "edit": Listed("apply", "Edit a text in one place."),
+        "move": Listed("apply", "Move one thing without changing it."),
     },
     "When something is wrong": {
         "doctor": Listed("recover", "Check everything: manifest, journal, files, leftovers."),
-        "backup": Listed("backup", "Copy the journal to a file, even while it is in use, and check the copy."),
-        "restore-journal": Listed("backup", "Replace the journal with a backup, or accept the journal as it is."),
-        "trust": Listed("trust", "Trust a harness that came from elsewhere: a clone, a copy, a backup."),
+        "backup": Listed("recover", "Copy the journal to a file, even while it is in use, and check the copy."),
+        "restore-journal": Listed("recover", "Replace the journal with a backup, or accept the journal as it is."),
+        "trust": Listed("init", "Trust a harness that came from elsewhere: a clone, a copy, a backup."),
         "recover": Listed("recover", "Finish a change that a killed process left, and retry open compensations."),
         "resolve": Listed("recover", "Say whether a call in doubt was made."),
         "bisect": Listed(
-            "bisect", "Find the entry that broke the agent, or the smallest set of entries, by leaving entries out."
+            "bisect",
+            "Find the entry that broke the agent, or the smallest set of entries, by leaving entries out.",
+            "find",
         ),
     },
     "Rules and other systems": {
         "forget": Listed("forget", "Delete the contents that entries captured, such as secrets, permanently."),
         "compact": Listed("govern", "Make the journal smaller by removing what the policy does not keep."),
-        "grants": Listed("grants", "Grant the roles of a PostgreSQL journal the rights that the policy gives them."),
+        "grants": Listed("govern", "Grant the roles of a PostgreSQL journal the rights that the policy gives them."),
         "retain": Listed("govern", "Forget captured contents that are older than the policy keeps them."),
         "hold": Listed("govern", "Keep the contents of an entry or a subject, whatever retention says."),
         "label": Listed("govern", "Say whom contents are about, so that they can be forgotten or held together."),
-        "audit": Listed("audit", "List who read which contents, oldest first, if the policy records reads."),
+        "audit": Listed("govern", "List who read which contents, oldest first, if the policy records reads."),
         "head": Listed(
             "govern", "Print a signed head of the journal: the number of its records and their root hash."
         ),
         "witness": Listed(
-            "govern", "Keep the last signed head of each journal, and refuse a head that does not continue it."
+            "govern",
+            "Keep the last signed head of each journal, and refuse a head that does not continue it.",
         ),
         "bind": Listed("bind", "Declare records of another system, and measure how it guards others' writes."),
         "probe": Listed("bind", "Measure how a binding guards others' writes, with eight checks and a race."),
@@ -126,12 +134,12 @@ SECTIONS: Final[Mapping[str, Mapping[str, ListedCommand]]] = {
     },
     "Agents and models": {
         "evolve": Listed("evolve", "Let an agent change its harness if the change can be undone."),
-        "propose": Listed("propose", "Ask a model for a change, and repair it if it cannot be undone."),
+        "propose": Listed("evolve", "Ask a model for a change, and repair it if it cannot be undone."),
         "gate": Listed(
             "gate", "Decide whether the step from one directory to another can be undone, and by which recovery."
         ),
         "hook": Listed(
-            "hook", "Answer a client's hook: guard harness files before an edit, record the change after it."
+            "install", "Answer a client's hook: guard harness files before an edit, record the change after it."
         ),
         "install": Listed("install", "Add Takeback's hooks to a settings file that only you have, as one change."),
         "uninstall": Listed(
@@ -142,13 +150,15 @@ SECTIONS: Final[Mapping[str, Mapping[str, ListedCommand]]] = {
             "Remove Takeback from a project: hooks, server, skill, plugin, git hooks, .takeback and takeback.toml.",
         ),
         "git-hook": Listed(
-            "git_hook", "Record harness files before each git commit, and add the journal's head to its message."
+            "install",
+            "Record harness files before each git commit, and add the journal's head to its message.",
+            "register",
         ),
         "serve": Listed("serve", "Serve the harness to agents over MCP."),
     },
     "Trying it out": {
         "demo": Listed("demo", "Show the whole story on a small Claude Code project."),
-        "help": Listed("help", "Show every command on one screen, or explain one topic or command."),
+        "help": Listed("help", "Show every command on one screen, or explain one topic or command.", "show_help"),
     },
 }
 EXAMPLES: Final[Mapping[str, str]] = {
@@ -271,11 +281,10 @@ class Commands(_Quick, TyperGroup):
         """Return the command with a name, or None."""
         del ctx
         if cmd_name not in self.commands:
-            listed = COMMANDS.get(cmd_name) or find_extra_commands().get(cmd_name)
-            if listed is None and cmd_name in LAB_COMMANDS:
+            if cmd_name in COMMANDS or cmd_name in find_extra_commands():
+                self.commands[cmd_name] = load_command(cmd_name)
+            elif cmd_name in LAB_COMMANDS:
                 raise make_missing_package_error(f"takeback {cmd_name}")
-            if listed is not None:
-                self.commands.update(load_commands(listed.module))
         return self.commands.get(cmd_name)
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
@@ -318,17 +327,28 @@ def take_first_sentence(text: str | None) -> str:
     return f"{sentence}." if stop else plain
 
 
-def load_commands(module: str) -> dict[str, Any]:
-    """Return the commands of one module, by name."""
+def load_command(name: str) -> Any:
+    """Return the command with a name of the table."""
+    listed = COMMANDS.get(name) or find_extra_commands()[name]
+    outside = "." in listed.module
+    function = listed.function or ("register" if outside else name.replace("-", "_"))
+    command = getattr(import_module(listed.module if outside else f"takeback.cli.{listed.module}"), function)
     app = typer.Typer(rich_markup_mode=None)
-    import_module(module if "." in module else f"takeback.cli.{module}").register(app)
+    if function == "register":
+        command(app)
+    else:
+        app.command(name)(command)
     _dress(app)
-    return dict(typer.main.get_group(app).commands)
+    return typer.main.get_group(app).commands[name]
 
 
 def _dress(group: typer.Typer) -> None:
+    from takeback.cli.options import expand_groups  # noqa: PLC0415 - start-up
+
     for command in group.registered_commands:
         command.cls = Command
+        if command.callback is not None:
+            command.callback = expand_groups(command.callback)
     for inner in group.registered_groups:
         inner.cls = Group
         if inner.typer_instance is not None:

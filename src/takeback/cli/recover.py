@@ -1,4 +1,4 @@
-"""`takeback recover` and `takeback doctor`: finish what a crash left; look at everything."""
+"""`takeback recover`, `resolve`, `doctor`, `backup` and `restore-journal`: what a crash left, an older journal."""
 
 from __future__ import annotations
 
@@ -6,34 +6,41 @@ import os
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import typer
 
 from takeback.adapters import open_workspace
-from takeback.adapters.doctor import examine_workspace, mend_journal
+from takeback.adapters.doctor import (
+    JournalReturn,
+    back_up_journal,
+    examine_workspace,
+    mend_journal,
+    plan_return,
+    return_journal,
+)
 from takeback.adapters.manifest import PRIVATE, find_root
-from takeback.cli.context import SHORT, AuthorOption, DirOption, JournalOption, find_key_file, open_harness
+from takeback.cli.changes import changes_to_json
+from takeback.cli.context import (
+    SHORT,
+    AuthorOption,
+    WorkspaceOptions,
+    find_key_file,
+)
 from takeback.cli.hints import localize_hints, remember_directory
-from takeback.cli.open_calls import open_to_json, show_open
-from takeback.cli.output import JsonFlag, commit_exit_code, emit, err, finish, out, set_interrupt_message
+from takeback.cli.outcomes import open_to_json, show_open
+from takeback.cli.output import commit_exit_code, emit, err, finish, out, set_interrupt_message
 from takeback.cli.pulse import pulse
 from takeback.errors import InputError
 from takeback.harness.doctor import Finding
+from takeback.harness.outcomes import Status
 from takeback.present.titles import format_count
-
-
-def register(app: typer.Typer) -> None:
-    """Add the commands."""
-    app.command("recover")(recover)
-    app.command("resolve")(resolve)
-    app.command("doctor")(doctor)
+from takeback.state.slots import describe_slot
 
 
 def recover(
-    directory: Path = DirOption,
-    journal: str | None = JournalOption,
+    options: WorkspaceOptions,
     now: bool = typer.Option(False, "--now", help="Retry open calls now, even if they are not due yet."),
-    as_json: bool = JsonFlag,
 ) -> None:
     """Finish a change that a killed process left, and retry open compensations.
 
@@ -44,14 +51,14 @@ def recover(
     from takeback.harness.calls_environment import use_call_environment  # noqa: PLC0415 - start-up
 
     use_call_environment(os.environ)
-    with closing(open_workspace(find_root(directory), journal=journal, keys=find_key_file(), hold=False)) as harness:
+    with closing(open_workspace(options.root, journal=options.journal, keys=find_key_file(), hold=False)) as harness:
         recovered = harness.recovered
         was_open = {call.entry for call in recovered.open}
         again = harness.recover(now=now)
         swept = (*recovered.swept, *again.swept)
     if recovered.entry is not None:
         commit_exit_code(1 if again.open else 0)
-    if as_json:
+    if options.as_json:
         emit(
             {
                 "entry": recovered.entry.id if recovered.entry else None,
@@ -81,6 +88,7 @@ def recover(
 
 
 def resolve(
+    options: WorkspaceOptions,
     entry: str = typer.Argument(
         metavar="ENTRY", help="The entry that made the call: its number, or the beginning of its id."
     ),
@@ -89,9 +97,6 @@ def resolve(
         ..., "--made/--not-made", help="Whether the call was made; if not, Takeback makes it now."
     ),
     by: str = AuthorOption,
-    directory: Path = DirOption,
-    journal: str | None = JournalOption,
-    as_json: bool = JsonFlag,
 ) -> None:
     """Say whether a call in doubt was made.
 
@@ -100,9 +105,9 @@ def resolve(
 
     Example: `takeback resolve 3f2a91 2 --made`
     """
-    with open_harness(directory, journal) as harness:
+    with options.open() as harness:
         left = harness.resolve(entry.removeprefix("#"), step, made=made, by=by)
-    if as_json:
+    if options.as_json:
         emit({"result": "resolved", "entry": entry, "step": step, "made": made, "by": by, **open_to_json(left)})
     else:
         out.print(
@@ -113,8 +118,7 @@ def resolve(
 
 
 def doctor(
-    directory: Path = DirOption,
-    journal: str | None = JournalOption,
+    options: WorkspaceOptions,
     deep: bool = typer.Option(False, "--deep", help="Run every live entry's recovery and compare with its undo."),
     mend: bool = typer.Option(False, "--mend", help="First rebuild the journal's indexes from its records."),
     head: Path | None = typer.Option(
@@ -123,7 +127,6 @@ def doctor(
     key: str | None = typer.Option(
         None, "--key", metavar="PUB", help="The signer's key, as 'takeback head' prints it."
     ),
-    as_json: bool = JsonFlag,
 ) -> None:
     """Check everything: manifest, journal, files, leftovers. Exit code 1 if anything is wrong. SQLite checks the
     journal's file too. --mend rebuilds indexes that do not match the records, in a new file; if that file is intact
@@ -132,21 +135,21 @@ def doctor(
     Example: `takeback doctor`
     """
     set_interrupt_message("checking changes nothing; you can run the same command again")
-    remember_directory(directory)
+    remember_directory(options.directory)
     if mend:
-        aside = mend_journal(find_root(directory), journal, find_key_file())
+        aside = mend_journal(options.root, options.journal, find_key_file())
         err.print(f"the journal's indexes were rebuilt from its records; the old file is kept as {aside}")
     findings = examine_workspace(
-        find_root(directory),
-        journal,
+        options.root,
+        options.journal,
         find_key_file(),
         deep=deep,
         seen=lambda finding: pulse.set_activity(f"{finding.check} done"),
     )
-    findings = (*findings, *_examine_runs(find_root(directory).resolve()))
+    findings = (*findings, *_examine_runs(options.root.resolve()))
     if head is not None or key is not None:
-        findings = (*findings, _check_head(directory, journal, head, key))
-    if as_json:
+        findings = (*findings, _check_head(options.directory, options.journal, head, key))
+    if options.as_json:
         plain = [{"check": f.check, "good": f.good, "detail": f.detail} for f in findings]
         emit({"good": all(f.good for f in findings), "findings": plain})
     else:
@@ -189,3 +192,101 @@ def _examine_runs(root: Path) -> Iterator[Finding]:
     for place in sorted((root / PRIVATE).glob("run-*")):
         count = f"a run was killed while its changes were applied; the files that it replaced are in {place}"
         yield Finding("runs", good=False, detail=f"{count}: copy what you need of them, then remove that folder")
+
+
+SHOWN = 20
+"""How many entries and addresses are listed at most."""
+
+
+def backup(
+    options: WorkspaceOptions,
+    target: Path = typer.Argument(..., metavar="FILE", help="The new file to write."),
+) -> None:
+    """Copy the journal to a file, even while it is in use, and check the copy.
+
+    The backup is a SQLite file, even if the journal is in PostgreSQL. Only its owner can read it, because it contains
+    captured contents. It does not contain the keys of a sealed journal, and every PostgreSQL journal is sealed: keep
+    a copy of `.takeback/journal.keys` elsewhere. `takeback restore-journal FILE` restores a backup.
+
+    Example: `takeback backup ../journal-monday.db`
+    """
+    remember_directory(options.directory)
+    made = back_up_journal(options.root, target, options.journal, find_key_file())
+    commit_exit_code(0)
+    if options.as_json:
+        emit({"file": str(made.path), "records": made.records, "head": made.head})
+        return
+    out.print(f"{made.path}: {made.records} records, head {made.head[:SHORT]}, read back and intact")
+
+
+def restore_journal(
+    options: WorkspaceOptions,
+    source: Path | None = typer.Argument(
+        None,
+        metavar="FILE",
+        help="A backup; without one, the journal in place is accepted as it is.",
+        show_default=False,
+    ),
+    yes: bool = typer.Option(False, "--yes", help="Do it; otherwise only show what would be lost."),
+) -> None:
+    """Replace the journal with a backup, or accept the journal as it is.
+
+    Entries it does not have are lost, and are listed first. The replaced journal is kept beside it, in PostgreSQL as
+    a schema of another name. No file of the harness is changed: differences from the older journal appear as changes
+    made outside Takeback.
+
+    Example: `takeback restore-journal ../journal-monday.db --yes`
+    """
+    remember_directory(options.directory)
+    root = options.root
+    outcome = (return_journal if yes else plan_return)(root, source, options.journal, find_key_file())
+    status: Status | None = None
+    if outcome.done:
+        commit_exit_code(0)
+        with closing(open_workspace(root, journal=options.journal, keys=find_key_file(), hold=False)) as harness:
+            status = harness.status()
+    if options.as_json:
+        emit(_return_to_json(outcome, status))
+    else:
+        _show_return(outcome, status)
+    finish(yes=True)
+
+
+def _return_to_json(outcome: JournalReturn, status: Status | None) -> dict[str, Any]:
+    return {
+        "done": outcome.done,
+        "records": outcome.last,
+        "head": outcome.head,
+        "lost": [
+            {"seq": record.entry, "id": record.id, "kind": record.kind, "at": record.created_at}
+            for record in outcome.lost
+        ],
+        "unknown": outcome.unknown or None,
+        "forgotten_since": outcome.forgotten,
+        "aside": None if outcome.aside is None else str(outcome.aside),
+        "drift": None if status is None else changes_to_json(status.drift),
+    }
+
+
+def _show_return(outcome: JournalReturn, status: Status | None) -> None:
+    would = "" if outcome.done else "would be "
+    for record in outcome.lost[:SHOWN]:
+        out.print(f"  {would}lost: #{record.entry} {record.id[:SHORT]} {record.kind} of {record.created_at[:19]}")
+    if len(outcome.lost) > SHOWN:
+        out.print(f"  … and {len(outcome.lost) - SHOWN} more entries")
+    if outcome.unknown:
+        err.print(f"what would be lost is uncertain: {outcome.unknown}", style="yellow")
+    if outcome.forgotten:
+        err.print("contents that were forgotten since the backup are still in it, and would return", style="yellow")
+    ends = f"at record {outcome.last}, head {outcome.head[:SHORT]}"
+    if not outcome.done:
+        out.print(localize_hints(f"with --yes the journal would end {ends}; nothing was changed"))
+        return
+    out.print(f"the journal ends {ends}")
+    if outcome.aside is not None:
+        out.print(f"the replaced journal is kept as {outcome.aside}")
+    if status is not None and status.drift:
+        out.print(localize_hints("the files were not changed; they differ from the journal in:"))
+        for change in status.drift[:SHOWN]:
+            out.print(f"  {describe_slot(change.slot)}")
+        out.print(localize_hints("'takeback adopt' records that as an entry, 'takeback discard' restores the files"))

@@ -1,13 +1,18 @@
-"""`takeback oracle` and `repair`: a witness, a recovery and a contract for a locked mutation."""
+"""`takeback oracle` and `repair`: a recovery for a locked mutation; the synthesizers that find one, by options."""
 
 from __future__ import annotations
 
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import typer
 
 from takeback.canonical import write_compact
-from takeback.cli.completion import RULES, offer_words
+from takeback.cli.completion import MODES, RULES, offer_words
 from takeback.cli.display import show_verdict
 from takeback.cli.inputs import (
     CandidateFile,
@@ -18,39 +23,64 @@ from takeback.cli.inputs import (
     read_level,
     read_state,
 )
-from takeback.cli.output import JsonFlag, emit, err, finish, out
-from takeback.cli.secrets import RevealFlag, mask_value
-from takeback.cli.synthesizers import (
-    BudgetOption,
-    FeedbackOption,
-    RecordOption,
-    SamplingOption,
-    SynthesizerOption,
-    ThreadsOption,
-    open_synthesizer,
-    read_mode,
-    read_rule,
-    read_sampling,
-)
+from takeback.cli.options import RevealOptions
+from takeback.cli.output import emit, err, finish, out
+from takeback.cli.secrets import mask_value
 from takeback.errors import InputError
 from takeback.language import NoInverse, read_candidate
+from takeback.plugins import load_tasks
 from takeback.repair import oracle as find_recovery
 from takeback.repair.attempt import build_attempt
+from takeback.repair.diagnosis import Mode
 from takeback.repair.loop import Repair, Settings, Turn, make_judge
+from takeback.repair.models import ChatModel, RecordingModel
+from takeback.repair.models.providers import Surroundings, cache_directory
+from takeback.repair.synthesizer import Method, Spec, make_method, open_model, parse_spec, read_sampling
 from takeback.verify import RULE_NAMES
 
+RecordOption = typer.Option(None, "--record", metavar="DIR", help="Write every reply there, and resume from it.")
+SYNTHESIZERS = "oracle, portfolio[:MODEL], replay[:DIR], openai:MODEL or local[:FILE.gguf]"
+SynthesizerOption = typer.Option(
+    "portfolio", "--synthesizer", metavar="NAME", help=f"How to find a recovery: {SYNTHESIZERS}."
+)
 
-def _register_oracle(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command("oracle")(oracle)
+
+@dataclass(frozen=True)
+class RepairOptions(RevealOptions):
+    """How often a synthesizer is asked for a repair, what it is told, and how a model's replies are sampled."""
+
+    feedback: str = typer.Option(
+        "D1",
+        "--feedback",
+        metavar="MODE",
+        help=f"The feedback after a failed turn: {', '.join(Mode)}.",
+        autocompletion=offer_words(MODES),
+    )
+    budget: int = typer.Option(4, "--budget", min=1, max=64, metavar="N", help="The most turns.")
+    sampling: str = typer.Option(
+        "",
+        "--sampling",
+        metavar="NAME=VALUE,...",
+        help="temperature=0.2,top_p=0.95,max_tokens=2048 by default; also reasoning_effort. "
+        "temperature=none omits it.",
+    )
+    record: Path | None = RecordOption
+    threads: int = typer.Option(1, "--threads", min=1, max=256, metavar="N", help="Threads of the local model.")
+
+    def read_settings(self) -> Settings:
+        """Return the settings of a repair."""
+        return Settings(mode=_read_mode(self.feedback), budget=self.budget, sampling=read_sampling(self.sampling))
+
+    def open(self, synthesizer: str) -> AbstractContextManager[Opened]:
+        """Open the synthesizer with a name."""
+        return open_synthesizer(synthesizer, self.record, self.threads)
 
 
 def oracle(
+    options: RevealOptions,
     file: Path = CandidateFile,
     language: str | None = LanguageOption,
     state: Path | None = StateOption,
-    reveal: bool = RevealFlag,
-    as_json: bool = JsonFlag,
 ) -> None:
     """Write a recovery for a candidate's mutation. An existing recovery is ignored.
 
@@ -58,12 +88,11 @@ def oracle(
 
     Example: `takeback oracle examples/candidates/missing-capture/candidate.json`
     """
-    del reveal  # read by its callback
     given = read_candidate(read_json(file), name_input(file))
     built = find_recovery(given.mutation, read_level(language), read_state(state))
     if isinstance(built, NoInverse):
         reasons = [str(lacking) for lacking in built.lacking]
-        if as_json:
+        if options.as_json:
             emit({"candidate": None, "reasons": reasons})
         for reason in reasons:
             err.print(f"no recovery in {built.level.value}: {reason}")
@@ -71,16 +100,10 @@ def oracle(
     emit(built.to_json(), exact=True)
 
 
-def _register_repair(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command("repair")(repair)
-
-
 def repair(
+    options: RepairOptions,
     file: Path = CandidateFile,
     synthesizer: str = SynthesizerOption,
-    feedback: str = FeedbackOption,
-    budget: int = BudgetOption,
     language: str | None = LanguageOption,
     rule: str = typer.Option(
         "proof",
@@ -91,11 +114,6 @@ def repair(
     ),
     state: Path | None = StateOption,
     seed: int = typer.Option(7000, "--seed", metavar="N", help="One less than the seed of the first call."),
-    sampling: str = SamplingOption,
-    record: Path | None = RecordOption,
-    threads: int = ThreadsOption,
-    reveal: bool = RevealFlag,
-    as_json: bool = JsonFlag,
 ) -> None:
     """Repair a candidate's recovery, turn by turn. Its mutation is locked.
 
@@ -103,7 +121,6 @@ def repair(
 
     Example: `takeback repair examples/candidates/unconditional-delete/candidate.json --synthesizer local`
     """
-    del reveal  # read by its callback
     raw = read_json(file)
     if not isinstance(raw, dict):
         raise InputError(name_input(file), found=raw, expected="a candidate as a JSON object")
@@ -111,13 +128,11 @@ def repair(
     if start.mutation is None and start.rejected is not None:
         raise InputError(name_input(file), found=start.rejected.detail, expected="a mutation that can be read")
     level, nominal = read_level(language), read_state(state)
-    settings = Settings(
-        mode=read_mode(feedback), budget=budget, level=level, seed=seed, sampling=read_sampling(sampling)
-    )
+    settings = replace(options.read_settings(), level=level, seed=seed)
     judge = make_judge(read_rule(rule), level, nominal)
-    with open_synthesizer(synthesizer, record, threads) as opened:
+    with options.open(synthesizer) as opened:
         done = opened.method(start, judge, settings, nominal)
-    if as_json:
+    if options.as_json:
         emit(done.to_json())
     else:
         show_repair(done, name_input(file))
@@ -156,7 +171,73 @@ def show_turn(turn: Turn) -> None:
     out.print(f"  verdict: {turn.outcome}")
 
 
-def register(app: typer.Typer) -> None:
-    """Add the commands."""
-    for add in (_register_oracle, _register_repair):
-        add(app)
+@dataclass(frozen=True, slots=True)
+class Opened:
+    """A synthesizer ready to use: its specification, the model behind it if any, and its method."""
+
+    spec: Spec
+    model: ChatModel | None
+    method: Method
+
+    @property
+    def model_name(self) -> str:
+        """Who answers, for a lock: the model, a portfolio with it, or a synthesizer that has none."""
+        if self.model is None:
+            return str(self.spec)
+        return f"{self.spec.kind}:{self.model.name}" if self.spec.kind == "portfolio" else self.model.name
+
+
+@contextmanager
+def open_synthesizer(
+    text: str, record: Path | None = None, threads: int = 1, replay: Path | None = None, slots: int = 1
+) -> Iterator[Opened]:
+    """Open the synthesizer that `text` names; `replay` is the recording that plain `replay` means.
+
+    A local model answers `slots` requests at once.
+    """
+    spec = parse_spec(text)
+    behind = spec if spec.is_model else spec.behind
+    if behind is None:
+        if record is not None:
+            raise InputError("--record", found=str(spec), expected="a synthesizer that asks a model")
+        yield Opened(spec, None, make_method(spec, None))
+        return
+    around = Surroundings(
+        os.environ,
+        Path.home(),
+        cache_directory(os.environ, sys.platform, Path.home()),
+        _list_shipped_recordings(behind) if replay is None else (replay,),
+        threads,
+        slots,
+        err.print,
+    )
+    model = open_model(behind, around)
+    with nullcontext(model) if record is None else RecordingModel(model, record) as kept:
+        yield Opened(spec, kept, make_method(spec, kept))
+
+
+def _list_shipped_recordings(spec: Spec) -> tuple[Path, ...]:
+    if not is_plain_replay(spec):
+        return ()
+    recorded: tuple[Path, ...] = load_tasks().recorded_runs()
+    return recorded
+
+
+def is_plain_replay(spec: Spec) -> bool:
+    """Return whether the recordings that come with Takeback are asked for."""
+    return spec.kind == "replay" and not spec.argument
+
+
+def read_rule(name: str) -> str:
+    """Return the rule of admission called `name`."""
+    if name not in RULE_NAMES:
+        raise InputError("--rule", found=name, expected=f"one of {', '.join(RULE_NAMES)}")
+    return name
+
+
+def _read_mode(name: str) -> Mode:
+    """Return the feedback mode called `name`."""
+    try:
+        return Mode(name)
+    except ValueError:
+        raise InputError("--feedback", found=name, expected=f"one of {', '.join(Mode)}") from None

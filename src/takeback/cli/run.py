@@ -1,10 +1,11 @@
-"""`takeback run`: a command on an overlay; what it did is shown, and kept or dropped."""
+"""`takeback run`: a command on an overlay; what it did is shown line by line or in counts, and kept or dropped."""
 
 from __future__ import annotations
 
 import os
 import sys
 import time
+from collections import Counter
 from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
@@ -13,7 +14,8 @@ from typing import Any, Final, Literal, NoReturn
 
 import typer
 
-from takeback.adapters.manifest import PRIVATE, find_root
+from takeback.adapters.directory import READ_FLAGS
+from takeback.adapters.manifest import PRIVATE
 from takeback.agents.overlay.command import (
     Ended,
     NoOverlayError,
@@ -33,21 +35,21 @@ from takeback.agents.overlay.runs import (
     make_run,
     sweep_trash,
 )
+from takeback.agents.overlay.snapshot import NameTraits
 from takeback.agents.overlay.transfer import Kept, keep_changes
 from takeback.cli.context import (
     AuthorOption,
-    DirOption,
-    JournalOption,
     NoteOption,
+    ReadOptions,
     StatFlag,
     name_for_shell,
-    open_harness,
 )
+from takeback.cli.display import show_difference
 from takeback.cli.hints import make_command_line
-from takeback.cli.output import JsonFlag, commit_exit_code, emit, err, finish, out, set_interrupt_message
-from takeback.cli.run_report import layer_to_json, list_untracked, result_to_json, show_changes, show_names
-from takeback.cli.secrets import RevealFlag
+from takeback.cli.options import refuse_several
+from takeback.cli.output import commit_exit_code, emit, err, finish, out, set_interrupt_message
 from takeback.errors import InputError
+from takeback.present.diffs import LONGEST, Difference, Sheet, compare_sheets, make_file_sheet
 from takeback.present.titles import format_count, join_words
 
 STDERR: Final = 2
@@ -60,29 +62,24 @@ def register(app: typer.Typer) -> None:
     app.command("run", context_settings={"allow_interspersed_args": False})(run)
 
 
-@dataclass(frozen=True, slots=True)
-class _Wishes:
-    """What the options say."""
+@dataclass(frozen=True)
+class RunOptions(ReadOptions):
+    """What is to become of the changes of a command."""
 
-    directory: Path
-    journal: str | None
-    note: str
-    by: str
-    decision: Decision | None
-    git: bool
-    overwrite: bool
-    stat: bool
-    as_json: bool
+    keep: bool = typer.Option(False, "--keep", help="Keep what the command did, without asking.")
+    drop: bool = typer.Option(False, "--drop", help="Drop what the command did, without asking.")
+    git: bool = typer.Option(False, "--git", help="Keep changes below .git too.")
+    overwrite: bool = typer.Option(
+        False, "--overwrite", help="Keep the command's version of files that others changed meanwhile."
+    )
+    note: str = NoteOption
+    by: str = AuthorOption
+    stat: bool = StatFlag
 
 
 def run(
+    options: RunOptions,
     command: list[str] = typer.Argument(None, metavar="CMD", help="The command, with its own options."),
-    keep: bool = typer.Option(False, "--keep", help="Keep what the command did, without asking."),
-    drop: bool = typer.Option(False, "--drop", help="Drop what the command did, without asking."),
-    git: bool = typer.Option(False, "--git", help="Keep changes below .git too."),
-    overwrite: bool = typer.Option(
-        False, "--overwrite", help="Keep the command's version of files that others changed meanwhile."
-    ),
     resume: bool = typer.Option(False, "--resume", help="Decide about the changes that an earlier run left."),
     drop_leftovers: bool = typer.Option(False, "--drop-leftovers", help="Drop what earlier runs left."),
     scratch: Path | None = typer.Option(
@@ -96,13 +93,6 @@ def run(
     writable: list[Path] = typer.Option(
         None, "--writable", metavar="DIR", help="Let the command write to this folder directly, such as a cache."
     ),
-    directory: Path = DirOption,
-    journal: str | None = JournalOption,
-    note: str = NoteOption,
-    by: str = AuthorOption,
-    stat: bool = StatFlag,
-    reveal: bool = RevealFlag,
-    as_json: bool = JsonFlag,
 ) -> None:
     """Run a command in an overlay of the project, then keep or drop its changes. Linux only.
 
@@ -117,36 +107,27 @@ def run(
 
     Example: `takeback run -- npm run fix`, `takeback run --drop -- make clean`
     """
-    del reveal  # read by its callback
-    _require_options(command or [], keep=keep, drop=drop, other=resume or drop_leftovers)
-    if resume and drop_leftovers:
-        raise InputError("options", found="--resume and --drop-leftovers", expected="one of them")
+    refuse_several("options", {"--keep": options.keep, "--drop": options.drop})
+    refuse_several("options", {"--resume": resume, "--drop-leftovers": drop_leftovers})
+    if bool(command) == (resume or drop_leftovers):
+        given = "a command with --resume or --drop-leftovers" if command else "no command"
+        raise InputError("takeback run", found=given, expected="a command after --, or one of these options")
     require_linux()
-    decision: Decision | None = "keep" if keep else "drop" if drop else None
-    wishes = _Wishes(directory, journal, note, by, decision, git, overwrite, stat, as_json)
-    with open_harness(directory, journal) as harness:
+    with options.open() as harness:
         harness.require("apply")
-        root = find_root(directory).resolve()
+        root = options.root.resolve()
     places = _list_places(scratch)
     sweep_trash(*places, root / PRIVATE)
     if drop_leftovers:
-        _drop_leftovers(find_leftovers(places, root), as_json=as_json)
+        _drop_leftovers(find_leftovers(places, root), as_json=options.as_json)
     with ExitStack() as stack:
         if resume:
-            _resume(find_leftovers(places, root), wishes, stack)
+            _resume(find_leftovers(places, root), options, stack)
         left = find_leftovers(places, root)
         made = make_run(find_run_places(_find_state_folder()), root, command, chosen=scratch)
         stack.enter_context(hold_run(made))
         _tell_leftovers(left)
-        _run(made, wishes, writable or [])
-
-
-def _require_options(command: list[str], *, keep: bool, drop: bool, other: bool) -> None:
-    if keep and drop:
-        raise InputError("options", found="--keep and --drop", expected="one of them")
-    if bool(command) == other:
-        given = "a command with --resume or --drop-leftovers" if command else "no command"
-        raise InputError("takeback run", found=given, expected="a command after --, or one of these options")
+        _run(made, options, writable or [])
 
 
 def _find_state_folder() -> Path:
@@ -175,7 +156,7 @@ def _tell_leftovers(left: Sequence[OverlayRun]) -> None:
         )
 
 
-def _run(made: OverlayRun, wishes: _Wishes, writable: Sequence[Path]) -> NoReturn:
+def _run(made: OverlayRun, options: RunOptions, writable: Sequence[Path]) -> NoReturn:
     """Run the command, and decide about what it did."""
     try:
         foreign = prepare_run(made)
@@ -194,15 +175,15 @@ def _run(made: OverlayRun, wishes: _Wishes, writable: Sequence[Path]) -> NoRetur
             cwd=_choose_cwd(made.root),
             temporary=os.environ.get("TMPDIR", ""),
             writable=writable,
-            stdout=STDERR if wishes.as_json else None,
+            stdout=STDERR if options.as_json else None,
         )
     except (InputError, NoOverlayError):
         drop_run(made)
         raise
     _tell_later("nothing was kept")
     took = time.monotonic() - began
-    _tell_end(ended, took, wishes)
-    _decide(ended.run, wishes, {"seconds": round(took, 3)}, resumed=False)
+    _tell_end(ended, took, options)
+    _decide(ended.run, options, {"seconds": round(took, 3)}, resumed=False)
 
 
 def _choose_cwd(root: Path) -> Path:
@@ -214,8 +195,8 @@ def _tell_later(what: str) -> None:
     set_interrupt_message(f"{what}; {make_command_line('run', '--resume')} shows what is left of it")
 
 
-def _tell_end(ended: Ended, took: float, wishes: _Wishes) -> None:
-    said = err if wishes.as_json else out
+def _tell_end(ended: Ended, took: float, options: RunOptions) -> None:
+    said = err if options.as_json else out
     code = ended.run.code
     said.print(
         f"the command ended with exit code {code} after {took:.1f} s", style="bold" if code == 0 else "bold red"
@@ -224,9 +205,9 @@ def _tell_end(ended: Ended, took: float, wishes: _Wishes) -> None:
         said.print("processes that it left running were ended", style="yellow")
 
 
-def _resume(left: Sequence[OverlayRun], wishes: _Wishes, stack: ExitStack) -> NoReturn:
+def _resume(left: Sequence[OverlayRun], options: RunOptions, stack: ExitStack) -> NoReturn:
     if not left:
-        if wishes.as_json:
+        if options.as_json:
             emit({"result": "nothing", "runs": []})
         else:
             out.print("no earlier run in this project left anything")
@@ -235,7 +216,7 @@ def _resume(left: Sequence[OverlayRun], wishes: _Wishes, stack: ExitStack) -> No
     if not stack.enter_context(hold_run(earlier)):
         raise InputError("--resume", found="a run that goes on", expected="one that has ended")
     err.print(f"{format_command(earlier.command)}, begun {time.ctime(earlier.began)}")
-    _decide(earlier, wishes, {"left": len(left) - 1}, resumed=True)
+    _decide(earlier, options, {"left": len(left) - 1}, resumed=True)
 
 
 def _drop_leftovers(left: Sequence[OverlayRun], *, as_json: bool) -> NoReturn:
@@ -252,21 +233,21 @@ def _drop_leftovers(left: Sequence[OverlayRun], *, as_json: bool) -> NoReturn:
     finish(yes=True)
 
 
-def _decide(made: OverlayRun, wishes: _Wishes, more: dict[str, Any], *, resumed: bool) -> NoReturn:
+def _decide(made: OverlayRun, options: RunOptions, more: dict[str, Any], *, resumed: bool) -> NoReturn:
     """Show what a command did, keep it or drop it, and end."""
     layer = read_pending(made)
-    chosen, held = _divide(layer.changes, git=wishes.git)
-    report = layer_to_json(made, layer) if wishes.as_json else {}
-    if not wishes.as_json:
-        _show_layer(made, replace(layer, changes=tuple(chosen)), held, wishes)
-    decision: Decision = wishes.decision or _ask(made, chosen, held, wishes)
+    chosen, held = _divide(layer.changes, git=options.git)
+    report = layer_to_json(made, layer) if options.as_json else {}
+    if not options.as_json:
+        _show_layer(made, replace(layer, changes=tuple(chosen)), held, options)
+    decision = _ask(made, chosen, held, options)
     kept = None
     if decision == "keep" and (chosen or not held):
-        with open_harness(wishes.directory, wishes.journal) as harness:
+        with options.open() as harness:
             harness.require("apply")
-            recorder = make_recorder(harness, made, note=wishes.note, by=wishes.by)
+            recorder = make_recorder(harness, made, note=options.note, by=options.by)
             kept = keep_changes(
-                made, chosen, recorder, overwrite=wishes.overwrite, withheld=[change.path for change in held]
+                made, chosen, recorder, overwrite=options.overwrite, withheld=[change.path for change in held]
             )
     rest = decision == "later" or (decision == "keep" and bool((kept and kept.conflicts) or held))
     code = 0 if (resumed or made.code == 0) and not rest else 1
@@ -275,7 +256,7 @@ def _decide(made: OverlayRun, wishes: _Wishes, more: dict[str, Any], *, resumed:
         drop_run(made)
     result = {"drop": "dropped", "later": "held"}.get(decision, "partly kept" if rest else "kept")
     result = "nothing" if not layer.changes else result
-    if wishes.as_json:
+    if options.as_json:
         answer = {
             "result": result,
             "command": [show_path(word) for word in made.command],
@@ -303,18 +284,20 @@ def _divide(changes: Sequence[LayerChange], *, git: bool) -> tuple[list[LayerCha
     return chosen, [] if all(change.path == GIT_INDEX for change in held) else held
 
 
-def _show_layer(made: OverlayRun, layer: Layer, held: Sequence[LayerChange], wishes: _Wishes) -> None:
-    show_changes(made, layer.changes, stat=wishes.stat)
+def _show_layer(made: OverlayRun, layer: Layer, held: Sequence[LayerChange], options: RunOptions) -> None:
+    show_changes(made, layer.changes, stat=options.stat)
     if held:
         show_names("below .git, kept only with --git", [change.path for change in held])
     for path in layer.left_out:
         out.print(f"not applied: {show_path(path.path)}: {path.reason}", style="yellow")
 
 
-def _ask(made: OverlayRun, chosen: Sequence[LayerChange], held: Sequence[LayerChange], wishes: _Wishes) -> Decision:
-    if not chosen and not held:
-        return "drop"
-    if wishes.as_json or not (sys.stdin.isatty() and out.is_terminal):
+def _ask(
+    made: OverlayRun, chosen: Sequence[LayerChange], held: Sequence[LayerChange], options: RunOptions
+) -> Decision:
+    if options.keep or options.drop or not (chosen or held):
+        return "keep" if options.keep else "drop"
+    if options.as_json or not (sys.stdin.isatty() and out.is_terminal):
         return "keep" if made.code == 0 else "later"
     answers: dict[str, Decision] = {"k": "keep", "keep": "keep", "d": "drop", "drop": "drop"}
     out.write("keep these changes? [k]eep, [d]rop, anything else to decide later: ")
@@ -357,3 +340,151 @@ def _show_kept(kept: Kept) -> None:
     if kept.conflicts:
         again = make_command_line("run", "--resume", "--keep", "--overwrite")
         out.print(f"  to keep the command's versions after all: {again}", style="cyan")
+
+
+MOST_FILES: Final = 40
+"""Files whose lines are shown; of more, only counts."""
+MOST_LINES: Final = 400
+"""Lines that are shown in all."""
+MOST_FOLDERS: Final = 20
+MOST_NAMES: Final = 10
+DEPTH: Final = 2
+"""Names of a path that make a folder of the summary."""
+MARKS: Final = {"added": "+", "removed": "-", "changed": "~", "mode": "m"}
+
+
+def compare_change(run: OverlayRun, change: LayerChange) -> Difference:
+    """Return what a command did to one path."""
+    address = show_path(change.path)
+    notes: tuple[str, ...] = ()
+    if change.form == "directory":
+        before, after = change.before, change.after
+        if before is not None and after is not None:
+            notes = (f"mode {before.permissions:04o} -> {after.permissions:04o}",)
+        else:
+            notes = ("the folder is made",) if before is None else ("the folder goes",)
+        return compare_sheets(address, None, None, *notes)
+    old, new = (
+        _make_sheet(place / change.path, traits)
+        for place, traits in ((run.root, change.before), (run.upper, change.after))
+    )
+    return compare_sheets(address, old, new)
+
+
+def _make_sheet(place: Path, traits: NameTraits | None) -> Sheet | None:
+    if traits is None:
+        return None
+    mode = f"{traits.permissions:04o}" if traits.form == "file" else ""
+    try:
+        if traits.form == "link":
+            return _make_line(f"link to {show_path(os.readlink(place))}")
+        if traits.size <= LONGEST:
+            file = os.open(place, READ_FLAGS)
+            with open(file, "rb") as content:
+                return make_file_sheet(content.read(LONGEST + 1), mode)
+    except OSError as fault:
+        return _make_line(f"(cannot be read: {fault.strerror})", mode)
+    return _make_line(f"({traits.size:,} bytes, changed at {traits.modified})", mode)
+
+
+def _make_line(text: str, mode: str = "") -> Sheet:
+    return Sheet((f"{text}\n",), inline=text, mode=mode)
+
+
+def show_changes(run: OverlayRun, changes: Sequence[LayerChange], *, stat: bool) -> None:
+    """Print what a command did: lines up to a bound, above it counts by folder."""
+    if len(changes) > MOST_FILES:
+        _show_folders(changes)
+    else:
+        differences = [compare_change(run, change) for change in changes]
+        many = sum(len(hunk.lines) for difference in differences for hunk in difference.hunks) > MOST_LINES
+        for change, difference in zip(changes, differences, strict=True):
+            if stat or many:
+                out.print(f"  {MARKS[change.kind]} {difference.address}{_format_lines(difference)}")
+            else:
+                show_difference(difference)
+    out.print(summarize_changes(changes), style="bold")
+
+
+def _format_lines(difference: Difference) -> str:
+    return f"  +{difference.added} -{difference.removed}" if difference.hunks else ""
+
+
+def _show_folders(changes: Sequence[LayerChange]) -> None:
+    folders: dict[str, Counter[str]] = {}
+    for change in changes:
+        folder = "/".join(change.path.split("/")[:-1][:DEPTH])
+        folders.setdefault(folder, Counter())[change.kind] += 1
+    largest = sorted(folders.items(), key=lambda item: -item[1].total())
+    for folder, counts in largest[:MOST_FOLDERS]:
+        out.print(f"  {show_path(folder) or '.'}/  {_format_counts(counts)}")
+    if len(largest) > MOST_FOLDERS:
+        out.print(f"  and {format_count(len(largest) - MOST_FOLDERS, 'more folder')}")
+
+
+def _format_counts(counts: Counter[str]) -> str:
+    words = {"mode": "with other permission bits"}
+    return ", ".join(f"{counts[kind]:,} {words.get(kind, kind)}" for kind in MARKS if counts[kind])
+
+
+def summarize_changes(changes: Sequence[LayerChange]) -> str:
+    """Return in one line how much a command did."""
+    if not changes:
+        return "the command changed nothing in the project"
+    of = format_count(len(changes), "path")
+    return f"{of}: {_format_counts(Counter(change.kind for change in changes))}"
+
+
+def show_names(title: str, paths: Sequence[str]) -> None:
+    """Print some of many paths below a title."""
+    out.print(f"{title}:", style="yellow")
+    for path in paths[:MOST_NAMES]:
+        out.print(f"  {show_path(path)}")
+    if len(paths) > MOST_NAMES:
+        out.print(f"  and {len(paths) - MOST_NAMES:,} more")
+
+
+def layer_to_json(run: OverlayRun, layer: Layer) -> dict[str, Any]:
+    """Return what a command did as JSON; lines are counted for as many files as would be shown."""
+    counted = len(layer.changes) <= MOST_FILES
+    rows: list[dict[str, Any]] = []
+    for change in layer.changes:
+        difference = compare_change(run, change) if counted and change.form != "directory" else None
+        lines = {} if difference is None else {"lines_added": difference.added, "lines_removed": difference.removed}
+        rows.append({"path": show_path(change.path), "change": change.kind, "form": change.form, **lines})
+    return {
+        "changes": rows,
+        "counts": dict(Counter(change.kind for change in layer.changes)),
+        "left_out": [{"path": show_path(path.path), "reason": path.reason} for path in layer.left_out],
+    }
+
+
+def result_to_json(kept: Kept | None) -> dict[str, Any]:
+    """Return what became of the changes as JSON."""
+    if kept is None:
+        return {"entry": None, "entries": [], "recorded": [], "untracked": [], "conflicts": [], "warnings": []}
+    entries = [{"seq": entry.entry, "id": entry.id} for entry in kept.recorded.entries]
+    return {
+        "entry": next(iter(entries), None),
+        "entries": entries,
+        "recorded": sorted(map(show_path, kept.recorded.paths)),
+        "untracked": [show_path(path) for path in list_untracked(kept)],
+        "conflicts": [
+            {
+                "path": show_path(conflict.path),
+                "reason": conflict.reason,
+                "left": None if conflict.left is None else show_path(str(conflict.left)),
+            }
+            for conflict in kept.conflicts
+        ],
+        "warnings": list(kept.recorded.warnings),
+    }
+
+
+def list_untracked(kept: Kept) -> list[str]:
+    """Return the files that are in the project now and in no entry."""
+    return [
+        change.path
+        for change in kept.changes
+        if change.path not in kept.recorded.paths and change.form != "directory"
+    ]

@@ -12,7 +12,7 @@ from typing import Any, ClassVar, Final
 import typer
 
 from takeback.errors import InputError
-from takeback.present.secrets import Mask, find_secrets, has_placeholder, is_revealing, mask_secrets, reveal_secrets
+from takeback.secret_mask import Mask, find_secrets, has_placeholder, is_revealing, mask_secrets, reveal_secrets
 
 _MARK: Final = "[masked by takeback"
 _OWN: Final = frozenset({"token", "given", "api_key"})

@@ -1,43 +1,45 @@
-"""`takeback share` and `takeback report`: entries as one HTML file, masked, for an issue or a pull request."""
+"""`takeback export`, `share` and `report`: a state, records with proofs, or entries as one masked HTML file."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator
 from pathlib import Path
+from typing import Final
 
 import typer
 
 from takeback.adapters.manifest import find_root
+from takeback.canonical import decode
 from takeback.cli import completion
-from takeback.cli.context import DirOption, EntryArgument, JournalOption, SessionOption, open_harness
-from takeback.cli.output import JsonFlag, commit_exit_code, emit, err, out
+from takeback.cli.context import (
+    ChoiceOptions,
+    EntryArgument,
+    ReadOptions,
+    WorkspaceOptions,
+    print_left_out,
+)
+from takeback.cli.output import commit_exit_code, emit, err, out
 from takeback.errors import InputError
 from takeback.harness import Harness
-from takeback.harness.entry_log import iter_entries
+from takeback.harness.entry_log import iter_entries, rebuild_state_after
 from takeback.harness.entry_names import resolve_entry
 from takeback.harness.records import read_slots
 from takeback.journal import Record
+from takeback.journal.record import describe_columns
 from takeback.present.entries import Filter, make_entry_namer, read_filter
 from takeback.present.search_index import narrow_filter
 from takeback.present.share_page import MARK, SharePage, make_share_page
 from takeback.present.titles import format_count
+from takeback.secret_mask import Mask, is_revealing
 
 OutOption = typer.Option(..., "--out", "-o", metavar="FILE", help="The HTML file to write.")
 
 
-def register(app: typer.Typer) -> None:
-    """Add the commands."""
-    app.command("share")(share)
-    app.command("report")(report)
-
-
 def share(
+    options: WorkspaceOptions,
     entry: str = EntryArgument,
     target: Path = OutOption,
-    directory: Path = DirOption,
-    journal: str | None = JournalOption,
-    as_json: bool = JsonFlag,
 ) -> None:
     """Write one entry to an HTML file that you can send: prompt, diff, evidence, how to undo it.
 
@@ -47,13 +49,15 @@ def share(
     Example: `takeback share 62 --out change-62.html`
     """
     _require_writable(target)
-    with open_harness(directory, journal, looking=True) as harness:
-        _require_outside(target, directory, harness)
+    with options.open(looking=True) as harness:
+        _require_outside(target, options.directory, harness)
         page = make_share_page(harness, _note_reads(harness, [resolve_entry(harness.ledger, entry)], "share"))
-    _save(target, page, as_json=as_json)
+    _save(target, page, as_json=options.as_json)
 
 
 def report(
+    options: WorkspaceOptions,
+    chosen: ChoiceOptions,
     text: str = typer.Argument("", metavar="TEXT", help="Only entries that contain this."),
     target: Path = OutOption,
     first: str | None = typer.Option(
@@ -72,25 +76,6 @@ def report(
         show_default="the newest",
         autocompletion=completion.offer_entries,
     ),
-    since: str = typer.Option("", "--since", metavar="TIME", help="Only entries from this time on, or from 2h ago."),
-    by: str = typer.Option(
-        "",
-        "--by",
-        metavar="WHO",
-        help="Only entries that this person or agent made.",
-        autocompletion=completion.offer_people,
-    ),
-    surface: str = typer.Option(
-        "",
-        "--surface",
-        metavar="NAME",
-        help="Only entries that changed this surface.",
-        autocompletion=completion.offer_words(completion.list_surfaces),
-    ),
-    session: str = SessionOption,
-    directory: Path = DirOption,
-    journal: str | None = JournalOption,
-    as_json: bool = JsonFlag,
 ) -> None:
     """Write a range of entries to an HTML file that you can send: a list, then each entry in full.
 
@@ -99,16 +84,16 @@ def report(
     Example: `takeback report --since yesterday --out report.html`, `takeback report --from 40 --to 62 -o report.html`
     """
     _require_writable(target)
-    wanted = read_filter(text, surface=surface, by=by, since=since, session=session, loose=True)
-    with open_harness(directory, journal, looking=True) as harness:
-        _require_outside(target, directory, harness)
+    wanted = read_filter(text, loose=True, **vars(chosen))
+    with options.open(looking=True) as harness:
+        _require_outside(target, options.directory, harness)
         start = 0 if first is None else resolve_entry(harness.ledger, first).entry
         end = None if last is None else resolve_entry(harness.ledger, last).entry
         if end is not None and end < start:
             raise InputError("--to", found=f"#{end}", expected=f"an entry that is not before #{start} (--from)")
         records = _note_reads(harness, _iter_range(harness, wanted, start, end), "report")
         page = make_share_page(harness, records, "Report")
-    _save(target, page, as_json=as_json)
+    _save(target, page, as_json=options.as_json)
 
 
 def _note_reads(harness: Harness, records: Iterable[Record], way: str) -> Iterator[Record]:
@@ -172,3 +157,109 @@ def _save(target: Path, page: SharePage, *, as_json: bool) -> None:
     out.print(f"{target}: {format_count(len(page.entries), 'entry', 'entries')}, {len(content):,} bytes{masked}")
     if page.left_out:
         err.print(f"{format_count(page.left_out, 'older entry', 'older entries')} left out", style="yellow")
+
+
+SCRIPT: Final = "examples/verify_bundle.py"
+
+
+def export(
+    options: ReadOptions,
+    at: str = typer.Option(
+        "HEAD",
+        "--at",
+        metavar="ENTRY",
+        help="After which entry: its number, id, HEAD~N or @{TIME}.",
+        autocompletion=completion.offer_entries,
+    ),
+    bundle: Path | None = typer.Option(
+        None, "--bundle", metavar="FILE", help="Write records with proofs into this file instead; it must be new."
+    ),
+    sign: Path | None = typer.Option(
+        None, "--sign", metavar="KEY", help="With --bundle: the key file that signs it, as for 'takeback head'."
+    ),
+    entry: list[str] = typer.Option(
+        [],
+        "--entry",
+        metavar="ENTRY",
+        help="With --bundle: only this entry; can be repeated. All records if left out.",
+    ),
+    origin: str = typer.Option(
+        "", "--origin", metavar="NAME", help="With --bundle: the name of the journal, for the head."
+    ),
+) -> None:
+    """Print the state right after an entry. The output is JSON, with or without `--json`; `takeback init DIR --state
+    FILE` begins another workspace with it. Secrets are masked, and a state with masked values cannot begin a
+    workspace: add `--reveal` for that. --bundle writes records instead, with a signed head and proofs that the head
+    covers them. Anyone can check a bundle offline with examples/verify_bundle.py, which needs only Python. A bundle
+    never contains captured contents. A record that seems to hold a secret is included only as its digest, unless you
+    add `--reveal`.
+
+    Example: `takeback export --at HEAD~2 --reveal > state.json`, `takeback init copy --state state.json`,
+    `takeback export --bundle records.jsonl --sign sign.key`
+    """
+    if bundle is None and (sign is not None or entry or origin):
+        raise InputError("export", found="--sign, --entry or --origin alone", expected="them with --bundle FILE")
+    with options.open(looking=True) as harness:
+        if bundle is not None:
+            harness.require("sign")
+            _export_bundle(harness, bundle, sign, entry, origin, as_json=options.as_json)
+            return
+        record = resolve_entry(harness.ledger, at)
+        harness.note_read("export", record.id)
+        state = rebuild_state_after(harness, record)
+        print_left_out(harness)
+        emit(state.write(), exact=True)
+
+
+def _export_bundle(
+    harness: Harness, place: Path, sign: Path | None, entries: list[str], origin: str, *, as_json: bool
+) -> None:
+    from takeback.cli.govern import name_origin  # noqa: PLC0415 - start-up
+    from takeback.govern.heads import build_tree, format_public_key, load_or_make_key, sign_head, write_bundle  # noqa: PLC0415 - start-up
+
+    if sign is None:
+        raise InputError("export", found="--bundle without --sign", expected="--sign KEY, a key file")
+    name = name_origin(harness, origin)
+    chosen = {resolve_entry(harness.ledger, wanted).seq for wanted in entries} if entries else None
+    signer = load_or_make_key(sign)
+    tree = build_tree(harness.journal)
+    hidden: list[int] = []
+    lines = write_bundle(
+        harness.journal,
+        tree,
+        lambda head: sign_head(head, signer),
+        name,
+        chosen=chosen,
+        hides=lambda record: _holds_secret(record, hidden),
+    )
+    try:
+        made = os.open(place, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600)
+    except OSError as fault:
+        raise InputError(
+            str(place), found=fault.strerror or "no place", expected="a file that is not there yet"
+        ) from None
+    try:
+        with os.fdopen(made, "w", encoding="ascii", errors="strict") as file:
+            file.writelines(lines)
+    except BaseException:
+        place.unlink(missing_ok=True)
+        raise
+    commit_exit_code(0)
+    count = tree.size if chosen is None else len(chosen)
+    public = format_public_key(name, signer.public_key().public_bytes_raw())
+    if as_json:
+        answer = {"bundle": str(place), "records": count, "size": tree.size, "root": tree.root().hex()}
+        emit({**answer, "withheld": hidden, "key": public, "script": SCRIPT})
+        return
+    out.print(f"{place}: {count} of {tree.size} records, {len(hidden)} of them by digest only, as they hold secrets")
+    err.print(f"key: {public}")
+    err.print(f"anyone can check it with: python {SCRIPT} {place} KEY")
+
+
+def _holds_secret(record: Record, hidden: list[int]) -> bool:
+    mask = Mask()
+    mask.mask(decode(describe_columns(record)["payload"]))
+    if mask.used and not is_revealing():
+        hidden.append(record.seq)
+        return True
+    return False

@@ -1,45 +1,43 @@
-"""`takeback status`: how a workspace stands."""
+"""`takeback status`: how a workspace stands, and the tracking of the project's own files."""
 
 from __future__ import annotations
 
+import os
+import sqlite3
+from dataclasses import asdict
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import typer
 
 from takeback.adapters.calm_look import note_calm_status
+from takeback.adapters.roots import find_root
+from takeback.adapters.trust_record import is_trusted
 from takeback.cli.changes import changes_to_json, show_changes
-from takeback.cli.context import SHORT, DirOption, JournalOption, NoPagerFlag, StatFlag, open_harness
+from takeback.cli.context import SHORT, ViewOptions
 from takeback.cli.hints import localize_hints
 from takeback.cli.line_breaks import cut_at_word
-from takeback.cli.open_calls import open_to_json, show_open
-from takeback.cli.outcomes import fault_to_json, show_broken
-from takeback.cli.output import JsonFlag, emit, finish, out
-from takeback.cli.secrets import RevealFlag
-from takeback.cli.track_status import find_tracking, show_tracking, stats_to_json
+from takeback.cli.outcomes import fault_to_json, open_to_json, show_broken, show_open
+from takeback.cli.output import emit, finish, out
 from takeback.harness.outcomes import Status
-from takeback.present.outside import find_outside_writes
+from takeback.present.plans import find_outside_writes
 from takeback.present.summary import Summary, summarize_since
+from takeback.present.titles import format_count
+from takeback.present.visible import escape_invisible
 from takeback.state import State
+from takeback.track.cache import BadCacheError
+from takeback.track.database import TRACK, TrackError
+from takeback.track.rules import DEFAULT_SETTINGS
+from takeback.track.store import TrackStats, TrackStore
 from takeback.undo import SlotChange
 
 MOST: Final = 3
 """So many entries that loosened permissions, or whose check failed, are named; 'takeback show' has the rest."""
 
 
-def register(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command("status")(status)
-
-
 def status(
-    directory: Path = DirOption,
-    journal: str | None = JournalOption,
+    options: ViewOptions,
     everything: bool = typer.Option(False, "--all", help="Also read every record that is bound in other systems."),
-    stat: bool = StatFlag,
-    no_pager: bool = NoPagerFlag,
-    reveal: bool = RevealFlag,
-    as_json: bool = JsonFlag,
 ) -> None:
     """Show the status of a workspace. Exit code 1 if anything needs attention.
 
@@ -48,15 +46,14 @@ def status(
 
     Example: `takeback status`
     """
-    del reveal  # read by its callback
-    with open_harness(directory, journal, looking=True) as harness:
+    with options.open(looking=True) as harness:
         project = harness.status()
         note_calm_status(harness, project)
         state = harness.state
         summary = summarize_since(harness)
         outside, unread = find_outside_writes(harness) if everything else ((), ())
-    tracking = find_tracking(directory)
-    if as_json:
+    tracking = find_tracking(options.directory)
+    if options.as_json:
         emit(
             _to_json(project)
             | {"since_yesterday": summary.to_json()}
@@ -64,11 +61,11 @@ def status(
             | ({"outside": changes_to_json(outside), "unread": list(unread)} if everything else {})
         )
     else:
-        with out.page_output(allowed=not no_pager):
+        with out.page_output(allowed=not options.no_pager):
             _show_summary(summary)
-            _show(project, state, stat=stat)
+            _show(project, state, stat=options.stat)
             if everything:
-                _show_outside(outside, unread, state, stat=stat)
+                _show_outside(outside, unread, state, stat=options.stat)
             if tracking is not None:
                 show_tracking(tracking)
     finish(yes=project.clean and not unread)
@@ -135,3 +132,61 @@ def _show(project: Status, state: State, *, stat: bool) -> None:
         out.print(f"! {problem}", style="yellow")
     for note in project.notes:
         out.print(note)
+
+
+SHOWN: Final = 5
+UNITS: Final = ("B", "KiB", "MiB", "GiB", "TiB")
+STEP: Final = 1024
+
+
+def find_tracking(directory: Path) -> TrackStats | None:
+    """Return how tracking stands in the project that a directory lies in; None where nothing is tracked."""
+    root = find_root(directory)
+    if not (root / TRACK).exists() or not is_trusted(str(root)):
+        return None
+    try:
+        with TrackStore.open(root, os.environ) as store:
+            return store.stats()
+    except (TrackError, BadCacheError, sqlite3.Error) as fault:
+        out.print(f"! {fault}: the next look begins anew", style="yellow")
+        return None
+
+
+def stats_to_json(stats: TrackStats) -> dict[str, Any]:
+    """Return how tracking stands as JSON."""
+    return asdict(stats) | {"settings": dict(stats.settings)}
+
+
+def show_tracking(stats: TrackStats) -> None:
+    """Print how tracking stands."""
+    by = "as git would" if stats.in_git else "all but the folders of other programs (no git repository)"
+    out.print(f"tracked: {format_count(stats.files, 'file')}, {by}; {stats.kept_by_git} kept by git alone")
+    stored, whole = format_size(stats.stored_bytes), format_size(stats.database_bytes)
+    out.print(
+        f"  {format_count(stats.contents, 'content')} stored, {stored} ({whole} on disk, "
+        f"{format_size(stats.growth_per_day)} a day){', sealed' if stats.sealed else ''}"
+    )
+    for name, value in stats.settings.items():
+        if value != DEFAULT_SETTINGS[name]:
+            out.print(f"  {name}: {value}")
+    if stats.rows:
+        out.print(f"  {format_count(stats.rows, 'row')} to be settled")
+    if stats.secrets:
+        out.print(f"  secrets seen, not kept: {_list_some(stats.secrets)}")
+    if stats.unkept:
+        out.print(f"  {format_count(stats.unkept, 'other file')} seen, not kept")
+    if stats.nested:
+        out.print(f"  projects inside, left out: {_list_some(stats.nested)}")
+
+
+def format_size(size: int) -> str:
+    """Return a number of bytes for people."""
+    value, unit = float(size), 0
+    while value >= STEP and unit < len(UNITS) - 1:
+        value, unit = value / STEP, unit + 1
+    return f"{value:.0f} {UNITS[unit]}" if not unit else f"{value:.1f} {UNITS[unit]}"
+
+
+def _list_some(names: tuple[str, ...]) -> str:
+    more = f" and {len(names) - SHOWN} more" if len(names) > SHOWN else ""
+    return ", ".join(escape_invisible(name) for name in names[:SHOWN]) + more

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from pathlib import Path
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 import typer
@@ -11,20 +11,14 @@ import typer
 from takeback.cli import completion
 from takeback.cli.context import (
     AuthorOption,
-    DirOption,
-    JournalOption,
-    NoPagerFlag,
-    PathOption,
-    PromptOption,
-    SessionOption,
-    StatFlag,
+    FilterOptions,
+    ViewOptions,
     make_entries_argument,
     name_for_shell,
-    open_harness,
 )
+from takeback.cli.options import refuse_several
 from takeback.cli.outcomes import CommandOutcome, print_and_exit
-from takeback.cli.output import JsonFlag, err, out
-from takeback.cli.secrets import RevealFlag
+from takeback.cli.output import err, out
 from takeback.errors import InputError
 from takeback.harness import Harness
 from takeback.harness.outcomes import Discarded
@@ -36,27 +30,44 @@ if TYPE_CHECKING:
 
 NAMED: Final = 3
 """So many other files of an entry are named."""
-TokenOption = typer.Option(None, "--token", metavar="TOKEN", help="Do it only if the plan still has this token.")
-BindingPlanFlag = typer.Option(
-    False, "--plan", help="Only show what it would do, with a token for exactly this plan."
-)
-StrictFlag = typer.Option(False, "--strict", help="Refuse if something stays because a later entry wrote it.")
-CascadeFlag = typer.Option(False, "--cascade", help="Include the blocking entries.")
 
 
-def register(app: typer.Typer) -> None:
-    """Add the commands."""
-    app.command("undo")(undo)
-    app.command("redo")(redo)
-    app.command("restore")(restore)
+@dataclass(frozen=True)
+class PlanOptions(ViewOptions):
+    """What commands take that plan what they do."""
+
+    plan: bool = typer.Option(False, "--plan", help="Only show what it would do, with a token for exactly this plan.")
+    token: str | None = typer.Option(
+        None, "--token", metavar="TOKEN", help="Do it only if the plan still has this token."
+    )
+    strict: bool = typer.Option(False, "--strict", help="Refuse if something stays because a later entry wrote it.")
+
+    @property
+    def is_bound(self) -> bool:
+        """Whether it is only planned, or bound to a plan: then nobody is asked."""
+        return self.plan or self.token is not None
+
+    def refuse_both_ways(self, *, salvage: bool = False) -> None:
+        """Refuse a plan, a token and what is left of contents together."""
+        refuse_several("options", {"--plan": self.plan, "--token": self.token is not None, "--salvage": salvage})
+
+
+@dataclass(frozen=True)
+class ToggleOptions(PlanOptions):
+    """What commands take that entries depend on."""
+
+    cascade: bool = typer.Option(False, "--cascade", help="Include the blocking entries.")
+
+    @property
+    def how(self) -> dict[str, bool]:
+        """What undo and redo have in common."""
+        return {"cascade": self.cascade, "strict": self.strict}
 
 
 def undo(
+    options: ToggleOptions,
+    wanted: FilterOptions,
     entries: list[str] | None = make_entries_argument(completion.offer_live_entries),
-    plan: bool = BindingPlanFlag,
-    token: str | None = TokenOption,
-    cascade: bool = CascadeFlag,
-    strict: bool = StrictFlag,
     over: bool = typer.Option(
         False,
         "--over",
@@ -64,26 +75,6 @@ def undo(
     ),
     salvage: bool = typer.Option(False, "--salvage", help="If captured contents are gone, restore what is left."),
     last: bool = typer.Option(False, "--last", help="Undo the newest live change, without a list to pick from."),
-    surface: str = typer.Option(
-        "",
-        "--surface",
-        metavar="NAME",
-        help="Every live change of this surface.",
-        autocompletion=completion.offer_words(completion.list_surfaces),
-    ),
-    by: str = typer.Option(
-        "",
-        "--by",
-        metavar="WHO",
-        help="Every live change that this person or agent made.",
-        autocompletion=completion.offer_people,
-    ),
-    since: str = typer.Option(
-        "", "--since", metavar="TIME", help="Every live change from this time on, or from 2h ago."
-    ),
-    prompt: str = PromptOption,
-    session: str = SessionOption,
-    path: str = PathOption,
     only: bool = typer.Option(
         False, "--only", help="With --path: put back only the files that match, as a change of its own."
     ),
@@ -95,12 +86,6 @@ def undo(
         help="Say who undoes it, for the log.",
         autocompletion=completion.offer_people,
     ),
-    directory: Path = DirOption,
-    journal: str | None = JournalOption,
-    stat: bool = StatFlag,
-    no_pager: bool = NoPagerFlag,
-    reveal: bool = RevealFlag,
-    as_json: bool = JsonFlag,
 ) -> None:
     """Undo entries, whatever came after them. The result is the history without them.
 
@@ -123,71 +108,66 @@ def undo(
     from takeback.harness.entry_names import build_undo_request, find_last_live  # noqa: PLC0415 - start-up
     from takeback.present.entries import Filter, read_filter  # noqa: PLC0415 - start-up
 
-    del reveal  # read by its callback
-    wanted = read_filter(surface=surface, by=by, since=since, prompt=prompt, session=session, path=path)
-    given = {"entries": bool(entries), "a filter": wanted != Filter(), "--last": last}
+    chosen = read_filter(**vars(wanted))
+    given = {"entries": bool(entries), "a filter": chosen != Filter(), "--last": last}
     several = [name for name, present in given.items() if present]
-    if len(several) > 1 and not (only and several == ["entries", "a filter"] and wanted == Filter(path=path)):
+    if len(several) > 1 and not (only and several == ["entries", "a filter"] and chosen == Filter(path=wanted.path)):
         names = " ".join(entries or ("7",))
-        raise InputError(
-            "undo",
-            found=" and ".join(several),
-            expected="one of them",
-            hint=f"'takeback undo {names} --as WHO' says who undoes it; --by chooses the changes that somebody made",
-        )
-    if only and (not path or salvage or cascade):
-        choice = "--only without --path" if not path else "--only with --salvage or --cascade"
-        raise InputError("options", found=choice, expected="--path PATTERN --only")
-    _require_one_option(plan=plan, token=token is not None, salvage=salvage)
-    _require_one_option(cascade=cascade, salvage=salvage)
-    _require_one_option(over=over, salvage=salvage)
-    _require_approval(over=over, plan=plan, token=token)
-    _require_one_option(strict=strict, salvage=salvage)
-
-    named = bool(entries) or wanted != Filter() or last or plan or token is not None
-    asked = not (named or salvage or as_json) and _can_ask()
-
+        hint = f"'takeback undo {names} --as WHO' says who undoes it; --by chooses the changes that somebody made"
+        raise InputError("undo", found=" and ".join(several), expected="one of them", hint=hint)
+    _require_sense(options, wanted, over=over, salvage=salvage, only=only)
+    named = bool(several) or options.is_bound
+    asked = not (named or salvage or options.as_json) and _can_ask()
+    how = options.how
     warnings: list[str] = []
 
     def answer(harness: Harness) -> CommandOutcome | None:
         if asked:
             from takeback.cli.picker import pick_entries  # noqa: PLC0415 - start-up
 
-            picked = pick_entries(harness, cascade=cascade, strict=strict)
+            picked = pick_entries(harness, **how)
             if picked is None:
                 return None
-            return harness.undo(*picked.ids, token=picked.token, cascade=picked.cascade, strict=strict, by=author)
+            return harness.undo(*picked.ids, token=picked.token, **how | {"cascade": picked.cascade}, by=author)
         if not named:
             raise _make_name_error("undo", find_last_live(harness.ledger))
         names = tuple(entries or ())
-        if wanted != Filter() and not entries:
+        if chosen != Filter() and not entries:
             from takeback.cli.log import list_live_entries  # noqa: PLC0415 - start-up
 
-            names = list_live_entries(harness, wanted)
+            names = list_live_entries(harness, chosen)
         if only:
+            matches, planning = chosen.matches_path, options.plan
             return harness.undo_files(
-                wanted.matches_path, *names, token=token, planning=plan, strict=strict, by=author
+                matches, *names, token=options.token, planning=planning, strict=options.strict, by=author
             )
-        if path:
-            warnings.extend(_list_others(harness, names, wanted))
-            _warn_before(() if as_json else warnings)
-        if plan:
-            return harness.plan(
-                lambda ledger: build_undo_request(ledger, names), cascade=cascade, strict=strict, over=over
-            )
+        if wanted.path:
+            warnings.extend(_list_others(harness, names, chosen))
+            _warn_before(() if options.as_json else warnings)
+        if options.plan:
+            return harness.plan(lambda ledger: build_undo_request(ledger, names), **how, over=over)
         if salvage:
             return harness.salvage(*(names or (find_last_live(harness.ledger).id,)), by=author)
-        return harness.undo(*names, token=token, cascade=cascade, strict=strict, over=over, by=author)
+        return harness.undo(*names, token=options.token, **how, over=over, by=author)
 
-    _run(
-        answer,
-        directory,
-        journal,
-        as_json=as_json,
-        stat=stat,
-        paged=plan and not no_pager,
-        warnings=warnings if as_json else (),
-    )
+    _run(answer, options, warnings)
+
+
+def _require_sense(options: ToggleOptions, wanted: FilterOptions, *, over: bool, salvage: bool, only: bool) -> None:
+    """Refuse options that do not go together; what others wrote is written over only by a plan that somebody saw."""
+    if only and (not wanted.path or salvage or options.cascade):
+        choice = "--only without --path" if not wanted.path else "--only with --salvage or --cascade"
+        raise InputError("options", found=choice, expected="--path PATTERN --only")
+    options.refuse_both_ways(salvage=salvage)
+    for name, given_too in {"--cascade": options.cascade, "--over": over, "--strict": options.strict}.items():
+        refuse_several("options", {name: given_too, "--salvage": salvage})
+    if over and not options.plan and options.token is None:
+        raise InputError(
+            "--over",
+            found="no token",
+            expected="the token of the plan",
+            hint="'takeback undo ENTRY --over --plan' shows what it would write over, and the token",
+        )
 
 
 def _list_others(harness: Harness, names: Iterable[str], wanted: Filter) -> Iterator[str]:
@@ -214,19 +194,10 @@ def _warn_before(warnings: Iterable[str]) -> None:
 
 
 def redo(
+    options: ToggleOptions,
     entries: list[str] | None = make_entries_argument(completion.offer_undone_entries),
-    plan: bool = BindingPlanFlag,
-    token: str | None = TokenOption,
-    cascade: bool = CascadeFlag,
-    strict: bool = StrictFlag,
     last: bool = typer.Option(False, "--last", help="Redo the latest active undo, without asking."),
     by: str = AuthorOption,
-    directory: Path = DirOption,
-    journal: str | None = JournalOption,
-    stat: bool = StatFlag,
-    no_pager: bool = NoPagerFlag,
-    reveal: bool = RevealFlag,
-    as_json: bool = JsonFlag,
 ) -> None:
     """Bring back entries that were undone. Without a name, a terminal shows what the latest active undo would bring
     back, and asks; elsewhere a name or `--last` is required, because
@@ -234,32 +205,33 @@ def redo(
 
     Example: `takeback redo 6`, `takeback redo --last`
     """
-    from takeback.cli.picker import can_ask, confirm_redo  # noqa: PLC0415 - start-up
     from takeback.harness.entry_names import build_redo_request, resolve_entry_ref  # noqa: PLC0415 - start-up
 
-    del reveal  # read by its callback
     names = tuple(entries or ())
-    if names and last:
-        raise InputError("redo", found="entries and --last", expected="one of them")
-    _require_one_option(plan=plan, token=token is not None)
-    named = bool(names) or last or plan or token is not None
-    asked = not (named or as_json) and can_ask()
+    refuse_several("redo", {"entries": bool(names), "--last": last})
+    options.refuse_both_ways()
+    named = bool(names) or last or options.is_bound
+    asked = not (named or options.as_json) and _can_ask()
+    how = options.how
 
     def answer(harness: Harness) -> CommandOutcome | None:
         if asked:
-            seen = confirm_redo(harness, cascade=cascade, strict=strict)
-            return None if seen is None else harness.redo(token=seen, cascade=cascade, strict=strict, by=by)
+            from takeback.cli.picker import confirm_redo  # noqa: PLC0415 - start-up
+
+            seen = confirm_redo(harness, **how)
+            return None if seen is None else harness.redo(token=seen, **how, by=by)
         if not named:
             _, _, meant = build_redo_request(harness.ledger, ())
             raise _make_name_error("redo", resolve_entry_ref(harness.ledger, meant[0]))
-        if plan:
-            return harness.plan(lambda ledger: build_redo_request(ledger, names), cascade=cascade, strict=strict)
-        return harness.redo(*names, token=token, cascade=cascade, strict=strict, by=by)
+        if options.plan:
+            return harness.plan(lambda ledger: build_redo_request(ledger, names), **how)
+        return harness.redo(*names, token=options.token, **how, by=by)
 
-    _run(answer, directory, journal, as_json=as_json, stat=stat, paged=plan and not no_pager)
+    _run(answer, options)
 
 
 def restore(
+    options: PlanOptions,
     point: str = typer.Argument(
         "",
         metavar="POINT",
@@ -273,16 +245,7 @@ def restore(
         help="The same: an entry, or a time (ISO 8601, UTC; 2h ago; yesterday).",
         autocompletion=completion.offer_entries,
     ),
-    plan: bool = BindingPlanFlag,
-    token: str | None = TokenOption,
-    strict: bool = StrictFlag,
     by: str = AuthorOption,
-    directory: Path = DirOption,
-    journal: str | None = JournalOption,
-    stat: bool = StatFlag,
-    no_pager: bool = NoPagerFlag,
-    reveal: bool = RevealFlag,
-    as_json: bool = JsonFlag,
 ) -> None:
     """Go back, or forward again, to the state after an entry or at a time. A restore can be undone as well.
 
@@ -291,8 +254,7 @@ def restore(
     """
     from takeback.harness.entry_names import build_restore_request  # noqa: PLC0415 - start-up
 
-    del reveal  # read by its callback
-    _require_one_option(plan=plan, token=token is not None)
+    options.refuse_both_ways()
     if bool(point) == bool(to):
         given = "two points" if to else "neither an entry nor a time"
         hint = "for example 'takeback restore 6', or 'takeback restore --to yesterday'"
@@ -300,28 +262,11 @@ def restore(
     goal = point or to
 
     def answer(harness: Harness) -> CommandOutcome:
-        if plan:
-            return harness.plan(lambda ledger: build_restore_request(ledger, goal), strict=strict)
-        return harness.restore(goal, token=token, strict=strict, by=by)
+        if options.plan:
+            return harness.plan(lambda ledger: build_restore_request(ledger, goal), strict=options.strict)
+        return harness.restore(goal, token=options.token, strict=options.strict, by=by)
 
-    _run(answer, directory, journal, as_json=as_json, stat=stat, paged=plan and not no_pager)
-
-
-def _require_one_option(**options: bool) -> None:
-    given = [f"--{name}" for name, present in options.items() if present]
-    if len(given) > 1:
-        raise InputError("options", found=" and ".join(given), expected="one of them")
-
-
-def _require_approval(*, over: bool, plan: bool, token: str | None) -> None:
-    """Refuse to write over what others wrote, unless someone has seen the plan for it."""
-    if over and not plan and token is None:
-        raise InputError(
-            "--over",
-            found="no token",
-            expected="the token of the plan",
-            hint="'takeback undo ENTRY --over --plan' shows what it would write over, and the token",
-        )
+    _run(answer, options)
 
 
 def _make_name_error(command: str, meant: Record) -> InputError:
@@ -336,25 +281,21 @@ def _make_name_error(command: str, meant: Record) -> InputError:
 
 
 def _run(
-    answer: Callable[[Harness], CommandOutcome | None],
-    directory: Path,
-    journal: str | None,
-    *,
-    as_json: bool,
-    stat: bool,
-    paged: bool,
-    warnings: Sequence[str] = (),
+    answer: Callable[[Harness], CommandOutcome | None], options: PlanOptions, warnings: Sequence[str] = ()
 ) -> None:
     from takeback.present.warnings import read_actual, weigh_states  # noqa: PLC0415 - start-up
 
-    with open_harness(directory, journal) as harness:
+    with options.open() as harness:
         outcome = answer(harness)
         if outcome is None:
             out.print("nothing was undone")
             raise typer.Exit(1)
         looser = weigh_states(harness, harness.state, read_actual(harness)) if isinstance(outcome, Discarded) else ()
-        with out.page_output(allowed=paged):
-            print_and_exit(outcome, harness, as_json=as_json, stat=stat, looser=looser, warnings=warnings)
+        known = warnings if options.as_json else ()
+        with out.page_output(allowed=options.plan and not options.no_pager):
+            print_and_exit(
+                outcome, harness, as_json=options.as_json, stat=options.stat, looser=looser, warnings=known
+            )
 
 
 def _can_ask() -> bool:

@@ -25,7 +25,7 @@ from takeback.present.diffs import (
     make_items_sheet,
     make_sheet,
 )
-from takeback.present.secrets import find_secrets
+from takeback.secret_mask import find_secrets
 from takeback.state import ABSENT, SURFACES, State
 from takeback.state.chain import Chain
 from takeback.state.file import File

@@ -14,8 +14,8 @@ from dataclasses import dataclass, field
 from typing import Any, Final, Literal, NamedTuple
 
 from takeback.canonical import write_pretty
-from takeback.present.secrets import Mask, find_blocks, is_revealing
 from takeback.present.visible import escape_invisible, reduce_to_appearance
+from takeback.secret_mask import Mask, find_blocks, is_revealing
 from takeback.sequences import Stretch, find_differing
 from takeback.state.edit_script import has_word
 

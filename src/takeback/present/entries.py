@@ -13,8 +13,8 @@ from takeback.canonical import encode
 from takeback.errors import InputError
 from takeback.harness import Harness
 from takeback.harness.entry_log import EntryView, view_entry
-from takeback.present.secrets import is_revealing, mask_secrets, mask_text_secrets, reveal_secrets
 from takeback.present.titles import format_count
+from takeback.secret_mask import is_revealing, mask_secrets, mask_text_secrets, reveal_secrets
 from takeback.state import KINDS, SURFACES
 from takeback.verify import Grade
 

@@ -9,23 +9,30 @@ from __future__ import annotations
 
 import os
 import sqlite3
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
+from dataclasses import dataclass
 from datetime import datetime
 from itertools import islice
 from pathlib import Path
 from typing import Any, Final
 
+from takeback.canonical import encode
 from takeback.harness import Harness
 from takeback.harness.attempts import SEARCH
-from takeback.harness.entry_log import load_entry_writes
+from takeback.harness.entry_log import content_to_json, load_entry_writes
 from takeback.harness.ledger import CHANGES
 from takeback.harness.records import list_addresses, load_call, load_writes, with_evidence
 from takeback.journal import ENTRY_KINDS, Record
 from takeback.present.attempts import find_root
 from takeback.present.entries import Filter, make_entry_namer
-from takeback.present.headlines import MOST_TEXT, Headline, iter_changed_lines, make_headline_from
-from takeback.present.secrets import mask_text_secrets, reveal_secrets
+from takeback.secret_mask import is_revealing, mask_secrets, mask_text_secrets, reveal_secrets
+from takeback.state import ABSENT, SURFACES
+from takeback.state.chain import Link
+from takeback.state.forgotten import has_forgotten
+from takeback.state.slots import Slot, find_containing_slot
+from takeback.undo import SlotChange, Write
 
 VERSION: Final = 3
 BATCH: Final = 200
@@ -315,3 +322,79 @@ def _begin(place: str) -> sqlite3.Connection:
     base.execute("PRAGMA secure_delete = ON")
     base.executescript(f"BEGIN; {_TABLES} {_WORDS}; PRAGMA user_version = {VERSION}; COMMIT;")
     return base
+
+
+MOST_TEXT: Final = 64 << 10
+"""Characters of one entry that are searched."""
+LONGEST: Final = 200
+"""Characters of a headline."""
+
+
+@dataclass(frozen=True, slots=True)
+class Headline:
+    """The first changed line of an entry, and how many came and went."""
+
+    line: str = ""
+    """With its sign: `+ Use tabs.`, `- Use spaces.`; empty where no line tells it."""
+    added: int = 0
+    removed: int = 0
+
+    @property
+    def count(self) -> str:
+        """How many lines came and went: `+2 −1`."""
+        return f"+{self.added} −{self.removed}" if self.added or self.removed else ""
+
+
+def make_headline_of(writes: Iterable[Write | SlotChange]) -> Headline:
+    """Return the headline of some writes."""
+    return make_headline_from(list(iter_changed_lines(writes)))
+
+
+def make_headline_from(lines: list[tuple[str, str]]) -> Headline:
+    """Return the headline of changed lines."""
+    added = sum(mark == "+" for mark, _ in lines)
+    shown = next((line for line in lines if line[1].strip() and line[0] == "+"), None)
+    shown = shown or next((line for line in lines if line[1].strip()), None)
+    text = "" if shown is None else f"{shown[0]} {' '.join(shown[1].split())}"[:LONGEST]
+    return Headline(text, added, len(lines) - added)
+
+
+def iter_changed_lines(writes: Iterable[Write | SlotChange]) -> Iterator[tuple[str, str]]:
+    """Yield the lines that went and came, each with its mark."""
+    for write in writes:
+        old, new = (_list_lines(write.slot, side) for side in (write.before, write.after))
+        gone, come = Counter(old) - Counter(new), Counter(new) - Counter(old)
+        for mark, lines, left in (("-", old, gone), ("+", new, come)):
+            for line in lines:
+                if left[line] > 0:
+                    left[line] -= 1
+                    yield mark, line
+
+
+def _list_lines(slot: Slot, content: Any) -> list[str]:
+    if content is ABSENT or has_forgotten(content):
+        return []
+    name = ".".join(map(str, find_containing_slot(slot)[1:]))
+    if not isinstance(content, Link):
+        text = SURFACES[slot[0]].text(content) if slot[0] in SURFACES else None
+        if text is not None:
+            return _mask(_decode(text[0])[:MOST_TEXT]).splitlines()
+    plain = content_to_json(slot, content) if slot[0] in SURFACES else None
+    if isinstance(content, Link) and isinstance(plain, str) and slot[0] not in {"config", "tools", "routing"}:
+        return [_mask(plain.rstrip("\n"))]
+    if isinstance(plain, list | tuple):
+        return [_name_value(slot, name, item) for item in plain]
+    return [_name_value(slot, name, plain)]
+
+
+def _decode(data: Any) -> str:
+    return data.decode("utf-8", "replace") if isinstance(data, bytes) else str(data)
+
+
+def _name_value(slot: Slot, name: str, value: Any) -> str:
+    shown = value if is_revealing() else mask_secrets(value, name if slot[0] == "config" else "")
+    return _mask(f"{name}: {shown if isinstance(shown, str) else encode(shown)}")
+
+
+def _mask(text: str) -> str:
+    return text if is_revealing() else mask_text_secrets(text)

@@ -26,9 +26,9 @@ from takeback.journal import Record
 from takeback.present.changes import find_differences, find_file_differences
 from takeback.present.diffs import Difference, iter_unified_lines
 from takeback.present.entries import describe_check, make_entry_namer, summarize_entry
-from takeback.present.secrets import Mask, find_secrets, mask_secrets, reveal_secrets
 from takeback.present.titles import format_count
 from takeback.present.visible import escape_invisible
+from takeback.secret_mask import Mask, find_secrets, mask_secrets, reveal_secrets
 from takeback.state.surfaces.calls import describe_stays
 
 MARK: Final = "<!doctype html>\n<!-- takeback share -->\n"

@@ -18,9 +18,9 @@ from takeback.harness.attempts import read_attempts
 from takeback.harness.entry_log import load_entry_writes
 from takeback.present.attempts import find_root
 from takeback.present.search_index import SearchIndex
-from takeback.present.secrets import mask_text_secrets
 from takeback.present.titles import format_count
 from takeback.present.warnings import weigh_states
+from takeback.secret_mask import mask_text_secrets
 from takeback.state.forgotten import has_forgotten
 from takeback.state.slots import put_slots
 

@@ -30,8 +30,8 @@ from takeback.language import Candidate
 from takeback.present.changes import find_differences, find_file_differences
 from takeback.present.diffs import Difference
 from takeback.present.entries import make_entry_namer
-from takeback.present.secrets import is_revealing, mask_secrets
 from takeback.runtime import capture, recover, run_forward
+from takeback.secret_mask import is_revealing, mask_secrets
 from takeback.state import State
 from takeback.web.pages import harness_view, render_page
 from takeback.web.rows import NamedEntry, describe_entry, find_action

@@ -22,8 +22,8 @@ from starlette.responses import HTMLResponse, Response
 
 from takeback import __version__
 from takeback.present.diffs import iter_unified_lines
-from takeback.present.secrets import is_revealing, mask_text_secrets, reveal_secrets
 from takeback.present.visible import escape_invisible
+from takeback.secret_mask import is_revealing, mask_text_secrets, reveal_secrets
 
 if TYPE_CHECKING:
     from takeback.web.shelf import HarnessShelf, Shown

@@ -18,9 +18,8 @@ from takeback.harness.entry_log import EntryView, iter_entries, view_entry, view
 from takeback.harness.ledger import CHANGES, TOGGLES, has_admitted_recovery
 from takeback.journal import ENTRY_KINDS, ROOT, Record
 from takeback.present.entries import EntryNamer, Filter, make_entry_namer, summarize_entry
-from takeback.present.headlines import Headline
-from takeback.present.search_index import SearchIndex, load_headline
-from takeback.present.secrets import is_revealing, reveal_secrets
+from takeback.present.search_index import Headline, SearchIndex, load_headline
+from takeback.secret_mask import is_revealing, reveal_secrets
 
 if TYPE_CHECKING:
     from takeback.web.shelf import Shown

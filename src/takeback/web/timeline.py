@@ -28,9 +28,9 @@ from takeback.harness.entry_names import resolve_entry
 from takeback.harness.ledger import CHANGES
 from takeback.present.entries import GRADES, Filter, read_filter
 from takeback.present.graph import LaneRow, iter_lanes, reduce_to_direct
-from takeback.present.secrets import mask_text_secrets
 from takeback.present.share_page import MOST_ENTRIES, SharePage, make_share_page
 from takeback.present.summary import Summary, is_after, summarize_since
+from takeback.secret_mask import mask_text_secrets
 from takeback.web.pages import build_query, find_shown, harness_view, is_part_wanted, render_page, render_template
 from takeback.web.rows import LOOSE, NONE, PAGE, EntryRow
 from takeback.web.shelf import HarnessShelf, Shown

@@ -22,8 +22,7 @@ from takeback.harness.outcomes import Discarded, PlanOutcome, Unchanged, UndoOut
 from takeback.journal import Record
 from takeback.present.changes import find_differences, find_file_differences
 from takeback.present.diffs import Difference
-from takeback.present.outside import describe_plan_outside
-from takeback.present.plans import describe_elsewhere, describe_kept, make_headline
+from takeback.present.plans import describe_elsewhere, describe_kept, describe_plan_outside, make_headline
 from takeback.present.warnings import describe_gone, weigh_plan
 from takeback.undo import Blocked, Gone, Plan
 from takeback.web.pages import Form, harness_form, harness_view, read_first, render_page

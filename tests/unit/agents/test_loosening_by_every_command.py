@@ -22,8 +22,8 @@ from takeback.adapters import open_workspace
 from takeback.adapters.clients.risk_tables import Risk
 from takeback.agents.hook_events import read_event
 from takeback.agents.recorder import Watched, answer_after
-from takeback.cli import app, free_text
-from takeback.cli.synthesizers import Opened
+from takeback.cli import app, repair
+from takeback.cli.repair import Opened
 from takeback.repair.models import Reply
 from takeback.repair.synthesizer import make_method, parse_spec
 from takeback.web.security import FORM, Session
@@ -143,7 +143,7 @@ def test_a_change_in_words_reports_loosening(batch: list[Case], root: Path, monk
     def opened(*_: object) -> Iterator[Opened]:
         yield Opened(parse_spec("openai:scripted"), model, make_method(parse_spec("portfolio"), None))
 
-    monkeypatch.setattr(free_text, "open_synthesizer", opened)
+    monkeypatch.setattr(repair, "open_synthesizer", opened)
     start = START.get(batch[0].client, "")
     for at in range(0, len(batch), MOST):
         part = batch[at : at + MOST]

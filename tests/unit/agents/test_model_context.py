@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from takeback.agents.text_proposal import list_topic_words, select_context
-from takeback.present.secrets import PLACEHOLDER
+from takeback.secret_mask import PLACEHOLDER
 from takeback.state import State
 
 LONG = "".join(f"Line {number} of something else.\n" for number in range(4000))

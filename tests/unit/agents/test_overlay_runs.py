@@ -22,7 +22,7 @@ from takeback.agents.overlay.runs import (
     sweep_trash,
 )
 from takeback.agents.overlay.snapshot import Snapshot, take_snapshot
-from takeback.cli.program import load_commands
+from takeback.cli.program import load_command
 from takeback.errors import HarnessError, InputError
 
 
@@ -179,6 +179,6 @@ def test_names_are_shown_without_undecodable_bytes() -> None:
 def test_the_page_names_exactly_the_commands_own_options() -> None:
     page = (Path(__file__).parents[3] / "docs/run.md").read_text()
     named = set(re.findall(r"(?<![\w-])--[a-z][a-z-]+", page))
-    options = {opt for parameter in load_commands("run")["run"].params for opt in parameter.opts if opt[:2] == "--"}
+    options = {opt for parameter in load_command("run").params for opt in parameter.opts if opt[:2] == "--"}
     shared = {"--dir", "--journal", "--note", "--by", "--stat", "--reveal"}
     assert named == options - shared

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from takeback.present.secrets import PLACEHOLDER, find_placeholder, mask_secrets, mask_text_secrets
+from takeback.secret_mask import PLACEHOLDER, find_placeholder, mask_secrets, mask_text_secrets
 
 SECRET = "Zq7-screaming-value-9"
 

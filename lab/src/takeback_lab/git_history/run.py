@@ -18,7 +18,7 @@ from tempfile import TemporaryDirectory
 from time import perf_counter
 from typing import Any, Final, NamedTuple
 
-from takeback.present.repeats import find_repeats
+from takeback.present.plans import find_repeats
 from takeback.progress import report_progress
 from takeback.state import ABSENT, State
 from takeback.state.chain import Link

@@ -21,8 +21,8 @@ from takeback.harness import Adopted, Harness, Refused
 from takeback.harness.engine import LOCK_SECONDS
 from takeback.harness.images import paths_of
 from takeback.journal import Record
-from takeback.present.secrets import mask_text_secrets
 from takeback.present.warnings import list_unheeded, weigh_entry
+from takeback.secret_mask import mask_text_secrets
 from takeback.track.call import Call, CaptureResult
 from takeback.track.capture import FAILED, capture_after, capture_before
 

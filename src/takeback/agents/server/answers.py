@@ -21,12 +21,12 @@ from takeback.harness.entry_names import resolve_entry
 from takeback.language import Candidate, NoInverse, Program, find_widest_level
 from takeback.language.oneline import build_program, read_line
 from takeback.language.program import read_program
-from takeback.present.secrets import find_placeholder, mask_text_secrets
 from takeback.present.visible import escape_invisible
 from takeback.repair.attempt import build_attempt
 from takeback.repair.loop import Settings, assess_attempt, make_judge
 from takeback.repair.oracle import oracle
 from takeback.repair.synthesizer import Method
+from takeback.secret_mask import find_placeholder, mask_text_secrets
 from takeback.state import Stage, State
 from takeback.undo import Plan
 from takeback.undo.record import run_and_record

@@ -17,7 +17,7 @@ from takeback.canonical import write_compact
 from takeback.errors import TakebackError
 from takeback.language.oneline import FIELDS, build_program, list_things, read_line
 from takeback.language.suggestions import CUTOFF, find_lines, find_near_names
-from takeback.present.secrets import mask_text_secrets
+from takeback.secret_mask import mask_text_secrets
 from takeback.state import KINDS, SURFACES, Stage, State
 from takeback.state.surface import Surface, surface_by_word
 

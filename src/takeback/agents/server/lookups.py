@@ -31,7 +31,7 @@ from takeback.harness.records import load_candidate_json, load_evidence, read_sl
 from takeback.present.changes import find_differences
 from takeback.present.diffs import iter_unified_lines
 from takeback.present.entries import make_entry_namer, read_filter, summarize_entry
-from takeback.present.secrets import mask_secrets, mask_text_secrets
+from takeback.secret_mask import mask_secrets, mask_text_secrets
 from takeback.state import SURFACES
 from takeback.state.slots import describe_slot, find_containing_slot
 

@@ -39,12 +39,11 @@ from takeback.harness.entry_log import change_to_json
 from takeback.harness.entry_names import build_redo_request
 from takeback.harness.ledger import TOGGLES
 from takeback.journal import Record
-from takeback.present.outside import describe_outside, describe_plan_outside
-from takeback.present.plans import describe_kept, make_headline
-from takeback.present.secrets import mask_secrets, mask_text_secrets
+from takeback.present.plans import describe_kept, describe_outside, describe_plan_outside, make_headline
 from takeback.present.titles import join_words
 from takeback.present.warnings import describe_gone, list_unheeded, weigh_plan, weigh_states
 from takeback.repair.synthesizer import Method
+from takeback.secret_mask import mask_secrets, mask_text_secrets
 from takeback.state import State
 from takeback.state.slots import describe_slot, find_containing_slot
 from takeback.state.surfaces.calls import describe_stays

@@ -56,8 +56,8 @@ from takeback.canonical import write_compact
 from takeback.errors import InputError, TakebackError
 from takeback.harness.entry_names import read_time
 from takeback.language.oneline import list_things
-from takeback.present.secrets import mask_text_secrets
 from takeback.present.visible import escape_invisible
+from takeback.secret_mask import mask_text_secrets
 from takeback.state import SURFACES
 
 INSTRUCTIONS: Final = (

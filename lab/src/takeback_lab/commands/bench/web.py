@@ -5,7 +5,7 @@ from __future__ import annotations
 import typer
 
 from takeback.cli.output import JsonFlag, emit, err, out
-from takeback.cli.web import require_web_extra
+from takeback.cli.serve import require_web_extra
 
 
 def register(bench_app: typer.Typer) -> None:

@@ -6,7 +6,7 @@ from dataclasses import asdict
 from functools import cache
 from typing import Any
 
-from takeback.cli.synthesizers import open_synthesizer
+from takeback.cli.repair import open_synthesizer
 from takeback.errors import InputError
 from takeback.repair.models import ChatModel, Request
 

@@ -21,7 +21,7 @@ from typing import Any, Final, cast
 import typer
 
 from takeback.cli.output import emit, finish, out, set_interrupt_message, show_bar
-from takeback.cli.synthesizers import SYNTHESIZERS, is_plain_replay, open_synthesizer
+from takeback.cli.repair import SYNTHESIZERS, is_plain_replay, open_synthesizer
 from takeback.errors import InputError, RecordingError
 from takeback.repair.models import RecordingModel
 from takeback.repair.models.replies import PACKED, count_imported, digest_replies, has_recording, pack_to_bytes
