@@ -294,7 +294,7 @@ def test_forget_needs_confirmation_and_the_rest_of_an_undo_can_be_salvaged(works
 
 
 def test_the_doctor_exits_2_outside_a_workspace(tmp_path):
-    with pytest.raises(InputError, match="expected a tracked project or a workspace"):
+    with pytest.raises(InputError, match="no such directory, expected a directory"):
         run("doctor", "-C", tmp_path / "nowhere")
 
 

@@ -262,9 +262,9 @@ def register(app: typer.Typer) -> None:
         help="Record harness files before each git commit, and add the journal's head to its message.",
         no_args_is_help=True,
     )
-    group.command("install_git_hooks")(install_git_hooks)
-    group.command("uninstall_git_hooks")(uninstall_git_hooks)
-    group.command("run_git_hook")(run_git_hook)
+    group.command("install")(install_git_hooks)
+    group.command("uninstall")(uninstall_git_hooks)
+    group.command("run")(run_git_hook)
     app.add_typer(group, name="git-hook")
 
 
@@ -282,7 +282,7 @@ def install_git_hooks(
     trailer Takeback-Head. An existing hook runs first. Without `--block`, a failure in Takeback never prevents a
     commit; `git commit --no-verify` skips them.
 
-    Example: `takeback git-hook install_git_hooks`
+    Example: `takeback git-hook install`
     """
     root = find_root(directory)
     require_trusted(root, load_manifest(root))
@@ -293,7 +293,7 @@ def install_git_hooks(
 def uninstall_git_hooks(directory: Path = DirOption, as_json: bool = JsonFlag) -> None:
     """Remove the hooks. A hook that was there before is restored.
 
-    Example: `takeback git-hook uninstall_git_hooks`
+    Example: `takeback git-hook uninstall`
     """
     root = find_root(directory)
     if find_manifest_path(root) is not None:
@@ -310,7 +310,7 @@ def run_git_hook(
 ) -> None:
     """Run one of the hooks; git calls this. Outside a harness it does nothing.
 
-    Example: `takeback git-hook run_git_hook pre-commit`
+    Example: `takeback git-hook run pre-commit`
     """
     if hook not in HOOKS or (message is None) == (hook == "commit-msg"):
         raise InputError(

@@ -10,17 +10,21 @@ from typing import TYPE_CHECKING, Any, Final, NoReturn, assert_never
 
 import typer
 
+from takeback.cli.changes import changes_to_json, show_changes
 from takeback.cli.context import SHORT
-from takeback.cli.display import describe_grade
+from takeback.cli.display import describe_grade, show_verdict
 from takeback.cli.hints import localize_hints
 from takeback.cli.output import commit_exit_code, emit, err, out
 from takeback.errors import KEYS_HINT
 from takeback.harness import Adopted, Applied, Harness, Preview, RefusalReason, Refused, Stale, Undone
 from takeback.harness.adapter import Broken
+from takeback.harness.entry_log import map_plan_readers, map_readers, view_entry
 from takeback.harness.images import paths_of
 from takeback.harness.missing_values import describe_unkept
 from takeback.harness.outcomes import Discarded, Unchanged
 from takeback.journal import Record
+from takeback.present.entries import describe_readers
+from takeback.present.warnings import describe_gone, list_unheeded, weigh_entry, weigh_plan, weigh_preview
 from takeback.state.slots import describe_slot
 from takeback.undo import Blocked, Gone, Plan, SlotChange, Write
 
@@ -37,15 +41,12 @@ Styled = tuple[str, str]
 
 def list_plan_notes(plan: Plan, harness: Harness, *, done: bool = False) -> Iterator[Styled]:
     """Yield what there is to say of a plan beside its changes."""
-    from takeback.harness.entry_log import map_plan_readers  # noqa: PLC0415 - start-up
-    from takeback.present.entries import describe_readers  # noqa: PLC0415 - start-up
     from takeback.present.plans import (  # noqa: PLC0415 - start-up
         describe_kept,
         describe_plan_outside,
         describe_repeats,
         why_kept,
     )
-    from takeback.present.warnings import weigh_plan  # noqa: PLC0415 - start-up
 
     for path in plan.layout:
         yield f"{path}: comments, formatting or permission bits", ""
@@ -101,8 +102,6 @@ def list_drift_notes(footing: Footing) -> Iterator[Styled]:
 
 def why_unadmitted(harness: Harness, record: Record) -> str:
     """Return why an entry has no admitted recovery."""
-    from takeback.harness.entry_log import view_entry  # noqa: PLC0415 - start-up
-
     match record.kind:
         case "apply":
             return "forced" if record.is_forced else "approved, as something of it stays"
@@ -178,8 +177,6 @@ def print_and_exit(
     `name` is what a verdict is about, `steps` what to try next, `looser` what files that were put back loosen,
     `warnings` what else there is to know, `doubts` what was reported before the change was made.
     """
-    from takeback.present.warnings import list_unheeded  # noqa: PLC0415 - start-up
-
     code = choose_exit_code(outcome)
     if isinstance(outcome, Applied | Adopted | Undone | Discarded):
         commit_exit_code(code)
@@ -204,10 +201,7 @@ def print_and_exit(
 
 def outcome_to_json(outcome: CommandOutcome, harness: Harness) -> dict[str, Any]:
     """Return any outcome as JSON."""
-    from takeback.cli.changes import changes_to_json  # noqa: PLC0415 - start-up
-    from takeback.harness.entry_log import view_entry  # noqa: PLC0415 - start-up
     from takeback.present.plans import list_kept_json, outside_to_json  # noqa: PLC0415 - start-up
-    from takeback.present.warnings import list_unheeded, weigh_entry, weigh_preview  # noqa: PLC0415 - start-up
 
     match outcome:
         case Unchanged():
@@ -305,8 +299,6 @@ def outcome_to_json(outcome: CommandOutcome, harness: Harness) -> dict[str, Any]
 
 
 def _drift_to_json(touched: Iterable[SlotChange], elsewhere: Iterable[SlotChange]) -> dict[str, Any]:
-    from takeback.cli.changes import changes_to_json  # noqa: PLC0415 - start-up
-
     return {"in_the_way": changes_to_json(touched), "elsewhere": changes_to_json(elsewhere)}
 
 
@@ -392,8 +384,6 @@ _NEXT = {
 
 
 def _show_refused(refused: Refused, harness: Harness, name: str, *, stat: bool) -> None:
-    from takeback.cli.changes import show_changes  # noqa: PLC0415 - start-up
-    from takeback.cli.display import show_verdict  # noqa: PLC0415 - start-up
     from takeback.present.plans import describe_kept  # noqa: PLC0415 - start-up
 
     if refused.why is RefusalReason.VERDICT and refused.verdict is not None:
@@ -415,10 +405,6 @@ def _show_refused(refused: Refused, harness: Harness, name: str, *, stat: bool) 
 
 
 def _show_adopted(adopted: Adopted, harness: Harness, *, stat: bool) -> None:
-    from takeback.cli.changes import show_changes  # noqa: PLC0415 - start-up
-    from takeback.harness.entry_log import view_entry  # noqa: PLC0415 - start-up
-    from takeback.present.warnings import weigh_entry  # noqa: PLC0415 - start-up
-
     verb = "put back, as a change of its own" if adopted.entry.kind == "salvage" else "adopted"
     seen = view_entry(harness, adopted.entry)
     out.print(f"{verb}: entry {adopted.entry.id[:SHORT]}{f' ({seen.grade})' if seen.grade else ''}")
@@ -443,9 +429,6 @@ def _show_discarded(discarded: Discarded) -> None:
 
 
 def _show_gone(gone: Gone, harness: Harness, *, stat: bool) -> None:
-    from takeback.cli.changes import show_changes  # noqa: PLC0415 - start-up
-    from takeback.present.warnings import describe_gone  # noqa: PLC0415 - start-up
-
     for sentence in describe_gone(gone):
         out.print(f"captured contents are gone: {sentence}" if sentence != KEYS_HINT else f"  {sentence}")
     if gone.left:
@@ -454,9 +437,6 @@ def _show_gone(gone: Gone, harness: Harness, *, stat: bool) -> None:
 
 
 def _show_applied(applied: Applied, harness: Harness, *, stat: bool) -> None:
-    from takeback.cli.changes import show_changes  # noqa: PLC0415 - start-up
-    from takeback.present.warnings import weigh_entry  # noqa: PLC0415 - start-up
-
     approved = ", approved" if not applied.forced and not applied.verdict.admitted else ""
     forced = ", FORCED" if applied.forced else approved
     if applied.forced:
@@ -475,10 +455,8 @@ def _show_applied(applied: Applied, harness: Harness, *, stat: bool) -> None:
 
 
 def _show_preview(preview: Preview, harness: Harness, *, stat: bool) -> None:
-    from takeback.cli.changes import show_changes  # noqa: PLC0415 - start-up
     from takeback.harness.drift import Footing  # noqa: PLC0415 - start-up
     from takeback.present.plans import describe_outside  # noqa: PLC0415 - start-up
-    from takeback.present.warnings import weigh_preview  # noqa: PLC0415 - start-up
 
     forced = "" if preview.verdict.admitted else ", NOT ADMITTED"
     files = f" in {', '.join(preview.paths)}" if preview.paths else ""
@@ -526,8 +504,6 @@ def show_headline(plan: Plan, *, done: bool) -> None:
 
 def show_plan(plan: Plan, harness: Harness, *, stat: bool, done: bool = False) -> None:
     """Print what a plan changes and keeps, and which of its entries are not like others."""
-    from takeback.cli.changes import show_changes  # noqa: PLC0415 - start-up
-
     show_changes(plan.changes, lambda: plan.before, stat=stat)
     for text, style in list_plan_notes(plan, harness, done=done):
         out.print(text, style=style)
@@ -540,24 +516,18 @@ def _show_effect(effect: Iterable[str]) -> None:
 
 
 def _show_readers(harness: Harness, paths: Iterable[str], changes: Iterable[SlotChange | Write]) -> None:
-    from takeback.harness.entry_log import map_readers  # noqa: PLC0415 - start-up
-    from takeback.present.entries import describe_readers  # noqa: PLC0415 - start-up
-
     surfaces = {change.slot[0] for change in changes}
     for line in describe_readers(map_readers(harness, dict.fromkeys(paths), surfaces)):
         out.print(line)
 
 
 def _plan_to_json(plan: Plan, harness: Harness, *, done: bool = False) -> dict[str, Any]:
-    from takeback.cli.changes import changes_to_json  # noqa: PLC0415 - start-up
-    from takeback.harness.entry_log import map_plan_readers  # noqa: PLC0415 - start-up
     from takeback.present.plans import (  # noqa: PLC0415 - start-up
         list_kept_json,
         list_repeats_json,
         plan_outside_to_json,
         why_kept,
     )
-    from takeback.present.warnings import weigh_plan  # noqa: PLC0415 - start-up
 
     return {
         "token": plan.token,
