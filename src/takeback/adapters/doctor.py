@@ -37,7 +37,7 @@ from takeback.adapters.trust import (
     why_untrusted,
 )
 from takeback.errors import InputError, JournalCorruptError, JournalError, TakebackError
-from takeback.harness.border import AUDIT
+from takeback.harness.attempts import AUDIT
 from takeback.harness.doctor import Finding, examine_harness
 from takeback.harness.ledger import Ledger
 from takeback.journal import ENTRY_KINDS, Record, Store, examine_journal, open_journal

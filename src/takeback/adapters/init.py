@@ -34,7 +34,7 @@ from takeback.adapters.roots import LOCAL
 from takeback.adapters.trust import MADE, record_trust, require_own_private_folder
 from takeback.adapters.trust_record import MARK, forget_record
 from takeback.errors import HarnessError, InputError, MissingKeysError
-from takeback.harness.border import POLICY
+from takeback.harness.attempts import POLICY
 from takeback.harness.harness import Harness
 from takeback.harness.images import FileImage
 from takeback.harness.ledger import Ledger

@@ -37,7 +37,7 @@ from takeback.adapters.variables import find_variable
 from takeback.adapters.waiting_edits import WaitingEdits
 from takeback.errors import HarnessError, InputError, TakebackError
 from takeback.harness.adapter import Adapter, Resources
-from takeback.harness.border import POLICY
+from takeback.harness.attempts import POLICY
 from takeback.harness.harness import Harness, Verifier
 from takeback.harness.images import load_images
 from takeback.harness.ledger import Ledger

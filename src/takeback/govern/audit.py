@@ -18,7 +18,7 @@ from typing import Any, Final
 
 from takeback.canonical import encode, parse_strict, sha256
 from takeback.errors import HarnessError
-from takeback.harness.border import AUDIT
+from takeback.harness.attempts import AUDIT
 
 FIRST: Final = "0" * 64
 MOST_SLOTS: Final = 200

@@ -21,7 +21,7 @@ from typing import Any, Final, Literal
 from takeback.canonical import parse_strict
 from takeback.errors import InputError
 from takeback.govern.roles import Roles, read_roles
-from takeback.harness import border
+from takeback.harness import attempts
 from takeback.harness.labels import Labels, require_pattern
 from takeback.journal import Store
 from takeback.journal.content import FORGOTTEN, Leaf, Ref, make_redacted_ref
@@ -29,9 +29,9 @@ from takeback.secret_mask import Mask, find_setting
 from takeback.state.slots import describe_slot, find_containing_slot, is_slot_key, parse_slot_key
 from takeback.state.surface import find_kind
 
-POLICY: Final = border.POLICY
 _AGE: Final = re.compile(r"(\d{1,6})([hdw])")
 _UNITS: Final = {"h": "hours", "d": "days", "w": "weeks"}
+POLICY: Final = attempts.POLICY
 EXAMPLE: Final = '[retention] captures = "30d"'
 LARGEST: Final = 1 << 20
 """Bytes of a policy; a longer one is not read."""

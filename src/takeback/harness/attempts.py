@@ -1,6 +1,6 @@
-"""Attempts that were refused: who wanted what, why it was not done, and the state that breaks it.
+"""What stands beside the journal: attempts that were refused, with who wanted what, why not, and what breaks it.
 
-They are no part of the history, so they stand in a file beside the journal, one JSON object a line, bounded and
+They are no part of the history, so they stand in a file of their own, one JSON object a line, bounded and
 readable by its owner only. Whoever writes one has masked its secrets. A file that cannot be written or read
 changes no answer.
 """
@@ -16,6 +16,9 @@ from typing import Any, Final
 from takeback.canonical import encode, parse_strict
 
 PRIVATE: Final = ".takeback"
+POLICY: Final = f"{PRIVATE}/policy.toml"
+AUDIT: Final = f"{PRIVATE}/audit.jsonl"
+"""Where reads are noted."""
 ATTEMPTS: Final = f"{PRIVATE}/attempts.jsonl"
 SEARCH: Final = f"{PRIVATE}/search.db"
 MOST: Final = 1000

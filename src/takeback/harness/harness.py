@@ -6,14 +6,13 @@ Every change, undo and redo goes the same way: lock, finish what a crash left, l
 from __future__ import annotations
 
 import builtins
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from takeback.harness.adapter import Adapter, Reading
-from takeback.harness.border import Border
 from takeback.harness.engine import LOCK_SECONDS, Engine, Inspection
 from takeback.harness.images import FileChange
 from takeback.harness.ledger import Ledger
@@ -81,8 +80,8 @@ ToggleReader = Callable[[Ledger, Sequence["EntryRef"]], "ToggleRequest"]
 SomeOutcome = TypeVar("SomeOutcome", bound="HarnessOutcome | None")
 
 
-class Harness(Border):
-    """One harness, its journal and what it is bound to; several threads may use it.
+class Harness:
+    """One harness, its journal and what it is bound to; several threads may use it. Without a policy anybody may all.
 
     `verifier` decides about candidates: by proof unless another is given, and then evidence by a sample counts for
     nothing. An empty journal is begun with `start`, a state or a reading, or with what is there; where `begin` is
@@ -160,6 +159,19 @@ class Harness(Border):
             yield self.state if refused is None else refused
 
     held = session
+
+    def require(self, verb: str, by: str = "") -> None:
+        """Refuse what the policy does not let this principal do."""
+
+    def note_read(self, way: str, entry: str = "", slots: Iterable[Slot | str] | None = None, by: str = "") -> None:
+        """Refuse reading contents, or note it: in which way, of which entry, which slots; None means all."""
+
+    def treat_as_agent(self, name: str) -> None:
+        """Believe no more of whoever asks from now on than that it is an agent, which says that this is its name."""
+
+    def name_author(self, by: str) -> str:
+        """Return what an entry is signed with by who says to be `by`."""
+        return by
 
     @contextmanager
     def inspect(self) -> Iterator[Inspection]:

@@ -16,7 +16,7 @@ from typing import Any, Final
 from takeback.canonical import encode
 from takeback.sequences import count_common_ends, find_differing
 from takeback.state import ABSENT, SURFACES, PMap, State
-from takeback.state.chain import Chain, Link
+from takeback.state.chain import Chain
 from takeback.state.chain_surface import ChainSurface
 from takeback.state.file import File
 from takeback.state.items import Items
@@ -74,7 +74,8 @@ def list_units(before: State, after: State, writes: Sequence[Write | SlotChange]
         elif isinstance(surface, TreeSurface):
             units += [_build_tree_unit(surface, slot, before, after) for slot in _drop_inner(slots)]
         elif isinstance(surface, ChainSurface):
-            units += _list_chain_units(surface, slots, before, after)
+            paths = dict.fromkeys(slot[1:-1] for slot in slots)
+            units += [_build_chain_unit(surface, path, before, after) for path in paths]
         else:
             return f"{name} has no operations for such a change"
     return sorted(units, key=lambda unit: (unit.order, -len(unit.ways)))
@@ -300,46 +301,37 @@ def _edit_list(surface: Surface, target: str, old: Any, new: Any) -> tuple[Plain
     return tuple(operations)
 
 
-def _list_chain_units(surface: ChainSurface, slots: Iterable[Slot], before: State, after: State) -> Iterator[Unit]:
-    for path in dict.fromkeys(slot[1:-1] for slot in slots):
-        old = surface.chain(before.part(surface.name), path)
-        new = surface.chain(after.part(surface.name), path)
+def _build_chain_unit(surface: ChainSurface, path: tuple[str, ...], before: State, after: State) -> Unit:
+    old, new = (surface.chain(state.part(surface.name), path) for state in (before, after))
 
-        def is_made(state: State, path: tuple[str, ...] = path, new: Chain = new) -> bool:
-            made = surface.with_chain(surface.empty, path, surface.chain(state.part(surface.name), path))
-            return next(surface.diff(made, surface.with_chain(surface.empty, path, new)), None) is None
+    def is_made(state: State) -> bool:
+        made = surface.with_chain(surface.empty, path, surface.chain(state.part(surface.name), path))
+        return next(surface.diff(made, surface.with_chain(surface.empty, path, new)), None) is None
 
-        yield Unit(describe_slot((surface.name, *path)), (partial(_arrange, surface, path, old, new),), is_made)
-
-
-def _is_same_place(old: Link | None, new: Link | None) -> bool:
-    """Tell whether an element stands at the same place: then it is not what was moved."""
-    return old is not None and new is not None and old.place == new.place
-
-
-def _arrange(surface: ChainSurface, path: tuple[str, ...], old: Chain, new: Chain) -> tuple[PlainOperation, ...]:
-    """Return what makes one chain another."""
-    return tuple(_iter_arrangement(surface, path, old, new))
+    return Unit(
+        describe_slot((surface.name, *path)), (lambda: tuple(_iter_arrangement(surface, path, old, new)),), is_made
+    )
 
 
 def _iter_arrangement(
     surface: ChainSurface, path: tuple[str, ...], old: Chain, new: Chain
 ) -> Iterator[PlainOperation]:
     """Yield elements taken out, replaced in place, put in, and moved."""
-    name = _EventWords(surface, path[0]) if path else _ChainWords(surface)
+    say = partial(_say_element, surface, path)
     records = {link.id: link.record for link in new}
     wanted, current = list(records), [element for element in old.ids() if element in records]
     for element in old.ids():
         if element not in records:
-            yield from name.take_out(element)
-    stays = {element for element in current if _is_same_place(old.find(element), new.find(element))}
+            yield from say("remove", element)
+    places = {link.id: link.place for link in old}
+    stays = {link.id for link in new if places.get(link.id) == link.place}
     for at, element in enumerate(wanted):
         known, record = old.find(element), records[element]
         if known is None:
-            yield from name.put_in(element, thaw(record))
+            yield from say("add", element, record)
             current.append(element)
         elif not is_same_record(known.record, record):
-            yield from name.replace(element, thaw(record))
+            yield from say("replace", element, record)
         if element not in stays:
             near = wanted[at - 1] if at else None
             current.remove(element)
@@ -347,43 +339,18 @@ def _iter_arrangement(
             last = to == len(current)
             current.insert(to, element)
             if known is not None or not last:
-                yield from name.move(element, {"index": 0} if near is None else {"after": near})
+                yield from say("move", element, **({"index": 0} if near is None else {"after": near}))
 
 
-class _ChainWords:
-    """How the elements of the one chain of a surface are named in operations."""
+def _say_element(
+    surface: ChainSurface, path: tuple[str, ...], verb: str, element: str, record: Any = ABSENT, **spot: Any
+) -> tuple[PlainOperation, ...]:
+    """Say what is done to an element of a chain.
 
-    def __init__(self, surface: ChainSurface) -> None:
-        self._surface = surface
-
-    def take_out(self, name: str) -> tuple[PlainOperation, ...]:
-        return _say(self._surface, "remove", name)
-
-    def put_in(self, name: str, record: Any) -> tuple[PlainOperation, ...]:
-        return _say(self._surface, "add", name, value=record)
-
-    def replace(self, name: str, record: Any) -> tuple[PlainOperation, ...]:
-        return _say(self._surface, "replace", name, value=record)
-
-    def move(self, name: str, spot: PlainOperation) -> tuple[PlainOperation, ...]:
-        return _say(self._surface, "move", name, **spot)
-
-
-class _EventWords(_ChainWords):
-    """How the callbacks of an event are named: the event is the target; adding one that is there replaces it."""
-
-    def __init__(self, surface: ChainSurface, event: str) -> None:
-        super().__init__(surface)
-        self._event = event
-
-    def take_out(self, name: str) -> tuple[PlainOperation, ...]:
-        return _say(self._surface, "remove", self._event, value=name)
-
-    def put_in(self, name: str, record: Any) -> tuple[PlainOperation, ...]:
-        del name
-        return _say(self._surface, "add", self._event, value=record)
-
-    replace = put_in
-
-    def move(self, name: str, spot: PlainOperation) -> tuple[PlainOperation, ...]:
-        return _say(self._surface, "move", self._event, value=name, **spot)
+    The callbacks of an event are named by their event; adding one that is there replaces it.
+    """
+    if not path:
+        value = {} if record is ABSENT else {"value": thaw(record)}
+        return _say(surface, verb, element, **value, **spot)
+    value = {"value": element if record is ABSENT else thaw(record)}
+    return _say(surface, "add" if verb == "replace" else verb, path[0], **value, **spot)

@@ -11,10 +11,10 @@ from __future__ import annotations
 
 import hashlib
 import threading
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from sys import intern
-from typing import Any, Final, NamedTuple, NoReturn, TypeAlias, TypeVar, cast
+from typing import Any, Final, Generic, NamedTuple, NoReturn, TypeAlias, TypeVar, cast
 
 from takeback.errors import JournalCorruptError
 from takeback.journal.content import Content, Json, Ref, decode, encode, guard_against_corruption
@@ -106,6 +106,68 @@ def read_row(values: Sequence[Any]) -> Row:
     return row
 
 
+class _Said(Generic[T]):
+    """What a record says under a name of its payload, checked when it is read."""
+
+    def __init__(self, read: Callable[[Record, str], T], name: str) -> None:
+        self._read = read
+        self._name = name
+
+    def __get__(self, record: Record, kind: type[Record]) -> T:
+        return self._read(record, self._name)
+
+
+def _refuse(record: Record, name: str, expected: str) -> NoReturn:
+    value = encode(record.payload[name])
+    raise JournalCorruptError(
+        f"journal record {record.seq} ({record.kind}) says {name!r}: found {value:.60}, expected {expected}",
+        seq=record.seq,
+    )
+
+
+def _read_text(record: Record, name: str) -> str:
+    value = record.payload.get(name, "")
+    return value if isinstance(value, str) else _refuse(record, name, "a text")
+
+
+def _read_number(record: Record, name: str) -> int | None:
+    value = record.payload.get(name)
+    return value if value is None or type(value) is int else _refuse(record, name, "a number")
+
+
+def _read_mapping(record: Record, name: str) -> Mapping[str, Any] | None:
+    value = record.payload.get(name)
+    return value if value is None or isinstance(value, dict) else _refuse(record, name, "a mapping")
+
+
+def _read_list(record: Record, name: str, kind: type[T]) -> tuple[T, ...]:
+    value = record.payload.get(name, [])
+    if isinstance(value, list) and all(isinstance(item, kind) for item in value):
+        return tuple(cast("list[T]", value))
+    return _refuse(record, name, f"a list of {kind.__name__}")
+
+
+def _read_texts(record: Record, name: str) -> tuple[str, ...]:
+    return _read_list(record, name, str)
+
+
+def _read_numbers(record: Record, name: str) -> tuple[int, ...]:
+    return _read_list(record, name, int)
+
+
+def _read_lists(record: Record, name: str) -> tuple[list[Any], ...]:
+    return _read_list(record, name, list)
+
+
+def _read_positions(record: Record, name: str) -> frozenset[int]:
+    return frozenset(_read_list(record, name, int))
+
+
+def _read_pairs(record: Record, name: str) -> tuple[tuple[str, str], ...]:
+    with guard_against_corruption(f"record {record.seq}", seq=record.seq):
+        return tuple((str(first), str(second)) for first, second in _read_list(record, name, list))
+
+
 @dataclass(frozen=True, slots=True)
 class Record:
     """A row that was checked against its own digest, with its payload decoded."""
@@ -120,6 +182,65 @@ class Record:
     touched: str
     prev: str
     digest: str
+
+    off = _Said(_read_numbers, "off")
+    """Entries that it took back, if it is an undo, redo or restore."""
+    strict = _Said(_read_positions, "strict")
+    """Positions of writes that fail where a container stands."""
+    needs = _Said(_read_positions, "needs")
+    """Positions of writes that fail where nothing is."""
+    shared = _Said(_read_positions, "shared")
+    """Positions of writes whose list belongs to nobody."""
+    bare = _Said(_read_positions, "bare")
+    """Positions of writes of a file's content that left its mode and path as they were."""
+    note = _Said(_read_text, "note")
+    """Why it was made, as whoever made it says; empty if nothing was said."""
+    by = _Said(_read_text, "by")
+    """Who made it; empty if that was not said."""
+    identity = _Said(_read_text, "identity")
+    """Of a first record: which harness the journal is of."""
+    evidence = _Said(_read_mapping, "evidence")
+    """What it was admitted on, without what may be forgotten; None if on nothing."""
+    unproved = _Said(_read_text, "unproved")
+    """Why a recorded change has no evidence; `pending` if it is only not proved yet, empty if it has some."""
+    about = _Said(_read_number, "entry")
+    """The number of the entry that it says something of, such as its evidence; None if of none."""
+    subject = _Said(_read_text, "subject")
+    """Of a `label` or `hold` record: whom contents are about; empty if it names none."""
+    pattern = _Said(_read_text, "slots")
+    """Of a `label` record: which addresses it labels; empty if it labels an entry."""
+    steps = _Said(_read_lists, "steps")
+    """The calls that it announces, in order: what is done, under which key, by which call."""
+    call_key = _Said(_read_text, "key")
+    """Of a `step` record: the key of the call."""
+    outcome = _Said(_read_text, "state")
+    """Of a `step` record: how far the step has come."""
+    open_steps = _Said(_read_lists, "open")
+    """Of a `step` record: all that is open after it."""
+    approval = _Said(_read_mapping, "approval")
+    """Who approved that something of it stays: digest, by, at, stays; None if nobody had to."""
+    check = _Said(_read_mapping, "check")
+    """How the user's own check went; None if there was none."""
+    effect = _Said(_read_texts, "effect")
+    """When it is noticed by whatever loads the harness; empty if that is not known."""
+    unheeded = _Said(_read_texts, "unheeded")
+    """Why the client ignores some of it, one sentence each."""
+    ambiguous = _Said(_read_texts, "ambiguous")
+    """Addresses at which what others changed allows several readings."""
+    reformatted = _Said(_read_texts, "layout")
+    """Files that it changed in nothing that the state says."""
+    images = _Said(_read_lists, "images")
+    """Of each file that it keeps images of: the path, and the forms before and after."""
+    paths = _Said(_read_texts, "paths")
+    """Of a recorded change of the project's files: their paths."""
+    unkept = _Said(_read_pairs, "unkept")
+    """Files that changed and of which no content was kept, each with the reason: they cannot be taken back."""
+    moved = _Said(_read_pairs, "moved")
+    """Files that were moved: from where, and to where."""
+    taken_in = _Said(_read_texts, "taken_in")
+    """The keys of slots that it found filled and of which the journal did not know yet."""
+    forgotten = _Said(_read_texts, "contents")
+    """The contents that a `forget` record says are gone."""
 
     @property
     def id(self) -> str:
@@ -141,17 +262,12 @@ class Record:
     @property
     def written_keys(self) -> tuple[str, ...]:
         """The keys of what it wrote, in order: `slots` of an undo, redo or restore, `touches` of any other entry."""
-        return self._list("slots", str) if "slots" in self.payload else self.touches
-
-    @property
-    def off(self) -> tuple[int, ...]:
-        """Entries that it took back, if it is an undo, redo or restore."""
-        return self._list("off", int)
+        return _read_texts(self, "slots") if "slots" in self.payload else self.touches
 
     @property
     def on(self) -> tuple[int, ...]:
         """Entries that it brought back, if it is an undo, redo or restore."""
-        return () if isinstance(self.payload.get("on"), dict) else self._list("on", int)
+        return () if isinstance(self.payload.get("on"), dict) else _read_numbers(self, "on")
 
     @property
     def parents(self) -> Mapping[int, tuple[int, int]]:
@@ -163,44 +279,9 @@ class Record:
             return {int(at): (entry, position) for at, (entry, position) in cast("dict[str, Any]", value).items()}
 
     @property
-    def strict(self) -> frozenset[int]:
-        """Positions of writes that fail where a container stands."""
-        return frozenset(self._list("strict", int))
-
-    @property
-    def needs(self) -> frozenset[int]:
-        """Positions of writes that fail where nothing is."""
-        return frozenset(self._list("needs", int))
-
-    @property
-    def shared(self) -> frozenset[int]:
-        """Positions of writes whose list belongs to nobody."""
-        return frozenset(self._list("shared", int))
-
-    @property
-    def bare(self) -> frozenset[int]:
-        """Positions of writes of a file's content that left its mode and path as they were."""
-        return frozenset(self._list("bare", int))
-
-    @property
     def edits_inside(self) -> bool:
         """Whether planning needs what was there before, because contents were edited inside."""
         return "on" in self.payload or "mends" in self.payload
-
-    @property
-    def note(self) -> str:
-        """Why it was made, as whoever made it says; empty if nothing was said."""
-        return self._text("note")
-
-    @property
-    def by(self) -> str:
-        """Who made it; empty if that was not said."""
-        return self._text("by")
-
-    @property
-    def identity(self) -> str:
-        """Of a first record: which harness the journal is of."""
-        return self._text("identity")
 
     @property
     def is_forced(self) -> bool:
@@ -208,134 +289,25 @@ class Record:
         return bool(self.payload.get("forced"))
 
     @property
-    def evidence(self) -> Mapping[str, Any] | None:
-        """What it was admitted on, without what may be forgotten; None if on nothing."""
-        return self._mapping("evidence")
-
-    @property
-    def unproved(self) -> str:
-        """Why a recorded change has no evidence; `pending` if it is only not proved yet, empty if it has some."""
-        return self._text("unproved")
-
-    @property
-    def about(self) -> int | None:
-        """The number of the entry that it says something of, such as its evidence; None if of none."""
-        number = self.payload.get("entry")
-        return number if number is None or type(number) is int else self._refuse("entry", "a number")
-
-    @property
     def releases(self) -> bool:
         """Whether it ends a hold or removes a label."""
         return self.payload.get("release") is True
 
     @property
-    def subject(self) -> str:
-        """Of a `label` or `hold` record: whom contents are about; empty if it names none."""
-        return self._text("subject")
-
-    @property
-    def pattern(self) -> str:
-        """Of a `label` record: which addresses it labels; empty if it labels an entry."""
-        return self._text("slots")
-
-    def with_evidence(self, later: Record) -> Record:
-        """Return an entry with the evidence that a later record holds for it, or why there is none."""
-        evidence = {name: later.payload[name] for name in ("evidence", "unproved") if name in later.payload}
-        payload = {**{name: said for name, said in self.payload.items() if name != "unproved"}, **evidence}
-        return replace(self, payload=payload, contents={**self.contents, **later.contents})
-
-    @property
-    def steps(self) -> tuple[list[Any], ...]:
-        """The calls that it announces, in order: what is done, under which key, by which call."""
-        return self._list("steps", list)
-
-    @property
     def step(self) -> tuple[int, str]:
         """Of a `step` record: the number of the step, and what is done."""
-        number = self.payload.get("step", 0)
-        return (number if type(number) is int else self._refuse("step", "a number")), self._text("action")
-
-    @property
-    def call_key(self) -> str:
-        """Of a `step` record: the key of the call."""
-        return self._text("key")
-
-    @property
-    def outcome(self) -> str:
-        """Of a `step` record: how far the step has come."""
-        return self._text("state")
-
-    @property
-    def open_steps(self) -> tuple[list[Any], ...]:
-        """Of a `step` record: all that is open after it."""
-        return self._list("open", list)
-
-    @property
-    def approval(self) -> Mapping[str, Any] | None:
-        """Who approved that something of it stays: digest, by, at, stays; None if nobody had to."""
-        return self._mapping("approval")
-
-    @property
-    def check(self) -> Mapping[str, Any] | None:
-        """How the user's own check went; None if there was none."""
-        return self._mapping("check")
+        return _read_number(self, "step") or 0, _read_text(self, "action")
 
     @property
     def origin(self) -> Mapping[str, Any]:
         """Where it came from, such as a client's session or a commit."""
-        return self._mapping("origin") or {}
-
-    @property
-    def effect(self) -> tuple[str, ...]:
-        """When it is noticed by whatever loads the harness; empty if that is not known."""
-        return self._list("effect", str)
-
-    @property
-    def unheeded(self) -> tuple[str, ...]:
-        """Why the client ignores some of it, one sentence each."""
-        return self._list("unheeded", str)
-
-    @property
-    def ambiguous(self) -> tuple[str, ...]:
-        """Addresses at which what others changed allows several readings."""
-        return self._list("ambiguous", str)
-
-    @property
-    def reformatted(self) -> tuple[str, ...]:
-        """Files that it changed in nothing that the state says."""
-        return self._list("layout", str)
-
-    @property
-    def images(self) -> tuple[list[Any], ...]:
-        """Of each file that it keeps images of: the path, and the forms before and after."""
-        return self._list("images", list)
-
-    @property
-    def paths(self) -> tuple[str, ...]:
-        """Of a recorded change of the project's files: their paths."""
-        return self._list("paths", str)
+        return _read_mapping(self, "origin") or {}
 
     @property
     def stat(self) -> Mapping[str, int]:
         """Of a recorded change of the project's files: how many files, and lines that came and went."""
-        return {name: number for name, number in (self._mapping("stat") or {}).items() if isinstance(number, int)}
-
-    @property
-    def unkept(self) -> tuple[tuple[str, str], ...]:
-        """Files that changed and of which no content was kept, each with the reason: they cannot be taken back."""
-        with guard_against_corruption(f"record {self.seq}", seq=self.seq):
-            return tuple((str(path), str(why)) for path, why in self._list("unkept", list))
-
-    @property
-    def moved(self) -> tuple[tuple[str, str], ...]:
-        """Files that were moved: from where, and to where."""
-        with guard_against_corruption(f"record {self.seq}", seq=self.seq):
-            return tuple((str(old), str(new)) for old, new in self._list("moved", list))
-
-    @property
-    def taken_in(self) -> tuple[str, ...]:
-        """The keys of slots that it found filled and of which the journal did not know yet."""
-        return self._list("taken_in", str)
+        said = _read_mapping(self, "stat") or {}
+        return {name: number for name, number in said.items() if isinstance(number, int)}
 
     @property
     def dropped(self) -> tuple[int, int, str] | None:
@@ -348,31 +320,11 @@ class Record:
                 raise ValueError(total)
         return until, count, total
 
-    @property
-    def forgotten(self) -> tuple[Ref, ...]:
-        """The contents that a `forget` record says are gone."""
-        return self._list("contents", str)
-
-    def _text(self, name: str) -> str:
-        value = self.payload.get(name, "")
-        return value if isinstance(value, str) else self._refuse(name, "a text")
-
-    def _mapping(self, name: str) -> Mapping[str, Any] | None:
-        value = self.payload.get(name)
-        return value if value is None or isinstance(value, dict) else self._refuse(name, "a mapping")
-
-    def _list(self, name: str, kind: type[T]) -> tuple[T, ...]:
-        value = self.payload.get(name, [])
-        if isinstance(value, list) and all(isinstance(item, kind) for item in value):
-            return tuple(cast("list[T]", value))
-        return self._refuse(name, f"a list of {kind.__name__}")
-
-    def _refuse(self, name: str, expected: str) -> NoReturn:
-        value = encode(self.payload[name])
-        raise JournalCorruptError(
-            f"journal record {self.seq} ({self.kind}) says {name!r}: found {value:.60}, expected {expected}",
-            seq=self.seq,
-        )
+    def with_evidence(self, later: Record) -> Record:
+        """Return an entry with the evidence that a later record holds for it, or why there is none."""
+        evidence = {name: later.payload[name] for name in ("evidence", "unproved") if name in later.payload}
+        payload = {**{name: said for name, said in self.payload.items() if name != "unproved"}, **evidence}
+        return replace(self, payload=payload, contents={**self.contents, **later.contents})
 
     def __repr__(self) -> str:
         name = f"#{self.number}" if self.number is not None else f"at {self.seq}"

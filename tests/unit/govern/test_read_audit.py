@@ -21,7 +21,7 @@ from takeback.cli import app
 from takeback.errors import HarnessError
 from takeback.govern.audit import MOST_SLOTS, AuditChain
 from takeback.govern.policy import POLICY
-from takeback.harness.border import AUDIT
+from takeback.harness.attempts import AUDIT
 
 VALUE = "a-value-nobody-may-note-4711"
 
