@@ -10,11 +10,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from sys import intern
-from typing import Any, Final, Protocol
+from typing import TYPE_CHECKING, Any, Final
 
 from takeback.errors import JournalCorruptError, JournalError
 from takeback.journal.content import Ref, is_redacted, sum_refs
 from takeback.journal.record import ENTRY_KINDS, KINDS, ROOT, Record, Row, digest_columns, open_row, read_row
+
+if TYPE_CHECKING:
+    from takeback.journal.key_index import Tables
 
 PROGRESS_EVERY = 1000
 
@@ -218,14 +221,7 @@ MOST: Final = 20
 GOOD: Final = "ok"
 
 
-class Runner(Protocol):
-    """As much of a database as the check needs."""
-
-    def run(self, sql: str) -> list[Any]:
-        """Run one statement, and return its rows."""
-
-
-def find_integrity_faults(database: Runner) -> Iterator[Fault]:
+def find_integrity_faults(database: Tables) -> Iterator[Fault]:
     """Yield what SQLite finds wrong with the file itself; a check that cannot be run is a fault too."""
     try:
         rows = database.run(f"PRAGMA integrity_check({MOST})")

@@ -28,7 +28,7 @@ from takeback.journal.content import (
     make_salt,
     unpack_piece,
 )
-from takeback.journal.key_index import Tables
+from takeback.journal.key_index import Tables, select_in
 from takeback.progress import track_progress
 
 if TYPE_CHECKING:
@@ -89,9 +89,8 @@ class ContentTable(ContentStore):
             known = self._keys.find_refs(lookups)
             there = {row.id for row in self._rows(list(known.values())) if row.forgotten is None}
             return {key: ref for key, ref in known.items() if ref in there}
-        marks = ",".join("?" * len(lookups))
-        sql = f"SELECT lookup, id FROM contents WHERE lookup IN ({marks})"  # noqa: S608 - marks only
-        return {bytes(key): ref for key, ref in self._tables.run(sql, lookups)}
+        rows = select_in(self._tables, "SELECT lookup, id FROM contents WHERE lookup IN", lookups)
+        return {bytes(key): ref for key, ref in rows}
 
     def take_contents(self, wanted: Sequence[Wanted]) -> Sequence[Ref]:
         """Take in new contents, to be written with `flush`."""
@@ -142,17 +141,11 @@ class ContentTable(ContentStore):
         return None
 
     def _rows(self, refs: Sequence[Ref]) -> Iterator[_Row]:
-        """Yield rows in the order of their ids."""
         return map(_read_content_row, self._select(refs))
 
     def _select(self, refs: Sequence[Ref]) -> Iterator[Sequence[Any]]:
         """Yield rows as they are stored, in the order of their ids: neighbours in the index are read once."""
-        ordered = sorted(refs)
-        for start in range(0, len(ordered), BATCH):
-            part = ordered[start : start + BATCH]
-            marks = ",".join("?" * len(part))
-            sql = f"SELECT {COLUMNS} FROM contents WHERE id IN ({marks})"  # noqa: S608 - marks only
-            yield from self._tables.run(sql, part)
+        return select_in(self._tables, f"SELECT {COLUMNS} FROM contents WHERE id IN", sorted(refs))  # noqa: S608
 
     def get(self, refs: Iterable[Ref], near: Sequence[bytes] = ()) -> dict[Ref, Stored | None]:
         """Return contents by id, each checked; None for a forgotten one, or one without a key here."""
@@ -262,13 +255,8 @@ class ContentTable(ContentStore):
 
     def traces(self, refs: Sequence[Ref]) -> list[bytes]:
         """Return random bytes that are in every copy of these rows, to search for copies by."""
-        traces: list[bytes] = []
-        for start in range(0, len(refs), BATCH):
-            part = refs[start : start + BATCH]
-            marks = ",".join("?" * len(part))
-            sql = f"SELECT salt, lookup FROM contents WHERE id IN ({marks})"  # noqa: S608 - marks only
-            traces += [bytes(item) for row in self._tables.run(sql, part) for item in row if item]
-        return traces
+        rows = select_in(self._tables, "SELECT salt, lookup FROM contents WHERE id IN", refs)
+        return [bytes(item) for row in rows for item in row if item]
 
     def every(self) -> Iterator[_Row]:
         """Yield all rows, in pages."""

@@ -14,7 +14,7 @@ import sqlite3
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
-from typing import Any, Final, NamedTuple, Protocol
+from typing import Any, Final, NamedTuple
 
 from takeback.errors import JournalCorruptError, JournalError, MissingExtraError, MissingKeysError
 from takeback.journal.content import Ref
@@ -225,21 +225,6 @@ class KeyFile:
     def close(self) -> None:
         """Close the file."""
         self._connection.close()
-
-
-class Sealed(Protocol):
-    """A journal with sealed contents."""
-
-    readonly: bool
-
-    def run(self, sql: str, parameters: Sequence[Any] = ()) -> list[Any]:
-        """Run one statement, and return its rows."""
-
-
-def open_key_file(store: Sealed, path: Path, journal: str, timeout: float, *, untouched: bool = False) -> KeyFile:
-    """Open a journal's key file; make it only while the journal is empty, because nothing can be read without it."""
-    fresh = not store.readonly and not store.run("SELECT 1 FROM contents LIMIT 1")
-    return KeyFile(path, journal, create=fresh, readonly=store.readonly, untouched=untouched, timeout=timeout)
 
 
 def name_key_file(journal: str) -> str:

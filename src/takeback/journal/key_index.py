@@ -37,13 +37,20 @@ _WRITE_DIGEST: Final = (
 
 
 class Tables(Protocol):
-    """As much of a database as the index needs."""
+    """As much of a database as a journal's tables, its index and its check need."""
 
     def run(self, sql: str, parameters: Sequence[Any] = ()) -> list[Any]:
         """Run one statement, and return its rows."""
 
     def run_many(self, sql: str, rows: Iterable[Sequence[Any]]) -> None:
         """Run one statement for each row."""
+
+
+def select_in(tables: Tables, statement: str, values: Sequence[Any]) -> Iterator[Any]:
+    """Yield the rows of a statement that ends in `IN` for many values, of which some are asked for at a time."""
+    for start in range(0, len(values), BATCH):
+        part = values[start : start + BATCH]
+        yield from tables.run(f"{statement} ({','.join('?' * len(part))})", part)
 
 
 def iter_keys_above(key: str) -> Iterator[str]:
@@ -138,7 +145,8 @@ class KeyIndex:
         self, entry: int, keys: Sequence[tuple[str, int]], sums: dict[int, int]
     ) -> Iterator[tuple[str, int, str]]:
         """Yield keys with their buckets and new digests, and take these into the sums."""
-        old = self._digests([key for key, _ in keys])
+        sql = "SELECT key, digest FROM touched_keys WHERE key IN"
+        old: dict[str, str] = dict(select_in(self._tables, sql, [key for key, _ in keys]))
         for key, times in keys:
             bucket, before = find_bucket(key), old.get(key, "")
             after = extend_digest(before, entry, times)
@@ -152,19 +160,9 @@ class KeyIndex:
             [(bucket, _format_total(total)) for bucket, total in sums.items()],
         )
 
-    def _digests(self, keys: Sequence[str]) -> dict[str, str]:
-        digests: dict[str, str] = {}
-        for start in range(0, len(keys), BATCH):
-            part = keys[start : start + BATCH]
-            marks = ",".join("?" * len(part))
-            sql = f"SELECT key, digest FROM touched_keys WHERE key IN ({marks})"  # noqa: S608 - marks only
-            digests.update(self._tables.run(sql, part))
-        return digests
-
     def _sums(self, buckets: Sequence[int]) -> dict[int, int]:
-        marks = ",".join("?" * len(buckets))
-        sql = f"SELECT bucket, total FROM touched_buckets WHERE bucket IN ({marks})"  # noqa: S608 - marks only
-        return {**dict.fromkeys(buckets, 0), **self._totals(self._tables.run(sql, buckets))}
+        rows = select_in(self._tables, "SELECT bucket, total FROM touched_buckets WHERE bucket IN", buckets)
+        return {**dict.fromkeys(buckets, 0), **self._totals(rows)}
 
     def _totals(self, rows: Iterable[Sequence[Any]]) -> dict[int, int]:
         with guard_against_corruption(f"the index of {self._location}"):

@@ -21,17 +21,15 @@ from psycopg import errors, sql
 
 from takeback.errors import JournalBusyError, JournalCorruptError, JournalError, NotHeldError
 from takeback.journal.content import Ref
-from takeback.journal.contents_table import ContentTable
-from takeback.journal.encryption import KeyFile, locate_default_keys, open_key_file
-from takeback.journal.key_index import KeyIndex
+from takeback.journal.encryption import locate_default_keys
 from takeback.journal.record import COLUMNS, RecentRecords, Record, open_row, read_row
 from takeback.journal.sql import (
     READ_VERSIONS,
+    About,
     SqlDialect,
     SqlStore,
     begin_journal,
     note_erased,
-    read_about,
     require_current_schema,
 )
 from takeback.journal.store import MISSING_HINT, Options, describe_missing_journal
@@ -81,6 +79,23 @@ def _why_unreachable(error: Exception) -> str:
     return "; ".join(reasons) or "the URL is malformed, or the server cannot be reached"
 
 
+class ConnectedSchema:
+    """A connection to a journal's schema, as the tables and the index want it."""
+
+    def __init__(self, connection: psycopg.Connection[Any]) -> None:
+        self._connection = connection
+
+    def run(self, statement: str, parameters: Sequence[Any] = ()) -> list[Any]:
+        """Run one statement, and return its rows."""
+        cursor = self._connection.execute(statement.replace("?", "%s").encode(), tuple(parameters))
+        return cursor.fetchall() if cursor.description else []
+
+    def run_many(self, statement: str, rows: Iterable[Sequence[Any]]) -> None:
+        """Run one statement for each row."""
+        with self._connection.cursor() as cursor:
+            cursor.executemany(statement.replace("?", "%s").encode(), list(rows))
+
+
 class PostgresStore(SqlStore):
     """A journal in a PostgreSQL schema; safe for threads, processes and machines."""
 
@@ -92,7 +107,6 @@ class PostgresStore(SqlStore):
         self._key = self.lock_key(self.schema)
         self._mutex = threading.RLock()
         self._recent = RecentRecords()
-        self._keys: KeyFile | None = None
         self._connection = self._make_connection()
         try:
             self._open()
@@ -150,9 +164,9 @@ class PostgresStore(SqlStore):
         if not self.readonly:
             self._prepare()
         require_current_schema(self.run(READ_VERSIONS), self.location)
-        self._use()
+        about = self._use(locate_default_keys)
         if not self.readonly:
-            self._finish_erasing()
+            self._finish_erasing(about)
 
     def _prepare(self) -> None:
         with self.transaction():
@@ -171,17 +185,6 @@ class PostgresStore(SqlStore):
     def _guard(self) -> None:
         self.run(GUARD)
         self.run(TRIGGER)
-
-    def _use(self) -> None:
-        about = read_about(self, self.location)
-        self.journal_id = about.journal
-        if self._keys is None and about.sealed:
-            path = self._options.keys or locate_default_keys(about.journal)
-            self._keys = open_key_file(self, path, about.journal, self._options.timeout)
-        self._contents = ContentTable(
-            self, self._keys, self._is_forgotten_by, self._has_dropped_contents, self.location
-        )
-        self._index = KeyIndex(self, self.location)
 
     @contextmanager
     def _faults(self) -> Iterator[None]:
@@ -220,11 +223,7 @@ class PostgresStore(SqlStore):
     def run(self, statement: str, parameters: Sequence[Any] = ()) -> list[Any]:
         """Run one statement, and return its rows."""
         with self._mutex:
-            return self._retry_if_lost(lambda: self._execute(statement, parameters))
-
-    def _execute(self, statement: str, parameters: Sequence[Any]) -> list[Any]:
-        cursor = self._connection.execute(statement.replace("?", "%s").encode(), tuple(parameters))
-        return cursor.fetchall() if cursor.description else []
+            return self._retry_if_lost(lambda: ConnectedSchema(self._connection).run(statement, parameters))
 
     def execute_plain(self, statement: str) -> None:
         """Run one statement as it stands, without parameters."""
@@ -233,8 +232,8 @@ class PostgresStore(SqlStore):
 
     def run_many(self, statement: str, rows: Iterable[Sequence[Any]]) -> None:
         """Run one statement for each row."""
-        with self._mutex, self._faults(), self._connection.cursor() as cursor:
-            cursor.executemany(statement.replace("?", "%s").encode(), list(rows))
+        with self._mutex, self._faults():
+            ConnectedSchema(self._connection).run_many(statement, rows)
 
     @contextmanager
     def transaction(self) -> Iterator[None]:
@@ -264,29 +263,16 @@ class PostgresStore(SqlStore):
                 "journal is opened again"
             ) from error
 
-    @contextmanager
-    def lock(self, timeout: float = 30.0) -> Iterator[None]:
-        """Keep every other process and thread out until the block ends."""
-        if not self._mutex.acquire(timeout=timeout):
-            raise JournalBusyError(f"another thread held the journal {self.location} for more than {timeout:g} s")
-        try:
-            if self._locks == 0 and not self.readonly:
-                self._take_session_lock(timeout)
-                self._note_head()
-            self._locks += 1
-            try:
-                yield
-            finally:
-                self._locks -= 1
-                if self._locks == 0 and not self.readonly and not self._connection.closed:
-                    with suppress(JournalError):
-                        self.run("SELECT pg_advisory_unlock(?)", (self._key,))
-        finally:
-            self._mutex.release()
-
-    def _take_session_lock(self, timeout: float) -> None:
+    def _take_lock(self, timeout: float, deadline: float) -> None:
+        del deadline
         wait = "SELECT set_config('lock_timeout', ?, false), pg_advisory_lock(?)"
         self.run(wait, (_milliseconds(timeout), self._key))
+        self._note_head()
+
+    def _release_lock(self) -> None:
+        if not self._connection.closed:
+            with suppress(JournalError):
+                self.run("SELECT pg_advisory_unlock(?)", (self._key,))
 
     def assert_held(self) -> None:
         """Raise if the connection or its lock was lost, or someone else has written."""
@@ -312,9 +298,9 @@ class PostgresStore(SqlStore):
                 self.run("VACUUM (FULL) contents, pieces")
         return lingering
 
-    def _finish_erasing(self) -> None:
+    def _finish_erasing(self, about: About) -> None:
         """Delete the keys that a process killed while forgetting may have left."""
-        last, about = self.latest("forget"), read_about(self, self.location)
+        last = self.latest("forget")
         if last is not None and last.seq > about.erased:
             with suppress(JournalBusyError), self.lock(SOON):  # whoever holds the lock may be about to do it
                 gone = self._contents.list_idle_keys() if last.dropped else last.forgotten

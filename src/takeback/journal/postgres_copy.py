@@ -19,7 +19,7 @@ import psycopg
 from psycopg import sql
 
 from takeback.errors import JournalCorruptError, JournalError
-from takeback.journal.postgres import DIALECT, GUARD, TRIGGER, PostgresStore
+from takeback.journal.postgres import DIALECT, GUARD, TRIGGER, ConnectedSchema, PostgresStore
 from takeback.journal.record import COLUMNS
 from takeback.journal.sql import create_tables
 from takeback.journal.sqlite import DIALECT as SQLITE
@@ -51,7 +51,6 @@ def copy_from_server(url: str, target: Path, keys: Path | None = None) -> Checke
 
 
 def _fill_file(url: str, options: Options, made: Path) -> None:
-    """Write what a journal holds at one moment into an empty file."""
     try:
         with (
             closing(PostgresStore(url, options)) as store,
@@ -85,23 +84,6 @@ def _pages(store: PostgresStore, table: str, columns: Sequence[str]) -> Iterator
         after = rows[-1][: len(keys)]
 
 
-class _Schema:
-    """A schema that is being filled, on a connection of its own."""
-
-    def __init__(self, connection: psycopg.Connection[Any]) -> None:
-        self.connection = connection
-
-    def run(self, statement: str, parameters: Sequence[Any] = ()) -> list[Any]:
-        """Run one statement, and return its rows."""
-        cursor = self.connection.execute(statement.replace("?", "%s").encode(), tuple(parameters))
-        return cursor.fetchall() if cursor.description else []
-
-    def run_many(self, statement: str, rows: Any) -> None:
-        """Run one statement for each row."""
-        with self.connection.cursor() as cursor:
-            cursor.executemany(statement.replace("?", "%s").encode(), list(rows))
-
-
 def put_on_server(source: Path, url: str, keys: Path | None = None) -> str | None:
     """Put a file that was checked in a server's journal's place; return what the one that was there is named now.
 
@@ -126,8 +108,7 @@ def put_on_server(source: Path, url: str, keys: Path | None = None) -> str | Non
 
 
 def _fill_schema(connection: psycopg.Connection[Any], schema: str, source: Path) -> None:
-    """Write a file's rows into a new schema."""
-    target = _Schema(connection)
+    target = ConnectedSchema(connection)
     connection.execute("SET client_min_messages = warning")
     connection.execute(_format_names("CREATE SCHEMA {}", schema))
     connection.execute(_format_names("SET search_path = {}", schema))
@@ -146,7 +127,6 @@ def _fill_schema(connection: psycopg.Connection[Any], schema: str, source: Path)
 
 
 def _demand_whole(url: str, where: str, keys: Path | None) -> None:
-    """Read a journal on a server whole; raise what is wrong with it."""
     with closing(PostgresStore(url, Options(create=False, readonly=True, keys=keys))) as store:
         report = store.check()
     if not report.whole:

@@ -8,18 +8,27 @@ which all reads see one moment) and translates its driver's errors. Statements a
 from __future__ import annotations
 
 import threading
+import time
 import uuid
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final, Protocol
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
 
-from takeback.errors import JournalCorruptError, JournalError, NotHeldError, StaleHeadError, UnknownEntryError
+from takeback.errors import (
+    JournalBusyError,
+    JournalCorruptError,
+    JournalError,
+    NotHeldError,
+    StaleHeadError,
+    UnknownEntryError,
+)
 from takeback.journal.content import Ref, Stored, guard_against_corruption
 from takeback.journal.contents_table import ContentTable
 from takeback.journal.failpoint import failpoint
-from takeback.journal.key_index import BELOW, KeyIndex
+from takeback.journal.key_index import BELOW, KeyIndex, Tables
 from takeback.journal.record import (
     COLUMNS,
     ENTRY_KINDS,
@@ -36,11 +45,21 @@ from takeback.journal.record import (
     require_known_kind,
     require_unaltered,
 )
-from takeback.journal.store import FIND_LIMIT, CaptureFilter, Erased, Voucher, draft_drop, format_now, write_word
+from takeback.journal.store import (
+    FIND_LIMIT,
+    CaptureFilter,
+    Erased,
+    Options,
+    Voucher,
+    draft_drop,
+    format_now,
+    write_word,
+)
 from takeback.progress import report_progress
 
 if TYPE_CHECKING:
     from takeback.journal.chain import ChainReport, Examination, Fault
+    from takeback.journal.encryption import KeyFile
 
 CURRENT: Final = 3
 """The version of the tables that is written and read; earlier ones were never released."""
@@ -55,16 +74,6 @@ class SqlDialect:
     blob: str
     compact: str = ""
     """What makes a table lie in its primary key, where that is to be said."""
-
-
-class Cursor(Protocol):
-    """As much of a database connection as the layout needs."""
-
-    def run(self, sql: str, parameters: Sequence[Any] = ()) -> list[Any]:
-        """Run one statement, and return its rows."""
-
-    def run_many(self, sql: str, rows: Iterable[Sequence[Any]]) -> None:
-        """Run one statement for each row."""
 
 
 RARE_KINDS: Final = ("checkpoint", "forget")
@@ -93,21 +102,21 @@ VERSIONS: Final = "CREATE TABLE IF NOT EXISTS schema_version (version INTEGER PR
 READ_VERSIONS: Final = "SELECT version FROM schema_version"
 
 
-def create_tables(cursor: Cursor, dialect: SqlDialect) -> None:
+def create_tables(tables: Tables, dialect: SqlDialect) -> None:
     """Make the tables, without a row."""
-    cursor.run(VERSIONS)
+    tables.run(VERSIONS)
     for statement in TABLES:
-        cursor.run(
+        tables.run(
             statement.format(number=dialect.number, text=dialect.text, blob=dialect.blob, compact=dialect.compact)
         )
 
 
-def begin_journal(cursor: Cursor, dialect: SqlDialect, *, seal: bool) -> None:
+def begin_journal(tables: Tables, dialect: SqlDialect, *, seal: bool) -> None:
     """Make the tables, and say what a new journal is."""
-    create_tables(cursor, dialect)
-    cursor.run("INSERT INTO schema_version (version, migrated_at) VALUES (?, ?)", (CURRENT, format_now()))
+    create_tables(tables, dialect)
+    tables.run("INSERT INTO schema_version (version, migrated_at) VALUES (?, ?)", (CURRENT, format_now()))
     about = {"journal": uuid.uuid4().hex, "sealed": "1" if seal else "0", "erased": "0"}
-    cursor.run_many("INSERT INTO about (name, value) VALUES (?, ?)", about.items())
+    tables.run_many("INSERT INTO about (name, value) VALUES (?, ?)", about.items())
 
 
 def require_current_schema(rows: Sequence[Sequence[Any]], location: str) -> None:
@@ -138,18 +147,18 @@ class About:
     """The last `forget` record after which nothing was left lying around."""
 
 
-def read_about(cursor: Cursor, location: str) -> About:
+def read_about(tables: Tables, location: str) -> About:
     """Return what a journal's tables say about the journal."""
-    rows = dict(cursor.run("SELECT name, value FROM about"))
+    rows = dict(tables.run("SELECT name, value FROM about"))
     journal, sealed, erased = rows.get("journal"), rows.get("sealed"), rows.get("erased")
     if not isinstance(journal, str) or sealed not in {"0", "1"} or not str(erased).isdecimal():
         raise JournalCorruptError(f"the journal {location} does not say what it is")
     return About(journal, sealed == "1", int(str(erased)))
 
 
-def note_erased(cursor: Cursor, seq: int) -> None:
+def note_erased(tables: Tables, seq: int) -> None:
     """Note that nothing is left of what was forgotten up to a record."""
-    cursor.run("UPDATE about SET value = ? WHERE name = 'erased'", (str(seq),))
+    tables.run("UPDATE about SET value = ? WHERE name = 'erased'", (str(seq),))
 
 
 PAGE: Final = 500
@@ -170,6 +179,8 @@ class SqlStore(ABC):
     readonly: bool
     _contents: ContentTable
     _index: KeyIndex
+    _keys: KeyFile | None = None
+    _options: Options
     _held: tuple[int, str, str] | None = None
     """Head of the journal as it must be while this process holds the lock: place, digest, digest of the index."""
     _locks: int = 0
@@ -184,6 +195,26 @@ class SqlStore(ABC):
     """Whether a record was seen that says that contents were dropped with their ids."""
     _depth: int = 0
     """How many transactions and snapshots have been entered."""
+
+    def _use(self, find_keys: Callable[[str], Path], *, untouched: bool = False) -> About:
+        """Take up what the journal says of itself; its keys are where the options say, or where they are found."""
+        about = read_about(self, self.location)
+        self.journal_id = about.journal
+        if about.sealed and self._keys is None:
+            from takeback.journal.encryption import KeyFile  # noqa: PLC0415 - start-up
+
+            path, seconds = self._options.keys or find_keys(about.journal), self._options.timeout
+            fresh = not self.readonly and not self.run(
+                "SELECT 1 FROM contents LIMIT 1"
+            )  # later it would read nothing
+            self._keys = KeyFile(
+                path, about.journal, create=fresh, readonly=self.readonly, untouched=untouched, timeout=seconds
+            )
+        self._contents = ContentTable(
+            self, self._keys, self._is_forgotten_by, self._has_dropped_contents, self.location
+        )
+        self._index = KeyIndex(self, self.location)
+        return about
 
     def set_capture(self, capture: CaptureFilter) -> None:
         """Have contents that are about to be stored looked at first."""
@@ -218,6 +249,33 @@ class SqlStore(ABC):
     @abstractmethod
     def _has_begun(self) -> bool:
         """Return whether there may be a transaction to roll back."""
+
+    @abstractmethod
+    def _take_lock(self, timeout: float, deadline: float) -> None:
+        """Keep other processes out, and note where the journal ends then."""
+
+    @abstractmethod
+    def _release_lock(self) -> None:
+        """Let other processes in again."""
+
+    @contextmanager
+    def lock(self, timeout: float = 30.0) -> Iterator[None]:
+        """Keep every other process and thread out until the block ends; where nothing can be written, nothing."""
+        deadline = time.monotonic() + timeout
+        if not self._mutex.acquire(timeout=timeout):
+            raise JournalBusyError(f"another thread held the journal {self.location} for more than {timeout:g} s")
+        try:
+            if self._locks == 0 and not self.readonly:
+                self._take_lock(timeout, deadline)
+            self._locks += 1
+            try:
+                yield
+            finally:
+                self._locks -= 1
+                if self._locks == 0 and not self.readonly:
+                    self._release_lock()
+        finally:
+            self._mutex.release()
 
     @contextmanager
     def _nest_transaction(self, begin: str) -> Iterator[None]:

@@ -13,7 +13,6 @@ from __future__ import annotations
 import os
 import sqlite3
 import threading
-import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
 from dataclasses import replace
@@ -23,8 +22,6 @@ from typing import TYPE_CHECKING, Any, Final
 from takeback.canonical import encode, parse_strict
 from takeback.errors import JournalBusyError, JournalError, NotHeldError, TakebackError
 from takeback.journal.content import Ref
-from takeback.journal.contents_table import ContentTable
-from takeback.journal.key_index import KeyIndex
 from takeback.journal.record import RecentRecords
 from takeback.journal.sql import (
     READ_VERSIONS,
@@ -33,7 +30,6 @@ from takeback.journal.sql import (
     SqlStore,
     begin_journal,
     note_erased,
-    read_about,
     require_current_schema,
 )
 from takeback.journal.sqlite_files import (
@@ -57,7 +53,6 @@ from takeback.journal.store import MISSING_HINT, Copies, Erased, Options, descri
 
 if TYPE_CHECKING:
     from takeback.journal.chain import ChainReport
-    from takeback.journal.encryption import KeyFile
 
 DIALECT: Final = SqlDialect(number="INTEGER", text="TEXT", blob="BLOB", compact=" WITHOUT ROWID")
 WAL_KEPT: Final = 4 << 20
@@ -92,7 +87,6 @@ class SqliteStore(SqlStore):
         self._mutex = threading.RLock()
         self._recent = RecentRecords()
         self._ready = False
-        self._keys: KeyFile | None = None
         self._copy: ReadingCopy | None = None
         self._lock = FileLock(name_companion(path, ".lock"), self.location)
         require_plain_file(path)
@@ -148,7 +142,7 @@ class SqliteStore(SqlStore):
             self.run("PRAGMA query_only=ON")
             self.run("PRAGMA trusted_schema=OFF")
             require_current_schema(self.run(READ_VERSIONS), self.location)
-            self._use(read_about(self, self.location))
+            self._use(self._find_keys, untouched=self._options.readonly)
             return
         require_current_schema(self.run(READ_VERSIONS), self.location)
         if self._voucher is not None:  # before anything of a journal that may be a stranger's is acted on
@@ -156,9 +150,13 @@ class SqliteStore(SqlStore):
                 end = read_end(self)
             self._voucher.demand_vouched(end)
         self._prepare()
-        about = read_about(self, self.location)
-        self._use(about)
+        about = self._use(self._find_keys)
+        self._ready = True
         self._finish_erasing(about)
+
+    def _find_keys(self, journal: str) -> Path:
+        del journal
+        return name_companion(self._path, ".keys")
 
     def _prepare(self) -> None:
         with self._faults():
@@ -172,24 +170,8 @@ class SqliteStore(SqlStore):
         for guard in GUARDS:
             self.run(guard)
 
-    def _use(self, about: About) -> None:
-        self.journal_id = about.journal
-        if about.sealed:
-            from takeback.journal.encryption import open_key_file  # noqa: PLC0415 - start-up
-
-            path = self._options.keys or name_companion(self._path, ".keys")
-            self._keys = open_key_file(
-                self, path, about.journal, self._options.timeout, untouched=self._options.readonly
-            )
-        self._contents = ContentTable(
-            self, self._keys, self._is_forgotten_by, self._has_dropped_contents, self.location
-        )
-        self._index = KeyIndex(self, self.location)
-        self._ready = True
-
     @contextmanager
     def _faults(self) -> Iterator[None]:
-        """Turn SQLite's errors into ours."""
         try:
             yield
         except DRIVER_FAULTS as error:
@@ -229,26 +211,13 @@ class SqliteStore(SqlStore):
     def _has_begun(self) -> bool:
         return self._connection.in_transaction
 
-    @contextmanager
-    def lock(self, timeout: float = 30.0) -> Iterator[None]:
-        """Keep every other process and thread out until the block ends; where nothing can be written, nothing."""
-        deadline = time.monotonic() + timeout
-        if not self._mutex.acquire(timeout=timeout):
-            raise JournalBusyError(f"another thread held the journal {self.location} for more than {timeout:g} s")
-        try:
-            if self._locks == 0 and not self.readonly:
-                self._lock.acquire(deadline, timeout)
-                if self._ready:
-                    self._note_head()
-            self._locks += 1
-            try:
-                yield
-            finally:
-                self._locks -= 1
-                if self._locks == 0:
-                    self._lock.release()
-        finally:
-            self._mutex.release()
+    def _take_lock(self, timeout: float, deadline: float) -> None:
+        self._lock.acquire(deadline, timeout)
+        if self._ready:
+            self._note_head()
+
+    def _release_lock(self) -> None:
+        self._lock.release()
 
     def assert_held(self) -> None:
         """Raise if the lock was lost, the files were replaced, or someone else has written."""

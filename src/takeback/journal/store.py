@@ -33,7 +33,7 @@ from takeback.plugins import find_entry_points as entry_points
 
 if TYPE_CHECKING:
     from takeback.journal.chain import ChainReport
-    from takeback.journal.sql import Cursor
+    from takeback.journal.key_index import Tables
 
 
 MIN_PREFIX = 4
@@ -390,17 +390,17 @@ class Voucher(Protocol):
         """Raise if the journal that is opened must not be acted on."""
 
 
-def write_word(cursor: Cursor, voucher: Voucher | None, journal: str, seq: int, digest: str) -> None:
+def write_word(tables: Tables, voucher: Voucher | None, journal: str, seq: int, digest: str) -> None:
     """Write the word for a journal's new end; inside the transaction that makes it."""
     word = "" if voucher is None else voucher.vouch(journal, seq, digest)
     if word:
-        cursor.run(_PUT, (WORD, word))
+        tables.run(_PUT, (WORD, word))
 
 
-def read_end(cursor: Cursor) -> JournalEnd:
+def read_end(tables: Tables) -> JournalEnd:
     """Return where a journal ends, inside a snapshot; an altered last record is an error."""
-    about = dict(cursor.run("SELECT name, value FROM about"))
-    rows = cursor.run(f"SELECT {COLUMNS} FROM records ORDER BY seq DESC LIMIT 1")  # noqa: S608 - a constant
+    about = dict(tables.run("SELECT name, value FROM about"))
+    rows = tables.run(f"SELECT {COLUMNS} FROM records ORDER BY seq DESC LIMIT 1")  # noqa: S608 - a constant
     journal, word = str(about.get("journal", "")), str(about.get(WORD, ""))
     if not rows:
         return JournalEnd(journal, word=word)
