@@ -81,11 +81,12 @@ SomeOutcome = TypeVar("SomeOutcome", bound="HarnessOutcome | None")
 
 
 class Harness:
-    """One harness, its journal and what it is bound to; several threads may use it. Without a policy anybody may all.
+    """One harness, its journal and what it is bound to; several threads may use it.
 
     `verifier` decides about candidates: by proof unless another is given, and then evidence by a sample counts for
     nothing. An empty journal is begun with `start`, a state or a reading, or with what is there; where `begin` is
-    false it is an error. `about` goes into its first record; one with another `identity` is refused.
+    false it is an error. `about` goes into its first record; one with another `identity` is refused. This one has no
+    policy: `require` and `note_read` let everything pass.
     """
 
     def __init__(
