@@ -10,6 +10,7 @@ from pathlib import Path
 
 SOURCE = Path(__file__).parents[2] / "src" / "takeback"
 MODULES = sorted(SOURCE.rglob("*.py"))
+LAB_MODULES = sorted((Path(__file__).parents[2] / "lab" / "src" / "takeback_lab").rglob("*.py"))
 IRREGULAR = frozenset(
     [
         "told",
@@ -154,3 +155,42 @@ def test_docstrings_of_functions_begin_with_a_verb():
     ]
     first = [text.split()[0].strip(".,:;") for text in texts if text]
     assert sum(word in NOUN_CLAUSE for word in first) <= SHARE_OF_NOUN_CLAUSES * len(first)
+
+
+def _list_methods(owner: ast.ClassDef) -> list[ast.FunctionDef | ast.AsyncFunctionDef]:
+    return [node for node in owner.body if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)]
+
+
+def _is_told_above(owner: ast.ClassDef, name: str, classes: dict[str, list[ast.ClassDef]]) -> bool:
+    """Tell whether a class that another one extends says what a method of this name is."""
+    names = [getattr(base, "id", getattr(base, "attr", "")) for base in map(_drop_parameters, owner.bases)]
+    return any(
+        any(method.name == name and ast.get_docstring(method) for method in _list_methods(above))
+        or _is_told_above(above, name, classes)
+        for base in names
+        for above in classes.get(base, ())
+        if above is not owner
+    )
+
+
+def _drop_parameters(base: ast.expr) -> ast.expr:
+    return base.value if isinstance(base, ast.Subscript) else base
+
+
+def test_a_public_method_says_what_it_is_unless_a_base_class_has_said_it():
+    trees = {path: ast.parse(path.read_text()) for path in (*MODULES, *LAB_MODULES)}
+    owners = [(path, node) for path, tree in trees.items() for node in tree.body if isinstance(node, ast.ClassDef)]
+    classes: dict[str, list[ast.ClassDef]] = {}
+    for _, owner in owners:
+        classes.setdefault(owner.name, []).append(owner)
+    overloads = {"overload", "setter"}
+    assert not [
+        f"{path.name}:{owner.name}.{method.name}"
+        for path, owner in owners
+        if not owner.name.startswith("_")
+        for method in _list_methods(owner)
+        if not method.name.startswith("_")
+        and not ast.get_docstring(method)
+        and not overloads & {getattr(mark, "id", getattr(mark, "attr", "")) for mark in method.decorator_list}
+        and not _is_told_above(owner, method.name, classes)
+    ]

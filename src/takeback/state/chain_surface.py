@@ -42,7 +42,6 @@ class ChainSurface(Surface):
         return ((path, self.chain(value, path)) for path in self.paths(self.empty, value))
 
     def size(self, value: Any) -> int:
-        """Return the number of elements."""
         return sum(len(chain) for _, chain in self.chains(value))
 
     def is_worth_storing(self, part: Any) -> bool:
@@ -50,35 +49,28 @@ class ChainSurface(Surface):
         return any(chain.reach is not None for _, chain in self.chains(part))
 
     def get_slot(self, part: Any, path: TreePath) -> Any:
-        """Return the element with its place."""
         return self.chain(part, path).find(path[-1]) or ABSENT
 
     def put_slot(self, part: Any, path: TreePath, content: Any) -> Any:
-        """Put the element at its own place, or take it out."""
         chain = self.chain(part, path)
         after = chain.drop(path[-1]) if content is ABSENT else chain.put(content)
         return part if after is chain else self.with_chain(part, path, after)
 
     def differing(self, before: Any, after: Any) -> Iterator[TreePath]:
-        """Yield elements that came, went, changed or stand elsewhere."""
         for path in self.paths(before, after):
             for name in find_differing_links(self.chain(before, path), self.chain(after, path)):
                 yield (*path, name)
 
     def is_identical(self, old: Any, new: Any) -> bool:
-        """Compare record and place."""
         return is_same_link(old, new)
 
     def slot_to_json(self, content: Link) -> Any:
-        """Return place and record."""
         return link_to_json(content)
 
     def slot_from_json(self, raw: Any, path: TreePath) -> Link:
-        """Return the element; its id ends the path."""
         return link_from_json(raw, path[-1], self.slot_title(path))
 
     def entries(self, value: Any) -> Iterator[tuple[Address, ValueEdit]]:
-        """Yield each element of each chain."""
         for path, chain in sorted(self.chains(value), key=lambda item: item[0]):
             for name in chain.ids():
                 yield self.address((*path, name)[0]), self.drop_edit((*path, name))

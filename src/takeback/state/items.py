@@ -76,7 +76,6 @@ class Items(Parts):
         return new
 
     def whole(self) -> tuple[Any, ...]:
-        """Return the items."""
         items: list[Any] = []
         for segment in self._segments:
             if isinstance(segment, Run):
@@ -92,7 +91,6 @@ class Items(Parts):
         return run.start + count
 
     def _record(self, start: int, end: int) -> Any:
-        del end
         return self._base[start]
 
     def without_items(self) -> Self:
@@ -176,7 +174,6 @@ class Items(Parts):
         return new
 
     def revise(self, whole: Any, *, anew: bool = False) -> Self | None:
-        """Return this list turned into another, paired items keeping their identity; None if no item is kept."""
         from takeback.state.transfer import carry_over  # noqa: PLC0415 - start-up
 
         new: tuple[Any, ...] = whole
@@ -186,7 +183,6 @@ class Items(Parts):
         return carry_over(self, old, new, self.compare(new), None, None)
 
     def compare(self, whole: Any) -> Alignment:
-        """Return which item of another list continues which item of this one."""
         from takeback.state.alignment import align  # noqa: PLC0415 - start-up
 
         old = [encode(thaw(link.record)) for link in self.links()]

@@ -93,7 +93,6 @@ class KeyedSurface(Surface):
         """Return content that equals no other: it carries `key` and `salt`."""
 
     def read(self, raw: Any, where: str) -> PMap:
-        """Read a mapping of names to contents."""
         if not isinstance(raw, dict):
             raise InputError(where, found=raw, expected="a mapping")
         _check_entries(len(raw), where)
@@ -105,11 +104,9 @@ class KeyedSurface(Surface):
         )
 
     def write(self, value: PMap) -> Any:
-        """Write the mapping of names to contents."""
         return {key: self.describe(item) for key, item in value.items()}
 
     def canonical(self, value: PMap) -> Any:
-        """Write the mapping with canonical contents."""
         return {key: self.canonical_content(item) for key, item in value.items()}
 
     def canonical_content(self, content: Any) -> Any:
@@ -117,11 +114,9 @@ class KeyedSurface(Surface):
         return thaw(content)
 
     def describe(self, content: Any) -> Any:
-        """Return plain JSON."""
         return thaw(content)
 
     def diff(self, before: PMap, after: PMap) -> Iterator[Change]:
-        """Yield the keys whose contents do not mean the same."""
         candidates = before.candidates(after)
         if not candidates:
             return iter(())
@@ -134,17 +129,12 @@ class KeyedSurface(Surface):
         )
 
     def equivalent(self, before: Any, after: Any) -> bool:
-        """Compare contents by type and value."""
         return is_same_value(before, after)
 
     def target(self, raw: str, where: str, kind: Kind | None) -> str:
-        """Take any name."""
-        del kind
         return read_name(raw, where)
 
     def value(self, kind: Kind, target: str, raw: Any, where: str) -> Any:
-        """Check the content a forward operation binds."""
-        del kind
         return self.content(target, raw, where)
 
     def perturb(self, strategy: str, value: PMap, aims: Sequence[Operation], rng: random.Random) -> PMap:
@@ -177,25 +167,20 @@ class KeyedSurface(Surface):
         )
 
     def bystander(self, value: PMap, salt: str) -> PMap:
-        """Add a name nobody uses."""
         key = f"bystander_{salt}"
         return value.put(key, self.generic(key, salt))
 
     def entries(self, value: PMap) -> Iterator[tuple[Address, ValueEdit]]:
-        """Yield each key."""
         for key in sorted(value):
             yield Address(self.name, key), make_drop_edit(key)
 
     def size(self, value: PMap) -> int:
-        """Return the number of keys."""
         return len(value)
 
     def is_worth_storing(self, part: PMap) -> bool:
-        """Tell whether there is anything."""
         return bool(part)
 
     def find_written_slots(self, op: Operation) -> tuple[TreePath, ...] | None:
-        """Return the key as the only slot."""
         return ((op.path,),)
 
     def get_slot(self, part: PMap, path: TreePath) -> Any:
@@ -221,7 +206,6 @@ class KeyedSurface(Surface):
                 yield (key,)
 
     def is_identical(self, old: Any, new: Any) -> bool:
-        """Compare by type and value, identities of parts included."""
         return part_slots.is_identical_content(old, new)
 
     def transfer_places(self, fresh: PMap, known: PMap) -> PMap:
@@ -231,11 +215,9 @@ class KeyedSurface(Surface):
         )
 
     def slot_to_json(self, content: Any) -> Any:
-        """Return the content as it stands in a state file."""
         return self.describe(content)
 
     def slot_from_json(self, raw: Any, path: TreePath) -> Any:
-        """Read the content as from a state file."""
         return self.content(path[0], raw, self.slot_title(path))
 
     def check_slot(self, part: PMap, path: TreePath, names: Sequence[str] = ()) -> None:
@@ -247,11 +229,9 @@ class KeyedSurface(Surface):
             super().check_slot(part, path)
 
     def dump(self, part: PMap) -> Any:
-        """Return contents by key."""
         return {key: self.slot_to_json(content) for key, content in part.items()}
 
     def load(self, raw: Any) -> PMap:
-        """Read contents by key."""
         return PMap({key: self.slot_from_json(item, (key,)) for key, item in raw.items()})
 
 

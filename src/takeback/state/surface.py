@@ -143,17 +143,14 @@ class Slotted(ABC):
 
     def find_written_slots(self, op: Operation) -> tuple[TreePath, ...] | None:
         """Return the slots `op` writes, or None where only a comparison shows them."""
-        del op
         return ((),)
 
     def get_slot(self, part: Any, path: TreePath) -> Any:
         """Return the content of a slot, ABSENT if there is none. Contents of chains carry their place."""
-        del path
         return part
 
     def put_slot(self, part: Any, path: TreePath, content: Any) -> Any:
         """Return the surface's value with other content (or ABSENT) in one slot."""
-        del part, path
         return self.empty if content is ABSENT else content
 
     def differing(self, before: Any, after: Any) -> Iterator[TreePath]:
@@ -167,17 +164,14 @@ class Slotted(ABC):
 
     def has_child_slots(self, content: Any, path: TreePath) -> bool:
         """Tell whether a content at a path can have child slots."""
-        del path
         return self.nested and type(content) is PMap
 
     def can_merge_in_place(self, content: Any) -> bool:
         """Tell whether a slot's content is merged in place, so that the entries that wrote it can be told apart."""
-        del content
         return False
 
     def merge_write(self, current: Any, before: Any, after: Any) -> Any:
         """Return a slot's content merged with what one write changed in it."""
-        del current, before
         return after
 
     def slot_to_json(self, content: Any) -> Any:
@@ -186,7 +180,6 @@ class Slotted(ABC):
 
     def slot_from_json(self, raw: Any, path: TreePath) -> Any:
         """Return the content that `slot_to_json` wrote down."""
-        del path
         return self.read(raw, self.name)
 
     def check_slot(self, part: Any, path: TreePath, names: Sequence[str] = ()) -> None:
@@ -194,7 +187,6 @@ class Slotted(ABC):
 
         `names` are those of the parts that were written, where the whole was not.
         """
-        del names
         content = self.get_slot(part, path)
         if content is not ABSENT:
             self.read(self.write(self.put_slot(self.empty, path, content)), self.name)
@@ -213,7 +205,6 @@ class Slotted(ABC):
 
     def claim(self, content: Any) -> str | None:
         """Return what no other slot may hold at the same time, if anything."""
-        del content
         return None
 
     def list_claims(self, content: Any) -> Iterator[str]:
@@ -224,7 +215,6 @@ class Slotted(ABC):
 
     def transfer_places(self, fresh: Any, known: Any) -> Any:
         """Return a freshly read value with the places that `known` has, where the surface has places."""
-        del known
         return fresh
 
     def slot_title(self, path: TreePath) -> str:
@@ -296,7 +286,6 @@ class Surface(Slotted, Provable):
 
     def text(self, content: Any) -> tuple[bytes, str] | None:
         """Return the bytes that a content is, and a file's mode; None for a value, which is shown as JSON."""
-        del content
         return None
 
     def kind(self, stage: Stage) -> tuple[Kind, ...]:
@@ -337,12 +326,10 @@ class Surface(Slotted, Provable):
 
     def why_moved(self, value: Any, op: Operation) -> str | None:
         """Return why an operation cannot be run on a value in which contents were moved; None if it can."""
-        del value, op
         return None
 
     def clear(self, ops: Sequence[Operation]) -> list[dict[str, Any]]:
         """Return recovery operations to run before the restores of `ops`, where those could collide."""
-        del ops
         return []
 
 

@@ -64,7 +64,6 @@ class Text(Parts):
         return new
 
     def whole(self) -> str:
-        """Return the characters."""
         if self._whole is None:
             joined = "".join(map(self._characters, self._segments))
             self._whole = joined[: len(joined) - self._cut()]
@@ -161,7 +160,6 @@ class Text(Parts):
         return self._set_missing_end("") if part == END else super().drop(part)
 
     def apply_changes(self, changes: Iterable[tuple[str, Link | None]]) -> Self:
-        """Return the text with many lines put or dropped, and with another end where that is among them."""
         listed = list(changes)
         new = super().apply_changes((part, link) for part, link in listed if part != END)
         for part, link in listed:
@@ -177,18 +175,15 @@ class Text(Parts):
         return new
 
     def find_touched_parts(self) -> set[str]:
-        """Return the ids of lines that are not as they were, and of the end where it may differ."""
         return super().find_touched_parts() | {END}
 
     def _run_to_json(self, run: Run) -> str:
         return self._characters(run)
 
     def _run_from_json(self, raw: Any, where: str) -> str:
-        del where
         return str(raw)
 
     def to_json(self) -> dict[str, Any]:
-        """Return JSON that brings back every line with its identity."""
         return {**super().to_json(), "end": self._end}
 
     def _join_pieces(self, pieces: list[Any]) -> Any:
@@ -207,7 +202,6 @@ class Text(Parts):
         return new
 
     def revise(self, whole: str, *, anew: bool = False) -> Self | None:
-        """Return this text turned into another, paired lines keeping their identity; None if no line is kept."""
         revised = self.revise_aligned(whole, anew=anew)
         if revised is not None and len(whole) >= LONG:
             revised[0]._whole = whole  # which is held already: what compares or writes it makes no copy
@@ -227,7 +221,6 @@ class Text(Parts):
         return revised._set_missing_end(between.missing), alignment
 
     def compare(self, whole: str) -> Alignment:
-        """Return which line of another text continues which line of this one."""
         from takeback.state.alignment import align  # noqa: PLC0415 - start-up
 
         between = self._between(whole)

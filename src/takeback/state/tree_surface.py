@@ -63,15 +63,12 @@ class TreeSurface(Surface):
 
     def contents(self, path: TreePath, ops: Sequence[Operation], salt: str) -> tuple[Any, ...]:
         """Return the contents that these operations could tell apart at a path, one that lets them run first."""
-        del ops
         return self.generic(path, salt)
 
     def address(self, path: TreePath) -> Address:
-        """Return the address of a path."""
         return _make_address(self, path)
 
     def covers(self, outer: str, inner: str) -> bool:
-        """Tell whether `inner` is at or below the path `outer`."""
         if outer == inner:
             return True
         above = self.parse_key(outer)
@@ -83,7 +80,6 @@ class TreeSurface(Surface):
         return bool(long[: len(short)] == short)
 
     def diff(self, before: PMap, after: PMap) -> Iterator[Change]:
-        """Yield the deepest paths that differ."""
         changes = tree.list_changes(before, after)
         if not changes:
             return iter(())
@@ -135,7 +131,6 @@ class TreeSurface(Surface):
         )
 
     def bystander(self, value: PMap, salt: str) -> PMap:
-        """Add a leaf and a container nobody names."""
         path = (f"bystander_{salt}", "inner")
         return tree.put(value, path, self.generic(path, salt)[0])
 
@@ -146,19 +141,15 @@ class TreeSurface(Surface):
                 yield self.address(path[:depth]), _make_put_edit(path[:depth], ABSENT)
 
     def size(self, value: PMap) -> int:
-        """Return the number of leaves and empty containers."""
         return sum(1 for _ in tree.iter_leaves(value))
 
     def is_worth_storing(self, part: PMap) -> bool:
-        """Tell whether there is anything."""
         return bool(part)
 
     def find_written_slots(self, op: Operation) -> tuple[TreePath, ...] | None:
-        """Return the paths that the operation writes; each is a slot."""
         return self.list_targets(op)
 
     def get_slot(self, part: PMap, path: TreePath) -> Any:
-        """Return what stands at the path."""
         return tree.get(part, path)
 
     def put_slot(self, part: PMap, path: TreePath, content: Any) -> PMap:
@@ -170,31 +161,24 @@ class TreeSurface(Surface):
         return part_slots.find_differing_below(before, after)
 
     def is_identical(self, old: Any, new: Any) -> bool:
-        """Compare by type and value, identities of parts included."""
         return part_slots.is_identical_content(old, new)
 
     def slot_to_json(self, content: Any) -> Any:
-        """Return JSON with the identities of parts."""
         return slot_content_to_json(content)
 
     def slot_from_json(self, raw: Any, path: TreePath) -> Any:
-        """Return the content that `slot_to_json` wrote down."""
         return slot_content_from_json(raw, path[-1] if path else "", self.slot_title(path))
 
     def transfer_places(self, fresh: PMap, known: PMap) -> Any:
-        """Keep the identities of parts that are still there."""
         return part_slots.transfer_identities(fresh, known)
 
     def dump(self, part: PMap) -> Any:
-        """Return the tree as one content."""
         return self.slot_to_json(part)
 
     def load(self, raw: Any) -> Any:
-        """Return the tree from one content."""
         return self.slot_from_json(raw, ())
 
     def slot_title(self, path: TreePath) -> str:
-        """Return the path's address, and of a part which one it is."""
         return str(self.address(path)) if path and not is_part(path[-1]) else super().slot_title(path)
 
 

@@ -60,24 +60,18 @@ class PromptsSurface(KeyedSurface):
     )
 
     def value(self, kind: Kind, target: str, raw: Any, where: str) -> Any:
-        """Take a text, or an edit of one."""
         return read_edit(raw, where) if kind.inside else super().value(kind, target, raw, where)
 
     def content(self, key: str, raw: Any, where: str) -> str:
-        """Take text."""
-        del key
         return read_storable_text(raw, where)
 
     def sample(self, key: str, rng: random.Random) -> str:
-        """Return another version of the prompt."""
         return f"Earlier {key} prompt, revision {rng.randrange(10_000)}."
 
     def extreme(self, key: str, rng: random.Random) -> str:
-        """Return an empty or a very long text."""
         return rng.choice(["", f"{key} " * 200])
 
     def generic(self, key: str, salt: str) -> str:
-        """Return text of its own."""
         return f"{salt}: {key}"
 
     def perturb(self, strategy: str, value: PMap, aims: Sequence[Operation], rng: random.Random) -> PMap:
@@ -100,11 +94,9 @@ class PromptsSurface(KeyedSurface):
         return tuple(components)
 
     def slot_to_json(self, content: Any) -> Any:
-        """Return the text, with the identities of its lines where it was edited inside, or one line."""
         return slot_content_to_json(content)
 
     def slot_from_json(self, raw: Any, path: TreePath) -> Any:
-        """Return what `slot_to_json` wrote down."""
         return slot_content_from_json(raw, path[-1], self.slot_title(path))
 
 
@@ -125,8 +117,6 @@ class RoutingSurface(KeyedSurface):
     )
 
     def content(self, key: str, raw: Any, where: str) -> str | None:
-        """Take a model id or null."""
-        del key
         if raw is None:
             return None
         if type(raw) is not str:
@@ -134,20 +124,15 @@ class RoutingSurface(KeyedSurface):
         return read_name(raw, where)
 
     def sample(self, key: str, rng: random.Random) -> str | None:
-        """Return some model, or a disabled route."""
-        del key
         return rng.choice([None, *_MODELS])
 
     def extreme(self, key: str, rng: random.Random) -> str | None:
-        """Return a disabled route or a very long id."""
         return rng.choice([None, f"{key}-model-" + "x" * 100])
 
     def generic(self, key: str, salt: str) -> str:
-        """Return a model of its own."""
         return f"{salt}-{hashlib.sha256(key.encode()).hexdigest()[:16]}"
 
     def perturb(self, strategy: str, value: PMap, aims: Sequence[Operation], rng: random.Random) -> PMap:
-        """Vary contents as usual, also the fallback routes, and turn the policy round."""
         if strategy == Strategy.DEPENDENCY:
             for key in ("default_model", "fallback_model"):
                 value = rng.choice([value.drop(key), value.put(key, self.sample(key, rng)), value])
@@ -209,17 +194,14 @@ class ToolsSurface(KeyedSurface):
         )
 
     def get_slot(self, part: PMap, path: TreePath) -> Any:
-        """Return a record, or a field of an open one."""
         return tree.get(part, path)
 
     def put_slot(self, part: PMap, path: TreePath, content: Any) -> PMap:
-        """Bind or unbind a key, or write a field of an open record."""
         if len(path) == 1:
             return part.drop(path[0]) if content is ABSENT else part.put(path[0], content)
         return tree.drop(part, path) if content is ABSENT else tree.put(part, path, content)
 
     def differing(self, before: PMap, after: PMap) -> Iterator[TreePath]:
-        """Yield keys bound to different records, or the fields in which two open ones differ."""
         for key, old, new in before.candidates(after):
             if old is not ABSENT and new is not ABSENT and _is_open(old) and _is_open(new):
                 yield from ((key, *rest) for rest in part_slots.find_differing_below(old, new))
@@ -231,26 +213,21 @@ class ToolsSurface(KeyedSurface):
         return type(content) is PMap and (len(path) > 1 or _is_open(content))
 
     def slot_to_json(self, content: Any) -> Any:
-        """Return a record as it stands in a state file; an open one, and a field of it, with identities of parts."""
         ours = isinstance(content, PMap) and not _is_open(content)
         return self.describe(content) if ours else part_slots.slot_content_to_json(content)
 
     def slot_from_json(self, raw: Any, path: TreePath) -> Any:
-        """Return what `slot_to_json` wrote down."""
         if len(path) == 1 and not _is_open(raw):
             return self.content(path[0], raw, self.slot_title(path))
         return part_slots.slot_content_from_json(raw, path[-1], self.slot_title(path))
 
     def canonical_content(self, content: PMap) -> Any:
-        """Return the record without what varies from run to run."""
         return make_canonical_record(content)
 
     def equivalent(self, before: Any, after: Any) -> bool:
-        """Compare identity, schema and implementation."""
         return is_same_record(before, after)
 
     def sample(self, key: str, rng: random.Random) -> PMap:
-        """Return a tool under this key with another signature."""
         schema = {"type": "object", "properties": {f"arg_{rng.randrange(100)}": {"type": rng.choice(_TYPES)}}}
         return PMap(
             {
@@ -262,11 +239,9 @@ class ToolsSurface(KeyedSurface):
         )
 
     def extreme(self, key: str, rng: random.Random) -> PMap:
-        """Return a tool with nothing in it."""
         return PMap(
             {"id": key, "description": "", "parameters": EMPTY, "implementation": rng.choice(["", "x" * 300])}
         )
 
     def generic(self, key: str, salt: str) -> PMap:
-        """Return a tool of its own."""
         return PMap({"id": f"{salt}-{key}", "description": "", "parameters": EMPTY, "implementation": salt})

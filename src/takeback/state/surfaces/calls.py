@@ -92,8 +92,6 @@ class CallsSurface(KeyedSurface):
         self.declared: dict[str, CallFacts] = {}
 
     def content(self, key: str, raw: Any, where: str) -> PMap:
-        """Read a call as a state holds it."""
-        del key
         state = raw.get("state", MADE) if isinstance(raw, dict) else None
         if state not in {MADE, COMPENSATED}:
             raise InputError(where, found=raw, expected=f'a call whose "state" is {MADE} or {COMPENSATED}')
@@ -101,8 +99,6 @@ class CallsSurface(KeyedSurface):
         return _read_call(rest, where).put("state", state)
 
     def value(self, kind: Kind, target: str, raw: Any, where: str) -> Any:
-        """Check which call is to be made, with which arguments."""
-        del kind, target
         return _read_call(raw, where).put("state", MADE)
 
     def equivalent(self, before: Any, after: Any) -> bool:
@@ -112,21 +108,15 @@ class CallsSurface(KeyedSurface):
         return is_same_value(before, after)
 
     def sample(self, key: str, rng: random.Random) -> PMap:
-        """Return some call, compensated or not."""
-        del key
         return _make_content(f"call_{rng.randrange(9)}", {"n": rng.randrange(99)}, rng.choice((MADE, COMPENSATED)))
 
     def extreme(self, key: str, rng: random.Random) -> PMap:
-        """Return a call without arguments."""
-        del rng
         return _make_content(key or "call", {}, MADE)
 
     def generic(self, key: str, salt: str) -> PMap:
-        """Return a call that was made, and equals no other."""
         return _make_content(salt, {"key": key}, MADE)
 
     def components(self, ops: Sequence[Operation], salt: str) -> tuple[Component, ...]:
-        """Return one component for each named key: in use, in use and compensated, or free."""
         return tuple(
             Component(
                 str(self.address(key)),
@@ -144,12 +134,10 @@ class CallsSurface(KeyedSurface):
         return {key: thaw(content) for key, content in value.items() if is_made(content)}
 
     def invert(self, op: Operation) -> tuple[Inverse, ...]:
-        """Return the capture and the compensation of a call; what compensates it, the manifest says."""
         where = {"target": op.target}
         return (({"op_type": "capture_call", **where}, {"op_type": "compensate_call", **where}),)
 
     def slot_title(self, path: tuple[str, ...]) -> str:
-        """Return what people call a slot of it."""
         return str(self.address(path[0])) if path else self.name
 
 

@@ -90,38 +90,29 @@ class ConfigSurface(TreeSurface):
     )
 
     def read(self, raw: Any, where: str) -> PMap:
-        """Read nested mappings."""
         if not isinstance(raw, dict):
             raise InputError(where, found=raw, expected="a mapping")
         return PMap({_read_name(key, where): freeze(item, f"{where}.{key}", depth=1) for key, item in raw.items()})
 
     def write(self, value: PMap) -> Any:
-        """Write nested mappings."""
         return thaw(value)
 
     def canonical(self, value: PMap) -> Any:
-        """Return the plain JSON form; config has nothing volatile."""
         return thaw(value)
 
     def describe(self, content: Any) -> Any:
-        """Return plain JSON."""
         return thaw(content)
 
     def equivalent(self, before: Any, after: Any) -> bool:
-        """Compare presence and value, by type."""
         return is_same_value(before, after)
 
     def join(self, path: TreePath) -> str:
-        """Join with dots."""
         return format_dotted_path(path)
 
     def parse_key(self, key: str) -> TreePath:
-        """Split at dots."""
         return parse_dotted_path(key)
 
     def target(self, raw: str, where: str, kind: Kind | None) -> TreePath:
-        """Take a dotted path of non-empty names."""
-        del kind
         path = parse_dotted_path(raw)
         if format_dotted_path(path) != raw:
             raise InputError(where, found=raw, expected=r"a dotted path with \. and \\ as its only escapes")
@@ -146,12 +137,9 @@ class ConfigSurface(TreeSurface):
             freeze(thaw(content), where, depth=len(path))
 
     def value(self, kind: Kind, target: str, raw: Any, where: str) -> Any:
-        """Take any JSON value."""
-        del kind, target
         return freeze(raw, where, depth=MAX_DEPTH // 2)
 
     def generic(self, path: TreePath, salt: str) -> tuple[Any, ...]:
-        """Return a value, and a mapping with something in it."""
         return f"{salt}: {self.join(path)}", PMap({salt: f"{salt} in {self.join(path)}"})
 
     def contents(self, path: TreePath, ops: Sequence[Operation], salt: str) -> tuple[Any, ...]:
@@ -160,7 +148,6 @@ class ConfigSurface(TreeSurface):
         return (*_make_probe_lists(mine, salt), *self.generic(path, salt)) if mine else self.generic(path, salt)
 
     def perturb(self, strategy: str, value: PMap, aims: Sequence[Operation], rng: random.Random) -> PMap:
-        """Vary the touched paths and what is above them; add unrelated and unfamiliar keys."""
         if strategy in EXISTENCE:
             for op in aims:
                 value = self._vary(strategy, value, op.path, rng)

@@ -64,22 +64,18 @@ class ExternalSurface(KeyedSurface):
     )
 
     def content(self, key: str, raw: Any, where: str) -> PMap:
-        """Take a JSON object."""
-        del key
         record = read_mapping(raw, where)
         for name in record:
             read_name(name, f"{where} field")
         return record
 
     def target(self, raw: str, where: str, kind: Kind | None) -> str:
-        """Take `BINDING/NAME`."""
         binding, name = parse_key(super().target(raw, where, kind))
         if not binding or not name:
             raise InputError(where, found=raw, expected="BINDING/NAME, such as memory/users-42")
         return raw
 
     def value(self, kind: Kind, target: str, raw: Any, where: str) -> Any:
-        """Take a record, or a field with its value."""
         if kind.name != "edit_external":
             return super().value(kind, target, raw, where)
         if not isinstance(raw, dict | PMap) or set(raw) != {"field", "value"}:
@@ -91,11 +87,9 @@ class ExternalSurface(KeyedSurface):
         return ((op.path, op.value["field"]),) if op.kind.name == "edit_external" else None
 
     def get_slot(self, part: PMap, path: TreePath) -> Any:
-        """Return a record, or a field of it."""
         return tree.get(part, path)
 
     def put_slot(self, part: PMap, path: TreePath, content: Any) -> PMap:
-        """Put a record or a field, or take it away."""
         return tree.drop(part, path) if content is ABSENT else tree.put(part, path, content)
 
     def differing(self, before: PMap, after: PMap) -> Iterator[TreePath]:
@@ -112,23 +106,18 @@ class ExternalSurface(KeyedSurface):
         return type(content) is PMap and len(path) == 1
 
     def slot_from_json(self, raw: Any, path: TreePath) -> Any:
-        """Read a record, or the value of a field."""
         return super().slot_from_json(raw, path) if len(path) == 1 else freeze(raw, self.slot_title(path))
 
     def slot_title(self, path: TreePath) -> str:
-        """Return the key, and of a field its name."""
         return f"{self.address(path[0])}.{'.'.join(path[1:])}" if len(path) > 1 else super().slot_title(path)
 
     def sample(self, key: str, rng: random.Random) -> PMap:
-        """Return some other record."""
         return PMap({"text": f"earlier {key}", "revision": rng.randrange(10_000)})
 
     def extreme(self, key: str, rng: random.Random) -> PMap:
-        """Return an empty record, or one with a long text."""
         return rng.choice([PMap({}), PMap({"text": f"{key} " * 100})])
 
     def generic(self, key: str, salt: str) -> PMap:
-        """Return a record of its own."""
         return PMap({salt: f"{salt}: {key}"})
 
 

@@ -124,7 +124,6 @@ class FilesSurface(TreeSurface):
     )
 
     def read(self, raw: Any, where: str) -> PMap:
-        """Read a flat mapping of paths."""
         if not isinstance(raw, dict):
             raise InputError(where, found=raw, expected="a mapping of paths")
         root: dict[str, Any] = {}
@@ -144,7 +143,6 @@ class FilesSurface(TreeSurface):
             raise InputError(where, found="a file and a directory of one name", expected="one of them")
 
     def write(self, value: PMap) -> Any:
-        """Write a flat mapping of paths."""
         return {self._name(path, leaf): self._describe_as_is(leaf) for path, leaf in tree.iter_leaves(value)}
 
     def _name(self, path: TreePath, leaf: Any) -> str:
@@ -152,7 +150,6 @@ class FilesSurface(TreeSurface):
         return find_current_path(path, leaf) if isinstance(leaf, File) else self.join(path)
 
     def canonical(self, value: PMap) -> Any:
-        """Hash contents."""
         return {
             self._name(path, leaf): {"directory": True}
             if type(leaf) is PMap
@@ -161,7 +158,6 @@ class FilesSurface(TreeSurface):
         }
 
     def describe(self, content: Any) -> Any:
-        """Return a file as it stands in a state file, and where it was moved to."""
         if type(content) is File and content.at is not None:
             return {**self._describe_as_is(content), "at": content.at}
         return self._describe_as_is(content)
@@ -178,7 +174,6 @@ class FilesSurface(TreeSurface):
             return {"base64": base64.b64encode(content.content).decode(), "mode": mode}
 
     def parts_shown(self, path: TreePath, content: Any) -> Iterator[tuple[TreePath, Any]]:
-        """Yield the files of a directory, and directories that are empty."""
         if type(content) is PMap and content:
             for name, inner in content.items():
                 yield from self.parts_shown((*path, name), inner)
@@ -186,11 +181,9 @@ class FilesSurface(TreeSurface):
             yield path, content
 
     def text(self, content: Any) -> tuple[bytes, str] | None:
-        """Return a file's bytes and mode."""
         return (content.content, f"{content.mode:04o}") if isinstance(content, File) else None
 
     def slot_to_json(self, content: Any) -> Any:
-        """Return a file's text or bytes and mode, with the identities of its lines; a directory's names."""
         if isinstance(content, PMap):
             return {"directory": {name: self.slot_to_json(node) for name, node in content.items()}}
         if isinstance(content, Link):
@@ -202,7 +195,6 @@ class FilesSurface(TreeSurface):
         return {"lines": text.to_json(), "mode": f"{content.mode:04o}", **at}
 
     def slot_from_json(self, raw: Any, path: TreePath) -> Any:
-        """Return a file, or a directory with what is in it, or a line of a file."""
         if path and is_part(path[-1]):
             return link_from_json(raw, path[-1][1:], self.slot_title(path))
         if "directory" in raw:
@@ -245,20 +237,15 @@ class FilesSurface(TreeSurface):
                 _read_file(self.describe(leaf), self.slot_title(below))
 
     def equivalent(self, before: Any, after: Any) -> bool:
-        """Compare existence, content, mode and path."""
         return bool(before == after) if type(before) is type(after) else False
 
     def join(self, path: TreePath) -> str:
-        """Join with slashes; a spare slot is called by the path in it."""
         return name_slot(path)
 
     def parse_key(self, key: str) -> TreePath:
-        """Split at slashes."""
         return tuple(key.split("/"))
 
     def target(self, raw: str, where: str, kind: Kind | None) -> TreePath:
-        """Take a relative path that stays inside the sandbox."""
-        del kind
         target = read_storable_text(raw, where)
         if len(target.encode()) > MAX_PATH:
             raise LimitError(where, found=f"a path of {len(target)} characters", expected=f"at most {MAX_PATH}")
@@ -273,15 +260,12 @@ class FilesSurface(TreeSurface):
         return path
 
     def why_moved(self, value: PMap, op: Operation) -> str | None:
-        """Return why a path cannot be written: its file was moved, or one that was moved stands there."""
         return next(filter(None, (why_elsewhere(value, path) for path in self.list_targets(op))), None)
 
     def list_targets(self, op: Operation) -> tuple[TreePath, ...]:
-        """Return the paths that an operation writes; a move writes two."""
         return (op.path, op.value) if op.kind.name == "move_file" else (op.path,)
 
     def value(self, kind: Kind, target: str, raw: Any, where: str) -> Any:
-        """Take the text alone, or content and mode; an edit; or the path a file is moved to."""
         if kind.inside:
             return read_edit(raw, where)
         if kind.name == "move_file":
@@ -305,13 +289,11 @@ class FilesSurface(TreeSurface):
         return (*(File(content.encode()) for content in texts), *self.generic(path, salt))
 
     def generic(self, path: TreePath, salt: str) -> tuple[Any, ...]:
-        """Return a file, an empty directory, and a directory with something in it."""
         name = "/".join(path)
         inside = File(f"{salt} in {name}".encode())
         return File(f"{salt}: {name}".encode(), 0o640), EMPTY, PMap({f"inside_{salt}": inside})
 
     def perturb(self, strategy: str, value: PMap, aims: Sequence[Operation], rng: random.Random) -> PMap:
-        """Vary the touched paths and what is above them; add unrelated files and deep directories."""
         if strategy in EXISTENCE:
             for path in (path for op in aims for path in self.list_targets(op)):
                 value = _vary_path(strategy, value, path, rng)

@@ -144,20 +144,16 @@ class ListenersSurface(ChainSurface):
     )
 
     def paths(self, before: PMap, after: PMap) -> list[TreePath]:
-        """Return the events whose callbacks may differ."""
         return [(event,) for event, _, _ in before.candidates(after)]
 
     def chain(self, value: PMap, path: TreePath) -> Chain:
-        """Return the callbacks of an event."""
         chain: Chain = value.get(path[0], NO_LINKS)
         return chain
 
     def with_chain(self, value: PMap, path: TreePath, chain: Chain) -> PMap:
-        """Bind other callbacks to an event."""
         return value.put(path[0], chain)
 
     def read(self, raw: Any, where: str) -> PMap:
-        """Read a mapping of events to lists of callbacks."""
         if not isinstance(raw, dict):
             raise InputError(where, found=raw, expected="a mapping of events")
         events: dict[str, Chain] = {}
@@ -174,11 +170,9 @@ class ListenersSurface(ChainSurface):
         return PMap(events)
 
     def write(self, value: PMap) -> Any:
-        """Write a mapping of events to lists of callbacks."""
         return {event: [thaw(link.record) for link in chain] for event, chain in value.items() if len(chain)}
 
     def canonical(self, value: PMap) -> Any:
-        """Write canonical callbacks."""
         return {
             event: [make_canonical_record(link.record) for link in chain]
             for event, chain in value.items()
@@ -186,18 +180,15 @@ class ListenersSurface(ChainSurface):
         }
 
     def describe(self, content: Any) -> Any:
-        """Return the callbacks in order, or the one that was captured."""
         return thaw(content.record) if isinstance(content, Link) else [thaw(link.record) for link in content]
 
     def diff(self, before: PMap, after: PMap) -> Iterator[Change]:
-        """Yield the events whose callbacks differ."""
         for event, before_chain, after_chain in before.candidates(after):
             old, new = _drop_empty_chain(before_chain), _drop_empty_chain(after_chain)
             if not self.equivalent(old, new):
                 yield Change(Address(self.name, event), old, new)
 
     def equivalent(self, before: Any, after: Any) -> bool:
-        """Compare the callbacks bound, in order."""
         if before is ABSENT or after is ABSENT:
             return before is after
         if before == after:
@@ -207,27 +198,20 @@ class ListenersSurface(ChainSurface):
         )
 
     def target(self, raw: str, where: str, kind: Kind | None) -> str:
-        """Take an event's name."""
-        del kind
         return read_name(raw, where)
 
     def find(self, value: PMap, path: str) -> Any:
-        """Return the callbacks of an event."""
         return value.get(path, NO_LINKS) or ABSENT
 
     def value(self, kind: Kind, target: str, raw: Any, where: str) -> Any:
-        """Take a callback's record when adding, its id when capturing or removing."""
-        del target
         return _read_record(raw, where) if kind.name == "add_listener" else read_name(raw, where)
 
     def invert(self, op: Operation) -> tuple[Inverse, ...]:
-        """Capture the one callback, or the whole event where that is meant, and restore it."""
         part = {} if op.value is ABSENT else {"value": _get_callback_id(op)}
         capture = {"op_type": "capture_listener", "target": op.target, **part}
         return ((capture, {"op_type": "restore_listener", "target": op.target}),)
 
     def perturb(self, strategy: str, value: PMap, aims: Sequence[Operation], rng: random.Random) -> PMap:
-        """Vary whether the touched events are empty or populated, and with which callbacks."""
         if strategy in EXISTENCE:
             for op in aims:
                 value = _vary_event(value, op.path, "watcher" if op.value is ABSENT else _get_callback_id(op), rng)
@@ -251,7 +235,6 @@ class ListenersSurface(ChainSurface):
         return tuple(components)
 
     def bystander(self, value: PMap, salt: str) -> PMap:
-        """Add an event nobody names."""
         record = _read_record({"id": "watcher", "handler": salt}, "generic")
         return value.put(f"on_bystander_{salt}", Chain.of([("watcher", record)]))
 
@@ -266,17 +249,14 @@ class ListenersSurface(ChainSurface):
         return is_hook_group(content)
 
     def merge_write(self, current: Any, before: Any, after: Any) -> Any:
-        """Return a group with what one write changed in it; any other callback as it was written."""
         from takeback.state.record_merge import merge_hook_group  # noqa: PLC0415 - start-up
 
         return merge_hook_group(current, before, after)
 
     def dump(self, part: PMap) -> Any:
-        """Return callbacks by event and id, each with its place."""
         return {event: chain_to_json(chain) for event, chain in part.items()}
 
     def load(self, raw: Any) -> PMap:
-        """Return chains by event."""
         return PMap({event: chain_from_json(chain, self.name) for event, chain in raw.items()})
 
     def transfer_places(self, fresh: PMap, known: PMap) -> PMap:

@@ -161,21 +161,15 @@ class MiddlewareSurface(ChainSurface):
     )
 
     def paths(self, before: Chain, after: Chain) -> tuple[TreePath, ...]:
-        """Return the path of the only chain."""
         return ((),) if before is not after else ()
 
     def chain(self, value: Chain, path: TreePath) -> Chain:
-        """Return the chain itself."""
-        del path
         return value
 
     def with_chain(self, value: Chain, path: TreePath, chain: Chain) -> Chain:
-        """Return the other chain."""
-        del value, path
         return chain
 
     def read(self, raw: Any, where: str) -> Chain:
-        """Read a list of records."""
         if not isinstance(raw, list):
             raise InputError(where, found=raw, expected="a list of middleware")
         records = [_read_record(item, None, f"{where}[{at}]") for at, item in enumerate(raw)]
@@ -187,15 +181,12 @@ class MiddlewareSurface(ChainSurface):
         return Chain.of((record["id"], record) for record in records)
 
     def write(self, value: Chain) -> Any:
-        """Write a list of records."""
         return [thaw(_with_own_id(link).record) for link in value]
 
     def canonical(self, value: Chain) -> Any:
-        """Write a list of canonical records."""
         return [make_canonical_record(_with_own_id(link).record) for link in value]
 
     def describe(self, content: Any) -> Any:
-        """Return one element, the whole chain, or that an element moved."""
         if isinstance(content, Chain):
             return self.write(content)
         return thaw(content.record) if isinstance(content, Link) else content
@@ -226,18 +217,14 @@ class MiddlewareSurface(ChainSurface):
         return isinstance(before, str) and bool(before == after)
 
     def target(self, raw: str, where: str, kind: Kind | None) -> str:
-        """Take an id, or `*` where the whole chain is allowed."""
         if raw == WHOLE and kind is not None and not kind.whole:
             raise InputError(where, found=raw, expected="the id of one middleware")
         return read_name(raw, where)
 
     def value(self, kind: Kind, target: str, raw: Any, where: str) -> PMap:
-        """Take the element's record; its id is the target."""
-        del kind
         return _read_record(raw, target, where)
 
     def perturb(self, strategy: str, value: Chain, aims: Sequence[Operation], rng: random.Random) -> Chain:
-        """Vary whether the touched ids and anchors are there, and where; prepend unfamiliar interceptors."""
         if strategy in EXISTENCE:
             for op in aims:
                 value = _vary_element(value, op.target, rng)
@@ -272,7 +259,6 @@ class MiddlewareSurface(ChainSurface):
         return tuple(self.element_component((), record, moved=record["id"] in moved) for record in records)
 
     def bystander(self, value: Chain, salt: str) -> Chain:
-        """Add an element nobody names at each end."""
         for at, name in ((0, f"bystander_front_{salt}"), (len(value) + 1, f"bystander_back_{salt}")):
             value, _link = value.insert(at, name, _make_sample(name, DEFAULT_PRIORITY))
         return value
@@ -282,20 +268,16 @@ class MiddlewareSurface(ChainSurface):
         return None if op.target == WHOLE else ((op.target,),)
 
     def slot_to_json(self, content: Link) -> Any:
-        """Return place and record."""
         return super().slot_to_json(_with_own_id(content))
 
     def dump(self, part: Chain) -> Any:
-        """Return elements by id, each with its place, and how far places reach."""
         own = all(link.record["id"] == link.id for link in part)
         return chain_to_json(part if own else Chain(tuple(map(_with_own_id, part)), part.reach))
 
     def load(self, raw: Any) -> Chain:
-        """Return the elements in the order of their places."""
         return chain_from_json(raw, self.name)
 
     def transfer_places(self, fresh: Chain, known: Chain) -> Chain:
-        """Keep the places of elements that have not moved."""
         return keep_places(fresh, known)
 
     def overlaps(self, first: Operation, second: Operation) -> bool:

@@ -32,7 +32,6 @@ class ProjectSurface(FilesSurface):
     kinds = ()
 
     def slot_title(self, path: TreePath) -> str:
-        """Return what people call a slot of it."""
         return SURFACES[SHOWN].slot_title(path)
 
 

@@ -73,7 +73,6 @@ class ResourcesSurface(KeyedSurface):
     )
 
     def read(self, raw: Any, where: str) -> PMap:
-        """Read descriptors; two keys with one address are an error."""
         value = super().read(raw, where)
         held: dict[str, str] = {}
         for key in value:
@@ -88,8 +87,6 @@ class ResourcesSurface(KeyedSurface):
         return value
 
     def content(self, key: str, raw: Any, where: str) -> PMap:
-        """Take a descriptor, or a socket's address alone."""
-        del key
         if isinstance(raw, str):
             raw = {"address": raw}
         return read_record(
@@ -103,29 +100,21 @@ class ResourcesSurface(KeyedSurface):
         )
 
     def canonical_content(self, content: PMap) -> Any:
-        """Return the descriptor without handles."""
         return make_canonical_record(content)
 
     def equivalent(self, before: Any, after: Any) -> bool:
-        """Compare descriptor and lifecycle."""
         return is_same_record(before, after)
 
     def sample(self, key: str, rng: random.Random) -> PMap:
-        """Return a socket on some other port."""
-        del key
         return _make_socket(f"tcp://127.0.0.1:{rng.randrange(20_000, 30_000)}")
 
     def extreme(self, key: str, rng: random.Random) -> PMap:
-        """Return an ephemeral socket or one at the edge of the range."""
-        del key
         return _make_socket(rng.choice(["tcp://127.0.0.1:0", f"tcp://127.0.0.1:{_MAX_PORT}"]))
 
     def generic(self, key: str, salt: str) -> PMap:
-        """Return a socket of its own, at an address no program names."""
         return _make_socket("tcp://127.0.0.1:0", lifecycle=f"{salt}-{key}")
 
     def claim(self, content: Any) -> str | None:
-        """Return the address, unless the system chooses it."""
         if content is ABSENT or content["address"].endswith(":0"):
             return None
         return str(content["address"])
@@ -136,7 +125,6 @@ class ResourcesSurface(KeyedSurface):
         return [{"op_type": "release_socket", "target": key} for key in keys] if len(keys) > 1 else []
 
     def perturb(self, strategy: str, value: PMap, aims: Sequence[Operation], rng: random.Random) -> PMap:
-        """Vary the touched keys; let something outside hold ports, also the wanted one."""
         if strategy == Strategy.SOCKET_CONFLICT:
             value = _hold(value, f"external_{rng.randrange(10_000)}", f"tcp://127.0.0.1:{9100 + rng.randrange(100)}")
             for op in aims:
