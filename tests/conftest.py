@@ -20,7 +20,7 @@ from takeback.adapters.trust_record import find_trust_folder, use_trust_folder
 from takeback.cli import program
 from takeback.state import SURFACES
 from takeback.state.surface import unregister
-from takeback.state.surfaces.project import PROJECT
+from takeback.state.surfaces.files import PROJECT
 
 _SLOW_MACHINES = (HealthCheck.too_slow, HealthCheck.data_too_large)
 settings.register_profile(

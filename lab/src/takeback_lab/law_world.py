@@ -15,8 +15,8 @@ from takeback.language import Candidate
 from takeback.language.program import read_program
 from takeback.repair.oracle import invert_mutation
 from takeback.state import ABSENT, Level, Operation, Stage, State
+from takeback.state.address import is_part
 from takeback.state.chain import Link
-from takeback.state.part_names import is_part
 from takeback.state.slots import Slot, get_slot, put_slots, transfer_places
 from takeback.state.values import freeze, thaw
 from takeback.undo import Write, find_dependencies

@@ -300,7 +300,7 @@ def _read_calls(manifest: Manifest, root: Path) -> CallRules | None:
 def _follow_project(adapter: FilesAdapter, directory: Directory, journal: Store, *, readonly: bool) -> None:
     """Have the project's own files followed beside what an adapter stores; a database that is lost is made anew."""
     from takeback.adapters.project.files import TrackedFiles  # noqa: PLC0415 - start-up
-    from takeback.state.surfaces.project import install_project_surface  # noqa: PLC0415 - start-up
+    from takeback.state.surfaces.files import install_project_surface  # noqa: PLC0415 - start-up
     from takeback.track.call import Call  # noqa: PLC0415 - start-up
     from takeback.track.capture import capture_found  # noqa: PLC0415 - start-up
     from takeback.track.database import TRACK, TrackError  # noqa: PLC0415 - start-up

@@ -12,7 +12,7 @@ from takeback.errors import UnknownSurfaceError
 from takeback.harness.ledger import Ledger
 from takeback.harness.outcomes import PlanOutcome, refuse_not_installed, skip_uninstalled
 from takeback.state import SURFACES
-from takeback.state.part_names import PATH, make_part_name
+from takeback.state.address import PATH, make_part_name
 from takeback.undo import Blocked, Plan, plan_toggle
 from takeback.undo.clashes import list_rivals
 from takeback.undo.index import find_write_claim

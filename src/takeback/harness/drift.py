@@ -39,10 +39,10 @@ from takeback.harness.records import draft_change
 from takeback.journal import Draft, Record
 from takeback.lazy_names import load_later
 from takeback.state import ABSENT, SURFACES, PMap, State, diff
+from takeback.state.address import PLACE, is_part, make_part_name, parse_original_number
 from takeback.state.chain import ChainPlace, Link
 from takeback.state.file_paths import find_file
 from takeback.state.forgotten import has_forgotten
-from takeback.state.part_names import PLACE, is_part, make_part_name, parse_original_number
 from takeback.state.part_slots import compare_parts, get_parts, reserve_part_names
 from takeback.state.parts import Parts, make_original_place
 from takeback.state.slots import Slot, describe_slot, find_containing_slot, format_slot_key, get_slot, put_slots

@@ -23,10 +23,10 @@ from takeback.harness.records import (
 )
 from takeback.journal import ENTRY_KINDS, Record
 from takeback.state import ABSENT, SURFACES, State
+from takeback.state.address import PATH, make_part_name
 from takeback.state.chain import Link
 from takeback.state.file_paths import name_slot
 from takeback.state.forgotten import has_forgotten
-from takeback.state.part_names import PATH, make_part_name
 from takeback.state.slots import (
     Slot,
     describe_slot,

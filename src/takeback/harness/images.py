@@ -16,7 +16,7 @@ from takeback.journal import Draft, Leaf, Record, Ref, Store, Stored
 from takeback.journal.content import FORGOTTEN, guard_against_corruption
 from takeback.journal.record import read_touches
 from takeback.journal.store import contents_near
-from takeback.state.late_content import Source, read_source
+from takeback.state.file import Source, read_source
 from takeback.state.slots import format_slot_key
 
 FILE_KEY: Final = "@file"

@@ -8,8 +8,7 @@ from typing import Any, Final, final
 from takeback.errors import JournalError
 from takeback.journal import Ref, Store
 from takeback.journal.content import is_redacted
-from takeback.state.file import File
-from takeback.state.late_content import LateContent
+from takeback.state.file import File, LateContent
 
 MANY_PARTS: Final = 1000
 """From how many contents of a state on those of files are read when they are needed."""

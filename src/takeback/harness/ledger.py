@@ -47,8 +47,8 @@ from takeback.journal.content import guard_against_corruption
 from takeback.journal.store import Erased, get_mutex, keyless_of
 from takeback.progress import report_progress
 from takeback.state import ABSENT, State
+from takeback.state.address import is_part
 from takeback.state.forgotten import Forgotten, find_redacted, has_forgotten
-from takeback.state.part_names import is_part
 from takeback.state.slots import (
     Slot,
     find_differing_slots,

@@ -34,12 +34,12 @@ from takeback.journal.content import (
     make_leaf,
 )
 from takeback.state import ABSENT, SURFACES, PMap, Slotted, State
+from takeback.state.address import PATH, is_part, make_part_name
 from takeback.state.chain import Chain, Link
 from takeback.state.file import File, Frame
 from takeback.state.forgotten import Forgotten, HiddenLines, make_blank
 from takeback.state.items import Items
 from takeback.state.keyed_surface import KeyedSurface
-from takeback.state.part_names import PATH, is_part, make_part_name
 from takeback.state.part_slots import link_from_json, make_frame_link
 from takeback.state.parts import Parts
 from takeback.state.slots import Slot, format_slot_key

@@ -27,7 +27,7 @@ from takeback.state import ABSENT, Change, Level, PMap, Stage, State, diff
 from takeback.state.file import File
 from takeback.state.forgotten import has_forgotten
 from takeback.state.slots import describe_slot, find_containing_slot, get_slot
-from takeback.state.surfaces.project import PROJECT, view_changed_files
+from takeback.state.surfaces.files import PROJECT, view_changed_files
 from takeback.state.text import Text
 from takeback.state.tree import iter_leaves
 from takeback.undo import Write

@@ -19,8 +19,8 @@ from takeback.journal import Content, Draft, Leaf, Record, Ref, Store, Stored, T
 from takeback.journal.content import FORGOTTEN, Json, guard_against_corruption, is_redacted
 from takeback.journal.store import keyless_of
 from takeback.state import ABSENT, SURFACES
+from takeback.state.address import is_part
 from takeback.state.forgotten import FORGOTTEN_VALUE, find_redacted, find_seal
-from takeback.state.part_names import is_part
 from takeback.state.slots import (
     Slot,
     describe_slot,

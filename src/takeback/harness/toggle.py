@@ -51,7 +51,7 @@ from takeback.state import PMap, State
 from takeback.state.file import File
 from takeback.state.file_paths import find_current_path, list_files, list_folders_above, name_slot
 from takeback.state.slots import Slot, find_containing_slot, get_slot, put_slots
-from takeback.state.surfaces.project import PROJECT
+from takeback.state.surfaces.files import PROJECT
 from takeback.undo import Blocked, Plan, SlotChange, Write, plan_toggle
 
 if TYPE_CHECKING:

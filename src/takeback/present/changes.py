@@ -27,12 +27,12 @@ from takeback.present.diffs import (
 )
 from takeback.secret_mask import find_secrets
 from takeback.state import ABSENT, SURFACES, State
+from takeback.state.address import END, is_part, is_place
 from takeback.state.chain import Chain
 from takeback.state.file import File
 from takeback.state.file_paths import find_current_path
 from takeback.state.forgotten import has_forgotten
 from takeback.state.items import Items
-from takeback.state.part_names import END, is_part, is_place
 from takeback.state.part_slots import get_parts
 from takeback.state.slots import Slot, describe_slot, find_containing_slot, get_slot, put_slots
 from takeback.undo import SlotChange, Write

@@ -17,7 +17,7 @@ from takeback.present.titles import (
     point_at_units,
 )
 from takeback.state import ABSENT, SURFACES, State
-from takeback.state.part_names import APART, PATH, is_part, is_place, make_part_name
+from takeback.state.address import APART, PATH, is_part, is_place, make_part_name
 from takeback.state.part_slots import get_parts
 from takeback.state.slots import Slot, describe_slot, find_containing_slot, get_slot
 from takeback.state.surfaces.calls import CALLS, CallFacts, CallsSurface, classify_named, is_made

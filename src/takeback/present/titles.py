@@ -7,8 +7,8 @@ from collections.abc import Iterable
 from typing import Final
 
 from takeback.state import ABSENT, SURFACES, State
+from takeback.state.address import END, FRAME, PATH, describe_part, is_part
 from takeback.state.items import Items
-from takeback.state.part_names import END, FRAME, PATH, describe_part, is_part
 from takeback.state.part_slots import get_parts
 from takeback.state.parts import Parts
 from takeback.state.slots import Slot, describe_slot, find_containing_slot, get_slot

@@ -27,13 +27,14 @@ from takeback.sequences import (
     pair_unique,
     rank_rising,
 )
-from takeback.state.edit_script import has_word, tell
-from takeback.state.likeness import (
+from takeback.state.edit_script import (
     MOST_IN_PLACE,
     MOST_PAIRS,
     Likeness,
     find_alike_in_place,
+    has_word,
     strip_white_space,
+    tell,
 )
 
 

@@ -2,18 +2,18 @@
 
 A file is known by its slot, the path where it was first seen. Where it stands since it was moved (`at`) is an
 attribute, as its mode is: the two are its frame, written and taken back apart from its content. A symbolic link
-is a file whose mode says so and whose content is its target.
+is a file whose mode says so and whose content is its target. Bytes may be read when they are first needed
+(`LateContent`), so that a harness of many files opens without them.
 """
 
 from __future__ import annotations
 
 import hashlib
+from abc import ABC, abstractmethod
 from codecs import getincrementaldecoder
-from typing import Any, Final, NoReturn, cast, final
+from typing import Any, Final, NoReturn, TypeAlias, cast, final
 
-from takeback.state.late_content import Source, read_source
-from takeback.state.part_names import FRAME
-from takeback.state.part_slots import HasParts
+from takeback.state.address import FRAME
 from takeback.state.parts import Parts
 from takeback.state.text import Text
 
@@ -26,12 +26,43 @@ LARGE: Final = 1 << 20
 """Bytes from which on a file that is read as text is held as text alone."""
 
 
+class LateContent(ABC):
+    """The bytes of one file, kept elsewhere; equal to the same bytes, wherever they are."""
+
+    __slots__ = ()
+
+    @abstractmethod
+    def read(self) -> bytes:
+        """Return the bytes."""
+
+    @abstractmethod
+    def is_kept_with(self, other: LateContent) -> bool:
+        """Return whether two are the same bytes in the same place, which is known without reading."""
+
+    def __eq__(self, other: object) -> bool:
+        if isinstance(other, LateContent):
+            return self.is_kept_with(other) or self.read() == other.read()
+        return self.read() == other if isinstance(other, bytes) else NotImplemented
+
+    def __hash__(self) -> int:
+        return hash(self.read())
+
+
+Source: TypeAlias = bytes | LateContent
+"""The bytes of a file, or where they are read when they are needed."""
+
+
+def read_source(source: Source) -> bytes:
+    """Return the bytes."""
+    return source.read() if isinstance(source, LateContent) else source
+
+
 Frame = int | tuple[int, str]
 """What a file is besides its content: its mode, and where it stands unless that is its slot's own path."""
 
 
 @final
-class File(HasParts):
+class File:
     """One file's content, permission bits and path, which cannot be changed.
 
     A UTF-8 file that was edited inside keeps track of its lines.

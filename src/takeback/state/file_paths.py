@@ -14,9 +14,9 @@ from sys import intern
 from typing import Final, NamedTuple
 
 from takeback.state import tree
+from takeback.state.address import is_part
 from takeback.state.file import File
 from takeback.state.harness_state import State
-from takeback.state.part_names import is_part
 from takeback.state.pmap import ABSENT, PMap
 from takeback.state.tree import TreePath
 

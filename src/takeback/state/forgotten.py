@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from typing import Any, Final
 
+from takeback.state.address import END
 from takeback.state.chain import Link
 from takeback.state.file import File, Frame
-from takeback.state.part_names import END
 from takeback.state.parts import Parts
 from takeback.state.pmap import PMap
 from takeback.state.text import Text

@@ -1,20 +1,20 @@
 """Slots inside values: links of chains, lines of texts, items of lists, lines of UTF-8 files.
 
 Links are compared with their places and keep them when a chain is read again. A text or list has parts,
-everything else stays whole. A content that holds parts, as a file holds those of its text, implements
-`HasParts`.
+everything else stays whole. A UTF-8 file has the parts of its text, and a frame beside them: its mode, and where it
+stands.
 """
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from takeback.errors import OperationFailed
+from takeback.state.address import FRAMES, PATH, is_part, make_part_name
 from takeback.state.chain import Chain, ChainPlace, Link
+from takeback.state.file import File
 from takeback.state.items import Items
-from takeback.state.part_names import FRAMES, PATH, is_part, make_part_name
 from takeback.state.parts import Parts
 from takeback.state.pmap import ABSENT, PMap
 from takeback.state.text import Text
@@ -84,52 +84,6 @@ _FRAMES: Final = {make_part_name(part): ((-1, part),) for part in FRAMES}
 """The parts of a frame by their names in a slot, and the place of each."""
 
 
-class HasParts(ABC):
-    """A content that holds a value with parts."""
-
-    __slots__ = ()
-
-    @abstractmethod
-    def parts(self) -> Parts | None:
-        """Return the parts; None where what it holds has none."""
-
-    @abstractmethod
-    def replace_parts(self, parts: Parts) -> Any:
-        """Return the content with other parts."""
-
-    @property
-    @abstractmethod
-    def edited(self) -> bool:
-        """Whether it was edited inside, so that its parts have identities."""
-
-    @property
-    @abstractmethod
-    def frame(self) -> Any:
-        """What it holds besides its parts."""
-
-    @property
-    @abstractmethod
-    def has_own_frame(self) -> bool:
-        """Whether that is anything but what is there unless someone says otherwise."""
-
-    @property
-    @abstractmethod
-    def kind(self) -> Any:
-        """What kind of thing it is: another kind in its place is another thing."""
-
-    @abstractmethod
-    def with_frame(self, frame: Any) -> Any:
-        """Return the content with something else besides its parts."""
-
-    @abstractmethod
-    def get_frame_part(self, part: str) -> Any:
-        """Return one part of the frame, by its id."""
-
-    @abstractmethod
-    def with_frame_part(self, part: str, value: Any) -> Any:
-        """Return the content with another part of the frame."""
-
-
 def make_frame_link(part: str, value: Any) -> Link:
     """Return a part of a frame, by its id."""
     return Link(((-1, part),), part, value)
@@ -143,26 +97,26 @@ def get_parts(content: Any) -> Parts | None:
         return Text.of(content)
     if type(content) is tuple:
         return Items.of(content)
-    return content.parts() if isinstance(content, HasParts) else None
+    return content.parts() if isinstance(content, File) else None
 
 
 def with_parts(content: Any, parts: Parts) -> Any:
     """Return a content with other parts."""
-    return content.replace_parts(parts) if isinstance(content, HasParts) else parts
+    return content.replace_parts(parts) if isinstance(content, File) else parts
 
 
 def get_part(content: Any, name: str) -> Any:
     """Return one part of a content, ABSENT if it is not there."""
     if name in _FRAMES:
         part = name[1:]
-        return make_frame_link(part, content.get_frame_part(part)) if isinstance(content, HasParts) else ABSENT
+        return make_frame_link(part, content.get_frame_part(part)) if isinstance(content, File) else ABSENT
     parts = get_parts(content)
     return ABSENT if parts is None else parts.find(name[1:]) or ABSENT
 
 
 def put_part(content: Any, name: str, part: Any) -> Any:
     """Return a content with another part, or without it."""
-    if name in _FRAMES and isinstance(content, HasParts) and part is not ABSENT:
+    if name in _FRAMES and isinstance(content, File) and part is not ABSENT:
         return content.with_frame_part(part.id, part.record)
     parts = get_parts(content)
     if parts is None:
@@ -212,14 +166,14 @@ def find_differing_parts(before: Any, after: Any) -> list[str] | None:
         grew = old is not None and type(old) is type(new) and is_same_value(old.whole(), new.root)
     else:
         grew = old.root is new.root
-    if old is None or not grew or isinstance(before, HasParts) != isinstance(after, HasParts):
+    if old is None or not grew or isinstance(before, File) != isinstance(after, File):
         return None
     return [*(make_part_name(part) for part in old.differing(new)), *list_differing_frames(before, after)]
 
 
 def list_differing_frames(before: Any, after: Any) -> list[str]:
     """Return the names of the parts of their frames in which two contents differ; none of what has no frame."""
-    if not isinstance(before, HasParts) or not isinstance(after, HasParts):
+    if not isinstance(before, File) or not isinstance(after, File):
         return []
     return [name for name in _FRAMES if before.get_frame_part(name[1:]) != after.get_frame_part(name[1:])]
 
@@ -227,19 +181,19 @@ def list_differing_frames(before: Any, after: Any) -> list[str]:
 def _get_edited_parts(content: Any) -> Parts | None:
     if isinstance(content, Parts):
         return content
-    return content.parts() if isinstance(content, HasParts) and content.edited else None
+    return content.parts() if isinstance(content, File) and content.edited else None
 
 
 def _has_same_frame(before: Any, after: Any) -> bool:
     """Tell whether what holds the parts is the same: a file's mode and path."""
-    if isinstance(before, HasParts) and isinstance(after, HasParts):
+    if isinstance(before, File) and isinstance(after, File):
         return bool(before.frame == after.frame)
-    return not isinstance(before, HasParts) and not isinstance(after, HasParts)
+    return not isinstance(before, File) and not isinstance(after, File)
 
 
 def _differs_in_frame(before: Any, after: Any) -> bool:
     """Tell whether two contents that were never edited inside differ in their frames, and in nothing else."""
-    if not isinstance(before, HasParts) or not isinstance(after, HasParts) or before.kind != after.kind:
+    if not isinstance(before, File) or not isinstance(after, File) or before.kind != after.kind:
         return False
     return bool(before.frame != after.frame and before.with_frame(after.frame) == after)
 
@@ -277,7 +231,7 @@ def transfer_identities(fresh: Any, known: Any) -> Any:
 
 def _is_apart(known: Any) -> bool:
     """Whether what a content holds besides its parts counts by itself."""
-    return isinstance(known, HasParts) and (known.edited or known.has_own_frame)
+    return isinstance(known, File) and (known.edited or known.has_own_frame)
 
 
 def find_differing_below(before: PMap, after: PMap) -> Iterator[tuple[str, ...]]:

@@ -16,8 +16,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Final, Generic, NamedTuple, Self, TypeVar
 
-from takeback.state.chain import STEP, ChainPlace, Link, make_place_between
-from takeback.state.part_names import (
+from takeback.state.address import (
     APART,
     END,
     FRAME,
@@ -28,6 +27,7 @@ from takeback.state.part_names import (
     make_part_name,
     parse_original_number,
 )
+from takeback.state.chain import STEP, ChainPlace, Link, make_place_between
 from takeback.state.pmap import EMPTY, PMap
 from takeback.state.values import Whole, freeze, is_same_value, thaw
 

@@ -12,11 +12,10 @@ from sys import intern
 from typing import Any, Final
 
 from takeback.canonical import decode, encode
-from takeback.state.address import Address
+from takeback.state.address import Address, is_frame, is_part
 from takeback.state.file_paths import SPARE
 from takeback.state.harness_state import State
 from takeback.state.operation import Operation
-from takeback.state.part_names import is_frame, is_part
 from takeback.state.part_slots import put_parts
 from takeback.state.pmap import ABSENT
 from takeback.state.surface import SURFACES, Surface, TreePath

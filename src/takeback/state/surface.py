@@ -21,9 +21,8 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from takeback.errors import InputError, UnknownSurfaceError
 from takeback.plugins import find_entry_points
-from takeback.state.address import Address
+from takeback.state.address import Address, describe_part, is_part
 from takeback.state.operation import Kind, Operation, Stage
-from takeback.state.part_names import describe_part, is_part
 from takeback.state.pmap import ABSENT, PMap
 
 if TYPE_CHECKING:

@@ -13,17 +13,16 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, Self
 
 from takeback.errors import InputError, OperationFailed
+from takeback.state.address import END
 from takeback.state.chain import Link
 from takeback.state.operation import Operation
-from takeback.state.part_names import END
 from takeback.state.parts import Parts, Run, Segment, make_original_place
 from takeback.state.pmap import PMap
 from takeback.state.values import read_storable_text
 
 if TYPE_CHECKING:
     from takeback.state.alignment import Alignment
-    from takeback.state.common_text import Between
-    from takeback.state.text_index import Breaks, Words
+    from takeback.state.text_index import Between, Breaks, Words
 
 _END_PLACE: Final = ((2**62, END),)
 _NEAR: Final = 32
@@ -228,7 +227,7 @@ class Text(Parts):
 
     def _between(self, whole: str) -> Between:
         """What is to be compared of this text and another one."""
-        from takeback.state.common_text import Between, find_differing  # noqa: PLC0415 - start-up
+        from takeback.state.text_index import Between, find_differing  # noqa: PLC0415 - start-up
 
         missing = self._missing(whole, next(self.links(), None))
         text = whole + missing

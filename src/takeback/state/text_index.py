@@ -1,16 +1,19 @@
-"""Indexes of a long text: its line ends, and the words in its blocks.
+"""What makes long texts quick: indexes of line ends and of words, and where two of them differ.
 
-Both are built on first use and shared by every text that grew from the same one. `Breaks` finds which line an
+Both indexes are built on first use and shared by every text that grew from the same one. `Breaks` finds which line an
 offset is in by looking at one block. `Words` finds a stretch: the first search reads the text; from the
 second on, blocks of whole lines are indexed by their words, and only blocks with the words of the stretch are
-searched. Short stretches, and those made of words that are everywhere, are searched plainly.
+searched. Short stretches, and those made of words that are everywhere, are searched plainly. `find_differing` goes by
+whole lines and makes no object for each of them.
 """
 
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterator
-from typing import Final
+from collections.abc import Callable, Iterator
+from typing import Final, NamedTuple
+
+from takeback.state.chain import Link
 
 LINE_BLOCK: Final = 1_024
 
@@ -137,3 +140,61 @@ def _list_bits(number: int) -> list[int] | None:
         numbers.append((number & -number).bit_length() - 1)
         number &= number - 1
     return numbers
+
+
+STRETCH: Final = 1 << 16
+"""Characters that are compared at a time."""
+CONTEXT: Final = 50
+"""How many lines that both texts have stay on either side: equal lines further away are no rivals."""
+
+
+class Between(NamedTuple):
+    """Lines of two texts between what both begin and end with."""
+
+    old: list[Link]
+    new: list[str]
+    low: Link | None
+    """The line before them, None where they begin the text."""
+    high: Link | None
+    missing: str
+    """What is missing at the end of the new text."""
+    shared: bool
+    """Whether lines were left out, which both have."""
+
+
+def find_differing(between: Callable[[int, int], str], length: int, text: str) -> tuple[int, int]:
+    """Return where in a text the last line that both begin with begins, and the first that both end with ends.
+
+    The other text is asked for by positions, and ends with a line's end as this one does. Some lines that both have
+    stay on either side, so that what came is placed beside them as in the whole text.
+    """
+    shorter, at = min(length, len(text)), 0
+    while at < shorter:
+        mine, theirs = between(at, min(at + STRETCH, shorter)), text[at : min(at + STRETCH, shorter)]
+        at += _count_alike(mine, theirs)
+        if mine != theirs:
+            break
+    at = text.rfind("\n", 0, at) + 1
+    left, back = shorter - at, 0
+    while back < left:
+        low, high = back + min(STRETCH, left - back), back
+        mine, theirs = between(length - low, length - high), text[len(text) - low : len(text) - high]
+        back += _count_alike(mine[::-1], theirs[::-1])
+        if mine != theirs:
+            break
+    stop = len(text) - back
+    begins = stop == 0 or text[stop - 1] == "\n"
+    if not begins or between(max(0, length - back - 1), length - back) not in {"", "\n"}:
+        stop = text.find("\n", stop) + 1 or len(text)
+    start = at
+    for _ in range(CONTEXT):
+        start = text.rfind("\n", 0, start - 1) + 1 if start else 0
+        stop = text.find("\n", stop) + 1 or len(text)
+    return start, stop
+
+
+def _count_alike(old: str, new: str) -> int:
+    """Return how many characters two texts of one length begin with alike."""
+    if old == new:
+        return len(old)
+    return next(at for at, (mine, theirs) in enumerate(zip(old, new, strict=True)) if mine != theirs)

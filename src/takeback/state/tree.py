@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from takeback.errors import OperationFailed
-from takeback.state.part_names import is_part
+from takeback.state.address import is_part
 from takeback.state.part_slots import get_part, put_part
 from takeback.state.pmap import ABSENT, EMPTY, PMap
 

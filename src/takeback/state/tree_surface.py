@@ -12,9 +12,8 @@ from functools import lru_cache
 from typing import Any
 
 from takeback.state import part_slots, tree
-from takeback.state.address import Address
+from takeback.state.address import Address, is_part
 from takeback.state.operation import Captured, Operation
-from takeback.state.part_names import is_part
 from takeback.state.part_slots import slot_content_from_json, slot_content_to_json
 from takeback.state.pmap import ABSENT, EMPTY, PMap, fast_tuple
 from takeback.state.surface import Change, Component, Surface, ValueEdit

@@ -12,8 +12,8 @@ from contextlib import suppress
 from typing import NamedTuple
 
 from takeback.state import SURFACES, PMap, tree
+from takeback.state.address import PATH, is_part
 from takeback.state.file_paths import list_folders_above, name_slot
-from takeback.state.part_names import PATH, is_part
 from takeback.state.slots import Slot, find_containing_slot, list_slots_above
 from takeback.undo.history import ContentGone, History, View, When
 from takeback.undo.index import Write

@@ -18,7 +18,7 @@ from typing import Any, Final
 
 from takeback.progress import track_progress
 from takeback.state import ABSENT, SURFACES, PMap
-from takeback.state.part_names import FRAMES, PATH, is_frame, is_part, is_place, make_part_name
+from takeback.state.address import FRAMES, PATH, is_frame, is_part, is_place, make_part_name
 from takeback.state.slots import Slot, list_slots_above
 from takeback.undo.clashes import Clash, ClashFinder, find_standing, list_rivals
 from takeback.undo.history import END, LAST, History, View, When, find_parent_write

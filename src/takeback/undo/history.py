@@ -15,12 +15,12 @@ from typing import Any, Final
 
 from takeback.errors import TakebackError
 from takeback.state import ABSENT, SURFACES, PMap, State, tree
+from takeback.state.address import APART, FRAME, FRAMES, PATH, is_frame, is_part, is_place, make_part_name
 from takeback.state.chain import Link
 from takeback.state.file import File
 from takeback.state.forgotten import Forgotten, find_seal, has_forgotten
 from takeback.state.items import Items
-from takeback.state.part_names import APART, FRAME, FRAMES, PATH, is_frame, is_part, is_place, make_part_name
-from takeback.state.part_slots import HasParts, get_parts, reserve_part_names
+from takeback.state.part_slots import get_parts, reserve_part_names
 from takeback.state.slots import Slot, get_slot, is_same_content, list_slots_above
 from takeback.state.surface import Slotted
 from takeback.undo.index import (
@@ -190,7 +190,7 @@ class History:
         It is known also of a file whose content was forgotten.
         """
         content, _ = self.node(slot, view, until)
-        if not isinstance(content, HasParts | Forgotten):
+        if not isinstance(content, File | Forgotten):
             return None
         part, when = self._frame((*slot, make_part_name(PATH)), view, until)
         return None if part is ABSENT else (part.record, when)
@@ -357,14 +357,14 @@ class History:
             after, path = version.write.after, ("", *version.write.slot[len(slot) :])
             if is_part(path[-1]) and isinstance(whole := tree.get(holder, path[:-1]), Forgotten):
                 raise ContentGone(slot, version.entry, whole)
-            if version.write.bare and isinstance(there := tree.get(holder, path), HasParts):
-                after = after.with_frame(there.frame) if isinstance(after, HasParts) else after
+            if version.write.bare and isinstance(there := tree.get(holder, path), File):
+                after = after.with_frame(there.frame) if isinstance(after, File) else after
             if version.write.shared and is_part(path[-1]) and tree.get(holder, path[:-1]) is ABSENT:
                 if is_place(path[-1]):
                     continue
                 holder = tree.put(holder, path[:-1], self._empty_list(version))
             holder = tree.drop(holder, path) if after is ABSENT else tree.put(holder, path, after)
-        if isinstance(content, HasParts) and self.framing(slot, view, until)[1] != when:
+        if isinstance(content, File) and self.framing(slot, view, until)[1] != when:
             for name in map(make_part_name, FRAMES):
                 holder = tree.put(holder, ("", name), self._frame((*slot, name), view, until)[0])
         return _require_known(slot, self._reserve_names(slot, holder).get("", ABSENT), None)

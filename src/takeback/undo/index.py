@@ -17,8 +17,8 @@ from types import MappingProxyType
 from typing import Any, Final, NamedTuple, Protocol, overload
 
 from takeback.state import ABSENT, SURFACES
+from takeback.state.address import is_part
 from takeback.state.forgotten import Forgotten, has_forgotten
-from takeback.state.part_names import is_part
 from takeback.state.slots import Slot, describe_slot
 from takeback.state.surface import Slotted
 from takeback.undo.plan_types import SlotChange

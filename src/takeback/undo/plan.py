@@ -14,8 +14,8 @@ from typing import Any, Final
 from takeback.errors import JournalCorruptError, OperationFailed
 from takeback.progress import track_all_progress
 from takeback.state import ABSENT, SURFACES, PMap, State
+from takeback.state.address import is_frame, is_part
 from takeback.state.forgotten import has_forgotten
-from takeback.state.part_names import is_frame, is_part
 from takeback.state.part_slots import get_parts
 from takeback.state.pmap import EMPTY, fast_tuple
 from takeback.state.slots import (

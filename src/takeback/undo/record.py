@@ -11,9 +11,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from takeback.state import ABSENT, SURFACES, PMap, State
+from takeback.state.address import is_frame, is_part, is_place
 from takeback.state.chain import is_moved
-from takeback.state.part_names import is_frame, is_part, is_place
-from takeback.state.part_slots import HasParts, get_part, get_parts, list_differing_frames
+from takeback.state.file import File
+from takeback.state.part_slots import get_part, get_parts, list_differing_frames
 from takeback.state.parts import Parts
 from takeback.state.slots import (
     Slot,
@@ -72,8 +73,8 @@ def list_writes_between(before: State, after: State) -> tuple[Write, ...]:
     for slot in sorted(find_differing_slots(before, after)):
         old, new = then.get(slot), now.get(slot)
         shared = old is ABSENT and SURFACES[slot[0]].listed and any(_list_lengths(new))
-        bare = isinstance(old, HasParts) and isinstance(new, HasParts) and old.kind == new.kind
-        strict = SURFACES[slot[0]].movable and old is ABSENT and isinstance(new, HasParts)
+        bare = isinstance(old, File) and isinstance(new, File) and old.kind == new.kind
+        strict = SURFACES[slot[0]].movable and old is ABSENT and isinstance(new, File)
         needs = _is_needed(then, slot, old, new)
         writes.append(Write(slot, old, new, strict, needs=needs, shared=shared, bare=bare))
         frames = list_differing_frames(old, new) if bare else ()

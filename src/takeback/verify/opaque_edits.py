@@ -17,7 +17,7 @@ from takeback.language import Candidate
 from takeback.language.program import Program
 from takeback.runtime import capture, recover, run_forward
 from takeback.state import ABSENT, SURFACES, Operation, PMap, Stage, State
-from takeback.state.part_slots import HasParts
+from takeback.state.file import File
 from takeback.state.surface import Surface
 from takeback.state.surfaces.calls import CALLS, list_unanswered
 from takeback.state.text import Text
@@ -124,7 +124,7 @@ def _make_opaque(op: Operation, number: int) -> Operation:
             raise OperationFailed(f"there is nothing to edit at {op.address}")
         left = f"left by edit {number}"
         return surface.put_slot(
-            value, slot, there.replace_parts(Text.of(left)) if isinstance(there, HasParts) else left
+            value, slot, there.replace_parts(Text.of(left)) if isinstance(there, File) else left
         ), None
 
     return replace(op, kind=replace(kind, run=run), value=ABSENT, spot=None)

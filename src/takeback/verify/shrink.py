@@ -19,8 +19,9 @@ from takeback.errors import InputError
 from takeback.language import Candidate
 from takeback.shrink import shrink_by_steps, shrink_pieces
 from takeback.state import SURFACES, State
+from takeback.state.file import File
 from takeback.state.items import Items
-from takeback.state.part_slots import HasParts, get_parts
+from takeback.state.part_slots import get_parts
 from takeback.state.text import Text
 
 MANY: Final = 64
@@ -170,5 +171,5 @@ def _put_pieces(state: State, name: str, slot: tuple[str, ...], pieces: Sequence
     if isinstance(get_parts(there), Items):
         return state.replace(name, surface.put_slot(part, slot, tuple(pieces)))
     text = "".join(pieces)
-    content = there.replace_parts(Text.of(text)) if isinstance(there, HasParts) else text
+    content = there.replace_parts(Text.of(text)) if isinstance(there, File) else text
     return state.replace(name, surface.put_slot(part, slot, content))

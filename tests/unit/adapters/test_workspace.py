@@ -17,7 +17,7 @@ from takeback.harness import Applied, RefusalReason, Undone
 from takeback.journal import open_journal
 from takeback.journal.failpoint import arm_failpoints
 from takeback.state import State
-from takeback.state.part_names import FRAME, make_part_name
+from takeback.state.address import FRAME, make_part_name
 from takeback.state.slots import find_containing_slot
 
 MODE = make_part_name(FRAME)

@@ -12,7 +12,7 @@ from takeback.state import ABSENT, State
 from takeback.state.file import File
 from takeback.state.part_slots import transfer_identities
 from takeback.state.slots import get_slot, put_slots
-from takeback.state.surfaces.project import PROJECT, install_project_surface
+from takeback.state.surfaces.files import PROJECT, install_project_surface
 from takeback.undo import Plan, plan_toggle
 from takeback.undo.record import list_writes_between
 

@@ -2,8 +2,8 @@
 
 from takeback.harness.missing_values import update_missing_value
 from takeback.state import ABSENT
+from takeback.state.address import make_part_name
 from takeback.state.forgotten import Forgotten
-from takeback.state.part_names import make_part_name
 from takeback.state.text import Text
 
 

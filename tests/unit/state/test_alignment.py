@@ -12,11 +12,11 @@ from takeback.adapters import open_memory
 from takeback.errors import OperationFailed
 from takeback.harness import Undone
 from takeback.state import State
+from takeback.state.address import PLACE
 from takeback.state.alignment import align
 from takeback.state.chain import Link
+from takeback.state.edit_script import MOST_IN_ALL, Likeness, count_shared
 from takeback.state.items import Items
-from takeback.state.likeness import MOST_IN_ALL, Likeness, count_shared
-from takeback.state.part_names import PLACE
 from takeback.state.text import Text
 from takeback_lab.bench.place_histories import PLACE_CLASSES, place_history
 

@@ -7,8 +7,8 @@ import tracemalloc
 
 from tests.support.batches import in_batches
 
-from takeback.state import common_text
 from takeback.state import text as texts
+from takeback.state import text_index
 from takeback.state.text import Text
 
 WORDS = tuple(f"{word} {at}" for at in range(40) for word in ("one", "  two", "three four"))
@@ -37,8 +37,8 @@ def test_leaving_out_common_lines_changes_nothing(monkeypatch, seed):
     draw = random.Random(seed)
     lines = draw.sample(WORDS, draw.randint(0, 12))
     ending = draw.choice(("\n", "\r\n"))
-    monkeypatch.setattr(common_text, "CONTEXT", 1)
-    monkeypatch.setattr(common_text, "CHUNK", draw.choice((1, 3, 1 << 16)))
+    monkeypatch.setattr(text_index, "CONTEXT", 1)
+    monkeypatch.setattr(text_index, "STRETCH", draw.choice((1, 3, 1 << 16)))
     whole = short = Text.of(ending.join(lines))
     for _ in range(4):
         lines = edit(lines, draw)

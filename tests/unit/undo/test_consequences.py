@@ -8,8 +8,8 @@ from tests.support.undo_world import World
 
 from takeback.runtime import run_forward
 from takeback.state import ABSENT, PMap, State
+from takeback.state.address import is_part
 from takeback.state.forgotten import FORGOTTEN_VALUE
-from takeback.state.part_names import is_part
 from takeback.undo import Blocked, Plan, Write, consequences, plan_redo, plan_undo
 from takeback.undo.consequences import find_consequences, find_smallest_unblocking_set, why_impossible
 from takeback.undo.index import OWN, START, Node, build_slot_change

@@ -21,9 +21,9 @@ from typing import Any, Final, NamedTuple
 from takeback.present.plans import find_repeats
 from takeback.progress import report_progress
 from takeback.state import ABSENT, State
+from takeback.state.address import PATH, PLACE, is_part, make_part_name
 from takeback.state.chain import Link
 from takeback.state.file import File
-from takeback.state.part_names import PATH, PLACE, is_part, make_part_name
 from takeback.state.slots import Slot, find_containing_slot
 from takeback.track.identity import FileVersion, project_files
 from takeback.undo import Blocked, Index, Plan

@@ -48,8 +48,8 @@ from takeback.errors import CannotSplice, HarnessError, InputError, UnsafePathEr
 from takeback.harness.adapter import Broken, NotExpressible, Reading
 from takeback.harness.images import FileChange, FileImage, Image, LinkImage
 from takeback.state import ABSENT, SURFACES, State, tree
+from takeback.state.address import is_part
 from takeback.state.file import File
-from takeback.state.part_names import is_part
 from takeback.state.slots import Slot
 from takeback.state.values import thaw
 

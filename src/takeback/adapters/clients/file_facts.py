@@ -22,8 +22,8 @@ from takeback.errors import CannotSplice, HarnessError, UnsafePathError
 from takeback.harness.images import FileImage, LinkImage
 from takeback.language.suggestions import suggest_name
 from takeback.state import ABSENT, SURFACES, PMap, State, tree
+from takeback.state.address import is_part
 from takeback.state.file import File
-from takeback.state.part_names import is_part
 from takeback.state.slots import Slot
 from takeback.state.values import thaw
 

@@ -26,8 +26,8 @@ from takeback.adapters.harness_places import InnerHarnesses
 from takeback.errors import CannotSplice
 from takeback.harness.images import FileImage
 from takeback.state import SURFACES, PMap, State, tree
+from takeback.state.address import is_part
 from takeback.state.file import File
-from takeback.state.part_names import is_part
 from takeback.state.values import thaw
 
 SKILL = "SKILL.md"

@@ -14,7 +14,7 @@ from takeback.harness.images import DirectoryImage, FileImage, Image, LinkImage,
 from takeback.state import PMap, State
 from takeback.state.file import File
 from takeback.state.file_paths import find_current_path
-from takeback.state.surfaces.project import PROJECT
+from takeback.state.surfaces.files import PROJECT
 
 Paths = tuple[str, ...]
 

@@ -24,7 +24,7 @@ from takeback.state import State
 from takeback.state.file import File
 from takeback.state.file_paths import find_current_path
 from takeback.state.slots import Slot, put_slots
-from takeback.state.surfaces.project import PROJECT
+from takeback.state.surfaces.files import PROJECT
 
 if TYPE_CHECKING:
     from takeback.track.store import TrackStore

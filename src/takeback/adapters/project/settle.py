@@ -20,11 +20,11 @@ from takeback.harness.recorded_evidence import ONLY_LAYOUT, NoEvidence, describe
 from takeback.harness.records import CALL, draft_change, make_taken_in_key
 from takeback.journal import Record
 from takeback.state import ABSENT, PMap, State, tree
+from takeback.state.address import APART, is_part, is_place
 from takeback.state.file import File
 from takeback.state.file_paths import choose_slot, list_files
-from takeback.state.part_names import APART, is_part, is_place
 from takeback.state.slots import Slot, describe_slot, format_slot_key, get_slot, put_slots
-from takeback.state.surfaces.project import PROJECT
+from takeback.state.surfaces.files import PROJECT
 from takeback.state.text import Text
 from takeback.state.tree import TreePath
 from takeback.track.identity import FileVersion, find_slot, place_file, take_changes

@@ -27,8 +27,8 @@ from takeback.errors import CannotSplice, HarnessError, InputError
 from takeback.harness.adapter import Broken
 from takeback.harness.images import DirectoryImage, FileChange, FileImage, Image, LinkImage
 from takeback.state import ABSENT, PMap, tree
+from takeback.state.address import is_part
 from takeback.state.file import File
-from takeback.state.part_names import is_part
 from takeback.state.slots import Slot
 
 READABLE = " -_.()@+,="

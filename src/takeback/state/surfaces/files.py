@@ -2,6 +2,10 @@
 
 Directories are containers of the tree. A path that could leave the sandbox is refused when it is read, here;
 symbolic links are the live harness's business and refused there.
+
+`ProjectSurface` holds a project's own files, as far as they were changed since tracking began: a surface of its own,
+because a client's files keep their meaning elsewhere, but to people it is `files["path"]` all the same. It has no
+operations: what is in it was recorded, and is taken back by slots. It is registered where a project is tracked.
 """
 
 from __future__ import annotations
@@ -10,20 +14,22 @@ import base64
 import binascii
 import random
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Final
 
 from takeback.errors import InputError, LimitError, OperationFailed
 from takeback.state import part_slots, tree, values
+from takeback.state.address import PATH, is_part
 from takeback.state.chain import Link
 from takeback.state.file import DEFAULT_MODE, File
 from takeback.state.file_paths import find_current_path, list_place_claims, name_slot, why_elsewhere
 from takeback.state.forgotten import Forgotten
+from takeback.state.harness_state import State
 from takeback.state.operation import Captured, Kind, Level, Operation, Requirement
-from takeback.state.part_names import PATH, is_part
 from takeback.state.part_slots import link_from_json, link_to_json
 from takeback.state.pmap import ABSENT, EMPTY, PMap
-from takeback.state.surface import EXISTENCE, Strategy
+from takeback.state.slots import Slot, find_containing_slot, get_slot
+from takeback.state.surface import EXISTENCE, SURFACES, Strategy, register
 from takeback.state.text import READS, SCHEMA, Text, apply_edit, group_edits_by_path, make_probe_texts, read_edit
 from takeback.state.tree import TreePath
 from takeback.state.tree_surface import TreeSurface, capture, restore
@@ -348,3 +354,42 @@ def _vary_path(strategy: str, value: PMap, path: TreePath, rng: random.Random) -
 
 def _freeze_tree(node: dict[str, Any]) -> PMap:
     return PMap({name: _freeze_tree(item) if isinstance(item, dict) else item for name, item in node.items()})
+
+
+PROJECT: Final = "project"
+SHOWN: Final = "files"
+"""What it is called where people read it."""
+
+
+class ProjectSurface(FilesSurface):
+    """Path → file, for files of a project that is tracked."""
+
+    name = PROJECT
+    kinds = ()
+
+    def slot_title(self, path: TreePath) -> str:
+        return SURFACES[SHOWN].slot_title(path)
+
+
+def view_changed_files(before: State, after: State, slots: Iterable[Slot]) -> tuple[State, State]:
+    """Return two states of a project with only some of its files, as `files` at the paths where they stand.
+
+    A path that a file left and another took stands for both: that is how a program sees it.
+    """
+    chosen = dict.fromkeys(find_containing_slot(slot) for slot in slots if slot[0] == PROJECT)
+    return _view_files(before, chosen), _view_files(after, chosen)
+
+
+def _view_files(state: State, slots: Iterable[Slot]) -> State:
+    files: PMap = EMPTY
+    for slot in slots:
+        file = get_slot(state, slot)
+        if isinstance(file, File):
+            files = tree.put(files, tuple(find_current_path(slot[1:], file).split("/")), file.with_frame(file.mode))
+    return State({SHOWN: files})
+
+
+def install_project_surface() -> None:
+    """Register the surface, once."""
+    if PROJECT not in SURFACES:
+        register(ProjectSurface())
