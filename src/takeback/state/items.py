@@ -140,13 +140,17 @@ class Items(Parts):
         """Return the list with an item at a position; beyond the end it is appended."""
         size = len(self)
         at = min(position, size)
-        return self.add(self.nth(at - 1) if at else None, self.nth(at) if at < size else None, item)[0]
+        bulk = self.bulk()
+        bulk.add(self.nth(at - 1) if at else None, self.nth(at) if at < size else None, item)
+        return bulk.done()
 
     def beside(self, anchor: Link, item: Any, *, after: bool) -> Self:
         """Return the list with an item next to another one."""
         near = self._next(anchor, after=after)
         low, high = (anchor, near) if after else (near, anchor)
-        return self.add(low, high, item, before=not after)[0]
+        bulk = self.bulk()
+        bulk.add(low, high, item, before=not after)
+        return bulk.done()
 
     def _next(self, link: Link, *, after: bool) -> Link | None:
         at, segment = self._segment(link.place)
@@ -174,13 +178,11 @@ class Items(Parts):
         return new
 
     def revise(self, whole: Any, *, anew: bool = False) -> Self | None:
-        from takeback.state.transfer import carry_over  # noqa: PLC0415 - start-up
-
         new: tuple[Any, ...] = whole
         old = list(self.links())
         if not anew and not {encode(thaw(link.record)) for link in old} & {encode(thaw(item)) for item in new}:
             return None
-        return carry_over(self, old, new, self.compare(new), None, None)
+        return self.carry_over(old, new, self.compare(new), None, None)
 
     def compare(self, whole: Any) -> Alignment:
         from takeback.state.alignment import align  # noqa: PLC0415 - start-up

@@ -5,26 +5,23 @@ Untouched parts lie in runs of the original value; a part that was written is a 
 and home never change, so an edit can be taken back whatever else was edited. Where a part was moved to is a
 part of its own, named after it (`PLACE`): content and position are written, and taken back, independently.
 `find` and `put` go by homes, everything else by where parts stand. Equality looks at characters and items
-only. `carry_over` turns one version into another, each remaining part keeping its identity.
+only. `Bulk` takes any number of changes and makes them at once; `carry_over` turns one version into another, each
+remaining part keeping its identity.
 """
 
 from __future__ import annotations
 
 from abc import abstractmethod
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Final, Generic, NamedTuple, Self, TypeVar
 
+from takeback.sequences import Stretch, find_stretches_between
 from takeback.state.address import (
-    APART,
     END,
-    FRAME,
     FRESH,
     PLACE,
-    describe_part,
-    is_part,
-    make_part_name,
     parse_original_number,
 )
 from takeback.state.chain import STEP, ChainPlace, Link, make_place_between
@@ -125,76 +122,11 @@ class Parts(Whole):
 
     def put(self, link: Link) -> Self:
         """Return the value with a part in place of the one of the same id, or with a part moved."""
-        if link.id[0] == PLACE:
-            return self._set_place(link.id[1:], link.place)
-        there, stands = self._links.get(link.id), self.standing(link)
-        if there is None:
-            return self._insert_part(link, stands)
-        if self.standing(there).place != stands.place:
-            return self.drop(link.id)._insert_part(link, stands)
-        at, _ = self._segment(stands.place)
-        segments = (*self._segments[:at], stands, *self._segments[at + 1 :])
-        return self._grown(segments, self._links.put(link.id, link))
-
-    def _insert_part(self, link: Link, stands: Link) -> Self:
-        """Return the value with a part that is no link yet; an untouched one is cut out of its run."""
-        cut = self if parse_original_number(link.id) is None else self.drop(link.id)
-        at, before, after = cut._open_segment(stands.place, None)
-        segments = (*cut._segments[: max(at, 0)], *before, stands, *after, *cut._segments[at + 1 :])
-        new = cut._grown(segments, cut._links.put(link.id, link), stands.place[0][0])
-        if link.id[0] == FRESH:
-            new._fresh = max(self._fresh, int(link.id[1:]) + 1)
-        return new
-
-    def _set_place(self, part: str, place: ChainPlace | None) -> Self:
-        """Return the value with a part standing elsewhere, or at home again; later additions count on from here."""
-        link = self.find(part)
-        new = self if link is None else self.drop(part)
-        moved = self._moved.drop(part) if place is None else self._moved.put(part, place)
-        new = new._grown(new._segments, new._links)
-        new._moved = moved
-        if place is not None:
-            new._fresh = max(new._fresh, abs(place[-1][0]) // SPREAD)
-        return new if link is None else new._insert_part(link, new.standing(link))
+        return self.apply_changes(((link.id, link),))
 
     def drop(self, part: str) -> Self:
         """Return the value without a part, or with a moved one at home again; the value itself if it is not there."""
-        if part[0] == PLACE:
-            return self if self._moved.get(part[1:]) is None else self._set_place(part[1:], None)
-        there = self._links.get(part)
-        if there is not None:
-            at, _ = self._segment(self.standing(there).place)
-            return self._grown((*self._segments[:at], *self._segments[at + 1 :]), self._links.drop(part))
-        number = parse_original_number(part)
-        if number is None or self.find(part) is None:
-            return self
-        at, before, after = self._open_segment(make_original_place(number), number)
-        return self._grown((*self._segments[:at], *before, *after, *self._segments[at + 1 :]), self._links)
-
-    def add(
-        self, low: Link | None, high: Link | None, record: Any, *, before: bool = False, follows: bool = False
-    ) -> tuple[Self, Link]:
-        """Return the value with a new part between two others (None: at that end), and the part.
-
-        Of parts that were removed between the two it stands in front, next to `low`; behind them, next to `high`,
-        with `before`. `low` may be the part that the same edit put there just now: it `follows` that one. What goes
-        to an end stands beyond every place ever used there.
-        """
-        part = f"{FRESH}{self._fresh}"
-        link = Link(self._free_place(low, high, part, before=before, follows=follows), part, record)
-        return self.put(link), link
-
-    def move(
-        self, link: Link, low: Link | None, high: Link | None, *, before: bool = False, follows: bool = False
-    ) -> tuple[Self, Link]:
-        """Return the value with a part moved between two others, and the part: as `add` puts a new one there."""
-        place = self._free_place(low, high, link.id, before=before, follows=follows)
-        return self._set_place(link.id, place), Link(place, link.id, link.record)
-
-    def rewrite(self, link: Link, record: Any) -> tuple[Self, Link]:
-        """Return the value with a part saying something else where it stands, and the part."""
-        home = self.find(link.id) or link
-        return self.put(Link(home.place, link.id, record)), Link(link.place, link.id, record)
+        return self if self.find(part) is None else self.apply_changes(((part, None),))
 
     def bulk(self) -> Bulk[Self]:
         """Return what takes many changes of parts and makes them at once."""
@@ -210,21 +142,64 @@ class Parts(Whole):
                 bulk.put(link)
         return bulk.done()
 
+    def carry_over(
+        self, old: Sequence[Link], new: Sequence[Any], alignment: Alignment, low: Link | None, high: Link | None
+    ) -> Self:
+        """Return the value with neighbouring parts (`old`, between `low` and `high`) made `new` as they are aligned.
+
+        What came stands right behind the part before it, in front of those that went from there; at the beginning of
+        the stretch right in front of the part behind it.
+        """
+        moved = {to: old[at] for at, to in alignment.moved}
+        gone = {link.id for link in old} - {link.id for link in moved.values()}
+        near, placed = low, False
+        bulk = self.bulk()
+        between = find_stretches_between(alignment.stays, Stretch(0, len(old), 0, len(new)))
+        for (_, at, first, last), stays in zip(between, (*alignment.stays, None), strict=True):
+            later = old[at] if at < len(old) else high
+            for to in range(first, last):
+                beside = {"before": near is low and at < len(old), "follows": placed}
+                if to in moved:
+                    near = bulk.move(moved[to], near, later, **beside)
+                else:
+                    near = bulk.add(near, later, new[to], **beside)
+                placed = True
+            if stays is not None:
+                near, placed = old[stays[0]], False
+                gone.discard(near.id)
+                if not is_same_value(near.record, new[stays[1]]):
+                    near = bulk.rewrite(near, new[stays[1]])
+        for link in old:
+            if link.id in gone:
+                bulk.drop(link.id)
+        return bulk.done()
+
     def _assemble(self, parts: Mapping[str, Link | None], moved: Mapping[str, ChainPlace | None]) -> Self:
         """The value with other parts, by id, each at its home, and with parts moved; None: not there, at home."""
         places, links = _with_all(self._moved, moved), _with_all(self._links, parts)
         stand = sorted(
             Link(places.get(part, link.place), part, link.record) for part, link in parts.items() if link is not None
         )
-        new = self._grown(tuple(self._merge_links(self._remaining(parts), stand)), links)
+        low, high = self._find_reach(parts.keys(), stand)
+        middle = self._merge_links(self._remaining(parts, self._segments[low:high]), stand)
+        new = self._grown((*self._segments[:low], *middle, *self._segments[high:]), links)
         new._moved = places
         return new
 
-    def _remaining(self, gone: Iterable[str]) -> Iterator[Segment]:
+    def _find_reach(self, gone: Collection[str], stand: Sequence[Link]) -> tuple[int, int]:
+        """Return between which segments changes of parts lie; all of them where they are many."""
+        if len(gone) > FEW:
+            return 0, len(self._segments)
+        there = (link for link in map(self.find, gone) if link is not None)
+        places = [*(self.standing(link).place for link in there), *(link.place for link in stand)]
+        reach = [self._segment(place)[0] for place in places]
+        return max(min(reach, default=0), 0), max(reach, default=-1) + 1
+
+    def _remaining(self, gone: Iterable[str], segments: Iterable[Segment]) -> Iterator[Segment]:
         """The segments without some parts."""
         gone = set(gone)
         numbers = sorted(number for number in map(parse_original_number, gone) if number is not None)
-        for segment in self._segments:
+        for segment in segments:
             if isinstance(segment, Link):
                 if segment.id not in gone:
                     yield segment
@@ -312,21 +287,6 @@ class Parts(Whole):
         """Return the position of the last segment that begins at or before a place, and it; -1 before all."""
         at = bisect_right(self._segments, place, key=_find_start_place) - 1
         return at, self._segments[at] if at >= 0 else None
-
-    def _open_segment(
-        self, place: ChainPlace, number: int | None
-    ) -> tuple[int, tuple[Segment, ...], tuple[Segment, ...]]:
-        """Return which segment to replace to get at a place, and what stays of it before and after.
-
-        `number` is that of the untouched part to be cut out; None: nothing is, something goes in between.
-        """
-        at, segment = self._segment(place)
-        if segment is None or isinstance(segment, Link):
-            return at, () if segment is None else (segment,), ()
-        left, right = self._cut_run(segment, (place[0][0] // STEP if number is None else number) - segment.first)
-        if number is not None and right is not None:
-            right = self._cut_run(right, 1)[1]
-        return at, () if left is None else (left,), () if right is None else (right,)
 
     def _cut_run(self, run: Run, count: int) -> tuple[Run | None, Run | None]:
         if count <= 0:
@@ -493,15 +453,24 @@ class Bulk(Generic[P]):
         elif self._place(part[1:]) is not None:
             self._move_to(part[1:], None)
 
-    def add(self, low: Link | None, high: Link | None, record: Any, *, before: bool, follows: bool) -> Link:
-        """Add a new part as `Parts.add` does, and return it."""
+    def add(
+        self, low: Link | None, high: Link | None, record: Any, *, before: bool = False, follows: bool = False
+    ) -> Link:
+        """Add a new part between two others (None: at that end), and return it.
+
+        Of parts that were removed between the two it stands in front, next to `low`; behind them, next to `high`,
+        with `before`. `low` may be the part that the same edit put there just now: it `follows` that one. What goes
+        to an end stands beyond every place ever used there.
+        """
         part = f"{FRESH}{self._shape._fresh}"
         link = Link(self._shape._free_place(low, high, part, before=before, follows=follows), part, record)
         self.put(link)
         return link
 
-    def move(self, link: Link, low: Link | None, high: Link | None, *, before: bool, follows: bool) -> Link:
-        """Move a part as `Parts.move` does, and return it where it stands."""
+    def move(
+        self, link: Link, low: Link | None, high: Link | None, *, before: bool = False, follows: bool = False
+    ) -> Link:
+        """Move a part between two others, as `add` puts a new one there, and return it where it stands."""
         place = self._shape._free_place(low, high, link.id, before=before, follows=follows)
         self._move_to(link.id, place)
         return Link(place, link.id, link.record)
@@ -564,19 +533,3 @@ def _place_from_json(raw: Any) -> ChainPlace:
 
 def _find_start_place(segment: Segment) -> ChainPlace:
     return make_original_place(segment.first) if isinstance(segment, Run) else segment.place
-
-
-__all__ = [
-    "APART",
-    "END",
-    "FRAME",
-    "PLACE",
-    "Bulk",
-    "Parts",
-    "Run",
-    "Segment",
-    "describe_part",
-    "is_part",
-    "make_original_place",
-    "make_part_name",
-]

@@ -150,14 +150,6 @@ class Text(Parts):
             return Link(_END_PLACE, END, self._end) if self._end else None
         return super().find(part)
 
-    def put(self, link: Link) -> Self:
-        """Return the text with a line at its place, or with another end."""
-        return self._set_missing_end(link.record) if link.id == END else super().put(link)
-
-    def drop(self, part: str) -> Self:
-        """Return the text without a line, or with nothing missing at its end."""
-        return self._set_missing_end("") if part == END else super().drop(part)
-
     def apply_changes(self, changes: Iterable[tuple[str, Link | None]]) -> Self:
         listed = list(changes)
         new = super().apply_changes((part, link) for part, link in listed if part != END)
@@ -209,14 +201,13 @@ class Text(Parts):
     def revise_aligned(self, whole: str, *, anew: bool = False) -> tuple[Self, Alignment] | None:
         """Return what `revise` does, and which line continues which."""
         from takeback.state.alignment import align  # noqa: PLC0415 - start-up
-        from takeback.state.transfer import carry_over  # noqa: PLC0415 - start-up
 
         between = self._between(whole)
         old, new = between.old, between.new
         if not anew and not between.shared and not {link.record for link in old} & set(new):
             return None
         alignment = align([link.record for link in old], new)
-        revised = carry_over(self, old, new, alignment, between.low, between.high)
+        revised = self.carry_over(old, new, alignment, between.low, between.high)
         return revised._set_missing_end(between.missing), alignment
 
     def compare(self, whole: str) -> Alignment:
@@ -328,9 +319,8 @@ class Text(Parts):
     def align_lines(self, old: Sequence[Link], new: Sequence[str], low: Link | None, high: Link | None) -> Self:
         """Return the text with neighbouring lines replaced; paired lines keep their identity."""
         from takeback.state.alignment import align  # noqa: PLC0415 - start-up
-        from takeback.state.transfer import carry_over  # noqa: PLC0415 - start-up
 
-        return carry_over(self, old, new, align([link.record for link in old], new, span=True), low, high)
+        return self.carry_over(old, new, align([link.record for link in old], new, span=True), low, high)
 
     def _at(self, position: int) -> tuple[int, int]:
         """Return which segment a position is in, and where that begins; past the last one at the end of the text."""

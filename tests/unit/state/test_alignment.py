@@ -282,19 +282,20 @@ def draw_change(parts, rng):
     others = [one for one in links if kind != "m" or one.id != link.id]
     at = rng.randrange(-1, len(others))
     low, high = others[at] if at >= 0 else None, others[at + 1] if at + 1 < len(others) else None
-    before = rng.random() < 0.3
+    before, bulk = rng.random() < 0.3, parts.bulk()
     if kind == "m":
-        moved, stands = parts.move(link, low, high, before=before)
-        return moved, (PLACE + link.id, Link(stands.place, PLACE + link.id, None))
+        stands = bulk.move(link, low, high, before=before)
+        return bulk.done(), (PLACE + link.id, Link(stands.place, PLACE + link.id, None))
     if kind == "d":
         return parts.drop(link.id), (link.id, None)
     if kind == "h":
         return parts.drop(PLACE + link.id), (PLACE + link.id, None)
     if kind == "r":
-        new = parts.rewrite(link, f"other {rng.randrange(99)}\n")[0]
+        bulk.rewrite(link, f"other {rng.randrange(99)}\n")
+        new = bulk.done()
         return new, (link.id, new.find(link.id))
-    new, added = parts.add(low, high, f"new {rng.randrange(99)}\n", before=before)
-    return new, (added.id, added)
+    added = bulk.add(low, high, f"new {rng.randrange(99)}\n", before=before)
+    return bulk.done(), (added.id, added)
 
 
 def joined_runs(raw):
