@@ -336,6 +336,8 @@ class Parts(Whole):
         """Yield every part in order, or those from one position to another, where they stand."""
         at = 0
         for segment in self._segments:
+            if at >= last:
+                return
             size = 1 if isinstance(segment, Link) else segment.size
             low, high = max(first - at, 0), min(last - at, size)
             if low < high and isinstance(segment, Link):

@@ -16,7 +16,7 @@ from takeback.errors import InputError, OperationFailed
 from takeback.state.address import END
 from takeback.state.chain import Link
 from takeback.state.operation import Operation
-from takeback.state.parts import Parts, Run, Segment, make_original_place
+from takeback.state.parts import Parts, Run, Segment
 from takeback.state.pmap import PMap
 from takeback.state.values import read_storable_text
 
@@ -260,24 +260,22 @@ class Text(Parts):
     def _positions(self, needle: str) -> set[int]:
         """Return where a text occurs, looking for no more than two places."""
         positions: set[int] = set()
-        margin, end, length = len(needle) - 1, 0, len(self)
-        stretch = 0
-        """Where what was edited began since the last run: matches across edges lie around there."""
+        margin, limit, at = len(needle) - 1, len(self), 0
+        stretch, begin = "", 0
+        """What was edited since the last run of some length, with the end of that, and where it begins."""
         for segment in (*self._segments, None):
-            if isinstance(segment, Link):
-                end += _measure_segment(segment)
+            size = 0 if segment is None else _measure_segment(segment)
+            if segment is not None and (isinstance(segment, Link) or size <= margin):
+                stretch, at = stretch + self._characters(segment), at + size
                 continue
-            window = self.between(max(0, stretch - margin), min(length, end + margin))
-            positions.update(_find_first_two(window, needle, 0, len(window), max(0, stretch - margin)))
+            head = "" if segment is None else self._base[segment.start : segment.start + margin]
+            positions.update(_find_first_two((stretch + head)[: max(0, limit - begin)], needle, begin))
             if segment is None or len(positions) > 1:
                 break
-            limit = min(segment.end, segment.start + length - end)
-            shift = end - segment.start
-            positions.update(at + shift for at in islice(self._words.places(needle, segment.start, limit), 2))
-            end += _measure_segment(segment)
-            stretch = end
-            if len(positions) > 1:
-                break
+            within = self._words.places(needle, segment.start, min(segment.end, segment.start + limit - at))
+            positions.update(place + at - segment.start for place in islice(within, 2))
+            at += size
+            stretch, begin = self._base[segment.end - margin : segment.end], at - margin
         return positions
 
     def between(self, start: int, end: int) -> str:
@@ -298,15 +296,18 @@ class Text(Parts):
 
     def replace_range(self, start: int, end: int, new: str) -> Self:
         """Return the text with the characters from one position to another replaced: their lines are written."""
-        length, total = len(self), sum(map(_measure_segment, self._segments))
-        first, _, low = self._line(start)
+        number, first = self._find_line(start)
+        until, last = self._find_line(end)
         head = self.between(first, start) + new
         whole = (not head or head.endswith("\n")) and (end == 0 or self.between(end - 1, end) == "\n")
-        last = end if whole else self._line_end(end)
-        block = head + self.between(end, min(last, length))
-        old = list(self._lines(first, last))
-        if last < total:
-            return self.align_lines(old, cut_into_lines(block), low, self._line(last)[1])
+        around = list(self.links(max(0, number - 1), until + 2))
+        low = around.pop(0) if number else None
+        old = around[: until - number + (not whole)]
+        high = around[len(old)] if len(old) < len(around) else None
+        rest = old[-1].record[end - last :] if len(old) > until - number else ""
+        if high is not None:
+            return self.align_lines(old, cut_into_lines(head + rest), low, high)
+        block = head + rest[: len(self) - end]
         missing = self._missing(block, low or (old[0] if old else None))
         return self.align_lines(old, cut_into_lines(block + missing), low, None)._set_missing_end(missing)
 
@@ -322,71 +323,19 @@ class Text(Parts):
 
         return self.carry_over(old, new, align([link.record for link in old], new, span=True), low, high)
 
-    def _at(self, position: int) -> tuple[int, int]:
-        """Return which segment a position is in, and where that begins; past the last one at the end of the text."""
-        begin = 0
-        for at, segment in enumerate(self._segments):
-            size = _measure_segment(segment)
-            if position < begin + size:
-                return at, begin
-            begin += size
-        return len(self._segments), begin
-
-    def _line_end(self, position: int) -> int:
-        at, begin = self._at(position)
-        if at == len(self._segments):
-            return position
-        segment = self._segments[at]
-        if isinstance(segment, Link):
-            return begin + _measure_segment(segment)
-        return begin + int(self._base.find("\n", segment.start + position - begin)) + 1 - segment.start
-
-    def _line(self, position: int) -> tuple[int, Link | None, Link | None]:
-        """Return where the line at a position begins, that line, and the one before it; None where there is none."""
-        at, begin = self._at(position)
-        segment = self._segments[at] if at < len(self._segments) else None
-        if not isinstance(segment, Run):
-            return begin, segment, self._last(at - 1)
-        start = self._base.rfind("\n", segment.start, segment.start + position - begin) + 1 or segment.start
-        number = self._number(segment, start)
-        above = self._last(at - 1) if start == segment.start else self._ending(segment, start, number - 1)
-        line = Link(make_original_place(number), str(number), self._base[start : self._base.find("\n", start) + 1])
-        return begin + start - segment.start, line, above
-
-    def _number(self, run: Run, offset: int) -> int:
-        """Return the number of the untouched line that begins at an offset of the base."""
-        return run.first + self._breaks.before(offset) - self._breaks.before(run.start)
-
-    def _last(self, at: int) -> Link | None:
-        if at < 0:
-            return None
-        segment = self._segments[at]
-        if isinstance(segment, Link):
-            return segment
-        return self._ending(segment, segment.end, segment.first + segment.size - 1)
-
-    def _ending(self, run: Run, end: int, number: int) -> Link:
-        """Return the untouched line that ends at an offset of the base."""
-        start = self._base.rfind("\n", run.start, end - 1) + 1 or run.start
-        return Link(make_original_place(number), str(number), self._base[start:end])
-
-    def _lines(self, first: int, last: int) -> Iterator[Link]:
-        """Yield the lines between two positions, both at line boundaries."""
-        at = 0
+    def _find_line(self, position: int) -> tuple[int, int]:
+        """Return which line a position is in, and where that begins; behind the last one at the end of the text."""
+        number = begin = 0
         for segment in self._segments:
             size = _measure_segment(segment)
-            if isinstance(segment, Link):
-                if first <= at < last:
-                    yield segment
-            elif at < last and at + size > first:
-                low = segment.start + max(0, first - at)
-                high = min(segment.end, segment.start + last - at)
-                number = self._number(segment, low)
-                while low < high:
-                    end = self._base.find("\n", low, segment.end) + 1
-                    yield Link(make_original_place(number), str(number), self._base[low:end])
-                    low, number = end, number + 1
-            at += size
+            if position < begin + size:
+                if isinstance(segment, Link):
+                    break
+                start = self._base.rfind("\n", segment.start, segment.start + position - begin) + 1 or segment.start
+                number += self._breaks.before(start) - self._breaks.before(segment.start)
+                return number, begin + start - segment.start
+            number, begin = number + (1 if isinstance(segment, Link) else segment.size), begin + size
+        return number, begin
 
 
 def cut_into_lines(text: str) -> list[str]:
@@ -411,14 +360,13 @@ def _measure_segment(segment: Segment) -> int:
     return segment.end - segment.start if isinstance(segment, Run) else len(segment.record)
 
 
-def _find_first_two(text: str, needle: str, start: int, end: int, shift: int) -> Iterator[int]:
-    """Yield the first two places of a needle between two offsets, moved by `shift`."""
-    at = text.find(needle, start, end)
+def _find_first_two(text: str, needle: str, shift: int) -> Iterator[int]:
+    """Yield the first two places of a needle, moved by `shift`."""
+    at = -1
     for _ in range(2):
-        if at < 0:
+        if (at := text.find(needle, at + 1)) < 0:
             return
         yield at + shift
-        at = text.find(needle, at + 1, end)
 
 
 SCHEMA: Final[dict[str, Any]] = {
