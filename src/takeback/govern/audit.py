@@ -167,7 +167,6 @@ class AuditChain:
             return 0, ""
 
     def _list_digests(self) -> dict[int, str]:
-        """Return the digest of each note that can be read, by number."""
         digests: dict[int, str] = {}
         for line in _read_plain(self.root / AUDIT).split(b"\n"):
             with suppress(ValueError, RecursionError):

@@ -30,10 +30,12 @@ from takeback.harness.outcomes import (
     UndoOutcome,
 )
 from takeback.journal import Record, Store
+from takeback.lazy_names import load_later
 from takeback.state.slots import Slot, describe_slot, find_containing_slot
 from takeback.undo import Plan
 
 if TYPE_CHECKING:
+    from takeback.harness import entry_names
     from takeback.harness.apply import Given
     from takeback.harness.calls import CallApproval
     from takeback.harness.calls_steps import OpenStep
@@ -41,6 +43,8 @@ if TYPE_CHECKING:
     from takeback.harness.forget import Forgetting
     from takeback.harness.harness import ToggleReader
     from takeback.harness.toggle import ToggleAsk
+else:
+    (entry_names,) = load_later("takeback.harness", "entry_names")
 
 MOST_ENTRIES: Final = 50
 """So many entries of a plan are named in a note."""
@@ -181,35 +185,33 @@ class GovernedHarness(Harness):
         self, *entries: EntryRef, cascade: bool = False, over: bool = False, by: str = "", **how: Any
     ) -> UndoOutcome:
         """Take entries back, if the policy lets this principal; see `Harness.undo`."""
-        from takeback.harness.entry_names import build_undo_request, name_entries, resolve_entry_ref  # noqa: PLC0415 - start-up
-
         with self._engine.session():
             record = None
             if len(entries) == 1:
                 self.ledger.refresh()
-                record = resolve_entry_ref(self.ledger, entries[0])
+                record = entry_names.resolve_entry_ref(self.ledger, entries[0])
             if record is not None and record.kind == "discard":
                 self._require_own([record], by)
             else:
-                ask = partial(build_undo_request, entries=entries, asked=name_entries(entries))
+                ask = partial(
+                    entry_names.build_undo_request, entries=entries, asked=entry_names.name_entries(entries)
+                )
                 self._require_toggle(ask, by, cascade=cascade, over=over)
             return super().undo(*entries, cascade=cascade, over=over, by=self.name_author(by), **how)
 
     def redo(self, *entries: EntryRef, cascade: bool = False, by: str = "", **how: Any) -> UndoOutcome:
         """Bring entries back, if the policy lets this principal; see `Harness.redo`."""
-        from takeback.harness.entry_names import build_redo_request, name_entries  # noqa: PLC0415 - start-up
-
         with self._engine.session():
-            ask = partial(build_redo_request, names=name_entries(entries))
+            ask = partial(entry_names.build_redo_request, names=entry_names.name_entries(entries))
             self._require_toggle(ask, by, cascade=cascade)
             return super().redo(*entries, cascade=cascade, by=self.name_author(by), **how)
 
     def restore(self, to: EntryRef, *, by: str = "", **how: Any) -> UndoOutcome | Unchanged:
         """Go to how things were, if the policy lets this principal; see `Harness.restore`."""
-        from takeback.harness.entry_names import build_restore_request, name_entry  # noqa: PLC0415 - start-up
-
         with self._engine.session():
-            self._require_toggle(partial(build_restore_request, name=name_entry(to)), by, cascade=False)
+            self._require_toggle(
+                partial(entry_names.build_restore_request, name=entry_names.name_entry(to)), by, cascade=False
+            )
             return super().restore(to, by=self.name_author(by), **how)
 
     def undo_files(
@@ -221,13 +223,13 @@ class GovernedHarness(Harness):
         **how: Any,
     ) -> Plan | Adopted | UndoOutcome:
         """Put back only files that match, if the policy lets this principal; see `Harness.undo_files`."""
-        from takeback.harness.entry_names import build_undo_request, name_entries  # noqa: PLC0415 - start-up
-
         with self._engine.session():
             if planning:
                 self.require(Verb.READ, by)
             else:
-                ask = partial(build_undo_request, entries=entries, asked=name_entries(entries))
+                ask = partial(
+                    entry_names.build_undo_request, entries=entries, asked=entry_names.name_entries(entries)
+                )
                 self._require_toggle(ask, by, cascade=False)
             done = super().undo_files(matches, *entries, planning=planning, by=self.name_author(by), **how)
         if planning and isinstance(done, Plan):

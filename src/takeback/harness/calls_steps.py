@@ -529,7 +529,6 @@ def wait_for_program(place: Path, seconds: float) -> bool:
 
 
 def _end_group(child: subprocess.Popen[bytes]) -> None:
-    """End a program and whatever it started."""
     try:
         os.killpg(child.pid, signal.SIGKILL)
     except OSError:

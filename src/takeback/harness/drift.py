@@ -239,15 +239,20 @@ def refuse_drift(footing: Footing) -> Refused | None:
         return Refused(RefusalReason.BROKEN, message, drift=footing.touched, broken=footing.broken)
     if not footing.touched:
         return None
-    titles = list(dict.fromkeys(describe_slot(find_containing_slot(change.slot)) for change in footing.touched))
-    more = f" and {len(titles) - SHOWN} more" if len(titles) > SHOWN else ""
-    verb = "was" if len(titles) == 1 else "were"
+    names, count = _name_some(change.slot for change in footing.touched)
     return Refused(
         RefusalReason.DRIFT,
-        f"{', '.join(titles[:SHOWN])}{more} {verb} changed outside Takeback, where this change writes; nothing was "
+        f"{names} {'was' if count == 1 else 'were'} changed outside Takeback, where this change writes; nothing was "
         "changed: 'takeback adopt' records that as an entry first, 'takeback discard' puts it back",
         drift=footing.touched,
     )
+
+
+def _name_some(slots: Iterable[Slot]) -> tuple[str, int]:
+    """Return the names of a few slots for a sentence, and how many there are."""
+    titles = list(dict.fromkeys(describe_slot(find_containing_slot(slot)) for slot in slots))
+    more = f" and {len(titles) - SHOWN} more" if len(titles) > SHOWN else ""
+    return f"{', '.join(titles[:SHOWN])}{more}", len(titles)
 
 
 def reserve_drift_ids(look: Inspection, known: State, mutation: Program) -> State:
@@ -496,12 +501,10 @@ def discard_drift(
 
 def _refuse_forgotten(slots: Sequence[Slot]) -> Refused:
     """Return the refusal to put back what was forgotten and then changed outside: nobody knows what it was."""
-    titles = list(dict.fromkeys(describe_slot(find_containing_slot(slot)) for slot in slots))
-    more = f" and {len(titles) - SHOWN} more" if len(titles) > SHOWN else ""
     return Refused(
         RefusalReason.REAL,
-        f"{', '.join(titles[:SHOWN])}{more}: the earlier content was forgotten and cannot be restored; "
-        "nothing was changed: 'takeback adopt' records it as it is now",
+        f"{_name_some(slots)[0]}: the earlier content was forgotten and cannot be restored; nothing was changed: "
+        "'takeback adopt' records it as it is now",
     )
 
 

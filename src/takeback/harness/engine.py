@@ -213,7 +213,6 @@ class Engine:
         return self.project.read_files(actual, missing)
 
     def _list_secret_files(self) -> tuple[str, ...]:
-        """Return the files in which a forgotten value is in use."""
         if self.files is None or not self.ledger.hidden:
             return ()
         return forget.find_files_in_use(self.ledger, self.files.find_touched_files)
@@ -458,7 +457,6 @@ class Engine:
         return Recovered(record, kept, given_up=True)
 
     def _note_project(self, changes: Sequence[FileChange]) -> None:
-        """Note which of the project's files were just written here."""
         if self.project is not None:
             self.project.note_written(change for change in changes if isinstance(change, ProjectChange))
 

@@ -9,6 +9,7 @@ never followed for writing: taking a link back puts the file back and leaves wha
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
+from functools import partial
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -43,32 +44,6 @@ if TYPE_CHECKING:
     from takeback.harness import file_history
 else:
     (file_history,) = load_later("takeback.harness", "file_history")
-
-
-def decide_existence(
-    adapter: FileAdapter,
-    formatted: TracksFormatting,
-    ledger: Ledger,
-    change: FileChange,
-    spliced: FileChange | None,
-    after: State,
-    toggled: tuple[Collection[int], Collection[int]],
-) -> FileChange:
-    """Return a change that removes a file only with all that is in it, and leaves no empty one that entries made."""
-    path = change.path
-    if not isinstance(change.before, FileImage) or not adapter.means(path, None, after):
-        return change
-    rest = change.after if isinstance(change.after, FileImage) else None if spliced is None else spliced.after
-    if not isinstance(rest, FileImage):
-        return change
-    past = _Past(ledger, path, *toggled)
-    gone = FileChange(path, change.before, None)
-    if past.removed and past.last == change.before:
-        return gone
-    if formatted.is_bare(path, rest):
-        return change if past.outlives else gone
-    accounted = past.last == change.before and not past.live
-    return gone if change.after is None and accounted else FileChange(path, change.before, rest)
 
 
 class _Past:
@@ -180,7 +155,6 @@ def add_link_changes(
     return added
 
 
-NO_LINKS = Relinking({}, frozenset())
 LAYOUT = "layout"
 """In the payload of an entry: the files it changed in nothing that the state says."""
 
@@ -200,175 +174,160 @@ def render_file_changes(
     engine: Engine, before: State, after: State, off: Collection[int] = (), on: Collection[int] = ()
 ) -> Sequence[FileChange] | Refused:
     """Return the changes of files that turn `before` into `after`, or why it cannot be written."""
-    changes = _render_own_changes(engine, before, after, off, on)
+    changes: Sequence[FileChange] | Refused = ()
+    if engine.files is not None:
+        try:
+            changes = _Rendering(engine, engine.files, before, after, off, on).list_changes()
+        except NoPlaceError as fault:
+            changes = Refused(RefusalReason.UNSAYABLE, f"{fault.message}; nothing was changed: {fault.hint}")
     if isinstance(changes, Refused) or engine.project is None:
         return changes
     return (*changes, *engine.project.list_changes(before, after))
 
 
-def _render_own_changes(
-    engine: Engine, before: State, after: State, off: Collection[int], on: Collection[int]
-) -> Sequence[FileChange] | Refused:
-    """Return the changes of the files that the adapter stores."""
-    if engine.files is None:
-        return _render_changes(engine, before, after, off, on, NO_LINKS)
-    try:
-        relinking = plan_link_changes(engine.files, engine.ledger, after, off, on)
+class _Rendering:
+    """What becomes of the files that an adapter stores where one state becomes another, by entries off and on."""
+
+    def __init__(
+        self,
+        engine: Engine,
+        adapter: FileAdapter,
+        before: State,
+        after: State,
+        off: Collection[int],
+        on: Collection[int],
+    ) -> None:
+        self._adapter = adapter
+        self._ledger = engine.ledger
+        self._formatted = engine.formatted
+        self._before, self._after = before, after
+        self._off, self._on = off, on
+        self._entries = (*off, *on)
+
+    def list_changes(self) -> Sequence[FileChange] | Refused:
+        relinking = plan_link_changes(self._adapter, self._ledger, self._after, self._off, self._on)
         if isinstance(relinking, Refused):
             return relinking
-        changes = _render_changes(engine, before, after, off, on, relinking)
-        return changes if isinstance(changes, Refused) else add_link_changes(engine.files, changes, relinking)
-    except NoPlaceError as fault:
-        return Refused(RefusalReason.UNSAYABLE, f"{fault.message}; nothing was changed: {fault.hint}")
+        changes = self._choose_bytes(relinking)
+        return changes if isinstance(changes, Refused) else add_link_changes(self._adapter, changes, relinking)
 
+    def _choose_bytes(self, relinking: Relinking) -> Sequence[FileChange] | Refused:
+        if self._formatted is not None and self._entries and not relinking.changes:
+            known = self._list_by_history(self._formatted)
+            if known is not None:
+                return known
+        changes = self._adapter.render(self._before, self._after)
+        if self._formatted is not None and self._entries:
+            return self._decide_bytes(self._formatted, changes, relinking)
+        changes = self._restore_all_bytes(changes) if self._entries else changes
+        if isinstance(changes, NotExpressible):
+            return Refused(RefusalReason.UNSAYABLE, changes.build_refusal())
+        return changes
 
-def _render_changes(
-    engine: Engine,
-    before: State,
-    after: State,
-    off: Collection[int],
-    on: Collection[int],
-    relinking: Relinking,
-) -> Sequence[FileChange] | Refused:
-    adapter = engine.files
-    if adapter is not None and engine.formatted is not None and (off or on) and not relinking.changes:
-        known = _changes_by_history(engine, adapter, engine.formatted, (before, after), off, on)
-        if known is not None:
-            return known
-    changes = engine.render_changes(before, after)
-    if adapter is not None and (off or on):
-        if engine.formatted is not None:
-            return _decide_bytes(engine, adapter, changes, (before, after), off, on, relinking)
-        changes = _restore_all_bytes(engine.ledger, adapter, changes, (before, after), off, on)
-    if isinstance(changes, NotExpressible):
-        return Refused(RefusalReason.UNSAYABLE, changes.build_refusal())
-    return changes
+    def _restore_all_bytes(
+        self, changes: tuple[FileChange, ...] | NotExpressible
+    ) -> tuple[FileChange, ...] | NotExpressible:
+        adapter, after, how = self._adapter, self._after, (self._after, self._off, self._on)
+        restore = partial(file_history.restore_bytes, adapter, self._ledger)
+        if isinstance(changes, NotExpressible):
+            restored = [
+                restore(FileChange(path, adapter.image(path), None), *how)
+                for path in adapter.find_touched_files(self._before, after)
+            ]
+            if not all(adapter.means(change.path, change.after, after) for change in restored):
+                return changes
+            changes = tuple(restored)
+        return tuple(restore(change, *how) for change in track_all_progress("files worked out", changes))
 
+    def _list_by_history(self, formatted: TracksFormatting) -> list[FileChange] | None:
+        """Return the changes of files by recorded bytes alone; None where a document has to be spliced to tell.
 
-def _restore_all_bytes(
-    ledger: Ledger,
-    adapter: FileAdapter,
-    changes: tuple[FileChange, ...] | NotExpressible,
-    real: tuple[State, State],
-    off: Collection[int],
-    on: Collection[int],
-) -> tuple[FileChange, ...] | NotExpressible:
-    before, after = real
-    if isinstance(changes, NotExpressible):
-        restored = [
-            file_history.restore_bytes(adapter, ledger, FileChange(path, adapter.image(path), None), after, off, on)
-            for path in adapter.find_touched_files(before, after)
-        ]
-        if not all(adapter.means(change.path, change.after, after) for change in restored):
-            return changes
-        changes = tuple(restored)
-    worked_out = track_all_progress("files worked out", changes)
-    return tuple(file_history.restore_bytes(adapter, ledger, change, after, off, on) for change in worked_out)
-
-
-def _changes_by_history(
-    engine: Engine,
-    adapter: FileAdapter,
-    formatted: TracksFormatting,
-    real: tuple[State, State],
-    off: Collection[int],
-    on: Collection[int],
-) -> list[FileChange] | None:
-    """Return the changes of files by recorded bytes alone; None where a document has to be spliced to tell.
-
-    That is so where a file comes or goes, or is no plain file, and where rendering would do more than write files.
-    """
-    (before, after), entries, ledger = real, (*off, *on), engine.ledger
-    if not isinstance(adapter, SideWrites) or adapter.writes_aside(before, after):
-        return None
-    try:
-        touched = adapter.find_touched_files(before, after)
-    except CannotSplice:
-        return None
-    layout = find_formatting_only_files(ledger, entries)
-    changes: list[FileChange] = []
-    for path in dict.fromkeys((*touched, *file_history.list_changed_files(ledger, entries))):
-        there = adapter.image(path)
-        if not isinstance(there, FileImage):
+        That is so where a file comes or goes, or is no plain file, and where rendering would do more than write.
+        """
+        adapter, ledger, after = self._adapter, self._ledger, self._after
+        if not isinstance(adapter, SideWrites) or adapter.writes_aside(self._before, after):
             return None
-        change = file_history.restore_bytes_by_history(
-            adapter, ledger, FileChange(path, there, there), after, off, on
+        try:
+            touched = adapter.find_touched_files(self._before, after)
+        except CannotSplice:
+            return None
+        layout = find_formatting_only_files(ledger, self._entries)
+        changes: list[FileChange] = []
+        for path in dict.fromkeys((*touched, *file_history.list_changed_files(ledger, self._entries))):
+            there = adapter.image(path)
+            if not isinstance(there, FileImage):
+                return None
+            change = self._restore(formatted, FileChange(path, there, there), None)
+            stays = change.after == there
+            if not isinstance(change.after, FileImage) or not adapter.means(path, change.after, after):
+                return None
+            if stays and path in layout and path not in touched:
+                return None
+            changes += [] if stays else [change]
+        return changes
+
+    def _restore(self, formatted: TracksFormatting, change: FileChange, spliced: FileChange | None) -> FileChange:
+        """Return a change by recorded bytes, which removes a file with all that is in it, and leaves no empty one."""
+        adapter, ledger, path, toggled = self._adapter, self._ledger, change.path, (self._off, self._on)
+        change = file_history.restore_bytes_by_history(adapter, ledger, change, self._after, *toggled)
+        if not isinstance(change.before, FileImage) or not adapter.means(path, None, self._after):
+            return change
+        rest = change.after if isinstance(change.after, FileImage) else None if spliced is None else spliced.after
+        if not isinstance(rest, FileImage):
+            return change
+        past = _Past(ledger, path, *toggled)
+        gone = FileChange(path, change.before, None)
+        if past.removed and past.last == change.before:
+            return gone
+        if formatted.is_bare(path, rest):
+            return change if past.outlives else gone
+        accounted = past.last == change.before and not past.live
+        return gone if change.after is None and accounted else FileChange(path, change.before, rest)
+
+    def _decide_bytes(
+        self, formatted: TracksFormatting, rendered: tuple[FileChange, ...] | NotExpressible, relinking: Relinking
+    ) -> Sequence[FileChange] | Refused:
+        """Return the changes of files that change the state, and those that only restore formatting."""
+        adapter, ledger, after = self._adapter, self._ledger, self._after
+        spliced = {} if isinstance(rendered, NotExpressible) else {change.path: change for change in rendered}
+        wanted = [*spliced, *file_history.list_changed_files(ledger, self._entries)]
+        if isinstance(rendered, NotExpressible):
+            wanted += adapter.find_touched_files(self._before, after)
+        layout = find_formatting_only_files(ledger, self._entries)
+        linked = relinking.changes.keys() | relinking.behind
+        own = [path for path in dict.fromkeys(wanted) if path not in linked]
+        decided: list[FileChange] = []
+        for path in track_all_progress("files worked out", own):
+            there = adapter.image(path)
+            change = self._restore(formatted, spliced.get(path, FileChange(path, there, there)), spliced.get(path))
+            if not isinstance(change.after, DirectoryImage) and not adapter.means(path, change.after, after):
+                reason = rendered.reason if isinstance(rendered, NotExpressible) else f"{path} cannot be brought back"
+                return Refused(RefusalReason.UNSAYABLE, f"{reason}; nothing was changed")
+            if change.after != change.before:
+                decided.append(change)
+            elif path in layout and path not in spliced and self._is_blocked_by_edits(change):
+                return Refused(
+                    RefusalReason.UNSAYABLE,
+                    f"{path} was edited since in the same places; nothing was changed: undo those edits first",
+                )
+        return _order_changes([*decided, *self._remove_empty_folders(decided)])
+
+    def _is_blocked_by_edits(self, change: FileChange) -> bool:
+        """Return whether later edits keep bytes from being restored; other modes, or a missing file, do not."""
+        records = map(self._ledger.store.get, self._entries)
+        images = (image for record in records for image in load_images(self._ledger.store, record) or ())
+        return change.before is not None and any(
+            image.path == change.path and not is_same_file(image.before, image.after) for image in images
         )
-        change = decide_existence(adapter, formatted, ledger, change, None, after, (off, on))
-        stays = change.after == there
-        if not isinstance(change.after, FileImage) or not adapter.means(path, change.after, after):
-            return None
-        if stays and path in layout and path not in touched:
-            return None
-        changes += [] if stays else [change]
-    return changes
 
-
-def _decide_bytes(
-    engine: Engine,
-    adapter: FileAdapter,
-    rendered: tuple[FileChange, ...] | NotExpressible,
-    real: tuple[State, State],
-    off: Collection[int],
-    on: Collection[int],
-    relinking: Relinking,
-) -> Sequence[FileChange] | Refused:
-    """Return the changes of files that change the state, and those that only restore formatting."""
-    entries, (before, after) = (*off, *on), real
-    spliced = {} if isinstance(rendered, NotExpressible) else {change.path: change for change in rendered}
-    wanted = dict.fromkeys((*spliced, *file_history.list_changed_files(engine.ledger, entries)))
-    if isinstance(rendered, NotExpressible):
-        wanted |= dict.fromkeys(adapter.find_touched_files(before, after))
-    layout = find_formatting_only_files(engine.ledger, entries)
-    wanted = {path: None for path in wanted if path not in relinking.changes and path not in relinking.behind}
-    decided: list[FileChange] = []
-    for path in track_all_progress("files worked out", wanted):
-        there = adapter.image(path)
-        change = file_history.restore_bytes_by_history(
-            adapter, engine.ledger, spliced.get(path, FileChange(path, there, there)), after, off, on
-        )
-        if engine.formatted is not None:
-            change = decide_existence(
-                adapter, engine.formatted, engine.ledger, change, spliced.get(path), after, (off, on)
-            )
-        if not isinstance(change.after, DirectoryImage) and not adapter.means(path, change.after, after):
-            reason = rendered.reason if isinstance(rendered, NotExpressible) else f"{path} cannot be brought back"
-            return Refused(RefusalReason.UNSAYABLE, f"{reason}; nothing was changed")
-        if (
-            path in layout
-            and path not in spliced
-            and change.after == change.before
-            and _is_blocked_by_edits(engine, change, entries)
-        ):
-            return Refused(
-                RefusalReason.UNSAYABLE,
-                f"{path} was edited since in the same places; nothing was changed: undo those edits first",
-            )
-        if change.after != change.before:
-            decided.append(change)
-    return _order_changes([*decided, *_remove_empty_folders(engine.ledger, adapter, decided)])
-
-
-def _is_blocked_by_edits(engine: Engine, change: FileChange, entries: Iterable[int]) -> bool:
-    """Return whether later edits keep bytes from being restored; other modes, or a missing file, do not."""
-    images = (
-        image for entry in entries for image in load_images(engine.ledger.store, engine.ledger.store.get(entry)) or ()
-    )
-    return change.before is not None and any(
-        image.path == change.path and not is_same_file(image.before, image.after) for image in images
-    )
-
-
-def _remove_empty_folders(
-    ledger: Ledger, adapter: FileAdapter, changes: Sequence[FileChange]
-) -> Iterator[FileChange]:
-    """Yield removals of directories that an entry made, above files that go, if nothing else is in them."""
-    known = {change.path for change in changes}
-    gone = [change.path for change in changes if isinstance(change.before, FileImage) and change.after is None]
-    for above in dict.fromkeys(above for path in gone for above in _iter_folders(path)):
-        there = None if above in known else adapter.image(above)
-        if isinstance(there, DirectoryImage) and file_history.is_made_by_entry(ledger, above):
-            yield FileChange(above, there, None)
+    def _remove_empty_folders(self, changes: Sequence[FileChange]) -> Iterator[FileChange]:
+        """Yield removals of directories that an entry made, above files that go, if nothing else is in them."""
+        known = {change.path for change in changes}
+        gone = [change.path for change in changes if isinstance(change.before, FileImage) and change.after is None]
+        for above in dict.fromkeys(above for path in gone for above in _iter_folders(path)):
+            there = None if above in known else self._adapter.image(above)
+            if isinstance(there, DirectoryImage) and file_history.is_made_by_entry(self._ledger, above):
+                yield FileChange(above, there, None)
 
 
 def _iter_folders(path: str) -> Iterator[str]:

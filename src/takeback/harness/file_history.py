@@ -197,7 +197,6 @@ def _choose_bytes(
 
 
 def _is_clearing_path(change: FileChange, wanted: Image | None) -> bool:
-    """Return whether a change removes a file for a directory, or a directory for a file."""
     return change.after is None and None not in (change.before, wanted) and type(change.before) is not type(wanted)
 
 

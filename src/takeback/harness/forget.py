@@ -122,13 +122,10 @@ def forget_file_copies(ledger: Ledger, paths: Iterable[str]) -> None:
 
 def require_refs_not_held(store: Store, refs: set[Ref]) -> None:
     """Refuse to forget contents that a held entry has as well."""
-    held = [record for record in store.many(sorted(list_held(store))) if refs & _collect_own_refs(store, record)]
+    records = store.many(sorted(list_held(store)))
+    held = [r.entry for r in records if refs & collect_leaf_refs(store, with_evidence(store, r).all_refs())]
     if held:
-        raise refuse_held(store, [record.entry for record in held])
-
-
-def _collect_own_refs(store: Store, record: Record) -> set[Ref]:
-    return collect_leaf_refs(store, with_evidence(store, record).all_refs())
+        raise refuse_held(store, held)
 
 
 def find_value(ledger: Ledger, value: str | bytes, *, dry: bool) -> tuple[tuple[ValuePlace, ...], set[Ref]]:
@@ -163,7 +160,11 @@ def forget_contents(
     last = ledger.store.head()
     if refs and not dry and (last is None or last.kind != "checkpoint"):
         ledger.checkpoint()
-    live, state = find_live_values(ledger, refs), ledger.state
+    live: dict[Slot, set[Ref]] = {}
+    for ref, slots in ledger.live_values().items():
+        for slot in slots if ref in refs else ():
+            live.setdefault(slot, set()).add(ref)
+    state = ledger.state
     actual = read(put_slots(state, [(slot, ABSENT) for slot in live])) if live else state
     kept = tuple(slot for slot in live if not is_same_known_value(get_slot(actual, slot), get_slot(state, slot)))
     refs -= {ref for slot in kept for ref in live[slot]}
@@ -172,15 +173,6 @@ def forget_contents(
         return forgetting
     erased = ledger.forget(sorted(refs))
     return replace(forgetting, record=erased.record, lingering=erased.lingering)
-
-
-def find_live_values(ledger: Ledger, refs: set[Ref]) -> dict[Slot, set[Ref]]:
-    """Return values to be forgotten that are still in use, by slot."""
-    live: dict[Slot, set[Ref]] = {}
-    for ref, slots in ledger.live_values().items():
-        for slot in slots if ref in refs else ():
-            live.setdefault(slot, set()).add(ref)
-    return live
 
 
 SHORTEST_COPY: Final = 8

@@ -163,7 +163,6 @@ def collect_labelled(store: Store, labels: Labels) -> Labelled:
 
 
 def _list_slot_refs(record: Record, labels: Labels) -> Iterator[Ref]:
-    """Yield what a record holds of addresses that a pattern names."""
     if not labels.patterns or record.number is None:
         return
     chosen = [at for at, slot in enumerate(read_slots(record)) if labels.has_slot(slot)]

@@ -35,6 +35,7 @@ from takeback.harness.records import (
     TAKEN_IN_KEY,
     draft_evidence,
     explain_no_state,
+    group_runs,
     load_record_writes,
     load_taken_in,
     load_writes,
@@ -49,13 +50,7 @@ from takeback.progress import report_progress
 from takeback.state import ABSENT, State
 from takeback.state.address import is_part
 from takeback.state.forgotten import Forgotten, find_redacted, has_forgotten
-from takeback.state.slots import (
-    Slot,
-    find_differing_slots,
-    format_slot_key,
-    get_slot,
-    put_slots,
-)
+from takeback.state.slots import Slot, find_differing_slots, format_slot_key, get_slot, put_slots
 from takeback.undo import History, Index, Write
 from takeback.undo.index import find_taking_entry, number_taken_in
 
@@ -200,13 +195,13 @@ class Ledger:
         tree = self.packer.state(state)
         genesis = attach_images(Draft("genesis", about, {"state": tree}), images)
         _, settled = self.store.append([genesis, Draft("commit", {"entry": 1})], expect=ROOT)
+        self.last, self.head = settled.seq, settled.digest
         self.packer.remember_stored()
         self.state = self._first = state
         if self.capture is not None:
             self._hidden.update(find_withheld_values(self.capture, state, find_differing_slots(State(), state)))
         self.identity = str(about.get("identity", ""))
         self._entries, self._values = 1, len(tree.parts)
-        self.last, self.head = settled.seq, settled.digest
 
     @property
     def next_entry(self) -> int:
@@ -351,9 +346,7 @@ class Ledger:
 
     def prove(self, entry: int, about: Mapping[str, Any]) -> None:
         """Say on what evidence a recorded change rests, or why on none."""
-        (record,) = self.store.append([draft_evidence(entry, about)], expect=self.head)
-        self.last, self.head = record.seq, record.digest
-        self._take_evidence(record)
+        self._take_evidence(self._append(draft_evidence(entry, about)))
 
     def _take_evidence(self, record: Record) -> None:
         if record.about is not None:
@@ -465,41 +458,43 @@ class Ledger:
             if write.after is not ABSENT and has_forgotten(write.before) and not find_redacted(write.before):
                 self._hidden[write.slot] = read_stored_value(write.after)
 
+    def _append(self, *drafts: Draft) -> Record:
+        """Write records down where the journal ends, as it is known here; return the first of them."""
+        records = self.store.append(drafts, expect=self.head)
+        self.last, self.head = records[-1].seq, records[-1].digest
+        return records[0]
+
     def announce(self, draft: Draft) -> Record:
         """Write a change down ahead of making it."""
-        (record,) = self.store.append([draft], expect=self.head)
+        record = self.pending = self._append(draft)
         self._entries += 1
         self.packer.remember_stored()
-        self.pending, self.last, self.head = record, record.seq, record.digest
         return record
 
     def commit(self, writes: Sequence[Write]) -> Record:
         """Say that the announced change is made; `writes` is what it did."""
         record = self._pending()
-        (settled,) = self.store.append([Draft("commit", {"entry": record.number})], expect=self.head)
-        self.pending, self.last, self.head = None, settled.seq, settled.digest
+        self._append(Draft("commit", {"entry": record.number}))
+        self.pending = None
         self._fold(record, writes)
         return record
 
     def note_step(self, draft: Draft) -> None:
         """Say how far a call of a change has come."""
-        (record,) = self.store.append([draft], expect=self.head)
-        self.last, self.head = record.seq, record.digest
+        self._append(draft)
 
     def abort(self, reason: str) -> None:
         """Say that the announced change was given up and nothing of it is left."""
         record = self._pending()
-        draft = Draft("abort", {"entry": record.number}, {"reason": make_leaf(reason, "reason")})
-        (settled,) = self.store.append([draft], expect=self.head)
-        self.pending, self.last, self.head = None, settled.seq, settled.digest
+        self._append(Draft("abort", {"entry": record.number}, {"reason": make_leaf(reason, "reason")}))
+        self.pending = None
         self._drop_given_up(record, load_record_writes(self.store, record))
 
     def record(self, draft: Draft, writes: Sequence[Write], taken_in: tuple[Write, ...] = ()) -> Record:
         """Announce and commit at once, for a change that is made by saying so; the draft names what it took in."""
         self._entries += 1
-        record, settled = self.store.append([draft, Draft("commit", {"entry": self._entries})], expect=self.head)
+        record = self._append(draft, Draft("commit", {"entry": self._entries}))
         self.packer.remember_stored()
-        self.last, self.head = settled.seq, settled.digest
         self._fold(record, writes, taken_in)
         return record
 
@@ -535,8 +530,6 @@ class Ledger:
 
         Lines of texts that `is_apart` names are stored apart from those around them.
         """
-        from takeback.harness.records import group_runs  # noqa: PLC0415 - start-up
-
         require_installed(self.missing)
         state = self.state if not self.holes else put_slots(self.state, self.holes.items())
         self.packer.is_apart = is_apart
@@ -550,11 +543,9 @@ class Ledger:
             "aborted": self._aborted,
             **({"unproved": sorted(self.unproved)} if self.unproved else {}),
         }
-        draft = Draft("checkpoint", {}, {"state": tree, "standing": make_leaf(standing, "standing")})
-        (record,) = self.store.append([draft], expect=self.head)
+        record = self._append(Draft("checkpoint", {}, {"state": tree, "standing": make_leaf(standing, "standing")}))
         self.packer.remember_stored()
         self._values, self._followed, self._inside_hidden = len(tree.parts), 0, False
-        self.last, self.head = record.seq, record.digest
         return record
 
     def replay_state(self) -> State:
@@ -593,6 +584,3 @@ class Ledger:
                 for ref in {ref for _, ref in stored if ref}:
                     places.setdefault(ref, []).append(slot)
         return places
-
-
-__all__ = ["CHANGES", "TOGGLES", "EntryStatus", "Ledger", "has_admitted_recovery"]

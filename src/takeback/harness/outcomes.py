@@ -312,22 +312,14 @@ def describe_missing_surfaces(missing: set[str]) -> tuple[str, ...]:
 
 def describe_left_out(missing: set[str]) -> str:
     """Return the note that a shown state leaves surfaces out; empty if it leaves out none."""
-    return (
-        f"{_list_surfaces(missing)}: what the journal says of {_choose_pronoun(missing)} is left out"
-        if missing
-        else ""
-    )
+    of = "it" if len(missing) == 1 else "them"
+    return f"{_list_surfaces(missing)}: what the journal says of {of} is left out" if missing else ""
 
 
 def _list_surfaces(surfaces: Collection[str]) -> str:
     shown = ", ".join(repr(name) for name in sorted(surfaces))
-    return (
-        f"the surface {shown} is not installed" if len(surfaces) == 1 else f"the surfaces {shown} are not installed"
-    )
-
-
-def _choose_pronoun(surfaces: Collection[str]) -> str:
-    return "it" if len(surfaces) == 1 else "them"
+    names, verb = ("surface", "is") if len(surfaces) == 1 else ("surfaces", "are")
+    return f"the {names} {shown} {verb} not installed"
 
 
 Subscriber = Callable[["HarnessOutcome"], object]

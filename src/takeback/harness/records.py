@@ -170,7 +170,6 @@ def load_taken_in(store: Store, record: Record) -> tuple[Write, ...]:
 
 
 def _write_parent(when: tuple[int, int]) -> list[int]:
-    """Return the time of a parent write as a record says it."""
     return STORED_START if when == START else list(when)
 
 
@@ -316,7 +315,6 @@ def _load_candidate_tree(store: Store, record: Record, stored: Stored) -> tuple[
 
 
 def _unpack_file(mode: str, content: bytes) -> dict[str, str]:
-    """Return a file's bytes and mode as an operation has them."""
     try:
         return {"content": content.decode(), "mode": mode}
     except UnicodeDecodeError:

@@ -187,7 +187,6 @@ class Examination:
                 yield Fault(None, f"content {ref[:12]} belongs to no record")
 
     def _place_parts(self, trees: Mapping[Ref, Iterable[Ref] | None]) -> None:
-        """Note which records the parts of trees belong to."""
         places = self.refs
         for ref, parts in trees.items():
             seq, name = places.get(ref, (None, ""))
