@@ -27,7 +27,6 @@ from takeback.adapters.opener import load_manifest
 from takeback.cli import app, hook_answer
 from takeback.cli.program import SERVING
 from takeback.errors import TakebackError, UntrustedError
-from takeback.harness import Refused
 
 PASSWORD = "the-password-of-the-user"
 WORDS = {
@@ -328,10 +327,25 @@ def test_what_git_runs_is_no_place_in_a_git_directory_of_any_name(place, file, t
     manifest = root / "takeback.toml"
     manifest.write_text(manifest.read_text().replace('files = "files"', f'files = "{place}"'))
     git(tmp_path, "init", "-q", "--bare", str(root / place))
+    with open_workspace(root) as harness:
+        harness.adopt()
     before = snapshot(root / place)
     op = {"op_type": "write_file", "target": file, "value": "#!/bin/sh\n"}
-    with open_workspace(root) as harness:
-        outcome = harness.apply({"mutation": [op], "witness": [], "recovery": [], "contract": []}, force=True)
-    assert isinstance(outcome, Refused)
-    assert "is a git directory" in outcome.message
+    with (
+        open_workspace(root) as harness,
+        pytest.raises(TakebackError, match="is a git directory"),
+    ):
+        harness.apply({"mutation": [op], "witness": [], "recovery": [], "contract": []}, force=True)
     assert snapshot(root / place) == before
+
+
+def test_an_unfinished_change_leaves_hooks_of_a_git_directory_of_any_name_alone(tmp_path, monkeypatch):
+    monkeypatch.setattr(hostile_clone, "HOOK", "vendor.git/hooks/post-checkout")
+    ran = tmp_path / "ran"
+    root = hostile_clone.workspace(tmp_path)
+    git(tmp_path, "init", "-q", "--bare", str(root / "vendor.git"))
+    hostile_clone.begin_change(root, "config.toml", ran)
+    done = run(root, "takeback recover")
+    assert done.code == 0, done.told
+    assert not (root / "vendor.git/hooks/post-checkout").exists()
+    assert run(root, "takeback status").code == 0

@@ -31,7 +31,7 @@ from takeback.adapters.directory import (
     parse_path,
     read_reusing,
 )
-from takeback.adapters.harness_places import InnerHarnesses, require_own_place
+from takeback.adapters.harness_places import InnerHarnesses, require_own_place, require_writable_place
 from takeback.adapters.last_look import HEAD, LARGEST_EDIT, MANY, OTHER
 from takeback.adapters.look_notes import write_end, write_look
 from takeback.adapters.swaps import swap_names, sync_file_system, take_name
@@ -136,7 +136,7 @@ class FilePlace:
 
     def look(self, path: str) -> Image | None:
         """Return the image at a path now."""
-        require_own_place(self._directory.root, path)
+        require_writable_place(self._directory.root, path, self._inner)
         return self._directory.look(path)
 
     def put(self, change: FileChange) -> KeptFile:
@@ -380,7 +380,7 @@ class FilePlace:
     @contextmanager
     def _at(self, path: str, verb: str) -> Iterator[tuple[int, str]]:
         parts = parse_path(path)
-        require_own_place(self._directory.root, path, self._inner)
+        require_writable_place(self._directory.root, path, self._inner)
         self._directory.drop(path)
         with self._directory.faults(verb, path), self._parent(parts) as parent:
             if parent is None:

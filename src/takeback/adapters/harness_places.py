@@ -126,16 +126,21 @@ def is_inner_harness(root: str, folder: str) -> bool:
 def require_own_place(root: str | os.PathLike[str], path: str, inner: InnerHarnesses | None = None) -> None:
     """Refuse a path at which nothing of a harness may be, or that belongs to a harness inside this one."""
     require_harness_place(path)
+    folder = (InnerHarnesses(root) if inner is None else inner).find_above(path)
+    if folder is not None:
+        raise NoPlaceError(f"path {path!r} is refused: {describe_owner(root, folder)}", hint=WAY_OUT)
+
+
+def require_writable_place(root: str | os.PathLike[str], path: str, inner: InnerHarnesses | None = None) -> None:
+    """Refuse a path that must not be written, also because it lies in a git directory of another name."""
     inner = InnerHarnesses(root) if inner is None else inner
+    require_own_place(root, path, inner)
     repository = inner.find_repository_above(path)
     if repository is not None and _normalize_name(path[len(repository) + 1 :]).startswith(_RUN):
         raise NoPlaceError(
             f"path {path!r} is refused: {repository} is a git directory, and git runs its hooks",
             hint="a harness has no place there; name another file or folder",
         )
-    folder = inner.find_above(path)
-    if folder is not None:
-        raise NoPlaceError(f"path {path!r} is refused: {describe_owner(root, folder)}", hint=WAY_OUT)
 
 
 def describe_owner(root: str | os.PathLike[str], folder: str) -> str:

@@ -97,6 +97,8 @@ def read_parts(declared: Documents, value: Any, place: str) -> DocumentParts:
                 }
             elif rule.what == "text" and isinstance(inside, str):
                 parts["prompts"][rule.name.replace("{}", name)] = inside
+            elif rule.what in {"servers", "hooks"}:
+                continue  # such as the path of a file that has them: a setting like any other
             config = _order_as_pairs(config, at) if rule.what == "ordered" else _remove_at(config, at)
     parts["config"] = {_build_prefix(scope) + key: item for key, item in config.items()}
     return parts

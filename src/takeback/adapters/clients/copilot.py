@@ -105,18 +105,20 @@ _VSCODE_SIGNS: Final = (
 )
 _VSCODE_RISKS: Final = """
 executes: servers.** hooks.** tasks terminal.integrated.profiles.** python.defaultInterpreterPath
+    go.alternateTools.** go.toolsEnvVars.**
 redirects: http.proxy github.copilot.advanced.**
 injects: terminal.integrated.env.**
 loads: chat.instructionsFilesLocations.* chat.promptFilesLocations.* chat.agentFilesLocations.* chat.pluginLocations.*
     chat.agentSkillsLocations.*
 growing, lets it reach more: chat.agent.allowedNetworkDomains
+growing, asks for more, and may run a command: inputs
 switch on, accepts calls without asking: chat.tools.autoApprove chat.tools.global.autoApprove
 switch on, runs hooks of agents: chat.useCustomAgentHooks
-switch off, leaves out hooks: chat.hookFilesLocations.*
+protected, says where hooks are found, and changed: chat.hookFilesLocations.*
 switch off, disables every hook: chat.useHooks
 guard: chat.agent.sandbox.enabled
 protected: chat.tools.** chat.mcp.** chat.agent.sandbox.** security.workspace.**
-harmless: editor.** files.** search.** workbench.** explorer.** version inputs
+harmless: editor.** files.** search.** workbench.** explorer.** version
     github.copilot.chat.commitMessageGeneration.** chat.useAgentsMdFile chat.editor.**
 """
 

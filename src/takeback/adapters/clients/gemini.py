@@ -136,7 +136,7 @@ _QWEN_TYPES: Final[Types] = {
 }
 _QWEN_RISKS: Final = """
 executes: mcpServers.** hooks.** mcp.serverCommand tools.discoveryCommand tools.callCommand ui.statusLine.**
-    tools.shell.**
+    tools.shell.** general.preferredEditor
 redirects: proxy modelProviders.** model.baseUrl security.auth.** telemetry.**
 injects: env.**
 loads: extensions.**

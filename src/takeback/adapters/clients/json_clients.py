@@ -37,11 +37,12 @@ _CURSOR_EVENTS: Final = (
     "beforeSubmitPrompt preCompact stop afterAgentResponse afterAgentThought beforeTabFileRead afterTabFileEdit"
 )
 _CURSOR_RISKS: Final = """
-executes: mcpServers.** hooks.** install start terminals build.**
+executes: mcpServers.** hooks.** install start terminals build.** snapshot
+switch on, lets the agent change the image it starts from: agentCanUpdateSnapshot
 growing, allows more: terminalAllowlist mcpAllowlist permissions.allow
 shrinking, denies less: permissions.deny
 protected: autoRun autoRun.** permissions.**
-harmless: version editor.** display.** snapshot
+harmless: version editor.** display.**
 """
 
 
@@ -218,6 +219,7 @@ ordered deny confirm allow, confirm: agent.tool_permissions.default agent.tool_p
 switch on, trusts every directory: trust_all_worktrees session.trust_all_worktrees
 switch on, accepts calls without asking: agent.always_allow_tool_actions
 switch on, approves every server: agent.profiles.*.enable_all_context_servers enable_all_context_servers
+switch on, gives the profile another tool: agent.profiles.*.tools.*
 protected: agent.tool_permissions.**
 harmless: theme tab_size vim_mode buffer_font_size ui_font_size format_on_save agent.default_profile
 """
@@ -291,6 +293,7 @@ def amp(*, user: bool = False) -> Client:
         (Documents(f"{base}settings.json", JsoncDocument, rules, check=check),),
         texts=() if user else declare_texts(".agents/", "commands"),
         skills=() if user else (Skills(".agents/skills"),),
+        scripts=(Scripts(f"{base}plugins", (".js", ".ts"), "plugins", _NEXT),),
         instructions=("AGENTS.md", "AGENT.md"),
         nested=not user,
         imports=find_at_imports,
@@ -303,14 +306,14 @@ def amp(*, user: bool = False) -> Client:
 
 _KIRO_RISKS: Final = """
 executes: mcpServers.** then.command when.**
-loads: resources prompt
+loads: resources prompt includeMcpJson toolAliases.*
 growing, may use more tools: tools
 growing, allows more: allowedTools toolsSettings.*.allowedCommands
 growing, opens more directories: toolsSettings.*.allowedPaths
 shrinking, denies less: toolsSettings.*.deniedCommands toolsSettings.*.deniedPaths
 protected, has hooks, which run programs or guard, and they changed: hooks hooks.**
 protected: toolsSettings.** enabled
-harmless: name description version then.type then.prompt includeMcpJson
+harmless: name description version then.type then.prompt
 """
 
 
@@ -366,6 +369,7 @@ executes: mcp.** hooks.** browser.executablePath tools.exec.**
 redirects: models.providers.** gateway.** channels.** diagnostics.otel.**
 injects: env.**
 loads: plugins.** skills.** $include
+growing, brings in agents with tools of their own: agents.list
 growing, allows more: tools.allow tools.alsoAllow agents.entries.*.tools.allow tools.elevated.allowFrom.*
 shrinking, denies less: tools.deny agents.entries.*.tools.deny
 ordered minimal messaging coding full, full: tools.profile

@@ -58,6 +58,7 @@ growing, allows more: experimental.primary_tools
 shrinking, reaches more providers: disabled_providers
 limiting: enabled_providers
 ordered disabled manual auto, manual: share
+switch on, shares every session: autoshare
 harmless: command.*.description command.*.agent command.*.model command.*.subtask theme keybinds.** tui.** username
     layout logLevel autoupdate snapshot watcher.** compaction.** default_agent agent.*.prompt agent.*.description
     agent.*.mode agent.*.temperature agent.*.top_p agent.*.steps agent.*.maxSteps agent.*.color agent.*.hidden
@@ -140,7 +141,7 @@ def opencode(*, user: bool = False) -> Client:
         _declare_settings(places),
         texts=_declare_folders(base, "commands command"),
         skills=(Skills(f"{base}skills"), Skills(f"{base}skill", name="skill/{}")),
-        scripts=_declare_plugins(base, "plugins", "plugin"),
+        scripts=_declare_plugins(base, "plugins", "plugin", "tools", "tool"),
         instructions=("AGENTS.md",),
         nested=not user,
         includes=_list_instructions,
@@ -172,7 +173,7 @@ def kilo(*, user: bool = False) -> Client:
         _declare_settings(places, *(() if user else (_check_references,))),
         texts=(*_declare_folders(base, "commands command rules"), *legacy),
         skills=(Skills(f"{base}skills"), Skills(f"{base}skill", name="skill/{}")),
-        scripts=_declare_plugins(base, "plugin", "plugins"),
+        scripts=_declare_plugins(base, "plugin", "plugins", "tool", "tools"),
         instructions=("AGENTS.md",),
         nested=not user,
         includes=_list_instructions,

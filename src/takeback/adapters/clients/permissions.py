@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
 from takeback.adapters.clients.looks import list_words
 from takeback.adapters.clients.ownership import is_as_in_opencode, is_in_folder, is_of, owners_of, readers_of
-from takeback.adapters.clients.risk_tables import Risk, find_rules
+from takeback.adapters.clients.risk_tables import WORDS, Risk, find_rules
 from takeback.adapters.clients.settings_risk import (
     Leaves,
     describe_mode,
@@ -55,6 +55,10 @@ FRONTED: Final = EXPANDED | {"agents", "agent", "output-styles", "rules", "promp
 """Folders of texts of which a client reads the front matter."""
 HARMLESS_FRONT: Final = frozenset({"cursor", "windsurf", "cline", "roo", "kiro"})
 """Clients whose rules have front matter that only says when they count; globs in it are often no YAML."""
+ZED_TASKS: Final = frozenset({".zed/tasks.json", ".zed/debug.json"})
+AIDER_MODELS: Final = ".aider.model.settings.yml"
+_ELSEWHERE: Final = re.compile(r"^.*(?:api_base|base_url|extra_headers|extra_params|https?://).*$", re.MULTILINE)
+"""Lines of Aider's settings of models with which its traffic goes elsewhere."""
 _INJECTED: Final = {
     re.compile(r"!`[^`\n]+`"): ("claude-code", "opencode", "kilo"),
     re.compile(r"^```!", re.MULTILINE): ("claude-code",),
@@ -69,6 +73,8 @@ def weigh_prompts(before: Mapping[str, Any], after: Mapping[str, Any], clients: 
         was = before.get(name)
         if isinstance(text, str) and text != was:
             title = f"prompts[{encode(name)}]"
+            if name.rpartition(":")[2] == AIDER_MODELS and _has_other_traffic(was, text):
+                yield f"{title} {WORDS[Risk.REDIRECTS]}"
             steps = {*name.replace(":", "/").split("/")}
             if steps & EXPANDED:
                 readers = readers_of(name, clients)
@@ -77,6 +83,11 @@ def weigh_prompts(before: Mapping[str, Any], after: Mapping[str, Any], clients: 
                 readers = readers_of(name, clients)
                 if not readers or "rules" not in steps or not HARMLESS_FRONT.issuperset(readers):
                     yield from _weigh_front_matter(title, was, text, readers)
+
+
+def _has_other_traffic(was: Any, text: str) -> bool:
+    known = set(_ELSEWHERE.findall(was)) if isinstance(was, str) else set()
+    return not known.issuperset(_ELSEWHERE.findall(text))
 
 
 def _has_front(text: Any) -> bool:
@@ -337,6 +348,8 @@ def _weigh_scripts(
         what = "gone" if path not in is_now else "changed" if path in was else "new"
         if _is_named(path, run):
             yield f"files[{encode(path)}], which a hook, a setting or a server runs, is {what}"
+        elif path in ZED_TASKS and is_of("zed", clients):
+            yield f"files[{encode(path)}], which says what tasks run, is {what}"
         elif path.endswith(".rules") and is_of("codex", clients):
             yield f"files[{encode(path)}], which says which commands are allowed, is {what}"
         elif (LOADED.search(path) and is_of("opencode", clients)) or _is_loaded(path, clients):

@@ -82,6 +82,8 @@ class RiskRule(NamedTuple):
     """Of a switch, what it is when it is not set."""
     fine: Sequence[Any] = ()
     """Of a guard, the values that are known; another one may run a program."""
+    beneath: Path = ()
+    """Of a harmless place that stands for everything below, what a path has there: its looks still count."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,6 +118,8 @@ def _find_rule(node: dict[str, Any], path: Path, exact: int) -> tuple[int, RiskR
         inner = None if below is None else _find_rule(below, path[1:], exact + more)
         if inner is not None:
             return inner
+    if rest is not None and rest.risk is Risk.HARMLESS:
+        rest = rest._replace(beneath=path)
     return None if rest is None else (exact, rest)
 
 

@@ -6,6 +6,7 @@ allows, runs or redirects and the earlier did not. Values are not told: some are
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
@@ -20,6 +21,10 @@ OFF: Final = (None, False, "", "none", "false")
 """Values of a guard that is off."""
 _NOTHING: Final = frozenset({"null", "false", '""', "[]", "{}"})
 """Values that set nothing, encoded."""
+LOOKS_RUNNING: Final = "is not known, and looks as if it ran a program or sent traffic elsewhere"
+_SWITCHED_OFF: Final = frozenset({"off", "disabled", "none", "never", "no", "false"})
+_REFERENCE: Final = re.compile(r"\{(?:env:[^}]*|file:\s*(?:[~/\\]|[A-Za-z]:|[^}]*\.\.)[^}]*)\}")
+"""What opencode puts in the place of a variable's name, or of the path of a file elsewhere."""
 ACTIONS: Final = ("deny", "ask", "allow")
 _PROFILES: Final = "profiles"
 
@@ -57,6 +62,8 @@ def _is_same(path: Path, old: Leaves, new: Leaves) -> bool:
 def _weigh_setting(path: Path, old: Leaves, new: Leaves, owners: Sequence[str]) -> Iterator[str]:
     steps, title = simplify_path(path), _format_title(path)
     was, is_now = old.get(path), new.get(path)
+    if is_as_in_opencode(owners):
+        yield from _weigh_references(title, was, is_now)
     if "permission" in steps and is_as_in_opencode(owners):
         if _is_looser(was, is_now):
             yield f"{title} is loosened from {describe_mode(was)} to {describe_mode(is_now)}"
@@ -65,11 +72,15 @@ def _weigh_setting(path: Path, old: Leaves, new: Leaves, owners: Sequence[str]) 
     if not known and "tools" in steps[:-1] and is_as_in_opencode(owners):
         if was is False and is_now is not False:
             yield f"{title} is no longer off"
+        elif is_now is True and was is not True:
+            yield f"{title} is allowed without asking"
         return
     if not known:
         yield from _weigh_by_looks(steps, title, was, is_now)
     for rule in known:
         yield from _weigh_by_rule(rule, path, old, new)
+        if looks.has_name_like(rule.beneath, looks.RUNNING) and _has_texts(is_now) and subtract_items(is_now, was):
+            yield f"{title} {LOOKS_RUNNING}"
 
 
 def _weigh_by_rule(rule: RiskRule, path: Path, old: Leaves, new: Leaves) -> Iterator[str]:
@@ -138,13 +149,28 @@ def _weigh_by_looks(steps: Path, title: str, was: Any, is_now: Any) -> Iterator[
     came, left = subtract_items(is_now, was), subtract_items(was, is_now)
     on = is_set(is_now)
     if on and came and (looks.has_name_like(steps, looks.RUNNING) or looks.can_be_a_program(is_now)):
-        yield f"{title} is not known, and looks as if it ran a program or sent traffic elsewhere"
+        yield f"{title} {LOOKS_RUNNING}"
     elif on and came and looks.has_name_like(steps, looks.ALLOWING):
         yield f"{title} is not known, and looks as if it allowed more"
     elif left and looks.has_name_like(steps, looks.PROTECTING) and not (on and not isinstance(is_now, list)):
         yield f"{title} is not known, and looks like a protection that is gone"
+    elif str(is_now).lower() in _SWITCHED_OFF and came and looks.has_name_like(steps, looks.PROTECTING):
+        yield f"{title} is not known, and looks like a protection that is switched off"
     elif on and not isinstance(is_now, list) and came and left and looks.has_name_like(steps, looks.PROTECTING):
         yield f"{title} is not known, and looks like a protection that is another now"
+
+
+def _weigh_references(title: str, was: Any, is_now: Any) -> Iterator[str]:
+    """Yield what a text takes in when the client reads it: variables, and files from elsewhere."""
+    came = set(_REFERENCE.findall(encode(is_now))) - set(_REFERENCE.findall(encode(was)))
+    if came:
+        yield f"{title} takes in {', '.join(sorted(came))}"
+
+
+def _has_texts(value: Any) -> bool:
+    """Return whether a value is a text, or has one in it."""
+    inside = value.values() if isinstance(value, Mapping) else value if isinstance(value, list) else ()
+    return isinstance(value, str) or any(map(_has_texts, inside))
 
 
 def _is_only_denying(was: Any, is_now: Any) -> bool:

@@ -86,7 +86,8 @@ _AIDER_TYPES: Final[Types] = {
     int: "map-tokens",
 }
 _AIDER_RISKS: Final = """
-executes: lint-cmd test-cmd notifications-command load editor
+executes: lint-cmd test-cmd notifications-command load editor config apply install-main-branch upgrade
+loads: message message-file
 redirects: openai-api-base openai-api-type model-settings-file model-metadata-file analytics-posthog-host
     analytics-log input-history-file chat-history-file llm-history-file
 injects: set-env api-key env-file openai-api-key anthropic-api-key openai-organization-id
@@ -99,10 +100,14 @@ switch on, runs the tests by itself: auto-test
 switch on, runs the linters by itself: auto-lint
 switch on, opens files that git ignores: add-gitignore-files
 switch on, takes orders from comments in files: watch-files
+switch on, takes orders from the clipboard: copy-paste
+switch on, opens a server: gui
+switch on, no longer checks the repository: skip-sanity-check-repo
 switch off, no longer checks certificates: verify-ssl
 switch off, commits without the hooks of git: git-commit-verify
 switch off, no longer keeps its own files from git: gitignore
-guard, hides fewer files: aiderignore
+switch off, no longer commits what it changes: git
+protected, names which files are hidden, and changed: aiderignore
 harmless: map-tokens check-update analytics-disable dark-mode light-mode pretty stream auto-commits dirty-commits
     attribute-author attribute-committer vim encoding line-endings show-diffs edit-format alias map-refresh
     cache-prompts chat-language commit-language commit-prompt
