@@ -15,7 +15,7 @@ from takeback.adapters import open_workspace
 from takeback.adapters.clients.init import init_clients
 from takeback.adapters.trust_record import list_records
 from takeback.adapters.workspace.adapter import init_workspace
-from takeback.agents.hook_events import CLIENTS
+from takeback.agents.fast_hook import CLIENTS
 from takeback.cli import app
 from takeback.errors import InputError, TakebackError, UntrustedError
 from takeback.state import State

@@ -21,8 +21,7 @@ from tests.support.terminal import environment, program
 
 from takeback.adapters.clients.init import init_clients
 from takeback.adapters.opener import open_workspace
-from takeback.agents.overlay.command import NoOverlayError, execute_run, prepare_run
-from takeback.agents.overlay.runs import drop_run, find_run_places, make_run
+from takeback.agents.overlay.runs import NoOverlayError, drop_run, execute_run, find_run_places, make_run, prepare_run
 
 SECRET = "sk-proj-4f9a8b7c6d5e4f3a2b1c0d9e8f7a6b5c"
 

@@ -11,17 +11,17 @@ from tests.support.hostile_clone import git
 from tests.support.trusted import trust
 
 from takeback.adapters import open_workspace
-from takeback.agents.git.command import open_git
-from takeback.agents.git.history import adopt_history
-from takeback.agents.git.hooks import (
+from takeback.agents.git import (
     HOOKS,
     TRAILER,
     adopt_before_commit,
     find_placed,
     install_hooks,
+    open_git,
     sign_message,
     uninstall_hooks,
 )
+from takeback.agents.git_history import adopt_history
 from takeback.track.call import Call
 from takeback.track.capture import begin_tracking, capture_after, capture_before
 from takeback.track.store import TrackStore

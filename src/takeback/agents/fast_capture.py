@@ -7,13 +7,23 @@ prevents a tool from running.
 
 from __future__ import annotations
 
-import json
 import os
 
 from takeback.adapters.roots import PRIVATE, find_root_text
 from takeback.adapters.trust_record import is_trusted
-from takeback.agents import running_tools
-from takeback.agents.fast_hook import BEFORE, CHANGED, EDITORS, LONGEST, PATHS, SHELLS
+from takeback.agents.fast_hook import (
+    AFTER,
+    BEFORE,
+    CHANGED,
+    EDITORS,
+    NOTEBOOKS,
+    PATCHES,
+    PATHS,
+    SHELLS,
+    Event,
+    forget_tool_call,
+    parse_event,
+)
 from takeback.secret_words import may_hold_secret
 
 TYPE_CHECKING = False  # as in `typing`, which is not imported for a hook
@@ -23,12 +33,9 @@ if TYPE_CHECKING:
 
     from takeback.track.call import Call, CaptureResult
 
-AFTER = frozenset({"PostToolUse", "PostToolUseFailure", "AfterTool", "tool.execute.after"})
 PROMPTS = frozenset({"UserPromptSubmit", "BeforeAgent", "chat.message"})
 OVER = frozenset({"Stop", "StopFailure", "SessionEnd", "SessionStart", "AfterAgent", "session.idle"})
 """Events at which no tool call of the session is under way."""
-PATCHES = frozenset({"apply_patch", "patch"})
-NOTEBOOKS = frozenset({"notebookedit"})
 PATCH_LINES = ("*** Add File: ", "*** Delete File: ", "*** Update File: ", "*** Move to: ")
 OLD, NEW = ("old_string", "oldString"), ("new_string", "newString")
 MANIFESTS = ("manifest.toml", "../takeback.toml")
@@ -54,59 +61,50 @@ def capture_hook(
     """Capture what a hook call tells of in every tracked project that it concerns."""
     outcome = CaptureOutcome()
     try:
-        raw = json.loads(data)
+        event = parse_event(data, client, cwd)
     except ValueError:
         return outcome
-    if not isinstance(raw, dict) or not isinstance(raw.get("hook_event_name"), str):
+    if event.name in CHANGED:
         return outcome
-    event = raw["hook_event_name"]
-    folder = raw.get("cwd") if isinstance(raw.get("cwd"), str) else cwd
-    if event in CHANGED or not isinstance(folder, str):
-        return outcome
-    named = _list_named(raw, folder)
-    places = dict.fromkeys(
-        find_root_text(place) for place in (folder, *(os.path.dirname(path) for path in named or ()))
-    )
+    named = _list_named(event)
+    folders = (event.cwd, *(os.path.dirname(path) for path in named or ()))
+    places = dict.fromkeys(map(find_root_text, folders))
     roots = [root for root in places if root is not None]
     tracked = [root for root in roots if is_tracked(root) and is_trusted(root)]
     if not tracked:
         return outcome
-    captures = [_capture(os.path.realpath(root), raw, event, client, named, environment, ending) for root in tracked]
+    captures = [_capture(os.path.realpath(root), event, named, environment, ending) for root in tracked]
     outcome.said = "".join(f"takeback: {line}\n" for capture in captures if capture for line in capture.said)
     quiet = not any(capture is not None and capture.owned_changed for capture in captures)
-    outcome.done = quiet and event in AFTER | PROMPTS and tracked == roots
-    if outcome.done and event in AFTER:
+    outcome.done = quiet and event.name in AFTER | PROMPTS and tracked == roots
+    if outcome.done and event.name in AFTER:
         for root in tracked:
-            running_tools.forget_tool_call(root, _read(raw, "session_id"), _read(raw, "tool_use_id"))
+            forget_tool_call(root, event.session, event.call)
     return outcome
 
 
 def _capture(
-    root: str,
-    raw: dict[str, Any],
-    event: str,
-    client: str,
-    named: list[str] | None,
-    environment: Mapping[str, str],
-    ending: bool,
+    root: str, event: Event, named: list[str] | None, environment: Mapping[str, str], ending: bool
 ) -> CaptureResult | None:
     from takeback.track import call as calls  # noqa: PLC0415 - start-up
     from takeback.track import capture  # noqa: PLC0415
 
     inside = None if named is None else [path for path in (_make_relative(root, path) for path in named) if path]
-    if event in BEFORE | AFTER and inside == []:
+    if event.name in BEFORE | AFTER and inside == []:
         return None
-    call = calls.Call(client, _read(raw, "session_id"), _read(raw, "tool_use_id"), mask=mask_text)
-    if event in BEFORE | AFTER:
-        call.tool, call.paths = _read(raw, "tool_name"), inside
-    if event in BEFORE:
+    call = calls.Call(event.client, event.session, event.call, mask=mask_text)
+    if event.name in BEFORE | AFTER:
+        call.tool, call.paths = event.tool, inside
+    if event.before:
         return capture.capture_before(root, call, environment, ending=ending)
-    if event in AFTER:
-        _describe(call, raw)
+    if event.name in AFTER:
+        _describe(call, event.given)
         return capture.capture_after(root, call, environment, ending=ending)
-    if event in PROMPTS:
-        return capture.capture_prompt(root, call, _read_prompt(raw), environment, ending=ending)
-    return capture.capture_found(root, call, environment, over=event in OVER, ending=ending)
+    if event.name in PROMPTS:
+        lines = (line.strip() for line in mask_text(event.asked).splitlines())
+        prompt = next((line for line in lines if line), "")[:LONGEST_LINE]
+        return capture.capture_prompt(root, call, prompt, environment, ending=ending)
+    return capture.capture_found(root, call, environment, over=event.name in OVER, ending=ending)
 
 
 def is_tracked(root: str) -> bool:
@@ -124,10 +122,10 @@ def is_tracked(root: str) -> bool:
     return False
 
 
-def _list_named(raw: dict[str, Any], folder: str) -> list[str] | None:
+def _list_named(event: Event) -> list[str] | None:
     """Return the files that an edit tool names; None for any other tool or event."""
-    tool, given = str(raw.get("tool_name", "")).lower(), raw.get("tool_input")
-    if not isinstance(given, dict) or tool in SHELLS:
+    tool, given, folder = event.tool.lower(), event.given, event.cwd
+    if tool in SHELLS:
         return None
     if tool in EDITORS | NOTEBOOKS:
         path = next((given[name] for name in (*PATHS, "notebook_path") if isinstance(given.get(name), str)), "")
@@ -146,11 +144,8 @@ def _make_relative(root: str, path: str) -> str:
     return "" if inside == "." or inside.startswith("..") else inside
 
 
-def _describe(call: Call, raw: dict[str, Any]) -> None:
+def _describe(call: Call, given: dict[str, Any]) -> None:
     """Put what a tool was given into the call: its command, or what it announced to replace."""
-    given = raw.get("tool_input")
-    if not isinstance(given, dict):
-        return
     command = given.get("command")
     words = " ".join(word for word in command if isinstance(word, str)) if isinstance(command, list) else command
     call.lasting = given.get("run_in_background") is True
@@ -173,13 +168,6 @@ def _find(given: dict[str, Any], names: tuple[str, ...]) -> object:
     return next((given[name] for name in names if name in given), None)
 
 
-def _read_prompt(raw: dict[str, Any]) -> str:
-    """Return the first line of a prompt that says anything, without secrets."""
-    text = raw.get("prompt")
-    masked = mask_text(text) if isinstance(text, str) else ""
-    return next((line.strip() for line in masked.splitlines() if line.strip()), "")[:LONGEST_LINE]
-
-
 def mask_text(text: str) -> str:
     """Return a text without what looks like a secret in it; the means for that are loaded only where one may be."""
     shown = text[:LONGEST_TEXT].encode("utf-8", "replace").decode()
@@ -188,8 +176,3 @@ def mask_text(text: str) -> str:
     from takeback.secret_mask import mask_text_secrets  # noqa: PLC0415 - start-up
 
     return mask_text_secrets(shown)
-
-
-def _read(raw: dict[str, Any], name: str) -> str:
-    value = raw.get(name)
-    return value[:LONGEST].encode("utf-8", "replace").decode() if isinstance(value, str) else ""

@@ -20,11 +20,11 @@ from takeback.adapters.clients.ownership import PlainFile
 from takeback.adapters.clients.permissions import find_loosened_permissions
 from takeback.adapters.roots import PRIVATE, find_root_text
 from takeback.adapters.trust_record import is_trusted
-from takeback.agents import running_tools
 from takeback.agents.declared_files import Home, Own, can_be_ours, find_declared_file
 from takeback.agents.fast_capture import is_tracked
+from takeback.agents.fast_hook import TELLS, Event, note_tool_call
 from takeback.agents.hook_dialects import refuse_call
-from takeback.agents.hook_events import Event, FileEdit, list_edits, list_named_paths
+from takeback.agents.hook_events import FileEdit, list_edits, list_named_paths
 from takeback.canonical import write_compact
 from takeback.errors import InputError, TakebackError
 from takeback.secret_mask import mask_text_secrets
@@ -342,8 +342,6 @@ def _find_loosened(
 
 BLOCK: Final = 2
 ASKS: Final = "claude-code"
-TELLS: Final = "claude-code"
-"""The client that tells of changed files, also while the tool that changes them runs."""
 NOBODY_TO_ASK: Final = " This client cannot ask from here, so the edit is not made; a person can make it."
 
 
@@ -390,7 +388,7 @@ def _note_tool_call(event: Event) -> None:
         return
     for root in _find_roots(event):
         if is_trusted(root):
-            running_tools.note_tool_call(root, event.session, event.call, named)
+            note_tool_call(root, event.session, event.call, named)
 
 
 def _forget_capture(event: Event) -> None:

@@ -1,8 +1,9 @@
-"""A client's hook call in one form for all clients, and what its tool call would make of files.
+"""What a client's tool call would make of files, and the prompt that it was made under.
 
 Claude Code and Codex send the same JSON; Gemini CLI names events and tools differently; opencode's plugin
 sends what its own hooks get, under Claude Code's names. Edits and Codex's patches are worked out without
-running the tool; where a call would fail by itself, nothing is reported.
+running the tool; where a call would fail by itself, nothing is reported. The last prompt is read from the end
+of the transcript that a client keeps and names: a line of JSON for each message; other lines are skipped.
 """
 
 from __future__ import annotations
@@ -11,96 +12,22 @@ import json
 import os
 import stat
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, Final
 
-from takeback.agents.fast_hook import BEFORE, CHANGED, CLIENTS, LONGEST, SHELLS
+from takeback.agents.fast_hook import EDITORS, NOTEBOOKS, PATCHES, Event, parse_event
 from takeback.errors import InputError
 
-__all__ = ["BEFORE", "CHANGED", "CLIENTS", "SHELLS", "Event", "read_event"]
-
-AFTER: Final = frozenset({"PostToolUse", "PostToolUseFailure", "AfterTool", "tool.execute.after"})
 WRITES: Final = frozenset({"write", "write_file"})
-EDITS: Final = frozenset({"edit", "replace", "multiedit"})
-PATCHES: Final = frozenset({"apply_patch", "patch"})
-NOTEBOOKS: Final = frozenset({"notebookedit"})
-
-
-@dataclass(frozen=True, slots=True)
-class Event:
-    """One call of a hook."""
-
-    client: str
-    name: str
-    cwd: str
-    session: str = ""
-    prompt: str = ""
-    tool: str = ""
-    given: Mapping[str, Any] = field(default_factory=dict)
-    """What the tool was given."""
-    path: str = ""
-    """The file that changed, where the event says so."""
-    call: str = ""
-    """The client's own name of the tool call, where it has one."""
-    transcript: str = ""
-    """The file in which the client keeps the conversation, where it says so."""
-
-    @property
-    def before(self) -> bool:
-        """Whether the tool has not run yet."""
-        return self.name in BEFORE
-
-    @property
-    def edits(self) -> bool:
-        """Whether the tool is one that edits files, and says which."""
-        return self.tool.lower() in WRITES | EDITS | PATCHES | NOTEBOOKS
-
-    @property
-    def shell(self) -> bool:
-        """Whether the tool runs a command that is not known to edit files."""
-        return self.tool.lower() in SHELLS and "apply_patch" not in str(self.given)
-
-    def origin(self) -> dict[str, str]:
-        """Return where a change comes from, for the journal."""
-        known = {
-            "client": self.client,
-            "session": self.session,
-            "prompt": self.prompt,
-            "tool": self.tool,
-            "event": self.name,
-        }
-        return {key: value for key, value in known.items() if value}
+EDITS: Final = EDITORS - WRITES
 
 
 def read_event(data: bytes, client: str, cwd: str) -> Event:
     """Return the event in a hook's input; `cwd` is the hook's directory, if the client names none."""
-    where = "standard input"
     try:
-        raw = json.loads(data)
+        return parse_event(data, client, cwd)
     except ValueError as fault:
-        raise InputError(where, found=f"no JSON ({fault})", expected="a hook's JSON") from None
-    if not isinstance(raw, dict) or not isinstance(raw.get("hook_event_name"), str):
-        raise InputError(where, found="JSON without hook_event_name", expected="a hook's JSON")
-    given = raw.get("tool_input")
-    return Event(
-        client,
-        _read_field(raw, "hook_event_name"),
-        _read_field(raw, "cwd") or cwd,
-        session=_read_field(raw, "session_id"),
-        prompt=_read_field(raw, "prompt_id") or _read_field(raw, "turn_id"),
-        tool=_read_field(raw, "tool_name"),
-        given=given if isinstance(given, dict) else {},
-        path=_read_field(raw, "file_path"),
-        call=_read_field(raw, "tool_use_id"),
-        transcript=_read_field(raw, "transcript_path"),
-    )
-
-
-def _read_field(raw: Mapping[str, Any], key: str) -> str:
-    value = raw.get(key)
-    if not isinstance(value, str):
-        return ""
-    return value if key in {"cwd", "file_path", "transcript_path"} else value[:LONGEST]
+        raise InputError("standard input", found=str(fault), expected="a hook's JSON") from None
 
 
 BEGIN = "*** Begin Patch"
@@ -108,12 +35,6 @@ END = "*** End Patch"
 _ADD, _DELETE, _UPDATE, _MOVE = "*** Add File: ", "*** Delete File: ", "*** Update File: ", "*** Move to: "
 _END_OF_FILE = "*** End of File"
 ReadText = Callable[[str], str | None]
-
-
-def find_patch(text: str) -> str:
-    """Return the patch inside a text, such as a command with a here-document; empty if there is none."""
-    start = text.find(BEGIN)
-    return "" if start < 0 else text[start:]
 
 
 def apply_patch(patch: str, read: ReadText) -> Iterator[tuple[str, str | None]]:
@@ -245,17 +166,12 @@ def list_edits(event: Event) -> Iterator[FileEdit]:
 
 
 def _find_call_patch(event: Event) -> str:
-    texts = [text for text in event.given.values() if isinstance(text, str) and BEGIN in text]
-    texts += [
-        text
-        for words in event.given.values()
-        if isinstance(words, list)
-        for text in words
-        if isinstance(text, str) and BEGIN in text
-    ]
-    if not texts or (event.tool.lower() not in PATCHES and "apply_patch" not in str(event.given)):
+    """Return the patch in a call, also in a command with a here-document; empty if there is none."""
+    if event.tool.lower() not in PATCHES and "apply_patch" not in str(event.given):
         return ""
-    return find_patch(texts[0])
+    words = (word for value in event.given.values() for word in (value if isinstance(value, list) else [value]))
+    texts = (word for word in words if isinstance(word, str) and BEGIN in word)
+    return next((text[text.index(BEGIN) :] for text in texts), "")
 
 
 def _apply_edit(place: str, tool: str, given: Mapping[str, Any]) -> Iterator[FileEdit]:

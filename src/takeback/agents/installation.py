@@ -23,7 +23,7 @@ from takeback.adapters.clients.contents import build_prefix
 from takeback.adapters.clients.init import detect_clients
 from takeback.adapters.directory import Directory
 from takeback.agents.fast_hook import CLIENTS
-from takeback.agents.git.command import Git, name_exclusion, why_shared
+from takeback.agents.git import Git, name_exclusion, why_shared
 from takeback.agents.hook_files import (
     NAMES,
     PLUGIN,

@@ -24,15 +24,16 @@ from takeback.adapters.last_look import (
 )
 from takeback.adapters.roots import PRIVATE, find_root_text
 from takeback.adapters.trust_record import read_record
-from takeback.agents import running_tools
-from takeback.agents.fast_capture import AFTER, is_tracked
+from takeback.agents.fast_capture import is_tracked
 from takeback.agents.fast_hook import (
+    AFTER,
     CHANGED,
     EDITORS,
     LONGEST,
     PATCH,
     PATHS,
     TELLS,
+    forget_tool_call,
     has_nothing_to_record,
     is_nobodys,
 )
@@ -137,7 +138,7 @@ def _note_edits(root: str, paths: list[str], raw: dict[str, Any], client: str) -
         return None
     finally:
         os.close(lock)
-    running_tools.forget_tool_call(root, _read_text(raw, "session_id"), _read_text(raw, "tool_use_id"))
+    forget_tool_call(root, _read_text(raw, "session_id"), _read_text(raw, "tool_use_id"))
     if not contents or client != TELLS:
         return ""
     return json.dumps({"systemMessage": TOLD}, separators=(",", ":")) + "\n"

@@ -24,11 +24,11 @@ from takeback.adapters.opener import open_workspace
 from takeback.adapters.roots import PRIVATE, find_root_above
 from takeback.adapters.trust import name_way_out
 from takeback.adapters.trust_record import is_trusted
-from takeback.agents import running_tools
 from takeback.agents.declared_files import Home, Own, can_be_ours, find_home
 from takeback.agents.fast_capture import LONGEST_COMMAND, LONGEST_LINE, is_tracked, mask_text
+from takeback.agents.fast_hook import AFTER, CHANGED, Event, forget_tool_call, is_claimed_by_tool
 from takeback.agents.guard import BLOCK, HookReply, why_unloadable
-from takeback.agents.hook_events import AFTER, CHANGED, Event, find_last_prompt, list_named_paths
+from takeback.agents.hook_events import find_last_prompt, list_named_paths
 from takeback.agents.hook_files import is_callable_in
 from takeback.canonical import write_compact
 from takeback.errors import TakebackError, UntrustedError
@@ -67,7 +67,7 @@ def answer_after(event: Event) -> HookReply:
     finally:
         for root in roots:
             if event.name not in CHANGED:
-                running_tools.forget_tool_call(str(root), event.session, event.call)
+                forget_tool_call(str(root), event.session, event.call)
     err = mask_text_secrets("".join(answer.err for answer in (warned, *answers)))
     out = warned.out or next((answer.out for answer in answers if answer.out), "")
     return HookReply(out=out, err=err, code=max((answer.code for answer in answers), default=0))
@@ -97,7 +97,7 @@ def record_changes(root: Path, event: Event) -> HookReply:
             readable = not reading.broken if not place else place not in {fault.path for fault in reading.broken}
             if place and place not in differing:
                 return HookReply()
-            if readable and running_tools.is_claimed_by_tool(str(root), str(root / place) if place else ""):
+            if readable and is_claimed_by_tool(str(root), str(root / place) if place else ""):
                 return HookReply()  # of a tool that still runs; its own recorder knows more
             if place and readable and len(differing) > 1:
                 alone, after = (place,), _isolate_file(harness, place)

@@ -77,8 +77,8 @@ def _tell_settled(harness: Harness, *, as_json: bool) -> None:
 
 
 def _adopt_commits(harness: Harness, root: Path, commits: str, *, as_json: bool) -> NoReturn:
-    from takeback.agents.git.command import open_git  # noqa: PLC0415
-    from takeback.agents.git.history import adopt_history  # noqa: PLC0415 - start-up
+    from takeback.agents.git import open_git  # noqa: PLC0415
+    from takeback.agents.git_history import adopt_history  # noqa: PLC0415 - start-up
 
     history = adopt_history(harness, root, open_git(root, os.environ), commits)
     if isinstance(history, Refused):

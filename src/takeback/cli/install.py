@@ -15,11 +15,10 @@ from takeback.adapters.clients.init import imagine_clients, init_clients
 from takeback.adapters.manifest import find_manifest_path, find_root
 from takeback.adapters.opener import load_manifest
 from takeback.adapters.trust import require_trusted
-from takeback.agents.git.command import open_git
-from takeback.agents.git.hooks import HOOKS, PlacedHook, adopt_before_commit, sign_message
-from takeback.agents.git.hooks import install_hooks as put_in
-from takeback.agents.git.hooks import uninstall_hooks as take_out
-from takeback.agents.hook_events import CLIENTS
+from takeback.agents.fast_hook import CLIENTS
+from takeback.agents.git import HOOKS, PlacedHook, adopt_before_commit, open_git, sign_message
+from takeback.agents.git import install_hooks as put_in
+from takeback.agents.git import uninstall_hooks as take_out
 from takeback.agents.installation import (
     BY,
     Placing,

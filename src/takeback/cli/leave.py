@@ -18,10 +18,9 @@ from takeback.adapters.opener import load_manifest
 from takeback.adapters.roots import LOCAL, MANIFEST, PRIVATE
 from takeback.adapters.trust import UNKNOWN_HERE, refuse_untrusted, remove_trust, require_trusted
 from takeback.adapters.trust_record import forget_record, is_trusted
-from takeback.agents.git.command import Git, open_git
-from takeback.agents.git.hooks import TRAILER, find_placed
-from takeback.agents.git.hooks import uninstall_hooks as take_out
-from takeback.agents.hook_events import CLIENTS
+from takeback.agents.fast_hook import CLIENTS
+from takeback.agents.git import TRAILER, Git, find_placed, open_git
+from takeback.agents.git import uninstall_hooks as take_out
 from takeback.agents.hook_files import OWN_FILES
 from takeback.agents.installation import (
     NAME,

@@ -16,27 +16,23 @@ import typer
 
 from takeback.adapters.directory import READ_FLAGS
 from takeback.adapters.manifest import PRIVATE
-from takeback.agents.overlay.command import (
+from takeback.agents.overlay.entry import format_command, make_recorder
+from takeback.agents.overlay.layer import Layer, LayerChange, NameTraits, show_path
+from takeback.agents.overlay.runs import (
     Ended,
     NoOverlayError,
-    execute_run,
-    prepare_run,
-    read_pending,
-    require_linux,
-)
-from takeback.agents.overlay.entry import format_command, make_recorder
-from takeback.agents.overlay.layer import Layer, LayerChange, show_path
-from takeback.agents.overlay.runs import (
     OverlayRun,
     drop_run,
+    execute_run,
     find_leftovers,
     find_run_places,
     hold_run,
     make_run,
+    prepare_run,
+    require_linux,
     sweep_trash,
 )
-from takeback.agents.overlay.snapshot import NameTraits
-from takeback.agents.overlay.transfer import Kept, keep_changes
+from takeback.agents.overlay.transfer import Kept, keep_changes, read_pending
 from takeback.cli.context import (
     AuthorOption,
     NoteOption,

@@ -13,7 +13,7 @@ from tests.support.client_harnesses import write_harness
 
 from takeback.adapters import files_adapter, init_workspace, last_look, open_workspace
 from takeback.adapters.clients.init import init_clients
-from takeback.agents import fast_hook, running_tools
+from takeback.agents import fast_hook
 from takeback.agents.hook_events import read_event
 from takeback.agents.recorder import answer_after
 
@@ -146,10 +146,10 @@ def test_nothing_is_read_for_an_event_with_nothing_to_record(root, monkeypatch):
 
 @pytest.mark.parametrize("name", ["Stop", "SessionStart", "PostToolUse", "FileChanged"])
 def test_an_event_with_nothing_to_record_removes_its_note(root, name):
-    running_tools.note_tool_call(str(root), "s", "c1", ())
+    fast_hook.note_tool_call(str(root), "s", "c1", ())
     given = event(root, name, tool_name="Bash", tool_input={"command": "ls"}, tool_use_id="c1")
     assert fast_hook.has_nothing_to_record(given, str(root))
-    assert running_tools.is_claimed_by_tool(str(root)) == (name == "FileChanged")
+    assert fast_hook.is_claimed_by_tool(str(root)) == (name == "FileChanged")
 
 
 def test_a_call_that_may_contain_a_patch_is_fully_examined(root):

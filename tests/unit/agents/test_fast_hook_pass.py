@@ -101,7 +101,6 @@ def test_the_unchecked_pass_imports_almost_nothing(tmp_path: Path) -> None:
         "takeback.agents",
         "takeback.agents.fast_capture",
         "takeback.agents.fast_hook",
-        "takeback.agents.running_tools",
         "takeback.cli",
         "takeback.cli.hook_answer",
         "takeback.secret_words",

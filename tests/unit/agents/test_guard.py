@@ -11,9 +11,10 @@ from tests.support.client_harnesses import HARNESSES, write_harness
 
 from takeback.adapters.clients.init import init_clients
 from takeback.agents.declared_files import find_home
+from takeback.agents.fast_hook import CLIENTS
 from takeback.agents.guard import Answer, HookReply, answer_before, rule_on_edit
 from takeback.agents.hook_dialects import translate_call
-from takeback.agents.hook_events import CLIENTS, FileEdit, read_event
+from takeback.agents.hook_events import FileEdit, read_event
 from takeback.errors import HarnessError
 
 

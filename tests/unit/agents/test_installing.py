@@ -14,7 +14,7 @@ from typer.testing import CliRunner
 
 from takeback.adapters.clients.init import init_clients
 from takeback.adapters.opener import open_workspace
-from takeback.agents.hook_events import CLIENTS
+from takeback.agents.fast_hook import CLIENTS
 from takeback.agents.installation import WITHOUT_SERVERS
 from takeback.cli import app
 

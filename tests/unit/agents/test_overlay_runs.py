@@ -10,18 +10,19 @@ from pathlib import Path
 
 import pytest
 
-from takeback.agents.overlay.command import NoOverlayError, _require_run, require_linux
-from takeback.agents.overlay.layer import read_layer, show_path
+from takeback.agents.overlay.layer import Snapshot, read_layer, show_path, take_snapshot
 from takeback.agents.overlay.runs import (
+    NoOverlayError,
     OverlayRun,
+    _require_run,
     discard_tree,
     drop_run,
     find_leftovers,
     hold_run,
     make_run,
+    require_linux,
     sweep_trash,
 )
-from takeback.agents.overlay.snapshot import Snapshot, take_snapshot
 from takeback.cli.program import load_command
 from takeback.errors import HarnessError, InputError
 

@@ -74,7 +74,6 @@ def test_help_loads_no_command_modules():
         "takeback.adapters.trust_record",
         "takeback.agents",
         "takeback.agents.fast_hook",
-        "takeback.agents.running_tools",
         "takeback.canonical",
         "takeback.cli",
         "takeback.cli.help",

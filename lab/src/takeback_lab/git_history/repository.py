@@ -15,7 +15,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Final, NamedTuple
 
-from takeback.agents.git.command import Git, open_git
+from takeback.agents.git import Git, open_git
 from takeback.errors import HarnessError, InputError
 
 GITLINK: Final = "160000"

@@ -13,7 +13,7 @@ import secrets
 import shutil
 import stat
 from collections.abc import Callable, Container, Iterable, Iterator, Sequence
-from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
+from contextlib import AbstractContextManager, ExitStack, closing, contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final, NamedTuple, Protocol
@@ -21,9 +21,16 @@ from typing import Any, Final, NamedTuple, Protocol
 from takeback.adapters.directory import Directory
 from takeback.adapters.roots import PRIVATE
 from takeback.adapters.swaps import swap_names, take_name
-from takeback.agents.overlay.layer import LayerChange, show_path
+from takeback.agents.overlay.layer import (
+    Layer,
+    LayerChange,
+    NameTraits,
+    digest_file,
+    read_layer,
+    read_traits,
+    show_path,
+)
 from takeback.agents.overlay.runs import NAMES, OverlayRun, discard_tree
-from takeback.agents.overlay.snapshot import NameTraits, digest_file, read_traits
 from takeback.errors import HarnessError, TakebackError, UnsafePathError
 from takeback.harness.file_transaction import defer_sigint
 from takeback.journal import Record
@@ -148,9 +155,8 @@ def _renew_snapshot(run: OverlayRun, directory: Directory, changes: Iterable[Lay
     """Note what was put back, so that it is not taken for somebody's edit when the transfer is tried again."""
     snapshot = run.snapshot
     for change in changes:
-        parts = tuple(change.path.split("/"))
-        with suppress(OSError), directory.parent(parts) as parent:
-            status = None if parent is None else directory.status(parent, parts[-1])
+        with suppress(OSError):
+            status = _read_status(directory, change.path)
             if status is not None:
                 snapshot.renew(change.path, read_traits(status))
     snapshot.save(run.folder / NAMES)
@@ -175,19 +181,31 @@ def _open_layer(upper: Path, changes: Iterable[LayerChange]) -> Iterator[None]:
 
 def why_conflicting(directory: Directory, change: LayerChange) -> str | None:
     """Return why a change cannot be made to what is in the project by now; None if it can."""
-    parts = tuple(change.path.split("/"))
     try:
-        with directory.parent(parts) as parent:
-            status = None if parent is None else directory.status(parent, parts[-1])
+        with _open_place(directory, change.path) as place:
+            status = None if place is None else directory.status(*place)
             if change.before is None:
                 both = change.form == "directory" and status is not None and stat.S_ISDIR(status.st_mode)
                 return None if status is None or both else "something was made there while the command ran"
-            if status is None:
+            if place is None or status is None:
                 return None if change.after is None else "it was removed from the project while the command ran"
-            same = parent is not None and _is_same(_Place(parent, parts[-1]), status, change.before)
-            return None if same else MEANWHILE
+            return None if _is_same(place, status, change.before) else MEANWHILE
     except OSError as fault:
         return f"its folder is no longer what it was: {fault.strerror}"
+
+
+@contextmanager
+def _open_place(directory: Directory, path: str) -> Iterator[_Place | None]:
+    """Yield the name at a path in its open folder; None where there is no such folder."""
+    parts = tuple(path.split("/"))
+    with directory.parent(parts) as parent:
+        yield None if parent is None else _Place(parent, parts[-1])
+
+
+def _read_status(directory: Directory, path: str) -> os.stat_result | None:
+    """Return the status of what is at a path now; None for nothing."""
+    with _open_place(directory, path) as place:
+        return None if place is None else directory.status(*place)
 
 
 def _is_cleared(change: LayerChange, going: Container[str]) -> bool:
@@ -198,10 +216,8 @@ def _is_cleared(change: LayerChange, going: Container[str]) -> bool:
 
 def is_done(directory: Directory, change: LayerChange) -> bool:
     """Return whether the project already is as a change would make it, so that nothing is left to do."""
-    parts = tuple(change.path.split("/"))
     try:
-        with directory.parent(parts) as parent:
-            status = None if parent is None else directory.status(parent, parts[-1])
+        status = _read_status(directory, change.path)
     except OSError:
         return False
     if status is None or change.after is None:
@@ -210,6 +226,13 @@ def is_done(directory: Directory, change: LayerChange) -> bool:
     if change.form == "directory" or change.kind == "mode":
         return now.mode == change.after.mode
     return False
+
+
+def read_pending(run: OverlayRun) -> Layer:
+    """Return what a run did and nobody took over yet."""
+    layer = read_layer(run.upper, run.root, run.snapshot)
+    with closing(Directory(run.root)) as directory:
+        return replace(layer, changes=tuple(change for change in layer.changes if not is_done(directory, change)))
 
 
 def _is_same(place: _Place, status: os.stat_result, before: NameTraits) -> bool:
@@ -230,12 +253,10 @@ def _is_same(place: _Place, status: os.stat_result, before: NameTraits) -> bool:
 
 def _overwrite(directory: Directory, change: LayerChange, why: str | None) -> tuple[LayerChange, str | None]:
     """Return a change as one of what is there now, where somebody else changed a file."""
-    parts = tuple(change.path.split("/"))
     if why is None or change.form == "directory":
         return change, why
     try:
-        with directory.parent(parts) as parent:
-            status = None if parent is None else directory.status(parent, parts[-1])
+        status = _read_status(directory, change.path)
     except OSError:
         return change, why
     if status is None:
@@ -260,10 +281,18 @@ class _Transfer:
         made: list[LayerChange] = []
         conflicts = {change.path: why for change, why in checked if why is not None}
         staying = [*withheld, *conflicts]
-        self._open_folders(change for change, why in checked if why is None)
-        for change in sorted((change for change, why in checked if why is None), key=_order):
-            if change.after is None and change.form == "directory" and _has_below(change.path, staying):
-                self._shut_again(change)
+        possible = [change for change, why in checked if why is None]
+        for change in possible:  # folders that the command could write in, or that go
+            if change.form == "directory":
+                self._open_folder(change.path, change.before)
+        for change in sorted(possible, key=_order):
+            below = f"{change.path}/"
+            if (
+                change.after is None
+                and change.form == "directory"
+                and any(path.startswith(below) for path in staying)
+            ):
+                self._open_folder(change.path, change.before, shut=True)
                 continue
             try:
                 self._make_change(change)
@@ -272,7 +301,9 @@ class _Transfer:
                 staying.append(change.path)
             else:
                 made.append(change)
-        self._close_folders(made)
+        for change in made:  # new folders get the rights that the command gave them, once they hold what they shall
+            if change.form == "directory" and change.kind == "added":
+                self._open_folder(change.path, change.after, shut=True)
         after = {change.path: change.after for change, _ in checked}
         refused = [
             Conflict(path, why, None if after[path] is None else self._upper.root / path)
@@ -280,31 +311,11 @@ class _Transfer:
         ]
         return Kept(tuple(sorted(made, key=lambda change: change.path)), tuple(refused))
 
-    def _open_folders(self, changes: Iterable[LayerChange]) -> None:
-        """Give this user the right to write in folders that the command could write in, or that go."""
-        for change in changes:
-            before = change.before
-            shut = before is not None and before.permissions & OURS != OURS
-            if before is not None and shut and change.form == "directory":
-                open_for_us = before._replace(mode=before.mode | OURS)
-                self._make_change(LayerChange(change.path, before, open_for_us, same_content=True))
-
-    def _shut_again(self, change: LayerChange) -> None:
-        """Give a folder that stays the rights back that it had."""
-        before = change.before
-        if before is not None and before.permissions & OURS != OURS:
-            self._make_change(
-                LayerChange(change.path, before._replace(mode=before.mode | OURS), before, same_content=True)
-            )
-
-    def _close_folders(self, made: Iterable[LayerChange]) -> None:
-        """Give new folders the rights that the command gave them, once they hold what they shall."""
-        for change in made:
-            after = change.after
-            if change.form == "directory" and change.kind == "added" and after is not None:
-                open_for_us = after._replace(mode=after.mode | OURS)
-                if open_for_us != after:
-                    self._make_change(LayerChange(change.path, open_for_us, after, same_content=True))
+    def _open_folder(self, path: str, traits: NameTraits | None, *, shut: bool = False) -> None:
+        """Give this user the right to write in a folder that does not have it; or with `shut`, take it away again."""
+        if traits is not None and traits.permissions & OURS != OURS:
+            rights = traits, traits._replace(mode=traits.mode | OURS)
+            self._make_change(LayerChange(path, *(rights[::-1] if shut else rights), same_content=True))
 
     def take_back(self) -> list[str]:
         """Put everything back, the last step first; return the paths where that failed."""
@@ -322,13 +333,11 @@ class _Transfer:
         os.close(self._aside)
 
     def _make_change(self, change: LayerChange) -> None:
-        parts = tuple(change.path.split("/"))
-        with self._directory.faults("change", change.path), self._directory.parent(parts) as parent:
-            if parent is None:
+        with self._directory.faults("change", change.path), _open_place(self._directory, change.path) as place:
+            if place is None:
                 if change.after is None:
                     return
                 raise _Found("its folder was removed from the project while the command ran")
-            place = _Place(parent, parts[-1])
             if change.form == "directory":
                 self._change_folder(change, place)
             elif change.after is None:
@@ -364,13 +373,13 @@ class _Transfer:
     def _remove(self, change: LayerChange, place: _Place) -> None:
         kept = self._next_aside()
         try:
-            take_name(place.folder, place.name, kept.folder, kept.name)
+            take_name(*place, *kept)
         except FileNotFoundError:
             return
         if not _came_out(kept, change.before):
-            take_name(kept.folder, kept.name, place.folder, place.name)
+            take_name(*kept, *place)
             raise _Found(MEANWHILE)
-        self._note(change, lambda at: take_name(kept.folder, kept.name, at.folder, at.name))
+        self._note(change, lambda at: take_name(*kept, *at))
 
     def _put(self, change: LayerChange, place: _Place) -> None:
         with self._open_source(change.path) as source:
@@ -380,7 +389,7 @@ class _Transfer:
             if change.before is not None:
                 self._remove(change, place)
             try:
-                take_name(source.folder, source.name, place.folder, place.name)
+                take_name(*source, *place)
             except FileExistsError as fault:
                 raise _Found("something was made there while the command ran") from fault
         self._note(change, lambda at: self._return_source(change.path, at))
@@ -403,22 +412,20 @@ class _Transfer:
         if self._copies:
             os.unlink(at.name, dir_fd=at.folder)
             return
-        parts = tuple(path.split("/"))
-        with self._upper.parent(parts) as parent:
-            if parent is not None:
-                take_name(at.folder, at.name, parent, parts[-1])
+        with _open_place(self._upper, path) as place:
+            if place is not None:
+                take_name(*at, *place)
 
     @contextmanager
     def _open_source(self, path: str) -> Iterator[_Place]:
         """Yield the command's file on the project's file system, without what the overlay wrote to it."""
-        parts = tuple(path.split("/"))
-        with self._upper.parent(parts) as parent:
-            if parent is None:
+        with _open_place(self._upper, path) as place:
+            if place is None:
                 raise HarnessError(f"{self._upper.root / path} is no longer there")
-            whole = f"/proc/self/fd/{parent}/{parts[-1]}"
+            whole = f"/proc/self/fd/{place.folder}/{place.name}"
             if not self._copies:
                 _remove_attributes(whole)
-                yield _Place(parent, parts[-1])
+                yield place
                 return
             copy = self._next_aside()
             there = f"/proc/self/fd/{copy.folder}/{copy.name}"
@@ -443,13 +450,12 @@ class _Transfer:
 
     def _note(self, change: LayerChange, back: Callable[[_Place], Any]) -> None:
         """Note how a change is put back; its folder is opened anew then."""
-        parts = tuple(change.path.split("/"))
 
         def step() -> None:
-            with self._directory.parent(parts) as parent:
-                if parent is None:
+            with _open_place(self._directory, change.path) as place:
+                if place is None:
                     raise FileNotFoundError(change.path)
-                back(_Place(parent, parts[-1]))
+                back(place)
 
         self._steps.append((change.path, step))
 
@@ -461,10 +467,6 @@ def _order(change: LayerChange) -> tuple[int, int, str]:
     if change.form == "directory":
         return (4, -depth, change.path) if change.kind == "mode" else (2, depth, change.path)
     return (3, depth, change.path)
-
-
-def _has_below(folder: str, paths: Iterable[str]) -> bool:
-    return any(path.startswith(f"{folder}/") for path in paths)
 
 
 def _came_out(place: _Place, before: NameTraits | None) -> bool:

@@ -24,7 +24,7 @@ from takeback.adapters.directory import Directory
 from takeback.adapters.opener import load_manifest
 from takeback.adapters.registry import find_adapter
 from takeback.adapters.roots import PRIVATE
-from takeback.agents.git.command import Git
+from takeback.agents.git import Git
 from takeback.errors import HarnessError, InputError, TakebackError
 from takeback.harness import Adopted, Harness, RefusalReason, Refused
 from takeback.harness.adapter import FileAdapter, Notes, Reading
