@@ -8,9 +8,9 @@ from pathlib import Path
 
 from tests.clients.conftest import Place, make_place
 from tests.clients.test_codex import asked
-from tests.support.plugin_folder import FOLDER
+from tests.support.plugin_folder import FOLDER, MARKET
 
-from takeback.agents.installation import HOOKS, MARKET, NAME, TRACK_HOOKS
+from takeback.agents.installation import HOOKS, NAME, TRACK_HOOKS
 
 PLUGIN = f"{NAME}@{MARKET}"
 

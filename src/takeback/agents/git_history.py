@@ -13,7 +13,7 @@ import os
 import shutil
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import pairwise
 from pathlib import Path
@@ -65,16 +65,8 @@ class CommitStep:
     """The tree that it leads to there; None where what it did comes with a later merge."""
 
 
-@dataclass(frozen=True, slots=True)
-class CommitRange:
-    """Commits in order, and the one before the first."""
-
-    start: Commit
-    steps: tuple[CommitStep, ...]
-
-
-def read_range(git: Git, asked: str) -> CommitRange:
-    """Return the commits of `REV..REV`."""
+def read_range(git: Git, asked: str) -> tuple[Commit, list[CommitStep]]:
+    """Return the commit before the first of `REV..REV`, and the commits in order."""
     first, dots, last = asked.partition("..")
     if not dots or not first or first.startswith("-") or last.startswith((".", "-")):
         raise InputError("--from-git", found=asked, expected="a range of commits, REV..REV")
@@ -87,7 +79,7 @@ def read_range(git: Git, asked: str) -> CommitRange:
             hint=f"'git merge-base {first} {last or 'HEAD'}' names the last commit they have in common",
         )
     listed = git.run(*_LOG, "--topo-order", "--reverse", f"{start.id}..{end.id}")
-    return CommitRange(start, tuple(_list_steps(git, start, _parse_commits(listed))))
+    return start, list(_list_steps(git, start, _parse_commits(listed)))
 
 
 _LOG: Final = ("-c", "log.showSignature=false", "log", "-z", "--no-show-signature", f"--format={FORMAT}")
@@ -148,14 +140,6 @@ EXECUTABLE: Final = "100755"
 ANY_EXECUTE: Final = 0o111
 
 
-@dataclass(frozen=True, slots=True)
-class TreeDifference:
-    """A path in which two trees differ; `mode` is git's, empty where the later one has nothing there."""
-
-    path: str
-    mode: str
-
-
 @contextmanager
 def open_scratch_git(git: Git) -> Iterator[tuple[Git, Path]]:
     """Yield git that writes objects and an index apart from the repository, and the folder they are in."""
@@ -196,22 +180,16 @@ class Replica:
 
     def go(self, tree: str) -> None:
         """Bring the files to another tree."""
-        differences = list_differences(self._git, self._tree, tree, self._prefix)
-        for difference in differences:
-            if not difference.mode:
-                self._remove(self._top / difference.path)
-        wanted = [difference for difference in differences if difference.mode and difference.mode != SUBMODULE]
+        differing = find_differing_paths(self._git, self._tree, tree, self._prefix)
+        for path in (path for path, mode in differing.items() if not mode):
+            self._remove(self._top / path)
+        wanted = {path: mode for path, mode in differing.items() if mode and mode != SUBMODULE}
         if wanted:
             self._git.run("read-tree", tree)
-            listed = b"".join(os.fsencode(difference.path) + b"\0" for difference in wanted)
+            listed = b"".join(os.fsencode(path) + b"\0" for path in wanted)
             self._git.run("checkout-index", "-f", "-z", "--stdin", f"--prefix={self._top}/", given=listed)
-        for difference in wanted:
-            if difference.path in self._modes:
-                self._set_mode(
-                    self._top / difference.path,
-                    self._modes[difference.path],
-                    executable=difference.mode == EXECUTABLE,
-                )
+        for path in wanted.keys() & self._modes.keys():
+            self._set_mode(self._top / path, self._modes[path], executable=wanted[path] == EXECUTABLE)
         self._tree = tree
 
     def _remove(self, place: Path) -> None:
@@ -233,16 +211,16 @@ class Replica:
         place.chmod(known & ~ANY_EXECUTE | readers if executable else known & ~ANY_EXECUTE)
 
 
-def list_differences(git: Git, old: str, new: str, prefix: str = "") -> list[TreeDifference]:
-    """Return the paths in which two trees differ."""
+def find_differing_paths(git: Git, old: str, new: str, prefix: str) -> dict[str, str]:
+    """Return the paths in which two trees differ, with git's mode in the later one; empty where nothing is there."""
     only = ("--", prefix) if prefix else ()
     printed = git.run("diff-tree", "-r", "-z", "--no-renames", "--raw", old, new, *only)
     words = [os.fsdecode(word) for word in printed.split(b"\0")]
-    differences = []
+    differing = {}
     for about, path in zip(words[0::2], words[1::2], strict=False):
         _, mode, *_, status = about.removeprefix(":").split(" ")
-        differences.append(TreeDifference(path, "" if status == "D" else mode))
-    return differences
+        differing[path] = "" if status == "D" else mode
+    return differing
 
 
 BY: Final = "takeback adopt --from-git"
@@ -265,16 +243,6 @@ class Brought:
     """Commits that are in the journal already."""
 
 
-@dataclass(slots=True)
-class _Read:
-    """What was found by going through the commits once."""
-
-    at_journal: list[int] = field(default_factory=list)
-    """At how many steps the files are as the journal has them."""
-    differs: list[str] = field(default_factory=list)
-    """Files in which the working tree is not as the last commit has it."""
-
-
 def adopt_history(harness: Harness, root: Path, git: Git, asked: str) -> Brought | Refused:
     """Record a range of commits; the harness's files must be as the last of them has them."""
     git.require_repository()
@@ -283,9 +251,8 @@ def adopt_history(harness: Harness, root: Path, git: Git, asked: str) -> Brought
     prefix = git.line("rev-parse", "--show-prefix")
     with open_scratch_git(git) as (beside, place), harness.journal.lock(LOCK_SECONDS):
         harness.ledger.refresh()
-        commits = read_range(beside, asked)
-        replica = Replica(beside, place, prefix)
-        bringing = _Bringing(harness, root, beside, replica, commits)
+        start, steps = read_range(beside, asked)
+        bringing = _Bringing(harness, root, beside, Replica(beside, place, prefix), start, steps)
         bringing.keep(prefix)
         return bringing.bring()
 
@@ -293,14 +260,16 @@ def adopt_history(harness: Harness, root: Path, git: Git, asked: str) -> Brought
 class _Bringing:
     """One run: the real harness, the copy of its files, and the commits."""
 
-    def __init__(self, harness: Harness, root: Path, git: Git, replica: Replica, commits: CommitRange) -> None:
+    def __init__(
+        self, harness: Harness, root: Path, git: Git, replica: Replica, start: Commit, steps: Sequence[CommitStep]
+    ) -> None:
         self._harness = harness
         self._root = root
         self._git = git
         self._replica = replica
-        self._range = commits
-        self._steps = tuple(step for step in commits.steps if step.tree is not None)
-        self._folded = len(commits.steps) - len(self._steps)
+        self._start = start
+        self._steps = [step for step in steps if step.tree is not None]
+        self._folded = len(steps) - len(self._steps)
         self._manifest = load_manifest(root)
 
     def keep(self, prefix: str) -> None:
@@ -308,43 +277,41 @@ class _Bringing:
         adapter = self._files(self._harness)
         adapter.read(self._harness.state)
         known = {path: image.mode for path, image in adapter.list_remembered_files()}
-        trees = [self._range.start.tree, *(step.tree or "" for step in self._steps)]
-        empty = self._git.line("hash-object", "-t", "tree", "--stdin")
+        trees = [self._git.line(*EMPTY), self._start.tree, *(step.tree or "" for step in self._steps)]
         tracked = {
-            difference.path.removeprefix(prefix)
-            for difference in list_differences(self._git, empty, trees[0], prefix)
+            path.removeprefix(prefix)
+            for old, new in pairwise(trees)
+            for path in find_differing_paths(self._git, old, new, prefix)
         }
-        for old, new in pairwise(trees):
-            tracked |= {
-                difference.path.removeprefix(prefix) for difference in list_differences(self._git, old, new, prefix)
-            }
         loose = [path for path in known if path not in tracked]
         self._replica.keep(self._root, loose, {path: mode for path, mode in known.items() if path in tracked})
 
     def bring(self) -> Brought | Refused:
         """Read every commit, and if nothing speaks against it record them."""
         with closing(self._open_replica()) as adapter:
-            reading = self._read(adapter)
-        if isinstance(reading, Refused):
-            return reading
-        last = self._steps[-1].commit if self._steps else self._range.start
-        if reading.differs:
+            at_journal = self._read(adapter)
+            differing = self._differing(adapter) if not isinstance(at_journal, Refused) else []
+        if isinstance(at_journal, Refused):
+            return at_journal
+        last = self._steps[-1].commit if self._steps else self._start
+        if differing:
+            more = f" and {len(differing) - MOST} more" if len(differing) > MOST else ""
             return Refused(
                 RefusalReason.REAL,
-                f"the working tree is not at {last}, the end of the range: {_join_paths(reading.differs)}; nothing "
-                "was recorded (git stash or git commit first, or name the commit that is checked out)",
+                f"the working tree is not at {last}, the end of the range: {', '.join(differing[:MOST])}{more}; "
+                "nothing was recorded (git stash or git commit first, or name the commit that is checked out)",
             )
-        begin = self._begin(reading)
+        begin = self._begin(at_journal)
         if isinstance(begin, Refused):
             return begin
         return self._record_all(begin)
 
-    def _read(self, adapter: FileAdapter) -> _Read | Refused:
-        result, ledger = _Read(), self._harness.ledger
-        steps: Sequence[CommitStep | None] = (None, *self._steps)
-        for at, step in enumerate(steps):
-            commit = self._range.start if step is None else step.commit
-            reading = self._at(commit, step, lambda: adapter.read(ledger.state))
+    def _read(self, adapter: FileAdapter) -> list[int] | Refused:
+        """Return at how many steps the files are as the journal has them."""
+        at_journal, ledger = list[int](), self._harness.ledger
+        for at, step in enumerate([CommitStep(self._start, self._start.tree), *self._steps]):
+            commit = step.commit
+            reading = self._at(step, lambda: adapter.read(ledger.state))
             if reading.broken:
                 copied = f"{self._replica.root}/"
                 broken = tuple(replace(fault, where=fault.where.removeprefix(copied)) for fault in reading.broken)
@@ -354,9 +321,8 @@ class _Bringing:
                     broken=broken,
                 )
             if reading.state is ledger.state and not find_formatting_drift(ledger, adapter.list_remembered_files()):
-                result.at_journal.append(at)
-        result.differs = self._differing(adapter)
-        return result
+                at_journal.append(at)
+        return at_journal
 
     def _differing(self, adapter: FileAdapter) -> list[str]:
         """Return the files that differ between the copy, at the last commit, and the working tree."""
@@ -371,23 +337,20 @@ class _Bringing:
         said = {(True, False): "is new", (False, True): "is missing"}
         return [f"{path} {said.get((path in real, path in copied), 'differs')}" for path in sorted(unlike)]
 
-    def _begin(self, reading: _Read) -> int | Refused | None:
+    def _begin(self, at_journal: Sequence[int]) -> int | Refused | None:
         """Return the step after which recording begins; None if the journal must first go back to the beginning."""
         recorded = _list_recorded_commits(self._harness)
         numbers = [at for at, step in enumerate(self._steps, 1) if step.commit.id in recorded]
-        if numbers and max(numbers) in reading.at_journal:
+        if numbers and max(numbers) in at_journal:
             return max(numbers)
-        if reading.at_journal and not numbers and min(reading.at_journal) < len(self._steps):
-            return min(reading.at_journal)
-        if reading.at_journal and not numbers and self._harness.ledger.tally() == (0, 0, 0):
+        if at_journal and not numbers and min(at_journal) < len(self._steps):
+            return min(at_journal)
+        if at_journal and not numbers and self._harness.ledger.tally() == (0, 0, 0):
             return None
-        if reading.at_journal:
+        start = self._start.id[:SHORT]
+        why = f"the journal stands at none of these commits: neither at {start}, where the range begins, nor later"
+        if at_journal:
             why = "the journal has entries of its own already, and stands at the end of the range"
-        else:
-            start = f"{self._range.start.id[:SHORT]}"
-            why = (
-                f"the journal stands at none of these commits: neither at {start}, where the range begins, nor later"
-            )
         return Refused(
             RefusalReason.STATE, f"{why}; nothing was recorded ('takeback adopt' records the difference as one entry)"
         )
@@ -397,29 +360,28 @@ class _Bringing:
         entries: list[tuple[Commit, Record]] = []
         begun: Record | None = None
         store = self._harness.journal
-        self._replica.go(self._range.start.tree)
+        self._replica.go(self._start.tree)
         with closing(self._open_replica()) as adapter:
             copied = Harness(adapter, store, about=about, begin=False)
             if begin is None:
-                start = self._range.start
-                done = copied.adopt(f"as it was at {start}", by=BY, origin=_describe_origin(start))
+                done = copied.adopt(f"as it was at {self._start}", by=BY, origin=_describe_origin(self._start))
                 begun = done.entry if isinstance(done, Adopted) else None
             todo = self._steps[begin or 0 :]
             for step in todo:
-                done = self._at(step.commit, step, partial(_adopt_commit, copied, step.commit))
+                done = self._at(step, partial(_adopt_commit, copied, step.commit))
                 entries += [] if done is None else [(step.commit, done.entry)]
         self._harness.ledger.refresh()
         if isinstance(self._harness.adapter, Notes):
             self._harness.adapter.note(self._harness.ledger.last, self._harness.ledger.head)
         return Brought(tuple(entries), begun, len(todo) - len(entries), self._folded, begin or 0)
 
-    def _at(self, commit: Commit, step: CommitStep | None, do: Callable[[], Any]) -> Any:
+    def _at(self, step: CommitStep, do: Callable[[], Any]) -> Any:
         """Run something with the copy at a commit; name the commit in what fails."""
         try:
-            self._replica.go(commit.tree if step is None or step.tree is None else step.tree)
+            self._replica.go(step.tree or step.commit.tree)
             return do()
         except TakebackError as fault:
-            raise HarnessError(f"commit {commit} cannot be read: {fault.message}", where=fault.where) from fault
+            raise HarnessError(f"commit {step.commit} cannot be read: {fault.message}", where=fault.where) from fault
 
     def _open_replica(self) -> Any:
         opener = find_adapter(self._manifest.workspace.adapter, "workspace.adapter")
@@ -452,13 +414,5 @@ def _describe_origin(commit: Commit) -> dict[str, str]:
 
 
 def _list_recorded_commits(harness: Harness) -> set[str]:
-    recorded = set()
-    for record in harness.ledger.entries():
-        if record.kind == "adopt" and record.by != BY and record.origin.get("client") == "git":
-            recorded.add(str(record.origin.get("commit", "")))
-    return recorded
-
-
-def _join_paths(paths: Sequence[str]) -> str:
-    more = f" and {len(paths) - MOST} more" if len(paths) > MOST else ""
-    return ", ".join(paths[:MOST]) + more
+    adopted = (record for record in harness.ledger.entries() if record.kind == "adopt" and record.by != BY)
+    return {str(record.origin.get("commit", "")) for record in adopted if record.origin.get("client") == "git"}

@@ -1,6 +1,9 @@
-"""Files of our own by which some clients call Takeback: plugins of opencode and Kilo, scripts of Cline, Kiro's hooks.
+"""What of ours stands in clients' own files: plugins, scripts and hooks that call Takeback, and a skill for people.
 
-Each is listed as operations that put it in place, and that take it away again where it is ours by what it says.
+Plugins of opencode and Kilo, scripts of Cline and Kiro's hooks are listed as operations that put each in place, and
+that take it away again where it is ours by what it says. The skill is what a person calls inside a client to list
+changes and take them back: Claude Code and Codex have skills that are called by name (`/takeback`, `$takeback`),
+Gemini CLI and opencode have commands in files of their own.
 """
 
 from __future__ import annotations
@@ -107,7 +110,13 @@ def list_own_file_additions(client: str, state: State, start: str, program: Sequ
     ops: list[dict[str, Any]] = []
     for path, event in OWN_FILES.get(client, {}).items():
         if ("files", path) in state:
-            _require_ours(client, state, path)
+            if not _is_ours(client, state, path):
+                raise InputError(
+                    path,
+                    found="a hook that is not Takeback's",
+                    expected="no such file",
+                    hint=f"give it another ending, such as {path.removesuffix('.sh')}: {client} runs all of them",
+                )
             continue
         script = client == "cline"
         text = _build_cline_script(program) if script else build_opencode_plugin(program, client)
@@ -127,9 +136,12 @@ def list_own_file_removals(client: str, state: State) -> list[dict[str, Any]]:
             if ("files", path) not in state or not _is_ours(own, state, path):
                 continue
             ops.append({"op_type": "remove_file", "target": path})
-            for event, elements in state["listeners"].items():
-                ours = [element for element in elements if element.get("options") == {"file": path}]
-                ops += [{"op_type": "remove_listener", "target": event, "value": group["id"]} for group in ours]
+            ops += [
+                {"op_type": "remove_listener", "target": event, "value": element["id"]}
+                for event, elements in state["listeners"].items()
+                for element in elements
+                if element.get("options") == {"file": path}
+            ]
     if client in {"", "kiro"}:
         keys = [key for key in state["config"] if key.rpartition("hooks/")[2].startswith("takeback:")]
         ops += [{"op_type": "unset_config", "target": key} for key in keys]
@@ -137,34 +149,20 @@ def list_own_file_removals(client: str, state: State) -> list[dict[str, Any]]:
 
 
 def _is_ours(client: str, state: State, path: str) -> bool:
-    return (
-        client == "opencode"
-        or f"hook {client}" in _read_text(state, path)
-        or f'"{client}"' in _read_text(state, path)
-    )
-
-
-def _read_text(state: State, path: str) -> str:
     file = state["files", path]
     text = file.get("content", "") if isinstance(file, Mapping) else file
-    return text if isinstance(text, str) else ""
+    return client == "opencode" or (isinstance(text, str) and (f"hook {client}" in text or f'"{client}"' in text))
 
 
-def _require_ours(client: str, state: State, path: str) -> None:
-    if not _is_ours(client, state, path):
-        raise InputError(
-            path,
-            found="a hook that is not Takeback's",
-            expected="no such file",
-            hint=f"give it another ending, such as {path.removesuffix('.sh')}: {client} runs all of them",
-        )
+def ask_for_program(program: Sequence[str]) -> str:
+    """Return the shell's question whether the program that starts Takeback is there."""
+    return f"command -v {shlex.quote(program[0])} >/dev/null 2>&1"
 
 
 def _build_cline_script(program: Sequence[str]) -> str:
-    there = f"command -v {shlex.quote(program[0])} >/dev/null 2>&1"
     return (
         "#!/bin/sh\n# Takeback's guard and recorder.\n"
-        f"if {there}; then exec {shlex.join([*program, 'hook', 'cline'])}; fi\n"
+        f"if {ask_for_program(program)}; then exec {shlex.join([*program, 'hook', 'cline'])}; fi\n"
         f"echo {shlex.quote(_MISSING)} >&2\necho '{{}}'\n"
     )
 
@@ -173,8 +171,7 @@ def _list_kiro_additions(state: State, start: str, program: Sequence[str]) -> li
     if ("config", f"{start}{_KIRO}hooks") in state:
         return []
     words = shlex.join([*program, "hook", "kiro"])
-    there = f"command -v {shlex.quote(program[0])} >/dev/null 2>&1"
-    command = f"if {there}; then {words}; else echo {shlex.quote(_MISSING)} >&2; fi"
+    command = f"if {ask_for_program(program)}; then {words}; else echo {shlex.quote(_MISSING)} >&2; fi"
     hooks = [
         {
             "name": f"takeback-{event}",
@@ -195,7 +192,7 @@ SAYS: Final = "recorded by Takeback"
 """By this a text is known to be ours."""
 NAMES: Final = ("skills/takeback", "commands/takeback")
 """How the names of our texts end."""
-_ABOUT: Final = "List the changes of this agent's own files by prompt, or take some back by number."
+COMMAND_ABOUT: Final = "List the changes of this agent's own files by prompt, or take some back by number."
 _ASKED: Final = """\
 - Without a number: run `takeback log -n 20`, and list the changes grouped by the prompt they were made under, each
   with its number. Ask which to take back; take nothing back unasked.
@@ -219,7 +216,7 @@ Changes of this project's agent files (instructions, settings, MCP servers, hook
 When the person calls this by name (`/takeback`, in Codex `$takeback`):
 
 {_ASKED}"""
-_COMMAND: Final = f"""\
+COMMAND: Final = f"""\
 Changes of this project's agent files are {SAYS}. A person called this command; what was typed behind it: %s
 
 {_ASKED}"""
@@ -232,18 +229,13 @@ def list_texts(client: str) -> dict[str, str]:
     if client == "opencode":
         return {"skills/takeback": SKILL, "commands/takeback": build_opencode_command()}
     if client in _TEXTS:
-        return {"skills/takeback": SKILL, "commands/takeback": _COMMAND % _TEXTS[client][1]}
+        return {"skills/takeback": SKILL, "commands/takeback": COMMAND % _TEXTS[client][1]}
     return {"skills/takeback": SKILL}
 
 
 def build_opencode_command() -> str:
     """Return opencode's command, as its file has it."""
-    return f"---\ndescription: {_ABOUT}\n---\n\n{_COMMAND % '$ARGUMENTS'}"
-
-
-def build_gemini_command() -> str:
-    """Return Gemini CLI's command, as its file has it."""
-    return f'description = "{_ABOUT}"\nprompt = """\n{_COMMAND % "{{args}}"}"""\n'
+    return f"---\ndescription: {COMMAND_ABOUT}\n---\n\n{COMMAND % '$ARGUMENTS'}"
 
 
 def is_callable_in(client: str, state: State) -> bool:

@@ -1,9 +1,8 @@
-"""What Takeback adds to a client's harness (hooks, server, skill, plugin), and how it is removed.
+"""What Takeback adds to a client's harness (hooks, server, skill), and how it is removed.
 
 It is one change, admitted and recorded like any other, so that it is taken back byte for byte. It is
 recognized by its content, not by who wrote it. Where a client has a settings file that only this machine
-reads, hooks go there. The plugin folder, which clients install themselves, is built from the same hooks,
-server and skill.
+reads, hooks go there.
 """
 
 from __future__ import annotations
@@ -28,15 +27,11 @@ from takeback.agents.hook_files import (
     NAMES,
     PLUGIN,
     SAYS,
-    SKILL,
-    build_gemini_command,
-    build_opencode_command,
-    build_opencode_plugin,
+    ask_for_program,
     list_own_file_additions,
     list_own_file_removals,
     list_texts,
 )
-from takeback.canonical import write_pretty
 from takeback.errors import HarnessError, InputError
 from takeback.harness.adapter import NotExpressible, Reading
 from takeback.harness.engine import LOCK_SECONDS
@@ -50,7 +45,7 @@ from takeback.state import State
 from takeback.state.surface import install_surfaces
 from takeback.undo.record import run_and_record
 
-OWN_NAME: Final = "takeback"
+NAME: Final = "takeback"
 _CLIENT: Final = "|".join(CLIENTS)
 _CALL: Final = re.compile(
     rf"(?:^|[\s/\\\"';&|])(?:takeback(?:\.exe)?[\"']?|-m takeback)\s+hook\b(?:\s+({_CLIENT}))?|^\S+ hook ({_CLIENT})$"
@@ -63,16 +58,12 @@ _PLUGIN_KEY: Final = re.compile(r"^takeback@|^takeback$")
 def is_own_hook(hook: Any, client: str = "") -> bool:
     """Return whether a hook is one of ours, and for a client if one is named."""
     command = hook.get("command") if isinstance(hook, Mapping) else None
-    words = " ".join([command, *_list_arguments(hook)]) if isinstance(command, str) else ""
-    match = _CALL.search(words)
-    if match is None:
+    if not isinstance(command, str):
         return False
-    return not client or (match[1] or match[2] or CLIENTS[0]) == client
-
-
-def _list_arguments(hook: Mapping[str, Any]) -> list[str]:
     given = hook.get("args")
-    return [argument for argument in given if isinstance(argument, str)] if isinstance(given, list) else []
+    arguments = [word for word in given if isinstance(word, str)] if isinstance(given, list) else []
+    match = _CALL.search(" ".join([command, *arguments]))
+    return match is not None and client in {"", match[1] or match[2] or CLIENTS[0]}
 
 
 def find_hooks(state: State, client: str = "") -> Iterator[tuple[str, Mapping[str, Any], list[Any]]]:
@@ -124,7 +115,7 @@ def find_servers(state: State, start: str | None = None) -> list[str]:
         given = command if isinstance(command, list) else [command, *(record.get("args") or [])] if command else []
         words = [server for server in given if isinstance(server, str)]
         serves = bool(words) and "serve" in words and any(_SERVES.search(word) for word in words[:-1])
-        if name.endswith(f"mcp:{OWN_NAME}") and serves and _is_clients_name(name, start):
+        if name.endswith(f"mcp:{NAME}") and serves and _is_clients_name(name, start):
             servers.append(name)
     return servers
 
@@ -161,7 +152,6 @@ def list_removals(state: State, client: str = "", start: str | None = None) -> l
 
 
 BY: Final = "takeback install"
-NAME: Final = "takeback"
 GUARD_SECONDS: Final = 15
 RECORD_SECONDS: Final = 90
 
@@ -314,8 +304,13 @@ def list_additions(
     by_plugin = bool(find_plugins(state))
     is_open = not where.user and client not in PRIVATE_SCOPE  # a file that someone may commit one day
     wanted = (*HOOKS[client], *(TRACK_HOOKS.get(client, ()) if where.tracked else ()))
-    hooks = [] if by_plugin else [hook for hook in wanted if not _is_covered(hook, client, state)]
-    ops = [_build_listener(client, hook, before, program, fails_open=where.shared or is_open) for hook in hooks]
+    ops: list[dict[str, Any]] = []
+    for hook in wanted if not by_plugin else ():
+        if not _is_covered(hook, client, state):
+            name = f"takeback-{hook.event}{hook.suffix}"
+            group = build_hook_group(client, hook, program, fails_open=where.shared or is_open)
+            record = {"id": name, "handler": name, "options": group}
+            ops.append({"op_type": "add_listener", "target": f"{before}{hook.event}", "value": record})
     ops += list_own_file_additions(client, state, start, program)
     if by_plugin:
         return ops
@@ -390,17 +385,9 @@ def build_candidate(ops: Sequence[dict[str, Any]], state: State) -> Any:
 
 def find_installation(harness: Harness, client: str) -> EntryView | None:
     """Return the live entry that installed Takeback for a client; None if there is none."""
-    return next(
-        (
-            entry
-            for entry in harness.log()
-            if entry.kind == "apply"
-            and entry.by == BY
-            and entry.note == describe_installation(client)
-            and entry.status == "live"
-        ),
-        None,
-    )
+    wanted = ("apply", BY, describe_installation(client), "live")
+    entries = (entry for entry in harness.log() if (entry.kind, entry.by, entry.note, entry.status) == wanted)
+    return next(entries, None)
 
 
 def describe_installation(client: str) -> str:
@@ -416,9 +403,8 @@ def build_hook_group(client: str, hook: Hook, program: Sequence[str], *, fails_o
     seconds = GUARD_SECONDS if hook.guard else hook.most
     words = shlex.join([*program, "hook", client])
     if fails_open:
-        there = f"command -v {shlex.quote(program[0])} >/dev/null 2>&1"
         answer = "; echo '{}'" if client == "cursor" else ""
-        words = f"if {there}; then {words}; else echo {shlex.quote(ABSENT)} >&2{answer}; fi"
+        words = f"if {ask_for_program(program)}; then {words}; else echo {shlex.quote(ABSENT)} >&2{answer}; fi"
     if client == "cursor":
         closed = {"failClosed": True} if hook.guard and not fails_open else {}
         return {"command": words, "timeout": seconds, **closed}
@@ -440,14 +426,6 @@ def build_server(client: str, program: Sequence[str]) -> dict[str, Any]:
     return {"command": program[0], "args": [*program[1:], "serve"]}
 
 
-def _build_listener(
-    client: str, hook: Hook, start: str, program: Sequence[str], *, fails_open: bool
-) -> dict[str, Any]:
-    name = f"takeback-{hook.event}{hook.suffix}"
-    record = {"id": name, "handler": name, "options": build_hook_group(client, hook, program, fails_open=fails_open)}
-    return {"op_type": "add_listener", "target": f"{start}{hook.event}", "value": record}
-
-
 def _has_hooks_in_toml(state: State, start: str) -> bool:
     """Return whether Codex's hooks are in config.toml; with hooks.json besides, Codex warns at every start."""
     own = [event[len(start) :] for event in state["listeners"] if event.startswith(start)]
@@ -459,99 +437,6 @@ def _has_only_json(state: State, start: str) -> bool:
     return any(key[len(start) :].startswith("json:") for key in keys) and all(
         key[len(start) :].startswith(("json:", ".opencode")) for key in keys
     )
-
-
-MARKET: Final = "takeback-local"
-PROGRAM: Final = ("takeback",)
-LICENCE: Final = "Apache-2.0"
-ABOUT: Final = "Guards and records changes to an agent's own files, so that each can be undone."
-ONLY_GEMINI: Final = 'if [ -n "$GEMINI_PROJECT_DIR" ]; then {}; fi'
-"""Claude Code reads Gemini's file of hooks as well, and has events of the same names."""
-README: Final = """# Takeback as a plugin
-
-This folder adds Takeback to an agent: hooks that guard and record changes to its own instructions, settings, tools
-and hooks, an MCP server that judges, makes and undoes such changes, and a skill that explains how to use it.
-It contains what `takeback install --shared` adds to a project, in a form that the clients install themselves.
-
-The client must find `takeback` (`pip install 'takeback[mcp]'`), and the project must be tracked (`takeback init`). In
-other projects the hooks do nothing. If `takeback` is missing they let every edit pass, and say so.
-
-From a checkout of the repository:
-
-- Claude Code: `claude plugin marketplace add ./plugin`, then `claude plugin install takeback@takeback-local`.
-  For one session: `claude --plugin-dir ./plugin`.
-- Codex: `codex plugin marketplace add ./plugin`, then `codex plugin add takeback@takeback-local`. Its hooks run after
-  you trust them in the client.
-- Gemini CLI: `gemini extensions link ./plugin`.
-- opencode, which has no such folders: copy `opencode/takeback.js` to `.opencode/plugins/`,
-  `opencode/commands/takeback.md` to `.opencode/commands/`, and the entry of `opencode/opencode.json` into your
-  settings.
-
-`make plugin` builds this folder from the package; a test keeps the two identical.
-"""
-
-
-def build_plugin_files(version: str) -> dict[str, str]:
-    """Return every file of the folder by its path."""
-    author = {"name": "Takeback"}
-    about = {"name": NAME, "version": version, "description": ABOUT}
-    listed = {"name": NAME, "source": "./", "description": ABOUT}
-    files: dict[str, Any] = {
-        ".claude-plugin/marketplace.json": {
-            "name": MARKET,
-            "owner": author,
-            "description": "Takeback, from a checkout of its repository.",
-            "plugins": [listed],
-        },
-        ".claude-plugin/plugin.json": {
-            **about,
-            "author": author,
-            "license": LICENCE,
-            "hooks": "./hooks/claude.json",
-        },
-        ".mcp.json": _build_servers("claude-code"),
-        "hooks/claude.json": {"description": ABOUT, "hooks": _build_hooks("claude-code")},
-        ".codex-plugin/plugin.json": {
-            **about,
-            "author": author,
-            "license": LICENCE,
-            "skills": "./skills/",
-            "mcpServers": "./mcp.codex.json",
-            "hooks": "./hooks/codex.json",
-        },
-        "mcp.codex.json": _build_servers("codex"),
-        "hooks/codex.json": {"hooks": _build_hooks("codex")},
-        "gemini-extension.json": {**about, **_build_servers("gemini")},
-        "hooks/hooks.json": {"hooks": _build_hooks("gemini")},
-        "opencode/opencode.json": {"mcp": {NAME: build_server("opencode", PROGRAM)}},
-    }
-    texts = {path: write_pretty(value) + "\n" for path, value in files.items()}
-    return texts | {
-        f"skills/{NAME}/SKILL.md": SKILL,
-        f"commands/{NAME}.toml": build_gemini_command(),
-        f"opencode/{NAME}.js": build_opencode_plugin(PROGRAM),
-        f"opencode/commands/{NAME}.md": build_opencode_command(),
-        "README.md": README,
-    }
-
-
-def _build_servers(client: str) -> dict[str, Any]:
-    return {"mcpServers": {NAME: build_server(client, PROGRAM)}}
-
-
-def _build_hooks(client: str) -> dict[str, list[Mapping[str, Any]]]:
-    hooks: dict[str, list[Mapping[str, Any]]] = {}
-    for hook in (*HOOKS[client], *TRACK_HOOKS[client]):
-        hooks.setdefault(hook.event, []).append(_build_group(client, hook, PROGRAM))
-    return hooks
-
-
-def _build_group(client: str, hook: Hook, program: Sequence[str]) -> dict[str, Any]:
-    group = build_hook_group(client, hook, program, fails_open=True)
-    if client != "gemini":
-        return group
-    guarded = [{**hook, "command": ONLY_GEMINI.format(hook["command"])} for hook in group["hooks"]]
-    return {**group, "hooks": guarded}
 
 
 class ClientFiles:
@@ -592,8 +477,7 @@ def open_client_files(root: Path, *, user: bool) -> Iterator[ClientFiles]:
     install_surfaces()
     directory = Directory(root)
     try:
-        yield ClientFiles(
-            ClientAdapter(directory, build_members(list(detect_clients(root, user=user)), user=user), ask="never")
-        )
+        members = build_members(list(detect_clients(root, user=user)), user=user)
+        yield ClientFiles(ClientAdapter(directory, members, ask="never"))
     finally:
         directory.close()

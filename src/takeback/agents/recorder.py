@@ -43,6 +43,7 @@ from takeback.secret_mask import mask_text_secrets
 from takeback.state import State
 from takeback.state.slots import put_slots
 from takeback.track.database import TrackError
+from takeback.track.git import Repository
 from takeback.track.store import TrackStore
 
 SHORT: Final = 8
@@ -216,7 +217,7 @@ class Watched:
         self.root = root
         self._journal = journal
         self._check = check
-        self._git = find_git_directory(root)
+        self._git = Path(Repository(str(root.absolute()), {}).directory or root / ".git")
         self._branch = self._head()
         self._home: Home | None = find_home(str(root / PRIVATE))
 
@@ -262,16 +263,6 @@ class Watched:
         end = time.monotonic() + GIT_SECONDS
         while (self._git / "index.lock").exists() and time.monotonic() < end and not stop.is_set():
             time.sleep(QUIET_MS / 1000)
-
-
-def find_git_directory(root: Path) -> Path:
-    """Return git's directory for the working tree around a directory, also for an additional tree."""
-    start = root.absolute()
-    place = next((above / ".git" for above in (start, *start.parents) if (above / ".git").exists()), start / ".git")
-    with suppress(OSError, UnicodeDecodeError):
-        if place.is_file():
-            return place.parent / place.read_text(encoding="utf-8").removeprefix("gitdir:").strip()
-    return place
 
 
 def follow_changes(watched: Watched, stop: threading.Event, *, polling: bool = False) -> Iterator[Noticed]:

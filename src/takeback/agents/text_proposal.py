@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import groupby
 from typing import Any, Final
 
 from takeback.adapters.clients.adapter import ClientAdapter
@@ -133,11 +134,7 @@ def _make_thing(surface: str, key: str, value: Any) -> Thing:
         return Thing(surface, name, value, is_text=True, more=_describe_endings(value))
     if isinstance(value, dict) and isinstance(value.get("content"), str):
         rest = {field: item for field, item in value.items() if field != "content"}
-        more = (
-            f" {write_compact(rest)}{_describe_endings(value['content'])}"
-            if rest
-            else _describe_endings(value["content"])
-        )
+        more = (f" {write_compact(rest)}" if rest else "") + _describe_endings(value["content"])
         return Thing(surface, name, value["content"], is_text=True, more=more)
     return Thing(surface, name, write_compact(value), is_text=False)
 
@@ -181,19 +178,11 @@ def _fit_thing(thing: Thing, wanted: frozenset[str], room: int) -> str | None:
 
 def _make_excerpt(lines: Sequence[str], kept: set[int]) -> str:
     excerpt: list[str] = []
-    missing = 0
-    for at, line in enumerate(lines):
-        if at in kept:
-            excerpt += [_describe_gap(missing)] if missing else []
-            excerpt.append(line)
-            missing = 0
-        else:
-            missing += 1
-    return "".join([*excerpt, *([_describe_gap(missing)] if missing else [])])
-
-
-def _describe_gap(count: int) -> str:
-    return f"[… {count} line{'' if count == 1 else 's'} left out …]\n"
+    for shown, group in groupby(enumerate(lines), lambda line: line[0] in kept):
+        stretch = [line for _, line in group]
+        gap = f"[… {len(stretch)} line{'' if len(stretch) == 1 else 's'} left out …]\n"
+        excerpt += stretch if shown else [gap]
+    return "".join(excerpt)
 
 
 def _list_names(addresses: Sequence[str], room: int) -> list[str]:

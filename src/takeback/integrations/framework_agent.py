@@ -66,6 +66,13 @@ class Unfit(Exception):  # noqa: N818 - says what something is
     """What a state says is unavailable here; the message says why."""
 
 
+def require_kind(registered: Any, kind: Any, expected: str) -> Any:
+    """Return what is registered if it is of a kind; raise `Unfit` otherwise."""
+    if not isinstance(registered, kind):
+        raise Unfit(f"a {type(registered).__name__} is registered, not {expected}")
+    return registered
+
+
 AssemblyFaults = tuple[str, ...]
 MadeObjects = dict[tuple[str, str, str], Any]
 """What was made, by surface, name and record."""
@@ -97,8 +104,12 @@ class Assembly(ABC):
         """Return a registered model; raise `Unfit` if it is not one of this framework's."""
 
     @abstractmethod
-    def tool(self, name: str, registered: Any, record: Mapping[str, Any]) -> Any:
-        """Return a registered tool under the name and with the description of its record."""
+    def tool(self, registered: Any) -> Any:
+        """Return a copy of a registered tool, which gets the name and description of its record."""
+
+    @abstractmethod
+    def schema(self, tool: Any) -> Any:
+        """Return the JSON Schema of a tool's parameters."""
 
     @abstractmethod
     def element(self, made: Any) -> Any:
@@ -143,8 +154,12 @@ class Assembly(ABC):
             raise Unfit("a model calls a tool by letters, digits, '_' and '-', at most 64")
         if "implementation" not in record:
             raise Unfit("its record is one of a client or a provider, and names no function of this process")
-        registered = self._find("tools", record["implementation"] or name)
-        return self.tool(name, registered, record)
+        tool = self.tool(self._find("tools", record["implementation"] or name))
+        said = record.get("parameters")
+        if said and said != self.schema(tool):
+            raise Unfit("its parameters are not those of the registered tool")
+        tool.name, tool.description = name, record.get("description") or tool.description
+        return tool
 
     def _link(self, record: Mapping[str, Any]) -> Any:
         registered = self._find("middleware", record["handler"])

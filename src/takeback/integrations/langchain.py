@@ -28,7 +28,7 @@ from langgraph.errors import GraphInterrupt
 from langgraph.types import Command, Overwrite, interrupt
 
 from takeback.errors import InputError
-from takeback.integrations.framework_agent import AgentHarness, AgentParts, Assembly, Catalogue, Unfit
+from takeback.integrations.framework_agent import AgentHarness, AgentParts, Assembly, Catalogue, Unfit, require_kind
 
 PAD: Final = "__pregel_scratchpad"
 SEND: Final = "__pregel_send"
@@ -194,46 +194,6 @@ class LiveMiddleware(AgentMiddleware):
         with guard_answers(parts.rules):
             return await reduce(around, reversed(own), handler)(request.override(tool=tool))
 
-    @hook_config(can_jump_to=EVERYWHERE)
-    def before_agent(self, state: Any, runtime: Any) -> dict[str, Any] | None:
-        """Run the chain's hooks of that name, in order."""
-        return self._run("before_agent", state, runtime)
-
-    @hook_config(can_jump_to=EVERYWHERE)
-    async def abefore_agent(self, state: Any, runtime: Any) -> dict[str, Any] | None:
-        """Run the chain's hooks of that name, in order."""
-        return await self._arun("before_agent", state, runtime)
-
-    @hook_config(can_jump_to=EVERYWHERE)
-    def before_model(self, state: Any, runtime: Any) -> dict[str, Any] | None:
-        """Run the chain's hooks of that name, in order."""
-        return self._run("before_model", state, runtime)
-
-    @hook_config(can_jump_to=EVERYWHERE)
-    async def abefore_model(self, state: Any, runtime: Any) -> dict[str, Any] | None:
-        """Run the chain's hooks of that name, in order."""
-        return await self._arun("before_model", state, runtime)
-
-    @hook_config(can_jump_to=EVERYWHERE)
-    def after_model(self, state: Any, runtime: Any) -> dict[str, Any] | None:
-        """Run the chain's hooks of that name, last first."""
-        return self._run("after_model", state, runtime)
-
-    @hook_config(can_jump_to=EVERYWHERE)
-    async def aafter_model(self, state: Any, runtime: Any) -> dict[str, Any] | None:
-        """Run the chain's hooks of that name, last first."""
-        return await self._arun("after_model", state, runtime)
-
-    @hook_config(can_jump_to=EVERYWHERE)
-    def after_agent(self, state: Any, runtime: Any) -> dict[str, Any] | None:
-        """Run the chain's hooks of that name, last first."""
-        return self._run("after_agent", state, runtime)
-
-    @hook_config(can_jump_to=EVERYWHERE)
-    async def aafter_agent(self, state: Any, runtime: Any) -> dict[str, Any] | None:
-        """Run the chain's hooks of that name, last first."""
-        return await self._arun("after_agent", state, runtime)
-
     def _run(self, hook: str, state: Any, runtime: Any) -> dict[str, Any] | None:
         parts = self._read()
         updates = Updates(self.channels, state)
@@ -258,6 +218,23 @@ class LiveMiddleware(AgentMiddleware):
                 if updates.add(update):
                     break
         return updates.out or None
+
+
+def _make_hooks(name: str) -> tuple[Callable[..., Any], Callable[..., Any]]:
+    """Return the hook of a name and the awaited one, which run the chain's hooks of that name."""
+
+    def run(self: LiveMiddleware, state: Any, runtime: Any) -> dict[str, Any] | None:
+        return self._run(name, state, runtime)
+
+    async def run_later(self: LiveMiddleware, state: Any, runtime: Any) -> dict[str, Any] | None:
+        return await self._arun(name, state, runtime)
+
+    return hook_config(can_jump_to=EVERYWHERE)(run), hook_config(can_jump_to=EVERYWHERE)(run_later)
+
+
+for _name in ("before_agent", "before_model", "after_model", "after_agent"):
+    for _prefix, _hook in zip(("", "a"), _make_hooks(_name), strict=True):
+        setattr(LiveMiddleware, _prefix + _name, _hook)
 
 
 def _build_request(request: Any, parts: AgentParts) -> Any:
@@ -307,22 +284,17 @@ class LangChainAssembly(Assembly):
 
     def model(self, registered: Any) -> Any:
         """Return a chat model."""
-        if not isinstance(registered, BaseChatModel):
-            raise Unfit(f"a {type(registered).__name__} is registered, not a LangChain chat model")
-        return registered
+        return require_kind(registered, BaseChatModel, "a LangChain chat model")
 
-    def tool(self, name: str, registered: Any, record: Mapping[str, Any]) -> Any:
-        """Return a copy of the tool with the name and description that the model is to see."""
-        if not isinstance(registered, BaseTool):
-            raise Unfit(f"a {type(registered).__name__} is registered, not a LangChain tool")
-        if registered.return_direct:
+    def tool(self, registered: Any) -> Any:
+        """Return a copy of a tool."""
+        if require_kind(registered, BaseTool, "a LangChain tool").return_direct:
             raise Unfit("return_direct is read when the graph is built, and cannot come and go")
-        said = record.get("parameters")
-        if said and said != convert_to_openai_tool(registered)["function"]["parameters"]:
-            raise Unfit("its parameters are not those of the registered tool")
-        return registered.model_copy(
-            update={"name": name, "description": record.get("description") or registered.description}
-        )
+        return registered.model_copy()
+
+    def schema(self, tool: Any) -> Any:
+        """Return the JSON Schema of a tool's parameters."""
+        return convert_to_openai_tool(tool)["function"]["parameters"]
 
     def element(self, made: Any) -> Any:
         """Return a middleware whose state fits into the graph."""

@@ -18,7 +18,7 @@ from typing import Any
 from agents import Agent, FunctionTool, InputGuardrail, Model, ModelSettings, OutputGuardrail
 from agents.tool_context import ToolContext
 
-from takeback.integrations.framework_agent import AgentHarness, AgentParts, Assembly, Unfit
+from takeback.integrations.framework_agent import AgentHarness, AgentParts, Assembly, Unfit, require_kind
 
 _OF_THE_CHAIN = "_takeback_of_the_chain"
 SETTINGS = frozenset(field.name for field in dataclasses.fields(ModelSettings))
@@ -65,20 +65,15 @@ class AgentsAssembly(Assembly):
 
     def model(self, registered: Any) -> Any:
         """Return a model of the SDK."""
-        if not isinstance(registered, Model):
-            raise Unfit(f"a {type(registered).__name__} is registered, not a Model of the SDK")
-        return registered
+        return require_kind(registered, Model, "a Model of the SDK")
 
-    def tool(self, name: str, registered: Any, record: Mapping[str, Any]) -> Any:
-        """Return a copy of the tool with the name and description that the model is to see."""
-        if not isinstance(registered, FunctionTool):
-            raise Unfit(f"a {type(registered).__name__} is registered, not a FunctionTool")
-        said = record.get("parameters")
-        if said and said != registered.params_json_schema:
-            raise Unfit("its parameters are not those of the registered tool")
-        tool = copy(registered)
-        tool.name, tool.description = name, record.get("description") or registered.description
-        return tool
+    def tool(self, registered: Any) -> Any:
+        """Return a copy of a tool."""
+        return copy(require_kind(registered, FunctionTool, "a FunctionTool"))
+
+    def schema(self, tool: Any) -> Any:
+        """Return the JSON Schema of a tool's parameters."""
+        return tool.params_json_schema
 
     def element(self, made: Any) -> Any:
         """Return a middleware of this module, or a guardrail of the SDK."""

@@ -18,41 +18,17 @@ from pydantic_ai.models import Model
 from pydantic_ai.toolsets import DynamicToolset
 
 from takeback.canonical import digest
-from takeback.integrations.framework_agent import AgentHarness, AgentParts, Assembly, Unfit
+from takeback.integrations.framework_agent import AgentHarness, AgentParts, Assembly, Unfit, require_kind
 
-HOOKS: Final = (
-    "prepare_tools",
-    "prepare_output_tools",
-    "before_run",
-    "after_run",
-    "wrap_run",
-    "on_run_error",
-    "before_node_run",
-    "after_node_run",
-    "wrap_node_run",
-    "on_node_run_error",
-    "before_model_request",
-    "after_model_request",
-    "wrap_model_request",
-    "on_model_request_error",
-    "before_tool_validate",
-    "after_tool_validate",
-    "wrap_tool_validate",
-    "on_tool_validate_error",
-    "before_tool_execute",
-    "after_tool_execute",
-    "on_tool_execute_error",
-    "before_output_validate",
-    "after_output_validate",
-    "wrap_output_validate",
-    "on_output_validate_error",
-    "before_output_process",
-    "after_output_process",
-    "wrap_output_process",
-    "on_output_process_error",
-    "handle_deferred_tool_calls",
+STAGES: Final = (
+    *("run", "node_run", "model_request", "tool_validate", "tool_execute"),
+    *("output_validate", "output_process"),
 )
-"""What a capability of the chain may do."""
+HOOKS: Final = {
+    *("prepare_tools", "prepare_output_tools", "handle_deferred_tool_calls"),
+    *(form.format(stage) for stage in STAGES for form in ("before_{}", "after_{}", "wrap_{}", "on_{}_error")),
+} - {"wrap_tool_execute"}
+"""What a capability of the chain may do; around the call of a tool `LiveCapability` has a hook of its own."""
 FROZEN: Final = (
     "for_agent",
     "for_run",
@@ -81,19 +57,20 @@ class PydanticAssembly(Assembly):
 
     def model(self, registered: Any) -> Any:
         """Return a model, or the name of one that pydantic-ai knows."""
-        if not isinstance(registered, Model | str):
-            raise Unfit(f"a {type(registered).__name__} is registered, not a Model")
-        return registered
+        return require_kind(registered, Model | str, "a Model")
 
-    def tool(self, name: str, registered: Any, record: Mapping[str, Any]) -> Any:
-        """Return a copy of the tool with the name and description that the model is to see."""
-        if not isinstance(registered, Tool) and not callable(registered):
-            raise Unfit(f"a {type(registered).__name__} is registered, not a function or a Tool")
-        tool = copy(registered) if isinstance(registered, Tool) else Tool(registered)
-        said = record.get("parameters")
-        if said and said != tool.function_schema.json_schema:
-            raise Unfit("its parameters are not those of the registered tool")
-        tool.name, tool.description = name, record.get("description") or tool.description
+    def tool(self, registered: Any) -> Any:
+        """Return a copy of a tool, or one made of a function."""
+        if isinstance(registered, Tool):
+            return copy(registered)
+        return Tool(require_kind(registered, Callable, "a function or a Tool"))
+
+    def schema(self, tool: Any) -> Any:
+        """Return the JSON Schema of a tool's parameters."""
+        return tool.function_schema.json_schema
+
+    def _tool(self, name: str, record: Mapping[str, Any]) -> Any:
+        tool = super()._tool(name, record)
         tool.metadata = {**(tool.metadata or {}), MARK: digest(dict(record))}
         return tool
 

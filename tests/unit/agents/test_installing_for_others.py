@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 from tests.support.client_harnesses import files_of, write_harness
+from tests.support.plugin_folder import files_of_plugin
 from typer.testing import CliRunner
 
 from takeback.adapters.clients.init import init_clients
@@ -23,7 +24,6 @@ from takeback.agents.installation import (
     HOOKS_FILE,
     PRIVATE_SCOPE,
     build_hook_group,
-    build_plugin_files,
     find_hooks,
     is_own_hook,
 )
@@ -205,7 +205,7 @@ FORMS: dict[str, tuple[str, Any]] = {
     "local": ("settings.local.json", hooks_of(["takeback"])),
     "of the plugin's folder": (
         "settings.json",
-        {"hooks": json.loads(build_plugin_files("1")["hooks/claude.json"])["hooks"]},
+        {"hooks": json.loads(files_of_plugin("1")["hooks/claude.json"])["hooks"]},
     ),
     "as a plugin": ("settings.json", {"enabledPlugins": {"takeback@takeback-local": True}}),
 }

@@ -10,12 +10,13 @@ from typing import Any
 
 import pytest
 from tests.support.client_harnesses import write_harness
-from tests.support.plugin_folder import FOLDER, written
+from tests.support.plugin_folder import FOLDER, files_of_plugin, written
 
 import takeback
 from takeback.adapters.clients.init import init_clients
 from takeback.adapters.opener import open_workspace
-from takeback.agents.installation import SKILL, Placing, build_plugin_files, list_additions
+from takeback.agents.hook_files import SKILL
+from takeback.agents.installation import Placing, list_additions
 
 PLACES = {
     "claude-code": ("hooks/claude.json", ".mcp.json"),
@@ -25,7 +26,7 @@ PLACES = {
 
 
 def test_the_plugin_folder_matches_the_generated_one() -> None:
-    assert written(FOLDER) == build_plugin_files(takeback.__version__), "run 'make plugin'"
+    assert written(FOLDER) == files_of_plugin(takeback.__version__), "run 'make plugin'"
 
 
 def added(client: str, root: Path) -> list[dict[str, Any]]:
