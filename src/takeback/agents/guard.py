@@ -32,15 +32,22 @@ from takeback.shrink import limit_tries, list_smaller_json, shrink_by_steps, shr
 
 LARGEST: Final = 256 * 1024
 """So many bytes of a settings file are read at most: an agent waits, and reading a megabyte takes seconds."""
-DocumentParts = dict[str, Any]
+DocumentParts = dict[str, dict[str, Any]]
+"""What documents say, by the surfaces that count here."""
 
 
-def make_empty_parts() -> DocumentParts:
-    """Return the surfaces that count here, with nothing on them."""
-    return {"config": {}, "tools": {}, "listeners": {}, "files": {}, "prompts": {}}
+def _merge_parts(*parts: DocumentParts) -> DocumentParts:
+    """Return what several documents say together; of no document, the surfaces with nothing on them."""
+    merged: DocumentParts = {"config": {}, "tools": {}, "listeners": {}, "files": {}, "prompts": {}}
+    for each in parts:
+        for surface, values in each.items():
+            for key, value in values.items():
+                earlier = merged[surface].get(key, []) if surface == "listeners" else []
+                merged[surface][key] = [*earlier, *value] if surface == "listeners" else value
+    return merged
 
 
-def read_value(declared: Documents, data: bytes | None, where: str) -> Any:
+def _read_value(declared: Documents, data: bytes | None, where: str) -> Any:
     """Return what a document holds; nothing where it is not there, cannot be read or is too large."""
     if data is None or len(data) > LARGEST:
         return {}
@@ -50,9 +57,8 @@ def read_value(declared: Documents, data: bytes | None, where: str) -> Any:
         return {}
 
 
-def read_parts_around(home: Home, place: str, mine: str) -> DocumentParts:
-    """Return what the documents of a harness say, all but the one at a place; `mine` is whose names are bare."""
-    merged = make_empty_parts()
+def _list_parts_around(home: Home, place: str, mine: str) -> Iterator[DocumentParts]:
+    """Yield what the documents of a harness say, all but the one at a place; `mine` is whose names are bare."""
     for client, path, documents in home.documents():
         if path == place:
             continue
@@ -61,28 +67,19 @@ def read_parts_around(home: Home, place: str, mine: str) -> DocumentParts:
                 data = file.read(LARGEST + 1)
         except OSError:
             continue
-        parts = read_parts(documents, read_value(documents, data, path), path)
+        parts = _read_parts(documents, _read_value(documents, data, path), path)
         for surface in ("config", "tools") if client != mine else ():
             parts[surface] = {f"{client}:{key}": value for key, value in parts[surface].items()}
-        merge_parts(merged, parts)
-    return merged
+        yield parts
 
 
-def merge_parts(parts: DocumentParts, more: DocumentParts) -> DocumentParts:
-    """Add what one document says to what others say."""
-    for event, groups in more["listeners"].items():
-        parts["listeners"].setdefault(event, []).extend(groups)
-    for surface in ("config", "tools", "files", "prompts"):
-        parts[surface].update(more[surface])
-    return parts
-
-
-def read_parts(declared: Documents, value: Any, place: str) -> DocumentParts:
+def _read_parts(declared: Documents, value: Any, place: str) -> DocumentParts:
     """Return what a document says, by surfaces."""
-    parts = make_empty_parts()
+    parts = _merge_parts()
     if not isinstance(value, dict):
         return parts
-    name = _match_name(declared.path, place)
+    start, star, end = declared.path.partition(ANY)
+    name = place.removeprefix(start).removesuffix(end) if star else ""
     scope = declared.scope.replace("{}", name)
     config = value
     for rule in declared.rules:
@@ -91,10 +88,8 @@ def read_parts(declared: Documents, value: Any, place: str) -> DocumentParts:
             if rule.what == "servers" and isinstance(inside, dict):
                 parts["tools"] |= {own + rule.name + key: record for key, record in inside.items()}
             elif rule.what == "hooks" and isinstance(inside, dict):
-                groups = ((event, listed) for event, listed in inside.items() if isinstance(listed, list))
-                parts["listeners"] |= {
-                    own + event: [{"options": group} for group in listed] for event, listed in groups
-                }
+                groups = {event: listed for event, listed in inside.items() if isinstance(listed, list)}
+                parts["listeners"] |= {own + event: [{"options": each} for each in groups[event]] for event in groups}
             elif rule.what == "text" and isinstance(inside, str):
                 parts["prompts"][rule.name.replace("{}", name)] = inside
             elif rule.what in {"servers", "hooks"}:
@@ -106,11 +101,6 @@ def read_parts(declared: Documents, value: Any, place: str) -> DocumentParts:
 
 def _build_prefix(scope: str) -> str:
     return f"{scope}:" if scope else ""
-
-
-def _match_name(pattern: str, place: str) -> str:
-    start, star, end = pattern.partition(ANY)
-    return place.removeprefix(start).removesuffix(end) if star else ""
 
 
 def _find_at(value: Any, steps: tuple[str, ...], path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Any]]:
@@ -184,10 +174,6 @@ class Ruling:
         smallest_told = f" The smallest content that breaks it: {self.breaking}." if self.breaking else ""
         return mask_text_secrets(f"Takeback: {self.path}: {self.reason}.{smallest_told} {self.instead}".strip())
 
-    def describe_reason(self) -> str:
-        """Return why, without what to do, for a person who was asked."""
-        return mask_text_secrets(f"{self.path}: {self.reason}.")
-
 
 PASS: Final = Ruling(Answer.PASS)
 
@@ -226,8 +212,8 @@ def rule_on_edit(edit: FileEdit, cwd: str = "") -> Ruling:
     denied = _why_denied(home, client)
     if denied:
         return Ruling(Answer.DENY, place, denied, ASK_A_PERSON)
-    size = max(len(edit.before or b""), len(edit.after or b""))
-    if isinstance(declared, Documents) and size > LARGEST:
+    size = _measure_settings(declared, edit)
+    if size > LARGEST:
         reason = f"it has {size:,} bytes, and the guard reads settings files of at most {LARGEST:,}"
         return Ruling(Answer.ASK, place, reason, ASK_A_PERSON)
     fault = why_unloadable(declared, edit.after, place)
@@ -253,11 +239,15 @@ def weigh_edits(root: str, edits: Iterable[FileEdit]) -> list[str]:
         home, place, client, declared = known
         if isinstance(declared, Own) or client is None:
             continue
-        if isinstance(declared, Documents) and max(len(edit.before or b""), len(edit.after or b"")) > LARGEST:
+        if _measure_settings(declared, edit) > LARGEST:
             doubts.append(f"{place} is too large to tell what it loosens")
         else:
             doubts += _find_loosened(home, place, client, declared, edit)
     return list(dict.fromkeys(doubts))
+
+
+def _measure_settings(declared: Documents | Texts | PlainFile, edit: FileEdit) -> int:
+    return max(len(edit.before or b""), len(edit.after or b"")) if isinstance(declared, Documents) else 0
 
 
 def why_unloadable(declared: Documents | Texts | PlainFile, data: bytes | None, where: str) -> tuple[str, str] | None:
@@ -325,18 +315,18 @@ def _why_unrecordable(home: Home, edit: FileEdit) -> str:
 def _find_loosened(
     home: Home, place: str, client: Client, declared: Documents | Texts | PlainFile, edit: FileEdit
 ) -> list[str]:
-    others = [other.name for other in home.clients if other.name != client.name]
-    clients = (client.name, *others)
-    if isinstance(declared, Texts) or (isinstance(declared, PlainFile) and not declared.script):
-        texts = (edit.before or b"", edit.after or b"")
-        old, new = ({**make_empty_parts(), "prompts": {place: text.decode("utf-8", "replace")}} for text in texts)
-        return find_loosened_permissions(old, new, clients)
-    before, after = (read_parts_around(home, place, client.name) for _ in range(2))
-    for parts, data in ((before, edit.before), (after, edit.after)):
+    clients = (client.name, *(other.name for other in home.clients if other.name != client.name))
+    is_text = isinstance(declared, Texts) or (isinstance(declared, PlainFile) and not declared.script)
+    around = [] if is_text else list(_list_parts_around(home, place, client.name))
+
+    def read(data: bytes | None) -> DocumentParts:
+        if is_text:
+            return {"prompts": {place: (data or b"").decode("utf-8", "replace")}}
         if isinstance(declared, Documents):
-            merge_parts(parts, read_parts(declared, read_value(declared, data, place), place))
-        elif data is not None:
-            parts["files"][place] = data.decode("utf-8", "surrogateescape")
+            return _read_parts(declared, _read_value(declared, data, place), place)
+        return {} if data is None else {"files": {place: data.decode("utf-8", "surrogateescape")}}
+
+    before, after = (_merge_parts(*around, read(data)) for data in (edit.before, edit.after))
     return find_loosened_permissions(before, after, clients)
 
 
@@ -373,13 +363,12 @@ def answer_before(event: Event) -> HookReply:
             "permissionDecision": str(ruling.answer),
             "permissionDecisionReason": ruling.describe(),
         }
-        asked = (
-            {"systemMessage": f"Takeback asked: {ruling.describe_reason()}"} if ruling.answer is Answer.ASK else {}
-        )
-        return HookReply(out=write_compact({"hookSpecificOutput": said} | asked) + "\n")
-    return HookReply(
-        *refuse_call(event.client, ruling.describe() + (NOBODY_TO_ASK if ruling.answer is Answer.ASK else ""))
-    )
+        answer: dict[str, Any] = {"hookSpecificOutput": said}
+        if ruling.answer is Answer.ASK:
+            answer["systemMessage"] = f"Takeback asked: {mask_text_secrets(f'{ruling.path}: {ruling.reason}.')}"
+        return HookReply(out=write_compact(answer) + "\n")
+    nobody = NOBODY_TO_ASK if ruling.answer is Answer.ASK else ""
+    return HookReply(*refuse_call(event.client, ruling.describe() + nobody))
 
 
 def _note_tool_call(event: Event) -> None:
