@@ -10,9 +10,24 @@ import socket
 from typing import Any
 from urllib.parse import urlsplit
 
+from takeback.errors import InputError
 from takeback.state import PMap
 
 BACKLOG = 16
+LOOPBACK = "127.0.0.1"
+
+
+def listen_on_loopback(port: int) -> socket.socket:
+    """Return a socket that listens for a server of this process; port 0 means any free one."""
+    listener = socket.socket()
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        listener.bind((LOOPBACK, port))
+        listener.listen()
+    except OSError as fault:
+        listener.close()
+        raise InputError("--port", found=f"{port} ({fault.strerror})", expected="a free port, or 0 for any") from None
+    return listener
 
 
 class Sockets:

@@ -119,13 +119,16 @@ def _stem(word: str) -> str:
 
 
 def _list_things(state: State) -> Iterator[Thing]:
-    for name, surface in SURFACES.items():
-        keys = dict.fromkeys(address.key for address, _ in surface.entries(state.part(name)))
-        inner = {key[: step.start()] for key in keys for step in re.finditer(_STEPS.get(name, "(?!)"), key)}
-        for key in keys:
-            if key in inner:
-                continue
+    for name in SURFACES:
+        for key in list_innermost_keys(state, name):
             yield _make_thing(name, key, mask_secrets(state[name, key], key if name == "config" else ""))
+
+
+def list_innermost_keys(state: State, surface: str) -> list[str]:
+    """Return the names of a surface's things; of things inside each other only the innermost."""
+    keys = dict.fromkeys(address.key for address, _ in SURFACES[surface].entries(state.part(surface)))
+    outer = {key[: step.start()] for key in keys for step in re.finditer(_STEPS.get(surface, "(?!)"), key)}
+    return [key for key in keys if key not in outer]
 
 
 def _make_thing(surface: str, key: str, value: Any) -> Thing:

@@ -69,11 +69,10 @@ def serve(
         raise InputError("options", found="--port or --token-file", expected="--http beside it")
     if http and session:
         raise InputError("options", found="--session beside --http", expected="no --session: clients have their own")
+    from takeback.adapters.sockets import LOOPBACK, listen_on_loopback  # noqa: PLC0415
     from takeback.agents.server.service import ProposalService  # noqa: PLC0415 - imports the SDK
     from takeback.agents.server.tools import (  # noqa: PLC0415
         ANYONE,
-        LOOPBACK,
-        listen_on_loopback,
         make_token,
         read_tokens,
         serve_http,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import socket
 from collections.abc import Callable, Collection
 from pathlib import Path
 from typing import Final
@@ -16,7 +15,8 @@ from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp
 
-from takeback.errors import InputError, TakebackError
+from takeback.adapters.sockets import LOOPBACK, listen_on_loopback
+from takeback.errors import TakebackError
 from takeback.plugins import ExtraPages
 from takeback.web.bisect import show_bisect, start_bisect, stop_bisect
 from takeback.web.drift import adopt_drift, discard_drift, show_drift
@@ -37,6 +37,8 @@ from takeback.web.timeline import (
 )
 from takeback.web.undo import TOGGLE_VERBS, confirm_toggle, preview_toggle
 
+SHORT: Final = 9
+"""The number of a harness has fewer digits."""
 STATIC: Final = Path(__file__).parent / "static"
 ROUTES: Final = (
     Route("/events", stream_standings),
@@ -111,11 +113,6 @@ def _answer_missing(request: Request, fault: Exception) -> Response:
     return render_page(request, "message.html", code, title=title, message=message, shown=shown)
 
 
-SHORT: Final = 9
-"""The number of a harness has fewer digits."""
-
-
-LOOPBACK: Final = "127.0.0.1"
 GRACE: Final = 1
 """Seconds that open connections, such as pages that follow a journal, get at the end."""
 
@@ -132,7 +129,7 @@ class PageServer:
         extra: ExtraPages | None = None,
         who: str = "",
     ) -> None:
-        self._socket = _listen(port)
+        self._socket = listen_on_loopback(port)
         self.port: int = self._socket.getsockname()[1]
         session = Session(who)
         self.link = f"http://{LOOPBACK}:{self.port}{LINK}?link={session.link}"
@@ -158,15 +155,3 @@ class PageServer:
     def stop(self) -> None:
         """End `run`, from another thread."""
         self._server.should_exit = True
-
-
-def _listen(port: int) -> socket.socket:
-    listener = socket.socket()
-    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-    try:
-        listener.bind((LOOPBACK, port))
-        listener.listen(128)
-    except OSError as fault:
-        listener.close()
-        raise InputError("--port", found=f"{port} ({fault.strerror})", expected="a free port, or 0 for any") from None
-    return listener

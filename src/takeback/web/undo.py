@@ -49,7 +49,6 @@ class Told:
     slots: list[Difference] = field(default_factory=list)
     elsewhere: list[str] = field(default_factory=list)
     """What was changed outside Takeback where it does not write; that stays."""
-    layout: tuple[str, ...] = ()
     kept: list[str] = field(default_factory=list)
     outside: list[str] = field(default_factory=list)
     """What there is to say of other systems, and of calls that stay."""
@@ -152,7 +151,6 @@ def _describe_plan(shown: Shown, plan: Plan) -> Told:
         on=name_entries(harness, plan.on),
         files=None if isinstance(files, Refused) else list(find_file_differences(files)),
         slots=list(find_differences(plan.changes, lambda: plan.before)),
-        layout=plan.layout,
         kept=list(describe_kept(plan, done=False)),
         outside=list(describe_plan_outside(harness, plan)),
         looser=weigh_plan(shown.harness, plan),

@@ -19,11 +19,12 @@ from time import perf_counter, process_time
 from typing import Any, Final
 
 from takeback.adapters import open_memory
+from takeback.adapters.sockets import LOOPBACK
 from takeback.harness import Applied, Harness
 from takeback.language import read_program
 from takeback.repair import invert_mutation
 from takeback.state import Stage, State
-from takeback.web.server import LOOPBACK, PageServer
+from takeback.web.server import PageServer
 from takeback.web.shelf import HarnessShelf
 
 ENTRIES: Final = 10_000

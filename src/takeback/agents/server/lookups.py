@@ -18,6 +18,7 @@ from takeback.agents.server.answers import (
     build_command,
 )
 from takeback.agents.server.service import ProposalService
+from takeback.agents.text_proposal import list_innermost_keys
 from takeback.errors import InputError
 from takeback.harness.entry_log import (
     EntryView,
@@ -53,16 +54,8 @@ def read_state(
         harness.ledger.refresh()
         state = harness.state
     values: list[tuple[str, str, Any]] = []
-    for name, surface in SURFACES.items():
-        if surfaces and name not in surfaces:
-            continue
-        keys = dict.fromkeys(address.key for address, _ in surface.entries(state.part(name)))
-        inner = (
-            {key for key in keys if any(other.startswith(f"{key}.") for other in keys)} if surface.nested else set()
-        )
-        for key in keys:
-            if key in inner:
-                continue
+    for name in SURFACES:
+        for key in list_innermost_keys(state, name) if not surfaces or name in surfaces else ():
             address = f'{name}["{key}"]'
             if not match or fnmatchcase(address, match) or fnmatchcase(key, match):
                 values.append((address, key, state[name, key]))

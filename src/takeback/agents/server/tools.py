@@ -31,6 +31,7 @@ from mcp.types import ToolAnnotations
 from pydantic import AnyHttpUrl, BaseModel, BeforeValidator, Field, ValidationError
 
 from takeback import __version__
+from takeback.adapters.sockets import LOOPBACK
 from takeback.agents.server.answers import (
     MOST_LINES,
     DiffAnswer,
@@ -483,7 +484,6 @@ def _allow_after_answer(
     return objection
 
 
-LOOPBACK: Final = "127.0.0.1"
 SCOPE: Final = "harness"
 SHORTEST: Final = 16
 Tokens = Mapping[str, str]
@@ -536,19 +536,6 @@ def read_tokens(path: Path) -> Tokens:
     if not tokens:
         raise InputError(str(path), found="nothing in it", expected="a token")
     return tokens
-
-
-def listen_on_loopback(port: int) -> socket.socket:
-    """Return a socket on loopback; port 0 means any free one."""
-    bound = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
-    bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-    try:
-        bound.bind((LOOPBACK, port))
-    except OSError as fault:
-        bound.close()
-        raise InputError("--port", found=f"{port} ({fault.strerror})", expected="a port that is free") from None
-    bound.listen()
-    return bound
 
 
 def serve_stdio(desk: ProposalService, session: str) -> None:
