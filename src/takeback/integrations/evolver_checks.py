@@ -8,10 +8,11 @@ the same texts.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
+from importlib import import_module
 from typing import Any
 
 from takeback.canonical import parse_strict, write_compact
-from takeback.errors import InputError
+from takeback.errors import InputError, MissingExtraError
 from takeback.harness import Applied, Harness, Refused
 from takeback.language import Candidate, NoInverse
 from takeback.language.program import read_program
@@ -21,6 +22,16 @@ from takeback.repair.oracle import oracle
 from takeback.state import Stage
 from takeback.verify import verify
 from takeback.verify.decision import verify_json
+
+
+def import_extra(module: str) -> Any:
+    """Return a module of an evolver, whose package is called as its extra; raise an error if it is missing."""
+    extra = module.partition(".")[0]
+    try:
+        return import_module(module)
+    except ImportError:
+        raise MissingExtraError(f"{extra} is not installed", hint=f"pip install 'takeback[{extra}]'") from None
+
 
 TextGate = Callable[[Mapping[str, str]], tuple[str, ...]]
 """Why a candidate, its texts by component, cannot be taken back; nothing: it can."""

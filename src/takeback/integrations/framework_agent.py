@@ -195,22 +195,14 @@ class Assembly(ABC):
 
 
 class FrameworkAdapter:
-    """An agent in this process; `assembly` makes of the state what the agent works with."""
+    """An agent in this process, of the framework `name`; `assembly` makes of the state what the agent works with."""
+
+    surfaces = SURFACES
 
     def __init__(self, name: str, assembly: Assembly) -> None:
-        self._name = name
+        self.name = name
         self._known = State()
         self.assembly = assembly
-
-    @property
-    def name(self) -> str:
-        """The framework."""
-        return self._name
-
-    @property
-    def surfaces(self) -> frozenset[str]:
-        """Prompts, tools, middleware, models and config."""
-        return SURFACES
 
     def read(self, known: State) -> Reading:
         """Return the journal's state: nothing else could have changed it."""
@@ -296,20 +288,14 @@ def open_langchain(
     Tools and chat models are LangChain's own. A middleware is registered as an `AgentMiddleware`, or as a class
     or function that makes one from its options.
     """
-    made = _import_framework("langchain", "langchain")
-    catalogue = Catalogue(models, tools, middleware)
-
-    def build(harness: AgentHarness) -> Any:
-        return made.build_agent(
-            harness,
-            checkpointer=checkpointer,
-            store=store,
-            context_schema=context_schema,
-            response_format=response_format,
-            name=name,
-        )
-
-    return _open_agent("langchain", made.LangChainAssembly(catalogue), build, state, journal, verifier)
+    options = {
+        "checkpointer": checkpointer,
+        "store": store,
+        "context_schema": context_schema,
+        "response_format": response_format,
+        "name": name,
+    }
+    return _open_agent("langchain", Catalogue(models, tools, middleware), options, state, journal, verifier)
 
 
 def open_openai_agents(
@@ -329,13 +315,8 @@ def open_openai_agents(
     Tools are `FunctionTool`s, models are `Model`s. A middleware is a `Middleware` of
     `takeback.integrations.openai_agents`, or a class or function that makes one from its options.
     """
-    made = _import_framework("openai_agents", "openai-agents")
-    assembly = made.AgentsAssembly(Catalogue(models, tools, middleware))
-
-    def build(harness: AgentHarness) -> Any:
-        return made.build_agent(harness, name=name, handoffs=handoffs, output_type=output_type)
-
-    return _open_agent("openai-agents", assembly, build, state, journal, verifier)
+    options = {"name": name, "handoffs": handoffs, "output_type": output_type}
+    return _open_agent("openai-agents", Catalogue(models, tools, middleware), options, state, journal, verifier)
 
 
 def open_pydantic_ai(
@@ -356,20 +337,13 @@ def open_pydantic_ai(
     A middleware is a capability with hooks, or a class or function that makes one from its options;
     `capabilities` are those that stay as they are.
     """
-    made = _import_framework("pydantic_ai", "pydantic-ai")
-    assembly = made.PydanticAssembly(Catalogue(models, tools, middleware))
-
-    def build(harness: AgentHarness) -> Any:
-        return made.build_agent(
-            harness, name=name, output_type=output_type, deps_type=deps_type, capabilities=capabilities
-        )
-
-    return _open_agent("pydantic-ai", assembly, build, state, journal, verifier)
+    options = {"name": name, "output_type": output_type, "deps_type": deps_type, "capabilities": capabilities}
+    return _open_agent("pydantic-ai", Catalogue(models, tools, middleware), options, state, journal, verifier)
 
 
-def _import_framework(module: str, extra: str) -> ModuleType:
+def _import_framework(extra: str) -> ModuleType:
     try:
-        return import_module(f"takeback.integrations.{module}")
+        return import_module(f"takeback.integrations.{extra.replace('-', '_')}")
     except ModuleNotFoundError as fault:
         if (fault.name or "").startswith("takeback"):
             raise
@@ -380,18 +354,21 @@ def _import_framework(module: str, extra: str) -> ModuleType:
 
 def _open_agent(
     name: str,
-    assembly: Assembly,
-    build: Callable[[AgentHarness], Any],
+    catalogue: Catalogue,
+    options: Mapping[str, Any],
     state: State | Mapping[str, Any],
     journal: str | PathLike[str],
     verifier: Verifier,
 ) -> AgentHarness:
+    """Open a harness over an agent that the framework's module builds with these options."""
+    framework = _import_framework(name)
+    assembly = framework.ASSEMBLY(catalogue)
     install_surfaces()
     start = state if isinstance(state, State) else State.read(dict(state))
     store = open_journal(journal)
     try:
         harness = AgentHarness(FrameworkAdapter(name, assembly), store, start=start, verifier=verifier)
-        harness.agent = build(harness)
+        harness.agent = framework.build_agent(harness, **options)
     except BaseException:
         store.close()
         raise

@@ -13,8 +13,8 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
 from takeback.canonical import write_compact
-from takeback.errors import InputError, MissingExtraError
-from takeback.integrations.evolver_checks import TextGate, list_objections, repair_change
+from takeback.errors import InputError
+from takeback.integrations.evolver_checks import TextGate, import_extra, list_objections, repair_change
 from takeback.repair.prompts import read_shared_text
 
 FLOOR: Final = -1e9
@@ -30,11 +30,7 @@ class CheckedAdapter:
     """A GEPA adapter that evaluates with `inner` only what the gate lets through."""
 
     def __init__(self, inner: Any, gate: TextGate, *, floor: float = FLOOR) -> None:
-        try:
-            from gepa.core.adapter import EvaluationBatch  # noqa: PLC0415 - an optional extra
-        except ImportError:
-            raise MissingExtraError("gepa is not installed", hint="pip install 'takeback[gepa]'") from None
-        self._batch = EvaluationBatch
+        self._batch = import_extra("gepa.core.adapter").EvaluationBatch
         self._inner = inner
         self._gate = gate
         self._floor = floor
@@ -76,14 +72,10 @@ class CheckedAcceptance:
     """GEPA's acceptance criterion behind a gate, for those who cannot wrap the adapter. Merges never ask it."""
 
     def __init__(self, gate: TextGate, inner: Any = None) -> None:
-        if inner is None:
-            try:
-                from gepa.strategies.acceptance import StrictImprovementAcceptance  # noqa: PLC0415 - an extra
-            except ImportError:
-                raise MissingExtraError("gepa is not installed", hint="pip install 'takeback[gepa]'") from None
-            inner = StrictImprovementAcceptance()
         self._gate = gate
-        self._inner = inner
+        self._inner = (
+            inner if inner is not None else import_extra("gepa.strategies.acceptance").StrictImprovementAcceptance()
+        )
 
     def should_accept(self, proposal: Any, state: Any) -> bool:
         """Return whether a proposal can be taken back and the inner criterion accepts it."""

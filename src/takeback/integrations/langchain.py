@@ -307,6 +307,9 @@ class LangChainAssembly(Assembly):
         return made
 
 
+ASSEMBLY: Final = LangChainAssembly
+
+
 class Room(AgentMiddleware):
     """Has no hook: makes room in the graph for the state of a registered middleware, in the chain or not."""
 

@@ -13,7 +13,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequenc
 from copy import copy
 from dataclasses import dataclass
 from functools import reduce
-from typing import Any
+from typing import Any, Final
 
 from agents import Agent, FunctionTool, InputGuardrail, Model, ModelSettings, OutputGuardrail
 from agents.tool_context import ToolContext
@@ -94,6 +94,9 @@ class AgentsAssembly(Assembly):
         except Exception as fault:
             raise Unfit(f"the SDK does not take these settings: {fault}") from fault
         return said
+
+
+ASSEMBLY: Final = AgentsAssembly
 
 
 class LiveModel(Model):

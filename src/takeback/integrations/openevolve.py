@@ -10,8 +10,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any, Final
 
-from takeback.errors import MissingExtraError
-from takeback.integrations.evolver_checks import list_objections
+from takeback.integrations.evolver_checks import import_extra, list_objections
 
 METRIC: Final = "can_be_taken_back"
 ARTIFACT: Final = "cannot_be_taken_back"
@@ -20,18 +19,13 @@ THRESHOLD: Final = 0.5
 
 def evaluate_stage1(program_path: str) -> Any:
     """Run OpenEvolve's first stage: 1 for a change that can be taken back, 0 and the reasons for any other."""
-    try:
-        from openevolve.evaluation_result import EvaluationResult  # noqa: PLC0415 - an optional extra
-    except ImportError:
-        raise MissingExtraError("openevolve is not installed", hint="pip install 'takeback[openevolve]'") from None
+    result = import_extra("openevolve.evaluation_result").EvaluationResult
     try:
         reasons = list_objections(Path(program_path).read_text(encoding="utf-8"))
     except UnicodeDecodeError as fault:
         reasons = (f"it is not UTF-8: {fault}",)
     score = 0.0 if reasons else 1.0
-    return EvaluationResult(
-        {"combined_score": score, METRIC: score}, {ARTIFACT: "; ".join(reasons)} if reasons else {}
-    )
+    return result({"combined_score": score, METRIC: score}, {ARTIFACT: "; ".join(reasons)} if reasons else {})
 
 
 def admit(snapshot: Any, program: Any, island: Any) -> bool:

@@ -93,6 +93,9 @@ class PydanticAssembly(Assembly):
         return made
 
 
+ASSEMBLY: Final = PydanticAssembly
+
+
 @dataclass
 class LiveCapability(AbstractCapability[Any]):
     """Gives pydantic-ai functions that read the harness, and calls the chain's hooks."""
