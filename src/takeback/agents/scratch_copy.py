@@ -2,7 +2,7 @@
 
 Folders of other people's files (virtual environments, installed packages) are linked, not copied; version
 control is left out. The harness itself is not touched. What a check command prints is shown, and not
-recorded.
+recorded. Which entries broke a harness is found by histories without some of them, each tried with a command.
 """
 
 from __future__ import annotations
@@ -13,8 +13,9 @@ import signal
 import subprocess
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, ExitStack, closing, contextmanager, nullcontext, suppress
+from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -55,17 +56,12 @@ def make_scratch_copy(root: Path) -> Iterator[Path]:
     """Make a copy of a harness and yield its path; call it while the journal is held."""
     with TemporaryDirectory(prefix="takeback-") as made:
         place = Path(made).resolve() / root.resolve().name
-        shutil.copytree(root, place, symlinks=True, ignore=_list_foreign, ignore_dangling_symlinks=True)
+        shutil.copytree(root, place, symlinks=True, ignore=lambda _, names: FOREIGN.intersection(names))
         for folder, below, _ in os.walk(root):
             for name in FOREIGN.intersection(below) - VERSIONED:
                 (place / Path(folder).relative_to(root) / name).symlink_to((Path(folder) / name).resolve())
             below[:] = [name for name in below if name not in FOREIGN]
         yield place
-
-
-def _list_foreign(folder: str, names: list[str]) -> set[str]:
-    del folder
-    return {name for name in names if name in FOREIGN}
 
 
 class StoppedError(HarnessError):
@@ -124,28 +120,21 @@ def explain_not_started(command: str, code: int | None, option: str) -> InputErr
     )
 
 
+@dataclass
 class Rehearsal:
     """Tries histories in a scratch copy with a command: exit code 0 means that it works."""
 
-    def __init__(
-        self,
-        place: Path,
-        entries: Sequence[int],
-        command: str,
-        seconds: float,
-        stop: Callable[[], bool] | None = None,
-    ) -> None:
-        self._place = place
-        self._entries = tuple(entries)
-        self._command = command
-        self._seconds = seconds
-        self._stop = stop
-        self._has_run = False
+    place: Path
+    entries: tuple[int, ...]
+    command: str
+    seconds: float
+    stop: Callable[[], bool] | None = None
+    has_run: bool = False
 
     def is_broken(self, live: LiveEntries) -> bool | None:
         """Return whether the command fails with these entries alone; None if that cannot be decided."""
-        off = [f"#{entry}" for entry in self._entries if entry not in live]
-        with closing(open_own_copy(self._place)) as harness:
+        off = [f"#{entry}" for entry in self.entries if entry not in live]
+        with closing(open_own_copy(self.place)) as harness:
             if not off:
                 return self._run()
             done = harness.undo(*off, cascade=True)
@@ -154,20 +143,17 @@ class Rehearsal:
             try:
                 return self._run()
             finally:
-                self._restore_state(harness, done)
+                harness.discard()
+                back = harness.undo(done.entry.id)
+                if not isinstance(back, Undone):
+                    raise HarnessError(f"the scratch copy cannot be brought back after a test: {back}")
 
     def _run(self) -> bool | None:
-        code = run_bounded(self._command, self._place, self._seconds, stop=self._stop)
-        if code in NOT_STARTED and not self._has_run:
-            raise explain_not_started(self._command, code, "--test")
-        self._has_run = True
+        code = run_bounded(self.command, self.place, self.seconds, stop=self.stop)
+        if code in NOT_STARTED and not self.has_run:
+            raise explain_not_started(self.command, code, "--test")
+        self.has_run = True
         return None if code == CANNOT_TELL or code in NOT_STARTED else code != 0
-
-    def _restore_state(self, harness: Harness, done: Undone) -> None:
-        harness.discard()
-        back = harness.undo(done.entry.id)
-        if not isinstance(back, Undone):
-            raise HarnessError(f"the scratch copy cannot be brought back after a test: {back}")
 
 
 SECONDS: Final = 300.0

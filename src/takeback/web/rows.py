@@ -108,20 +108,17 @@ class EntryRows:
         newest = next((record.entry for record in harness.ledger.entries()), 0)
         self._source = (entry for entry in iter_entries(harness) if entry.status != "pending" and entry.seq <= newest)
 
-    def refresh(self) -> tuple[EntryRow, ...]:
-        """Take in what was appended since; returns the rows that are new, oldest first."""
+    def refresh(self) -> None:
+        """Take in what was appended since."""
         self._harness.ledger.refresh()
-        fresh: list[EntryRow] = []
         for record in self._harness.journal.records(self._last + 1):
             if record.kind in ENTRY_KINDS:
                 self._open = record
             elif record.kind in {"commit", "abort"} and self._open is not None:
                 fate = self._harness.ledger.fate(self._open, record)
-                fresh.append(self._row(view_entry(self._harness, self._open, fate)))
+                self._recent.append(build_row(view_entry(self._harness, self._open, fate), self._named))
                 self._open = None
             self._last = record.seq
-        self._recent += fresh
-        return tuple(fresh)
 
     def page(
         self, wanted: Filter = NONE, before: int | None = None, size: int = PAGE
@@ -155,7 +152,7 @@ class EntryRows:
     def _read(self, number: int) -> EntryRow:
         row = self._known.get(number)
         if row is None:
-            row = self._row(view_entry(self._harness, self._harness.journal.get(number)))
+            row = build_row(view_entry(self._harness, self._harness.journal.get(number)), self._named)
             self._known[number] = row
         return row
 
@@ -182,11 +179,8 @@ class EntryRows:
         yield from reversed(self._recent)
         yield from self._earlier
         for entry in self._source:
-            self._earlier.append(self._row(entry))
+            self._earlier.append(build_row(entry, self._named))
             yield self._earlier[-1]
-
-    def _row(self, entry: EntryView) -> EntryRow:
-        return build_row(entry, self._named)
 
 
 def find_action(entry: EntryView) -> str:

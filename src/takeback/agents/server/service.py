@@ -9,11 +9,10 @@ from __future__ import annotations
 
 import secrets
 import threading
-from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any, Final, Generic, TypeVar
+from typing import Any, Final, TypeVar
 
 from takeback.agents.server.answers import (
     AddressChange,
@@ -76,20 +75,12 @@ class Planning:
     entry: Record | None = None
 
 
-class _Shelf(Generic[SomeKept]):
-    """What a client's tokens stand for, bounded."""
-
-    def __init__(self) -> None:
-        self._kept: OrderedDict[tuple[str, str], SomeKept] = OrderedDict()
-
-    def put(self, who: str, token: str, item: SomeKept) -> None:
-        self._kept[who, token] = item
-        self._kept.move_to_end((who, token))
-        while len(self._kept) > REMEMBERED:
-            self._kept.popitem(last=False)
-
-    def get(self, who: str, token: str) -> SomeKept | None:
-        return self._kept.get((who, token))
+def _remember(kept: dict[tuple[str, str], SomeKept], who: str, token: str, item: SomeKept) -> None:
+    """Keep what a client's token stands for, and let go of what is oldest."""
+    kept.pop((who, token), None)
+    kept[who, token] = item
+    while len(kept) > REMEMBERED:
+        del kept[next(iter(kept))]
 
 
 class ProposalService:
@@ -101,8 +92,8 @@ class ProposalService:
         harness.treat_as_agent("")
         self._method = method
         self._lock = threading.RLock()
-        self._proposals: _Shelf[WaitingProposal] = _Shelf()
-        self._plans: _Shelf[Planning] = _Shelf()
+        self._proposals: dict[tuple[str, str], WaitingProposal] = {}
+        self._plans: dict[tuple[str, str], Planning] = {}
 
     @contextmanager
     def harness(self, who: str | None = None) -> Iterator[Harness]:
@@ -160,7 +151,7 @@ class ProposalService:
             judgement.admitted, sent.note, build_apply_command(judgement.sent, sent.lines, self.directory)
         )
         with self._lock:
-            self._proposals.put(who, token, proposal)
+            _remember(self._proposals, who, token, proposal)
         lasting = "" if judged is None else describe_stays(judged.effects, judged.stays)
         message = f"{lasting}; {WORKS}" if lasting else WORKS
         idle = is_idle(judgement.admitted.candidate.mutation, preview.before)
@@ -187,7 +178,7 @@ class ProposalService:
     def question_of_change(self, token: str, who: str) -> Question:
         """Return the question that a person must decide before a proposal is applied."""
         with self.harness(who) as harness:
-            proposal = self._proposals.get(who, token)
+            proposal = self._proposals.get((who, token))
             if proposal is None or proposal.entry is not None:
                 return Question(who, "apply a change")
             preview = harness.preview(proposal.admitted)
@@ -200,7 +191,7 @@ class ProposalService:
     def apply(self, token: str, who: str, allowed: Callable[[Question], str]) -> Done:
         """Make an admitted change; `allowed` says why a person does not want it, or nothing if that is settled."""
         with self.harness(who) as harness:
-            proposal = self._proposals.get(who, token)
+            proposal = self._proposals.get((who, token))
             if proposal is None:
                 return Done(
                     outcome="unknown token",
@@ -248,7 +239,7 @@ class ProposalService:
                     command=self.mending(refused),
                 )
             if isinstance(outcome, Plan):
-                self._plans.put(who, outcome.token, Planning(tuple(names), cascade))
+                _remember(self._plans, who, outcome.token, Planning(tuple(names), cascade))
                 reasons = self._undo_reasons(harness, outcome, names, who)
                 return Planned(
                     outcome="planned",
@@ -268,7 +259,7 @@ class ProposalService:
     def question_of_undo(self, token: str, who: str) -> Question:
         """Return the question that a person must decide before a plan is carried out."""
         with self.harness(who) as harness:
-            planning = self._plans.get(who, token)
+            planning = self._plans.get((who, token))
             if planning is None or planning.entry is not None:
                 return Question(who, "take entries back")
             plan = harness.plan_undo(*planning.names, cascade=planning.cascade)
@@ -281,7 +272,7 @@ class ProposalService:
     def undo(self, token: str, who: str, allowed: Callable[[Question], str]) -> Done:
         """Carry out a plan, if it is still the plan; `allowed` is as for `apply`."""
         with self.harness(who) as harness:
-            planning = self._plans.get(who, token)
+            planning = self._plans.get((who, token))
             if planning is None:
                 return Done(
                     outcome="unknown token",
