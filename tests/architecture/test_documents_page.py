@@ -10,7 +10,7 @@ from pathlib import Path
 
 from tests.support.worked_examples import SHELL, find_section, hide_ids, run_shell, write_files
 
-from takeback.adapters.manifest_documents import OwnDocument
+from takeback.adapters.manifest import OwnDocument
 
 PAGE = Path(__file__).parents[2] / "docs" / "documents.md"
 TITLE = "An example, from an empty directory"

@@ -13,7 +13,7 @@ from tests.support.changes import candidate, config, file, middleware, prompt, t
 from tests.support.trusted import trust
 from typer.testing import CliRunner
 
-from takeback.adapters import init_workspace, list_adapter_names, open_memory, open_workspace, registry
+from takeback.adapters import init_workspace, list_adapter_names, open_memory, open_workspace, opener
 from takeback.adapters.conformance import OPTIONAL, REQUIRED, Subject, examine_adapter
 from takeback.adapters.directory import Directory
 from takeback.adapters.init import init_adapter
@@ -46,9 +46,9 @@ class Point:
 @pytest.fixture(autouse=True)
 def installed(monkeypatch):
     def points(group, name=None):
-        return [Point] if group == registry.GROUP and name in {None, "toy"} else []
+        return [Point] if group == opener.GROUP and name in {None, "toy"} else []
 
-    monkeypatch.setattr(registry, "entry_points", points)
+    monkeypatch.setattr(opener, "entry_points", points)
 
 
 def memory(tmp_path):
@@ -168,7 +168,7 @@ def test_a_directory_with_nothing_but_a_journal_is_a_harness_in_memory(tmp_path)
 
 def test_the_adapters_of_this_package_are_registered_like_any_other():
     project = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text())["project"]
-    assert project["entry-points"][registry.GROUP] == registry.BUILT_IN
+    assert project["entry-points"][opener.GROUP] == opener.BUILT_IN
 
 
 def run(*words):

@@ -13,7 +13,7 @@ from zipfile import ZipFile
 import pytest
 from tests.support.running import op
 
-from takeback.adapters.registry import find_adapter
+from takeback.adapters.opener import find_adapter
 from takeback.errors import InputError, JournalError
 from takeback.journal import open_journal
 from takeback.plugins import find_entry_points

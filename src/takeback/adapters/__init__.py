@@ -12,8 +12,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from takeback.adapters.memory import MemoryAdapter, open_memory
-    from takeback.adapters.opener import open_workspace
-    from takeback.adapters.registry import find_adapter, list_adapter_names
+    from takeback.adapters.opener import find_adapter, list_adapter_names, open_workspace
     from takeback.adapters.workspace import WorkspaceAdapter, init_workspace
     from takeback.harness.adapter import Adapter, FileAdapter, LiveAdapter
 
@@ -32,8 +31,7 @@ __all__ = [
 
 _HOMES = {
     "takeback.adapters.memory": ("MemoryAdapter", "open_memory"),
-    "takeback.adapters.opener": ("open_workspace",),
-    "takeback.adapters.registry": ("find_adapter", "list_adapter_names"),
+    "takeback.adapters.opener": ("find_adapter", "list_adapter_names", "open_workspace"),
     "takeback.adapters.workspace": ("WorkspaceAdapter", "init_workspace"),
     "takeback.harness.adapter": ("Adapter", "FileAdapter", "LiveAdapter"),
 }

@@ -19,12 +19,14 @@ from typing import Final
 
 from takeback.adapters.directory import Directory
 from takeback.adapters.files_adapter import FilesAdapter
+from takeback.adapters.look_notes import read_noted_record
 from takeback.adapters.manifest import KEYS, Manifest
 from takeback.adapters.opener import (
     find_audit_anchor,
     find_copies,
     load_manifest,
     open_workspace,
+    require_no_links,
     require_readable,
     require_workspace,
 )
@@ -117,8 +119,6 @@ def _examine(root: Path, journal: str | None, keys: str | PathLike[str] | None, 
     yield Finding("chain", good=True, detail=f"{report.records} records, head {(report.head or '')[:12]}")
     yield from _check_audit(root)
     if manifest.track is not None and not readonly:
-        from takeback.adapters.project.checkup import examine_tracking  # noqa: PLC0415 - start-up
-
         yield from examine_tracking(root, deep=deep)
     try:
         with closing(open_workspace(root, journal=journal, keys=keys, hold=False, readonly=readonly)) as harness:
@@ -303,12 +303,8 @@ def _find_journal(root: Path, manifest: Manifest, journal: str | None) -> Path:
             expected="a journal in a file",
             hint="'takeback backup FILE' copies it into one, 'takeback restore-journal FILE' puts that in place",
         )
-    directory = Directory(root)
-    try:
-        if journal is None:
-            directory.require_plain(where)
-    finally:
-        directory.close()
+    if journal is None:
+        require_no_links(root, where)
     return root / where.removeprefix("sqlite://")
 
 
@@ -348,31 +344,79 @@ def _compare_journals(plan: JournalReturn, place: Path | str, keys: Path) -> Jou
 
 def _describe_beyond(root: Path, store: Store, ledger: Ledger) -> str:
     """Say how much was written after the end of the journal in place, as far as that was noted."""
-    for noted in _read_notes(root):
-        seq, digest = noted
-        if has_record_with_id(store, seq, digest):
-            return ""
-        if seq > ledger.last:
-            return f"records {ledger.last + 1} to {seq} (the last {digest[:12]}) were written and are not in it"
-        return f"record {seq} ({digest[:12]}) was written and is not in it"
-    return "nothing was noted of how far the journal had come"
-
-
-def _read_notes(root: Path) -> Iterator[tuple[int, str]]:
-    adapter = FilesAdapter(Directory(root))
-    try:
-        noted = adapter.read_noted_record()
-    finally:
-        adapter.close()
-    if noted is not None:
-        yield noted
+    with closing(Directory(root)) as directory:
+        noted = read_noted_record(directory)
+    if noted is None:
+        return "nothing was noted of how far the journal had come"
+    seq, digest = noted
+    if has_record_with_id(store, seq, digest):
+        return ""
+    if seq > ledger.last:
+        return f"records {ledger.last + 1} to {seq} (the last {digest[:12]}) were written and are not in it"
+    return f"record {seq} ({digest[:12]}) was written and is not in it"
 
 
 def _write_note(root: Path, ledger: Ledger) -> None:
-    adapter = FilesAdapter(Directory(root))
-    try:
+    with closing(FilesAdapter(Directory(root))) as adapter:
         adapter.note(ledger.last, ledger.head)
         if adapter.read_noted_record() != (ledger.last, ledger.head):
             raise JournalError("how far the journal has come could not be noted; check permissions of .takeback")
-    finally:
-        adapter.close()
+
+
+CHECK: Final = "track"
+NAMED: Final = 5
+ANEW: Final = (
+    "it is made anew from the files as they stand; what is in the journal stays, "
+    "and of files that changed since the last look it is not known what was there before"
+)
+MOVE: Final = f"move {TRACK} away ('mv {TRACK} {TRACK}.old'), and {ANEW}"
+
+
+def examine_tracking(root: Path, *, deep: bool) -> Iterator[Finding]:
+    """Yield how the track database of a project stands; `deep` tries to get every content that it counts on."""
+    if not os.path.lexists(root / TRACK):
+        yield Finding(CHECK, good=False, detail=f"{TRACK} is not there: {ANEW}")
+        return
+    try:
+        with TrackStore.open(root) as store:
+            problems = store.list_problems()
+            if problems:
+                yield Finding(CHECK, good=False, detail=f"{TRACK} is not whole: {problems[0]}; {MOVE}")
+                return
+            yield from _describe(store)
+            if deep:
+                yield from _check_contents(store)
+    except (TrackError, BadCacheError, sqlite3.Error, ValueError) as fault:
+        yield Finding(CHECK, good=False, detail=f"{TRACK} cannot be read: {fault}; {MOVE}")
+
+
+def _describe(store: TrackStore) -> Iterator[Finding]:
+    stats = store.stats()
+    phrases = [
+        f"{_count(stats.files, 'file')} tracked",
+        f"{stats.kept_by_git} of them kept by git",
+        f"{_count(stats.contents, 'content')} stored in {stats.stored_bytes:,} bytes",
+        f"{stats.database_bytes:,} bytes in all",
+        f"{_count(stats.rows, 'capture')} waiting" if stats.rows else "nothing waiting",
+    ]
+    yield Finding(CHECK, good=True, detail=f"{TRACK} is whole: {', '.join(phrases)}")
+    unkept = [_count(len(stats.secrets), "secret")] if stats.secrets else []
+    unkept += [_count(stats.unkept, "other file")] if stats.unkept else []
+    if unkept:
+        yield Finding(CHECK, good=True, detail=f"seen, not kept, and not to be taken back: {', '.join(unkept)}")
+
+
+def _check_contents(store: TrackStore) -> Iterator[Finding]:
+    """Say whether the last known content of every file that is kept can be had without the working tree."""
+    count, lost = store.check_contents()
+    if not lost:
+        problem = f"the last known contents of {_count(count, 'file')} can be had without the working tree"
+        yield Finding(CHECK, good=True, detail=problem)
+        return
+    shown = ", ".join(lost[:NAMED]) + (f" and {len(lost) - NAMED} more" if len(lost) > NAMED else "")
+    problem = f"of {_count(len(lost), 'file')} the last known content is neither stored nor in git: {shown}"
+    yield Finding(CHECK, good=False, detail=f"{problem}; while they stand there: {MOVE}")
+
+
+def _count(number: int, singular: str) -> str:
+    return f"{number} {singular}{'' if number == 1 else 's'}"

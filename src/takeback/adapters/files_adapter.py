@@ -11,7 +11,6 @@ from __future__ import annotations
 import errno
 import fcntl
 import os
-import re
 import stat
 import time
 from collections import deque
@@ -21,7 +20,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
-from takeback.adapters.aside_folder import AsideFolder
 from takeback.adapters.directory import (
     READ_FLAGS,
     SETTLED,
@@ -31,10 +29,10 @@ from takeback.adapters.directory import (
     parse_path,
     read_reusing,
 )
+from takeback.adapters.file_replacement import AsideFolder, swap_names, sync_file_system, take_name
 from takeback.adapters.harness_places import InnerHarnesses, require_own_place, require_writable_place
-from takeback.adapters.last_look import HEAD, LARGEST_EDIT, MANY, OTHER
-from takeback.adapters.look_notes import write_end, write_look
-from takeback.adapters.swaps import swap_names, sync_file_system, take_name
+from takeback.adapters.last_look import LARGEST_EDIT, MANY, OTHER
+from takeback.adapters.look_notes import read_noted_record, write_end, write_look
 from takeback.errors import ChangedMeanwhile, HarnessError, TakebackError, UnsafePathError
 from takeback.harness.adapter import NotedEdits, OutsideRecords, ProjectFiles
 from takeback.harness.calls import CallRules
@@ -490,9 +488,6 @@ def _remove_empty(parent: int, name: str) -> bool:
     return True
 
 
-NOTED = re.compile(rb"(\d{1,18}) ([0-9a-f]{64})\n")
-
-
 class FilesAdapter:
     """The files of one directory."""
 
@@ -555,9 +550,7 @@ class FilesAdapter:
 
     def read_noted_record(self) -> tuple[int, str] | None:
         """Return the content of the small file; None if it is missing or damaged. Refuse a link."""
-        image = self._directory.read(HEAD)
-        match = None if image is None else NOTED.fullmatch(image.content)
-        return None if match is None else (int(match[1]), match[2].decode())
+        return read_noted_record(self._directory)
 
     def open_at(self, seq: int, digest: str, state: State) -> None:
         """Take a state for that at the end of the journal, so that files which a look settled are not read again."""

@@ -12,10 +12,12 @@ import os
 import re
 import time
 import uuid
+from collections.abc import Callable
 from contextlib import ExitStack, suppress
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from os import PathLike
 from pathlib import Path
+from typing import Any
 
 from takeback.adapters.directory import Directory
 from takeback.adapters.last_look import HEAD
@@ -28,12 +30,19 @@ from takeback.adapters.manifest import (
     find_manifest_path,
     write_manifest,
 )
-from takeback.adapters.opener import attach_policy, load_manifest, require_no_links
-from takeback.adapters.registry import BUILT_IN, find_adapter, list_adapter_names
+from takeback.adapters.opener import (
+    BUILT_IN,
+    attach_policy,
+    find_adapter,
+    list_adapter_names,
+    load_manifest,
+    require_no_links,
+)
 from takeback.adapters.roots import LOCAL
 from takeback.adapters.trust import MADE, record_trust, require_own_private_folder
 from takeback.adapters.trust_record import MARK, forget_record
 from takeback.errors import HarnessError, InputError, MissingKeysError
+from takeback.harness.adapter import Adapter, Reading
 from takeback.harness.attempts import POLICY
 from takeback.harness.harness import Harness
 from takeback.harness.images import FileImage
@@ -189,51 +198,86 @@ def list_other_adapters() -> tuple[str, ...]:
     return tuple(name for name in list_adapter_names() if name not in BUILT_IN)
 
 
-def init_adapter(
-    path: str | PathLike[str],
-    name: str,
+@dataclass(frozen=True, slots=True)
+class NewHarness:
+    """What people choose of a harness that is to be made."""
+
+    journal: str | None = None
+    secret: bool = False
+    """Whether the journal's password may be left out of the manifest."""
+    seal: bool = False
+    keys: str | PathLike[str] | None = None
+    policy: bytes | None = None
+
+
+def read_unbroken(adapter: Adapter, failing: ExitStack | None = None) -> Reading:
+    """Return what is there already; refuse it where a part of it cannot be read."""
+    del failing
+    present = adapter.read(State())
+    for fault in present.broken:
+        raise HarnessError(fault.message, where=fault.where, hint="repair the file, then run 'takeback init' again")
+    return present
+
+
+def make_harness(
+    root: Path,
+    new: NewHarness,
+    is_one: Callable[[], bool],
+    begin: Callable[[Directory, str, str], tuple[Adapter, Manifest]],
     *,
-    journal: str | None = None,
-    secret: bool = False,
-    seal: bool = False,
-    keys: str | PathLike[str] | None = None,
-    policy: bytes | None = None,
-) -> tuple[Path, bool]:
-    """Make a directory a harness of the adapter with a name; also whether it was none before."""
-    install_surfaces()
-    opener = find_adapter(name, "adapter")
-    root, noted = Path(path), name_journal_safely(journal, secret=secret)
+    place: str = MANIFEST,
+    mode: int = 0o644,
+    fill: Callable[[Any, ExitStack], Reading | State] = read_unbroken,
+    finish: Callable[[], None] = lambda: None,
+) -> bool:
+    """Make a directory a harness, unless it is one; whether it was none.
+
+    `begin` returns the adapter and the manifest for an identity and a journal, `fill` what is there at the beginning;
+    `finish` is called when all is done. Whatever `failing` was told is undone if the harness is not made.
+    """
+    noted = name_journal_safely(new.journal, secret=new.secret)
+    if is_one():
+        return False
     with ExitStack() as leaving, ExitStack() as failing:
         directory = lock_directory(root, leaving, failing)
-        if find_manifest_path(root) is not None:
+        if is_one():
             failing.pop_all()
-            there = load_manifest(root).workspace.adapter
-            if there != name:
-                raise InputError(str(root), found=f"a harness of the adapter {there!r}", expected=f"one of {name!r}")
-            return root, False
-        make_private(directory, failing, policy)
-        remote = "://" in noted
-        place = str(journal) if remote else root / noted
-        store = open_journal_for_init(place, Path(keys or root / KEYS), failing, seal=seal)
+            return False
+        make_private(directory, failing, new.policy)
+        remote = new.journal is not None and "://" in new.journal
+        where = str(new.journal) if remote else root / noted
+        store = open_journal_for_init(where, Path(new.keys or root / KEYS), failing, seal=new.seal)
         leaving.callback(store.close)
         identity = choose_identity(directory, None if remote else store, failing)
-        manifest = Manifest(workspace=Workspace(id=identity, adapter=name, journal=noted))
         own = Directory(root, tag=identity)
-        adapter = opener(own, manifest, hold=False)
+        adapter, manifest = begin(own, identity, noted)
         leaving.callback(adapter.close)
         require_unused_journal(store, identity)
-        present = adapter.read(State())
-        for fault in present.broken:
-            raise HarnessError(
-                fault.message, where=fault.where, hint="repair the file, then run 'takeback init' again"
-            )
+        present = fill(adapter, failing)
         failing.callback(unlink_if_present, root / HEAD)
         attach_policy(root, store)
         Harness(adapter, store, start=present, about={"identity": identity})
         record_trust(root, manifest, store, how=MADE)
-        own.write(MANIFEST, FileImage(write_manifest(manifest)))
+        own.write(place, FileImage(write_manifest(manifest), mode))
         failing.pop_all()
-    return root, True
+        finish()
+    return True
+
+
+def init_adapter(path: str | PathLike[str], name: str, new: NewHarness | None = None) -> tuple[Path, bool]:
+    """Make a directory a harness of the adapter with a name; also whether it was none before."""
+    install_surfaces()
+    opener, root = find_adapter(name, "adapter"), Path(path)
+
+    def begin(own: Directory, identity: str, noted: str) -> tuple[Adapter, Manifest]:
+        manifest = Manifest(workspace=Workspace(id=identity, adapter=name, journal=noted))
+        return opener(own, manifest, hold=False), manifest
+
+    fresh = make_harness(root, new or NewHarness(), lambda: find_manifest_path(root) is not None, begin)
+    there = name if fresh else load_manifest(root).workspace.adapter
+    if there != name:
+        raise InputError(str(root), found=f"a harness of the adapter {there!r}", expected=f"one of {name!r}")
+    return root, fresh
 
 
 FORMER = ".former"

@@ -1,14 +1,16 @@
 """Writes the notes that hooks read: how far the journal has come, and what the last look at all files rested on.
 
 `HEAD` is kept apart from the journal, and tells when the journal was cut or replaced by an old copy. `last_look.py`
-says what the other notes hold, and reads them.
+says what the other notes hold, and reads them. Where a hook or a command has just looked at all files and everything
+is recorded, hooks need not look again until something changes, and commands need not read what has not changed.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from takeback.adapters.directory import Directory
 from takeback.adapters.last_look import (
@@ -25,7 +27,12 @@ from takeback.adapters.last_look import (
     read_since,
 )
 from takeback.adapters.manifest import PRIVATE
+from takeback.adapters.roots import LOCAL
 from takeback.harness.images import FileImage
+
+if TYPE_CHECKING:
+    from takeback.harness.harness import Harness
+    from takeback.harness.outcomes import Status
 
 
 def write_end(directory: Directory, end: str, recorded: Mapping[str, FileImage]) -> None:
@@ -84,6 +91,12 @@ def _read_fresh_files(
     }
 
 
+def read_noted_record(directory: Directory) -> tuple[int, str] | None:
+    """Return the record with which the journal was last seen to end; None if that is not noted, or damaged."""
+    match = re.fullmatch(r"(\d{1,18}) ([0-9a-f]{64})\n", _read_end(directory))
+    return None if match is None else (int(match[1]), match[2])
+
+
 def _read_end(directory: Directory) -> str:
     image = directory.read(HEAD)
     return "" if image is None else image.content.decode("utf-8", "replace")
@@ -92,3 +105,27 @@ def _read_end(directory: Directory) -> str:
 def _is_private(path: str) -> bool:
     """Return whether a path lies in Takeback's own directory, which changes all the time."""
     return path == PRIVATE or path.startswith(f"{PRIVATE}/")
+
+
+def note_calm_look(harness: Harness) -> None:
+    """Note what the last look rested on; call it only if the files were as the journal says now."""
+    from takeback.adapters.files_adapter import FilesAdapter  # noqa: PLC0415 - it imports this
+    from takeback.harness.harness import Harness  # noqa: PLC0415 - start-up
+
+    adapter, ledger = harness.adapter, harness.ledger
+    open_ends = ledger.pending is not None or ledger.holes or ledger.missing or harness.doubt
+    if isinstance(adapter, FilesAdapter) and not open_ends and not adapter.leftovers():
+        own = str(adapter.place.root / LOCAL)
+        plain = type(harness) is Harness and adapter.project is None and not getattr(ledger.store, "key_place", "")
+        adapter.note_look(ledger.last, ledger.head, wait=plain and ledger.store.location == own)
+
+
+def note_calm_status(harness: Harness, status: Status) -> None:
+    """Note the look of a status that shows nothing to record, in a harness of many files without such a note."""
+    from takeback.adapters.files_adapter import FilesAdapter  # noqa: PLC0415 - it imports this
+
+    adapter = harness.adapter
+    if harness.ledger.store.readonly or status.drift or status.broken or status.layout:
+        return
+    if isinstance(adapter, FilesAdapter) and adapter.needs_look_note():
+        note_calm_look(harness)

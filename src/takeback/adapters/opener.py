@@ -14,14 +14,14 @@ from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from functools import partial
+from importlib import import_module
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final, Protocol, cast
 
 from takeback.adapters.directory import Directory, parse_path
 from takeback.adapters.files_adapter import FilesAdapter
-from takeback.adapters.manifest import KEYS, PRIVATE, Manifest, find_manifest_path, read_manifest
-from takeback.adapters.registry import BUILT_IN, find_adapter
+from takeback.adapters.manifest import KEYS, PRIVATE, Manifest, find_manifest_path, read_call_rules, read_manifest
 from takeback.adapters.roots import MANIFEST
 from takeback.adapters.trust import (
     TRUSTED,
@@ -43,6 +43,7 @@ from takeback.harness.images import load_images
 from takeback.harness.ledger import Ledger
 from takeback.journal import Store, open_journal
 from takeback.journal.url import redact_url, require_path_or_url
+from takeback.plugins import find_entry_points as entry_points
 from takeback.state.surface import install_surfaces
 
 if TYPE_CHECKING:
@@ -187,12 +188,9 @@ def require_readable(root: Path, manifest: Manifest, journal: str | None) -> Non
 
 def require_no_links(root: Path, *paths: str) -> None:
     """Refuse paths below a directory that lead over links."""
-    directory = Directory(root)
-    try:
+    with closing(Directory(root)) as directory:
         for path in paths:
             directory.require_plain(path)
-    finally:
-        directory.close()
 
 
 def _open_harness(directory: Directory, manifest: Manifest, how: Opening, verifier: Verifier | None) -> Harness:
@@ -288,7 +286,6 @@ def _read_calls(manifest: Manifest, root: Path) -> CallRules | None:
     """Return what a manifest says of calls, with their surface registered; None if it declares none."""
     if not (manifest.calls or manifest.admit or manifest.tell):
         return None
-    from takeback.adapters.manifest_calls import read_call_rules  # noqa: PLC0415 - start-up
     from takeback.state.surfaces.calls import install_calls_surface  # noqa: PLC0415 - start-up
 
     rules = read_call_rules(manifest, root, str(root / MANIFEST))
@@ -384,3 +381,46 @@ def _require_sole_owner(root: Path, manifest: Manifest) -> None:
             hint=f"give this one a journal of its own: {words} .takeback/journal.db (or a URL that ends in another "
             f"#name), or delete {other} first",
         )
+
+
+GROUP: Final = "takeback.adapters"
+BUILT_IN: Final = {
+    "clients": "takeback.adapters.clients:open_adapter",
+    "memory": "takeback.adapters.memory:open_adapter",
+    "project": "takeback.adapters.clients:open_adapter",
+    "workspace": "takeback.adapters.workspace:open_adapter",
+}
+"""As in this package's own metadata, which is not asked for these: no other package can take their names."""
+
+
+class OpenAdapter(Protocol):
+    """How an adapter is made for a directory with a manifest; it takes over the directory and closes it."""
+
+    def __call__(self, directory: Directory, manifest: Manifest, *, hold: bool) -> Adapter:
+        """Return the adapter; with `hold` it keeps what only a process can hold."""
+
+
+def list_adapter_names() -> tuple[str, ...]:
+    """Return the names of all adapters, in order."""
+    return tuple(sorted({*BUILT_IN, *(point.name for point in entry_points(group=GROUP))}))
+
+
+def find_adapter(name: str, where: str) -> OpenAdapter:
+    """Return the function that opens the adapter with a name; raise `InputError` that lists the names."""
+    if name in BUILT_IN:
+        module, _, attribute = BUILT_IN[name].partition(":")
+        opener: Any = getattr(import_module(module), attribute)
+        return cast("OpenAdapter", opener)
+    for point in entry_points(group=GROUP, name=name):
+        try:
+            return cast("OpenAdapter", point.load())
+        except (ImportError, AttributeError) as fault:
+            raise InputError(
+                f"the entry point {name} of {GROUP}", found=str(fault), expected="an adapter that can be loaded"
+            ) from fault
+    raise InputError(
+        where,
+        found=f"the adapter {name!r}",
+        expected=f"one of {', '.join(list_adapter_names())}",
+        hint="install the package that provides it; nothing was changed",
+    )

@@ -2,34 +2,35 @@
 
 A manifest, a `.takeback` directory and a journal are input from strangers until then: they are read, never acted
 on. The record of trust also holds what the manifest names that could lead elsewhere (the journal, the adapter,
-whether clients are asked) and which journal it is (`trust_journal.py`), so that a manifest, a journal or records that
-a pull brought are a stranger's again.
+whether clients are asked) and which journal it is, so that a manifest, a journal or records that a pull brought are a
+stranger's again.
+
+Of a journal in a file it holds which file it is, where it ended when it was trusted, and a secret. Whoever opens the
+harness with that record writes a word for each new end into the journal, by the secret, in the transaction that adds
+the records: several processes need not agree on anything, and one that is killed leaves nothing behind. A file that a
+pull put in the journal's place is another file; records that came with it, or with a log beside it, have no word.
 """
 
 from __future__ import annotations
 
+import hmac
 import os
 import shlex
 import tempfile
-from contextlib import suppress
+from contextlib import closing, suppress
+from hashlib import blake2b
 from pathlib import Path
 from typing import Any, Final
 
 from takeback.adapters.directory import TEMPORARY, Directory
 from takeback.adapters.harness_places import why_no_place
-from takeback.adapters.manifest import PRIVATE, Manifest
-from takeback.adapters.trust_journal import (
-    bind_journal,
-    find_journal_file,
-    find_noted_beyond,
-    make_secret,
-    make_word,
-    why_strange_journal,
-)
+from takeback.adapters.look_notes import read_noted_record
+from takeback.adapters.manifest import PRIVATE, Manifest, digest_call_tables
 from takeback.adapters.trust_record import (
     MARK,
     find_trust_folder,
     forget_record,
+    identify_file,
     is_trusted,
     list_records,
     read_former_record,
@@ -37,9 +38,9 @@ from takeback.adapters.trust_record import (
     write_record,
 )
 from takeback.canonical import encode, sha256
-from takeback.errors import HarnessError, InputError, UntrustedError
+from takeback.errors import HarnessError, InputError, TakebackError, UntrustedError
 from takeback.journal import Store
-from takeback.journal.store import JournalEnd, explain_cut, format_now
+from takeback.journal.store import JournalEnd, explain_cut, format_now, look_at_end
 from takeback.journal.url import redact_url
 
 MADE: Final = "made"
@@ -155,8 +156,6 @@ def identify_journal(store: Store | None) -> str:
 
 def bind_manifest(manifest: Manifest) -> dict[str, Any]:
     """Return what of a manifest is trusted as it is."""
-    from takeback.adapters.manifest_calls import digest_call_tables  # noqa: PLC0415 - start-up
-
     bound = {name: getattr(manifest.workspace, name) for name in BOUND} | {CALLS_BOUND: digest_call_tables(manifest)}
     return bound | ({"bindings": sha256(encode(manifest.bindings))} if manifest.bindings else {})
 
@@ -249,3 +248,83 @@ def _drop_stale_records() -> None:
         if record["path"].startswith(temporary) and not os.path.lexists(record["path"]):
             with suppress(OSError):
                 os.unlink(place)
+
+
+SQLITE: Final = "sqlite://"
+SECRET_BYTES: Final = 32
+
+
+def make_secret() -> str:
+    """Return a new secret for a trust record."""
+    return os.urandom(SECRET_BYTES).hex()
+
+
+def find_journal_file(root: Path, journal: str) -> Path | None:
+    """Return the file of a journal that a manifest names; None for one in a database server."""
+    where = journal.removeprefix(SQLITE)
+    return None if "://" in where else root / where
+
+
+def bind_journal(root: Path, journal: str, store: Store | None) -> dict[str, Any]:
+    """Return what of a journal is trusted as it is; without a store, whatever the next opening finds."""
+    place = find_journal_file(root, journal)
+    about: dict[str, Any] = {"journal_id": str(getattr(store, "journal_id", ""))}
+    if place is None or store is None:
+        return about
+    with suppress(TakebackError):
+        head = store.head()
+        about |= {"file": identify_file(str(place)), "end": None if head is None else [head.seq, head.digest]}
+    return about
+
+
+def make_word(secret: str, journal: str, seq: int, digest: str) -> str:
+    """Return the word for an end of a journal; empty where there is no secret."""
+    if not secret:
+        return ""
+    return blake2b(f"{journal} {seq} {digest}".encode(), key=bytes.fromhex(secret), digest_size=32).hexdigest()
+
+
+def why_strange_journal(
+    root: Path, record: dict[str, Any], journal: str, end: JournalEnd | None = None
+) -> str | None:
+    """Return why a journal is not the one that a record is about; looks at where it ends, if that is not given."""
+    place = find_journal_file(root, journal)
+    if place is None or not record.get("end") or not place.is_file():
+        return None
+    if not is_same_file(record.get("file"), identify_file(str(place))):
+        return f"the journal {place} was replaced since by another file: by git, from a backup, or as a copy"
+    if end is not None:
+        return _why_strange_end(record, place, end)
+    end = look_at_end(place)
+    if end is None or find_noted_beyond(root, end.seq) is not None:
+        return None  # it is damaged or was cut short, which whoever opens it says before acting on it
+    return _why_strange_end(record, place, end)
+
+
+def is_same_file(known: object, fields: object) -> bool:
+    """Tell whether two files are one, by inode and, where both are told, by when they were made."""
+    if not isinstance(known, list) or not isinstance(fields, list) or known[:1] != fields[:1]:
+        return False
+    return known[1:] == fields[1:] or None in (*known[1:], *fields[1:])
+
+
+def _why_strange_end(record: dict[str, Any], place: Path, end: JournalEnd) -> str | None:
+    trusted = record.get("journal_id")
+    if trusted and end.journal != trusted:
+        return f"the journal {place} is not the one that was trusted"
+    if [end.seq, end.digest] == record["end"]:
+        return None
+    word = make_word(str(record.get("secret", "")), end.journal, end.seq, end.digest)
+    if word and hmac.compare_digest(word.encode(), end.word.encode()):
+        return None
+    return f"the journal {place} ends with record {end.seq}, which no process of yours wrote"
+
+
+def find_noted_beyond(root: Path, seq: int) -> tuple[int, str] | None:
+    """Return how far it was noted that a journal had come, if that is further than it has now."""
+    try:
+        with closing(Directory(root)) as directory:
+            noted = read_noted_record(directory)
+    except TakebackError:
+        return None
+    return noted if noted is not None and noted[0] > seq else None

@@ -157,7 +157,7 @@ class WaitingEdits:
 
     def _put(self, state: State, path: str, content: bytes) -> tuple[State, int] | None:
         """Return a state with a file's content replaced, and its mode; None where it has no such file any more."""
-        from takeback.adapters.workspace.storage import decode_text  # noqa: PLC0415 - start-up
+        from takeback.adapters.formats.document import decode_text  # noqa: PLC0415 - start-up
         from takeback.errors import InputError  # noqa: PLC0415 - start-up
         from takeback.state import SURFACES  # noqa: PLC0415 - start-up
         from takeback.state.file import File  # noqa: PLC0415 - start-up

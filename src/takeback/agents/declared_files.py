@@ -141,7 +141,7 @@ def find_home(path: str) -> Home | None:
 
 def _declare_own(documents: list[dict[str, Any]], place: str) -> Client:
     from takeback.adapters.clients.own_documents import declare_documents  # noqa: PLC0415 - only where there are any
-    from takeback.adapters.manifest_documents import OwnDocument  # noqa: PLC0415
+    from takeback.adapters.manifest import OwnDocument  # noqa: PLC0415
 
     return declare_documents([OwnDocument(**document) for document in documents], (), place)
 

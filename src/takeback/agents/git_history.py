@@ -21,8 +21,7 @@ from tempfile import TemporaryDirectory
 from typing import Any, Final
 
 from takeback.adapters.directory import Directory
-from takeback.adapters.opener import load_manifest
-from takeback.adapters.registry import find_adapter
+from takeback.adapters.opener import find_adapter, load_manifest
 from takeback.adapters.roots import PRIVATE
 from takeback.agents.git import Git
 from takeback.errors import HarnessError, InputError, TakebackError

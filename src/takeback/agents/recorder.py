@@ -17,9 +17,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from takeback.adapters.calm_look import note_calm_look
 from takeback.adapters.clients.discovery import FOREIGN
 from takeback.adapters.directory import TEMPORARY
+from takeback.adapters.look_notes import note_calm_look
 from takeback.adapters.opener import open_workspace
 from takeback.adapters.roots import PRIVATE, find_root_above
 from takeback.adapters.trust import name_way_out

@@ -20,8 +20,7 @@ from takeback.adapters.clients.init import detect_clients
 from takeback.adapters.clients.permissions import clients_of, find_loosened_permissions
 from takeback.adapters.directory import Directory
 from takeback.adapters.manifest import MANIFEST, PRIVATE, Manifest, Workspace, find_manifest_path
-from takeback.adapters.opener import load_manifest
-from takeback.adapters.registry import BUILT_IN, find_adapter
+from takeback.adapters.opener import BUILT_IN, find_adapter, load_manifest
 from takeback.adapters.trust import require_trusted
 from takeback.errors import HarnessError, InputError
 from takeback.harness import Harness

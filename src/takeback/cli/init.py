@@ -14,7 +14,7 @@ from takeback.adapters.clients.adapter import ClientAdapter
 from takeback.adapters.clients.init import detect_clients, find_user_folder, init_clients, list_all_signs
 from takeback.adapters.clients.ownership import can_read
 from takeback.adapters.harness_places import describe_outer_harness
-from takeback.adapters.init import begin_new_journal, init_adapter, list_other_adapters
+from takeback.adapters.init import NewHarness, begin_new_journal, init_adapter, list_other_adapters
 from takeback.adapters.manifest import HIDDEN, MANIFEST, PRIVATE, Manifest, OwnDocument, find_manifest_path, find_root
 from takeback.adapters.opener import load_manifest, trust_workspace
 from takeback.adapters.project_files import require_bounded, require_one_project, start_tracking
@@ -122,20 +122,14 @@ def init(
         clients = ()
     if clients is None and not kinds and not other and not _can_be_workspace(context, place, state=state):
         _refuse_unknown(place, as_json=as_json)
-    how: dict[str, Any] = {
-        "journal": journal,
-        "secret": secret,
-        "seal": seal,
-        "keys": find_key_file(),
-        "policy": rules,
-    }
+    new = NewHarness(journal, secret, seal, find_key_file(), rules)
     if other or clients is None:
         start = None if state is None else _read_start(state)
-        root, fresh = init_adapter(place, other, **how) if other else make_workspace(place, start=start, **how)
+        root, fresh = init_adapter(place, other, new) if other else make_workspace(place, new, start)
         chosen: tuple[str, ...] = (other or "workspace",)
         added = chosen if fresh else ()
     else:
-        made = init_clients(place, clients, documents=documents, user=user, tracked=track, **how)
+        made = init_clients(place, clients, new, documents=documents, user=user, tracked=track)
         root, fresh, chosen, added = made.root, made.fresh, made.kinds, made.added
     tracking = _track(root, journal) if track else None
     with open_harness(root, journal) as harness:

@@ -105,7 +105,7 @@ def _register_named_surfaces(raw: Any) -> None:
 
 
 def _register_calls() -> None:
-    from takeback.adapters.manifest_calls import read_call_rules  # noqa: PLC0415 - start-up
+    from takeback.adapters.manifest import read_call_rules  # noqa: PLC0415 - start-up
     from takeback.adapters.opener import load_manifest  # noqa: PLC0415 - start-up
     from takeback.adapters.roots import find_root_above  # noqa: PLC0415 - start-up
     from takeback.state.surfaces.calls import install_calls_surface  # noqa: PLC0415 - start-up

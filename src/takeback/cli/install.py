@@ -12,6 +12,7 @@ from typing import Any, Final, NoReturn
 import typer
 
 from takeback.adapters.clients.init import imagine_clients, init_clients
+from takeback.adapters.init import NewHarness
 from takeback.adapters.manifest import find_manifest_path, find_root
 from takeback.adapters.opener import load_manifest
 from takeback.adapters.trust import require_trusted
@@ -104,7 +105,7 @@ def install(
     begun = not known or client not in load_manifest(root).workspace.kinds
     imagined = plan and begun
     if begun and not imagined:
-        init_clients(root, (client,), journal=options.journal)
+        init_clients(root, (client,), NewHarness(options.journal))
     with imagine_clients(root, (client,)) if imagined else open_harness(root, options.journal) as harness:
         kinds = getattr(harness.adapter, "kinds", ())
         program = [command] if command else ["takeback"] if shared else find_own_program()

@@ -10,7 +10,7 @@ from typing import Any, Final
 
 import typer
 
-from takeback.adapters.calm_look import note_calm_status
+from takeback.adapters.look_notes import note_calm_status
 from takeback.adapters.roots import find_root
 from takeback.adapters.trust_record import is_trusted
 from takeback.cli.changes import changes_to_json, show_changes

@@ -7,7 +7,7 @@ of their id, and by the keys they touch. Stores are registered by URL scheme, he
 A journal's end may have a word that only those who know a secret can write. It stands in the journal itself and is
 written in the transaction that adds records, so that a process that is killed never leaves records without it. Who
 knows the secret, and what an end without its word means, is decided by whoever opens the journal
-(`adapters/trust_journal.py`).
+(`adapters/trust.py`).
 """
 
 from __future__ import annotations

@@ -8,7 +8,7 @@ import os
 import pytest
 from tests.support.changes import candidate, config, file, prompt
 
-from takeback.adapters import init_workspace, open_workspace, swaps
+from takeback.adapters import file_replacement, init_workspace, open_workspace
 from takeback.adapters.directory import Directory
 from takeback.errors import TakebackError
 from takeback.harness import Applied, Undone
@@ -32,7 +32,7 @@ class Failing:
 
     def __init__(self, monkeypatch, name, at, *, lasting):
         self.count, self.at, self.lasting, self.armed = 0, at, lasting, False
-        real = swaps._rename_with_flags if name == "swap" else getattr(os, name)
+        real = file_replacement._rename_with_flags if name == "swap" else getattr(os, name)
 
         def call(*args, **options):
             if self.armed and (name in {"fsync", "swap"} or options.keys() & {"dir_fd", "src_dir_fd"}):
@@ -41,7 +41,9 @@ class Failing:
                     raise OSError(errno.EIO, os.strerror(errno.EIO))
             return real(*args, **options)
 
-        monkeypatch.setattr(swaps if name == "swap" else os, "_rename_with_flags" if name == "swap" else name, call)
+        monkeypatch.setattr(
+            file_replacement if name == "swap" else os, "_rename_with_flags" if name == "swap" else name, call
+        )
 
     @property
     def reached(self):
@@ -64,7 +66,7 @@ def test_an_error_that_says_nothing_was_changed_is_true(tmp_path, monkeypatch, n
     if linked and name == "swap":
         pytest.skip("there is no swap to fail")
     if linked:
-        monkeypatch.setattr(swaps, "_load_renameat2", lambda: None)
+        monkeypatch.setattr(file_replacement, "_load_renameat2", lambda: None)
     told = 0
     for at in range(1, 60):
         root = init_workspace(tmp_path / f"agent{at}", start=State.read(START))

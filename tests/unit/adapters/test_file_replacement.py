@@ -8,7 +8,7 @@ import time
 
 import pytest
 
-from takeback.adapters import files_adapter, swaps
+from takeback.adapters import file_replacement, files_adapter
 from takeback.adapters.directory import Directory
 from takeback.adapters.files_adapter import FilePlace
 from takeback.errors import ChangedMeanwhile, HarnessError
@@ -43,7 +43,7 @@ def root(tmp_path):
 def files(root, request, monkeypatch):
     """The same with names swapped in one step, and where the system cannot do that."""
     if not request.param:
-        monkeypatch.setattr(swaps, "_load_renameat2", lambda: None)
+        monkeypatch.setattr(file_replacement, "_load_renameat2", lambda: None)
     directory = Directory(root, tag="t" * 12)
     yield FilePlace(directory)
     directory.close()
@@ -218,6 +218,6 @@ def test_this_system_can_swap_names(root):
     (root / "a").write_text("a")
     (root / "b").write_text("b")
     fd = os.open(root, os.O_RDONLY)
-    assert swaps.swap_names(fd, "a", "b")
+    assert file_replacement.swap_names(fd, "a", "b")
     os.close(fd)
     assert (root / "a").read_text() == "b"

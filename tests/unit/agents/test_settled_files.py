@@ -8,8 +8,8 @@ from contextlib import closing
 import pytest
 
 from takeback.adapters import directory, files_adapter, last_look, look_notes, open_workspace
-from takeback.adapters.calm_look import note_calm_status
 from takeback.adapters.clients.init import init_clients
+from takeback.adapters.look_notes import note_calm_status
 from takeback.adapters.waiting_edits import list_waiting
 from takeback.agents.hook_events import read_event
 from takeback.agents.quick_edits import note_edits

@@ -123,7 +123,6 @@ SLOW = (
     "takeback_lab",
     "takeback.cli.picker",
     "takeback.adapters.init",
-    "takeback.adapters.manifest_model",
     "takeback.harness.doctor",
     "takeback.harness.merge",
     "takeback.journal.encryption",

@@ -8,8 +8,8 @@ from contextlib import closing
 import pytest
 
 from takeback.adapters import files_adapter, look_notes, open_workspace
-from takeback.adapters.calm_look import note_calm_status
 from takeback.adapters.clients.init import init_clients
+from takeback.adapters.look_notes import note_calm_status
 from takeback.errors import JournalCorruptError
 from takeback.harness import Adopted, Applied, Undone, late_contents
 from takeback.harness.late_contents import StoredContent

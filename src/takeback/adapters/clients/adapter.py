@@ -39,11 +39,18 @@ from takeback.adapters.clients.ownership import can_read, list_readers
 from takeback.adapters.clients.validators import describe_complaints, list_complaints
 from takeback.adapters.directory import Directory
 from takeback.adapters.files_adapter import FilesAdapter
-from takeback.adapters.formats.document import Document, is_alike, look_up, patch_document, transform_in_order
+from takeback.adapters.formats.document import (
+    Document,
+    decode_text,
+    is_alike,
+    look_up,
+    patch_document,
+    transform_in_order,
+)
 from takeback.adapters.harness_places import why_no_place
 from takeback.adapters.last_look import LARGEST_EDIT, OTHER, PLAIN, TEXT, is_bare_text, read_settled_files
 from takeback.adapters.manifest import PRIVATE
-from takeback.adapters.workspace.storage import decode_text, list_missing_directories
+from takeback.adapters.workspace.storage import list_missing_directories
 from takeback.errors import CannotSplice, HarnessError, InputError, UnsafePathError
 from takeback.harness.adapter import Broken, NotExpressible, Reading
 from takeback.harness.images import FileChange, FileImage, Image, LinkImage

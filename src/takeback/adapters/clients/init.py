@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, closing, contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
 from itertools import islice
 from os import PathLike
@@ -19,25 +19,21 @@ from takeback.adapters.clients.adapter import ClientAdapter
 from takeback.adapters.clients.client import ANY
 from takeback.adapters.clients.ownership import can_read
 from takeback.adapters.directory import Directory
-from takeback.adapters.init import (
-    choose_identity,
-    lock_directory,
-    make_private,
-    name_journal_safely,
-    open_journal_for_init,
-    require_unused_journal,
-    unlink_if_present,
+from takeback.adapters.init import NewHarness, make_harness
+from takeback.adapters.manifest import (
+    HIDDEN,
+    MANIFEST,
+    Manifest,
+    OwnDocument,
+    Workspace,
+    check_documents,
+    write_manifest,
 )
-from takeback.adapters.last_look import HEAD
-from takeback.adapters.manifest import HIDDEN, KEYS, MANIFEST, Manifest, OwnDocument, Workspace, write_manifest
-from takeback.adapters.manifest_documents import check_documents
-from takeback.adapters.opener import attach_policy, load_manifest, open_workspace
-from takeback.adapters.trust import MADE, record_trust
+from takeback.adapters.opener import load_manifest, open_workspace
 from takeback.errors import HarnessError, InputError
 from takeback.harness.harness import Harness
 from takeback.harness.images import FileImage
 from takeback.journal.memory import MemoryStore
-from takeback.state import State
 from takeback.state.surface import install_surfaces
 
 PROJECT = "project"
@@ -111,15 +107,11 @@ def find_user_folder(kind: str) -> Path:
 def init_clients(
     path: str | PathLike[str],
     kinds: Sequence[str] = (),
+    new: NewHarness | None = None,
     *,
     documents: Sequence[OwnDocument] = (),
     user: bool = False,
-    journal: str | None = None,
-    secret: bool = False,
-    seal: bool = False,
-    keys: str | PathLike[str] | None = None,
     tracked: bool = False,
-    policy: bytes | None = None,
 ) -> ClientInit:
     """Make a directory with clients' files a harness, of the clients that are named or else of those found there.
 
@@ -127,49 +119,27 @@ def init_clients(
     tracked beside the clients' or alone.
     """
     install_surfaces()
-    root = Path(path)
+    root, new = Path(path), new or NewHarness()
     _require_project(root)
     wanted = tuple(dict.fromkeys(kinds or detect_clients(root, user=user)))
     members = build_members(list(wanted), user=user)
     check_documents(documents, "documents")
     _require_files(root, documents)
     if (root / HIDDEN).exists():
-        return _extend_harness(root, wanted, documents, user=user, journal=journal, keys=keys)
+        return _extend_harness(root, wanted, new, documents, user=user)
     if not wanted and not documents and not tracked:
         known = ", ".join(CLIENTS)
         raise InputError(str(root), found="no client's files", expected=f"files of one of {known}, or a kind by name")
-    noted = name_journal_safely(journal, secret=secret)
-    with ExitStack() as leaving, ExitStack() as failing:
-        directory = lock_directory(root, leaving, failing)
-        if (root / HIDDEN).exists():
-            failing.pop_all()
-            return _extend_harness(root, wanted, documents, user=user, journal=journal, keys=keys)
-        make_private(directory, failing, policy)
-        remote = journal is not None and "://" in journal
-        place = str(journal) if remote else root / noted
-        store = open_journal_for_init(place, Path(keys or root / KEYS), failing, seal=seal)
-        leaving.callback(store.close)
-        identity = choose_identity(directory, None if remote else store, failing)
-        own = Directory(root, tag=identity)
+
+    def begin(own: Directory, identity: str, noted: str) -> tuple[ClientAdapter, Manifest]:
         name = ClientAdapter.name if wanted or documents else PROJECT
         about = Workspace(id=identity, adapter=name, journal=noted, kinds=list(wanted), user=user)
         manifest = Manifest(workspace=about, documents=list(documents))
-        if documents:
-            members = (*members, build_own_member(manifest, members, "documents"))
-        adapter = ClientAdapter(own, members)
-        leaving.callback(adapter.close)
-        require_unused_journal(store, identity)
-        present = adapter.read(State())
-        for fault in present.broken:
-            raise HarnessError(
-                fault.message, where=fault.where, hint="repair the file, then run 'takeback init' again"
-            )
-        failing.callback(unlink_if_present, root / HEAD)
-        attach_policy(root, store)
-        Harness(adapter, store, start=present, about={"identity": identity})
-        record_trust(root, manifest, store, how=MADE)
-        own.write(HIDDEN, FileImage(write_manifest(manifest), 0o600))
-        failing.pop_all()
+        own_member = (build_own_member(manifest, members, "documents"),) if documents else ()
+        return ClientAdapter(own, (*members, *own_member)), manifest
+
+    if not make_harness(root, new, (root / HIDDEN).exists, begin, place=HIDDEN, mode=0o600):
+        return _extend_harness(root, wanted, new, documents, user=user)
     named = (*wanted, *(document.path for document in documents))
     return ClientInit(root, fresh=True, kinds=named, added=named)
 
@@ -233,26 +203,25 @@ def _require_files(root: Path, documents: Sequence[OwnDocument]) -> None:
 def _extend_harness(
     root: Path,
     wanted: Sequence[str],
+    new: NewHarness,
     documents: Sequence[OwnDocument] = (),
     *,
     user: bool,
-    journal: str | None,
-    keys: str | PathLike[str] | None,
 ) -> ClientInit:
     manifest = load_manifest(root)
     about = manifest.workspace
     if user != about.user:
         raise InputError(str(root), found="a harness of another scope", expected="the scope it was made with")
-    new = tuple(kind for kind in wanted if kind not in about.kinds)
+    came = tuple(kind for kind in wanted if kind not in about.kinds)
     paths = {document.path for document in manifest.documents}
     own = [document for document in documents if document.path not in paths]
-    added = (*new, *(document.path for document in own))
+    added = (*came, *(document.path for document in own))
     if added:
-        kinds = [*about.kinds, *new]
+        kinds = [*about.kinds, *came]
         whole = replace(manifest, workspace=replace(about, kinds=kinds), documents=[*manifest.documents, *own])
         check_documents(whole.documents, str(root / HIDDEN))
         build_own_member(whole, build_members(kinds, user=user), str(root / HIDDEN))
-        with closing(open_workspace(root, journal=journal, keys=keys, hold=False)) as harness:
+        with closing(open_workspace(root, journal=new.journal, keys=new.keys, hold=False)) as harness:
             _require_recorded(root, harness)
             directory = Directory(root, tag=about.id)
             with closing(directory):
@@ -261,7 +230,7 @@ def _extend_harness(
             from takeback.adapters.project_files import hand_over_files  # noqa: PLC0415 - it needs this package
 
             hand_over_files(root, [member.client for member in build_members(kinds, user=user)])
-        with closing(open_workspace(root, journal=journal, keys=keys, hold=False)) as harness:
+        with closing(open_workspace(root, journal=new.journal, keys=new.keys, hold=False)) as harness:
             harness.adopt(f"{', '.join(added)} found", by="takeback init")
-    tracked = (*about.kinds, *new, *(document.path for document in (*manifest.documents, *own)))
+    tracked = (*about.kinds, *came, *(document.path for document in (*manifest.documents, *own)))
     return ClientInit(root, fresh=False, kinds=tracked, added=added)

@@ -8,7 +8,7 @@ from typing import Final
 from takeback.adapters.clients.client import ANY, Client, DocumentRule, Documents, Effect
 from takeback.adapters.formats.document import Document
 from takeback.adapters.formats.json_document import Json5Document, JsoncDocument, JsonDocument
-from takeback.adapters.manifest_documents import TEXTS, OwnDocument, parse_part
+from takeback.adapters.manifest import TEXTS, OwnDocument, parse_part
 from takeback.errors import InputError
 
 NAME: Final = "documents"

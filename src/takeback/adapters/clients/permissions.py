@@ -14,7 +14,6 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
-from takeback.adapters.clients.looks import list_words
 from takeback.adapters.clients.ownership import is_as_in_opencode, is_in_folder, is_of, owners_of, readers_of
 from takeback.adapters.clients.risk_tables import WORDS, Risk, find_rules
 from takeback.adapters.clients.settings_risk import (
@@ -40,13 +39,11 @@ ALLOWING: Final = ("allowed-tools", "allowedTools", "allowed_tools")
 USING: Final = "tools"
 DISALLOWED_TOOL_KEYS: Final = ("disallowedTools", "disallowed-tools")
 MODES: Final = ("permissionMode", "permission-mode")
-READING: Final = frozenset(
-    list_words(
-        "Read Glob Grep LS NotebookRead TodoRead TodoWrite AskUserQuestion read glob grep list todoread todowrite "
-        "read_file read_many_files list_directory glob search_file_content grep_search"
-    )
+READING: Final = (
+    "Read Glob Grep LS NotebookRead TodoRead TodoWrite AskUserQuestion read glob grep list todoread todowrite "
+    "read_file read_many_files list_directory glob search_file_content grep_search"
 )
-"""Tools that only read."""
+"""Tools that only read, between spaces."""
 RUNS: Final = ("hooks", "mcpServers", "mcp-servers", "mcp_servers", "plugins", "shell", "env", "command")
 """Keys of front matter that run programs or start servers."""
 EXPANDED: Final = frozenset({"commands", "command", "skills", "skill"})
@@ -137,7 +134,9 @@ def _weigh_tools(title: str, old: Mapping[str, Any], new: Mapping[str, Any]) -> 
         yield f"{title} may use every tool: its list of tools is gone"
         return
     came = [
-        tool for tool in subtract_items(_list_used(new.get(USING)), _list_used(old.get(USING))) if tool not in READING
+        tool
+        for tool in subtract_items(_list_used(new.get(USING)), _list_used(old.get(USING)))
+        if tool not in READING.split()
     ]
     if came:
         yield f"{title} may use more tools: {', '.join(came)}"

@@ -3,7 +3,7 @@
 A table is text (`Client.risks`), a line for each risk with what is said of it: `growing, allows more: a.b c.*.d`. A
 place has steps between dots; `*` is any one step, `**` at the end is everything below. The most specific place
 counts. Guard, recorder, server, page and command line all decide by these tables; a key in none of them is judged by
-its looks (`looks.py`).
+its looks (`settings_risk.py`).
 """
 
 from __future__ import annotations

@@ -1,7 +1,9 @@
 """What a change of clients' settings loosens, by the tables of `risk_tables`, and by looks where they know nothing.
 
 `weigh_settings` takes the settings of two states by path and yields one sentence for each thing that the later one
-allows, runs or redirects and the earlier did not. Values are not told: some are secrets.
+allows, runs or redirects and the earlier did not. Values are not told: some are secrets. Looks are on the careful
+side: a name that only contains a word counts, and so does a value that could be a command, an address or a program's
+path.
 """
 
 from __future__ import annotations
@@ -11,7 +13,6 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
-from takeback.adapters.clients import looks
 from takeback.adapters.clients.ownership import is_as_in_opencode, owners_of
 from takeback.adapters.clients.risk_tables import WORDS, Path, Risk, RiskRule, find_rules
 from takeback.canonical import encode
@@ -79,7 +80,7 @@ def _weigh_setting(path: Path, old: Leaves, new: Leaves, owners: Sequence[str]) 
         yield from _weigh_by_looks(steps, title, was, is_now)
     for rule in known:
         yield from _weigh_by_rule(rule, path, old, new)
-        if looks.has_name_like(rule.beneath, looks.RUNNING) and _has_texts(is_now) and subtract_items(is_now, was):
+        if has_name_like(rule.beneath, RUNNING) and _has_texts(is_now) and subtract_items(is_now, was):
             yield f"{title} {LOOKS_RUNNING}"
 
 
@@ -148,15 +149,15 @@ def _read_elsewhere(path: Path, old: Leaves) -> Iterator[Any]:
 def _weigh_by_looks(steps: Path, title: str, was: Any, is_now: Any) -> Iterator[str]:
     came, left = subtract_items(is_now, was), subtract_items(was, is_now)
     on = is_set(is_now)
-    if on and came and (looks.has_name_like(steps, looks.RUNNING) or looks.can_be_a_program(is_now)):
+    if on and came and (has_name_like(steps, RUNNING) or can_be_a_program(is_now)):
         yield f"{title} {LOOKS_RUNNING}"
-    elif on and came and looks.has_name_like(steps, looks.ALLOWING):
+    elif on and came and has_name_like(steps, ALLOWING):
         yield f"{title} is not known, and looks as if it allowed more"
-    elif left and looks.has_name_like(steps, looks.PROTECTING) and not (on and not isinstance(is_now, list)):
+    elif left and has_name_like(steps, PROTECTING) and not (on and not isinstance(is_now, list)):
         yield f"{title} is not known, and looks like a protection that is gone"
-    elif str(is_now).lower() in _SWITCHED_OFF and came and looks.has_name_like(steps, looks.PROTECTING):
+    elif str(is_now).lower() in _SWITCHED_OFF and came and has_name_like(steps, PROTECTING):
         yield f"{title} is not known, and looks like a protection that is switched off"
-    elif on and not isinstance(is_now, list) and came and left and looks.has_name_like(steps, looks.PROTECTING):
+    elif on and not isinstance(is_now, list) and came and left and has_name_like(steps, PROTECTING):
         yield f"{title} is not known, and looks like a protection that is another now"
 
 
@@ -247,3 +248,58 @@ def describe_mode(value: Any) -> str:
 
 def _format_title(path: Path) -> str:
     return f"config[{encode('.'.join(path))}]"
+
+
+LONGEST: Final = 4_096
+"""So many characters of a value are looked at."""
+
+
+RUNNING: Final = (
+    "command cmd helper exec script hook url uri endpoint proxy path env args argv bin shell loader plugin preload "
+    "wrapper launch program interpreter module librar extension marketplace registr webhook callback server host "
+    "socket address header credential auth cert refresh spawn provider mcp telemetry otlp"
+)
+"""What a name contains that may run a program, redirect traffic or inject environment."""
+ALLOWING: Final = (
+    "allow bypass trust danger unsafe insecure skip yolo approv accept unrestricted grant disable ignore "
+    "permission privilege elevat weaken noverify no_verify writable"
+)
+"""What a name contains whose value may widen permissions."""
+PROTECTING: Final = (
+    "deny denied forbid block sandbox protect restrict guard require verify confirm secur exclude enforce isolat "
+    "redact readonly read_only"
+)
+"""What a name contains whose value may be a protection."""
+_URL: Final = re.compile(r"[a-z][a-z0-9+.-]*://", re.IGNORECASE)
+_PATH: Final = re.compile(r"\s*[\"']?(?:~|\.{1,2}|\$\{?\w+\}?|[A-Za-z]:)?[/\\][^\s/\\]")
+_PROGRAM: Final = re.compile(
+    r"\.(?:sh|bash|zsh|fish|py|js|mjs|cjs|ts|rb|pl|ps1|bat|cmd|exe|so|dylib|dll|jar|php|lua)(?:[\s\"']|$)",
+    re.IGNORECASE,
+)
+_SHELL: Final = re.compile(r"\$\(|`|&&|\|\||(?<!\|)\|(?!\|)\s*\w|>>?\s*[/~.&]|;\s*[a-z]+ [-/.~$\"']")
+_STARTS: Final = re.compile(
+    r"\s*(?:(?:sudo|env|exec|eval|nohup|xargs)\s+\S|(?:ba|z|da|fi|k|c)?sh(?:\s|$)|(?:python|node|deno|bun|perl|ruby|"
+    r"php|pwsh|powershell|osascript|lua)[\d.]*(?:\s|$)|(?:npx|uvx|uv|npm|pnpm|yarn|pip|docker|podman|curl|wget|nc|ncat|"
+    r"ssh|scp|git|make|cargo|go|cat|echo|printf|rm|cp|mv|chmod|kill|open|cmd|touch|tee|dd|sed|awk)\s+\S)"
+)
+
+
+def has_name_like(path: tuple[str, ...], words: str) -> bool:
+    """Return whether a path of names contains one of these words."""
+    name = ".".join(path).lower()
+    return any(word in name for word in words.split())
+
+
+def can_be_a_program(value: Any) -> bool:
+    """Return whether a value, or something in it, could be a command, an address or the path of a program."""
+    if isinstance(value, Mapping):
+        return any(has_name_like((str(key),), RUNNING) or can_be_a_program(item) for key, item in value.items())
+    if isinstance(value, list):
+        return any(map(can_be_a_program, value))
+    return isinstance(value, str) and _is_program(value[:LONGEST])
+
+
+def _is_program(text: str) -> bool:
+    return bool(
+        _URL.search(text) or _PATH.match(text) or _PROGRAM.search(text) or _SHELL.search(text) or _STARTS.match(text)
+    )

@@ -328,6 +328,16 @@ def is_alike(old: Any, new: Any) -> bool:
         return False
 
 
+def decode_text(content: bytes, where: str) -> str:
+    """Return the text in some bytes; raise `InputError` if they are not UTF-8."""
+    try:
+        return content.decode()
+    except UnicodeDecodeError as fault:
+        line = content.count(b"\n", 0, fault.start) + 1
+        place = f"{where}, line {line}"
+        raise InputError(place, found="bytes that are not UTF-8", expected="UTF-8 text") from None
+
+
 def format_path(path: DocumentPath) -> str:
     """Return a path as people write it."""
     return ".".join(str(step) for step in path) or "the document"

@@ -13,6 +13,7 @@ from typing import Any
 
 import yaml
 
+from takeback.adapters.formats.document import decode_text
 from takeback.errors import InputError
 
 _OPEN = re.compile("\ufeff?---[ \t]*\r?\n")
@@ -47,7 +48,7 @@ class FrontMatter:
 def parse_front_matter(text: str | bytes, where: str) -> FrontMatter:
     """Return front matter and body of a Markdown text; raise `InputError` with line and column if malformed."""
     if isinstance(text, bytes):
-        text = _decode_text(text, where)
+        text = decode_text(text, where)
     opened = _OPEN.match(text)
     if opened is None:
         return FrontMatter({}, None, text.removeprefix("\ufeff"))
@@ -78,11 +79,3 @@ def _read_block(block: str, where: str) -> dict[str, Any]:
     if not isinstance(mapping, dict):
         raise InputError(f"{where}, line 2, column 1", found=mapping, expected="a mapping of keys to values")
     return {str(key): item for key, item in mapping.items()}
-
-
-def _decode_text(data: bytes, where: str) -> str:
-    try:
-        return data.decode()
-    except UnicodeDecodeError as fault:
-        line = data.count(b"\n", 0, fault.start) + 1
-        raise InputError(f"{where}, line {line}", found="bytes that are not UTF-8", expected="UTF-8 text") from None

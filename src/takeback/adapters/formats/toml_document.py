@@ -18,6 +18,7 @@ from takeback.adapters.formats.document import (
     PathStep,
     Splice,
     apply_splices,
+    decode_text,
     look_up,
     put_value,
     remove_value,
@@ -48,7 +49,6 @@ from takeback.adapters.formats.toml_values import (
     is_table,
     load_toml,
 )
-from takeback.errors import InputError
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,13 +87,7 @@ class TomlDocument(Document):
     @cached_property
     def value(self) -> Any:
         """The whole document."""
-        try:
-            text = self.data.removeprefix(BOM).decode()
-        except UnicodeDecodeError as fault:
-            line = self.data.count(b"\n", 0, fault.start) + 1
-            raise InputError(
-                f"{self.where}, line {line}", found="bytes that are not UTF-8", expected="UTF-8 text"
-            ) from None
+        text = decode_text(self.data.removeprefix(BOM), self.where)
         return self._meaning(load_toml(text, self.where))
 
     def _meaning(self, raw: dict[str, Any]) -> Any:

@@ -13,7 +13,7 @@ from contextlib import ExitStack, suppress
 from dataclasses import replace
 from os import PathLike
 from pathlib import Path, PurePosixPath
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from takeback.adapters.directory import Directory
 from takeback.adapters.files_adapter import FilesAdapter, KeptFile
@@ -24,28 +24,27 @@ from takeback.adapters.harness_places import (
     describe_owner,
     why_no_place,
 )
-from takeback.adapters.last_look import HEAD, OTHER, PLAIN, TEXT, is_bare_text
+from takeback.adapters.last_look import OTHER, PLAIN, TEXT, is_bare_text
 from takeback.adapters.manifest import (
-    KEYS,
     MANIFEST,
     PRIVATE,
     Manifest,
     Workspace,
     check_places,
     read_manifest,
-    write_manifest,
 )
-from takeback.adapters.trust import MADE, record_trust
 from takeback.adapters.workspace.folder_storage import JsonFolderStorage, TextStorage, TreeStorage
 from takeback.adapters.workspace.storage import DocumentStorage, JsonStorage, RoutingStorage, Storage, TablesStorage
 from takeback.errors import CannotSplice, HarnessError, InputError
 from takeback.harness.adapter import NotExpressible, Reading
-from takeback.harness.harness import Harness
 from takeback.harness.images import FileChange, FileImage, Image
-from takeback.journal.url import redact_url
+from takeback.journal.url import redact_url, strip_password
 from takeback.state import ABSENT, SURFACES, State
 from takeback.state.slots import Slot, get_slot
 from takeback.state.surface import install_surfaces
+
+if TYPE_CHECKING:
+    from takeback.adapters.init import NewHarness
 
 HELD: Final = frozenset({"resources", "calls"})
 """Surfaces of which a workspace has no file."""
@@ -248,71 +247,39 @@ def init_workspace(
     has to be given again at every opening. With `seal` the journal's contents are encrypted, as they always are on
     PostgreSQL; `keys` is where their keys go. A workspace stays as it is, if nothing that is asked contradicts it.
     """
-    return make_workspace(path, journal=journal, start=start, secret=secret, seal=seal, keys=keys)[0]
+    from takeback.adapters.init import NewHarness  # noqa: PLC0415 - start-up
+
+    return make_workspace(path, NewHarness(journal, secret, seal, keys), start)[0]
 
 
 def make_workspace(
-    path: str | PathLike[str],
-    *,
-    journal: str | None = None,
-    start: State | None = None,
-    secret: bool = False,
-    seal: bool = False,
-    keys: str | PathLike[str] | None = None,
-    policy: bytes | None = None,
+    path: str | PathLike[str], new: NewHarness | None = None, start: State | None = None
 ) -> tuple[Path, bool]:
     """Make a workspace as `init_workspace` does; return also whether the directory was not one before."""
-    from takeback.adapters.init import (  # noqa: PLC0415 - start-up
-        choose_identity,
-        lock_directory,
-        make_private,
-        name_journal_safely,
-        open_journal_for_init,
-        require_unused_journal,
-        unlink_if_present,
-    )
-    from takeback.adapters.opener import attach_policy  # noqa: PLC0415 - start-up
+    from takeback.adapters.init import NewHarness, make_harness  # noqa: PLC0415 - start-up
 
     install_surfaces()
-    root = Path(path)
-    noted = name_journal_safely(journal, secret=secret)
-    with ExitStack() as leaving, ExitStack() as failing:
-        if _is_workspace(root):
-            _require_agreement(root, None if journal is None else noted, start)
-            return root, False
-        directory = lock_directory(root, leaving, failing)
-        if _is_workspace(root):
-            failing.pop_all()
-            _require_agreement(root, None if journal is None else noted, start)
-            return root, False
-        make_private(directory, failing, policy)
-        own_journal = journal is None or "://" not in journal
-        place = root / noted if own_journal else journal or ""
-        store = open_journal_for_init(place, Path(keys or root / KEYS), failing, seal=seal)
-        leaving.callback(store.close)
-        identity = choose_identity(directory, store if own_journal else None, failing)
+    root, new = Path(path), new or NewHarness()
+    kept: list[KeptFile] = []
+    made: list[WorkspaceAdapter] = []
+
+    def begin(own: Directory, identity: str, noted: str) -> tuple[WorkspaceAdapter, Manifest]:
         manifest = Manifest(workspace=Workspace(id=identity, journal=noted))
-        own = Directory(root, tag=identity)
-        adapter = WorkspaceAdapter(own, manifest, hold=False)
-        leaving.callback(adapter.close)
-        require_unused_journal(store, identity)
-        kept: list[KeptFile] = []
+        made.append(WorkspaceAdapter(own, manifest, hold=False))
+        return made[0], replace(manifest, surfaces=made[0].places)
+
+    def fill(adapter: WorkspaceAdapter, failing: ExitStack) -> State:
         failing.callback(_take_back_quietly, adapter, kept)
-        present = _fill_directory(adapter, start, kept)
-        failing.callback(unlink_if_present, root / HEAD)
-        attach_policy(root, store)
-        Harness(adapter, store, start=present, about={"identity": identity})
-        whole = replace(manifest, surfaces=adapter.places)
-        record_trust(root, whole, store, how=MADE)
-        own.write(MANIFEST, FileImage(write_manifest(whole)))
-        failing.pop_all()
+        return _fill_directory(adapter, start, kept)
+
+    def finish() -> None:
         for file in kept:
-            adapter.place.settle(file)
-    return root, True
+            made[0].place.settle(file)
 
-
-def _is_workspace(root: Path) -> bool:
-    return (root / MANIFEST).exists()
+    fresh = make_harness(root, new, (root / MANIFEST).exists, begin, fill=fill, finish=finish)
+    if not fresh:
+        _require_agreement(root, None if new.journal is None else strip_password(new.journal), start)
+    return root, fresh
 
 
 def _require_agreement(root: Path, journal: str | None, start: State | None) -> None:
@@ -329,14 +296,13 @@ def _require_agreement(root: Path, journal: str | None, start: State | None) -> 
 
 def _fill_directory(adapter: WorkspaceAdapter, start: State | None, kept: list[KeptFile]) -> State:
     """Return the directory's state, with missing files made, filled with a state if one is given."""
+    from takeback.adapters.init import read_unbroken  # noqa: PLC0415 - start-up
     from takeback.undo.record import list_writes_between  # noqa: PLC0415 - start-up
 
     kept += [
         adapter.place.put(beginning) for beginning in adapter.beginnings() if adapter.image(beginning.path) is None
     ]
-    present = adapter.read(State())
-    for fault in present.broken:
-        raise HarnessError(fault.message, where=fault.where, hint="repair the file, then run 'takeback init' again")
+    present = read_unbroken(adapter)
     if start is None:
         return present.state
     if any(change.before is not ABSENT for change in list_writes_between(present.state, start)):

@@ -13,12 +13,11 @@ from typing import Any
 from urllib.parse import quote, unquote
 
 from takeback.adapters.directory import MAX_NAME, Directory, Found
-from takeback.adapters.formats.document import patch_document
+from takeback.adapters.formats.document import decode_text, patch_document
 from takeback.adapters.harness_places import describe_left_alone
 from takeback.adapters.workspace.storage import (
     Storage,
     StoredPart,
-    decode_text,
     describe_broken,
     list_missing_directories,
 )

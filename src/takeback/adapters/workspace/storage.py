@@ -80,16 +80,6 @@ class Storage(ABC):
         return old is new or next(self.surface.differing(old, new), None) is None
 
 
-def decode_text(content: bytes, where: str) -> str:
-    """Return the text in some bytes; raise `InputError` if they are not UTF-8."""
-    try:
-        return content.decode()
-    except UnicodeDecodeError as fault:
-        line = content.count(b"\n", 0, fault.start) + 1
-        place = f"{where}, line {line}"
-        raise InputError(place, found="bytes that are not UTF-8", expected="UTF-8 text") from None
-
-
 def describe_broken(path: str, fault: InputError) -> Broken:
     """Return the report of a file that could not be read, from the error."""
     return Broken(path, fault.where, fault.message)

@@ -19,8 +19,8 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple, Protocol
 
 from takeback.adapters.directory import Directory
+from takeback.adapters.file_replacement import swap_names, take_name
 from takeback.adapters.roots import PRIVATE
-from takeback.adapters.swaps import swap_names, take_name
 from takeback.agents.overlay.layer import (
     Layer,
     LayerChange,

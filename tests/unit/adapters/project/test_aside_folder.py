@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 from tests.support.tracked_project import TrackedProject
 
-from takeback.adapters.aside_folder import ASIDE, AsideFolder, sweep_aside
 from takeback.adapters.directory import Directory
+from takeback.adapters.file_replacement import ASIDE, AsideFolder, sweep_aside
 from takeback.journal.failpoint import arm_failpoints
 
 FILES = {f"m/{number % 3}/{number}.txt": f"{number}\n" for number in range(90)}
@@ -62,7 +62,7 @@ def test_a_file_system_without_such_marks_is_written_to_all_the_same(
     def refuse(*_: object) -> None:
         raise OSError(25, "Inappropriate ioctl for device")
 
-    monkeypatch.setattr("takeback.adapters.aside_folder.fcntl.ioctl", refuse)
+    monkeypatch.setattr("takeback.adapters.file_replacement.fcntl.ioctl", refuse)
     with project.open() as harness:
         assert harness.undo("2")
     assert project.read() == before

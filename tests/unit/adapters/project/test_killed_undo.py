@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from tests.support.tracked_project import TrackedProject
 
-from takeback.adapters.aside_folder import ASIDE
+from takeback.adapters.file_replacement import ASIDE
 from takeback.journal.failpoint import arm_failpoints
 
 FILES = {"a.txt": "".join(f"{number}\n" for number in range(9)), "d/b.txt": "b\n", "d/e/c.txt": "c\n", "g.txt": "g\n"}

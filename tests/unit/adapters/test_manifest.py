@@ -6,8 +6,7 @@ from typing import Any
 
 import pytest
 
-from takeback.adapters.manifest import _is_well_formed, read_manifest, write_manifest
-from takeback.adapters.manifest_model import require_valid
+from takeback.adapters.manifest import _is_well_formed, read_manifest, require_valid, write_manifest
 from takeback.errors import InputError
 
 VALUES = (

@@ -1,21 +1,78 @@
-"""A folder of Takeback's own in which many new files are written before they are put in place.
+"""How new files take the place of old ones: names swapped or taken in one step, and a folder where files wait for it.
 
-ext4 makes a file near its folder. Without a journal, as on many virtual machines, it passes over every inode that
-was given up there in the last minutes, one by one: bringing back what was just removed slows down with the square of
-its files. A folder under one that is marked as a top of hierarchies lies elsewhere on the disk. Where the mark cannot
-be set, only the speed differs.
+Names are swapped by `renameat2`, and by links where the system has none. Many new files are written in a folder of
+Takeback's own first: ext4 makes a file near its folder, and without a journal, as on many virtual machines, it passes
+over every inode that was given up there in the last minutes, one by one, so that bringing back what was just removed
+slows down with the square of its files. A folder under one that is marked as a top of hierarchies lies elsewhere on
+the disk. Where the mark cannot be set, only the speed differs.
 """
 
 from __future__ import annotations
 
+import ctypes
+import errno
 import fcntl
 import os
 import stat
 from contextlib import suppress
-from typing import Final
+from functools import cache
+from typing import Any, Final
 
 from takeback.adapters.directory import DIRECTORY_FLAGS, Directory
 from takeback.adapters.roots import PRIVATE
+
+NOREPLACE = 1
+EXCHANGE = 2
+UNSUPPORTED = frozenset({errno.ENOSYS, errno.EINVAL, errno.ENOTSUP})
+
+
+@cache
+def _load_renameat2() -> Any:
+    try:
+        return ctypes.CDLL(None, use_errno=True).renameat2
+    except (OSError, AttributeError):
+        return None
+
+
+def _rename_with_flags(parent: int, old: str, other: int, new: str, flags: int) -> bool:
+    call = _load_renameat2()
+    if call is None:
+        return False
+    if call(parent, os.fsencode(old), other, os.fsencode(new), flags) == 0:
+        return True
+    number = ctypes.get_errno()
+    if number in UNSUPPORTED:
+        return False
+    raise OSError(number, os.strerror(number))
+
+
+def sync_file_system(descriptor: int) -> None:
+    """Wait until everything written to the file system of a descriptor is on the disk."""
+    try:
+        done = ctypes.CDLL(None, use_errno=True).syncfs(descriptor) == 0
+    except (OSError, AttributeError):
+        done = False
+    if not done:
+        os.sync()
+
+
+def swap_names(parent: int, first: str, second: str, other: int | None = None) -> bool:
+    """Swap two names in a directory, or in two; False if that is not supported here."""
+    return _rename_with_flags(parent, first, parent if other is None else other, second, EXCHANGE)
+
+
+def take_name(source: int, old: str, parent: int, new: str) -> None:
+    """Rename from one directory into another, raising `FileExistsError` if the new name is taken there."""
+    if _rename_with_flags(source, old, parent, new, NOREPLACE):
+        return
+    os.link(old, new, src_dir_fd=source, dst_dir_fd=parent, follow_symlinks=False)
+    try:
+        os.unlink(old, dir_fd=source)
+    except OSError:
+        with suppress(OSError):  # where that fails too, whoever asked looks at what is there
+            os.unlink(new, dir_fd=parent)
+        raise
+
 
 ASIDE: Final = "aside"
 _GET_FLAGS: Final = 0x80086601
