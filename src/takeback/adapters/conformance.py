@@ -11,20 +11,21 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from takeback.errors import HarnessError
 from takeback.harness.adapter import FileAdapter, Leftovers, LiveAdapter, Place
 from takeback.harness.harness import Harness
 from takeback.harness.images import FileChange
 from takeback.harness.outcomes import Adopted, Applied, Discarded, RefusalReason, Refused, Undone
-from takeback.journal.conformance import ConformanceError
+from takeback.journal.conformance import ConformanceError, expect
 from takeback.journal.failpoint import arm_failpoints
 from takeback.language import Candidate
 from takeback.state import SURFACES
 
 BOUNDARIES = ("change.announced", "file.temp.written", "file.renamed", "file.removed", "change.written")
 MOST_FILES = 64
+S = TypeVar("S")
 
 
 class NotProvidedFor(Exception):  # noqa: N818 - says why a check is left out
@@ -72,23 +73,18 @@ class Report:
 
 def examine_adapter(make: Callable[[], Subject]) -> Report:
     """Run every check on a fresh subject each."""
-    outcomes: list[CheckOutcome] = []
-    for check in (*REQUIRED, *OPTIONAL):
-        required = check in REQUIRED
-        try:
-            check(make())
-        except NotProvidedFor as reason:
-            outcomes.append(CheckOutcome(check.__name__, required, "left out", str(reason)))
-        except ConformanceError as fault:
-            outcomes.append(CheckOutcome(check.__name__, required, "failed", fault.message))
-        else:
-            outcomes.append(CheckOutcome(check.__name__, required, "passed"))
-    return Report(tuple(outcomes))
+    return Report(tuple(run_check(check, make, required=check in REQUIRED) for check in (*REQUIRED, *OPTIONAL)))
 
 
-def _expect(condition: bool, message: str) -> None:
-    if not condition:
-        raise ConformanceError(message)
+def run_check(check: Callable[[S], None], make: Callable[[], S], *, required: bool) -> CheckOutcome:
+    """Run one check on what `make` returns."""
+    try:
+        check(make())
+    except NotProvidedFor as reason:
+        return CheckOutcome(check.__name__, required, "left out", str(reason))
+    except ConformanceError as fault:
+        return CheckOutcome(check.__name__, required, "failed", fault.message)
+    return CheckOutcome(check.__name__, required, "passed")
 
 
 def _apply_change(harness: Harness, change: Candidate) -> str:
@@ -113,19 +109,19 @@ def is_of_one_kind(subject: Subject) -> None:
     with closing(subject.open()) as harness:
         adapter = harness.adapter
         kinds = isinstance(adapter, FileAdapter) + isinstance(adapter, LiveAdapter)
-        _expect(kinds == 1, "it is neither a file adapter nor a live one, or both")
-        _expect(bool(adapter.name), "it has no name")
+        expect(kinds == 1, "it is neither a file adapter nor a live one, or both")
+        expect(bool(adapter.name), "it has no name")
 
 
 def says_which_surfaces_it_stores(subject: Subject) -> None:
     """Check that it stores only known surfaces, at least one, and refuses changes of others beforehand."""
     with closing(subject.open()) as harness:
         stored = harness.adapter.surfaces
-        _expect(bool(stored), "it stores no surface")
-        _expect(stored <= SURFACES.keys(), "it stores surfaces that are not installed")
+        expect(bool(stored), "it stores no surface")
+        expect(stored <= SURFACES.keys(), "it stores surfaces that are not installed")
         for change in subject.changes:
             touched = {op.kind.surface for op in change.mutation}
-            _expect(touched <= stored, f"the subject changes {sorted(touched - stored)}, which it does not store")
+            expect(touched <= stored, f"the subject changes {sorted(touched - stored)}, which it does not store")
 
 
 def reads_back_what_it_wrote(subject: Subject) -> None:
@@ -133,10 +129,10 @@ def reads_back_what_it_wrote(subject: Subject) -> None:
     with closing(subject.open()) as harness:
         for change in subject.changes:
             _apply_change(harness, change)
-            _expect(harness.status().clean, f"not clean after a change: {harness.status()}")
+            expect(harness.status().clean, f"not clean after a change: {harness.status()}")
         with closing(subject.open()) as again:
-            _expect(again.state == harness.state, "another process finds another state")
-            _expect(again.status().clean, "another process does not find it clean")
+            expect(again.state == harness.state, "another process finds another state")
+            expect(again.status().clean, "another process does not find it clean")
 
 
 def looking_changes_nothing(subject: Subject) -> None:
@@ -148,8 +144,8 @@ def looking_changes_nothing(subject: Subject) -> None:
         harness.plan_undo(entry)
         with closing(subject.open()) as again:
             again.status()
-        _expect(_read_bytes(subject) == before, "looking changed a file")
-        _expect(harness.ledger.head == head, "looking wrote to the journal")
+        expect(_read_bytes(subject) == before, "looking changed a file")
+        expect(harness.ledger.head == head, "looking wrote to the journal")
 
 
 def undo_gives_back_every_byte(subject: Subject) -> None:
@@ -158,12 +154,12 @@ def undo_gives_back_every_byte(subject: Subject) -> None:
         first = _read_bytes(subject)
         for change in subject.changes:
             entry = _apply_change(harness, change)
-            _expect(isinstance(harness.undo(entry), Undone), "an undo is not done")
-            _expect(_read_bytes(subject) == first, "undo did not give back every byte")
+            expect(isinstance(harness.undo(entry), Undone), "an undo is not done")
+            expect(_read_bytes(subject) == first, "undo did not give back every byte")
         entries = [_apply_change(harness, change) for change in subject.changes]
         for entry in reversed(entries):
             harness.undo(entry)
-        _expect(_read_bytes(subject) == first, "undoing several did not give back every byte")
+        expect(_read_bytes(subject) == first, "undoing several did not give back every byte")
 
 
 def takes_back_the_first_and_keeps_the_rest(subject: Subject) -> None:
@@ -177,10 +173,10 @@ def takes_back_the_first_and_keeps_the_rest(subject: Subject) -> None:
         _apply_change(harness, second)
         both = harness.state
         harness.undo(first)
-        _expect(harness.state == alone, "undo of the first is not the second alone")
+        expect(harness.state == alone, "undo of the first is not the second alone")
         harness.redo(first)
-        _expect(harness.state == both, "redo does not bring it back")
-        _expect(harness.status().clean, "not clean after undo and redo")
+        expect(harness.state == both, "redo does not bring it back")
+        expect(harness.status().clean, "not clean after undo and redo")
 
 
 def shows_edits_by_hand_and_takes_them_back(subject: Subject) -> None:
@@ -191,20 +187,20 @@ def shows_edits_by_hand_and_takes_them_back(subject: Subject) -> None:
         before = _read_bytes(subject)
         subject.edit()
         edited = _read_bytes(subject)
-        _expect(bool(harness.status().drift), "an edit by hand is not seen")
+        expect(bool(harness.status().drift), "an edit by hand is not seen")
         drift = harness.status().drift
         outcome = harness.apply(subject.changes[0])
         if isinstance(outcome, Applied):
-            _expect(harness.status().drift == drift, "a change beside an edit by hand took it in, or lost it")
+            expect(harness.status().drift == drift, "a change beside an edit by hand took it in, or lost it")
             harness.undo(outcome.entry.id)
         else:
-            _expect(outcome.why is RefusalReason.DRIFT, "a change over an edit by hand is refused without saying so")
-        _expect(_read_bytes(subject) == edited, "an edit by hand was overwritten")
+            expect(outcome.why is RefusalReason.DRIFT, "a change over an edit by hand is refused without saying so")
+        expect(_read_bytes(subject) == edited, "an edit by hand was overwritten")
         adopted = harness.adopt()
         if not isinstance(adopted, Adopted):
             raise ConformanceError("an edit by hand cannot be adopted")
         harness.undo(adopted.entry.id)
-        _expect(_read_bytes(subject) == before, "undo of an adopted edit did not give back every byte")
+        expect(_read_bytes(subject) == before, "undo of an adopted edit did not give back every byte")
 
 
 def tells_of_a_broken_file_and_puts_it_back(subject: Subject) -> None:
@@ -215,19 +211,19 @@ def tells_of_a_broken_file_and_puts_it_back(subject: Subject) -> None:
         before = _read_bytes(subject)
         path = subject.spoil()
         spoilt = _read_bytes(subject)
-        _expect([fault.path for fault in harness.status().broken] == [path], "a broken file is not named")
+        expect([fault.path for fault in harness.status().broken] == [path], "a broken file is not named")
         outcome = harness.apply(subject.changes[0])
         if isinstance(outcome, Applied):
             harness.undo(outcome.entry.id)
         else:
-            _expect(outcome.why is RefusalReason.BROKEN, "a change of a broken file is refused without saying so")
-        _expect(_read_bytes(subject) == spoilt, "a broken file was written")
+            expect(outcome.why is RefusalReason.BROKEN, "a change of a broken file is refused without saying so")
+        expect(_read_bytes(subject) == spoilt, "a broken file was written")
         discarded = harness.discard()
         if not isinstance(discarded, Discarded):
             raise ConformanceError("a broken file cannot be put back")
-        _expect(_read_bytes(subject) == before, "discard did not put back every byte")
+        expect(_read_bytes(subject) == before, "discard did not put back every byte")
         harness.undo(discarded.entry.id)
-        _expect(_read_bytes(subject) == spoilt, "undo of a discard did not bring back what was there")
+        expect(_read_bytes(subject) == spoilt, "undo of a discard did not bring back what was there")
 
 
 class _Died(BaseException):
@@ -251,10 +247,10 @@ def survives_a_crash_anywhere(subject: Subject) -> None:
                 with arm_failpoints(die), suppress(_Died):
                     harness.apply(change)
             with closing(subject.open()) as again:
-                _expect(again.status().clean, f"not clean after dying at {name}: {again.status()}")
+                expect(again.status().clean, f"not clean after dying at {name}: {again.status()}")
                 if again.state != before:
                     again.undo("HEAD")
-                _expect(again.state == before, f"half a change is left after dying at {name}")
+                expect(again.state == before, f"half a change is left after dying at {name}")
 
 
 def rolls_back_a_write_that_fails(subject: Subject) -> None:
@@ -270,8 +266,8 @@ def rolls_back_a_write_that_fails(subject: Subject) -> None:
                     done = harness.apply(change)
                 if done is not None:
                     break
-                _expect(_read_bytes(subject) == before, "a change that failed left something behind")
-                _expect(harness.status().clean, "not clean after a change that failed")
+                expect(_read_bytes(subject) == before, "a change that failed left something behind")
+                expect(harness.status().clean, "not clean after a change that failed")
             if not isinstance(done, Applied):
                 raise ConformanceError("a change that failed cannot be made later")
             harness.undo(done.entry.id)
@@ -304,7 +300,7 @@ def sweeps_only_its_own(subject: Subject) -> None:
         foreign = subject.root / ".takeback-tmp-zzzzzzzzzzzz-0123456789abcdef"
         foreign.write_bytes(b"theirs")
         harness.recover()
-        _expect(foreign.exists(), "a temporary of another workspace was removed")
+        expect(foreign.exists(), "a temporary of another workspace was removed")
         foreign.unlink()
 
 

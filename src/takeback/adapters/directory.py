@@ -486,6 +486,13 @@ class Directory:
         with suppress(OSError):
             os.unlink(name, dir_fd=parent)
 
+    def discard_at(self, path: str) -> None:
+        """Remove the temporary at a path, if it is there."""
+        parts = tuple(path.split("/"))
+        with self.faults("remove", path), self.parent(parts) as parent:
+            if parent is not None:
+                self.discard(parent, parts[-1])
+
     @staticmethod
     def status(parent: int, name: str) -> os.stat_result | None:
         """Return the status of a name, of a link itself; None if nothing has the name."""

@@ -529,10 +529,7 @@ class FilesAdapter:
         """Remove them."""
         removed, self._leftovers = self._leftovers, ()
         for path in removed:
-            parts = tuple(path.split("/"))
-            with self._directory.faults("remove", path), self._directory.parent(parts) as parent:
-                if parent is not None:
-                    Directory.discard(parent, parts[-1])
+            self._directory.discard_at(path)
         return removed
 
     def note(self, seq: int, digest: str) -> None:

@@ -11,15 +11,15 @@ import secrets
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any, Final
 
-from takeback.adapters.bindings.probe import WRITERS, WRITES, probe_binding
+from takeback.adapters.bindings.probe import WRITERS, WRITES, probe_binding, remove_record
 from takeback.adapters.bindings.protocol import Binding, RecordChange, Seen, fill_in, is_as_known
-from takeback.adapters.conformance import CheckOutcome, NotProvidedFor, Report
+from takeback.adapters.conformance import NotProvidedFor, Report, run_check
 from takeback.errors import ChangedMeanwhile, InputError, UnreachableError
-from takeback.journal.conformance import ConformanceError
+from takeback.journal.conformance import ConformanceError, expect
 from takeback.state import ABSENT
 
 TURNS: Final = 10
@@ -50,22 +50,8 @@ BindingCheck = Callable[[BindingSubject], None]
 
 def examine_binding(subject: BindingSubject) -> Report:
     """Run every check."""
-    outcomes: list[CheckOutcome] = []
-    for check in CHECKS:
-        try:
-            check(subject)
-        except NotProvidedFor as reason:
-            outcomes.append(CheckOutcome(check.__name__, False, "left out", str(reason)))
-        except ConformanceError as fault:
-            outcomes.append(CheckOutcome(check.__name__, True, "failed", fault.message))
-        else:
-            outcomes.append(CheckOutcome(check.__name__, True, "passed"))
-    return Report(tuple(outcomes))
-
-
-def _expect(condition: bool, message: str) -> None:
-    if not condition:
-        raise ConformanceError(message)
+    outcomes = [run_check(check, lambda: subject, required=True) for check in CHECKS]
+    return Report(tuple(replace(outcome, required=outcome.outcome != "left out") for outcome in outcomes))
 
 
 @contextmanager
@@ -76,10 +62,7 @@ def _open(subject: BindingSubject) -> Iterator[tuple[Binding, str]]:
         try:
             yield binding, name
         finally:
-            for _ in range(5):
-                seen = binding.look(name)
-                if seen is None or binding.swap(name, seen, None):
-                    break
+            remove_record(binding, name)
 
 
 def _look(binding: Binding, name: str) -> Seen:
@@ -103,16 +86,16 @@ def _require_second_field(subject: BindingSubject) -> str:
 def connects_late_and_says_what_it_is(subject: BindingSubject) -> None:
     """Check that it names its system and its server's version, the same each time."""
     with closing(subject.open()) as binding, closing(subject.open()) as two:
-        _expect(bool(binding.system), "it does not say what system it is in")
-        _expect(binding.system == two.system, "two bindings to one place are in two systems")
-        _expect(bool(binding.find_version()), "it does not say its server's version")
-        _expect(binding.find_version() == two.find_version(), "the server's version differs from look to look")
+        expect(bool(binding.system), "it does not say what system it is in")
+        expect(binding.system == two.system, "two bindings to one place are in two systems")
+        expect(bool(binding.find_version()), "it does not say its server's version")
+        expect(binding.find_version() == two.find_version(), "the server's version differs from look to look")
 
 
 def says_that_nothing_is_there(subject: BindingSubject) -> None:
     """Check that a record that nobody made is None."""
     with _open(subject) as (binding, name):
-        _expect(binding.look(name) is None, "a record that nobody made is there")
+        expect(binding.look(name) is None, "a record that nobody made is there")
 
 
 def keeps_what_it_wrote_for_everybody(subject: BindingSubject) -> None:
@@ -120,9 +103,9 @@ def keeps_what_it_wrote_for_everybody(subject: BindingSubject) -> None:
     with _open(subject) as (binding, name), closing(subject.open()) as other:
         for number in (1, 2):
             seen, body = binding.look(name), subject.make_record(name, number)
-            _expect(binding.swap(name, seen, fill_in(seen, body)), "a write over what is known is refused")
+            expect(binding.swap(name, seen, fill_in(seen, body)), "a write over what is known is refused")
             for reader in (binding, other):
-                _expect(is_as_known(reader.show(reader.look(name)), body, whole=True), "a record changed on its way")
+                expect(is_as_known(reader.show(reader.look(name)), body, whole=True), "a record changed on its way")
 
 
 def makes_a_record_once(subject: BindingSubject) -> None:
@@ -130,9 +113,9 @@ def makes_a_record_once(subject: BindingSubject) -> None:
     _require_guarded(subject)
     with _open(subject) as (binding, name):
         first, second = subject.make_record(name, 1), subject.make_record(name, 2)
-        _expect(binding.swap(name, None, first), "a record cannot be made")
-        _expect(not binding.swap(name, None, second), "a record was made where one is")
-        _expect(is_as_known(binding.show(binding.look(name)), first), "a refused write changed a record")
+        expect(binding.swap(name, None, first), "a record cannot be made")
+        expect(not binding.swap(name, None, second), "a record was made where one is")
+        expect(is_as_known(binding.show(binding.look(name)), first), "a refused write changed a record")
 
 
 def refuses_stale_writes_and_removals(subject: BindingSubject) -> None:
@@ -142,11 +125,11 @@ def refuses_stale_writes_and_removals(subject: BindingSubject) -> None:
         binding.swap(name, None, subject.make_record(name, 1))
         stale, known = _look(binding, name), _look(other, name)
         theirs = subject.make_record(name, 2)
-        _expect(other.swap(name, known, fill_in(known, theirs)), "a write over what is known is refused")
+        expect(other.swap(name, known, fill_in(known, theirs)), "a write over what is known is refused")
         body = fill_in(stale, subject.make_record(name, 3))
-        _expect(not binding.swap(name, stale, body), "a stale write was made")
-        _expect(not binding.swap(name, stale, None), "a stale removal was made")
-        _expect(is_as_known(binding.show(binding.look(name)), theirs), "a refused write changed a record")
+        expect(not binding.swap(name, stale, body), "a stale write was made")
+        expect(not binding.swap(name, stale, None), "a stale removal was made")
+        expect(is_as_known(binding.show(binding.look(name)), theirs), "a refused write changed a record")
 
 
 def removes_and_does_not_write_on_nothing(subject: BindingSubject) -> None:
@@ -154,11 +137,11 @@ def removes_and_does_not_write_on_nothing(subject: BindingSubject) -> None:
     with _open(subject) as (binding, name):
         binding.swap(name, None, subject.make_record(name, 1))
         seen = _look(binding, name)
-        _expect(binding.swap(name, seen, None), "a record cannot be removed")
-        _expect(binding.look(name) is None, "a record that was removed is there")
+        expect(binding.swap(name, seen, None), "a record cannot be removed")
+        expect(binding.look(name) is None, "a record that was removed is there")
         _require_guarded(subject)
-        _expect(not binding.swap(name, seen, subject.make_record(name, 2)), "a removed record was written")
-        _expect(binding.look(name) is None, "a removed record came back")
+        expect(not binding.swap(name, seen, subject.make_record(name, 2)), "a removed record was written")
+        expect(binding.look(name) is None, "a removed record came back")
 
 
 def puts_its_fields_and_leaves_others_alone(subject: BindingSubject) -> None:
@@ -171,9 +154,9 @@ def puts_its_fields_and_leaves_others_alone(subject: BindingSubject) -> None:
         other.put(RecordChange(name, {theirs: ABSENT}, {theirs: 7}))
         binding.put(RecordChange(name, {ours: new}, {ours: old}))
         body = {**subject.make_record(name, 1), theirs: 7}
-        _expect(is_as_known(binding.show(binding.look(name)), body, whole=True), "a field of others was lost")
+        expect(is_as_known(binding.show(binding.look(name)), body, whole=True), "a field of others was lost")
         binding.put(RecordChange(name, {theirs: 7}, {theirs: ABSENT}))
-        _expect(theirs not in (binding.show(binding.look(name)) or {}), "a field cannot be taken away")
+        expect(theirs not in (binding.show(binding.look(name)) or {}), "a field cannot be taken away")
 
 
 def refuses_to_put_over_others(subject: BindingSubject) -> None:
@@ -184,14 +167,14 @@ def refuses_to_put_over_others(subject: BindingSubject) -> None:
         binding.put(RecordChange(name, None, first))
         other.put(RecordChange(name, {ours: first[ours]}, {ours: second[ours]}))
         for wanted in ({ours: third[ours]}, None):
-            _expect(_is_refused(binding, RecordChange(name, first, wanted)), "what others wrote was written over")
-        _expect(_is_refused(binding, RecordChange(name, None, third)), "a record was made where one is")
+            expect(_is_refused(binding, RecordChange(name, first, wanted)), "what others wrote was written over")
+        expect(_is_refused(binding, RecordChange(name, None, third)), "a record was made where one is")
         body = {**first, ours: second[ours]}
-        _expect(is_as_known(binding.show(binding.look(name)), body), "a refused change changed a record")
+        expect(is_as_known(binding.show(binding.look(name)), body), "a refused change changed a record")
         theirs = _require_second_field(subject)
         other.put(RecordChange(name, {theirs: ABSENT}, {theirs: 7}))
-        _expect(_is_refused(binding, RecordChange(name, body, None)), "a record that others wrote in was removed")
-        _expect(binding.look(name) is not None, "a record that others wrote in is gone")
+        expect(_is_refused(binding, RecordChange(name, body, None)), "a record that others wrote in was removed")
+        expect(binding.look(name) is not None, "a record that others wrote in is gone")
 
 
 def _is_refused(binding: Binding, change: RecordChange) -> bool:
@@ -211,7 +194,7 @@ def hides_what_is_not_declared(subject: BindingSubject) -> None:
         given = {**binding.given, "fields": [ours]}
         with closing(type(binding)(binding.name, given)) as narrow:
             shown = narrow.show(narrow.look(name))
-            _expect(shown is not None and set(shown) == {ours}, "a field that is not declared is shown")
+            expect(shown is not None and set(shown) == {ours}, "a field that is not declared is shown")
             try:
                 narrow.put(RecordChange(name, {ours: record[ours]}, {theirs: 8}))
             except InputError:
@@ -221,7 +204,7 @@ def hides_what_is_not_declared(subject: BindingSubject) -> None:
             changed = subject.make_record(name, 2)[ours]
             narrow.put(RecordChange(name, {ours: record[ours]}, {ours: changed}))
         wanted = {ours: changed, theirs: 7}
-        _expect(is_as_known(binding.show(binding.look(name)), wanted), "a field that is not declared did not stay")
+        expect(is_as_known(binding.show(binding.look(name)), wanted), "a field that is not declared did not stay")
 
 
 def changes_records_of_one_system_together(subject: BindingSubject) -> None:
@@ -229,9 +212,9 @@ def changes_records_of_one_system_together(subject: BindingSubject) -> None:
     with _open(subject) as (binding, first), _open(subject) as (other, two):
         changes = [RecordChange(name, None, subject.make_record(name, 1)) for name in (first, two)]
         done = list(binding.put_together([(binding, changes[0]), (other, changes[1])]))
-        _expect([change.name for change in done] == [first, two], "changes that were made are not told")
+        expect([change.name for change in done] == [first, two], "changes that were made are not told")
         for name, change in zip((first, two), changes, strict=True):
-            _expect(is_as_known(binding.show(binding.look(name)), change.wanted), "a change was told and not made")
+            expect(is_as_known(binding.show(binding.look(name)), change.wanted), "a change was told and not made")
         applied: list[RecordChange] = []
         again = [RecordChange(name, subject.make_record(name, 2), None) for name in (first, two)]
         try:
@@ -241,7 +224,7 @@ def changes_records_of_one_system_together(subject: BindingSubject) -> None:
             pass
         else:
             raise ConformanceError("changes over what others wrote were made")
-        _expect(not applied, "a change was told and refused")
+        expect(not applied, "a change was told and refused")
 
 
 def loses_nothing_while_others_write(subject: BindingSubject) -> None:
@@ -268,9 +251,9 @@ def loses_nothing_while_others_write(subject: BindingSubject) -> None:
             thread.start()
         for thread in threads:
             thread.join()
-        _expect(not faults, f"a write failed: {faults[:1]}")
+        expect(not faults, f"a write failed: {faults[:1]}")
         wanted = {field: values[-1] for field, values in work}
-        _expect(is_as_known(binding.show(binding.look(name)), wanted), "a write was lost")
+        expect(is_as_known(binding.show(binding.look(name)), wanted), "a write was lost")
 
 
 def says_that_nothing_answers(subject: BindingSubject) -> None:
@@ -293,8 +276,8 @@ def guards_as_its_probe_says(subject: BindingSubject) -> None:
         whole = binding.make_probe_name
         binding.make_probe_name = lambda word: names.append(whole(word)) or names[-1]  # type: ignore[func-returns-value,method-assign]
         probe = probe_binding(binding, writers=subject.race[0], writes=subject.race[1])
-        _expect(probe.guard == subject.guard, f"a probe found {probe.guard} ({probe.kept} of {probe.made} kept)")
-        _expect(all(binding.look(name) is None for name in names), "a probe left its record behind")
+        expect(probe.guard == subject.guard, f"a probe found {probe.guard} ({probe.kept} of {probe.made} kept)")
+        expect(all(binding.look(name) is None for name in names), "a probe left its record behind")
 
 
 CHECKS: tuple[BindingCheck, ...] = (

@@ -42,7 +42,6 @@ class HttpBinding(Binding):
         if given.get("format", "json") not in {"json", "text"}:
             raise InputError(f"bindings.{name}.format", found=given["format"], expected='"json" or "text"')
         self._text = given.get("format") == "text"
-        self._client: httpx.Client | None = None
 
     @property
     def base(self) -> str:
@@ -59,20 +58,16 @@ class HttpBinding(Binding):
     @property
     def client(self) -> httpx.Client:
         """The connection, made when it is first needed."""
-        if self._client is None:
+        if self._connection is None:
             headers = {}
             if "token_env" in self.given:
                 headers["authorization"] = f"Bearer {self.read_variable('token_env')}"
             if "authorization_env" in self.given:
                 headers["authorization"] = self.read_variable("authorization_env")
             with self.reach():
-                self._client = httpx.Client(headers=headers, timeout=SECONDS, follow_redirects=False)
-        return self._client
-
-    def close(self) -> None:
-        """Close the connection."""
-        if self._client is not None:
-            self._client.close()
+                self._connection = httpx.Client(headers=headers, timeout=SECONDS, follow_redirects=False)
+        client: httpx.Client = self._connection
+        return client
 
     def _ask(self, method: str, name: str, **how: Any) -> httpx.Response:
         url = f"{self.base}{quote(name, safe='')}{self.given.get('suffix', '')}" if name else self.base
@@ -104,9 +99,7 @@ class HttpBinding(Binding):
         body = parse(answer.text, f"{self.name}/{name}")
         for key in filter(None, [self.given.get("wrap")]):
             body = body.get(key) if isinstance(body, dict) else None
-        if not isinstance(body, dict):
-            raise InputError(f"{self.name}/{name}", found="no JSON object", expected="a record")
-        return body
+        return self.require_record(body, name)
 
     def swap(self, name: str, known: Seen | None, body: dict[str, Any] | None) -> bool:
         """Put or delete a record if its ETag is the known one."""

@@ -21,10 +21,7 @@ SCRIPT: Final = (
 
 
 def _read(binding: Binding, name: str, text: str) -> dict[str, Any]:
-    body = parse(text, f"{binding.name}/{name}")
-    if not isinstance(body, dict):
-        raise InputError(f"{binding.name}/{name}", found="no JSON object", expected="a record")
-    return body
+    return binding.require_record(parse(text, f"{binding.name}/{name}"), name)
 
 
 class EtcdBinding(Binding):
@@ -34,10 +31,6 @@ class EtcdBinding(Binding):
     required = ("base", "prefix")
     keeps_verbatim = True
 
-    def __init__(self, name: str, given: Mapping[str, Any]) -> None:
-        super().__init__(name, given)
-        self._client: Any = None
-
     @property
     def system(self) -> str:
         """The server."""
@@ -45,20 +38,15 @@ class EtcdBinding(Binding):
 
     def _ask(self, path: str, body: dict[str, Any]) -> dict[str, Any]:
         with self.reach():
-            if self._client is None:
+            if self._connection is None:
                 import httpx  # noqa: PLC0415 - start-up
 
                 token = {"authorization": self.read_variable("token_env")} if "token_env" in self.given else {}
-                self._client = httpx.Client(base_url=str(self.given["base"]), headers=token, timeout=SECONDS)
-            answer = self._client.post(path, json=body)
+                self._connection = httpx.Client(base_url=str(self.given["base"]), headers=token, timeout=SECONDS)
+            answer = self._connection.post(path, json=body)
             answer.raise_for_status()
             said: dict[str, Any] = answer.json()
             return said
-
-    def close(self) -> None:
-        """Close the connection."""
-        if self._client is not None:
-            self._client.close()
 
     def _key(self, name: str) -> str:
         return b64encode(f"{self.given['prefix']}{name}".encode()).decode()
@@ -98,7 +86,6 @@ class RedisBinding(Binding):
         import redis  # noqa: PLC0415 - an extra
 
         self._redis = redis
-        self._client: Any = None
         self._script: Any = None
 
     @property
@@ -115,17 +102,12 @@ class RedisBinding(Binding):
         return f"redis {parts.hostname}:{parts.port}{parts.path}"
 
     def _open(self) -> Any:
-        if self._client is None:
-            self._client = self._redis.Redis.from_url(
+        if self._connection is None:
+            self._connection = self._redis.Redis.from_url(
                 self.url, decode_responses=True, socket_timeout=SECONDS, socket_connect_timeout=SECONDS
             )
-            self._script = self._client.register_script(SCRIPT)
-        return self._client
-
-    def close(self) -> None:
-        """Close the connection."""
-        if self._client is not None:
-            self._client.close()
+            self._script = self._connection.register_script(SCRIPT)
+        return self._connection
 
     def look(self, name: str) -> Seen | None:
         """Return a key's value, which is its own tag."""

@@ -51,7 +51,7 @@ def probe_binding(binding: Binding, *, writers: int = WRITERS, writes: int = WRI
         sound = all(given for question, given in answers.items() if question not in ADVISORY)
         made, kept = _race(binding, name, writers, writes) if sound else (0, 0)
     finally:
-        _remove(binding, name)
+        remove_record(binding, name)
     guard = "none" if not sound else "atomic" if made == kept else "checked"
     return GuardProbe(guard, answers, made, kept, version, datetime.now(UTC).isoformat(timespec="seconds"))
 
@@ -93,11 +93,12 @@ def _ask(binding: Binding, name: str) -> dict[str, bool]:
     last = _look(binding, name)
     answers["delete"] = binding.swap(name, last, None) and binding.look(name) is None
     answers["write on nothing refused"] = not binding.swap(name, last, fill_in(last, first_record))
-    _remove(binding, name)
+    remove_record(binding, name)
     return answers
 
 
-def _remove(binding: Binding, name: str) -> None:
+def remove_record(binding: Binding, name: str) -> None:
+    """Remove a record of our own, also where somebody writes to it meanwhile."""
     for _ in range(5):
         seen = binding.look(name)
         if seen is None or binding.swap(name, seen, None):

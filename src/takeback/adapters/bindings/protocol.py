@@ -79,6 +79,8 @@ class Binding(ABC):
         self.fields: tuple[str, ...] = tuple(given.get("fields", ()))
         self.volatile = frozenset(given.get("volatile", ()))
         self._secrets: set[str] = set()
+        self._connection: Any = None
+        """The connection of a kind that keeps one, which is closed with the binding."""
 
     @property
     @abstractmethod
@@ -101,8 +103,16 @@ class Binding(ABC):
     def find_version(self) -> str:
         """Return what the server says of itself."""
 
-    def close(self) -> None:  # noqa: B027 - most have nothing to let go of
-        """Let go."""
+    def close(self) -> None:
+        """Close the connection, if there is one."""
+        if self._connection is not None:
+            self._connection.close()
+
+    def require_record(self, body: Any, name: str) -> dict[str, Any]:
+        """Return what a system holds, if it is a JSON object."""
+        if not isinstance(body, dict):
+            raise InputError(f"{self.name}/{name}", found="no JSON object", expected="a record")
+        return body
 
     def make_probe(self, number: int) -> dict[str, Any]:
         """Return the record that a probe writes for a number."""

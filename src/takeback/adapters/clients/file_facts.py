@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from takeback.adapters.clients.client import ANY
-from takeback.adapters.clients.contents import BoundDocument, Contents, build_prefix, is_hollow
+from takeback.adapters.clients.contents import BoundDocument, Contents, is_hollow
 from takeback.adapters.clients.discovery import Finder
 from takeback.adapters.clients.hooks import assign_ids
 from takeback.adapters.clients.layout import SURFACES_OF_DOCUMENTS, ClientLayout, Homes, Member
@@ -276,11 +276,11 @@ def list_unknown_events(members: Sequence[Member], events: Iterator[str] | Seque
 
 def why_event_unknown(members: Sequence[Member], key: str) -> str:
     """Return that a client lacks an event, with the likely one; empty if it has it, or if that is unknown."""
-    others = [member for member in members if member.prefix and key.startswith(build_prefix(member.prefix))]
+    others = [member for member in members if member.prefix and key.startswith(member.start)]
     owner = others[0] if others else next((member for member in members if not member.prefix), None)
     if owner is None or not owner.client.events:
         return ""
-    event = key.removeprefix(build_prefix(owner.prefix)).rpartition(":")[2]
+    event = key.removeprefix(owner.start).rpartition(":")[2]
     if event in owner.client.events:
         return ""
     meant = suggest_name(event, sorted(owner.client.events))

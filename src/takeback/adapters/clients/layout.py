@@ -42,6 +42,11 @@ class Member:
     client: Client
     prefix: str = ""
 
+    @property
+    def start(self) -> str:
+        """What its names begin with, the colon included."""
+        return build_prefix(self.prefix)
+
 
 @dataclass(slots=True)
 class ClientLayout:
@@ -79,8 +84,7 @@ class ClientLayout:
 
     def owner(self, surface: str, key: str) -> BoundDocument | None:
         """Return the document that holds a value, or would hold it."""
-        others = (build_prefix(member.prefix) for member in self.members if member.prefix)
-        own = next((begin for begin in others if key.startswith(begin)), "")
+        own = next((member.start for member in self.members if member.prefix and key.startswith(member.start)), "")
         bound = [
             document
             for document in self.documents.values()
@@ -130,7 +134,7 @@ class ClientLayout:
             names = dict.fromkeys(name for bound in self.documents.values() for name in bound.list_routing_names())
             return f"the routes here are {', '.join(names)}; {things}" if names else things
         if surface == "prompts":
-            members = [(build_prefix(member.prefix), member.client) for member in self.members]
+            members = [(member.start, member.client) for member in self.members]
             names = dict.fromkeys(start + name for start, client in members for name in client.list_prompt_names())
             return f"the prompts here are {', '.join(names)}; {things}" if names else things
         return things
@@ -143,9 +147,9 @@ class ClientLayout:
     def place_of(self, key: str) -> str | None:
         """Return the path of a prompt by its name; None if it is read only where something imports it."""
         for member in self.members:
-            rest = key.removeprefix(build_prefix(member.prefix))
-            if build_prefix(member.prefix) and rest == key:
+            if not key.startswith(member.start):
                 continue
+            rest = key.removeprefix(member.start)
             for texts in member.client.texts:
                 name = _match_template(rest, texts.name)
                 if name:
@@ -272,7 +276,7 @@ def _find_texts(finder: Finder, member: Member, layout: ClientLayout) -> None:
         for seen in finder.below_all(texts.folder):
             if seen.path.endswith(texts.ending):
                 name = seen.path[len(texts.start) : len(seen.path) - len(texts.ending)]
-                if _claim_prompt(layout, seen, build_prefix(member.prefix) + fill_template(texts.name, name)):
+                if _claim_prompt(layout, seen, member.start + fill_template(texts.name, name)):
                     layout.texts[seen.real] = texts
 
 
@@ -283,7 +287,7 @@ def _find_files(finder: Finder, member: Member, layout: ClientLayout) -> None:
             if name.startswith("."):
                 continue  # what the client brings along
             if rest == SKILL:
-                _claim_prompt(layout, seen, build_prefix(member.prefix) + fill_template(skills.name, name))
+                _claim_prompt(layout, seen, member.start + fill_template(skills.name, name))
             else:
                 _claim_file(layout, seen, skills.effect)
     for scripts in member.client.scripts:
@@ -291,7 +295,7 @@ def _find_files(finder: Finder, member: Member, layout: ClientLayout) -> None:
             if scripts.endings and not seen.path.endswith(scripts.endings):
                 continue
             if _claim_file(layout, seen, scripts.effect) and scripts.event:
-                event = build_prefix(member.prefix) + scripts.event
+                event = member.start + scripts.event
                 layout.loaded[seen.real] = (event, seen.path[len(scripts.folder) + 1 :])
 
 
@@ -325,17 +329,15 @@ def resolve_beside(above: str, path: str) -> str:
 
 
 def _claim_prompt(layout: ClientLayout, seen: SeenFile, name: str) -> bool:
-    if not _is_usable(layout, seen):
-        return False
-    layout.prompts[seen.real] = name
-    return True
+    if usable := _is_usable(layout, seen):
+        layout.prompts[seen.real] = name
+    return usable
 
 
 def _claim_file(layout: ClientLayout, seen: SeenFile, effect: Effect) -> bool:
-    if not _is_usable(layout, seen):
-        return False
-    layout.files[seen.real] = effect
-    return True
+    if usable := _is_usable(layout, seen):
+        layout.files[seen.real] = effect
+    return usable
 
 
 def _is_usable(layout: ClientLayout, seen: SeenFile) -> bool:
@@ -372,7 +374,7 @@ def _match_template(text: str, template: str) -> str:
 def _bind_new_document(member: Member, documents: Documents, surface: str, key: str) -> BoundDocument | None:
     if ANY not in documents.path:
         return None
-    own = build_prefix(member.prefix)
+    own = member.start
     if not key.startswith(own):
         return None
     rest = key[len(own) :]
@@ -514,7 +516,7 @@ class Homes:
     def map_loaded_events(self) -> dict[str, Scripts]:
         """Return the events whose listeners are files, with the folders of these files."""
         return {
-            build_prefix(member.prefix) + scripts.event: scripts
+            member.start + scripts.event: scripts
             for member in self.layout.members
             for scripts in member.client.scripts
             if scripts.event

@@ -143,10 +143,7 @@ class TrackedFiles:
             sweep_aside(self._directory)
         for folder in ("", *folders) if folders else ():
             for path in self._directory.own_temporaries(folder):
-                parts = tuple(path.split("/"))
-                with self._directory.faults("remove", path), self._directory.parent(parts) as parent:
-                    if parent is not None:
-                        Directory.discard(parent, parts[-1])
+                self._directory.discard_at(path)
         self.store.note_writing(())
 
     def close(self) -> None:
