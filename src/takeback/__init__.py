@@ -95,49 +95,25 @@ __all__ = [
 ]
 
 _HOMES = {
-    "takeback.errors": ("InputError", "TakebackError"),
-    "takeback.agents.text_proposal": ("propose_text",),
-    "takeback.agents.scratch_copy": ("check_on_copy",),
-    "takeback.evolve": ("Checked", "Evolution", "evolve"),
-    "takeback.harness": (
-        "Adopted",
-        "Applied",
-        "Harness",
-        "Recovered",
-        "Refused",
-        "Stale",
-        "Status",
-        "Undone",
-        "RefusalReason",
-    ),
-    "takeback.adapters": ("init_workspace", "open_memory", "open_workspace"),
-    "takeback.integrations": (
-        "AgentHarness",
-        "open_langchain",
-        "open_openai_agents",
-        "open_pydantic_ai",
-    ),
-    "takeback.harness.adapter": ("Adapter",),
-    "takeback.harness.async_harness": ("AsyncHarness",),
-    "takeback.harness.entry_log": ("EntryView",),
-    "takeback.harness.outcomes": ("Discarded", "Unchanged"),
-    "takeback.journal": ("Record",),
-    "takeback.language": ("Candidate", "NoInverse", "candidate_schema", "gate", "read_candidate"),
-    "takeback.state": ("Kind", "Level", "State", "Surface", "diff", "register"),
-    "takeback.repair.oracle": ("oracle",),
-    "takeback.undo": ("Blocked", "Gone", "Plan"),
-    "takeback.verify": (
-        "Admitted",
-        "Counterexample",
-        "Grade",
-        "Verdict",
-        "why_not_evidence",
-        "prove",
-        "round_trip",
-        "verify",
-    ),
+    "takeback.errors": "InputError TakebackError",
+    "takeback.agents.text_proposal": "propose_text",
+    "takeback.agents.scratch_copy": "check_on_copy",
+    "takeback.evolve": "Checked Evolution evolve",
+    "takeback.harness": "Adopted Applied Harness Recovered Refused Stale Status Undone RefusalReason",
+    "takeback.adapters": "init_workspace open_memory open_workspace",
+    "takeback.integrations": "AgentHarness open_langchain open_openai_agents open_pydantic_ai",
+    "takeback.harness.adapter": "Adapter",
+    "takeback.harness.async_harness": "AsyncHarness",
+    "takeback.harness.entry_log": "EntryView",
+    "takeback.harness.outcomes": "Discarded Unchanged",
+    "takeback.journal": "Record",
+    "takeback.language": "Candidate NoInverse candidate_schema gate read_candidate",
+    "takeback.state": "Kind Level State Surface diff register",
+    "takeback.repair.oracle": "oracle",
+    "takeback.undo": "Blocked Gone Plan",
+    "takeback.verify": "Admitted Counterexample Grade Verdict why_not_evidence prove round_trip verify",
 }
-_HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
+_HOME_OF = {name: home for home, names in _HOMES.items() for name in names.split()}
 
 
 class _Package(ModuleType):

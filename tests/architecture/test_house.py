@@ -189,7 +189,7 @@ def test_the_documented_limits_match_the_code():
         "an `index`": program.MAX_INDEX,
         "counterfactual states of a split": import_module("takeback.verify.suites").MAX_STATES,
         "steps of a proof": import_module("takeback.verify.proof").MAX_WORK,
-        "seconds of a verification": import_module("takeback.verify.options").MAX_SECONDS,
+        "seconds of a verification": import_module("takeback.verify.rules").MAX_SECONDS,
     }
 
 

@@ -6,7 +6,8 @@ import pytest
 from typer.testing import CliRunner
 
 from takeback.cli import app
-from takeback.errors import InputError, LockChanged
+from takeback.errors import InputError
+from takeback_lab.errors import LockChanged
 from takeback_lab.results import read_results, verify_results
 
 FOLDERS = {

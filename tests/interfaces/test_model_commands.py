@@ -11,7 +11,8 @@ from tests.support.fault_server import Act, FaultServer
 from typer.testing import CliRunner, Result
 
 from takeback.cli import app
-from takeback.errors import InputError, LockChanged, RecordingError, ServiceFault, TakebackError, WeightsError
+from takeback.errors import InputError, RecordingError, ServiceFault, TakebackError
+from takeback_lab.errors import LockChanged, WeightsError
 from takeback_lab.experiments.draws import draw_order
 from takeback_lab.experiments.recorded import write_frozen
 from takeback_lab.tasks import load

@@ -18,7 +18,8 @@ from itertools import islice
 from multiprocessing import get_context
 from typing import Any, Final, Protocol
 
-from takeback.errors import InputError, MissingExtraError, WorkerLost
+from takeback.errors import InputError, MissingExtraError
+from takeback_lab.errors import WorkerLost
 
 Work = Callable[[Any], Any]
 FinishedUnits = Iterator[tuple[str, Any]]

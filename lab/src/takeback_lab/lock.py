@@ -15,7 +15,8 @@ from pathlib import Path
 from typing import Any
 
 from takeback.canonical import encode, parse, write_pretty
-from takeback.errors import InputError, LockChanged
+from takeback.errors import InputError
+from takeback_lab.errors import LockChanged
 
 PARTS = ("tasks", "seeds", "suites", "prompts", "model", "analysis")
 """The parts every experiment locks; one that does not apply is locked as null."""

@@ -15,7 +15,8 @@ from types import TracebackType
 from typing import Any, Self
 
 from takeback.canonical import parse
-from takeback.errors import InputError, LockChanged
+from takeback.errors import InputError
+from takeback_lab.errors import LockChanged
 from takeback_lab.lock import Lock, canonical
 from takeback_lab.manifest import PROGRESS
 

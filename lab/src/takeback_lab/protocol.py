@@ -17,7 +17,8 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Final
 
-from takeback.errors import InputError, LockChanged
+from takeback.errors import InputError
+from takeback_lab.errors import LockChanged
 from takeback_lab.lock import PARTS, Lock, check, digest_of, read_lock, write_lock
 from takeback_lab.manifest import LOCK, SUPERSEDED, Problem
 from takeback_lab.models.weights import QWEN, SMOL

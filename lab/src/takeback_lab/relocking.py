@@ -14,7 +14,7 @@ from typing import Any, Final
 
 from takeback.errors import InputError, RecordingError
 from takeback.repair.models import ReplayModel
-from takeback.repair.models.replies import PACKED, count_imported, digest_replies, pack_to_bytes
+from takeback.repair.models.replies import PACKED
 from takeback.repair.synthesizer import Spec, make_method
 from takeback_lab.engines import Here
 from takeback_lab.experiment import Asked
@@ -24,6 +24,7 @@ from takeback_lab.experiments.recorded import LOCK, is_shipped, rebind_lock
 from takeback_lab.lock import Lock, canonical, read_lock, write_lock
 from takeback_lab.manifest import MANIFEST
 from takeback_lab.protocol import CODE, freeze_lock, keep_origins
+from takeback_lab.recordings import count_imported, digest_replies, pack_to_bytes
 from takeback_lab.registry import experiment_named
 from takeback_lab.replies import FROZEN, find_recordings
 from takeback_lab.results import read_results, write_results

@@ -10,11 +10,11 @@ from pathlib import Path
 from typing import Any
 
 from takeback.errors import TakebackError
-from takeback.repair.models.replies import digest_replies, has_recording
 from takeback_lab.experiments.recorded import EDITIONS, check_frozen_file, recorded_folder
 from takeback_lab.lock import read_json, read_lock
 from takeback_lab.manifest import LOCK, RESULT, SUPERSEDED, Problem
 from takeback_lab.protocol import LOCKS, frozen_path
+from takeback_lab.recordings import digest_replies, has_recording
 from takeback_lab.results import BANK, RAN, find_runs
 
 FROZEN = (BANK, RAN)

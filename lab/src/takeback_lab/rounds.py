@@ -15,11 +15,12 @@ from typing import Any, Final
 from takeback.canonical import parse, write_compact
 from takeback.errors import InputError, RecordingError
 from takeback.repair.models import RecordingModel, Reply, Request, Usage
-from takeback.repair.models.replies import IMPORTED, has_recording, read_lines, tell_origin
+from takeback.repair.models.replies import IMPORTED, read_lines, tell_origin
 from takeback.repair.synthesizer import Spec, make_method
 from takeback_lab.engines import FinishedUnits, UnitEngine, Work
 from takeback_lab.experiment import Asked, Experiment
 from takeback_lab.lock import write_whole
+from takeback_lab.recordings import has_recording
 
 PENDING: Final = "pending.jsonl"
 EXPORTED: Final = "exported.txt"

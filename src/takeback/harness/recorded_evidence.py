@@ -210,8 +210,8 @@ class _Steps:
         """Prove a program from where the last step ended, in candidates of a length that can be read again."""
         from takeback.repair.oracle import invert_mutation  # noqa: PLC0415 - start-up
         from takeback.runtime import run_forward  # noqa: PLC0415 - start-up
-        from takeback.verify.options import VerifyOptions  # noqa: PLC0415 - start-up
         from takeback.verify.proof import prove_with  # noqa: PLC0415 - start-up
+        from takeback.verify.rules import VerifyOptions  # noqa: PLC0415 - start-up
 
         steps: list[tuple[Candidate, Verdict]] = []
         state = self._start

@@ -4,8 +4,7 @@ The mutation is locked by its digest. A reply that is no candidate, or leaves th
 and is classified. A `ServiceFault` passes through: the run stops, and with a recording it goes on later
 without asking anything twice. The portfolio is the practical default: the oracle answers at once wherever it
 has an inverse the judge admits; a model is asked only where it has none. A judge is an admission rule bound
-to a language and a nominal state; it fails closed. What `make_recovery_judge` and `make_dev_judge` decide is
-for experiments and no evidence for a harness.
+to a language and a nominal state; it fails closed.
 """
 
 from __future__ import annotations
@@ -22,9 +21,8 @@ from takeback.repair.models import PAPER, Account, ChatModel, Reply, Request, Sa
 from takeback.repair.oracle import invert_mutation
 from takeback.repair.prompts import ALL_SHOWN, VERSION, ShownParts, diagnosis_version, load_prompt_set, strip_language
 from takeback.state import Contract, Level, State
-from takeback.verify import Code, Reason, Verdict, VerifyOptions, verify_with
-from takeback.verify.sampled import reject_candidate, verify_dev
-from takeback.verify.sampled import reject_candidate as turned_away
+from takeback.verify import Code, Verdict, VerifyOptions, verify_with
+from takeback.verify.sampled import reject_candidate
 from takeback.verify.suites import make_dev_states, make_nominal_state
 
 MAX_BUDGET: Final = 64
@@ -177,7 +175,7 @@ def assess_attempt(attempt: Attempt, judge: Judge, level: Level) -> Verdict:
     if attempt.candidate is None:
         why = attempt.rejected
         reasons = [make_reason(why)] if why is not None else []
-        return turned_away(reasons, "reply", level)
+        return reject_candidate(reasons, "reply", level)
     return judge(attempt.candidate)
 
 
@@ -232,28 +230,7 @@ def repair_with_portfolio(
     return replace(repair_attempt(start, model, judge, settings, nominal), source="model")
 
 
-SYNTHESISED = ("witness", "recovery")
-
-
 def make_judge(rule: str, level: Level, nominal: State) -> Judge:
     """Return a judge by the name of a rule; `proof` looks at every state, the others sample around `nominal`."""
     options = VerifyOptions(rule=rule, level=level, nominal=nominal)
     return lambda candidate: verify_with(candidate, options)
-
-
-def make_recovery_judge(rule: str, level: Level, nominal: State, *, mutation: Level = Level.L1) -> Judge:
-    """Return a judge as in the paper's factorial: `level` bounds witness and recovery, `mutation` the mutation."""
-    inner = make_judge(rule, max(mutation, level), nominal)
-
-    def judge(candidate: Candidate) -> Verdict:
-        outside = [Reason(Code.OUT_OF_LANGUAGE, str(out)) for out in gate(candidate, level, SYNTHESISED)]
-        if outside:
-            return reject_candidate(outside, rule, level, candidate)
-        return replace(inner(candidate), language=level.value)
-
-    return judge
-
-
-def make_dev_judge(suite: str, level: Level, nominal: State) -> Judge:
-    """Return a judge that sees one dev suite and nothing hidden: every one of its states must pass."""
-    return lambda candidate: verify_dev(candidate, suite, level=level, nominal=nominal)

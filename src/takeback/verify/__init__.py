@@ -7,9 +7,15 @@ from takeback.lazy_names import load_on_demand
 if TYPE_CHECKING:
     from takeback.verify.decision import verify, verify_json, verify_with
     from takeback.verify.evidence import Admitted, why_not_evidence
-    from takeback.verify.options import VerifyOptions
     from takeback.verify.proof import prove
-    from takeback.verify.rules import RULE_NAMES, RULES, THRESHOLD, compute_wald_lower, compute_wilson_lower
+    from takeback.verify.rules import (
+        RULE_NAMES,
+        RULES,
+        THRESHOLD,
+        VerifyOptions,
+        compute_wald_lower,
+        compute_wilson_lower,
+    )
     from takeback.verify.sampled import verify_on, verify_sampled
     from takeback.verify.shrink import shrink_state
     from takeback.verify.trip import Residual, Trial, Trip, round_trip, self_check
@@ -48,10 +54,9 @@ __getattr__ = load_on_demand(
     __name__,
     {
         "takeback.verify.decision": "verify verify_json verify_with",
-        "takeback.verify.options": "VerifyOptions",
         "takeback.verify.evidence": "Admitted why_not_evidence",
         "takeback.verify.proof": "prove",
-        "takeback.verify.rules": "RULE_NAMES RULES THRESHOLD compute_wald_lower compute_wilson_lower",
+        "takeback.verify.rules": "RULE_NAMES RULES THRESHOLD VerifyOptions compute_wald_lower compute_wilson_lower",
         "takeback.verify.sampled": "verify_on verify_sampled",
         "takeback.verify.shrink": "shrink_state",
         "takeback.verify.trip": "Residual Trial Trip round_trip self_check",

@@ -9,11 +9,10 @@ from takeback.errors import InputError, LimitError
 from takeback.language import Candidate, read_candidate
 from takeback.state import Level, State
 from takeback.verify.evidence import register_verdict
-from takeback.verify.options import MAX_SECONDS, VerifyOptions, check_options
 from takeback.verify.proof import prove_with
-from takeback.verify.rules import EXACT, PROOF, RULES, freeze_candidate
+from takeback.verify.rules import EXACT, MAX_SECONDS, PROOF, RULES, VerifyOptions, check_options, freeze_candidate
 from takeback.verify.sampled import (
-    describe_effects,
+    identify_candidate,
     list_refusals,
     list_trip_reasons,
     reject_candidate,
@@ -83,9 +82,7 @@ def _verify_exact(candidate: Candidate | Mapping[str, Any], options: VerifyOptio
         reasons=tuple(list_trip_reasons(trip)),
         splits={"given": Split("given", (trip,))},
         counterexample=example,
-        mutation_digest=candidate.mutation_digest(),
-        candidate_digest=candidate.digest(),
-        **describe_effects(candidate),
+        **identify_candidate(candidate),
     )
     return register_verdict(verdict, candidate)
 

@@ -5,6 +5,10 @@ break those slots into components that cannot see each other; the real interpret
 for every shape of every component, once with the mutation going through and once with it failing elsewhere.
 The argument, its assumptions and where the code holds them: docs/proof.md. Answers proved or refuted; for L2, whose
 edits do look inside, also undecided, which admits nothing.
+
+A `Certificate` has what a proof rests on, as JSON that somebody else can check: for each search the components, the
+base, and every class with its state and where the mutation stopped on it. `takeback.opinion.checker` decides about it
+without any code of the proof.
 """
 
 from __future__ import annotations
@@ -14,10 +18,10 @@ from dataclasses import replace
 from time import monotonic
 from typing import Any, Final, NamedTuple
 
+from takeback.canonical import digest
 from takeback.errors import ProgramTooLarge
 from takeback.language import Candidate
 from takeback.state import Level, State
-from takeback.verify.certificate import Certificate, ProofRun
 from takeback.verify.classes import Classes, ShapeChoice, Slice, Slices
 from takeback.verify.evidence import register_verdict
 from takeback.verify.opaque_edits import (
@@ -31,10 +35,9 @@ from takeback.verify.opaque_edits import (
     without_mutation,
     without_unanswered,
 )
-from takeback.verify.options import MAX_SECONDS, VerifyOptions, check_options
-from takeback.verify.rules import PROOF, freeze_candidate
+from takeback.verify.rules import MAX_SECONDS, PROOF, VerifyOptions, check_options, freeze_candidate
 from takeback.verify.sampled import (
-    describe_effects,
+    identify_candidate,
     list_refusals,
     list_trip_reasons,
     make_counterexample,
@@ -45,6 +48,8 @@ from takeback.verify.verdict import Code, Counterexample, Grade, Reason, Verdict
 
 MAX_WORK: Final = 5_000_000
 """Steps of operations on generic states, summed over all classes of states: some ten seconds."""
+FORMAT: Final = 1
+"""Of the JSON of certificates."""
 Failing = list[tuple[int, int]]
 """Components with an alternative that makes the mutation fail."""
 
@@ -252,9 +257,7 @@ def _judge_rest(candidate: Candidate, options: VerifyOptions, stays: Sequence[Re
     about = replace(
         rest,
         reasons=(*stays, *rest.reasons),
-        mutation_digest=candidate.mutation_digest(),
-        candidate_digest=candidate.digest(),
-        **describe_effects(candidate),
+        **identify_candidate(candidate),
     )
     return register_verdict(about, candidate)
 
@@ -306,10 +309,8 @@ def _make_verdict(
             () if example is None else tuple(list_trip_reasons(example.trip)),
             classes=looked,
             counterexample=example,
-            mutation_digest=candidate.mutation_digest(),
-            candidate_digest=candidate.digest(),
             certificate=certificate,
-            **describe_effects(candidate),
+            **identify_candidate(candidate),
         ),
         candidate,
     )
@@ -338,3 +339,72 @@ def _search_classes(
     if runs is not None:
         runs.append(ProofRun(classes, search.seen))
     return search.looked, broken
+
+
+class ProofRun(NamedTuple):
+    """One search through the classes of a candidate, or of what stands for it, and the choices that it ran on."""
+
+    classes: Classes
+    seen: list[ShapeChoice]
+
+
+class Certificate(NamedTuple):
+    """What a proof of a candidate rests on."""
+
+    candidate: Candidate
+    runs: tuple[ProofRun, ...]
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the certificate as JSON."""
+        plain = {
+            "format": FORMAT,
+            "claim": "proved",
+            "candidate": self.candidate.to_json(),
+            "digest": self.candidate.digest(),
+            "runs": [_write_run(run, mode) for run, mode in zip(self.runs, self._list_modes(), strict=False)],
+        }
+        return plain | {"seal": digest(plain)}
+
+    def _list_modes(self) -> tuple[str, ...]:
+        programs = (*self.candidate.mutation, *self.candidate.recovery)
+        wide = any(op.kind.level is Level.L2 for op in programs)
+        return ("edits leave anything", "mutation left out") if wide else ("as it is",)
+
+
+def _write_run(run: ProofRun, mode: str) -> dict[str, Any]:
+    classes = run.classes
+    classes.deadline = float("inf")
+    start = classes.state({})
+    base = start.write()
+    return {
+        "mode": mode,
+        "components": [_write_title(part.component.name, classes.salt) for part in classes.parts],
+        "reach": classes.reach,
+        "base": base,
+        "classes": [_write_class(classes, choice, start, base) for choice in run.seen],
+    }
+
+
+def _write_title(name: str, salt: str) -> str:
+    unnamed = f"bystander_{salt}"
+    return f"{name.removesuffix(unnamed)}(others)" if name.endswith(f" {unnamed}") else name
+
+
+def _write_class(classes: Classes, choice: ShapeChoice, start: State, base: dict[str, Any]) -> dict[str, Any]:
+    state = classes.state(choice)
+    other = {name: part for name, part in state.parts.items() if part is not start.parts[name]}
+    plain = State.of(other).write()
+    change = {
+        name: _list_changes(base.get(name, {}), plain.get(name, type(base.get(name, {}))()))
+        for name in {**base, **plain}
+        if name in other and plain.get(name) != base.get(name)
+    }
+    return {"change": change, "stops": classes.failing_at(choice), "held": True}
+
+
+def _list_changes(before: Any, after: Any) -> Any:
+    """Return the entries of a surface that are not as before, each in a list, which is empty where none is now."""
+    if not isinstance(after, dict):
+        return after
+    gone: dict[str, list[Any]] = {key: [] for key in before if key not in after}
+    return gone | {key: [item] for key, item in after.items() if key not in before or item != before[key]}

@@ -6,7 +6,7 @@ reason. The smallest breaking state found goes into the verdict.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from time import monotonic
 from typing import TYPE_CHECKING, Any
@@ -16,8 +16,7 @@ from takeback.state import Level, State
 from takeback.state.surfaces.calls import EffectClass, classify_calls
 from takeback.verify.evidence import register_verdict
 from takeback.verify.opaque_edits import has_recovery_edits
-from takeback.verify.options import MAX_SECONDS, VerifyOptions, check_options
-from takeback.verify.rules import DEV, RULES, THRESHOLD, Rule, freeze_candidate
+from takeback.verify.rules import RULES, THRESHOLD, Rule, VerifyOptions, check_options, freeze_candidate
 from takeback.verify.trip import Trial, Trip, self_check
 from takeback.verify.verdict import Code, Counterexample, Grade, Reason, Split, Verdict
 
@@ -35,9 +34,9 @@ def verify_sampled(candidate: Candidate | Mapping[str, Any], options: VerifyOpti
     refused = list_refusals(candidate, options.language, options.locked)
     if refused:
         return reject_candidate(refused, options.rule, options.language, candidate)
-    deadline = monotonic() + options.max_seconds
-    try:
-        made = make_suites(
+
+    def make(deadline: float) -> Suites:
+        return make_suites(
             options.nominal or make_nominal_state(),
             candidate.mutation,
             seed=options.seed or 0,
@@ -46,26 +45,8 @@ def verify_sampled(candidate: Candidate | Mapping[str, Any], options: VerifyOpti
             ood=chosen.ood if options.ood is None else options.ood,
             deadline=deadline,
         )
-        threshold = options.threshold or THRESHOLD
-        verdict = _verify_states(candidate, made, chosen, options.language, threshold, deadline)
-    except TimeoutError:
-        return _reject_late(candidate, options.rule, options.language, options.max_seconds)
-    return register_verdict(verdict, candidate)
 
-
-def verify_dev(candidate: Candidate, suite: str, *, level: Level, nominal: State) -> Verdict:
-    """Return the verdict on one dev suite alone, with nothing hidden; it admits nothing into a harness."""
-    from takeback.verify.suites import make_suites  # noqa: PLC0415 - start-up
-
-    candidate = freeze_candidate(candidate)
-    refused = list_refusals(candidate, level, None)
-    if refused:
-        return reject_candidate(refused, DEV.name, level, candidate)
-    made = make_suites(nominal, candidate.mutation, dev=suite, iid=0, ood=0)
-    try:
-        return _verify_states(candidate, made, DEV, level, THRESHOLD, monotonic() + MAX_SECONDS)
-    except TimeoutError:
-        return _reject_late(candidate, DEV.name, level, MAX_SECONDS)
+    return register_verdict(verify_states(candidate, make, chosen, options), candidate)
 
 
 def verify_on(candidate: Candidate, made: Suites, options: VerifyOptions | None = None) -> Verdict:
@@ -74,23 +55,25 @@ def verify_on(candidate: Candidate, made: Suites, options: VerifyOptions | None 
     Whoever picks the states picks the answer, so this verdict is no evidence for a harness.
     """
     options = check_options(options, *RULES)
-    candidate, deadline = freeze_candidate(candidate), monotonic() + options.max_seconds
-    threshold = options.threshold or THRESHOLD
+    return verify_states(freeze_candidate(candidate), lambda _: made, RULES[options.rule], options)
+
+
+def verify_states(
+    candidate: Candidate, make: Callable[[float], Suites], rule: Rule, options: VerifyOptions
+) -> Verdict:
+    """Return the verdict on the states that `make` makes by a deadline; unless it is registered it is no evidence."""
+    deadline = monotonic() + options.max_seconds
     try:
-        return _verify_states(candidate, made, RULES[options.rule], options.language, threshold, deadline)
+        return _verify_states(candidate, make(deadline), rule, options, deadline)
     except TimeoutError:
-        return _reject_late(candidate, options.rule, options.language, options.max_seconds)
-
-
-def _reject_late(candidate: Candidate, rule: str, level: Level, max_seconds: float) -> Verdict:
-    reason = Reason(Code.TIMEOUT, f"verification took more than {max_seconds} seconds")
-    return reject_candidate([reason], rule, level, candidate)
+        late = Reason(Code.TIMEOUT, f"verification took more than {options.max_seconds} seconds")
+        return reject_candidate([late], rule.name, options.language, candidate)
 
 
 def _verify_states(
-    candidate: Candidate, made: Suites, rule: Rule, level: Level, threshold: float, deadline: float
+    candidate: Candidate, made: Suites, rule: Rule, options: VerifyOptions, deadline: float
 ) -> Verdict:
-    """Return the verdict on states, or raise `TimeoutError` if they are not all run by the deadline."""
+    threshold = options.threshold or THRESHOLD
     self_check()
     trial = Trial(candidate)
     trips: dict[str, list[Trip]] = {"dev": [], "iid": [], "ood": []}
@@ -116,14 +99,12 @@ def _verify_states(
         admitted=decision.admitted,
         grade=Grade.SAMPLED if broken is None else Grade.REFUTED,
         rule=rule.name,
-        language=level.value,
+        language=options.language.value,
         reasons=tuple(reasons),
         splits={name: Split(name, tuple(done), decision.bounds.get(name)) for name, done in trips.items()},
         counterexample=example,
-        mutation_digest=candidate.mutation_digest(),
-        candidate_digest=candidate.digest(),
         threshold=threshold,
-        **describe_effects(candidate),
+        **identify_candidate(candidate),
     )
 
 
@@ -142,10 +123,11 @@ def list_refusals(candidate: Candidate, level: Level, locked: str | None) -> lis
     return reasons
 
 
-def describe_effects(candidate: Candidate) -> dict[str, Any]:
-    """Return what a verdict says of a candidate's class, and of what stays."""
+def identify_candidate(candidate: Candidate) -> dict[str, Any]:
+    """Return what a verdict says of the candidate itself: its digests, its class, and what stays."""
     effects, stays = classify_calls(candidate.mutation)
-    return {"effects": effects, "stays": stays} if stays else {}
+    digests = {"mutation_digest": candidate.mutation_digest(), "candidate_digest": candidate.digest()}
+    return {**digests, "effects": effects, "stays": stays} if stays else digests
 
 
 def reject_candidate(
@@ -153,15 +135,7 @@ def reject_candidate(
 ) -> Verdict:
     """Return the verdict of a candidate that was turned away before it ran."""
     said = Verdict(False, Grade.DECLARED, rule, level.value, tuple(reasons))
-    if candidate is None:
-        return said
-    about = replace(
-        said,
-        mutation_digest=candidate.mutation_digest(),
-        candidate_digest=candidate.digest(),
-        **describe_effects(candidate),
-    )
-    return register_verdict(about, candidate)
+    return said if candidate is None else register_verdict(replace(said, **identify_candidate(candidate)), candidate)
 
 
 def make_counterexample(candidate: Candidate, state: State, split: str, deadline: float) -> Counterexample:

@@ -128,20 +128,6 @@ def make_dev_states(nominal: State, mutation: Program, suite: str, *, seed: int 
     return tuple(_make_dev_suite(nominal, mutation, seed, suite, set()))
 
 
-def make_hidden_states(
-    nominal: State, mutation: Program, split: str, count: int, *, seed: int = 0, dev: str = "Q10"
-) -> tuple[State, ...]:
-    """Return the first `count` states of a hidden split; `fresh` alternates iid and ood."""
-    made = make_suites(
-        nominal, mutation, seed=seed, dev=dev, iid=count if split == "iid" else 0, ood=count if split == "ood" else 0
-    )
-    if split == "fresh":
-        both = make_suites(nominal, mutation, seed=seed, dev=dev, iid=(count + 1) // 2, ood=count // 2)
-        mixed = [state for pair in zip(both.iid, both.ood, strict=False) for state in pair]
-        return tuple([*mixed, *both.iid[len(both.ood) :]][:count])
-    return made.iid if split == "iid" else made.ood
-
-
 def _make_dev_suite(nominal: State, mutation: Program, seed: int, suite: str, seen: set[str]) -> Sequence[State]:
     check_dev_suite(suite)
     if suite == NARROW:

@@ -16,7 +16,7 @@ from takeback.state.surfaces.calls import EffectClass
 from takeback.verify.trip import Trip
 
 if TYPE_CHECKING:
-    from takeback.verify.certificate import Certificate
+    from takeback.verify.proof import Certificate
 
 
 class Grade(StrEnum):

@@ -14,9 +14,10 @@ from typing import Any
 import pytest
 from tests.support.fault_server import Act, FaultServer
 
-from takeback.errors import InputError, ServiceFault, WorkerLost
+from takeback.errors import InputError, ServiceFault
 from takeback_lab.commands.lab.wrapper import Running, conduct
 from takeback_lab.engines import Here, OnRay, Processes, Threads, UnitEngine, engine_named
+from takeback_lab.errors import WorkerLost
 from takeback_lab.registry import experiment_named
 from takeback_lab.runner import run_experiment
 

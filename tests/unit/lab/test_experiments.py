@@ -10,13 +10,14 @@ from typing import Any
 
 import pytest
 
-from takeback.errors import InputError, LockChanged, ServiceFault
+from takeback.errors import InputError, ServiceFault
 from takeback.language import read_program
 from takeback.repair.diagnosis import Mode
 from takeback.repair.models import RecordingModel, ReplayModel, Reply, Request, Usage
 from takeback.repair.oracle import invert_mutation
 from takeback.repair.synthesizer import Spec, make_method
 from takeback.state import Level, Stage, State
+from takeback_lab.errors import LockChanged
 from takeback_lab.experiment import Asked
 from takeback_lab.experiments.bank import BANK, LOCK, Bank, Failure, cohort, drawn, load_bank
 from takeback_lab.experiments.controlled import EXPERIMENT as CONTROLLED

@@ -12,17 +12,17 @@ import pytest
 from takeback.errors import InputError
 from takeback.language import read_candidate, read_program
 from takeback.repair.diagnosis import FeedbackBasis, Mode, make_feedback
-from takeback.repair.loop import make_recovery_judge
-from takeback.repair.models.replies import count_imported
 from takeback.repair.oracle import invert_mutation
 from takeback.repair.prompts import ShownParts, load_prompt_set
 from takeback.state import Level, Stage, State
 from takeback_lab import protocol
 from takeback_lab.experiments.natural import EXPERIMENT as NATURAL
 from takeback_lab.experiments.sensitivity import EXPERIMENT as SENSITIVITY
+from takeback_lab.judges import make_recovery_judge
 from takeback_lab.lock import make_lock, write_lock
 from takeback_lab.paper_tables import TABLES, tell_table
 from takeback_lab.prompt_sets import V4
+from takeback_lab.recordings import count_imported
 from takeback_lab.registry import experiment_named
 from takeback_lab.report import wording
 from takeback_lab.report.inputs import RunData

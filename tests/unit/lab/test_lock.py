@@ -10,7 +10,8 @@ import textwrap
 
 import pytest
 
-from takeback.errors import InputError, LockChanged
+from takeback.errors import InputError
+from takeback_lab.errors import LockChanged
 from takeback_lab.lock import PARTS, canonical, check, digest_of, make_lock, read_lock, write_lock
 from takeback_lab.progress import Progress, progress_path
 from takeback_lab.results import find_runs, read_results, verify_results, write_results

@@ -2,8 +2,9 @@
 
 import pytest
 
-from takeback.errors import InputError, LockChanged
+from takeback.errors import InputError
 from takeback_lab.engines import Here
+from takeback_lab.errors import LockChanged
 from takeback_lab.lock import make_lock, read_lock, write_lock
 from takeback_lab.protocol import freeze_lock, frozen_path, parts_of, sources, verify_locks
 from takeback_lab.registry import experiment_named

@@ -11,7 +11,6 @@ from typer.testing import CliRunner
 
 from takeback.cli import app
 from takeback.errors import RecordingError
-from takeback.repair.models.replies import has_recording
 from takeback.repair.synthesizer import Spec, make_method
 from takeback_lab.commands.lab.wrapper import recording_meant
 from takeback_lab.experiment import Asked
@@ -21,6 +20,7 @@ from takeback_lab.experiments.recorded import EDITIONS, FIRST, PLAIN, recorded_f
 from takeback_lab.experiments.repairs import Terms
 from takeback_lab.lock import read_lock
 from takeback_lab.protocol import CODE
+from takeback_lab.recordings import has_recording
 from takeback_lab.registry import experiment_named
 from takeback_lab.results import read_results
 from takeback_lab.runner import run_experiment

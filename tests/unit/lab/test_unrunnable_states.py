@@ -10,7 +10,6 @@ import pytest
 import takeback
 from takeback.errors import InputError
 from takeback.language import read_program
-from takeback.repair.loop import make_recovery_judge
 from takeback.repair.oracle import invert_mutation
 from takeback.state import Level, Stage, State
 from takeback.verify import Grade, Split, Trial, Trip, Verdict
@@ -20,6 +19,7 @@ from takeback_lab.experiments.bank import cohort, load_bank
 from takeback_lab.experiments.fresh import EXPERIMENT as FRESH
 from takeback_lab.experiments.rare_states import make_rare_states, make_states_judge
 from takeback_lab.experiments.recorded import shipped_recording
+from takeback_lab.judges import make_recovery_judge
 from takeback_lab.report.counting import bound_of, hidden_share
 from takeback_lab.report.inputs import FreshTask
 from takeback_lab.rescore import rescored

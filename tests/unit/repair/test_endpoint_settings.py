@@ -9,12 +9,13 @@ from pathlib import Path
 
 import pytest
 
-from takeback.errors import InputError, ServiceFault, WeightsError
+from takeback.errors import InputError, ServiceFault
 from takeback.repair.models import providers
 from takeback.repair.models.chat import Message, Reply, Request, Usage
 from takeback.repair.models.providers import Provider, Surroundings, list_provider_names
 from takeback.repair.models.settings import build_endpoint, read_settings
 from takeback.repair.synthesizer import Spec, open_model, parse_spec
+from takeback_lab.errors import WeightsError
 
 CANARY = "sk-canary-settings"
 

@@ -9,8 +9,9 @@ from pathlib import Path
 import pytest
 
 from takeback.errors import RecordingError, ServiceFault
-from takeback.repair.models import Message, RecordingModel, ReplayModel, Reply, Request, Usage, pack
+from takeback.repair.models import Message, RecordingModel, ReplayModel, Reply, Request, Usage
 from takeback.repair.models.replies import PACKED, PLAIN
+from takeback_lab.recordings import pack
 
 REQUEST = Request(model="scripted", messages=(Message("user", "hello"),))
 

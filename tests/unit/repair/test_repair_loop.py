@@ -19,7 +19,6 @@ from takeback.repair.loop import (
     Repair,
     Settings,
     make_judge,
-    make_recovery_judge,
     repair_attempt,
     repair_with_oracle,
     repair_with_portfolio,
@@ -28,6 +27,7 @@ from takeback.repair.models import Endpoint, OpenAIModel, RecordingModel, Replay
 from takeback.state import Level, State
 from takeback.verify import Code, Reason, Verdict, VerifyOptions, prove, verify_on, verify_sampled
 from takeback.verify.suites import Suites, make_nominal_state
+from takeback_lab.judges import make_recovery_judge
 
 MUTATION = [{"op_type": "set_config", "target": "agent.timeout_sec", "value": 60}]
 CAPTURE = {"op_type": "capture_config", "target": "agent.timeout_sec", "witness_key": "w0"}

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from takeback.errors import WeightsError
 from takeback.repair.models.providers import cache_directory
+from takeback_lab.errors import WeightsError
 from takeback_lab.models import weights
 from takeback_lab.models.local import LocalModel, LocalSettings
 from takeback_lab.models.weights import Weights, WeightsPart

@@ -13,7 +13,6 @@ from tests.support.running import op
 
 from takeback.errors import EvidenceError
 from takeback.language import Candidate, read_candidate
-from takeback.repair.loop import make_dev_judge, make_recovery_judge
 from takeback.state import Level, State
 from takeback.verify import (
     RULE_NAMES,
@@ -30,6 +29,7 @@ from takeback.verify import (
 )
 from takeback.verify import evidence as evidence_module
 from takeback.verify.suites import Suites, make_nominal_state
+from takeback_lab.judges import make_dev_judge, make_recovery_judge
 
 PLAIN = {
     "mutation": [op("set_config", "verbose", value=True)],

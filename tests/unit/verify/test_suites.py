@@ -13,14 +13,8 @@ from tests.support.running import op
 from takeback.errors import InputError
 from takeback.language import read_program
 from takeback.state import Stage, State
-from takeback.verify.suites import (
-    SUITES,
-    generate_states,
-    make_dev_states,
-    make_hidden_states,
-    make_nominal_state,
-    make_suites,
-)
+from takeback.verify.suites import SUITES, generate_states, make_dev_states, make_nominal_state, make_suites
+from takeback_lab.hidden_states import make_hidden_states
 
 MUTATIONS = {
     "config": [op("set_config", "agent.timeout_sec", value=60)],

@@ -13,7 +13,8 @@ from takeback.errors import InputError
 from takeback.language import read_candidate
 from takeback.state import SURFACES, diff
 from takeback.state.pmap import ABSENT
-from takeback.verify.suites import SUITES, make_dev_states, make_hidden_states
+from takeback.verify.suites import SUITES, make_dev_states
+from takeback_lab.hidden_states import make_hidden_states
 
 
 def register(app: typer.Typer) -> None:

@@ -16,14 +16,15 @@ from typing import Any, Final, Literal
 from takeback.errors import InputError, RecordingError
 from takeback.language import read_program
 from takeback.repair.attempt import Attempt, build_attempt
-from takeback.repair.loop import Settings, make_recovery_judge, repair_with_oracle
+from takeback.repair.loop import Settings, repair_with_oracle
 from takeback.repair.models import Sampling
-from takeback.repair.models.replies import digest_replies, has_recording
 from takeback.state import Level, Stage, State
 from takeback_lab.experiments.draws import draw_order
 from takeback_lab.experiments.recorded import LOCK, check_frozen_file, check_replies, shipped_recording, write_frozen
 from takeback_lab.experiments.turn0 import FIRST, OUTCOMES, Condition, Turn0Outcome
+from takeback_lab.judges import make_recovery_judge
 from takeback_lab.lock import Lock, read_json, read_lock, write_lock
+from takeback_lab.recordings import digest_replies, has_recording
 from takeback_lab.results import BANK
 from takeback_lab.tasks import Task, get
 

@@ -12,9 +12,10 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from takeback.errors import InputError, LockChanged, TakebackError
+from takeback.errors import InputError, TakebackError
 from takeback.repair.prompts import ALL_SHOWN
 from takeback.repair.synthesizer import read_sampling
+from takeback_lab.errors import LockChanged
 from takeback_lab.experiment import Asked, Option
 from takeback_lab.experiments import options
 from takeback_lab.experiments.apart import APART, CANNOT_RUN, PASSED, apart_line, read_counting, tell_apart

@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING, Any, Final
 from takeback.errors import InputError
 from takeback.language import Candidate, read_program
 from takeback.repair.diagnosis import Mode
-from takeback.repair.loop import Repair, make_dev_judge
+from takeback.repair.loop import Repair
 from takeback.state import Level, Stage, State
 from takeback.verify import THRESHOLD, Trial, Trip
-from takeback.verify.suites import NARROW, SUITES, make_hidden_states
+from takeback.verify.suites import NARROW, SUITES
 from takeback_lab.experiment import Asked, Option
 from takeback_lab.experiments import options
 from takeback_lab.experiments.apart import APART as SET_APART
@@ -27,6 +27,8 @@ from takeback_lab.experiments.factorial import altered
 from takeback_lab.experiments.rare_states import HIDDEN, make_rare_states, make_states_judge
 from takeback_lab.experiments.recorded import check_run, read_run, shipped_recording, write_run
 from takeback_lab.experiments.repairs import CLOSED, TERMS, Terms, outcome_of, repair_unit, repaired, spent
+from takeback_lab.hidden_states import make_hidden_states
+from takeback_lab.judges import make_dev_judge
 from takeback_lab.lock import make_lock
 from takeback_lab.prompt_sets import FIRST
 from takeback_lab.report.table import Table

@@ -17,8 +17,9 @@ from takeback.state import ABSENT, Level, State
 from takeback.verify import Code, Reason, Verdict, VerifyOptions, verify_on
 from takeback.verify.rules import DEV
 from takeback.verify.sampled import list_refusals, reject_candidate
-from takeback.verify.suites import NARROW, SUITES, Suites, make_hidden_states
+from takeback.verify.suites import NARROW, SUITES, Suites
 from takeback_lab.experiments.draws import place_in_draw
+from takeback_lab.hidden_states import make_hidden_states
 from takeback_lab.tasks import Task
 
 HIDDEN: Final = 100

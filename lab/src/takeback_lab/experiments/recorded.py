@@ -13,9 +13,10 @@ from typing import Any, Final
 
 from takeback.canonical import write_pretty
 from takeback.errors import InputError, RecordingError
-from takeback.repair.models.replies import digest_replies, has_recording, read_lines
+from takeback.repair.models.replies import read_lines
 from takeback_lab.lock import Lock, digest_of, read_json, read_lock, write_lock, write_whole
 from takeback_lab.protocol import check_replayable
+from takeback_lab.recordings import digest_replies, has_recording
 from takeback_lab.results import BANK, RAN
 
 LOCK: Final = "lock.json"

@@ -13,13 +13,14 @@ from typing import Any, Final
 from takeback.errors import InputError
 from takeback.repair.attempt import build_attempt
 from takeback.repair.diagnosis import Mode, digest_templates
-from takeback.repair.loop import Judge, Repair, Settings, make_judge, make_recovery_judge
+from takeback.repair.loop import Judge, Repair, Settings, make_judge
 from takeback.repair.models import PAPER, Account, Sampling
 from takeback.repair.prompts import ALL_SHOWN, ShownParts, diagnosis_version, load_prompt_set
 from takeback.state import Level, State
 from takeback_lab.experiment import Asked
 from takeback_lab.experiments.apart import APART, PASSED, Counting, CountingJudge, read_counting
 from takeback_lab.experiments.draws import first_seed
+from takeback_lab.judges import make_recovery_judge
 from takeback_lab.prompt_sets import V4
 from takeback_lab.protocol import rests_on
 from takeback_lab.tasks import Task, get

@@ -15,12 +15,13 @@ from takeback.language import read_candidate
 from takeback.state import State
 from takeback.verify import THRESHOLD, Trial, Trip
 from takeback.verify.rules import compute_wilson_lower
-from takeback.verify.suites import NARROW, SUITES, make_dev_states, make_hidden_states
+from takeback.verify.suites import NARROW, SUITES, make_dev_states
 from takeback_lab.experiment import Asked
 from takeback_lab.experiments import options
 from takeback_lab.experiments.apart import APART, CANNOT_RUN, read_counting
 from takeback_lab.experiments.draws import at_most, draw_classes
 from takeback_lab.experiments.rare_states import EVERY, HIDDEN, POOL, make_rare_states
+from takeback_lab.hidden_states import make_hidden_states
 from takeback_lab.protocol import JUDGING, digest_sources, parts_of, sources
 from takeback_lab.report.table import Table
 from takeback_lab.tasks import Task, get, load

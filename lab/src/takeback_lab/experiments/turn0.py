@@ -15,7 +15,6 @@ from typing import Any, Final, Literal
 from takeback.errors import InputError
 from takeback.language import Program
 from takeback.repair.attempt import read_proposal
-from takeback.repair.loop import make_recovery_judge
 from takeback.repair.models import PAPER, Account, ChatModel, Reply, Request, Sampling
 from takeback.repair.prompts import load_prompt_set
 from takeback.runtime import run_forward
@@ -23,6 +22,7 @@ from takeback.state import SURFACES, Level, State
 from takeback.verify import Verdict
 from takeback_lab.experiments.apart import APART, PASSED, Counting, CountingJudge, read_counting
 from takeback_lab.experiments.draws import first_seed
+from takeback_lab.judges import make_recovery_judge
 from takeback_lab.prompt_sets import FIRST as FIRST_PROMPTS
 from takeback_lab.prompt_sets import GUIDED, PLAIN, V4
 from takeback_lab.tasks import Task, capability

@@ -14,10 +14,11 @@ from pathlib import Path
 from secrets import token_urlsafe
 from typing import Any
 
-from takeback.errors import MissingExtraError, ServiceFault, WeightsError
+from takeback.errors import MissingExtraError, ServiceFault
 from takeback.repair.models.chat import Reply, Request
 from takeback.repair.models.openai import Endpoint, OpenAIModel, Secret
 from takeback.repair.models.providers import Provider, Surroundings
+from takeback_lab.errors import WeightsError
 from takeback_lab.models.weights import QWEN, require
 
 GGUF_MAGIC = b"GGUF"

@@ -18,7 +18,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from takeback.canonical import parse, write_pretty
-from takeback.errors import InputError, WeightsError
+from takeback.errors import InputError
+from takeback_lab.errors import WeightsError
 
 CHUNK = 1 << 20
 

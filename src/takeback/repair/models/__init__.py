@@ -2,7 +2,7 @@
 
 from takeback.repair.models.chat import PAPER, Account, ChatModel, Message, Reply, Request, Sampling, Usage
 from takeback.repair.models.openai import Endpoint, OpenAIModel, Secret
-from takeback.repair.models.replies import RecordingModel, ReplayModel, pack
+from takeback.repair.models.replies import RecordingModel, ReplayModel
 
 __all__ = [
     "PAPER",
@@ -18,5 +18,4 @@ __all__ = [
     "Sampling",
     "Secret",
     "Usage",
-    "pack",
 ]

@@ -19,7 +19,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import BinaryIO
 
-from takeback.canonical import digest, encode, parse
+from takeback.canonical import encode, parse
 from takeback.errors import InputError, RecordingError
 from takeback.repair.models.chat import ChatModel, Reply, Request, Usage, digest_request
 from takeback.repair.models.providers import Provider
@@ -56,49 +56,9 @@ def read_lines(directory: Path) -> Iterator[RecordedLine]:
         yield from _parse(path, _read_bytes(path))
 
 
-def has_recording(directory: Path) -> bool:
-    """Tell whether a directory holds a recording."""
-    return any((directory / name).is_file() for name in (PACKED, PLAIN))
-
-
-def pack(directory: Path) -> Path:
-    """Fold a directory's recordings into one packed file, sorted by digest; equal recordings, equal bytes."""
-    packed = directory / PACKED
-    fresh = packed.with_suffix(".new")
-    fresh.write_bytes(pack_to_bytes(directory))
-    fresh.replace(packed)
-    (directory / PLAIN).unlink(missing_ok=True)
-    return packed
-
-
-def pack_to_bytes(directory: Path) -> bytes:
-    """Return a directory's recordings as one packed file."""
-    lines = _sort_by_digest(directory)
-    body = "".join(line.to_text() for line in lines).encode("utf-8")
-    return gzip.compress(body, compresslevel=9, mtime=0)
-
-
-def digest_replies(directory: Path) -> str:
-    """Return the SHA-256 over every request's digest and whole reply: an altered reply changes it."""
-    lines = _sort_by_digest(directory)
-    return digest(
-        [[line.digest, asdict(line.reply), *([dict(line.origin)] if line.origin else [])] for line in lines]
-    )
-
-
-def count_imported(directory: Path) -> int:
-    """Return how many replies of a recording came from elsewhere."""
-    return sum((line.origin or {}).get("how") == IMPORTED for line in _sort_by_digest(directory))
-
-
 def tell_origin(how: str, runtime: str) -> dict[str, str]:
     """Return what a recorded reply says of itself: asked or imported, when, by which runtime."""
     return {"how": how, "at": datetime.now(UTC).isoformat(timespec="seconds"), "runtime": runtime}
-
-
-def _sort_by_digest(directory: Path) -> list[RecordedLine]:
-    lines = {line.digest: line for line in read_lines(directory)}
-    return [lines[name] for name in sorted(lines)]
 
 
 class RecordingModel:

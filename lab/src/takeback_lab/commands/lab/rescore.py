@@ -8,12 +8,12 @@ import typer
 
 from takeback.cli.output import JsonFlag, emit, finish, out
 from takeback.errors import InputError
-from takeback.repair.models.replies import has_recording
 from takeback.verify import RULES
 from takeback_lab.commands.lab.extra import lab_extra
 from takeback_lab.commands.lab.printing import show_table
 from takeback_lab.commands.lab.wrapper import Running, conduct
 from takeback_lab.experiments.apart import PASSED, read_counting
+from takeback_lab.recordings import has_recording
 from takeback_lab.registry import experiment_named
 from takeback_lab.report.table import Table
 from takeback_lab.rescore import rescored

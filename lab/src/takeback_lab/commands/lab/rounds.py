@@ -11,10 +11,11 @@ import typer
 
 from takeback.cli.output import JsonFlag, emit, finish, out
 from takeback.errors import InputError, RecordingError
-from takeback.repair.models.replies import PACKED, PLAIN, pack, read_lines
+from takeback.repair.models.replies import PACKED, PLAIN, read_lines
 from takeback_lab.commands.lab.printing import show_notes
 from takeback_lab.commands.lab.wrapper import command_of
 from takeback_lab.experiment import Option
+from takeback_lab.recordings import pack
 from takeback_lab.registry import ASKING, experiment_named
 from takeback_lab.round_options import read_experiment, read_options, write_options
 from takeback_lab.rounds import import_replies, progress_of, read_shards, write_pending, write_shard

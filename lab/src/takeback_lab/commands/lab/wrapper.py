@@ -24,7 +24,7 @@ from takeback.cli.output import emit, finish, out, set_interrupt_message, show_b
 from takeback.cli.repair import SYNTHESIZERS, is_plain_replay, open_synthesizer
 from takeback.errors import InputError, RecordingError
 from takeback.repair.models import RecordingModel
-from takeback.repair.models.replies import PACKED, count_imported, digest_replies, has_recording, pack_to_bytes
+from takeback.repair.models.replies import PACKED
 from takeback.repair.synthesizer import Spec, make_method, parse_spec
 from takeback_lab.commands.lab.answering import answer_request
 from takeback_lab.commands.lab.extra import lab_extra
@@ -34,6 +34,7 @@ from takeback_lab.experiment import Asked, Experiment, Option, RecordedExperimen
 from takeback_lab.experiments.recorded import EDITIONS, is_shipped, recorded_folder
 from takeback_lab.lock import read_lock
 from takeback_lab.manifest import LOCK
+from takeback_lab.recordings import count_imported, digest_replies, has_recording, pack_to_bytes
 from takeback_lab.round_options import read_options
 from takeback_lab.rounds import Rounds, Unanswered
 from takeback_lab.runner import Ran, run_experiment
