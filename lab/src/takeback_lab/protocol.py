@@ -67,7 +67,6 @@ STATE: Final = (
     "harness_state",
     "keyed_surface",
     "operation",
-    "part_names",
     "part_slots",
     "parts",
     "pmap",
@@ -85,6 +84,7 @@ RESTS_ON: Final = {
         "takeback.repair.prompts",
         "takeback.repair.attempt",
         "takeback.repair.oracle",
+        "takeback_lab.judges",
     ),
     "verifier": (
         "takeback.verify",
@@ -95,7 +95,7 @@ RESTS_ON: Final = {
         "takeback.state.surfaces",
         *(f"takeback.state.{name}" for name in STATE),
     ),
-    "generators": ("takeback.verify.suites", "takeback_lab.experiments.draws"),
+    "generators": ("takeback.verify.suites", "takeback_lab.hidden_states", "takeback_lab.experiments.draws"),
     "tasks": ("takeback_lab.tasks",),
 }
 

@@ -34,7 +34,7 @@ from takeback.repair.attempt import build_attempt
 from takeback.repair.diagnosis import Mode
 from takeback.repair.loop import Repair, Settings, Turn, make_judge
 from takeback.repair.models import ChatModel, RecordingModel
-from takeback.repair.models.providers import Surroundings, cache_directory
+from takeback.repair.models.chat import Surroundings, cache_directory
 from takeback.repair.synthesizer import Method, Spec, make_method, open_model, parse_spec, read_sampling
 from takeback.verify import RULE_NAMES
 

@@ -1,7 +1,7 @@
 """Synthesizers by name, with their sampling: `oracle`, `portfolio[:MODEL]`, `replay[:DIR]`, `openai:MODEL`.
 
 Names and settings such as `temperature=0.7,top_p=none` are parsed into values; the providers know which
-models there are (`models/providers.py`). `make_method` gives oracle, model and portfolio one call signature.
+models there are (`models/chat.py`). `make_method` gives oracle, model and portfolio one call signature.
 """
 
 from __future__ import annotations
@@ -14,8 +14,7 @@ from takeback.errors import InputError
 from takeback.repair.attempt import Attempt
 from takeback.repair.loop import Judge, Repair, Settings, repair_attempt, repair_with_oracle, repair_with_portfolio
 from takeback.repair.models import PAPER, Sampling
-from takeback.repair.models.chat import ChatModel
-from takeback.repair.models.providers import Surroundings, find_provider, list_provider_names
+from takeback.repair.models.chat import ChatModel, Surroundings, find_provider, list_provider_names
 from takeback.state import State
 
 MOST_TOKENS: Final = 1_000_000

@@ -136,6 +136,11 @@ class Consequences:
     causes: dict[int, frozenset[int]]
     """For each unmet entry, other entries that may have to be toggled for it to be possible."""
 
+    @property
+    def nothing(self) -> bool:
+        """Whether nothing follows: the request is possible as it is."""
+        return not self.removed and not self.unmet
+
 
 def find_consequences(history: History, off: Entries, on: Entries) -> Consequences:
     """Follow the consequences of a request through time; then, of two files in one place, drop the later one."""
@@ -318,11 +323,12 @@ def _find_unblocking_set(
     All causes are toggled together, then those that are still causes, and so on: live ones, undone ones, any.
     """
     sets: list[tuple[Entries, Entries]] = []
-    for choice in (_select_live, _select_undone, _select_any):
+    live, undone = (lambda entries: entries - history.undone), (lambda entries: entries & history.undone)
+    for select in (live, undone, frozenset[int]):
         chosen: Entries = frozenset()
         result = settled
         while result.unmet:
-            causes = choice(history, frozenset().union(*result.causes.values())) - off - on - chosen
+            causes = select(frozenset().union(*result.causes.values())) - off - on - chosen
             if not causes:
                 break
             chosen |= causes
@@ -339,25 +345,12 @@ def _count_entries(helping: tuple[Entries, Entries]) -> int:
     return len(taken) + len(back)
 
 
-def _select_live(history: History, entries: Entries) -> Entries:
-    return entries - history.undone
-
-
-def _select_undone(history: History, entries: Entries) -> Entries:
-    return entries & history.undone
-
-
-def _select_any(_: History, entries: Entries) -> Entries:
-    return entries
-
-
 def _drop_unneeded(
     history: History, off: Entries, on: Entries, more_off: Entries, more_on: Entries
 ) -> tuple[Entries, Entries]:
     for entry in sorted(more_off | more_on, reverse=True):
         less_off, less_on = more_off - {entry}, more_on - {entry}
-        settled = find_consequences(history, off | less_off, on | less_on)
-        if not settled.removed and not settled.unmet:
+        if find_consequences(history, off | less_off, on | less_on).nothing:
             more_off, more_on = less_off, less_on
     return more_off, more_on
 
@@ -368,8 +361,7 @@ def _shrink_unblocking_set(
     every = sorted(more_off | more_on)
     parts = (frozenset(chosen) for size in range(1, len(every)) for chosen in combinations(every, size))
     for part in islice(parts, MAX_PARTS):
-        settled = find_consequences(history, off | (more_off & part), on | (more_on & part))
-        if not settled.removed and not settled.unmet:
+        if find_consequences(history, off | (more_off & part), on | (more_on & part)).nothing:
             return more_off & part, more_on & part
     return _drop_unneeded(history, off, on, more_off, more_on)
 

@@ -61,7 +61,7 @@ def plan_toggle(history: History, state: State, off: Collection[int], on: Collec
 
 def _plan_request(history: History, state: State, off: Entries, on: Entries) -> Outcome:
     settled = find_consequences(history, off, on)
-    if not settled.removed and not settled.unmet:
+    if settled.nothing:
         return _plan_possible(history, state, off, on)
     reasons = {**settled.unmet, **settled.removed}
     taken, back = frozenset(settled.removed), frozenset[int]()

@@ -10,9 +10,8 @@ from pathlib import Path
 import pytest
 
 from takeback.errors import InputError, ServiceFault
-from takeback.repair.models import providers
-from takeback.repair.models.chat import Message, Reply, Request, Usage
-from takeback.repair.models.providers import Provider, Surroundings, list_provider_names
+from takeback.repair.models import chat
+from takeback.repair.models.chat import Message, Provider, Reply, Request, Surroundings, Usage, list_provider_names
 from takeback.repair.models.settings import build_endpoint, read_settings
 from takeback.repair.synthesizer import Spec, open_model, parse_spec
 from takeback_lab.errors import WeightsError
@@ -168,7 +167,7 @@ def found(monkeypatch: pytest.MonkeyPatch, loaded: object) -> None:
     def points(group: str, name: str = "echo") -> list[type[Point]]:
         return [Point] if (group, name) == ("takeback.models", "echo") else []
 
-    monkeypatch.setattr(providers, "entry_points", points)
+    monkeypatch.setattr(chat, "find_entry_points", points)
 
 
 def test_a_model_of_another_package_works_like_a_built_in_one(
@@ -195,7 +194,7 @@ def test_a_broken_provider_is_reported(monkeypatch: pytest.MonkeyPatch, loaded: 
 
 def test_the_packages_own_metadata_names_the_providers_it_brings() -> None:
     metadata = tomllib.loads((Path(__file__).parents[3] / "pyproject.toml").read_text())
-    assert metadata["project"]["entry-points"]["takeback.models"] == providers.BUILT_IN
+    assert metadata["project"]["entry-points"]["takeback.models"] == chat.BUILT_IN
 
 
 def test_a_broken_provider_does_not_hide_the_request(monkeypatch: pytest.MonkeyPatch) -> None:

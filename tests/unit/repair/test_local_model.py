@@ -13,7 +13,7 @@ import pytest
 
 from takeback.repair.attempt import read_repair
 from takeback.repair.models import Request, Secret
-from takeback.repair.models.providers import cache_directory
+from takeback.repair.models.chat import cache_directory
 from takeback.repair.prompts import load_prompt_set
 from takeback.state import Level
 from takeback_lab.models import weights

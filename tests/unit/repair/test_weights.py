@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from takeback.repair.models.providers import cache_directory
+from takeback.repair.models.chat import cache_directory
 from takeback_lab.errors import WeightsError
 from takeback_lab.models import weights
 from takeback_lab.models.local import LocalModel, LocalSettings

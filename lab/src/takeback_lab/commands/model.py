@@ -13,7 +13,7 @@ import typer
 
 from takeback.cli.output import JsonFlag, emit, err, finish, out, show_bar
 from takeback.repair.models import Secret
-from takeback.repair.models.providers import cache_directory
+from takeback.repair.models.chat import cache_directory
 from takeback_lab.models import weights
 from takeback_lab.models.local import LocalSettings, start_server
 from takeback_lab.models.weights import QWEN, SMOL, Weights

@@ -15,9 +15,8 @@ from secrets import token_urlsafe
 from typing import Any
 
 from takeback.errors import MissingExtraError, ServiceFault
-from takeback.repair.models.chat import Reply, Request
+from takeback.repair.models.chat import Provider, Reply, Request, Surroundings
 from takeback.repair.models.openai import Endpoint, OpenAIModel, Secret
-from takeback.repair.models.providers import Provider, Surroundings
 from takeback_lab.errors import WeightsError
 from takeback_lab.models.weights import QWEN, require
 

@@ -21,8 +21,7 @@ from typing import BinaryIO
 
 from takeback.canonical import encode, parse
 from takeback.errors import InputError, RecordingError
-from takeback.repair.models.chat import ChatModel, Reply, Request, Usage, digest_request
-from takeback.repair.models.providers import Provider
+from takeback.repair.models.chat import ChatModel, Provider, Reply, Request, Usage, digest_request
 
 PLAIN = "recording.jsonl"
 PACKED = "recording.jsonl.gz"

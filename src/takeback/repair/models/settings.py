@@ -17,9 +17,8 @@ from urllib.parse import urlsplit
 from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError
 
 from takeback.errors import InputError
-from takeback.repair.models.chat import ChatModel
+from takeback.repair.models.chat import ChatModel, Provider, Surroundings
 from takeback.repair.models.openai import Endpoint, OpenAIModel, Secret, strip_credentials
-from takeback.repair.models.providers import Provider, Surroundings
 
 DEFAULT_BASE_URL = "https://api.openai.com/v1"
 DEFAULT_AT_ONCE = 4
