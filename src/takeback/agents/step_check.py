@@ -37,6 +37,8 @@ from takeback.undo import SlotChange
 from takeback.undo.record import run_and_record
 from takeback.verify import Verdict, verify
 
+MOST_EDITS: Final = 4
+"""A thing that takes more operations is written whole, if it can be."""
 MOST: Final = 200_000
 """How many files of a directory are looked at."""
 ADOPT_FIRST: Final = "'takeback adopt' records changes made outside Takeback"
@@ -194,6 +196,8 @@ def build_mutation(before: State, after: State, *, whole: bool = False) -> Progr
     for unit in () if isinstance(units, str) else units:
         for way in unit.ways[1:] or unit.ways if whole else unit.ways:
             part = way()
+            if len(part) > MOST_EDITS and way is not unit.ways[-1]:
+                continue
             made = run_and_record(read_program(list(part), Stage.FORWARD, "the step"), before) if part else None
             if made is not None and made.receipt.succeeded and unit.is_made(made.state):
                 operations, before = [*operations, *part], made.state

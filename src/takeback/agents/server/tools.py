@@ -356,14 +356,14 @@ def _add_changing_tools(server: MCPServer, desk: ProposalService, who: Who) -> N
     def question(context: Context, token: str) -> Question:
         return desk.question_of_change(token, who(context))
 
-    asked = _ask_person(question)
+    ask = _ask_person(question)
 
     @server.tool(annotations=CHANGES)
     def apply_change(
         context: Context,
         token: Annotated[str, Field(description="The token that propose_change gave.")],
         about: Annotated[Question, Resolve(question)],
-        answer: Annotated[ElicitationResult[Approval], Resolve(asked)],
+        answer: Annotated[ElicitationResult[Approval], Resolve(ask)],
     ) -> Done:
         """Make a change that was admitted, by its token. A person is asked where it loosens a guard."""
         return desk.apply(token, who(context), _allow_after_answer(context, about, answer))
@@ -382,14 +382,14 @@ def _add_undo_tools(server: MCPServer, desk: ProposalService, who: Who) -> None:
     def question(context: Context, token: str) -> Question:
         return desk.question_of_undo(token, who(context))
 
-    asked = _ask_person(question)
+    ask = _ask_person(question)
 
     @server.tool(annotations=TAKES_BACK)
     def undo(
         context: Context,
         token: Annotated[str, Field(description="The token that plan_undo gave.")],
         about: Annotated[Question, Resolve(question)],
-        answer: Annotated[ElicitationResult[Approval], Resolve(asked)],
+        answer: Annotated[ElicitationResult[Approval], Resolve(ask)],
     ) -> Done:
         """Take entries back as planned; the others stay. A person is asked about entries that someone else made."""
         return desk.undo(token, who(context), _allow_after_answer(context, about, answer))
@@ -399,13 +399,13 @@ def _add_redo_tool(server: MCPServer, desk: ProposalService, who: Who) -> None:
     def question(context: Context, entries: list[str]) -> Question:
         return desk.question_of_redo(entries, who(context))
 
-    asked = _ask_person(question)
+    ask = _ask_person(question)
 
     @server.tool(annotations=CHANGES)
     def redo(
         context: Context,
         about: Annotated[Question, Resolve(question)],
-        answer: Annotated[ElicitationResult[Approval], Resolve(asked)],
+        answer: Annotated[ElicitationResult[Approval], Resolve(ask)],
         entries: Annotated[Names, Field(description="Entries that were undone; none: the latest undo.")] = [],  # noqa: B006
     ) -> Done:
         """Bring back entries that were undone. A person is asked about what someone else undid."""
@@ -456,12 +456,12 @@ def _can_ask(context: Context) -> bool:
 def _ask_person(question: Callable[..., Question]) -> Callable[..., Approval | Elicit[Approval]]:
     """Return what asks a person a question that is worked out first, where there are reasons to and a client can."""
 
-    def asked(context: Context, about: Annotated[Question, Resolve(question)]) -> Approval | Elicit[Approval]:
+    def ask(context: Context, about: Annotated[Question, Resolve(question)]) -> Approval | Elicit[Approval]:
         if not about.reasons or not _can_ask(context):
             return Approval(approve=False)
         return Elicit(about.text, Approval)
 
-    return asked
+    return ask
 
 
 def _allow_after_answer(
