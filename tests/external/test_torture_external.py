@@ -12,6 +12,7 @@ from takeback.adapters.bindings import keyvalue, sql
 from takeback.adapters.variables import use_variables
 from takeback.harness import external
 from takeback.harness.calls_steps import COMPENSATE, CallSteps, ProgramAnswer
+from takeback.harness.file_transaction import FileTransaction
 from takeback.state import unregister
 from takeback.state.surface import SURFACES
 from takeback.state.surfaces.calls import CALLS
@@ -109,9 +110,9 @@ def test_a_recovery_without_its_records_is_detected(tmp_path, monkeypatch):
 def test_an_aborted_change_that_leaves_records_is_detected(tmp_path, monkeypatch):
     def roll_back_files_only(self):
         self._done.clear()
-        self._files.roll_back()
+        FileTransaction.roll_back(self)
 
     monkeypatch.setattr(external.RecordTransaction, "roll_back", roll_back_files_only)
-    monkeypatch.setattr(external.RecordTransaction, "inspect_leftovers", lambda self: self._files.inspect_leftovers())
+    monkeypatch.setattr(external.RecordTransaction, "inspect_leftovers", FileTransaction.inspect_leftovers)
     found = torture_external(tmp_path, kills=40, seed=7, race=(2, 2))
     assert found.wrong_ends > 0

@@ -88,7 +88,7 @@ def _find_principal(policy: Policy, token: str | None, store: Store) -> Principa
 
 
 class GovernedHarness(Harness):
-    """A harness that asks its policy first."""
+    """A harness that asks its policy first whether this principal may, and signs entries with who was verified."""
 
     _agent: str = ""
 
@@ -97,7 +97,6 @@ class GovernedHarness(Harness):
         super().__init__(*given, **how)
 
     def treat_as_agent(self, name: str) -> None:
-        """Believe no more of whoever asks from now on than that it is an agent, which says that this is its name."""
         self._agent = name or "unnamed"
 
     def require(self, verb: str, by: str = "") -> None:
@@ -156,7 +155,6 @@ class GovernedHarness(Harness):
     def apply(
         self, candidate: Given, *, force: bool = False, by: str = "", approval: CallApproval | None = None, **how: Any
     ) -> Applied | Refused:
-        """Make a change, if the policy lets this principal; see `Harness.apply`."""
         self.require(Verb.APPLY, by)
         if force:
             self.require(Verb.FORCE, by)
@@ -184,7 +182,6 @@ class GovernedHarness(Harness):
     def undo(
         self, *entries: EntryRef, cascade: bool = False, over: bool = False, by: str = "", **how: Any
     ) -> UndoOutcome:
-        """Take entries back, if the policy lets this principal; see `Harness.undo`."""
         with self._engine.session():
             record = None
             if len(entries) == 1:
@@ -200,14 +197,12 @@ class GovernedHarness(Harness):
             return super().undo(*entries, cascade=cascade, over=over, by=self.name_author(by), **how)
 
     def redo(self, *entries: EntryRef, cascade: bool = False, by: str = "", **how: Any) -> UndoOutcome:
-        """Bring entries back, if the policy lets this principal; see `Harness.redo`."""
         with self._engine.session():
             ask = partial(entry_names.build_redo_request, names=entry_names.name_entries(entries))
             self._require_toggle(ask, by, cascade=cascade)
             return super().redo(*entries, cascade=cascade, by=self.name_author(by), **how)
 
     def restore(self, to: EntryRef, *, by: str = "", **how: Any) -> UndoOutcome | Unchanged:
-        """Go to how things were, if the policy lets this principal; see `Harness.restore`."""
         with self._engine.session():
             self._require_toggle(
                 partial(entry_names.build_restore_request, name=entry_names.name_entry(to)), by, cascade=False
@@ -222,7 +217,6 @@ class GovernedHarness(Harness):
         by: str = "",
         **how: Any,
     ) -> Plan | Adopted | UndoOutcome:
-        """Put back only files that match, if the policy lets this principal; see `Harness.undo_files`."""
         with self._engine.session():
             if planning:
                 self.require(Verb.READ, by)
@@ -252,22 +246,18 @@ class GovernedHarness(Harness):
         return super().discard(paths, note, by=self.name_author(by), **how)
 
     def forget(self, *entries: EntryRef, dry: bool = False) -> Forgetting:
-        """Delete what entries captured, if the policy lets this principal."""
         self.require(Verb.FORGET)
         return super().forget(*entries, dry=dry)
 
     def forget_value(self, value: str | bytes, *, dry: bool = False) -> Forgetting:
-        """Delete every content that holds a value, if the policy lets this principal."""
         self.require(Verb.FORGET)
         return super().forget_value(value, dry=dry)
 
     def forget_subject(self, subject: str, *, dry: bool = False) -> Forgetting:
-        """Delete what is labelled with a subject, if the policy lets this principal."""
         self.require(Verb.FORGET)
         return super().forget_subject(subject, dry=dry)
 
     def resolve(self, entry: EntryRef, step: int, *, made: bool, by: str) -> tuple[OpenStep, ...]:
-        """Say whether a call in doubt was made, if the policy lets this principal."""
         self.require(Verb.RESOLVE, by)
         return super().resolve(entry, step, made=made, by=self.name_author(by))
 

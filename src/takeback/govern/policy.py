@@ -25,6 +25,7 @@ from takeback.harness import attempts
 from takeback.harness.labels import Labels, require_pattern
 from takeback.journal import Store
 from takeback.journal.content import FORGOTTEN, Leaf, Ref, make_redacted_ref
+from takeback.journal.store import CaptureFilter
 from takeback.secret_mask import Mask, find_setting
 from takeback.state.slots import describe_slot, find_containing_slot, is_slot_key, parse_slot_key
 from takeback.state.surface import find_kind
@@ -132,7 +133,7 @@ _IMAGES: Final = ("file ", "link ")
 
 
 @dataclass(frozen=True, slots=True)
-class CaptureRules:
+class CaptureRules(CaptureFilter):
     """What a policy says of capturing."""
 
     secrets: bool = False
@@ -143,7 +144,6 @@ class CaptureRules:
     """Whether a change of something that is not kept needs an approval."""
 
     def withhold(self, leaves: Sequence[Leaf]) -> None:
-        """Say of contents that are about to be stored which are not: those get an id that stands for nothing."""
         gone: list[bytes] = []
         for leaf in leaves:
             leaf.ref = self.find_ref(leaf)
@@ -154,7 +154,6 @@ class CaptureRules:
                 leaf.ref = FORGOTTEN
 
     def find_ref(self, leaf: Leaf) -> Ref | None:
-        """Return what stands for a content that is not stored; None if it is."""
         if leaf.scope == "standing" or leaf.scope.startswith(_IMAGES):
             return None
         address = _find_address(leaf.scope)
@@ -169,11 +168,9 @@ class CaptureRules:
         return make_redacted_ref(leaf.data) if hidden else None
 
     def is_line_apart(self, line: bytes) -> bool:
-        """Tell whether a line of a text is stored apart from those around it, because it is not kept."""
         return self.secrets and _holds_secret(line, "")
 
     def has_match_in(self, data: bytes) -> bool:
-        """Tell whether the bytes of a file hold what is redacted wherever it stands."""
         return self.secrets and _holds_secret(data, "")
 
 

@@ -57,7 +57,6 @@ if TYPE_CHECKING:
     from takeback.harness import calls_steps, external, file_transaction, forget
     from takeback.harness.calls import CallRules
     from takeback.harness.calls_steps import OpenStep
-    from takeback.harness.external import RecordTransaction
     from takeback.harness.file_transaction import FileTransaction
     from takeback.journal import memory
 else:
@@ -377,13 +376,10 @@ class Engine:
             return ()
         return external.list_record_changes(before, after)
 
-    def _begin_transaction(
-        self, adapter: FileAdapter, records: Sequence[OutsideRecord]
-    ) -> file_transaction.FileTransaction | external.RecordTransaction:
-        writing = file_transaction.FileTransaction(adapter.place, self.journal)
+    def _begin_transaction(self, adapter: FileAdapter, records: Sequence[OutsideRecord]) -> FileTransaction:
         if self.external is None or not records:
-            return writing
-        return external.RecordTransaction(writing, self.external, records)
+            return file_transaction.FileTransaction(adapter.place, self.journal)
+        return external.RecordTransaction(adapter.place, self.journal, self.external, records)
 
     def _change_files(
         self,
@@ -421,9 +417,7 @@ class Engine:
         """The calls that changes of this harness make."""
         return calls_steps.CallSteps(self.ledger, self.call_rules)
 
-    def _make_calls(
-        self, entry: Record, writes: Sequence[Write], writing: FileTransaction | RecordTransaction
-    ) -> None:
+    def _make_calls(self, entry: Record, writes: Sequence[Write], writing: FileTransaction) -> None:
         """Make the calls of a change whose files are written; one that is refused has all of it given up."""
         if not entry.steps:
             return
@@ -446,10 +440,7 @@ class Engine:
         made = [
             OutsideRecord(change.key, change.wanted, change.known) for change in self._list_announced_records(writes)
         ]
-        kept = (
-            *file_transaction.complete_changes(self.files.place, self.journal, back),
-            *self._complete_records(made),
-        )
+        kept = self._complete(self.files, back, made)
         self.calls.run_back(record, writes)
         failpoint("recovery.written")
         self.ledger.abort("a call of it was refused")
@@ -470,7 +461,7 @@ class Engine:
 
     def _give_up(
         self,
-        writing: FileTransaction | RecordTransaction,
+        writing: FileTransaction,
         fault: TakebackError,
         answer_calls: Callable[[], None] = lambda: None,
     ) -> None:
@@ -527,10 +518,7 @@ class Engine:
                 self.note()
                 return Recovered(record, given_up=True)
             if not self.calls.is_going_back(record):
-                kept = (
-                    *file_transaction.complete_changes(self.files.place, self.journal, changes),
-                    *self._complete_records(records),
-                )
+                kept = self._complete(self.files, changes, records)
             given_up = self._finish_calls(record, writes, changes)
             if given_up is not None:
                 return given_up
@@ -565,8 +553,11 @@ class Engine:
     def _has_begun_records(self, records: Sequence[OutsideRecord]) -> bool:
         return self.external is not None and external.has_begun_outside(self.external, records)
 
-    def _complete_records(self, records: Sequence[OutsideRecord]) -> tuple[str, ...]:
-        return () if self.external is None else external.complete_outside(self.external, records)
+    def _complete(
+        self, adapter: FileAdapter, changes: Sequence[FileChange], records: Sequence[OutsideRecord]
+    ) -> tuple[str, ...]:
+        kept = file_transaction.complete_changes(adapter.place, self.journal, changes)
+        return kept if self.external is None else (*kept, *external.complete_outside(self.external, records))
 
     def note(self) -> None:
         """Remember, apart from the journal, how far it has come; not while a person has to decide about that."""

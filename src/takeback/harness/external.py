@@ -12,7 +12,8 @@ from collections.abc import Collection, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from takeback.errors import ChangedMeanwhile, TakebackError
-from takeback.harness.adapter import OutsideRecord, OutsideRecords
+from takeback.harness.adapter import OutsideRecord, OutsideRecords, Place
+from takeback.harness.file_transaction import FileTransaction, Left
 from takeback.harness.images import FileChange
 from takeback.harness.records import draft_change, make_taken_in_key
 from takeback.journal.failpoint import failpoint
@@ -24,8 +25,7 @@ from takeback.undo import SlotChange, Write
 
 if TYPE_CHECKING:
     from takeback.harness.engine import Engine
-    from takeback.harness.file_transaction import FileTransaction, Left
-    from takeback.journal import Record
+    from takeback.journal import Record, Store
 
 OUTSIDE: Final = "outside"
 """Who wrote what was found written in another system."""
@@ -159,49 +159,39 @@ def find_overwriting(engine: Engine, off: Iterable[int], on: Iterable[int]) -> t
     return tuple(sorted(number for number in entries if is_outside(store.get(number))))
 
 
-class RecordTransaction:
+class RecordTransaction(FileTransaction):
     """A change of files and of records of other systems: all of it or, as far as nobody else writes, none."""
 
-    def __init__(self, files: FileTransaction, records: OutsideRecords, changes: Sequence[OutsideRecord]) -> None:
-        self._files = files
+    def __init__(self, place: Place, store: Store, records: OutsideRecords, wanted: Sequence[OutsideRecord]) -> None:
+        super().__init__(place, store)
         self._records = records
-        self._changes = changes
+        self._wanted = wanted
         self._done: list[OutsideRecord] = []
 
     def run(self, changes: Sequence[FileChange]) -> None:
         """Change the files, then the records."""
-        self._files.run(changes)
-        if self._changes:
+        super().run(changes)
+        if self._wanted:
             failpoint("record.begin")
-        self._records.put(self._changes, self._note_done)
+        self._records.put(self._wanted, self._note_done)
 
     def _note_done(self, change: OutsideRecord) -> None:
         self._done.append(change)
         failpoint("record.written")
 
-    def require_untouched(self) -> None:
-        """Raise `ChangedMeanwhile` if someone wrote to a file that was replaced, after it was."""
-        self._files.require_untouched()
-
     def roll_back(self) -> None:
-        """Put back what was there, last change first."""
         while self._done:
             self._records.take_back(self._done.pop())
             failpoint("record.back")
-        self._files.roll_back()
+        super().roll_back()
 
     def inspect_leftovers(self) -> Left:
-        """Inspect every file and record after rolling back."""
-        left = self._files.inspect_leftovers()
-        leftovers = [(change.key, self._records.is_applied(change)) for change in self._changes]
+        left = super().inspect_leftovers()
+        leftovers = [(change.key, self._records.is_applied(change)) for change in self._wanted]
         return left._replace(
             ours=(*left.ours, *(key for key, made in leftovers if made is True)),
             theirs=(*left.theirs, *(key for key, made in leftovers if made is None)),
         )
-
-    def settle(self) -> tuple[str, ...]:
-        """Release what was replaced."""
-        return self._files.settle()
 
 
 def has_begun_outside(records: OutsideRecords, changes: Sequence[OutsideRecord]) -> bool:

@@ -79,7 +79,6 @@ class ContentTable(ContentStore):
         """Contents that were asked for and whose keys are not here: which key, and where it was looked for."""
 
     def find_refs(self, lookups: Sequence[bytes]) -> Mapping[bytes, Ref]:
-        """Return the ids of contents that are stored, or about to be, by lookup key."""
         new = {key: self._new[key] for key in lookups if key in self._new}
         rest = [key for key in lookups if key not in new]
         return {**self._find_stored(rest), **new} if rest else new
@@ -93,7 +92,6 @@ class ContentTable(ContentStore):
         return {bytes(key): ref for key, ref in rows}
 
     def take_contents(self, wanted: Sequence[Wanted]) -> Sequence[Ref]:
-        """Take in new contents, to be written with `flush`."""
         refs: list[Ref] = []
         for item in wanted:
             if self._keys is None:

@@ -15,7 +15,7 @@ from takeback.journal.content import ContentStore, Ref, Stored, Wanted, compute_
 from takeback.journal.failpoint import failpoint
 from takeback.journal.key_index import iter_keys_above
 from takeback.journal.record import ENTRY_KINDS, ROOT, Draft, Record, Row, chain_draft, decode_row, require_known_kind
-from takeback.journal.store import FIND_LIMIT, CaptureFilter, Erased, Options, draft_drop, format_now
+from takeback.journal.store import FIND_LIMIT, CaptureFilter, Erased, Options, Store, draft_drop, format_now
 
 
 class MemoryContents(ContentStore):
@@ -27,11 +27,9 @@ class MemoryContents(ContentStore):
         self._keys: dict[Ref, bytes] = {}
 
     def find_refs(self, lookups: Sequence[bytes]) -> Mapping[bytes, Ref]:
-        """Return the ids of contents that exist, by lookup key."""
         return {key: self._lookups[key] for key in lookups if key in self._lookups}
 
     def take_contents(self, wanted: Sequence[Wanted]) -> Sequence[Ref]:
-        """Take in new contents."""
         refs = []
         for key, data, tree in wanted:
             salt = make_salt()
@@ -70,7 +68,7 @@ class MemoryLock:
         self._mutex.release()
 
 
-class MemoryStore:
+class MemoryStore(Store):
     """Records in lists; safe for threads, gone with the process."""
 
     location = ":memory:"
@@ -91,7 +89,6 @@ class MemoryStore:
         self._mutex = threading.RLock()
 
     def set_capture(self, capture: CaptureFilter) -> None:
-        """Have contents that are about to be stored looked at first."""
         self.capture = capture
         self._shelf.withhold = capture.withhold
 
@@ -107,7 +104,6 @@ class MemoryStore:
         return cls()
 
     def append(self, drafts: Sequence[Draft], *, expect: str | None = None) -> tuple[Record, ...]:
-        """Record all drafts, or none."""
         with self._mutex:
             prev = self._rows[-1].digest if self._rows else ROOT
             if expect is not None and expect != prev:
@@ -148,27 +144,22 @@ class MemoryStore:
         return record
 
     def head(self) -> Record | None:
-        """Return the last record."""
         return self._records[-1] if self._records else None
 
     def record(self, seq: int) -> Record:
-        """Return the record with this number in the chain."""
         if not 1 <= seq <= len(self._records):
             raise UnknownEntryError(f"there is no record {seq}; the journal holds {len(self._records)}")
         return self._records[seq - 1]
 
     def get(self, number: int) -> Record:
-        """Return the entry with this number."""
         if not 1 <= number <= len(self._entries):
             raise UnknownEntryError(f"there is no entry #{number}; the journal holds {len(self._entries)}")
         return self._entries[number - 1]
 
     def many(self, numbers: Sequence[int]) -> Iterator[Record]:
-        """Yield the entries with these numbers."""
         return map(self.get, numbers)
 
     def find(self, prefix: str) -> tuple[Record, ...]:
-        """Return up to ten records whose id begins with `prefix`."""
         whole = self._by_id.get(prefix)
         if whole is not None:
             return (whole,)
@@ -176,7 +167,6 @@ class MemoryStore:
         return tuple(record for record, _ in zip(records, range(FIND_LIMIT), strict=False))
 
     def records(self, start: int = 1, *, reverse: bool = False) -> Iterator[Record]:
-        """Yield records from number `start` on, or from the last down to it, as they are now; copies none."""
         high = len(self._records)
         if start > high:
             return iter(())
@@ -185,21 +175,14 @@ class MemoryStore:
         return map(self._records.__getitem__, numbers)
 
     def latest(self, kind: str, before: int | None = None) -> Record | None:
-        """Return the last record of a kind."""
         if before is None:
             return self._latest.get(kind)
         return next((r for r in reversed(self._records[: max(before - 1, 0)]) if r.kind == kind), None)
 
     def touching(self, key: str, *, below: bool = False) -> tuple[int, ...]:
-        """Return the numbers of entries that touch `key`, or a key beneath it."""
         return tuple((self._below if below else self._touching).get(key, ()))
 
-    def content(self, ref: Ref) -> Stored | None:
-        """Return a content; None if it was forgotten."""
-        return self.contents((ref,))[ref]
-
     def contents(self, refs: Iterable[Ref]) -> dict[Ref, Stored | None]:
-        """Return several contents at once."""
         contents: dict[Ref, Stored | None] = {}
         for ref in refs:
             if ref not in self._shelf.stored and not self._dropped and not is_redacted(ref):
@@ -209,11 +192,9 @@ class MemoryStore:
         return contents
 
     def every_content(self) -> Iterator[tuple[Ref, Stored]]:
-        """Yield every stored content."""
         return ((ref, held[1]) for ref, held in tuple(self._shelf.stored.items()) if held is not None)
 
     def forget(self, refs: Sequence[Ref]) -> Erased:
-        """Delete contents, with a record that says so."""
         with self._mutex:
             self.contents(refs)
             (record,) = self.append([Draft("forget", {"contents": sorted(set(refs))})])
@@ -222,7 +203,6 @@ class MemoryStore:
             return Erased(record)
 
     def drop(self, refs: Sequence[Ref], named: Collection[Ref]) -> Erased:
-        """Delete contents and their ids, with a record that says so."""
         with self._mutex:
             self.contents(refs)
             (record,) = self.append([draft_drop(len(self._rows), named)])
@@ -234,16 +214,13 @@ class MemoryStore:
             return Erased(record)
 
     def lock(self, timeout: float = 30.0) -> MemoryLock:
-        """Keep other threads out until the block ends."""
         return MemoryLock(self._mutex, timeout)
 
     def assert_held(self) -> None:
-        """Do nothing: nobody else can take a journal that lives in this process."""
         if not self._mutex._is_owned():  # type: ignore[attr-defined]  # noqa: SLF001 - an RLock tells no other way
             raise NotHeldError("the journal is not locked")
 
     def check(self, progress: Callable[[int], None] = lambda _: None) -> ChainReport:
-        """Examine everything stored."""
         examination = check_rows(self._rows, progress)
         stored = {
             ref: None if held is None else compute_content_id(held[0], (held[1].data,), tree=held[1].tree)
@@ -253,8 +230,6 @@ class MemoryStore:
         return examination.report().with_faults(examination.find_content_faults(stored, trees))
 
     def measure_size(self) -> int:
-        """Return 0: it takes up no room that lasts."""
         return 0
 
-    def close(self) -> None:
-        """Do nothing: there is nothing to release."""
+    def close(self) -> None: ...

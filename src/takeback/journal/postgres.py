@@ -22,6 +22,7 @@ from psycopg import errors, sql
 from takeback.errors import JournalBusyError, JournalCorruptError, JournalError, NotHeldError
 from takeback.journal.content import Ref
 from takeback.journal.encryption import locate_default_keys
+from takeback.journal.key_index import Tables
 from takeback.journal.record import COLUMNS, RecentRecords, Record, open_row, read_row
 from takeback.journal.sql import (
     READ_VERSIONS,
@@ -79,19 +80,17 @@ def _why_unreachable(error: Exception) -> str:
     return "; ".join(reasons) or "the URL is malformed, or the server cannot be reached"
 
 
-class ConnectedSchema:
+class ConnectedSchema(Tables):
     """A connection to a journal's schema, as the tables and the index want it."""
 
     def __init__(self, connection: psycopg.Connection[Any]) -> None:
         self._connection = connection
 
     def run(self, statement: str, parameters: Sequence[Any] = ()) -> list[Any]:
-        """Run one statement, and return its rows."""
         cursor = self._connection.execute(statement.replace("?", "%s").encode(), tuple(parameters))
         return cursor.fetchall() if cursor.description else []
 
     def run_many(self, statement: str, rows: Iterable[Sequence[Any]]) -> None:
-        """Run one statement for each row."""
         with self._connection.cursor() as cursor:
             cursor.executemany(statement.replace("?", "%s").encode(), list(rows))
 
@@ -221,7 +220,6 @@ class PostgresStore(SqlStore):
             return attempt()
 
     def run(self, statement: str, parameters: Sequence[Any] = ()) -> list[Any]:
-        """Run one statement, and return its rows."""
         with self._mutex:
             return self._retry_if_lost(lambda: ConnectedSchema(self._connection).run(statement, parameters))
 
@@ -231,7 +229,6 @@ class PostgresStore(SqlStore):
             self._connection.execute(statement.encode())
 
     def run_many(self, statement: str, rows: Iterable[Sequence[Any]]) -> None:
-        """Run one statement for each row."""
         with self._mutex, self._faults():
             ConnectedSchema(self._connection).run_many(statement, rows)
 
@@ -245,7 +242,6 @@ class PostgresStore(SqlStore):
 
     @contextmanager
     def snapshot(self) -> Iterator[None]:
-        """Let reads inside the block see one moment."""
         with self._nest_transaction("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"):
             yield
 
@@ -275,7 +271,6 @@ class PostgresStore(SqlStore):
                 self.run("SELECT pg_advisory_unlock(?)", (self._key,))
 
     def assert_held(self) -> None:
-        """Raise if the connection or its lock was lost, or someone else has written."""
         if not self._locks:
             raise NotHeldError(f"the journal {self.location} is not locked")
         unsigned = self._key % (1 << 64)
@@ -307,13 +302,11 @@ class PostgresStore(SqlStore):
                 self._erase_traces(gone, (), last.seq)
 
     def measure_size(self) -> int:
-        """Return how many bytes the schema's tables take up."""
         sizes = "SELECT coalesce(sum(pg_total_relation_size(c.oid)), 0) FROM pg_class c"
         of = "JOIN pg_namespace n ON n.oid = c.relnamespace WHERE n.nspname = ? AND c.relkind = 'r'"
         return int(self.run(f"{sizes} {of}", (self.schema,))[0][0])
 
     def close(self) -> None:
-        """Close the connection and the key file."""
         self._connection.close()
         if self._keys is not None:
             self._keys.close()

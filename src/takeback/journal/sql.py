@@ -50,6 +50,7 @@ from takeback.journal.store import (
     CaptureFilter,
     Erased,
     Options,
+    Store,
     Voucher,
     draft_drop,
     format_now,
@@ -170,13 +171,13 @@ _LAST = "FROM records ORDER BY seq DESC LIMIT 1"
 _END = f"SELECT {COLUMNS}, (SELECT MAX(entry) FROM records) {_LAST}"  # noqa: S608 - a constant
 
 
-class SqlStore(ABC):
+class SqlStore(Store, ABC):
     """A journal in the tables of `journal/sql.py`."""
 
-    location: str
+    location: str = ""
     journal_id: str = ""
     """The random name of the journal, which no other has."""
-    readonly: bool
+    readonly: bool = False
     _contents: ContentTable
     _index: KeyIndex
     _keys: KeyFile | None = None
@@ -217,7 +218,6 @@ class SqlStore(ABC):
         return about
 
     def set_capture(self, capture: CaptureFilter) -> None:
-        """Have contents that are about to be stored looked at first."""
         self.capture = capture
         self._contents.withhold = capture.withhold
 
@@ -260,7 +260,6 @@ class SqlStore(ABC):
 
     @contextmanager
     def lock(self, timeout: float = 30.0) -> Iterator[None]:
-        """Keep every other process and thread out until the block ends; where nothing can be written, nothing."""
         deadline = time.monotonic() + timeout
         if not self._mutex.acquire(timeout=timeout):
             raise JournalBusyError(f"another thread held the journal {self.location} for more than {timeout:g} s")
@@ -303,7 +302,6 @@ class SqlStore(ABC):
         """
 
     def append(self, drafts: Sequence[Draft], *, expect: str | None = None) -> tuple[Record, ...]:
-        """Record all drafts durably, or none."""
         if self.readonly:
             raise JournalError(f"the journal {self.location} can only be read here; nothing was changed")
         for draft in drafts:
@@ -360,12 +358,10 @@ class SqlStore(ABC):
         return [read_row(row) for row in self.run(f"SELECT {COLUMNS} FROM records {rest}", parameters)]  # noqa: S608
 
     def head(self) -> Record | None:
-        """Return the last record."""
         rows = self._select("ORDER BY seq DESC LIMIT 1")
         return open_row(rows[0]) if rows else None
 
     def record(self, seq: int) -> Record:
-        """Return the record with this number in the chain."""
         known = self._recent.at(seq)
         if known is not None:
             return known
@@ -375,7 +371,6 @@ class SqlStore(ABC):
         return self._record_in(rows[0])
 
     def get(self, number: int) -> Record:
-        """Return the entry with this number."""
         known = self._recent.entry(number)
         if known is not None:
             return known
@@ -390,7 +385,6 @@ class SqlStore(ABC):
         return record if self._depth else self._recent.keep(record, row)
 
     def many(self, numbers: Sequence[int]) -> Iterator[Record]:
-        """Yield the entries with these numbers, in the order given."""
         for start in range(0, len(numbers), PAGE):
             part = numbers[start : start + PAGE]
             known = {number: self._recent.entry(number) for number in part}
@@ -404,14 +398,12 @@ class SqlStore(ABC):
                 yield self._record_in(rows[number]) if record is None else record
 
     def find(self, prefix: str) -> tuple[Record, ...]:
-        """Return up to ten records whose id begins with `prefix`."""
         rows = self._select(
             f"WHERE digest >= ? AND digest < ? ORDER BY digest LIMIT {FIND_LIMIT}", (prefix, prefix + "g")
         )
         return tuple(sorted((open_row(row) for row in rows), key=lambda record: record.seq))
 
     def records(self, start: int = 1, *, reverse: bool = False) -> Iterator[Record]:
-        """Yield records from `start` on, or from the last down to it."""
         for row in self._rows(start, reverse=reverse):
             yield open_row(row)
 
@@ -433,14 +425,12 @@ class SqlStore(ABC):
             last, size = page[-1].seq, PAGE
 
     def latest(self, kind: str, before: int | None = None) -> Record | None:
-        """Return the last record of a kind."""
         bound = "" if before is None else f" AND seq < {int(before)}"
         rare = f" AND {RARE}" if kind in RARE_KINDS else ""
         rows = self._select(f"WHERE kind = ?{rare}{bound} ORDER BY seq DESC LIMIT 1", (kind,))
         return open_row(rows[0]) if rows else None
 
     def touching(self, key: str, *, below: bool = False) -> tuple[int, ...]:
-        """Return the numbers of entries that touch `key`, or a key beneath it."""
         name = f"{key}{BELOW}" if below else key
         with self._mutex:  # whether the lock is held says nothing to a thread that does not hold it
             if self._locks and self._held is not None:
@@ -448,12 +438,7 @@ class SqlStore(ABC):
             with self.snapshot():
                 return self._index.entries(name, self._end()[2])
 
-    def content(self, ref: Ref) -> Stored | None:
-        """Return a content; None if it was forgotten."""
-        return self.contents((ref,))[ref]
-
     def contents(self, refs: Iterable[Ref]) -> dict[Ref, Stored | None]:
-        """Return several contents at once."""
         with self._mutex:  # a row and its key are read together
             return self._contents.get(refs)
 
@@ -478,7 +463,6 @@ class SqlStore(ABC):
             return self._contents.count_keyless()
 
     def every_content(self) -> Iterator[tuple[Ref, Stored]]:
-        """Yield every stored content."""
         return self._contents.every_content()
 
     def _is_forgotten_by(self, seq: int, ref: Ref) -> bool:
@@ -489,7 +473,6 @@ class SqlStore(ABC):
         return record.kind == "forget" and ref in record.forgotten
 
     def forget(self, refs: Sequence[Ref]) -> Erased:
-        """Delete contents permanently, with a record that says so, in one transaction."""
         every = sorted(set(refs))
         with self.transaction():
             self._contents.get(every)
@@ -507,7 +490,6 @@ class SqlStore(ABC):
         return self._dropped
 
     def drop(self, refs: Sequence[Ref], named: Collection[Ref]) -> Erased:
-        """Delete contents and their ids, with a record that says so, in one transaction; the journal gets smaller."""
         every = sorted(set(refs))
         with self.transaction():
             self._contents.get(every)
@@ -524,7 +506,6 @@ class SqlStore(ABC):
         self._held = self._end()[:3]
 
     def check(self, progress: Callable[[int], None] = lambda _: None) -> ChainReport:
-        """Examine everything that can be read; damage to the file is a fault in the report, not an error."""
         from takeback.journal.chain import Examination, Fault  # noqa: PLC0415 - start-up
 
         examination = Examination(progress)

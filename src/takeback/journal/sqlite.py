@@ -178,7 +178,6 @@ class SqliteStore(SqlStore):
             raise translate_error(error, f"the journal {self.location}") from error
 
     def run(self, sql: str, parameters: Sequence[Any] = ()) -> list[Any]:
-        """Run one statement, and return its rows."""
         with self._mutex:
             try:
                 return self._connection.execute(sql, parameters).fetchall()
@@ -186,7 +185,6 @@ class SqliteStore(SqlStore):
                 raise translate_error(error, f"the journal {self.location}") from error
 
     def run_many(self, sql: str, rows: Iterable[Sequence[Any]]) -> None:
-        """Run one statement for each row."""
         with self._mutex:
             try:
                 self._connection.executemany(sql, rows)
@@ -201,7 +199,6 @@ class SqliteStore(SqlStore):
 
     @contextmanager
     def snapshot(self) -> Iterator[None]:
-        """Let reads inside the block see one moment."""
         with self._nest_transaction("BEGIN"):
             yield
 
@@ -220,7 +217,6 @@ class SqliteStore(SqlStore):
         self._lock.release()
 
     def assert_held(self) -> None:
-        """Raise if the lock was lost, the files were replaced, or someone else has written."""
         if not self._locks or not self._lock.is_held() or self._file() != self._opened_file:
             raise NotHeldError(f"the lock of the journal {self.location} was lost; nothing more was done")
         self._require_same_head()
@@ -287,18 +283,15 @@ class SqliteStore(SqlStore):
         return has_any_bytes(self._path, traces)
 
     def check(self, progress: Callable[[int], None] = lambda _: None) -> ChainReport:
-        """Examine everything stored, and let SQLite check the file itself."""
         from takeback.journal.chain import find_integrity_faults  # noqa: PLC0415 - start-up
 
         return super().check(progress).with_faults(find_integrity_faults(self))
 
     def measure_size(self) -> int:
-        """Return how many bytes the file and its write-ahead log take up."""
         places = (self._path, name_companion(self._path, "-wal"))
         return sum(place.stat().st_size for place in places if place.exists())
 
     def close(self) -> None:
-        """Close the files."""
         with self._mutex:
             with suppress(*DRIVER_FAULTS):
                 self._connection.close()
@@ -311,7 +304,7 @@ class SqliteStore(SqlStore):
             self._copy.close()
 
 
-class KeptCopies:
+class KeptCopies(Copies):
     """The copies of one journal that this user has."""
 
     def __init__(self, journal: Path, note: Path) -> None:
@@ -323,12 +316,10 @@ class KeptCopies:
         self._write([*self._read(), str(copy.absolute())])
 
     def list_paths(self) -> list[Path]:
-        """Return where copies are, or were when they were made."""
         stem, suffix = self._journal.stem, self._journal.suffix
         return [*sorted(self._journal.parent.glob(f"{stem}-replaced-*{suffix}")), *map(Path, self._read())]
 
     def forget(self, refs: Sequence[Ref], first: str) -> tuple[str, ...]:
-        """Forget contents in every copy of the journal that begins with a record; return what could not be done."""
         return tuple(self._forget_in_each(refs, first))
 
     def _forget_in_each(self, refs: Sequence[Ref], first: str) -> Iterator[str]:

@@ -25,6 +25,7 @@ from typing import Any, Final, TypeAlias
 from urllib.parse import quote
 
 from takeback.errors import JournalBusyError, JournalCorruptError, JournalError
+from takeback.journal.key_index import Tables
 
 FileIdentity: TypeAlias = tuple[int, int]
 """Device and inode."""
@@ -321,16 +322,14 @@ class FileLock:
         return (there.st_ino, there.st_dev) == (ours.st_ino, ours.st_dev)
 
 
-class ConnectedFile:
+class ConnectedFile(Tables):
     """A SQLite connection as the tables, the index and the word for an end want it."""
 
     def __init__(self, connection: sqlite3.Connection) -> None:
         self._connection = connection
 
     def run(self, sql: str, parameters: Sequence[Any] = ()) -> list[Any]:
-        """Run one statement, and return its rows."""
         return self._connection.execute(sql, parameters).fetchall()
 
     def run_many(self, sql: str, rows: Iterable[Sequence[Any]]) -> None:
-        """Run one statement for each row."""
         self._connection.executemany(sql, rows)

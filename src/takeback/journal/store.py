@@ -161,6 +161,7 @@ class Store(Protocol):
 
     def content(self, ref: Ref) -> Stored | None:
         """Return a content, checked against its id; None if it was forgotten."""
+        return self.contents((ref,))[ref]
 
     def contents(self, refs: Iterable[Ref]) -> dict[Ref, Stored | None]:
         """Return several contents at once."""
