@@ -97,6 +97,10 @@ ToggleRequest = tuple[Collection[int], Collection[int], Sequence[EntryRef]]
 """Entries to take back, those to bring back, and how they were named."""
 
 
+def _refuse(fact: str, expected: str, hint: str = "") -> InputError:
+    return InputError("entry", found=fact, expected=expected, hint=hint)
+
+
 def resolve_entry(ledger: Ledger, name: str) -> Record:
     """Return the entry with a name."""
     back, at = BACK.fullmatch(name), AT.fullmatch(name)
@@ -105,12 +109,10 @@ def resolve_entry(ledger: Ledger, name: str) -> Record:
     if at is not None:
         return find_entry_at(ledger, at[1])
     if OVERLONG.fullmatch(name):
-        raise InputError("entry", found=name, expected="the number of an entry; 'takeback log' lists them")
+        raise _refuse(name, "the number of an entry; 'takeback log' lists them")
     record = resolve_record(ledger.store, name)
     if record.kind not in ENTRY_KINDS:
-        raise InputError(
-            "entry", found=f"{name}, a {record.kind} record", expected="an entry; 'takeback log' lists them"
-        )
+        raise _refuse(f"{name}, a {record.kind} record", "an entry; 'takeback log' lists them")
     return record
 
 
@@ -134,8 +136,7 @@ def _resolve_before_head(ledger: Ledger, name: str, back: int) -> Record:
     if records:
         return records[0]
     count = sum(1 for _ in _list_counted(ledger))
-    expected = f"HEAD to HEAD~{count - 1}" if count else "an entry; the journal has none yet"
-    raise InputError("entry", found=name, expected=expected)
+    raise _refuse(name, f"HEAD to HEAD~{count - 1}" if count else "an entry; the journal has none yet")
 
 
 def find_last_live(ledger: Ledger) -> Record:
@@ -173,23 +174,14 @@ def build_undo_request(
         name = name_entry(name_given)
         _require_made(ledger, record, name)
         if record.kind in CHANGES:
-            raise InputError(
-                "entry",
-                found=f"{name}, which is already undone",
-                expected="a live entry",
-                hint=f"'takeback redo {record.entry}' brings it back",
-            )
-        if record.kind in TOGGLES:
-            more_off, more_on = invert_toggle(ledger, record)
-            off |= more_off
-            on |= more_on
-        else:
-            raise InputError(
-                "entry",
-                found=f"{name}, the beginning of the journal",
-                expected="a change",
-                hint="'takeback log' lists the changes; 'takeback restore 1' goes back to the beginning",
-            )
+            hint = f"'takeback redo {record.entry}' brings it back"
+            raise _refuse(f"{name}, which is already undone", "a live entry", hint)
+        if record.kind not in TOGGLES:
+            hint = "'takeback log' lists the changes; 'takeback restore 1' goes back to the beginning"
+            raise _refuse(f"{name}, the beginning of the journal", "a change", hint)
+        more_off, more_on = invert_toggle(ledger, record)
+        off |= more_off
+        on |= more_on
     return _build_request(off, on, asked)
 
 
@@ -209,12 +201,8 @@ def build_redo_request(ledger: Ledger, names: Sequence[str]) -> ToggleRequest:
         elif record.number in ledger.history.undone:
             on.add(record.entry)
         else:
-            raise InputError(
-                "entry",
-                found=f"{name}, which is not undone",
-                expected="an undone entry",
-                hint="'takeback log' shows which entries are undone",
-            )
+            hint = "'takeback log' shows which entries are undone"
+            raise _refuse(f"{name}, which is not undone", "an undone entry", hint)
     return _build_request(off, on, names)
 
 
@@ -305,23 +293,15 @@ def invert_toggle(ledger: Ledger, record: Record) -> tuple[set[int], set[int]]:
     off = {entry for entry in record.on if entry not in undone}
     on = {entry for entry in record.off if entry in undone}
     if not off and not on:
-        raise InputError(
-            "entry",
-            found=f"{record.id[:12]}, which no longer has any effect",
-            expected=f"an active {record.kind}",
-            hint="'takeback log' shows what is in effect",
-        )
+        fact = f"{record.id[:12]}, which no longer has any effect"
+        raise _refuse(fact, f"an active {record.kind}", "'takeback log' shows what is in effect")
     return off, on
 
 
 def _require_made(ledger: Ledger, record: Record, name: str) -> None:
     if ledger.is_aborted(record):
-        raise InputError(
-            "entry",
-            found=f"{name}, which was given up before it was complete and had no effect",
-            expected="an entry that took effect",
-            hint="'takeback log' shows the status of each entry",
-        )
+        fact = f"{name}, which was given up before it was complete and had no effect"
+        raise _refuse(fact, "an entry that took effect", "'takeback log' shows the status of each entry")
 
 
 def _build_request(off: set[int], on: set[int], asked: Sequence[EntryRef]) -> ToggleRequest:
