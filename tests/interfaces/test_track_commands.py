@@ -290,7 +290,7 @@ def test_a_hook_that_captures_imports_little(repository, event):
     assert not loaded & {"typing", "dataclasses", "subprocess", "pathlib", "pydantic", "zstandard", "inspect"}
     ours = {name for name in loaded if name.startswith("takeback.")}
     assert not [name for name in ours if name.startswith(("takeback.state", "takeback.journal", "takeback.harness"))]
-    assert "takeback.track.rows" not in ours
+    assert "takeback.track.store" not in ours
     assert "takeback.secret_mask" not in ours
 
 

@@ -9,7 +9,8 @@ from takeback.harness.records import draft_change
 from takeback.journal import open_journal
 from takeback.state import SURFACES, State
 from takeback.state.file import File
-from takeback.track.identity import FileVersion, Taken, project_files, take_changes
+from takeback.state.file_paths import project_files
+from takeback.track.identity import FileVersion, Taken, take_changes
 from takeback.undo import Blocked, History, Index, Outcome, Plan, plan_redo, plan_undo
 from takeback.undo.record import list_writes_between
 

@@ -9,8 +9,7 @@ from pathlib import Path
 
 from takeback.track.call import Call, CaptureResult
 from takeback.track.capture import begin_tracking, capture_after, capture_before, capture_found
-from takeback.track.rows import IntakeRow
-from takeback.track.store import TrackStore
+from takeback.track.store import IntakeRow, TrackStore
 
 FILES = {"src/a.py": "one\ntwo\nthree\n", "src/b.py": "b\n", "docs/read me.md": "text\n", ".gitignore": "build/\n"}
 SHELL = Call("claude-code", "s1", "c1", "Bash", "true")

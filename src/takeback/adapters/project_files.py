@@ -20,11 +20,10 @@ from takeback.adapters.opener import load_manifest
 from takeback.errors import HarnessError, InputError
 from takeback.harness.images import FileImage
 from takeback.track.capture import begin_tracking
-from takeback.track.database import TRACK, TrackError
+from takeback.track.database import TRACK, TrackError, make_key_file
 from takeback.track.git import Repository, find_git_top
 from takeback.track.rules import Rules, read_settings
 from takeback.track.scan import Scan
-from takeback.track.seal import make_key_file
 from takeback.track.store import TrackStore
 
 MOST_FILES: Final = 200_000

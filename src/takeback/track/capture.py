@@ -19,6 +19,7 @@ from takeback.track.content_sink import MANY, WHY_FULL, WHY_MUCH, ContentSink
 from takeback.track.database import (
     TRACK,
     BrokenTrackError,
+    CannotSealError,
     Database,
     TrackError,
     hold_lock,
@@ -28,7 +29,6 @@ from takeback.track.database import (
 from takeback.track.git import NO_FILES, GitFailedError, Repository
 from takeback.track.rules import UNKNOWN, Rules, read_settings
 from takeback.track.scan import FoundChange, Scan
-from takeback.track.seal import CannotSealError
 
 TYPE_CHECKING = False  # as in `typing`, which is not imported for a hook
 if TYPE_CHECKING:

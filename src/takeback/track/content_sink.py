@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 
 from takeback.track.cache import SECRET
-from takeback.track.seal import CannotSealError
+from takeback.track.database import CannotSealError
 
 TYPE_CHECKING = False  # as in `typing`, which is not imported for a hook
 if TYPE_CHECKING:

@@ -2,6 +2,10 @@
 
 Contents come from the store, then from git's objects; one whose digest is another's counts as missing. What our own
 undo wrote is taken into the cache as it is, as nobody's change.
+
+A row, one for each tool call or for what was found, is settled later into an entry of the journal. What neither the
+cache nor a row needs is dropped beyond the bounds, the oldest first; where unsettled rows alone hold more than the
+bound, the contents of the oldest rows go too, and the rows say so. Imported by commands, not by hooks.
 """
 
 from __future__ import annotations
@@ -10,17 +14,15 @@ import json
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import islice
-from typing import Any, Self
+from typing import Any, Literal, Self
 
-from takeback.track.cache import DIGEST, FACTS, NO_DIGEST, OWNED, SECRET, SEEN
+from takeback.track.cache import DIGEST, ENCODING, FACTS, NO_DIGEST, OWNED, SECRET, SEEN
 from takeback.track.call import Call
 from takeback.track.capture import read_facts, sign_manifests, take_as_written
-from takeback.track.database import GIT, TRACK, Database, hold_lock, write_setup
+from takeback.track.database import FRAME, GIT, TRACK, Database, hold_lock, write_setup
 from takeback.track.git import GitFailedError, Repository
-from takeback.track.retention import drop_matching, drop_unneeded
-from takeback.track.rows import FileDelta, FileFacts, IntakeRow, PromptRow
 from takeback.track.rules import DEFAULT_SETTINGS
 
 TOGETHER = 500
@@ -28,6 +30,76 @@ TOGETHER = 500
 WRITTEN = 2000
 """So many files are taken in at once as they were written."""
 __all__ = ["Call", "TrackStats", "TrackStore"]
+DAY = 86_400_000_000_000
+WHY_GONE = "content dropped: unsettled rows held more than keep_bytes"
+FactsKind = Literal["file", "link", "seen"]
+RowKind = Literal["call", "found", "git"]
+
+
+@dataclass(frozen=True, slots=True)
+class FileFacts:
+    """One file as it stood at a look."""
+
+    kind: FactsKind
+    """`seen` is a file whose content was not kept: a secret, a file above the cap, or no regular file."""
+    mode: int
+    size: int
+    digest: str
+    """Names the content: keyed BLAKE2b-160 in hex, of a link its target's; of a file that was not read, of its size
+    and time, and empty where nothing is known."""
+
+
+@dataclass(frozen=True, slots=True)
+class FileDelta:
+    """One file that changed between two looks; None where it was not there."""
+
+    path: str
+    before: FileFacts | None
+    after: FileFacts | None
+    before_known: bool = True
+    """Whether it is known what was there before; if not, `before` is None and says nothing."""
+
+
+@dataclass(frozen=True, slots=True)
+class IntakeRow:
+    """Everything that one capture found, in the order of the numbers."""
+
+    number: int
+    kind: RowKind
+    client: str
+    session: str
+    call: str
+    tool: str
+    command: str
+    """The command of a shell call, masked."""
+    prompt: int | None
+    """The number of the prompt that it belongs to, for `TrackStore.prompt`."""
+    began: int
+    ended: int
+    """Nanoseconds by the file system's clock."""
+    beside: tuple[str, ...]
+    """Other calls that were under way meanwhile, each as `tool session/call`."""
+    git: str
+    """What git's log of HEAD says of a movement meanwhile; empty if HEAD did not move."""
+    edits: tuple[tuple[str, str, str], ...]
+    """What an edit tool announced: path, text that is replaced, text in its place."""
+    deltas: tuple[FileDelta, ...]
+    unkept: tuple[tuple[str, str], ...]
+    """Files whose content was not kept, and why."""
+    notes: tuple[str, ...]
+    said: Mapping[str, str] = field(default_factory=dict)
+    """What was said of the call for its entry: `note`, `by`, `exit_code`."""
+
+
+@dataclass(frozen=True, slots=True)
+class PromptRow:
+    """A person's prompt: its first line, masked."""
+
+    number: int
+    client: str
+    session: str
+    text_first_line_masked: str
+    time: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -360,3 +432,97 @@ class TrackStore:
             sealed=self._database.is_sealed,
             settings={**DEFAULT_SETTINGS, **meta.get("settings", {})},
         )
+
+
+def drop_unneeded(database: Database, now: int) -> int:
+    """Drop contents beyond the bounds of `[track]`; return how many."""
+    settings = {**DEFAULT_SETTINGS, **database.meta.get("settings", {})}
+    current = _list_current(database)
+    held = _list_held(database)
+    kept = 0
+    dropped: list[bytes] = []
+    rows = database.run("SELECT digest, size, at, form FROM contents WHERE form <> ? ORDER BY at DESC", (GIT,))
+    for digest, size, at, _ in rows:
+        kept += size
+        needed = digest in current or digest in held
+        if not needed and (kept > settings["keep_bytes"] or now - at > settings["keep_days"] * DAY):
+            dropped.append(digest)
+            kept -= size
+    over = sum(size for digest, size, _, _ in rows if digest in held and digest not in current)
+    with database.transaction(synced=True):
+        if over > settings["keep_bytes"]:
+            dropped += _drop_oldest_rows(database, over - settings["keep_bytes"], current)
+        database.run_many("DELETE FROM contents WHERE digest = ?", [(digest,) for digest in dropped])
+        database.run(
+            "DELETE FROM frames WHERE number NOT IN (SELECT frame FROM contents WHERE form = ?)",
+            (FRAME,),
+        )
+        database.run(
+            "DELETE FROM prompts WHERE at < ? AND number NOT IN (SELECT prompt FROM intake WHERE prompt IS NOT NULL)",
+            (now - settings["keep_days"] * DAY,),
+        )
+    return len(dropped)
+
+
+def drop_matching(database: Database, matches: Callable[[bytes], bool], now: int) -> int:
+    """Drop every content that matches, for good, and what edit tools announced with it; return how many went."""
+    gone: list[bytes] = []
+    apart: dict[int, list[tuple[bytes, bytes]]] = {}
+    for digest, frame in database.run("SELECT digest, frame FROM contents WHERE form <> ?", (GIT,)):
+        content = database.get_content(digest)
+        if content is None:
+            continue
+        if matches(content[1]):
+            gone.append(digest)
+        if frame is not None:
+            apart.setdefault(frame, []).append((digest, content[1]))
+    dropped = set(gone)
+    with database.transaction(synced=True):
+        for contents in apart.values():
+            if dropped.isdisjoint(digest for digest, _ in contents):
+                continue
+            for digest, data in contents:  # what was packed with it is stored by itself
+                database.put_content(digest, data, now)
+        database.run_many("DELETE FROM contents WHERE digest = ?", [(digest,) for digest in gone])
+        database.run("DELETE FROM frames WHERE number NOT IN (SELECT frame FROM contents WHERE form = ?)", (FRAME,))
+        for number, edits in database.run("SELECT number, edits FROM intake WHERE edits IS NOT NULL"):
+            if matches(database.read_private(edits).encode(*ENCODING)):
+                database.run("UPDATE intake SET edits = NULL WHERE number = ?", (number,))
+    if gone:
+        database.erase_deleted()
+    return len(gone)
+
+
+def _list_current(database: Database) -> set[bytes]:
+    """Return the digests of what every tracked file holds now."""
+    return {
+        body[at : at + DIGEST]
+        for (body,) in database.iterate("SELECT body FROM facts")
+        for at in range(0, len(body), FACTS)
+    }
+
+
+def _list_held(database: Database) -> set[bytes]:
+    """Return the digests that rows need."""
+    rows = database.run("SELECT old_digest, new_digest FROM deltas")
+    return {bytes.fromhex(digest) for pair in rows for digest in pair if digest}
+
+
+def _drop_oldest_rows(database: Database, excess: int, current: set[bytes]) -> list[bytes]:
+    """Give up contents of the oldest rows until enough is free; say so in the rows."""
+    dropped: list[bytes] = []
+    for number, text in database.run("SELECT number, told FROM intake ORDER BY number"):
+        if excess <= 0:
+            break
+        said = json.loads(text)
+        for path, old, new in database.run(
+            "SELECT path, old_digest, new_digest FROM deltas WHERE intake = ?", (number,)
+        ):
+            for digest in (bytes.fromhex(digest) for digest in (old, new) if digest):
+                sizes = database.run("SELECT size FROM contents WHERE digest = ? AND form <> ?", (digest, GIT))
+                if sizes and digest not in current and digest not in dropped:
+                    dropped.append(digest)
+                    excess -= sizes[0][0]
+                    said["unkept"].append((bytes(path).decode("utf-8", "surrogateescape"), WHY_GONE))
+        database.run("UPDATE intake SET told = ? WHERE number = ?", (json.dumps(said), number))
+    return dropped

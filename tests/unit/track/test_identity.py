@@ -9,8 +9,8 @@ from tests.support.moving_files import Project
 from takeback.errors import HarnessError
 from takeback.state import State
 from takeback.state.file import LINK_MODE, File
-from takeback.state.file_paths import find_moved
-from takeback.track.identity import FileVersion, find_slot, list_paths, take_changes
+from takeback.state.file_paths import find_moved, find_slot, list_paths
+from takeback.track.identity import FileVersion, take_changes
 from takeback.undo.record import run_and_record
 
 TEXT = "".join(f"line {n}\n" for n in range(8))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tests.support.tracked import Project
 
-from takeback.track.retention import DAY, WHY_GONE, drop_unneeded
+from takeback.track.store import DAY, WHY_GONE, drop_unneeded
 
 
 def test_unneeded_contents_are_dropped_when_too_old(tmp_path):

@@ -173,7 +173,7 @@ def test_a_secret_ignored_by_git_is_noted(tmp_path):
 
 def test_secrets_that_are_kept_are_sealed(tmp_path):
     pytest.importorskip("cryptography")
-    from takeback.track.seal import make_key_file
+    from takeback.track.database import make_key_file
 
     project = Project(tmp_path / "project", secrets="keep")
     key = str(project.root.parent / "track.key")
@@ -188,7 +188,7 @@ def test_secrets_that_are_kept_are_sealed(tmp_path):
 
 def test_a_sealed_project_stores_no_plain_content(tmp_path):
     pytest.importorskip("cryptography")
-    from takeback.track.seal import make_key_file
+    from takeback.track.database import make_key_file
 
     key = str(tmp_path / "track.key")
     make_key_file(key)

@@ -11,9 +11,9 @@ from takeback.harness.records import draft_change, draft_toggle
 from takeback.journal import open_journal
 from takeback.state import State, tree
 from takeback.state.file import LINK_MODE, File
-from takeback.state.file_paths import FILES, find_current_path, name_slot
+from takeback.state.file_paths import FILES, find_current_path, name_slot, project_files
 from takeback.state.slots import Slot, find_containing_slot, get_slot
-from takeback.track.identity import FileVersion, project_files, take_changes
+from takeback.track.identity import FileVersion, take_changes
 from takeback.undo import Blocked, Outcome, Plan, Write, plan_toggle
 from takeback.undo.record import list_writes_between
 

@@ -24,8 +24,9 @@ from takeback.state import ABSENT, State
 from takeback.state.address import PATH, PLACE, is_part, make_part_name
 from takeback.state.chain import Link
 from takeback.state.file import File
+from takeback.state.file_paths import project_files
 from takeback.state.slots import Slot, find_containing_slot
-from takeback.track.identity import FileVersion, project_files
+from takeback.track.identity import FileVersion
 from takeback.undo import Blocked, Index, Plan
 from takeback_lab.git_history.adopted import AdoptedHistory, TreeChanges, list_tree_changes, read_mode
 from takeback_lab.git_history.judge import Judge, cut

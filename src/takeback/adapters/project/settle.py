@@ -22,19 +22,18 @@ from takeback.journal import Record
 from takeback.state import ABSENT, PMap, State, tree
 from takeback.state.address import APART, is_part, is_place
 from takeback.state.file import File
-from takeback.state.file_paths import choose_slot, list_files
+from takeback.state.file_paths import choose_slot, find_slot, list_files
 from takeback.state.slots import Slot, describe_slot, format_slot_key, get_slot, put_slots
 from takeback.state.surfaces.files import PROJECT
 from takeback.state.text import Text
 from takeback.state.tree import TreePath
-from takeback.track.identity import FileVersion, find_slot, place_file, take_changes
-from takeback.track.rows import FileDelta
+from takeback.track.identity import FileVersion, place_file, take_changes
+from takeback.track.store import FileDelta
 from takeback.undo import Write
 from takeback.undo.record import list_writes_between
 
 if TYPE_CHECKING:
-    from takeback.track.rows import FileFacts, IntakeRow
-    from takeback.track.store import TrackStore
+    from takeback.track.store import FileFacts, IntakeRow, TrackStore
 
 NAMED: Final = 2
 """So many files a title names."""

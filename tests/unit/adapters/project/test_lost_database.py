@@ -10,8 +10,7 @@ from tests.support.tracked_project import ENVIRONMENT, TrackedProject
 
 from takeback.harness.outcomes import Undone
 from takeback.track.capture import FAILED, Call, begin_tracking, capture_found
-from takeback.track.database import SETUP, TRACK
-from takeback.track.seal import make_key_file
+from takeback.track.database import SETUP, TRACK, make_key_file
 from takeback.track.store import TrackStore
 
 LINES = "".join(f"line {number}\n" for number in range(12))
