@@ -51,7 +51,6 @@ class HttpBinding(Binding):
 
     @property
     def system(self) -> str:
-        """The server."""
         url = httpx.URL(self.base)
         return f"http {url.host}:{url.port}"
 
@@ -134,5 +133,4 @@ class HttpBinding(Binding):
         return super().make_probe(number)
 
     def find_version(self) -> str:
-        """Return what the server calls itself."""
         return str(self._ask("HEAD", "").headers.get("server", "unknown"))[:80]

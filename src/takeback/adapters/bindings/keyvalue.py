@@ -33,7 +33,6 @@ class EtcdBinding(Binding):
 
     @property
     def system(self) -> str:
-        """The server."""
         return f"etcd {self.given['base']}"
 
     def _ask(self, path: str, body: dict[str, Any]) -> dict[str, Any]:
@@ -68,7 +67,6 @@ class EtcdBinding(Binding):
         return bool(self._ask("/v3/kv/txn", {"compare": [compare], "success": [action]}).get("succeeded"))
 
     def find_version(self) -> str:
-        """Return etcd's version."""
         return f"etcd {self._ask('/v3/maintenance/status', {}).get('version', 'unknown')}"
 
 
@@ -95,7 +93,6 @@ class RedisBinding(Binding):
 
     @property
     def system(self) -> str:
-        """The server."""
         from urllib.parse import urlsplit  # noqa: PLC0415 - start-up
 
         parts = urlsplit(self.url)
@@ -124,6 +121,5 @@ class RedisBinding(Binding):
             return bool(self._script(keys=[f"{self.given['prefix']}{name}"], args=[*given, *wanted]))
 
     def find_version(self) -> str:
-        """Return Redis' version."""
         with self.reach():
             return f"redis {self._open().info('server').get('redis_version', 'unknown')}"

@@ -115,7 +115,6 @@ class SqlBinding(Binding):
 
     @property
     def system(self) -> str:
-        """The database."""
         return f"sql {sha256(self.read_variable('url_env'))[:16]}"
 
     @property
@@ -179,14 +178,12 @@ class SqlBinding(Binding):
         return sa.Table(table.name, sa.MetaData(), *columns, schema=table.schema)
 
     def find_version(self) -> str:
-        """Return the database and its version."""
         with self.reach(), self._connect_to_read() as at:
             name = at.dialect.name
             asked = "select sqlite_version()" if name == "sqlite" else "select version()"
             return f"{name} {at.execute(sa.text(asked)).scalar_one()}"[:80]
 
     def look(self, name: str) -> Seen | None:
-        """Return a row as a record."""
         table = self.table
         with self.reach(), self._connect_to_read() as at:
             return self._select(at, table, name, lock=False)
@@ -246,7 +243,6 @@ class SqlBinding(Binding):
         return sa.cast(sa.literal(value, sa.Text()), kind) if as_text else value
 
     def swap(self, name: str, known: Seen | None, body: dict[str, Any] | None) -> bool:
-        """Put a row, if it is as known."""
         try:
             all_of_it = None if known is None else {field: known.body.get(field, ABSENT) for field in self.fields}
             list(self.put_together([(self, RecordChange(name, all_of_it, body))]))

@@ -390,7 +390,6 @@ class ClientAdapter(FilesAdapter):
         return TEXT if own and is_bare_text(image.content) else OTHER
 
     def find_plain_slot(self, path: str, state: State) -> Slot | None:
-        """Return the slot that a file holds the whole of, as text or bytes; None for any other."""
         steps = tuple(path.split("/"))
         if path in self._layout.documents:
             return None

@@ -223,7 +223,6 @@ class JsonDocument(Document):
 
     @property
     def value(self) -> Any:
-        """The value."""
         return self._root.value
 
     @property

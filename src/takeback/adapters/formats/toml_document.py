@@ -86,7 +86,6 @@ class TomlDocument(Document):
 
     @cached_property
     def value(self) -> Any:
-        """The whole document."""
         text = decode_text(self.data.removeprefix(BOM), self.where)
         return self._meaning(load_toml(text, self.where))
 
@@ -132,7 +131,6 @@ class TomlDocument(Document):
         return format_value(value)
 
     def remove(self, path: DocumentPath) -> Self:
-        """Return the document without the value at a path."""
         if self._needs_escape(path, remove_value(self.value, path)):
             return self.set(path[:-1], remove_value(self._mapping(path[:-1]), path[-1:]))
         above = self._find(path[:-1])

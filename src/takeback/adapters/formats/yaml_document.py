@@ -43,7 +43,6 @@ class YamlDocument(Document):
 
     @property
     def value(self) -> Any:
-        """The value."""
         return self.tree.root.value
 
     def same(self, old: Any, new: Any) -> bool:
@@ -51,15 +50,12 @@ class YamlDocument(Document):
         return make_comparable(old, ordered=True) == make_comparable(new, ordered=True)
 
     def set(self, path: DocumentPath, value: Any) -> Self:
-        """Return the document with a value at a path."""
         return self._edit(value, lambda document: Document.set(document, path, value))
 
     def insert(self, path: DocumentPath, value: Any) -> Self:
-        """Return the document with a new item before position `path[-1]` of a list."""
         return self._edit(value, lambda document: Document.insert(document, path, value))
 
     def insert_member(self, path: DocumentPath, value: Any, at: int) -> Self:
-        """Return the document with a new member, of key `path[-1]`, before position `at` of its mapping."""
         return self._edit(value, lambda document: Document.insert_member(document, path, value, at))
 
     def _edit(self, value: Any, edit: Callable[[Self], Self]) -> Self:

@@ -195,7 +195,6 @@ class WorkspaceAdapter(FilesAdapter):
         return TEXT if own and image is not None and is_bare_text(image.content) else OTHER
 
     def find_plain_slot(self, path: str, state: State) -> Slot | None:
-        """Return the slot that a file holds the whole of, as text or bytes; None for any other."""
         storage = self._storage_at(path)
         slot = None if storage is None else storage.find_plain_slot(self.places[storage.name], path)
         return slot if slot is not None and get_slot(state, slot) is not ABSENT else None
@@ -221,7 +220,6 @@ class WorkspaceAdapter(FilesAdapter):
         return tuple(self.sockets.problems.values())
 
     def close(self) -> None:
-        """Let the sockets and the directory go."""
         self.sockets.close()
         super().close()
 

@@ -38,7 +38,6 @@ class FolderStorage(Storage):
     """A folder."""
 
     def beginning(self, place: str) -> FileChange:
-        """Return the change that makes an empty folder."""
         return FileChange(place, None, DirectoryImage())
 
 
@@ -94,7 +93,6 @@ class NamedStorage(FolderStorage):
         return whole[name]
 
     def find_touched_files(self, place: str, before: PMap, after: PMap) -> Iterator[str]:
-        """Yield the files of names that differ."""
         return (f"{place}/{encode_file_name(name, self.ending)}" for name in self._differing(before, after))
 
     def _differing(self, before: PMap, after: PMap) -> dict[str, None]:
@@ -119,7 +117,6 @@ class NamedStorage(FolderStorage):
             yield FileChange(path, image, FileImage(data, 0o644 if image is None else image.mode))
 
     def means(self, place: str, path: str, image: Image | None, value: PMap) -> bool:
-        """Return whether the file holds the content under its name."""
         name = self._name(path, place)
         if isinstance(image, LinkImage):
             return name is not None and name not in value  # a link is left alone: it says nothing
@@ -157,17 +154,14 @@ class TextStorage(NamedStorage):
     """A text per file."""
 
     def find_plain_slot(self, place: str, path: str) -> Slot | None:
-        """Return the slot of a prompt."""
         name = self._name(path, place)
         return None if name is None else (self.name, name)
 
     def encode(self, name: str, before: Any, after: Any, image: FileImage | None, where: str) -> bytes:
-        """Return the text as bytes."""
         del before, image, where
         return str(self.surface.write(PMap({name: after}))[name]).encode()
 
     def decode(self, raw: bytes, where: str) -> str:
-        """Return the text."""
         return decode_text(raw, where)
 
 
@@ -186,7 +180,6 @@ class JsonFolderStorage(NamedStorage):
         ).data
 
     def decode(self, raw: bytes, where: str) -> Any:
-        """Return the record."""
         from takeback.adapters.formats.json_document import UnambiguousJsonDocument  # noqa: PLC0415 - start-up
 
         return UnambiguousJsonDocument(raw, where).value
@@ -196,11 +189,9 @@ class TreeStorage(FolderStorage):
     """Any files, with their permission bits, and directories."""
 
     def find_plain_slot(self, place: str, path: str) -> Slot | None:
-        """Return the slot of a file."""
         return (self.name, *path[len(place) + 1 :].split("/"))
 
     def read(self, directory: Directory, place: str, known: PMap) -> StoredPart:
-        """Return every file and directory."""
         part = StoredPart(known)
         root: dict[str, Any] = {}
         for item in directory.walk(place):
@@ -238,7 +229,6 @@ class TreeStorage(FolderStorage):
             part.strange.append(f"{item.path}: {item.reason}")
 
     def find_touched_files(self, place: str, before: PMap, after: PMap) -> Iterator[str]:
-        """Yield files that come, go or change, and directories that come or go."""
         return (change.path for change in self._changes(None, place, before, after, lambda _: None))
 
     def render(
@@ -279,7 +269,6 @@ class TreeStorage(FolderStorage):
                 yield FileChange(_join_path(place, path), image(old.get(path)), image(leaf))
 
     def means(self, place: str, path: str, image: Image | None, value: PMap) -> bool:
-        """Return whether the file, the directory or nothing is what the value says."""
         node = tree.get(value, tuple(path[len(place) + 1 :].split("/")))
         if isinstance(node, File):
             return isinstance(image, FileImage) and image.mode == node.mode and node.reads_as(image.content)

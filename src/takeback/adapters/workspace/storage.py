@@ -113,7 +113,6 @@ class DocumentStorage(Storage):
         self._last: tuple[bytes, Any] | None = None
 
     def beginning(self, place: str) -> FileChange:
-        """Return the change that makes a file with the heading."""
         return FileChange(place, None, FileImage(self.heading.encode()))
 
     def read(self, directory: Directory, place: str, known: Any) -> StoredPart:
@@ -161,14 +160,12 @@ class DocumentStorage(Storage):
             del self._documents[next(iter(self._documents))]
 
     def find_touched_files(self, place: str, before: Any, after: Any) -> Iterator[str]:
-        """Yield the document, if anything differs."""
         if not self.same(before, after):
             yield place
 
     def render(
         self, directory: Directory, place: str, images: dict[str, FileImage | None], before: Any, after: Any
     ) -> Iterator[FileChange]:
-        """Yield the change of the document, edited in place."""
         image = images.get(place)
         where = str(directory.root / place)
         data = self.heading.encode() if image is None else image.content
