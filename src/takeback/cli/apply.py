@@ -19,16 +19,8 @@ import typer
 from takeback.canonical import parse
 from takeback.cli import completion
 from takeback.cli.context import ChangeOptions
-from takeback.cli.inputs import (
-    STDIN,
-    CandidateFile,
-    LanguageOption,
-    name_input,
-    read_bytes,
-    read_json,
-    read_level,
-)
-from takeback.cli.options import OptionGroup
+from takeback.cli.inputs import STDIN, CandidateFile, LanguageOption, name_input, read_bytes, read_json, read_level
+from takeback.cli.options import OptionGroup, argument, flag, setting
 from takeback.cli.outcomes import CommandOutcome, print_and_exit
 from takeback.cli.output import JSON_VALUE, err, out
 from takeback.cli.secrets import RevealFlag, require_no_placeholder
@@ -45,18 +37,10 @@ from takeback.verify import Admitted, verify
 def apply(
     options: ChangeOptions,
     file: Path = CandidateFile,
-    repair: bool = typer.Option(
-        False, "--repair", help="If its recovery falls short, look for another; the mutation is not changed."
-    ),
-    synthesizer: str = typer.Option(
-        "portfolio", "--synthesizer", metavar="NAME", help="How to find it, as in 'takeback repair'."
-    ),
-    force: bool = typer.Option(
-        False, "--force", help="Make the change although it is not admitted; its entry says so permanently."
-    ),
-    no_ties: bool = typer.Option(
-        False, "--no-ties", help="Refuse if an earlier entry could no longer be undone on its own."
-    ),
+    repair: bool = flag("--repair", "If its recovery falls short, look for another; the mutation is not changed."),
+    synthesizer: str = setting("--synthesizer", "NAME", "How to find it, as in 'takeback repair'.", "portfolio"),
+    force: bool = flag("--force", "Make the change although it is not admitted; its entry says so permanently."),
+    no_ties: bool = flag("--no-ties", "Refuse if an earlier entry could no longer be undone on its own."),
     language: str | None = LanguageOption,
     reveal: bool = RevealFlag,
 ) -> None:
@@ -77,7 +61,7 @@ def apply(
         verdict = verify(candidate, level=level) if admitted is None else admitted.verdict
         with harness.session():
             warnings = _list_doubts(harness, candidate.mutation, harness.state)
-            _print_doubts(warnings, as_json=options.as_json)
+            _print_doubts(warnings)
             result: Preview | Applied | Refused | Unchanged
             if is_idle(candidate.mutation, harness.state) and not isinstance(
                 harness.preview(candidate, force=force, evidence=verdict), Refused
@@ -96,7 +80,7 @@ def apply(
                     approval=read_approval(options.approve, options.by),
                 )
         if isinstance(result, Unchanged):
-            print_and_exit(result, harness, as_json=options.as_json, doubts=warnings)
+            print_and_exit(result, harness, doubts=warnings)
         if repaired is not None and repaired.source != "start" and not isinstance(result, Refused):
             verb = "would be" if options.plan else "was"
             who = f"found by the {repaired.source}, {verdict.grade.value}"
@@ -104,15 +88,7 @@ def apply(
         steps = []
         if isinstance(result, Refused) and result.why is RefusalReason.VERDICT and not repair:
             steps = _list_next_steps(raw, file, options.directory, language, level, harness)
-        print_and_exit(
-            result,
-            harness,
-            as_json=options.as_json,
-            stat=options.stat,
-            name=name_input(file),
-            steps=steps,
-            doubts=warnings,
-        )
+        print_and_exit(result, harness, stat=options.stat, name=name_input(file), steps=steps, doubts=warnings)
 
 
 class _Repaired(NamedTuple):
@@ -157,29 +133,24 @@ def _list_next_steps(
     return [f"ask a model for a recovery: {shlex.join([*words, '--synthesizer', 'local'])}"]
 
 
-KeyArgument = typer.Argument(
-    ...,
-    metavar="NAME",
-    help='Its name, as in an address: a.b in config["a.b"].',
-    autocompletion=completion.offer_names,
+KeyArgument = argument(
+    "NAME", 'Its name, as in an address: a.b in config["a.b"].', autocompletion=completion.offer_names
 )
-FromOption = typer.Option(None, "--from", metavar="FILE", help="Take the value from a file, or from - (stdin).")
-TextOption = typer.Option(None, "--text", metavar="TEXT", help="The value, always taken as text.")
-PriorityOption = typer.Option(None, "--priority", metavar="N", help="Put a middleware where this priority belongs.")
+FromOption = setting("--from", "FILE", "Take the value from a file, or from - (stdin).", None)
+TextOption = setting("--text", "TEXT", "The value, always taken as text.", None)
+PriorityOption = setting("--priority", "N", "Put a middleware where this priority belongs.", None)
 
 
 def _make_thing_argument(verb: str) -> Any:
-    return typer.Argument(
-        ...,
-        metavar="THING",
-        help=f"What: {', '.join(list_things(verb))}.",
-        show_default=False,
+    return argument(
+        "THING",
+        f"What: {', '.join(list_things(verb))}.",
         autocompletion=completion.offer_words(completion.make_thing_lister(verb)),
     )
 
 
 def _make_value_argument(metavar: str, what: str) -> Any:
-    return typer.Argument(None, metavar=metavar, help=what, show_default=False)
+    return argument(metavar, what, None)
 
 
 @dataclass(frozen=True)
@@ -192,7 +163,7 @@ class ValueOptions(OptionGroup):
         None, JSON_VALUE, metavar="JSON", help="The value as JSON; '--json' followed by JSON means the same."
     )
     source: Path | None = FromOption
-    mode: str | None = typer.Option(None, "--mode", metavar="MODE", help="The mode of a file, such as 0755.")
+    mode: str | None = setting("--mode", "MODE", "The mode of a file, such as 0755.", None)
 
     def choose(self) -> Any:
         """Return the value that was given; ABSENT where none was."""
@@ -215,14 +186,12 @@ class ValueOptions(OptionGroup):
 class PlaceOptions(OptionGroup):
     """Where in an order a thing goes."""
 
-    index: int | None = typer.Option(
-        None, "--index", min=0, metavar="N", help="Put it at this position, counted from 0."
+    index: int | None = setting("--index", "N", "Put it at this position, counted from 0.", None, min=0)
+    before: str | None = setting(
+        "--before", "OTHER", "Put it before this one.", None, autocompletion=completion.offer_names
     )
-    before: str | None = typer.Option(
-        None, "--before", metavar="OTHER", help="Put it before this one.", autocompletion=completion.offer_names
-    )
-    after: str | None = typer.Option(
-        None, "--after", metavar="OTHER", help="Put it after this one.", autocompletion=completion.offer_names
+    after: str | None = setting(
+        "--after", "OTHER", "Put it after this one.", None, autocompletion=completion.offer_names
     )
 
     def to_fields(self) -> dict[str, Any]:
@@ -283,13 +252,9 @@ def edit(
     options: ChangeOptions,
     thing: str = _make_thing_argument("edit"),
     key: str = KeyArgument,
-    old: str | None = typer.Option(
-        None, "--old", metavar="TEXT", help="The text to replace; it must occur exactly once."
-    ),
-    new: str | None = typer.Option(None, "--new", metavar="TEXT", help="What to put in its place."),
-    append: str | None = typer.Option(
-        None, "--append", metavar="TEXT", help="Add this on lines of its own at the end."
-    ),
+    old: str | None = setting("--old", "TEXT", "The text to replace; it must occur exactly once.", None),
+    new: str | None = setting("--new", "TEXT", "What to put in its place.", None),
+    append: str | None = setting("--append", "TEXT", "Add this on lines of its own at the end.", None),
 ) -> None:
     """Edit a text in one place.
 
@@ -327,7 +292,7 @@ def _make_change(line: OneLine, options: ChangeOptions) -> None:
         if outcome is None:
             out.print("nothing was changed")
             raise typer.Exit(1)
-        print_and_exit(outcome, harness, as_json=options.as_json, stat=options.stat, name=line.where, doubts=warnings)
+        print_and_exit(outcome, harness, stat=options.stat, name=line.where, doubts=warnings)
 
 
 def _work_out(
@@ -341,10 +306,10 @@ def _work_out(
         if not isinstance(candidate, Candidate):
             return candidate, ()
         warnings = _list_doubts(harness, candidate.mutation, state)
-        _print_doubts(warnings, as_json=options.as_json)
+        _print_doubts(warnings)
         if options.plan:
             return harness.preview(candidate), warnings
-        if not _is_wanted(warnings, as_json=options.as_json):
+        if not _is_wanted(warnings):
             return None, warnings
         approval = read_approval(options.approve, options.by)
         return harness.apply(candidate, note=options.note, by=options.by, approval=approval), warnings
@@ -359,15 +324,15 @@ def _list_doubts(harness: Harness, mutation: Iterable[Operation], state: State) 
     return find_doubts(kinds, mutation, state)
 
 
-def _print_doubts(doubts: Sequence[str], *, as_json: bool) -> None:
-    if not as_json:
+def _print_doubts(doubts: Sequence[str]) -> None:
+    if not out.for_json:
         for doubt in doubts:
             err.print(f"warning: {doubt}", style="yellow")
 
 
-def _is_wanted(doubts: Sequence[str], *, as_json: bool) -> bool:
+def _is_wanted(doubts: Sequence[str]) -> bool:
     """Ask whether a doubtful change is wanted, where a person can be asked; elsewhere it is."""
-    if not doubts or as_json:
+    if not doubts or out.for_json:
         return True
     from takeback.cli.picker import can_ask  # noqa: PLC0415 - start-up
 

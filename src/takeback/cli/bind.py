@@ -6,8 +6,6 @@ import os
 from pathlib import Path
 from typing import Any
 
-import typer
-
 from takeback.adapters.bindings.protocol import open_binding
 from takeback.adapters.bound import BoundRecords, describe_guard
 from takeback.adapters.formats.toml_values import format_key, format_value
@@ -16,7 +14,8 @@ from takeback.adapters.opener import load_manifest, require_workspace, trust_wor
 from takeback.adapters.trust import require_trusted
 from takeback.adapters.variables import use_variables
 from takeback.cli.context import DirOption, find_key_file
-from takeback.cli.output import JsonFlag, emit, finish, out
+from takeback.cli.options import argument, flag, setting
+from takeback.cli.output import answer, finish, out
 from takeback.errors import InputError, UnreachableError
 
 
@@ -25,23 +24,20 @@ def _parse_list(text: str) -> list[str]:
 
 
 def bind(
-    name: str = typer.Argument(..., metavar="NAME", help="The binding's name; records are NAME/RECORD."),
-    sql_env: str = typer.Option(
-        "", "--sql-env", metavar="VARIABLE", help="Rows of the database at the URL in this variable."
-    ),
-    http: str = typer.Option("", "--http", metavar="URL", help="JSON records below this URL."),
-    etcd: str = typer.Option("", "--etcd", metavar="URL", help="Keys of etcd."),
-    redis: str = typer.Option("", "--redis", metavar="URL", help="Keys of Redis."),
-    table: str = typer.Option("", "--table", metavar="NAME", help="The table of the rows."),
-    key: str = typer.Option("", "--key", metavar="COLUMNS", help="The columns that name a row."),
-    fields: str = typer.Option("", "--fields", metavar="NAMES", help="The only fields that are read and written."),
-    volatile: str = typer.Option("", "--volatile", metavar="NAMES", help="Fields that the server writes itself."),
-    token_env: str = typer.Option("", "--token-env", metavar="VARIABLE", help="The variable that holds a token."),
-    prefix: str = typer.Option("", "--prefix", metavar="TEXT", help="The prefix of every key of the binding."),
-    wrap: str = typer.Option("", "--wrap", metavar="FIELD", help="The field that the server wraps records in."),
-    no_probe: bool = typer.Option(False, "--no-probe", help="Do not measure now how it guards others' writes."),
+    name: str = argument("NAME", "The binding's name; records are NAME/RECORD."),
+    sql_env: str = setting("--sql-env", "VARIABLE", "Rows of the database at the URL in this variable."),
+    http: str = setting("--http", "URL", "JSON records below this URL."),
+    etcd: str = setting("--etcd", "URL", "Keys of etcd."),
+    redis: str = setting("--redis", "URL", "Keys of Redis."),
+    table: str = setting("--table", "NAME", "The table of the rows."),
+    key: str = setting("--key", "COLUMNS", "The columns that name a row."),
+    fields: str = setting("--fields", "NAMES", "The only fields that are read and written."),
+    volatile: str = setting("--volatile", "NAMES", "Fields that the server writes itself."),
+    token_env: str = setting("--token-env", "VARIABLE", "The variable that holds a token."),
+    prefix: str = setting("--prefix", "TEXT", "The prefix of every key of the binding."),
+    wrap: str = setting("--wrap", "FIELD", "The field that the server wraps records in."),
+    no_probe: bool = flag("--no-probe", "Do not measure now how it guards others' writes."),
     directory: Path = DirOption,
-    as_json: bool = JsonFlag,
 ) -> None:
     """Declare records of another system, and measure how it guards others' writes.
 
@@ -73,9 +69,9 @@ def bind(
     before = place.read_bytes()
     _declare(root, place, name, given)
     if no_probe:
-        _tell(name, None, as_json=as_json)
+        _tell(name, None)
     try:
-        _probe(root, load_manifest(root), name, as_json=as_json)
+        _probe(root, load_manifest(root), name)
     except InputError:  # what was given cannot be right: nothing is declared
         place.write_bytes(before)
         trust_workspace(root, keys=find_key_file())
@@ -92,11 +88,7 @@ def _declare(root: Path, place: Path, name: str, given: dict[str, Any]) -> None:
     trust_workspace(root, keys=find_key_file())
 
 
-def probe(
-    name: str = typer.Argument(..., metavar="NAME", help="The binding."),
-    directory: Path = DirOption,
-    as_json: bool = JsonFlag,
-) -> None:
+def probe(name: str = argument("NAME", "The binding."), directory: Path = DirOption) -> None:
     """Measure how a binding guards others' writes, with eight checks and a race.
 
     The race has 6 writers with 50 writes each.
@@ -110,10 +102,10 @@ def probe(
     root = find_root(directory)
     manifest = load_manifest(root)
     require_trusted(root, manifest)
-    _probe(root, manifest, name, as_json=as_json)
+    _probe(root, manifest, name)
 
 
-def _probe(root: Path, manifest: Manifest, name: str, *, as_json: bool) -> None:
+def _probe(root: Path, manifest: Manifest, name: str) -> None:
     from takeback.adapters.bindings.probe import probe_binding  # noqa: PLC0415 - start-up
 
     use_variables(os.environ)
@@ -122,21 +114,18 @@ def _probe(root: Path, manifest: Manifest, name: str, *, as_json: bool) -> None:
         probed = probe_binding(records.find(name)).to_json()
         records.keep_guard(name, probed)
     except UnreachableError as fault:
-        if as_json:
-            emit({"binding": name, "guard": None, "why": fault.message, "hint": fault.hint})
-        else:
-            out.print(f"{name} is declared and was not measured: {fault.message}")
-            out.print(f"  {fault.hint}" + f"; then 'takeback probe {name}'" * ("probe" not in fault.hint))
+        answer({"binding": name, "guard": None, "why": fault.message, "hint": fault.hint})
+        out.print(f"{name} is declared and was not measured: {fault.message}")
+        out.print(f"  {fault.hint}" + f"; then 'takeback probe {name}'" * ("probe" not in fault.hint))
         finish(yes=False)
     finally:
         records.close()
-    _tell(name, probed, as_json=as_json)
+    _tell(name, probed)
 
 
-def _tell(name: str, probed: dict[str, Any] | None, *, as_json: bool) -> None:
-    if as_json:
-        emit({"binding": name, **({"guard": None} if probed is None else probed)})
-    elif probed is None:
+def _tell(name: str, probed: dict[str, Any] | None) -> None:
+    answer({"binding": name, **({"guard": None} if probed is None else probed)})
+    if probed is None:
         out.print(f"{name} is declared; 'takeback probe {name}' measures how it guards others' writes")
     else:
         right = sum(probed["answers"].values())

@@ -8,8 +8,9 @@ from takeback.agents.scratch_copy import require_copyable_journal, search_breaka
 from takeback.cli import completion
 from takeback.cli.context import ReadOptions, name_for_shell, open_harness
 from takeback.cli.hints import make_command_line
+from takeback.cli.options import setting
 from takeback.cli.outcomes import print_and_exit
-from takeback.cli.output import emit, err, finish, out
+from takeback.cli.output import answer, err, finish, out
 from takeback.harness import Harness, Refused
 from takeback.harness.bisect import Bisection, LiveEntries
 from takeback.present.entries import make_entry_namer
@@ -18,17 +19,14 @@ from takeback.present.titles import format_count
 
 def find(
     options: ReadOptions,
-    test: str = typer.Option(
-        ...,
-        "--test",
-        metavar="CMD",
-        help="The command that decides by its exit code: 0 works, 125 cannot tell, any other broken.",
+    test: str = setting(
+        "--test", "CMD", "The command that decides by its exit code: 0 works, 125 cannot tell, any other broken.", ...
     ),
-    good: str | None = typer.Option(
-        None,
+    good: str | None = setting(
         "--good",
-        metavar="ENTRY",
-        help="An entry after which it still worked.",
+        "ENTRY",
+        "An entry after which it still worked.",
+        None,
         show_default="the beginning",
         autocompletion=completion.offer_entries,
     ),
@@ -47,8 +45,8 @@ def find(
     with open_harness(root, options.journal) as harness:
         bisection = search_breakage(harness, root, test, _tell_trial, good=good, seconds=seconds)
         if isinstance(bisection, Refused):
-            print_and_exit(bisection, harness, as_json=options.as_json)
-        _tell(bisection, harness, as_json=options.as_json)
+            print_and_exit(bisection, harness)
+        _tell(bisection, harness)
     finish(yes=bool(bisection.entries))
 
 
@@ -57,16 +55,14 @@ def _tell_trial(live: LiveEntries, entries: tuple[int, ...], broken: bool | None
     err.print(f"with {len(live)} of {len(entries)} entries: {word}")
 
 
-def _tell(bisection: Bisection, harness: Harness, *, as_json: bool) -> None:
+def _tell(bisection: Bisection, harness: Harness) -> None:
     named = make_entry_namer(harness)
     names = [name_for_shell(entry, harness.journal.get(entry).id) for entry in bisection.entries]
     undo = ["takeback", "undo", *names] if names else []
-    if as_json:
-        entries = [
-            {"seq": entry, "id": harness.journal.get(entry).id, "what": named(entry)} for entry in bisection.entries
-        ]
-        emit({"entries": entries, "tests": bisection.tests, "reason": bisection.reason, "undo": undo})
-        return
+    entries = [
+        {"seq": entry, "id": harness.journal.get(entry).id, "what": named(entry)} for entry in bisection.entries
+    ]
+    answer({"entries": entries, "tests": bisection.tests, "reason": bisection.reason, "undo": undo})
     if not bisection.entries:
         out.print(f"no entry to blame after {format_count(bisection.tests, 'test')}: {bisection.reason}")
         return

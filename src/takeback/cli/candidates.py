@@ -20,8 +20,8 @@ from takeback.cli.inputs import (
     read_level,
     read_state,
 )
-from takeback.cli.options import RevealOptions
-from takeback.cli.output import JsonFlag, emit, finish, out
+from takeback.cli.options import RevealOptions, argument, flag, setting
+from takeback.cli.output import answer, emit, finish, out
 from takeback.cli.secrets import mask_value
 from takeback.errors import InputError, LimitError
 from takeback.language import Candidate, candidate_schema, read_candidate
@@ -38,26 +38,16 @@ def verify(
     options: RevealOptions,
     file: Path = CandidateFile,
     language: str | None = LanguageOption,
-    rule: str = typer.Option(
-        "proof",
-        "--rule",
-        metavar="NAME",
-        help=f"How to decide: {', '.join(RULE_NAMES)}.",
-        autocompletion=offer_words(RULES),
+    rule: str = setting(
+        "--rule", "NAME", f"How to decide: {', '.join(RULE_NAMES)}.", "proof", autocompletion=offer_words(RULES)
     ),
-    seed: int = typer.Option(0, "--seed", metavar="N", help="Seed of the counterfactual states."),
-    dev: str = typer.Option("Q10", "--dev", metavar="SUITE", help="Dev suite: Q2, Q5, Q10, Q20 or Q10-narrow."),
-    iid: int | None = typer.Option(
-        None, "--iid", metavar="N", help="How many hidden iid states; the rule's own number if left out."
-    ),
-    ood: int | None = typer.Option(
-        None, "--ood", metavar="N", help="How many hidden ood states; the rule's own number if left out."
-    ),
+    seed: int = setting("--seed", "N", "Seed of the counterfactual states.", 0),
+    dev: str = setting("--dev", "SUITE", "Dev suite: Q2, Q5, Q10, Q20 or Q10-narrow.", "Q10"),
+    iid: int | None = setting("--iid", "N", "How many hidden iid states; the rule's own number if left out.", None),
+    ood: int | None = setting("--ood", "N", "How many hidden ood states; the rule's own number if left out.", None),
     state: Path | None = StateOption,
-    locked: str | None = typer.Option(
-        None, "--locked", metavar="DIGEST", help="Reject a mutation with another digest than this."
-    ),
-    exact: bool = typer.Option(False, "--exact", help="Run only on the state given with --state, as it is."),
+    locked: str | None = setting("--locked", "DIGEST", "Reject a mutation with another digest than this.", None),
+    exact: bool = flag("--exact", "Run only on the state given with --state, as it is."),
 ) -> None:
     """Decide whether a candidate may be admitted. By proof for every state, or on samples with `--rule`.
 
@@ -108,15 +98,10 @@ def prove(
     options: RevealOptions,
     file: Path = CandidateFile,
     language: str | None = LanguageOption,
-    certificate: Path | None = typer.Option(
-        None,
-        "--certificate",
-        metavar="FILE",
-        help="Write the proof's certificate to this file, for 'takeback check-proof'.",
+    certificate: Path | None = setting(
+        "--certificate", "FILE", "Write the proof's certificate to this file, for 'takeback check-proof'.", None
     ),
-    second_opinion: str | None = typer.Option(
-        None, "--second-opinion", metavar="NAME", help="Also ask an independent solver: z3."
-    ),
+    second_opinion: str | None = setting("--second-opinion", "NAME", "Also ask an independent solver: z3.", None),
 ) -> None:
     """Prove that a recovery works on every state, or refute it with the smallest one.
 
@@ -134,9 +119,9 @@ def prove(
         _save(certificate, verdict.certificate.to_json())
     if options.as_json:
         shown = verdict.to_json()
-        answer = {name: shown[name] for name in ("grade", "class", "stays", "counterexample", "classes", "reasons")}
-        answer |= {"certificate": str(certificate) if written else None} if certificate is not None else {}
-        emit(answer | ({"second_opinion": opinion.to_json()} if opinion is not None else {}))
+        proof = {name: shown[name] for name in ("grade", "class", "stays", "counterexample", "classes", "reasons")}
+        proof |= {"certificate": str(certificate) if written else None} if certificate is not None else {}
+        emit(proof | ({"second_opinion": opinion.to_json()} if opinion is not None else {}))
     else:
         show_verdict(verdict, name_input(file), str(file))
         _tell_more(certificate, opinion, written=written)
@@ -153,30 +138,26 @@ def _save(file: Path, plain: dict[str, Any]) -> None:
 
 
 def _tell_more(certificate: Path | None, opinion: Opinion | None, *, written: bool) -> None:
-    """Say what the solver thinks, and whether a certificate was written."""
     if opinion is not None:
         because = f": {opinion.why}" if opinion.why else ""
         answer = {"holds": "it holds on every state", "breaks": "refuted by a state", "unsure": "it cannot tell"}
-        out.print(f"  z3: {answer[opinion.answer]}{because}", markup=False)
+        out.print(f"  z3: {answer[opinion.answer]}{because}")
         if opinion.state is not None:
             shown = mask_value({name: part for name, part in opinion.state.items() if part})
-            out.print(f"    {encode(shown)}", markup=False)
+            out.print(f"    {encode(shown)}")
     if certificate is not None:
         done = f"written to {certificate}" if written else "none, because only a proof has one"
-        out.print(f"  certificate: {done}", markup=False)
+        out.print(f"  certificate: {done}")
 
 
 def check_proof(
-    file: Path | None = typer.Argument(
-        None, metavar="FILE", help="A certificate, written by 'takeback prove --certificate'.", show_default=False
-    ),
-    candidate: Path | None = typer.Option(
-        None,
+    file: Path | None = argument("FILE", "A certificate, written by 'takeback prove --certificate'.", None),
+    candidate: Path | None = setting(
         "--candidate",
-        metavar="FILE",
-        help="The candidate that the certificate must be about; without FILE, it is proved first.",
+        "FILE",
+        "The candidate that the certificate must be about; without FILE, it is proved first.",
+        None,
     ),
-    as_json: bool = JsonFlag,
 ) -> None:
     """Check a proof's certificate with code that shares nothing with the prover.
 
@@ -192,16 +173,14 @@ def check_proof(
         certificate = _prove_anew(wanted) if file is None and wanted is not None else _load_certificate(file)
         report = check_certificate(certificate, None if wanted is None else wanted.digest())
     except RejectedError as fault:
-        answer = {"accepted": False, "reason": fault.reason, "detail": fault.detail}
+        judged = {"accepted": False, "reason": fault.reason, "detail": fault.detail}
         said = f"rejected: {fault}"
     else:
-        answer = {"accepted": True, **report._asdict()}
+        judged = {"accepted": True, **report._asdict()}
         said = f"accepted: {report.classes} states as claimed, {report.beside} more of the checker's own"
-    if as_json:
-        emit(answer)
-    else:
-        out.print(said, markup=False)
-    finish(yes=bool(answer["accepted"]))
+    answer(judged)
+    out.print(said)
+    finish(yes=bool(judged["accepted"]))
 
 
 def _prove_anew(candidate: Candidate) -> dict[str, Any]:
@@ -227,12 +206,10 @@ MAX_CERTIFICATE: Final = 200_000_000
 
 def schema(
     language: str | None = LanguageOption,
-    repair: bool = typer.Option(False, "--repair", help="Print the schema of a repair, which has no mutation."),
-    as_json: bool = JsonFlag,
+    repair: bool = flag("--repair", "Print the schema of a repair, which has no mutation."),
 ) -> None:
     """Print the JSON Schema of a candidate. It is JSON with and without `--json`.
 
     Example: `takeback schema --language L0 > candidate.schema.json`
     """
-    del as_json
     emit(candidate_schema(read_level(language), mutation=not repair))

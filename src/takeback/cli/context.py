@@ -11,14 +11,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import typer
-
 from takeback.adapters import open_workspace
 from takeback.adapters.manifest import find_root
 from takeback.adapters.variables import use_variables
 from takeback.cli import completion
 from takeback.cli.hints import localize_hints, make_command_line, remember_directory
-from takeback.cli.options import OptionGroup, Options
+from takeback.cli.options import OptionGroup, Options, argument, flag, setting
 from takeback.cli.output import err, set_interrupt_message
 from takeback.cli.secrets import RevealFlag
 from takeback.errors import UntrustedError
@@ -46,47 +44,38 @@ def _note_directory(directory: Path) -> Path:
     return directory
 
 
-DirOption = typer.Option(
-    Path(), "--dir", "-C", metavar="DIR", help="The workspace.", show_default="here", callback=_note_directory
+DirOption = setting("--dir -C", "DIR", "The workspace.", Path(), show_default="here", callback=_note_directory)
+JournalOption = setting(
+    "--journal", "PATH|URL", "Use this journal, not the manifest's.", None, envvar="TAKEBACK_JOURNAL"
 )
-JournalOption = typer.Option(
-    None, "--journal", envvar="TAKEBACK_JOURNAL", metavar="PATH|URL", help="Use this journal, not the manifest's."
-)
-EntryArgument = typer.Argument(
-    ...,
-    metavar="ENTRY",
-    help="An entry: its number, the beginning of its id, HEAD~N or @{TIME}.",
-    show_default=False,
+EntryArgument = argument(
+    "ENTRY",
+    "An entry: its number, the beginning of its id, HEAD~N or @{TIME}.",
     autocompletion=completion.offer_entries,
 )
-SubjectOption = typer.Option("", "--subject", metavar="NAME", help="Whom contents are about, such as user:42.")
-NoteOption = typer.Option("", "--note", "-m", metavar="TEXT", help="Say why, for the log.")
-ByOption = typer.Option(
-    "",
+SubjectOption = setting("--subject", "NAME", "Whom contents are about, such as user:42.")
+NoteOption = setting("--note -m", "TEXT", "Say why, for the log.")
+ByOption = setting(
     "--by",
+    "WHO",
+    "Say who makes the change, for the log.",
     envvar="TAKEBACK_BY",
-    metavar="WHO",
-    help="Say who makes the change, for the log.",
     autocompletion=completion.offer_people,
 )
-AuthorOption = typer.Option(
-    "",
+AuthorOption = setting(
     "--by",
+    "WHO",
+    "Say who makes the change, for the log.",
     envvar=["TAKEBACK_BY", "USER"],
-    metavar="WHO",
-    help="Say who makes the change, for the log.",
     autocompletion=completion.offer_people,
 )
 """For changes that whoever types the command makes; what others made, or a program, has `ByOption`."""
-StatFlag = typer.Option(False, "--stat", help="Show only how many lines were added and removed at each address.")
-ApproveOption = typer.Option(
-    "",
-    "--approve",
-    metavar="DIGEST",
-    help="Approve what an undo could not take back, such as calls: the candidate's digest.",
+StatFlag = flag("--stat", "Show only how many lines were added and removed at each address.")
+ApproveOption = setting(
+    "--approve", "DIGEST", "Approve what an undo could not take back, such as calls: the candidate's digest."
 )
-PlanFlag = typer.Option(False, "--plan", help="Only show what it would do.")
-NoPagerFlag = typer.Option(False, "--no-pager", help="Print long output directly, even on a terminal.")
+PlanFlag = flag("--plan", "Only show what it would do.")
+NoPagerFlag = flag("--no-pager", "Print long output directly, even on a terminal.")
 
 
 @dataclass(frozen=True)
@@ -126,43 +115,28 @@ class ViewOptions(ReadOptions):
 class ChoiceOptions(OptionGroup):
     """What chooses entries."""
 
-    surface: str = typer.Option(
-        "",
+    surface: str = setting(
         "--surface",
-        metavar="NAME",
-        help="Every change of this surface.",
+        "NAME",
+        "Every change of this surface.",
         autocompletion=completion.offer_words(completion.list_surfaces),
     )
-    by: str = typer.Option(
-        "",
-        "--by",
-        metavar="WHO",
-        help="Every change that this person or agent made.",
-        autocompletion=completion.offer_people,
+    by: str = setting(
+        "--by", "WHO", "Every change that this person or agent made.", autocompletion=completion.offer_people
     )
-    since: str = typer.Option(
-        "", "--since", metavar="TIME", help="Every change from this time on, such as 2h, today or 'last week'."
-    )
-    session: str = typer.Option(
-        "", "--session", metavar="ID", help="Every change of the client's session that begins so."
-    )
+    since: str = setting("--since", "TIME", "Every change from this time on, such as 2h, today or 'last week'.")
+    session: str = setting("--session", "ID", "Every change of the client's session that begins so.")
 
 
 @dataclass(frozen=True)
 class FilterOptions(ChoiceOptions):
     """What chooses entries, with the calls that made them."""
 
-    prompt: str = typer.Option(
-        "",
-        "--prompt",
-        metavar="TEXT",
-        help="Every change made under a prompt that contains this, or has this number.",
+    prompt: str = setting(
+        "--prompt", "TEXT", "Every change made under a prompt that contains this, or has this number."
     )
-    path: str = typer.Option(
-        "",
-        "--path",
-        metavar="PATTERN",
-        help="Every change of a file that matches, such as 'src/**'; a folder means all in it.",
+    path: str = setting(
+        "--path", "PATTERN", "Every change of a file that matches, such as 'src/**'; a folder means all in it."
     )
 
 
@@ -179,12 +153,8 @@ class ChangeOptions(WorkspaceOptions):
 
 def make_entries_argument(completion: completion.Completion) -> Any:
     """Return the argument for entries that a command takes, with the completions the shell offers."""
-    return typer.Argument(
-        None,
-        metavar="ENTRY",
-        help="Entries: numbers, beginnings of ids, HEAD~N or @{TIME}.",
-        show_default=False,
-        autocompletion=completion,
+    return argument(
+        "ENTRY", "Entries: numbers, beginnings of ids, HEAD~N or @{TIME}.", None, autocompletion=completion
     )
 
 

@@ -18,8 +18,9 @@ from takeback.cli.changes import show_changes
 from takeback.cli.context import SHORT, open_harness
 from takeback.cli.display import show_verdict
 from takeback.cli.log import show_heading, show_line
+from takeback.cli.options import setting
 from takeback.cli.outcomes import show_outcome
-from takeback.cli.output import JsonFlag, emit, finish, out
+from takeback.cli.output import answer, finish, out
 from takeback.harness import Applied, Harness, Refused, Undone
 from takeback.harness.entry_log import iter_entries, load_entry_writes, rebuild_state_before
 from takeback.harness.outcomes import Adopted
@@ -124,10 +125,7 @@ def write_harness(root: Path) -> None:
 
 
 def demo(
-    directory: Path | None = typer.Option(
-        None, "--dir", "-C", metavar="DIR", help="Keep the project there; an empty directory."
-    ),
-    as_json: bool = JsonFlag,
+    directory: Path | None = setting("--dir -C", "DIR", "Keep the project there; an empty directory.", None),
     die_at: str | None = typer.Option(None, "--die-at", hidden=True),
 ) -> None:
     """Show the whole story on a small Claude Code project.
@@ -142,13 +140,9 @@ def demo(
         _die_in_the_middle(directory, die_at)
     with tempfile.TemporaryDirectory(prefix="takeback-demo-") as scratch:
         root = directory or Path(scratch) / "parcels"
-        if as_json:
-            with out.mute_output():
-                story = _play_story(root)
-            emit(story)
-        else:
-            story = _play_story(root)
-            show_next_step()
+        story = _play_story(root)
+    answer(story)
+    show_next_step()
     finish(yes=story["good"])
 
 

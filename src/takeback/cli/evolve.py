@@ -20,16 +20,10 @@ from takeback.cli.completion import RULES, offer_words
 from takeback.cli.context import JournalOption, NoteOption, find_key_file, open_harness
 from takeback.cli.display import show_verdict
 from takeback.cli.inputs import LanguageOption, read_json
-from takeback.cli.options import refuse_several
-from takeback.cli.outcomes import LOOSENS, UNCHANGED, print_and_exit, show_outcome
+from takeback.cli.options import argument, flag, refuse_several, setting
+from takeback.cli.outcomes import LOOSENS, UNCHANGED, print_and_exit, show_loosening, show_outcome
 from takeback.cli.output import commit_exit_code, emit, finish, out
-from takeback.cli.repair import (
-    Opened,
-    RepairOptions,
-    SynthesizerOption,
-    is_plain_replay,
-    show_repair,
-)
+from takeback.cli.repair import Opened, RepairOptions, SynthesizerOption, is_plain_replay, show_repair
 from takeback.cli.secrets import mask_value
 from takeback.errors import InputError
 from takeback.evolve import ChangeCheck, Evolution, Propose, carry_out, consider_change
@@ -47,31 +41,24 @@ from takeback.verify import RULE_NAMES
 
 LOCAL_LIMIT: Final = 4000
 """Characters of a harness that a local model is shown: its context is small."""
-TextArgument = typer.Argument(
-    None, metavar="TEXT", help="What to change, in plain words, for the model.", show_default=False
-)
+TextArgument = argument("TEXT", "What to change, in plain words, for the model.", None)
 
 
 @dataclass(frozen=True)
 class WishOptions(RepairOptions):
     """How a change is asked for and checked, and the journal of the workspace."""
 
-    check: str = typer.Option(
-        "",
-        "--check",
-        metavar="CMD",
-        help="A command that tests the change in a scratch copy; exit code 0 means it is good.",
+    check: str = setting(
+        "--check", "CMD", "A command that tests the change in a scratch copy; exit code 0 means it is good."
     )
-    check_timeout: float = typer.Option(
-        SECONDS, "--check-timeout", min=0.1, metavar="SECONDS", help="How long the check may take."
-    )
-    context: int | None = typer.Option(
-        None,
+    check_timeout: float = setting("--check-timeout", "SECONDS", "How long the check may take.", SECONDS, min=0.1)
+    context: int | None = setting(
         "--context",
+        "N",
+        "The most characters of the harness that the model sees.",
+        None,
         min=SMALLEST,
         max=1_000_000,
-        metavar="N",
-        help="The most characters of the harness that the model sees.",
         show_default=f"{LIMIT}; {LOCAL_LIMIT} for a local model",
     )
     journal: str | None = JournalOption
@@ -134,14 +121,12 @@ class Considered:
 
 def evolve(
     options: WishOptions,
-    directory: Path = typer.Argument(..., metavar="DIR", help="The workspace."),
+    directory: Path = argument("DIR", "The workspace."),
     text: str | None = TextArgument,
-    task: str | None = typer.Option(
-        None, "--task", metavar="FILE|ID", help="A candidate or mutation; with takeback-lab, a task's id."
-    ),
+    task: str | None = setting("--task", "FILE|ID", "A candidate or mutation; with takeback-lab, a task's id.", None),
     synthesizer: str = SynthesizerOption,
-    loosen: bool = typer.Option(
-        False, "--loosen", help="With a TEXT: make the change even if it loosens permissions or removes a guard."
+    loosen: bool = flag(
+        "--loosen", "With a TEXT: make the change even if it loosens permissions or removes a guard."
     ),
     note: str = NoteOption,
 ) -> None:
@@ -196,8 +181,7 @@ def _conclude_text(considered: Considered, done: Evolution) -> None:
     elif done.result is not None:
         show_outcome(done.result, considered.harness, name="the change")
     elif done.good is not None:
-        out.print(LOOSENS, style="yellow")
-        out.print("  next, if you want that: the same command with --loosen", style="cyan")
+        show_loosening()
     else:
         out.print(why_not_made(done), style="yellow")
 
@@ -238,23 +222,21 @@ def _show(done: Evolution, name: str, harness: Harness) -> None:
 
 def propose(
     options: WishOptions,
-    directory: Path | None = typer.Argument(None, metavar="DIR", help="The workspace.", show_default=False),
+    directory: Path | None = argument("DIR", "The workspace.", None),
     text: str | None = TextArgument,
-    task_id: str | None = typer.Option(
-        None, "--task", metavar="ID", help="With takeback-lab: a task of the lab instead, such as nat_mw_001."
+    task_id: str | None = setting(
+        "--task", "ID", "With takeback-lab: a task of the lab instead, such as nat_mw_001.", None
     ),
-    synthesizer: str = typer.Option(
-        "replay", "--synthesizer", metavar="NAME", help="The model: openai:MODEL, local or replay[:DIR]."
-    ),
-    proposals: int = typer.Option(
-        1, "--joint", min=1, max=64, metavar="N", help="Of a task: how many proposals to choose the best from."
+    synthesizer: str = setting("--synthesizer", "NAME", "The model: openai:MODEL, local or replay[:DIR].", "replay"),
+    proposals: int = setting(
+        "--joint", "N", "Of a task: how many proposals to choose the best from.", 1, min=1, max=64
     ),
     language: str | None = LanguageOption,
-    rule: str | None = typer.Option(
-        None,
+    rule: str | None = setting(
         "--rule",
-        metavar="NAME",
-        help=f"The rule that judges: {', '.join(RULE_NAMES)}.",
+        "NAME",
+        f"The rule that judges: {', '.join(RULE_NAMES)}.",
+        None,
         show_default="proof; split-wald for a task",
         autocompletion=offer_words(RULES),
     ),
@@ -330,7 +312,7 @@ def consider_wish(wish: Wish) -> Iterator[Considered]:
         check = options.make_check(harness, wish.directory)
         with harness.held() as state:
             if isinstance(state, Refused):
-                print_and_exit(state, harness, as_json=options.as_json)
+                print_and_exit(state, harness)
         asking = _make_proposer(harness, opened, wish, settings)
         head = harness.ledger.head
         method = repair_masked(asking.model, oracle=wish.oracle)

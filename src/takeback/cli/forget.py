@@ -6,17 +6,10 @@ import sys
 from pathlib import Path
 from typing import Any, Final
 
-import typer
-
 from takeback.cli import completion
-from takeback.cli.context import (
-    SHORT,
-    SubjectOption,
-    WorkspaceOptions,
-    make_entries_argument,
-)
-from takeback.cli.options import refuse_several
-from takeback.cli.output import commit_exit_code, emit, err, finish, out
+from takeback.cli.context import SHORT, SubjectOption, WorkspaceOptions, make_entries_argument
+from takeback.cli.options import flag, refuse_several, setting
+from takeback.cli.output import answer, commit_exit_code, err, finish, out
 from takeback.errors import InputError
 from takeback.harness.entry_names import resolve_entry
 from takeback.harness.forget import Forgetting
@@ -36,12 +29,12 @@ STANDING: Final = (
 def forget(
     options: WorkspaceOptions,
     entries: list[str] | None = make_entries_argument(completion.offer_entries),
-    value: str | None = typer.Option(None, "--value", metavar="TEXT", help="Forget this text wherever it occurs."),
-    source: Path | None = typer.Option(
-        None, "--from", metavar="FILE", help="Forget the content of this file, without its last newline; - is stdin."
+    value: str | None = setting("--value", "TEXT", "Forget this text wherever it occurs.", None),
+    source: Path | None = setting(
+        "--from", "FILE", "Forget the content of this file, without its last newline; - is stdin.", None
     ),
     subject: str = SubjectOption,
-    yes: bool = typer.Option(False, "--yes", help="Delete for good: forgotten contents cannot be brought back."),
+    yes: bool = flag("--yes", "Delete for good: forgotten contents cannot be brought back."),
 ) -> None:
     """Delete the contents that entries captured, such as secrets, permanently. The entries stay in the log.
 
@@ -79,17 +72,15 @@ def forget(
     searched = None if looked_for is None else Forms(looked_for)
     if done.record is not None:
         commit_exit_code(0)
-    if options.as_json:
-        emit(
-            _to_json(done, ids)
-            | _search_to_json(searched)
-            | ({"subject": subject} if subject else {})
-            | {"copies": copies}
-        )
-    else:
-        _show(done, ids, searched, subject)
-        if done.record is None and done.contents and copies:
-            out.print(f"  and in the copies of the journal: {', '.join(copies)}")
+    answer(
+        _to_json(done, ids)
+        | _search_to_json(searched)
+        | ({"subject": subject} if subject else {})
+        | {"copies": copies}
+    )
+    _show(done, ids, searched, subject)
+    if done.record is None and done.contents and copies:
+        out.print(f"  and in the copies of the journal: {', '.join(copies)}")
     finish(yes=done.contents > 0)
 
 

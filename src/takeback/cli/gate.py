@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-
-import typer
+from typing import Any
 
 from takeback.adapters.manifest import find_manifest_path
 from takeback.agents.step_check import HarnessStep, judge_step, record_step
@@ -12,26 +11,20 @@ from takeback.canonical import write_compact
 from takeback.cli.changes import changes_to_json, show_changes
 from takeback.cli.context import ByOption, JournalOption, NoteOption, open_harness
 from takeback.cli.display import show_verdict
-from takeback.cli.options import RevealOptions
-from takeback.cli.outcomes import LOOSENS, outcome_to_json, print_and_exit, show_outcome
-from takeback.cli.output import commit_exit_code, emit, finish, out
+from takeback.cli.options import RevealOptions, flag, setting
+from takeback.cli.outcomes import LOOSENS, outcome_to_json, print_and_exit, show_loosening, show_outcome
+from takeback.cli.output import answer, commit_exit_code, finish, out
 from takeback.cli.secrets import mask_value
 from takeback.harness import Refused
 
 
 def gate(
     options: RevealOptions,
-    before: Path = typer.Option(..., "--before", metavar="DIR", help="The harness before the step."),
-    after: Path = typer.Option(..., "--after", metavar="DIR", help="The same harness after it."),
-    ignore: list[str] = typer.Option(
-        [], "--ignore", metavar="GLOB", help="Ignore these files, such as 'logs/*'; may be repeated."
-    ),
-    record: bool = typer.Option(
-        False, "--record", help="If it is admitted, make it an entry that can be undone, in --before."
-    ),
-    loosen: bool = typer.Option(
-        False, "--loosen", help="Record it even if it loosens permissions or removes a guard."
-    ),
+    before: Path = setting("--before", "DIR", "The harness before the step.", ...),
+    after: Path = setting("--after", "DIR", "The same harness after it.", ...),
+    ignore: list[str] = setting("--ignore", "GLOB", "Ignore these files, such as 'logs/*'; may be repeated.", []),
+    record: bool = flag("--record", "If it is admitted, make it an entry that can be undone, in --before."),
+    loosen: bool = flag("--loosen", "Record it even if it loosens permissions or removes a guard."),
     note: str = NoteOption,
     by: str = ByOption,
     journal: str | None = JournalOption,
@@ -49,47 +42,27 @@ def gate(
     """
     step = judge_step(before, after, ignore)
     if not record or not step.admitted or step.candidate is None:
-        _tell(step, as_json=options.as_json)
+        _tell(step, {"entry": None})
+        if step.admitted:
+            show_changes(step.changes, lambda: step.before)
         finish(yes=step.admitted)
     if step.looser and not loosen:
-        if options.as_json:
-            emit({**_to_json(step), "entry": None, "refused": LOOSENS})
-        else:
-            _show(step)
-            out.print(LOOSENS, style="yellow")
-            out.print("  next, if you want that: the same command with --loosen", style="cyan")
+        _tell(step, {"entry": None, "refused": LOOSENS})
+        show_loosening()
         finish(yes=False)
-    with open_harness(_choose_recording_harness(before, after), journal) as harness:
+    only_after = find_manifest_path(before) is None and find_manifest_path(after) is not None
+    with open_harness(after if only_after else before, journal) as harness:
         made = record_step(harness, step, note=note, by=by)
         if isinstance(made, Refused):
-            print_and_exit(made, harness, as_json=options.as_json)
+            print_and_exit(made, harness)
         commit_exit_code(0)
-        if options.as_json:
-            emit({**_to_json(step), **outcome_to_json(made, harness)})
-        else:
-            _show(step)
-            show_outcome(made, harness, name="the step")
+        _tell(step, outcome_to_json(made, harness) if options.as_json else {})
+        show_outcome(made, harness, name="the step")
     finish(yes=True)
 
 
-def _choose_recording_harness(before: Path, after: Path) -> Path:
-    return after if find_manifest_path(before) is None and find_manifest_path(after) is not None else before
-
-
-def _to_json(step: HarnessStep) -> dict[str, object]:
-    return {**step.to_json(), "changes": changes_to_json(step.changes)}
-
-
-def _tell(step: HarnessStep, *, as_json: bool) -> None:
-    if as_json:
-        emit({**_to_json(step), "entry": None})
-        return
-    _show(step)
-    if step.admitted:
-        show_changes(step.changes, lambda: step.before)
-
-
-def _show(step: HarnessStep) -> None:
+def _tell(step: HarnessStep, more: dict[str, Any]) -> None:
+    answer({**step.to_json(), "changes": changes_to_json(step.changes), **more})
     if step.admitted and step.candidate is None:
         out.print("the harness does not differ", style="bold")
     for reason in step.reasons if step.verdict is None or step.verdict.admitted else ():

@@ -10,7 +10,7 @@ import io
 from datetime import UTC, datetime
 from itertools import islice
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import typer
 
@@ -18,19 +18,14 @@ from takeback.adapters.manifest import PRIVATE
 from takeback.adapters.opener import find_audit_anchor, load_manifest
 from takeback.adapters.trust import require_trusted
 from takeback.cli import completion
-from takeback.cli.context import (
-    SHORT,
-    AuthorOption,
-    PlanFlag,
-    SubjectOption,
-    WorkspaceOptions,
-)
-from takeback.cli.options import refuse_several
-from takeback.cli.output import JsonFlag, commit_exit_code, emit, end_at_first_interrupt, err, finish, out
+from takeback.cli.context import SHORT, AuthorOption, PlanFlag, SubjectOption, WorkspaceOptions
+from takeback.cli.options import argument, flag, refuse_several, setting
+from takeback.cli.output import answer, commit_exit_code, emit, end_at_first_interrupt, err, finish, out
 from takeback.errors import InputError
 from takeback.govern.audit import AuditChain, ReadNote
 from takeback.govern.heads import format_public_key, load_or_make_key, make_head, sign_head
 from takeback.govern.policy import EXAMPLE, POLICY, read_policy
+from takeback.govern.retention import Retained
 from takeback.govern.retention import retain as retain_captures
 from takeback.harness import Harness
 from takeback.harness.entry_names import read_time, resolve_entry
@@ -47,10 +42,7 @@ from takeback.harness.labels import (
 )
 
 
-def retain(
-    options: WorkspaceOptions,
-    plan: bool = PlanFlag,
-) -> None:
+def retain(options: WorkspaceOptions, plan: bool = PlanFlag) -> None:
     """Forget captured contents that are older than the policy keeps them. Entries stay in the log.
 
     `.takeback/policy.toml` sets the age: `[retention] captures = "30d"`. Contents that are in use, needed by younger
@@ -66,21 +58,15 @@ def retain(
         done = retain_captures(harness, keep, datetime.now(UTC), dry=plan)
     if done.record is not None:
         commit_exit_code(0)
-    if options.as_json:
-        answer = {"done": done.record is not None, "contents": done.contents, "lingering": done.lingering or None}
-        emit({**answer, "entries": list(done.entries), "held": list(done.held)})
-    else:
-        verb = "would forget" if plan else "forgot"
-        out.print(f"{verb} {done.contents} contents of {len(done.entries)} entries; {len(done.held)} held")
-        if done.lingering:
-            err.print(done.lingering)
+    answer(_retention_to_json(done))
+    verb = "would forget" if plan else "forgot"
+    out.print(f"{verb} {done.contents} contents of {len(done.entries)} entries; {len(done.held)} held")
+    if done.lingering:
+        err.print(done.lingering)
     finish(yes=True)
 
 
-def compact(
-    options: WorkspaceOptions,
-    plan: bool = PlanFlag,
-) -> None:
+def compact(options: WorkspaceOptions, plan: bool = PlanFlag) -> None:
     """Make the journal smaller by removing what the policy does not keep. No record is removed. It removes captures
     that are older than the retention, with the candidates, evidence and file images of their entries, and
     intermediate states. Without `[retention] captures` in `.takeback/policy.toml` every capture stays. Contents that
@@ -98,11 +84,8 @@ def compact(
         after = harness.journal.measure_size()
     if done.record is not None:
         commit_exit_code(0)
-    if options.as_json:
-        answer = {"done": done.record is not None, "contents": done.contents, "lingering": done.lingering or None}
-        size = {"bytes_before": before, "bytes_after": after}
-        emit({**answer, "entries": list(done.entries), "held": list(done.held), **size})
-    elif not done.contents:
+    answer({**_retention_to_json(done), "bytes_before": before, "bytes_after": after})
+    if not done.contents:
         kept = "every capture is kept" if keep is None else f"{len(done.held)} older entries are held"
         out.print(f"nothing to remove: {kept}; the journal has {before:,} bytes")
     else:
@@ -114,17 +97,26 @@ def compact(
     finish(yes=True)
 
 
+def _retention_to_json(done: Retained) -> dict[str, Any]:
+    return {
+        "done": done.record is not None,
+        "contents": done.contents,
+        "lingering": done.lingering or None,
+        "entries": list(done.entries),
+        "held": list(done.held),
+    }
+
+
 def hold(
     options: WorkspaceOptions,
-    entry: str | None = typer.Argument(
+    entry: str | None = argument(
+        "[ENTRY]",
+        "An entry: its number, the beginning of its id, HEAD~N or @{TIME}.",
         None,
-        metavar="[ENTRY]",
-        help="An entry: its number, the beginning of its id, HEAD~N or @{TIME}.",
-        show_default=False,
         autocompletion=completion.offer_entries,
     ),
     subject: str = SubjectOption,
-    release: bool = typer.Option(False, "--release", help="Release it again."),
+    release: bool = flag("--release", "Release it again."),
     by: str = AuthorOption,
 ) -> None:
     """Keep the contents of an entry or a subject, whatever retention says.
@@ -148,21 +140,19 @@ def hold(
             harness.recover()
         held = sorted(list_held(harness.journal))
     commit_exit_code(0)
-    if options.as_json:
-        emit({"entry": number, "subject": subject or None, "held": held})
-    else:
-        named = subject or f"#{number}"
-        out.print(f"{named} is {'released' if release else 'held'}")
+    answer({"entry": number, "subject": subject or None, "held": held})
+    named = subject or f"#{number}"
+    out.print(f"{named} is {'released' if release else 'held'}")
     finish(yes=True)
 
 
 def label(
     options: WorkspaceOptions,
-    things: list[str] | None = typer.Argument(
-        None, metavar="[ENTRY|ADDRESS]...", help="Entries, or addresses in which * stands for anything."
+    things: list[str] | None = argument(
+        "[ENTRY|ADDRESS]...", "Entries, or addresses in which * stands for anything.", None
     ),
     subject: str = SubjectOption,
-    remove: bool = typer.Option(False, "--remove", help="Remove the label again."),
+    remove: bool = flag("--remove", "Remove the label again."),
     by: str = AuthorOption,
 ) -> None:
     """Say whom contents are about, so that they can be forgotten or held together. Without a thing: list the labels.
@@ -176,7 +166,7 @@ def label(
         raise InputError("label", found="only one of the two", expected="things and --subject, or neither to list")
     if not subject:
         with options.open(looking=True) as harness:
-            _show_labels(harness, as_json=options.as_json)
+            _show_labels(harness)
         return
     require_subject(subject)
     with options.open() as harness, harness.session():
@@ -196,35 +186,28 @@ def label(
             harness.journal.append(drafts)
             harness.recover()
             commit_exit_code(0)
-        _show_labels(harness, as_json=options.as_json, only=subject)
+        _show_labels(harness, only=subject)
     finish(yes=True)
 
 
-def _show_labels(harness: Harness, *, as_json: bool, only: str = "") -> None:
+def _show_labels(harness: Harness, *, only: str = "") -> None:
     subjects = {name: labels for name, labels in list_labels(harness.journal).items() if not only or name == only}
-    if as_json:
-        answer = {
-            name: {"entries": sorted(labels.entries), "addresses": sorted(labels.patterns)}
-            for name, labels in subjects.items()
-        }
-        emit({"subjects": answer})
-        return
+    plain = {name: {"entries": sorted(of.entries), "addresses": sorted(of.patterns)} for name, of in subjects.items()}
+    answer({"subjects": plain})
     for name, labels in subjects.items():
         things = (*(f"#{number}" for number in sorted(labels.entries)), *sorted(labels.patterns))
-        out.print(f"{name}: {', '.join(things)}", markup=False)
+        out.print(f"{name}: {', '.join(things)}")
     if not subjects:
-        out.print(f"nothing is labelled{f' with {only}' if only else ''}", markup=False)
+        out.print(f"nothing is labelled{f' with {only}' if only else ''}")
 
 
 def head(
     options: WorkspaceOptions,
-    sign: Path = typer.Option(..., "--sign", metavar="KEY", help="The key file; created if it does not exist."),
-    origin: str = typer.Option(
-        "", "--origin", metavar="NAME", help="The name of the journal, for the head; generated if left out."
-    ),
-    to: str | None = typer.Option(None, "--witness", metavar="URL", help="Also send it to this witness."),
-    token_file: Path | None = typer.Option(
-        None, "--token-file", metavar="FILE", help="The file with the witness's token, from its folder."
+    sign: Path = setting("--sign", "KEY", "The key file; created if it does not exist.", ...),
+    origin: str = setting("--origin", "NAME", "The name of the journal, for the head; generated if left out."),
+    to: str | None = setting("--witness", "URL", "Also send it to this witness.", None),
+    token_file: Path | None = setting(
+        "--token-file", "FILE", "The file with the witness's token, from its folder.", None
     ),
 ) -> None:
     """Print a signed head of the journal: the number of its records and their root hash.
@@ -247,9 +230,9 @@ def head(
         made = make_head(harness.journal, name, options.root / PRIVATE / "frontier.json")
         note, public = sign_head(made, signer), format_public_key(name, signer.public_key().public_bytes_raw())
         before = None if to is None or token_file is None else _submit(harness, to, token_file, made.size, note)
+    about = {"origin": name, "size": made.size, "root": made.root.hex(), "note": note, "key": public}
+    answer(about if before is None else {**about, "witness": {"url": to, "before": before}})
     if options.as_json:
-        answer = {"origin": name, "size": made.size, "root": made.root.hex(), "note": note, "key": public}
-        emit(answer if before is None else {**answer, "witness": {"url": to, "before": before}})
         return
     typer.echo(note, nl=False)
     err.print(f"key: {public}")
@@ -269,14 +252,9 @@ def _submit(harness: Harness, url: str, token_file: Path, size: int, note: str) 
 
 
 def witness(
-    folder: Path = typer.Argument(
-        metavar="FOLDER", help="The folder for heads and the token; created if it does not exist."
-    ),
-    key: list[str] = typer.Option(
-        ..., "--key", metavar="PUB", help="The key of a journal's signer; can be repeated."
-    ),
-    port: int = typer.Option(0, "--port", min=0, max=65535, metavar="N", help="The port; any free one if left out."),
-    as_json: bool = JsonFlag,
+    folder: Path = argument("FOLDER", "The folder for heads and the token; created if it does not exist."),
+    key: list[str] = setting("--key", "PUB", "The key of a journal's signer; can be repeated.", ...),
+    port: int = setting("--port", "N", "The port; any free one if left out.", 0, min=0, max=65535),
 ) -> None:
     """Keep the last signed head of each journal, and refuse a head that does not continue it. Ctrl-C ends it. It
     serves this machine only, and requires the token in FOLDER/token. Run it as a user who does not write the
@@ -292,10 +270,8 @@ def witness(
     except OSError as fault:
         raise InputError(str(folder), found=str(fault), expected="a folder of yours, and a free port") from None
     with server:
-        if as_json:
-            emit({"url": server.url, "token_file": str(folder / "token"), "heads": str(folder)})
-        else:
-            out.print(f"{server.url} keeps heads in {folder}; its token is in {folder / 'token'}")
+        answer({"url": server.url, "token_file": str(folder / "token"), "heads": str(folder)})
+        out.print(f"{server.url} keeps heads in {folder}; its token is in {folder / 'token'}")
         out.flush()
         with end_at_first_interrupt():
             try:
@@ -312,10 +288,7 @@ def name_origin(harness: Harness, origin: str) -> str:
     return name
 
 
-def grants(
-    options: WorkspaceOptions,
-    plan: bool = PlanFlag,
-) -> None:
+def grants(options: WorkspaceOptions, plan: bool = PlanFlag) -> None:
     """Grant the roles of a PostgreSQL journal the rights that the policy gives them.
 
     The server itself then refuses whatever `.takeback/policy.toml` does not allow a role, whichever program asks.
@@ -342,10 +315,9 @@ def grants(
         statements = grant_rights(store, rights, dry=plan)
     if not plan:
         commit_exit_code(0)
-    if options.as_json:
-        emit({"done": not plan, "roles": sorted(rights), "statements": statements})
-    elif plan:
-        out.print(";\n".join(text.strip() for text in statements) + ";", markup=False)
+    answer({"done": not plan, "roles": sorted(rights), "statements": statements})
+    if plan:
+        out.print(";\n".join(text.strip() for text in statements) + ";")
     else:
         out.print(
             f"the server now enforces the policy for these roles, and admits no others: {', '.join(sorted(rights))}"
@@ -360,8 +332,8 @@ FORMULA: Final = ("=", "+", "-", "@", "\t", "\r")
 
 def audit(
     options: WorkspaceOptions,
-    since: str = typer.Option("", "--since", metavar="TIME", help="Only reads from this time on, or from 30d ago."),
-    as_csv: bool = typer.Option(False, "--csv", help="Print comma-separated values with a heading."),
+    since: str = setting("--since", "TIME", "Only reads from this time on, or from 30d ago."),
+    as_csv: bool = flag("--csv", "Print comma-separated values with a heading."),
 ) -> None:
     """List who read which contents, oldest first, if the policy records reads.
 
@@ -390,11 +362,7 @@ def audit(
     if not notes and not (options.as_json or as_csv):
         err.print(f"no reads are recorded{' since then' if report.notes else ''}")
         if not report.notes:
-            err.print(
-                "  reads are recorded if .takeback/policy.toml has [audit] with reads = true",
-                style="cyan",
-                markup=False,
-            )
+            err.print("  reads are recorded if .takeback/policy.toml has [audit] with reads = true", style="cyan")
     if not options.as_json:
         for fault in report.faults:
             err.print(f"the chain of reads is damaged: {fault}", style="yellow")

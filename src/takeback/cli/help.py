@@ -6,9 +6,8 @@ import textwrap
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-import typer
-
-from takeback.cli.output import JsonFlag, emit, out
+from takeback.cli.options import argument
+from takeback.cli.output import answer, out
 from takeback.errors import InputError
 from takeback.plugins import ListedCommand
 
@@ -97,10 +96,7 @@ Example: takeback status --json
 
 
 def show_help(
-    topic: str = typer.Argument(
-        "", metavar="TOPIC", help="A topic or a command; without one, every command on one screen."
-    ),
-    as_json: bool = JsonFlag,
+    topic: str = argument("TOPIC", "A topic or a command; without one, every command on one screen.", ""),
 ) -> None:
     """Show every command on one screen, or explain one topic or command.
 
@@ -109,14 +105,12 @@ def show_help(
     from takeback.cli.program import SECTIONS, list_all_commands, print_command_help  # noqa: PLC0415 - it is there
 
     commands = list_all_commands()
-    if topic in commands and not as_json:
+    if topic in commands and not out.for_json:
         print_command_help(topic)
         return
     text = "\n".join(list_lines(SECTIONS, commands)) if not topic else _explain_topic(topic, SECTIONS, commands)
-    if as_json:
-        emit({"topic": topic, "text": text, "topics": [*TOPICS, MORE, *ABOUT], "commands": list(commands)})
-    else:
-        out.print(text.rstrip("\n"))
+    answer({"topic": topic, "text": text, "topics": [*TOPICS, MORE, *ABOUT], "commands": list(commands)})
+    out.print(text.rstrip("\n"))
 
 
 def list_lines(

@@ -130,7 +130,6 @@ def _choose_example(message: str) -> str:
 
 
 def _suggest(message: str, commands: Iterable[str]) -> str:
-    """Return the commands that an unknown one looks like, and how all are listed."""
     from takeback.language.suggestions import find_near_names  # noqa: PLC0415 - start-up
 
     words = " ".join((PROGRAM, *_Running.words))

@@ -63,7 +63,6 @@ def answer_hook(client: str, *, ending: bool = False) -> int:
 
 
 def _find_answer(client: str, *, ending: bool) -> tuple[str, str, int]:
-    """Return what to print, what to say on standard error, and the exit code."""
     blocking = True
     try:
         choose_trust_folder()

@@ -25,7 +25,8 @@ from takeback.cli.completion import offer_words
 from takeback.cli.context import JournalOption, find_key_file, open_harness
 from takeback.cli.hints import localize_hints, remember_directory
 from takeback.cli.inputs import read_state
-from takeback.cli.output import JsonFlag, commit_exit_code, emit, out
+from takeback.cli.options import argument, flag, setting
+from takeback.cli.output import answer, commit_exit_code, out
 from takeback.cli.secrets import require_no_placeholder
 from takeback.cli.status import show_tracking, stats_to_json
 from takeback.errors import InputError
@@ -56,43 +57,32 @@ CHOICES = {
 
 def init(
     context: typer.Context,
-    directory: Path = typer.Argument(
-        Path(), metavar="DIR", help="The directory; created if it does not exist.", show_default="here"
-    ),
-    kind: list[str] | None = typer.Option(
-        None,
+    directory: Path = argument("DIR", "The directory; created if it does not exist.", Path(), show_default="here"),
+    kind: list[str] | None = setting(
         "--kind",
-        metavar="NAME",
-        help=f"The client ({', '.join(CLIENTS)}), detected if left out, an installed adapter, or workspace. "
+        "NAME",
+        f"The client ({', '.join(CLIENTS)}), detected if left out, an installed adapter, or workspace. "
         "May be repeated for several clients.",
+        None,
         autocompletion=offer_words(dict.fromkeys(KINDS, "")),
     ),
-    document: list[str] | None = typer.Option(
-        None,
+    document: list[str] | None = setting(
         "--document",
-        metavar="PATH",
-        help="A file of your own to track, beside the client's or alone: JSON, TOML, YAML or text. May be repeated.",
+        "PATH",
+        "A file of your own to track, beside the client's or alone: JSON, TOML, YAML or text. May be repeated.",
+        None,
     ),
-    user: bool = typer.Option(
-        False, "--user", help="Take the client's files in your home directory instead of a project's."
-    ),
-    state: Path | None = typer.Option(None, "--state", metavar="FILE", help="Begin with this state, as JSON."),
+    user: bool = flag("--user", "Take the client's files in your home directory instead of a project's."),
+    state: Path | None = setting("--state", "FILE", "Begin with this state, as JSON.", None),
     journal: str | None = JournalOption,
-    seal: bool = typer.Option(
-        False, "--seal", help="Encrypt captured contents, each under a key of its own, as always on PostgreSQL."
+    seal: bool = flag("--seal", "Encrypt captured contents, each under a key of its own, as always on PostgreSQL."),
+    policy: Path | None = setting(
+        "--policy", "FILE", "Begin with this policy, so that it binds what is captured first.", None
     ),
-    policy: Path | None = typer.Option(
-        None, "--policy", metavar="FILE", help="Begin with this policy, so that it binds what is captured first."
+    track: bool = flag(
+        "--track", "Track the project's own files too: all that git would, beside a client or without one."
     ),
-    track: bool = typer.Option(
-        False,
-        "--track",
-        help="Track the project's own files too: all that git would, beside a client or without one.",
-    ),
-    large: bool = typer.Option(
-        False, "--large", help="Track a project of more than 200,000 files, or 1 GiB to store."
-    ),
-    as_json: bool = JsonFlag,
+    large: bool = flag("--large", "Track a project of more than 200,000 files, or 1 GiB to store."),
 ) -> None:
     """Start tracking a directory: a client's project as it is, or a new workspace.
 
@@ -121,7 +111,7 @@ def init(
     if documents and clients is None:
         clients = ()
     if clients is None and not kinds and not other and not _can_be_workspace(context, place, state=state):
-        _refuse_unknown(place, as_json=as_json)
+        _refuse_unknown(place)
     new = NewHarness(journal, secret, seal, find_key_file(), rules)
     if other or clients is None:
         start = None if state is None else _read_start(state)
@@ -148,9 +138,7 @@ def init(
         strange = [*harness.status().problems, *(describe_outer_harness(root) if fresh else ())]
         files = _count_files(harness)
     commit_exit_code(0)
-    if as_json:
-        emit(payload | {"files": files, "problems": strange})
-        return
+    answer(payload | {"files": files, "problems": strange})
     _show(root, payload, files)
     if tracking is not None:
         show_tracking(tracking)
@@ -170,7 +158,6 @@ def _read_policy(source: Path, place: Path) -> bytes:
 
 
 def _show(root: Path, answer: dict[str, Any], files: dict[str, int]) -> None:
-    """Print what a directory is now, and what is in it."""
     was, kinds, added = "is" if answer["created"] else "is already", answer["kinds"], answer["added"]
     if kinds == ["workspace"]:
         out.print(f"{root} {was} a workspace with {format_count(answer['entries'], 'thing')} in it")
@@ -196,7 +183,6 @@ def _check_documents(place: Path, documents: Sequence[OwnDocument], *, other: bo
 
 
 def _require_project(place: Path, *, user: bool, large: bool) -> None:
-    """Refuse what is no project to track, before anything is written."""
     if user:
         raise InputError("--track", found="it with --user", expected="a project, which is tracked where it lies")
     if not place.is_dir():
@@ -206,7 +192,6 @@ def _require_project(place: Path, *, user: bool, large: bool) -> None:
 
 
 def _track(root: Path, journal: str | None) -> TrackStats:
-    """Begin to track a project's own files; return how that stands."""
     with open_harness(root, journal) as harness:
         adapter = harness.adapter
         clients = [member.client for member in adapter.members] if isinstance(adapter, ClientAdapter) else []
@@ -279,28 +264,20 @@ def _is_empty(place: Path) -> bool:
         return True
 
 
-def _refuse_unknown(place: Path, *, as_json: bool) -> NoReturn:
+def _refuse_unknown(place: Path) -> NoReturn:
     """Say that no client was found, what was looked for, and what can be done instead; nothing is written."""
     looked = list_all_signs()
     message = f"found no files of a known client in {place.absolute()}: nothing was written"
-    if as_json:
-        about = {"result": "unknown", "created": False, "kinds": [], "message": message}
-        emit(about | {"looked_for": looked, "choices": CHOICES})
-        raise typer.Exit(1)
-    out.print(message)
-    out.print("looked for:")
+    about = {"result": "unknown", "created": False, "kinds": [], "message": message}
+    answer(about | {"looked_for": looked, "choices": CHOICES})
+    out.print(f"{message}\nlooked for:")
     for name, signs in looked.items():
-        out.print(f"  {name}: {', '.join(_describe_sign(sign) for sign in signs)}")
+        files = ((path, text.strip('"')) for path, _, text in (sign.partition(" ") for sign in signs))
+        out.print(f"  {name}: {', '.join(f'{path} (with {text})' if text else path for path, text in files)}")
     out.print("what you can do:")
     for choice, what in CHOICES.items():
         out.print(f"  takeback init {choice}: {what}")
     raise typer.Exit(1)
-
-
-def _describe_sign(sign: str) -> str:
-    """Return the path of what was looked for, and what would have to stand in the file."""
-    path, _, text = sign.partition(" ")
-    return f"{path} (with {text.strip(chr(34))})" if text else path
 
 
 def _count_files(harness: Harness) -> dict[str, int]:
@@ -316,16 +293,12 @@ def _count_files(harness: Harness) -> dict[str, int]:
 
 
 def trust(
-    directory: Path = typer.Argument(Path(), metavar="DIR", help="The harness.", show_default="here"),
-    listing: bool = typer.Option(False, "--list", help="List the directories that you made or trusted."),
-    remove: bool = typer.Option(False, "--remove", help="No longer trust the directory."),
-    journal: str | None = typer.Option(
-        None,
-        "--journal",
-        metavar="PATH|URL",
-        help="Begin this new journal, for a copy whose original keeps the old one.",
+    directory: Path = argument("DIR", "The harness.", Path(), show_default="here"),
+    listing: bool = flag("--list", "List the directories that you made or trusted."),
+    remove: bool = flag("--remove", "No longer trust the directory."),
+    journal: str | None = setting(
+        "--journal", "PATH|URL", "Begin this new journal, for a copy whose original keeps the old one.", None
     ),
-    as_json: bool = JsonFlag,
 ) -> None:
     """Trust a harness that came from elsewhere: a clone, a copy, a backup.
 
@@ -337,33 +310,31 @@ def trust(
     Example: `takeback trust`, `takeback trust --list`, `takeback trust copy --journal .takeback/journal.db`
     """
     if listing:
-        _list_trusted(as_json=as_json)
+        _list_trusted()
         return
     if remove:
-        _remove_trust(find_root(directory) if directory.is_dir() else directory, as_json=as_json)
+        _remove_trust(find_root(directory) if directory.is_dir() else directory)
         return
     root = find_root(directory)
     manifest = load_manifest(root)
     if journal is not None:
         manifest = begin_new_journal(root, journal, keys=find_key_file())
-        _tell_trust("trusted", root, manifest, (), as_json=as_json)
+        _tell_trust("trusted", root, manifest, ())
         return
     known = why_untrusted(root, manifest) is None
     under_way = () if known else trust_workspace(root, keys=find_key_file())
-    _tell_trust("trusted already" if known else "trusted", root, manifest, under_way, as_json=as_json)
+    _tell_trust("trusted already" if known else "trusted", root, manifest, under_way)
 
 
-def _tell_trust(result: str, root: Path, manifest: Manifest, under_way: tuple[str, ...], *, as_json: bool) -> None:
+def _tell_trust(result: str, root: Path, manifest: Manifest, under_way: tuple[str, ...]) -> None:
     journal = redact_url(manifest.workspace.journal)
-    if as_json:
-        emit({"result": result, "path": str(root), "journal": journal, "under_way": list(under_way)})
-        return
+    answer({"result": result, "path": str(root), "journal": journal, "under_way": list(under_way)})
     out.print(f"{root} is {result}; its journal is {journal}")
     if under_way:
         out.print(f"a change in it is unfinished: the next command finishes it, in {', '.join(under_way)}")
 
 
-def _remove_trust(root: Path, *, as_json: bool) -> None:
+def _remove_trust(root: Path) -> None:
     place = os.path.realpath(root)
     removed = remove_trust(root)
     for file, record in list_records():
@@ -374,22 +345,18 @@ def _remove_trust(root: Path, *, as_json: bool) -> None:
         raise InputError(
             str(root), found="a directory that is not trusted", expected="one of 'takeback trust --list'"
         )
-    if as_json:
-        emit({"result": "removed", "path": str(root)})
-    else:
-        out.print(f"{root} is no longer trusted")
+    answer({"result": "removed", "path": str(root)})
+    out.print(f"{root} is no longer trusted")
 
 
-def _list_trusted(*, as_json: bool) -> None:
+def _list_trusted() -> None:
     rows: list[dict[str, Any]] = []
     for _, record in list_records():
         trusted = record.get("manifest")
         journal = redact_url(str(trusted.get("journal", ""))) if isinstance(trusted, dict) else ""
         rows.append({"path": record["path"], "journal": journal, "there": is_trusted(record["path"])})
     rows.sort(key=lambda row: str(row["path"]))
-    if as_json:
-        emit({"trusted": rows})
-        return
+    answer({"trusted": rows})
     for row in rows:
         gone = "" if row["there"] else "  (gone, or replaced since)"
         out.print(f"{row['path']}  {row['journal']}{gone}")

@@ -10,10 +10,9 @@ import sys
 from pathlib import Path
 from typing import Any, Final
 
-import typer
-
 from takeback.canonical import parse
 from takeback.cli.completion import LEVELS, offer_words
+from takeback.cli.options import argument, setting
 from takeback.cli.secrets import learn_secrets
 from takeback.errors import InputError, LimitError
 from takeback.language import find_widest_level, load_json
@@ -23,15 +22,13 @@ from takeback.state import Level, State
 STDIN: Final = Path("-")
 _CALL_KINDS: Final = frozenset({"make_call", "capture_call", "compensate_call"})
 _PROGRAMS: Final = ("mutation", "witness", "recovery")
-CandidateFile = typer.Argument(
-    ..., metavar="FILE", help="A candidate as JSON; - for standard input.", show_default=False
-)
-StateOption = typer.Option(None, "--state", metavar="FILE", help="The nominal state; a built-in agent if left out.")
-LanguageOption = typer.Option(
-    None,
+CandidateFile = argument("FILE", "A candidate as JSON; - for standard input.")
+StateOption = setting("--state", "FILE", "The nominal state; a built-in agent if left out.", None)
+LanguageOption = setting(
     "--language",
-    metavar="NAME",
-    help=f"The recovery language: {', '.join(Level)}.",
+    "NAME",
+    f"The recovery language: {', '.join(Level)}.",
+    None,
     autocompletion=offer_words(LEVELS),
     show_default="the widest installed",
 )

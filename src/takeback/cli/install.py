@@ -47,8 +47,9 @@ from takeback.cli.context import (
 from takeback.cli.display import describe_grade
 from takeback.cli.hints import localize_hints
 from takeback.cli.hook_answer import answer_hook
+from takeback.cli.options import argument, flag, setting
 from takeback.cli.outcomes import choose_exit_code, print_and_exit
-from takeback.cli.output import JsonFlag, commit_exit_code, emit, err, out
+from takeback.cli.output import answer, commit_exit_code, err, out
 from takeback.errors import InputError
 from takeback.harness import Applied, Harness, Preview, Undone
 from takeback.harness.images import paths_of
@@ -60,16 +61,10 @@ NO_SERVER = "the server needs more: pip install 'takeback[mcp]'; without it the 
 PRIVATE = "the server and the skill go into shared files: --shared adds them"
 FOR_YOURSELF = {"claude-code": "; for yourself: claude mcp add --scope local takeback -- takeback serve"}
 DOES: Final = "each edit of the agent's own files is checked before and recorded after it; 'takeback log' lists them"
-ClientArgument = typer.Argument(
-    ...,
-    metavar="CLIENT",
-    help=f"One of {', '.join(CLIENTS)}.",
-    show_default=False,
-    autocompletion=offer_words(dict.fromkeys(CLIENTS, "")),
+ClientArgument = argument(
+    "CLIENT", f"One of {', '.join(CLIENTS)}.", autocompletion=offer_words(dict.fromkeys(CLIENTS, ""))
 )
-SharedFlag = typer.Option(
-    False, "--shared", help="Use files that others share; on a machine without takeback they let every edit pass."
-)
+SharedFlag = flag("--shared", "Use files that others share; on a machine without takeback they let every edit pass.")
 
 
 def install(
@@ -77,10 +72,8 @@ def install(
     client: str = ClientArgument,
     shared: bool = SharedFlag,
     plan: bool = PlanFlag,
-    command: str = typer.Option(
-        "", "--command", metavar="PATH", help="The program that the client starts.", show_default="takeback"
-    ),
-    diff: bool = typer.Option(False, "--diff", help="Show what changes in the files, line by line."),
+    command: str = setting("--command", "PATH", "The program that the client starts.", show_default="takeback"),
+    diff: bool = flag("--diff", "Show what changes in the files, line by line."),
     stat: bool = StatFlag,
 ) -> None:
     """Add Takeback's hooks to a settings file that only you have, as one change.
@@ -115,12 +108,7 @@ def install(
         warnings = _list_warnings(client, root, shared=shared or user)
         if not ops:
             hooks = _find_hooks(harness, client)
-            _print_answer(
-                {"result": "nothing", "entry": hooks[0], "warnings": warnings},
-                hooks[1],
-                warnings,
-                as_json=options.as_json,
-            )
+            _print_answer({"result": "nothing", "entry": hooks[0], "warnings": warnings}, hooks[1], warnings)
         candidate = build_candidate(ops, harness.state)
         outcome = (
             harness.preview(candidate)
@@ -129,13 +117,7 @@ def install(
         )
         if isinstance(outcome, Applied | Preview) and not (diff or stat or options.as_json):
             _summarize(outcome, client, ops, warnings)
-        print_and_exit(
-            outcome,
-            harness,
-            as_json=options.as_json,
-            stat=stat,
-            warnings=warnings if choose_exit_code(outcome) == 0 else (),
-        )
+        print_and_exit(outcome, harness, stat=stat, warnings=warnings if choose_exit_code(outcome) == 0 else ())
 
 
 WORDS: Final = {"add_listener": "hook", "register_tool": "server", "set_prompt": "skill", "write_file": "file"}
@@ -158,10 +140,7 @@ def _summarize(outcome: Applied | Preview, client: str, ops: list[dict[str, Any]
         ends = f"'takeback uninstall {client}' removes it, byte for byte"
     else:
         out.print(f"would install for {client}: {what} in {join_words(_drop_folders(outcome.paths))}", style="bold")
-        shows, ends = (
-            f"'takeback install {client} --plan --diff' shows every line",
-            "nothing was changed",
-        )
+        shows, ends = (f"'takeback install {client} --plan --diff' shows every line", "nothing was changed")
     out.print(f"what it does: {DOES}")
     if isinstance(outcome, Applied) and outcome.entry.effect:
         out.print(f"takes effect: {', '.join(outcome.entry.effect)}")
@@ -197,10 +176,7 @@ def _find_hooks(harness: Harness, client: str) -> tuple[str | None, str]:
 
 
 def uninstall(
-    options: WorkspaceOptions,
-    client: str = ClientArgument,
-    plan: bool = PlanFlag,
-    stat: bool = StatFlag,
+    options: WorkspaceOptions, client: str = ClientArgument, plan: bool = PlanFlag, stat: bool = StatFlag
 ) -> None:
     """Remove Takeback's hooks, server and skill from a client's files, local and shared. Changes made since stay.
 
@@ -230,13 +206,13 @@ def uninstall(
                     f"{len(rest)} more of Takeback's, which install did not add here, would be removed too"
                 )
             if plan or not rest or not isinstance(outcome, Undone):
-                print_and_exit(outcome, harness, as_json=options.as_json, stat=stat, warnings=warnings)
+                print_and_exit(outcome, harness, stat=stat, warnings=warnings)
             warnings.append(f"entry {outcome.entry.id[:SHORT]} undid what install had added here")
         candidate = build_candidate(list_removals(harness.state, client, start), harness.state)
         removed = (
             harness.preview(candidate) if plan else harness.apply(candidate, note=f"takeback uninstall {client}")
         )
-        print_and_exit(removed, harness, as_json=options.as_json, stat=stat, warnings=warnings)
+        print_and_exit(removed, harness, stat=stat, warnings=warnings)
 
 
 def _require_client(client: str) -> None:
@@ -246,13 +222,11 @@ def _require_client(client: str) -> None:
         raise InputError("client", found=client, expected=f"one of {', '.join(CLIENTS)}", hint=hint)
 
 
-def _print_answer(answer: dict[str, object], text: str, warnings: list[str], *, as_json: bool) -> None:
-    if as_json:
-        emit(answer)
-    else:
-        out.print(text)
-        for warning in warnings:
-            err.print(f"note: {warning}", style="yellow")
+def _print_answer(payload: dict[str, object], text: str, warnings: list[str]) -> None:
+    answer(payload)
+    out.print(text)
+    for warning in warnings:
+        err.print(f"note: {warning}", style="yellow")
     raise typer.Exit(0)
 
 
@@ -269,12 +243,9 @@ def register(app: typer.Typer) -> None:
 
 
 def install_git_hooks(
-    block: bool = typer.Option(False, "--block", help="Prevent commits until Takeback can record."),
-    command: str = typer.Option(
-        "", "--command", metavar="PATH", help="The program that the hooks start.", show_default="takeback"
-    ),
+    block: bool = flag("--block", "Prevent commits until Takeback can record."),
+    command: str = setting("--command", "PATH", "The program that the hooks start.", show_default="takeback"),
     directory: Path = DirOption,
-    as_json: bool = JsonFlag,
 ) -> None:
     """Add hooks to the git repository of a harness.
 
@@ -287,10 +258,10 @@ def install_git_hooks(
     root = find_root(directory)
     require_trusted(root, load_manifest(root))
     placed = put_in(open_git(root, os.environ), root, [command] if command else find_own_program(), block=block)
-    _tell_git_hooks("installed", placed, "there was a hook, which runs first", as_json=as_json)
+    _tell_git_hooks("installed", placed, "there was a hook, which runs first")
 
 
-def uninstall_git_hooks(directory: Path = DirOption, as_json: bool = JsonFlag) -> None:
+def uninstall_git_hooks(directory: Path = DirOption) -> None:
     """Remove the hooks. A hook that was there before is restored.
 
     Example: `takeback git-hook uninstall`
@@ -299,14 +270,13 @@ def uninstall_git_hooks(directory: Path = DirOption, as_json: bool = JsonFlag) -
     if find_manifest_path(root) is not None:
         require_trusted(root, load_manifest(root))
     placed = take_out(open_git(root, os.environ))
-    _tell_git_hooks("uninstalled", placed, "what was there before is back", as_json=as_json)
+    _tell_git_hooks("uninstalled", placed, "what was there before is back")
 
 
 def run_git_hook(
-    hook: str = typer.Argument(..., metavar="HOOK", help=f"One of {', '.join(HOOKS)}.", show_default=False),
-    message: Path | None = typer.Argument(None, metavar="FILE", help="The commit message.", show_default=False),
+    hook: str = argument("HOOK", f"One of {', '.join(HOOKS)}."),
+    message: Path | None = argument("FILE", "The commit message.", None),
     directory: Path = DirOption,
-    as_json: bool = JsonFlag,
 ) -> None:
     """Run one of the hooks; git calls this. Outside a harness it does nothing.
 
@@ -322,27 +292,21 @@ def run_git_hook(
         sign_message(git, directory, message)
     else:
         warning = adopt_before_commit(git, directory)
-    if as_json:
-        emit({"result": "done", "told": warning})
-    elif warning:
+    answer({"result": "done", "told": warning})
+    if warning:
         err.print(f"takeback: {warning}")
 
 
-def _tell_git_hooks(result: str, placed: Sequence[PlacedHook], more: str, *, as_json: bool) -> None:
+def _tell_git_hooks(result: str, placed: Sequence[PlacedHook], more: str) -> None:
     commit_exit_code(0)
-    if as_json:
-        hooks: list[dict[str, Any]] = [{"path": str(hook.path), "earlier": hook.earlier} for hook in placed]
-        emit({"result": result, "hooks": hooks})
-        return
+    hooks: list[dict[str, Any]] = [{"path": str(hook.path), "earlier": hook.earlier} for hook in placed]
+    answer({"result": result, "hooks": hooks})
     for hook in placed:
         out.print(f"{result}: {hook.path}{f' ({more})' if hook.earlier else ''}")
 
 
 def hook(
-    client: str = typer.Argument(
-        CLIENTS[0], metavar="CLIENT", help=f"The client: {', '.join(CLIENTS)}.", show_default=True
-    ),
-    as_json: bool = JsonFlag,
+    client: str = argument("CLIENT", f"The client: {', '.join(CLIENTS)}.", CLIENTS[0], show_default=True),
 ) -> None:
     """Answer a client's hook: guard harness files before an edit, record the change after it.
 
@@ -352,7 +316,6 @@ def hook(
 
     Example: `takeback hook claude-code < event.json`
     """
-    del as_json
     if client not in CLIENTS:
         raise InputError("client", found=client, expected=f"one of {', '.join(CLIENTS)}")
     raise typer.Exit(answer_hook(client))

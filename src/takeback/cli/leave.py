@@ -31,9 +31,9 @@ from takeback.agents.installation import (
     open_client_files,
 )
 from takeback.cli.context import WorkspaceOptions, open_harness
-from takeback.cli.options import refuse_several
+from takeback.cli.options import flag, refuse_several, setting
 from takeback.cli.outcomes import print_and_exit
-from takeback.cli.output import commit_exit_code, emit, out
+from takeback.cli.output import answer, commit_exit_code, out
 from takeback.errors import InputError, TakebackError, UntrustedError
 from takeback.harness import Applied, Harness, Refused
 from takeback.present.titles import format_count
@@ -45,14 +45,14 @@ HOME: Final = "the program itself (pip uninstall takeback) and clients' files in
 
 def leave(
     options: WorkspaceOptions,
-    yes: bool = typer.Option(False, "--yes", "-y", help="Do not ask; the journal is removed too unless you keep it."),
-    keep_journal: bool = typer.Option(
-        False, "--keep-journal", help="Leave .takeback and its journal where they are: init continues with it."
+    yes: bool = flag("--yes -y", "Do not ask; the journal is removed too unless you keep it."),
+    keep_journal: bool = flag(
+        "--keep-journal", "Leave .takeback and its journal where they are: init continues with it."
     ),
-    export: Path | None = typer.Option(
-        None, "--export", metavar="DIR", help="Move .takeback with its journal there, out of the project."
+    export: Path | None = setting(
+        "--export", "DIR", "Move .takeback with its journal there, out of the project.", None
     ),
-    plan: bool = typer.Option(False, "--plan", help="Only show what it would do."),
+    plan: bool = flag("--plan", "Only show what it would do."),
 ) -> None:
     """Remove Takeback from a project: hooks, server, skill, plugin, git hooks, .takeback and takeback.toml.
 
@@ -84,14 +84,14 @@ def leave(
         removals = [_describe_removal(op) for op in ops] + [str(path) for path in placed] + gone
         entries = None if harness is None else _count_entries(harness)
         if plan:
-            answer = {"result": "plan", "would_remove": removals, "entries": entries, "unchecked": unread}
-            _print_answer(answer, [f"not checked: {path}" for path in unread], as_json=options.as_json)
+            about = {"result": "plan", "would_remove": removals, "entries": entries, "unchecked": unread}
+            _print_answer(about, [f"not checked: {path}" for path in unread])
         if not yes:
             _confirm(
                 [*removals, *(f"not checked: {path}" for path in unread)], entries, keep=bool(keep_journal or export)
             )
         if ops and harness is not None:
-            _take_back(harness, as_json=options.as_json)
+            _take_back(harness)
         elif ops and files is not None:
             unread += [
                 f"{path}: it was changed just now; Takeback's part is still in it" for path in files.take_out(ops)
@@ -105,9 +105,9 @@ def leave(
         [f"{root / PRIVATE}: the journal, as asked"] if keep_journal else []
     )
     exported = None if export is None else str(export)
-    answer = {"result": "left", "removed": removed, "exported": exported, "left": left, "unchecked": unread}
+    about = {"result": "left", "removed": removed, "exported": exported, "left": left, "unchecked": unread}
     lines = [*(f"not checked: {path}" for path in unread), *(f"left: {path}" for path in left)]
-    _print_answer(answer, lines, as_json=options.as_json)
+    _print_answer(about, lines)
 
 
 def _read_manifest(root: Path) -> tuple[Manifest | None, list[str]]:
@@ -184,11 +184,11 @@ def _confirm(removals: Sequence[str], entries: int | None, *, keep: bool) -> Non
         raise typer.Exit(1)
 
 
-def _take_back(harness: Harness, *, as_json: bool) -> None:
+def _take_back(harness: Harness) -> None:
     """Remove what is ours from the clients' files; what was changed behind our back is recorded first."""
     adopted = harness.adopt("before leaving", by=NOTE)
     if isinstance(adopted, Refused):
-        print_and_exit(adopted, harness, as_json=as_json)
+        print_and_exit(adopted, harness)
     for client in CLIENTS:
         entry = find_installation(harness, client)
         if entry is not None:
@@ -196,7 +196,7 @@ def _take_back(harness: Harness, *, as_json: bool) -> None:
     rest = list_own(harness.state)
     done = harness.apply(build_candidate(rest, harness.state), note=NOTE, by=NOTE) if rest else None
     if done is not None and not isinstance(done, Applied):
-        print_and_exit(done, harness, as_json=as_json)
+        print_and_exit(done, harness)
 
 
 def _clear(root: Path, gone: Sequence[str], export: Path | None) -> Iterator[str]:
@@ -245,14 +245,12 @@ def _iter_paths(root: Path) -> Iterator[Path]:
     yield from (root / place for place in sorted({*places, *skills, *own}) if (root / place).is_file())
 
 
-def _print_answer(answer: dict[str, Any], lines: Sequence[str], *, as_json: bool) -> None:
-    if as_json:
-        emit(answer)
-        raise typer.Exit(0)
-    for removal in answer.get("removed", answer.get("would_remove", ())):
-        out.print(f"{'removed' if 'removed' in answer else 'would remove'}: {removal}")
-    if answer.get("exported"):
-        out.print(f"the journal is in {answer['exported']}")
+def _print_answer(payload: dict[str, Any], lines: Sequence[str]) -> None:
+    answer(payload)
+    for removal in payload.get("removed", payload.get("would_remove", ())):
+        out.print(f"{'removed' if 'removed' in payload else 'would remove'}: {removal}")
+    if payload.get("exported"):
+        out.print(f"the journal is in {payload['exported']}")
     for line in lines:
         out.print(line, style="yellow")
     raise typer.Exit(0)

@@ -33,14 +33,17 @@ def measure_shown(text: str) -> int:
 
 def cut_text(text: str, width: int) -> str:
     """Return the text, cut to a width with a mark if it is wider."""
-    if measure_cells(text) <= width:
-        return text
+    return text if measure_cells(text) <= width else f"{text[: count_fitting(text, width - 1)]}…"
+
+
+def count_fitting(text: str, width: int) -> int:
+    """Return how many characters of a text fit into a width."""
     taken = 0
     for at, character in enumerate(text):
         taken += measure_cells(character)
-        if taken > width - 1:
-            return f"{text[:at]}…"
-    return text
+        if taken > width:
+            return at
+    return len(text)
 
 
 def cut_at_word(text: str, width: int) -> str:

@@ -10,19 +10,14 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, Final
 
-import typer
-
 from takeback.canonical import write_pretty
 from takeback.cli import completion
 from takeback.cli.changes import changes_to_json, show_changes, stats_to_json
-from takeback.cli.context import (
-    SHORT,
-    FilterOptions,
-    ViewOptions,
-)
+from takeback.cli.context import SHORT, FilterOptions, ViewOptions
 from takeback.cli.hints import localize_hints
 from takeback.cli.line_breaks import cut_at_word, measure_cells
-from takeback.cli.output import emit, err, out
+from takeback.cli.options import argument, flag, setting
+from takeback.cli.output import answer, emit, err, out
 from takeback.errors import InputError
 from takeback.harness import Harness
 from takeback.harness.attempts import read_attempts
@@ -172,38 +167,28 @@ ON_A_TERMINAL: Final = 30
 def show_entries(
     options: ViewOptions,
     chosen: FilterOptions,
-    text: str = typer.Argument(
-        "",
-        metavar="TEXT",
-        help="Only entries that contain this, in changed lines, prompts, commands, notes or authors.",
+    text: str = argument(
+        "TEXT", "Only entries that contain this, in changed lines, prompts, commands, notes or authors.", ""
     ),
-    number: int | None = typer.Option(
-        None, "--number", "-n", min=0, metavar="N", help="Only the last N; 0 for all. 30 on a terminal."
-    ),
-    patch: bool = typer.Option(False, "--patch", "-p", help="Show what each entry changed."),
-    graph: bool = typer.Option(False, "--graph", help="Draw which entries depend on which, and name them."),
-    grade: str = typer.Option(
-        "",
+    number: int | None = setting("--number -n", "N", "Only the last N; 0 for all. 30 on a terminal.", None, min=0),
+    patch: bool = flag("--patch -p", "Show what each entry changed."),
+    graph: bool = flag("--graph", "Draw which entries depend on which, and name them."),
+    grade: str = setting(
         "--grade",
-        metavar="GRADE",
-        help="Only entries with this evidence, or forced.",
+        "GRADE",
+        "Only entries with this evidence, or forced.",
         autocompletion=completion.offer_words(completion.GRADES),
     ),
-    until: str = typer.Option("", "--until", metavar="TIME", help="Only entries up to this time."),
-    client: str = typer.Option("", "--client", metavar="NAME", help="Only entries that this client's agent made."),
-    effect_class: str = typer.Option(
-        "",
+    until: str = setting("--until", "TIME", "Only entries up to this time."),
+    client: str = setting("--client", "NAME", "Only entries that this client's agent made."),
+    effect_class: str = setting(
         "--class",
-        metavar="CLASS",
-        help="Only entries of this class: reversible, compensable, irreversible.",
+        "CLASS",
+        "Only entries of this class: reversible, compensable, irreversible.",
         autocompletion=completion.offer_words(dict.fromkeys(EFFECT_CLASSES, "")),
     ),
-    refused: bool = typer.Option(
-        False, "--refused", help="List refused changes instead: who wanted what, and why it was refused."
-    ),
-    template: str = typer.Option(
-        "", "--format", metavar="TEMPLATE", help="A format for each line, such as '{short} {status} {what}'."
-    ),
+    refused: bool = flag("--refused", "List refused changes instead: who wanted what, and why it was refused."),
+    template: str = setting("--format", "TEMPLATE", "A format for each line, such as '{short} {status} {what}'."),
 ) -> None:
     """List entries, newest first. An undo names the entries that it took back.
 
@@ -219,7 +204,7 @@ def show_entries(
     with options.open(looking=True) as harness:
         harness.require("read")
         if refused:
-            show_refused(harness, wanted, number, as_json=options.as_json)
+            show_refused(harness, wanted, number)
             return
         named = make_entry_namer(harness)
         wanted = narrow_filter(harness, wanted)
@@ -347,14 +332,12 @@ def _emit(
     emit({"head": harness.ledger.head, "entries": rows})
 
 
-def show_refused(harness: Harness, wanted: Filter, number: int | None, *, as_json: bool) -> None:
+def show_refused(harness: Harness, wanted: Filter, number: int | None) -> None:
     """Print the attempts that were refused, newest first."""
     root = find_root(harness)
     attempts = [attempt for attempt in (read_attempts(root) if root else ()) if _passes(attempt, wanted)]
     shown = attempts[: number or None] if number is not None or not out.is_terminal else attempts[:ON_A_TERMINAL]
-    if as_json:
-        emit({"refused": shown})
-        return
+    answer({"refused": shown})
     for attempt in shown:
         who = f" by {attempt['by']}" if attempt.get("by") else ""
         out.print(f"{attempt['at'][:16].replace('T', ' ')}{who}: {attempt.get('what', '')}", style="bold")
@@ -364,7 +347,7 @@ def show_refused(harness: Harness, wanted: Filter, number: int | None, *, as_jso
             out.print("\n".join(f"    {line}" for line in write_pretty(attempt["state"]).splitlines()))
         for line in attempt.get("breaks", ()):
             out.print(f"  {line}")
-    if not shown:
+    if not shown and not out.for_json:
         err.print(localize_hints("no refused change matches; 'takeback log' lists the changes made"), style="yellow")
 
 

@@ -1,4 +1,4 @@
-"""Options that several commands take, as one parameter: a frozen dataclass whose fields are options.
+"""Options and arguments of commands; those that several take are one parameter, a frozen dataclass of options.
 
 Typer reads one option per parameter. `expand_groups` gives it a function with an option for each field, behind the
 parameters of the command itself; those of a class stand before those of its base.
@@ -12,9 +12,27 @@ from functools import wraps
 from inspect import Parameter, Signature, signature
 from typing import Any, get_type_hints
 
-from takeback.cli.output import JsonFlag
+import typer
+
+from takeback.cli.output import JsonFlag, out
 from takeback.cli.secrets import RevealFlag
 from takeback.errors import InputError
+
+
+def flag(names: str, about: str) -> Any:
+    """Return an option without a value; `names` are its names, with a space between."""
+    return typer.Option(False, *names.split(), help=about)
+
+
+def setting(names: str, metavar: str, about: str, default: Any = "", **more: Any) -> Any:
+    """Return an option with a value; `more` is what typer takes."""
+    return typer.Option(default, *names.split(), metavar=metavar, help=about, **more)
+
+
+def argument(metavar: str, about: str, default: Any = ..., **more: Any) -> Any:
+    """Return an argument, which is required unless it has a default."""
+    more = {"show_default": False} | more if default in (None, ...) else more
+    return typer.Argument(default, metavar=metavar, help=about, **more)
 
 
 class OptionGroup:
@@ -37,7 +55,7 @@ class RevealOptions(Options):
 
 
 def expand_groups(command: Callable[..., None]) -> Callable[..., None]:
-    """Return a command as typer reads it; one without groups is returned as it is."""
+    """Return a command as typer reads it; every command takes `--json`, and with it prints no lines."""
     groups: dict[str, tuple[type[OptionGroup], dict[str, Parameter]]] = {}
     parameters: dict[str, Parameter] = {}
     for name, parameter in signature(command, eval_str=True).parameters.items():
@@ -45,18 +63,18 @@ def expand_groups(command: Callable[..., None]) -> Callable[..., None]:
             groups[name] = parameter.annotation, _list_options(parameter.annotation)
         else:
             parameters[name] = parameter.replace(kind=Parameter.KEYWORD_ONLY)
-    if not groups:
-        return command
     for _, options in groups.values():
         parameters |= options
+    asks_itself = "as_json" in parameters
+    parameters |= _list_options(Options)
 
     @wraps(command)
     def run(**values: Any) -> None:
-        made = {
-            name: group(**{field: values.pop(field) for field in options})
-            for name, (group, options) in groups.items()
-        }
-        command(**made, **values)
+        as_json = values["as_json"] if asks_itself else values.pop("as_json")
+        for name, (group, options) in groups.items():
+            values[name] = group(**{field: values.pop(field) for field in options})
+        with out.answer_json(as_json):
+            command(**values)
 
     run.__signature__ = Signature(list(parameters.values()))  # type: ignore[attr-defined]
     run.__annotations__ = {name: parameter.annotation for name, parameter in parameters.items()}

@@ -58,7 +58,12 @@ def list_plan_notes(plan: Plan, harness: Harness, *, done: bool = False) -> Iter
         yield f"looser: {reason}", "yellow"
     for line in (*describe_kept(plan, done=done), *describe_repeats(plan, harness.ledger.history.index, done=done)):
         yield line, "yellow"
-    yield from ((line, "yellow") for line in _describe_unkept(plan, harness))
+    unkept = _list_unkept(plan, harness)
+    for number, path, why in unkept[:UNKEPT]:
+        yield f"stays as it is: {path}, which {describe_entry(number, harness)} changed too ({why})", "yellow"
+    if len(unkept) > UNKEPT:
+        more = f"and {len(unkept) - UNKEPT} more files that were not kept"
+        yield f"{more}: 'takeback show ENTRY --json' names them", "yellow"
     for number in dict.fromkeys(
         overwritten.entry for overwritten in plan.kept if why_kept(harness, overwritten.entry)
     ):
@@ -77,15 +82,6 @@ def _list_unkept(plan: Plan, harness: Harness) -> list[tuple[int, str, str]]:
     """Return what entries of a plan changed and what stays as it is, because its content was not kept; and why."""
     numbers = (*plan.off, *plan.on)
     return [(number, path, why) for number in numbers for path, why in harness.journal.get(number).unkept]
-
-
-def _describe_unkept(plan: Plan, harness: Harness) -> Iterator[str]:
-    """Yield what cannot be taken back or brought back, one line each."""
-    unkept = _list_unkept(plan, harness)
-    for number, path, why in unkept[:UNKEPT]:
-        yield f"stays as it is: {path}, which {describe_entry(number, harness)} changed too ({why})"
-    if len(unkept) > UNKEPT:
-        yield f"and {len(unkept) - UNKEPT} more files that were not kept: 'takeback show ENTRY --json' names them"
 
 
 def list_drift_notes(footing: Footing) -> Iterator[Styled]:
@@ -164,7 +160,6 @@ def print_and_exit(
     outcome: CommandOutcome,
     harness: Harness,
     *,
-    as_json: bool,
     stat: bool = False,
     name: str = "",
     steps: Sequence[str] = (),
@@ -180,7 +175,7 @@ def print_and_exit(
     code = choose_exit_code(outcome)
     if isinstance(outcome, Applied | Adopted | Undone | Discarded):
         commit_exit_code(code)
-    if as_json:
+    if out.for_json:
         answer = outcome_to_json(outcome, harness)
         put_back = {"looser": list(looser)} if isinstance(outcome, Discarded) else {}
         known = [*warnings, *(doubts or ())]
@@ -329,12 +324,6 @@ def show_broken(faults: Iterable[Broken]) -> None:
         out.print(localize_hints(f"! {fault} ('takeback discard {fault.path}' puts it back)"), style="yellow")
 
 
-def _show_unchanged(outcome: Unchanged) -> None:
-    out.print(UNCHANGED)
-    if outcome.drift:
-        out.print(localize_hints(STAYS), style="yellow")
-
-
 def show_outcome(outcome: CommandOutcome, harness: Harness, *, stat: bool = False, name: str = "") -> None:
     """Print any outcome; `name` is what a verdict is about."""
     match outcome:
@@ -368,7 +357,8 @@ def show_outcome(outcome: CommandOutcome, harness: Harness, *, stat: bool = Fals
         case Refused():
             _show_refused(outcome, harness, name, stat=stat)
         case Discarded():
-            _show_discarded(outcome)
+            out.print(f"restored: entry {outcome.entry.id[:SHORT]}; undoing it brings the discarded contents back")
+            out.print("\n".join(f"  {path}" for path in outcome.paths))
         case _:
             assert_never(outcome)
 
@@ -422,10 +412,10 @@ def _show_adopted(adopted: Adopted, harness: Harness, *, stat: bool) -> None:
         out.print(f"note: a stretch of {address} was too long to compare and counts as replaced", style="yellow")
 
 
-def _show_discarded(discarded: Discarded) -> None:
-    out.print(f"restored: entry {discarded.entry.id[:SHORT]}; undoing it brings the discarded contents back")
-    for path in discarded.paths:
-        out.print(f"  {path}")
+def _show_unchanged(outcome: Unchanged) -> None:
+    out.print(UNCHANGED)
+    if outcome.drift:
+        out.print(localize_hints(STAYS), style="yellow")
 
 
 def _show_gone(gone: Gone, harness: Harness, *, stat: bool) -> None:
@@ -491,6 +481,12 @@ def show_looser(reasons: Iterable[str]) -> None:
     """Print what is looser afterwards."""
     for reason in reasons:
         out.print(f"looser: {reason}", style="yellow")
+
+
+def show_loosening() -> None:
+    """Print that a change was not made because of what it loosens, and how it is."""
+    out.print(LOOSENS, style="yellow")
+    out.print("  next, if you want that: the same command with --loosen", style="cyan")
 
 
 def show_headline(plan: Plan, *, done: bool) -> None:

@@ -17,8 +17,8 @@ import subprocess
 import sys
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, Final, Literal, NoReturn, TextIO
+from contextlib import contextmanager, suppress
+from typing import Any, Final, Literal, NoReturn, TextIO
 
 import typer
 
@@ -29,10 +29,6 @@ from takeback.cli.pulse import pulse
 from takeback.cli.secrets import make_notice, mask_answer, mask_line
 from takeback.errors import OutputError, TakebackError
 from takeback.present.visible import escape_invisible
-
-if TYPE_CHECKING:
-    from rich.console import Console
-
 
 DEFAULT: Final = "less"
 LESS: Final = "FRX"
@@ -86,10 +82,9 @@ class Pager:
         self._held = []
 
     def _send(self, text: str) -> None:
-        pipe = self._process.stdin if self._process is not None else None
         try:
-            if pipe is not None:
-                pipe.write(text.encode(errors="backslashreplace"))
+            if self._process is not None and self._process.stdin is not None:
+                self._process.stdin.write(text.encode(errors="backslashreplace"))
         except OSError:
             self._closed = True
 
@@ -100,22 +95,17 @@ class Pager:
             self._direct("".join(self._held))
             self._held = []
             return
-        try:
+        with suppress(OSError):
             if self._process.stdin is not None:
                 self._process.stdin.close()
-        except OSError:
-            pass
-        while True:
-            try:
+        while self._process.returncode is None:
+            with suppress(KeyboardInterrupt):
                 self._process.wait()
-            except KeyboardInterrupt:
-                continue
-            return
 
 
+JsonFlag = typer.Option(False, "--json", help="Print one JSON object on stdout.")
 JSON_VALUE: Final = "--json-value"
 """How a value given as JSON is told apart from the wish for JSON."""
-JsonFlag = typer.Option(False, "--json", help="Print one JSON object on stdout.")
 _STYLES: Final = {"bold": "1", "dim": "2", "red": "31", "green": "32", "yellow": "33", "cyan": "36"}
 INTERRUPTED: Final = 130
 HELP_INSTEAD: Final = "NoArgsIsHelpError"
@@ -133,6 +123,8 @@ class Screen:
         self._name = name
         self._pager: Pager | None = None
         self._muted = False
+        self.for_json = False
+        """Whether one JSON object is the answer, and no line is."""
 
     @property
     def stream(self) -> TextIO | None:
@@ -166,26 +158,15 @@ class Screen:
             return False
         return True
 
-    @property
-    def console(self) -> Console:
-        """A rich console on the same stream, for progress bars; it reads no markup either."""
-        from rich.console import Console  # noqa: PLC0415 - start-up
+    def print(self, *pieces: object, style: str = "", whole: bool = False) -> None:
+        """Print one line of pieces: texts, and texts with a style as pairs; `style` holds for those that have none.
 
-        return Console(file=self.stream, highlight=False, markup=False, emoji=False, soft_wrap=True)
-
-    def print(self, *pieces: object, style: str = "", markup: bool = False, whole: bool = False) -> None:
-        """Print one line of pieces (texts, and texts with a style as pairs), or something of rich's, plain.
-
-        `style` holds for pieces that have none; `markup` is accepted from those used to rich, and never on.
         On a terminal a line that is too wide is broken between words, unless it is to stay `whole`.
         """
-        if markup:
-            raise ValueError("nothing that is printed is read as markup")
-        if pieces and not isinstance(pieces[0], str | tuple):
-            self._write(escape_invisible(mask_line(self._render_item(pieces[0])), lines=True))
-        else:
-            text, width = self.style_pieces(*pieces, style=style), None if whole else self.width
-            self._write((text if width is None else wrap_lines(text, width)) + "\n")
+        if self.for_json:
+            return
+        text, width = self.style_pieces(*pieces, style=style), None if whole else self.width
+        self._write((text if width is None else wrap_lines(text, width)) + "\n")
 
     def style_pieces(self, *pieces: object, style: str = "") -> str:
         """Return pieces as one safe text, with the styles that show here."""
@@ -206,14 +187,6 @@ class Screen:
         shown = escape_invisible(mask_line(str(text)), lines=True)
         codes = ";".join(_STYLES[word] for word in own.split())
         return f"\x1b[{codes}m{shown}\x1b[0m" if codes and shown and self.coloured else shown
-
-    def _render_item(self, item: Any) -> str:
-        from rich.console import Console  # noqa: PLC0415 - start-up
-
-        plain = Console(width=self.width or 200, color_system=None, highlight=False, markup=False, emoji=False)
-        with plain.capture() as captured:
-            plain.print(item)
-        return "\n".join(line.rstrip() for line in captured.get().split("\n"))
 
     def _write(self, text: str) -> None:
         if not self._muted:
@@ -265,13 +238,13 @@ class Screen:
             raise OutputError(f"{self._name} cannot be written: {fault.strerror or fault}") from fault
 
     @contextmanager
-    def mute_output(self) -> Iterator[None]:
-        """Print nothing meanwhile."""
-        before, self._muted = self._muted, True
+    def answer_json(self, wanted: bool) -> Iterator[None]:
+        """Print no line meanwhile if the answer is one JSON object."""
+        before, self.for_json = self.for_json, wanted
         try:
             yield
         finally:
-            self._muted = before
+            self.for_json = before
 
     @contextmanager
     def page_output(self, *, allowed: bool = True) -> Iterator[None]:
@@ -316,6 +289,12 @@ def emit(payload: dict[str, Any], *, exact: bool = False) -> None:
     out.write(text + "\n")
 
 
+def answer(payload: dict[str, Any]) -> None:
+    """Print one JSON object where that is asked for; the lines of a text are printed where it is not."""
+    if out.for_json:
+        emit(payload)
+
+
 def tell_masked() -> None:
     """Say on stderr that secrets were masked, and what shows or deletes them."""
     said = make_notice()
@@ -350,15 +329,11 @@ def separate_json_value(words: Sequence[str]) -> list[str]:
             return [*line, word, *left]
         if word.startswith("--json="):
             line += [JSON_VALUE, word.partition("=")[2]]
-        elif word == "--json" and left and _is_json(left[0]):
+        elif word == "--json" and left and find_value_end(left[0].strip()) == len(left[0].strip()):
             line += [JSON_VALUE, left.pop(0)]
         else:
             line.append(word)
     return line
-
-
-def _is_json(text: str) -> bool:
-    return find_value_end(text.strip()) == len(text.strip())
 
 
 def begin(*, as_json: bool = False, commands: Iterable[str] = ()) -> None:
@@ -376,12 +351,18 @@ def can_show_progress() -> bool:
 
 def count_seconds(command: str) -> None:
     """Show on a terminal, from two seconds on, how long the command has been running, and how far it is."""
+
+    def write(text: str) -> None:
+        if err.stream is not None and not err.stream.closed:
+            err.stream.write(text)
+            err.stream.flush()
+
     if can_show_progress():
         from takeback.progress import listener  # noqa: PLC0415 - start-up
 
         _Ending.counting = True
         listener.set(pulse.counting)
-        pulse.begin(f"takeback {escape_invisible(command)}", _write_at_once)
+        pulse.begin(f"takeback {escape_invisible(command)}", write)
 
 
 def _stop_counting() -> None:
@@ -391,12 +372,6 @@ def _stop_counting() -> None:
 
         _Ending.counting = False
         listener.set(None)
-
-
-def _write_at_once(text: str) -> None:
-    if err.stream is not None and not err.stream.closed:
-        err.stream.write(text)
-        err.stream.flush()
 
 
 def set_interrupt_message(text: str) -> None:
@@ -460,6 +435,7 @@ def show_bar(label: str, unit: Literal["units", "bytes"] = "units") -> Iterator[
     if not can_show_progress():
         yield lambda _done, _of: None
         return
+    from rich.console import Console  # noqa: PLC0415 - start-up
     from rich.progress import (  # noqa: PLC0415 - start-up
         BarColumn,
         DownloadColumn,
@@ -472,7 +448,8 @@ def show_bar(label: str, unit: Literal["units", "bytes"] = "units") -> Iterator[
     pulse.end()
     count = MofNCompleteColumn() if unit == "units" else DownloadColumn()
     columns = (TextColumn("{task.description}"), BarColumn(), count, TimeElapsedColumn())
-    with Progress(*columns, console=err.console, transient=True) as shown:
+    console = Console(file=err.stream, highlight=False, markup=False, emoji=False, soft_wrap=True)
+    with Progress(*columns, console=console, transient=True) as shown:
         task = shown.add_task(label, total=None)
         yield lambda done, of: shown.update(task, completed=done, total=of)
 

@@ -24,22 +24,27 @@ from typing import TYPE_CHECKING, Final, NamedTuple, NoReturn
 
 from takeback.cli.display import STYLES
 from takeback.cli.hints import localize_hints
-from takeback.cli.line_breaks import cut_at_word, cut_text, measure_cells
+from takeback.cli.line_breaks import count_fitting, cut_at_word, cut_text, measure_cells
+from takeback.cli.log import find_headline
 from takeback.cli.outcomes import Styled, describe_entry, describe_toggle, list_entry_names, list_plan_notes
 from takeback.cli.output import Screen, out
 from takeback.cli.pulse import pulse
 from takeback.errors import TakebackError
 from takeback.harness import Harness, Refused
 from takeback.harness.entry_log import iter_entries
+from takeback.harness.entry_names import build_redo_request, build_undo_request, find_last_live
 from takeback.harness.ledger import CHANGES, TOGGLES
 from takeback.harness.outcomes import PlanOutcome
+from takeback.present.changes import find_differences, find_file_differences
+from takeback.present.diffs import Difference, iter_unified_lines
+from takeback.present.entries import describe_prompt, make_entry_namer, summarize_entry
+from takeback.present.plans import make_headline
 from takeback.present.visible import escape_invisible
 from takeback.present.warnings import describe_gone
 from takeback.undo import Blocked, Gone, Plan
 
 if TYPE_CHECKING:
     from takeback.harness.toggle import ToggleAsk
-    from takeback.present.diffs import Difference
 
 NAMES: Final = {
     "\r": "enter",
@@ -146,8 +151,6 @@ class PlanPreview:
 
 def preview_undo(harness: Harness, ids: Sequence[str], *, cascade: bool, strict: bool) -> PlanPreview:
     """Return what taking these entries back would do now."""
-    from takeback.harness.entry_names import build_undo_request  # noqa: PLC0415 - start-up
-
     return preview_request(harness, partial(build_undo_request, entries=ids), cascade=cascade, strict=strict)
 
 
@@ -180,8 +183,6 @@ def _render_outcome(outcome: PlanOutcome, harness: Harness) -> PlanPreview:
 
 
 def _render_refusal(refused: Refused) -> Iterator[Styled]:
-    from takeback.present.changes import find_differences  # noqa: PLC0415 - start-up
-
     yield localize_hints(f"refused: {refused.message}"), "red"
     if refused.drift or refused.broken:
         yield (
@@ -192,9 +193,6 @@ def _render_refusal(refused: Refused) -> Iterator[Styled]:
 
 
 def _render_plan(plan: Plan, harness: Harness) -> PlanPreview:
-    from takeback.present.changes import find_differences, find_file_differences  # noqa: PLC0415 - start-up
-    from takeback.present.plans import make_headline  # noqa: PLC0415 - start-up
-
     first = make_headline(plan, done=False)
     lines: list[Styled] = [(f"would {describe_toggle(plan, harness, 'take back', 'bring back')}", "bold")]
     lines += [(first, "yellow")] if first is not None else []
@@ -207,8 +205,6 @@ def _render_plan(plan: Plan, harness: Harness) -> PlanPreview:
 
 
 def _render_differences(differences: Iterable[Difference]) -> Iterator[Styled]:
-    from takeback.present.diffs import iter_unified_lines  # noqa: PLC0415 - start-up
-
     for difference in differences:
         for role, text in iter_unified_lines(difference):
             yield text, STYLES[role]
@@ -288,7 +284,8 @@ class PickerState:
             wide = min(max(width * 2 // 5, LIST_LEAST), LIST_MOST)
             right = width - wide - measure_cells(RULE)
             rows, beside = self._list(wide, room), self._preview(preview, right, room)
-            body = [[_pad_piece(row, wide), (RULE, "dim"), line] for row, line in zip(rows, beside, strict=True)]
+            padded = [(text + " " * (wide - measure_cells(text)), style) for text, style in rows]
+            body = [[row, (RULE, "dim"), line] for row, line in zip(padded, beside, strict=True)]
         else:
             upper = max(room // 3, 1)
             lower = self._preview(preview, width, room - upper - 1)
@@ -326,28 +323,14 @@ def _move_cursor(picking: PickerState, to: int) -> PickerState:
     return replace(picking, at=at, scroll=0, cascade=False)
 
 
-def _pad_piece(piece: Styled, width: int) -> Styled:
-    text, style = piece
-    return text + " " * (width - measure_cells(text)), style
-
-
 def _wrap_text(text: str, width: int) -> Iterator[str]:
     while measure_cells(text) > width:
-        end = _count_fitting(text, width)
+        end = max(count_fitting(text, width), 1)
         space = text.rfind(" ", 1, end + 1)
         end = space if space > end // 2 else end
         yield text[:end]
         text = "  " + text[end:].lstrip() if width > 12 else text[end:]  # noqa: PLR2004 - room for an indent
     yield text
-
-
-def _count_fitting(text: str, width: int) -> int:
-    taken = 0
-    for at, character in enumerate(text):
-        taken += measure_cells(character)
-        if taken > width:
-            return max(at, 1)
-    return len(text)
 
 
 MOST: Final = 500
@@ -373,8 +356,6 @@ def can_ask() -> bool:
 
 def pick_entries(harness: Harness, *, cascade: bool, strict: bool) -> Picked | None:
     """Let a person pick; None if nothing is to be done. An error where there is nothing to take back."""
-    from takeback.harness.entry_names import find_last_live  # noqa: PLC0415 - start-up
-
     pulse.end()
     newest = find_last_live(harness.ledger).id
     simple = os.environ.get("TERM", "dumb") in {"dumb", ""} or not out.draws
@@ -389,13 +370,11 @@ def pick_entries(harness: Harness, *, cascade: bool, strict: bool) -> Picked | N
 
 def _iter_rows(harness: Harness) -> Iterator[PickerRow]:
     """Yield entries that can be taken back, newest first: live changes, and undos still partly in force."""
-    from takeback.cli.log import find_headline  # noqa: PLC0415 - start-up
-    from takeback.present.entries import describe_prompt, make_entry_namer, summarize_entry  # noqa: PLC0415 - start-up
-
     named, undone = make_entry_namer(harness), harness.ledger.history.undone
     for entry in iter_entries(harness):
         live = entry.kind in CHANGES and entry.status == "live"
-        if live or (entry.kind in TOGGLES and entry.status == "done" and _is_in_force(entry.off, entry.on, undone)):
+        in_force = not undone.isdisjoint(entry.off) or not undone.issuperset(entry.on)
+        if live or (entry.kind in TOGGLES and entry.status == "done" and in_force):
             when = entry.at[:16].replace("T", " ")
             evidence = "forced" if entry.forced else entry.grade
             prompt = f"under {quoted}" if (quoted := describe_prompt(entry)) else ""
@@ -403,10 +382,6 @@ def _iter_rows(harness: Harness) -> Iterator[PickerRow]:
             brief = replace(entry, effect=(), readers={})
             what = summarize_entry(brief, named, find_headline(harness, entry), prompt=False)
             yield PickerRow(entry.id, entry.seq, what, about)
-
-
-def _is_in_force(off: Iterable[int], on: Iterable[int], undone: set[int]) -> bool:
-    return any(number in undone for number in off) or any(number not in undone for number in on)
 
 
 def _browse(harness: Harness, picking: PickerState, *, strict: bool) -> Picked | None:
@@ -451,8 +426,6 @@ def _ask_by_number(harness: Harness, rows: tuple[PickerRow, ...], *, cascade: bo
 
 def confirm_redo(harness: Harness, *, cascade: bool, strict: bool) -> str | None:
     """Show what bringing back the last undo would do, and ask; return the token of what was shown, None for no."""
-    from takeback.harness.entry_names import build_redo_request  # noqa: PLC0415 - start-up
-
     pulse.end()
     seen = preview_request(harness, partial(build_redo_request, names=()), cascade=cascade, strict=strict)
     _print_preview(seen)
@@ -475,7 +448,7 @@ def _read_answer(question: str) -> str:
 def _parse_numbers(answer: str, most: int) -> list[int]:
     words = answer.replace(",", " ").replace("#", " ").split()
     numbers = [int(word) for word in words if word.isascii() and word.isdigit()]
-    good = len(numbers) == len(words) and all(1 <= number <= most for number in numbers)
-    if not good:
-        out.print(f"found {answer}, expected numbers from 1 to {most}")
-    return list(dict.fromkeys(numbers)) if good else []
+    if len(numbers) == len(words) and all(1 <= number <= most for number in numbers):
+        return list(dict.fromkeys(numbers))
+    out.print(f"found {answer}, expected numbers from 1 to {most}")
+    return []

@@ -26,6 +26,7 @@ from takeback import __version__
 from takeback.cli import output
 from takeback.cli.hints import begin_command, find_examples
 from takeback.cli.hook_answer import choose_trust_folder
+from takeback.cli.options import expand_groups
 from takeback.cli.output import JSON_VALUE, separate_json_value, tell_masked
 from takeback.cli.plain_values import use_plain_values
 from takeback.cli.secrets import begin_masking
@@ -57,14 +58,10 @@ SECTIONS: Final[Mapping[str, Mapping[str, ListedCommand]]] = {
         "undo": Listed("undo", "Undo entries, whatever came after them."),
         "redo": Listed("undo", "Bring back entries that were undone."),
         "restore": Listed("undo", "Go back, or forward again, to the state after an entry or at a time."),
-        "discard": Listed(
-            "drift",
-            "Restore files that were changed outside Takeback, including unreadable files.",
-        ),
+        "discard": Listed("drift", "Restore files that were changed outside Takeback, including unreadable files."),
         "adopt": Listed("drift", "Record changes made outside Takeback as an entry."),
         "watch": Listed(
-            "serve",
-            "Watch the harness's files, and record each change made outside Takeback as an entry.",
+            "serve", "Watch the harness's files, and record each change made outside Takeback as an entry."
         ),
         "run": Listed(
             "run", "Run a command in an overlay of the project, then keep or drop its changes.", "register"
@@ -74,12 +71,10 @@ SECTIONS: Final[Mapping[str, Mapping[str, ListedCommand]]] = {
     "Showing others": {
         "export": Listed("share", "Print the state right after an entry."),
         "share": Listed(
-            "share",
-            "Write one entry to an HTML file that you can send: prompt, diff, evidence, how to undo it.",
+            "share", "Write one entry to an HTML file that you can send: prompt, diff, evidence, how to undo it."
         ),
         "report": Listed(
-            "share",
-            "Write a range of entries to an HTML file that you can send: a list, then each entry in full.",
+            "share", "Write a range of entries to an HTML file that you can send: a list, then each entry in full."
         ),
     },
     "One-line changes": {
@@ -114,8 +109,7 @@ SECTIONS: Final[Mapping[str, Mapping[str, ListedCommand]]] = {
             "govern", "Print a signed head of the journal: the number of its records and their root hash."
         ),
         "witness": Listed(
-            "govern",
-            "Keep the last signed head of each journal, and refuse a head that does not continue it.",
+            "govern", "Keep the last signed head of each journal, and refuse a head that does not continue it."
         ),
         "bind": Listed("bind", "Declare records of another system, and measure how it guards others' writes."),
         "probe": Listed("bind", "Measure how a binding guards others' writes, with eight checks and a race."),
@@ -343,8 +337,6 @@ def load_command(name: str) -> Any:
 
 
 def _dress(group: typer.Typer) -> None:
-    from takeback.cli.options import expand_groups  # noqa: PLC0415 - start-up
-
     for command in group.registered_commands:
         command.cls = Command
         if command.callback is not None:

@@ -21,15 +21,11 @@ from takeback.adapters.doctor import (
 )
 from takeback.adapters.manifest import PRIVATE, find_root
 from takeback.cli.changes import changes_to_json
-from takeback.cli.context import (
-    SHORT,
-    AuthorOption,
-    WorkspaceOptions,
-    find_key_file,
-)
+from takeback.cli.context import SHORT, AuthorOption, WorkspaceOptions, find_key_file
 from takeback.cli.hints import localize_hints, remember_directory
+from takeback.cli.options import argument, flag, setting
 from takeback.cli.outcomes import open_to_json, show_open
-from takeback.cli.output import commit_exit_code, emit, err, finish, out, set_interrupt_message
+from takeback.cli.output import answer, commit_exit_code, err, finish, out, set_interrupt_message
 from takeback.cli.pulse import pulse
 from takeback.errors import InputError
 from takeback.harness.doctor import Finding
@@ -39,8 +35,7 @@ from takeback.state.slots import describe_slot
 
 
 def recover(
-    options: WorkspaceOptions,
-    now: bool = typer.Option(False, "--now", help="Retry open calls now, even if they are not due yet."),
+    options: WorkspaceOptions, now: bool = flag("--now", "Retry open calls now, even if they are not due yet.")
 ) -> None:
     """Finish a change that a killed process left, and retry open compensations.
 
@@ -58,20 +53,18 @@ def recover(
         swept = (*recovered.swept, *again.swept)
     if recovered.entry is not None:
         commit_exit_code(1 if again.open else 0)
-    if options.as_json:
-        emit(
-            {
-                "entry": recovered.entry.id if recovered.entry else None,
-                "kind": recovered.entry.kind if recovered.entry else None,
-                "given_up": recovered.given_up,
-                "kept": list(recovered.kept),
-                "swept": list(swept),
-                "ended": sorted(was_open - {call.entry for call in again.open}),
-                **open_to_json(again.open),
-            }
-        )
-        finish(yes=not again.open)
     ended = sorted(was_open - {call.entry for call in again.open})
+    answer(
+        {
+            "entry": recovered.entry.id if recovered.entry else None,
+            "kind": recovered.entry.kind if recovered.entry else None,
+            "given_up": recovered.given_up,
+            "kept": list(recovered.kept),
+            "swept": list(swept),
+            "ended": ended,
+            **open_to_json(again.open),
+        }
+    )
     for number in ended:
         out.print(f"entry #{number} is no longer open: its calls are made")
     if recovered.entry is None and not was_open:
@@ -89,10 +82,8 @@ def recover(
 
 def resolve(
     options: WorkspaceOptions,
-    entry: str = typer.Argument(
-        metavar="ENTRY", help="The entry that made the call: its number, or the beginning of its id."
-    ),
-    step: int = typer.Argument(metavar="STEP", help="The step's number, as 'takeback status' shows it."),
+    entry: str = argument("ENTRY", "The entry that made the call: its number, or the beginning of its id."),
+    step: int = argument("STEP", "The step's number, as 'takeback status' shows it."),
     made: bool = typer.Option(
         ..., "--made/--not-made", help="Whether the call was made; if not, Takeback makes it now."
     ),
@@ -107,26 +98,18 @@ def resolve(
     """
     with options.open() as harness:
         left = harness.resolve(entry.removeprefix("#"), step, made=made, by=by)
-    if options.as_json:
-        emit({"result": "resolved", "entry": entry, "step": step, "made": made, "by": by, **open_to_json(left)})
-    else:
-        out.print(
-            f"recorded: step {step} of {entry} was {'made' if made else 'not made'}, according to {by or 'you'}"
-        )
-        show_open(left)
+    answer({"result": "resolved", "entry": entry, "step": step, "made": made, "by": by, **open_to_json(left)})
+    out.print(f"recorded: step {step} of {entry} was {'made' if made else 'not made'}, according to {by or 'you'}")
+    show_open(left)
     finish(yes=not left)
 
 
 def doctor(
     options: WorkspaceOptions,
-    deep: bool = typer.Option(False, "--deep", help="Run every live entry's recovery and compare with its undo."),
-    mend: bool = typer.Option(False, "--mend", help="First rebuild the journal's indexes from its records."),
-    head: Path | None = typer.Option(
-        None, "--head", metavar="FILE", help="Check that the journal continues this head."
-    ),
-    key: str | None = typer.Option(
-        None, "--key", metavar="PUB", help="The signer's key, as 'takeback head' prints it."
-    ),
+    deep: bool = flag("--deep", "Run every live entry's recovery and compare with its undo."),
+    mend: bool = flag("--mend", "First rebuild the journal's indexes from its records."),
+    head: Path | None = setting("--head", "FILE", "Check that the journal continues this head.", None),
+    key: str | None = setting("--key", "PUB", "The signer's key, as 'takeback head' prints it.", None),
 ) -> None:
     """Check everything: manifest, journal, files, leftovers. Exit code 1 if anything is wrong. SQLite checks the
     journal's file too. --mend rebuilds indexes that do not match the records, in a new file; if that file is intact
@@ -149,18 +132,15 @@ def doctor(
     findings = (*findings, *_examine_runs(options.root.resolve()))
     if head is not None or key is not None:
         findings = (*findings, _check_head(options.directory, options.journal, head, key))
-    if options.as_json:
-        plain = [{"check": f.check, "good": f.good, "detail": f.detail} for f in findings]
-        emit({"good": all(f.good for f in findings), "findings": plain})
-    else:
-        for finding in findings:
-            mark = ("ok ", "green") if finding.good else ("BAD", "red")
-            out.print(mark, localize_hints(f" {finding.check}: {finding.detail}"))
+    plain = [{"check": f.check, "good": f.good, "detail": f.detail} for f in findings]
+    answer({"good": all(f.good for f in findings), "findings": plain})
+    for finding in findings:
+        mark = ("ok ", "green") if finding.good else ("BAD", "red")
+        out.print(mark, localize_hints(f" {finding.check}: {finding.detail}"))
     finish(yes=all(finding.good for finding in findings))
 
 
 def _check_head(directory: Path, journal: str | None, head: Path | None, key: str | None) -> Finding:
-    """Return whether a signed head holds, and whether the journal continues it."""
     from takeback.govern.heads import MOST_NOTE, HeadError, open_head, require_continuation  # noqa: PLC0415 - start-up
 
     if head is None or key is None:
@@ -198,10 +178,7 @@ SHOWN = 20
 """How many entries and addresses are listed at most."""
 
 
-def backup(
-    options: WorkspaceOptions,
-    target: Path = typer.Argument(..., metavar="FILE", help="The new file to write."),
-) -> None:
+def backup(options: WorkspaceOptions, target: Path = argument("FILE", "The new file to write.")) -> None:
     """Copy the journal to a file, even while it is in use, and check the copy.
 
     The backup is a SQLite file, even if the journal is in PostgreSQL. Only its owner can read it, because it contains
@@ -213,21 +190,14 @@ def backup(
     remember_directory(options.directory)
     made = back_up_journal(options.root, target, options.journal, find_key_file())
     commit_exit_code(0)
-    if options.as_json:
-        emit({"file": str(made.path), "records": made.records, "head": made.head})
-        return
+    answer({"file": str(made.path), "records": made.records, "head": made.head})
     out.print(f"{made.path}: {made.records} records, head {made.head[:SHORT]}, read back and intact")
 
 
 def restore_journal(
     options: WorkspaceOptions,
-    source: Path | None = typer.Argument(
-        None,
-        metavar="FILE",
-        help="A backup; without one, the journal in place is accepted as it is.",
-        show_default=False,
-    ),
-    yes: bool = typer.Option(False, "--yes", help="Do it; otherwise only show what would be lost."),
+    source: Path | None = argument("FILE", "A backup; without one, the journal in place is accepted as it is.", None),
+    yes: bool = flag("--yes", "Do it; otherwise only show what would be lost."),
 ) -> None:
     """Replace the journal with a backup, or accept the journal as it is.
 
@@ -245,10 +215,8 @@ def restore_journal(
         commit_exit_code(0)
         with closing(open_workspace(root, journal=options.journal, keys=find_key_file(), hold=False)) as harness:
             status = harness.status()
-    if options.as_json:
-        emit(_return_to_json(outcome, status))
-    else:
-        _show_return(outcome, status)
+    answer(_return_to_json(outcome, status))
+    _show_return(outcome, status)
     finish(yes=True)
 
 

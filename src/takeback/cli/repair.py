@@ -9,8 +9,6 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-import typer
-
 from takeback.canonical import write_compact
 from takeback.cli.completion import MODES, RULES, offer_words
 from takeback.cli.display import show_verdict
@@ -23,8 +21,8 @@ from takeback.cli.inputs import (
     read_level,
     read_state,
 )
-from takeback.cli.options import RevealOptions
-from takeback.cli.output import emit, err, finish, out
+from takeback.cli.options import RevealOptions, setting
+from takeback.cli.output import answer, emit, err, finish, out
 from takeback.cli.secrets import mask_value
 from takeback.errors import InputError
 from takeback.language import NoInverse, read_candidate
@@ -38,34 +36,30 @@ from takeback.repair.models.chat import Surroundings, cache_directory
 from takeback.repair.synthesizer import Method, Spec, make_method, open_model, parse_spec, read_sampling
 from takeback.verify import RULE_NAMES
 
-RecordOption = typer.Option(None, "--record", metavar="DIR", help="Write every reply there, and resume from it.")
+RecordOption = setting("--record", "DIR", "Write every reply there, and resume from it.", None)
 SYNTHESIZERS = "oracle, portfolio[:MODEL], replay[:DIR], openai:MODEL or local[:FILE.gguf]"
-SynthesizerOption = typer.Option(
-    "portfolio", "--synthesizer", metavar="NAME", help=f"How to find a recovery: {SYNTHESIZERS}."
-)
+SynthesizerOption = setting("--synthesizer", "NAME", f"How to find a recovery: {SYNTHESIZERS}.", "portfolio")
 
 
 @dataclass(frozen=True)
 class RepairOptions(RevealOptions):
     """How often a synthesizer is asked for a repair, what it is told, and how a model's replies are sampled."""
 
-    feedback: str = typer.Option(
-        "D1",
+    feedback: str = setting(
         "--feedback",
-        metavar="MODE",
-        help=f"The feedback after a failed turn: {', '.join(Mode)}.",
+        "MODE",
+        f"The feedback after a failed turn: {', '.join(Mode)}.",
+        "D1",
         autocompletion=offer_words(MODES),
     )
-    budget: int = typer.Option(4, "--budget", min=1, max=64, metavar="N", help="The most turns.")
-    sampling: str = typer.Option(
-        "",
+    budget: int = setting("--budget", "N", "The most turns.", 4, min=1, max=64)
+    sampling: str = setting(
         "--sampling",
-        metavar="NAME=VALUE,...",
-        help="temperature=0.2,top_p=0.95,max_tokens=2048 by default; also reasoning_effort. "
-        "temperature=none omits it.",
+        "NAME=VALUE,...",
+        "temperature=0.2,top_p=0.95,max_tokens=2048 by default; also reasoning_effort. temperature=none omits it.",
     )
     record: Path | None = RecordOption
-    threads: int = typer.Option(1, "--threads", min=1, max=256, metavar="N", help="Threads of the local model.")
+    threads: int = setting("--threads", "N", "Threads of the local model.", 1, min=1, max=256)
 
     def read_settings(self) -> Settings:
         """Return the settings of a repair."""
@@ -105,15 +99,15 @@ def repair(
     file: Path = CandidateFile,
     synthesizer: str = SynthesizerOption,
     language: str | None = LanguageOption,
-    rule: str = typer.Option(
-        "proof",
+    rule: str = setting(
         "--rule",
-        metavar="NAME",
-        help=f"The rule that judges: {', '.join(RULE_NAMES)}.",
+        "NAME",
+        f"The rule that judges: {', '.join(RULE_NAMES)}.",
+        "proof",
         autocompletion=offer_words(RULES),
     ),
     state: Path | None = StateOption,
-    seed: int = typer.Option(7000, "--seed", metavar="N", help="One less than the seed of the first call."),
+    seed: int = setting("--seed", "N", "One less than the seed of the first call.", 7000),
 ) -> None:
     """Repair a candidate's recovery, turn by turn. Its mutation is locked.
 
@@ -132,10 +126,8 @@ def repair(
     judge = make_judge(read_rule(rule), level, nominal)
     with options.open(synthesizer) as opened:
         done = opened.method(start, judge, settings, nominal)
-    if options.as_json:
-        emit(done.to_json())
-    else:
-        show_repair(done, name_input(file))
+    answer(done.to_json())
+    show_repair(done, name_input(file))
     finish(yes=done.admitted is not None)
 
 
@@ -236,7 +228,6 @@ def read_rule(name: str) -> str:
 
 
 def _read_mode(name: str) -> Mode:
-    """Return the feedback mode called `name`."""
     try:
         return Mode(name)
     except ValueError:

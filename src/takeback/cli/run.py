@@ -33,17 +33,11 @@ from takeback.agents.overlay.runs import (
     sweep_trash,
 )
 from takeback.agents.overlay.transfer import Kept, keep_changes, read_pending
-from takeback.cli.context import (
-    AuthorOption,
-    NoteOption,
-    ReadOptions,
-    StatFlag,
-    name_for_shell,
-)
+from takeback.cli.context import AuthorOption, NoteOption, ReadOptions, StatFlag, name_for_shell
 from takeback.cli.display import show_difference
 from takeback.cli.hints import make_command_line
-from takeback.cli.options import refuse_several
-from takeback.cli.output import commit_exit_code, emit, err, finish, out, set_interrupt_message
+from takeback.cli.options import argument, flag, refuse_several, setting
+from takeback.cli.output import answer, commit_exit_code, err, finish, out, set_interrupt_message
 from takeback.errors import InputError
 from takeback.present.diffs import LONGEST, Difference, Sheet, compare_sheets, make_file_sheet
 from takeback.present.titles import format_count, join_words
@@ -62,12 +56,10 @@ def register(app: typer.Typer) -> None:
 class RunOptions(ReadOptions):
     """What is to become of the changes of a command."""
 
-    keep: bool = typer.Option(False, "--keep", help="Keep what the command did, without asking.")
-    drop: bool = typer.Option(False, "--drop", help="Drop what the command did, without asking.")
-    git: bool = typer.Option(False, "--git", help="Keep changes below .git too.")
-    overwrite: bool = typer.Option(
-        False, "--overwrite", help="Keep the command's version of files that others changed meanwhile."
-    )
+    keep: bool = flag("--keep", "Keep what the command did, without asking.")
+    drop: bool = flag("--drop", "Drop what the command did, without asking.")
+    git: bool = flag("--git", "Keep changes below .git too.")
+    overwrite: bool = flag("--overwrite", "Keep the command's version of files that others changed meanwhile.")
     note: str = NoteOption
     by: str = AuthorOption
     stat: bool = StatFlag
@@ -75,19 +67,19 @@ class RunOptions(ReadOptions):
 
 def run(
     options: RunOptions,
-    command: list[str] = typer.Argument(None, metavar="CMD", help="The command, with its own options."),
-    resume: bool = typer.Option(False, "--resume", help="Decide about the changes that an earlier run left."),
-    drop_leftovers: bool = typer.Option(False, "--drop-leftovers", help="Drop what earlier runs left."),
-    scratch: Path | None = typer.Option(
-        None,
+    command: list[str] = argument("CMD", "The command, with its own options.", None),
+    resume: bool = flag("--resume", "Decide about the changes that an earlier run left."),
+    drop_leftovers: bool = flag("--drop-leftovers", "Drop what earlier runs left."),
+    scratch: Path | None = setting(
         "--scratch",
+        "DIR",
+        "The folder for what the command writes.",
+        None,
         envvar="TAKEBACK_SCRATCH",
-        metavar="DIR",
-        help="The folder for what the command writes.",
         show_default="the user's folder for state",
     ),
-    writable: list[Path] = typer.Option(
-        None, "--writable", metavar="DIR", help="Let the command write to this folder directly, such as a cache."
+    writable: list[Path] = setting(
+        "--writable", "DIR", "Let the command write to this folder directly, such as a cache.", None
     ),
 ) -> None:
     """Run a command in an overlay of the project, then keep or drop its changes. Linux only.
@@ -115,7 +107,7 @@ def run(
     places = _list_places(scratch)
     sweep_trash(*places, root / PRIVATE)
     if drop_leftovers:
-        _drop_leftovers(find_leftovers(places, root), as_json=options.as_json)
+        _drop_leftovers(find_leftovers(places, root))
     with ExitStack() as stack:
         if resume:
             _resume(find_leftovers(places, root), options, stack)
@@ -153,7 +145,6 @@ def _tell_leftovers(left: Sequence[OverlayRun]) -> None:
 
 
 def _run(made: OverlayRun, options: RunOptions, writable: Sequence[Path]) -> NoReturn:
-    """Run the command, and decide about what it did."""
     try:
         foreign = prepare_run(made)
     except BaseException:
@@ -203,10 +194,8 @@ def _tell_end(ended: Ended, took: float, options: RunOptions) -> None:
 
 def _resume(left: Sequence[OverlayRun], options: RunOptions, stack: ExitStack) -> NoReturn:
     if not left:
-        if options.as_json:
-            emit({"result": "nothing", "runs": []})
-        else:
-            out.print("no earlier run in this project left anything")
+        answer({"result": "nothing", "runs": []})
+        out.print("no earlier run in this project left anything")
         finish(yes=False)
     earlier = left[0]
     if not stack.enter_context(hold_run(earlier)):
@@ -215,22 +204,19 @@ def _resume(left: Sequence[OverlayRun], options: RunOptions, stack: ExitStack) -
     _decide(earlier, options, {"left": len(left) - 1}, resumed=True)
 
 
-def _drop_leftovers(left: Sequence[OverlayRun], *, as_json: bool) -> NoReturn:
+def _drop_leftovers(left: Sequence[OverlayRun]) -> NoReturn:
     for leftover in left:
         with hold_run(leftover) as free:
             if free:
                 drop_run(leftover)
-    if as_json:
-        emit({"result": "dropped", "runs": [format_command(leftover.command) for leftover in left]})
-    else:
-        for leftover in left:
-            out.print(f"dropped: {format_command(leftover.command)}")
-        out.print(f"{format_count(len(left), 'run')} dropped")
+    answer({"result": "dropped", "runs": [format_command(leftover.command) for leftover in left]})
+    for leftover in left:
+        out.print(f"dropped: {format_command(leftover.command)}")
+    out.print(f"{format_count(len(left), 'run')} dropped")
     finish(yes=True)
 
 
 def _decide(made: OverlayRun, options: RunOptions, more: dict[str, Any], *, resumed: bool) -> NoReturn:
-    """Show what a command did, keep it or drop it, and end."""
     layer = read_pending(made)
     chosen, held = _divide(layer.changes, git=options.git)
     report = layer_to_json(made, layer) if options.as_json else {}
@@ -252,24 +238,19 @@ def _decide(made: OverlayRun, options: RunOptions, more: dict[str, Any], *, resu
         drop_run(made)
     result = {"drop": "dropped", "later": "held"}.get(decision, "partly kept" if rest else "kept")
     result = "nothing" if not layer.changes else result
-    if options.as_json:
-        answer = {
+    answer(
+        {
             "result": result,
             "command": [show_path(word) for word in made.command],
             "exit_code": made.code,
             **more,
             **report,
+            **result_to_json(kept),
+            "git_held": [show_path(change.path) for change in held],
+            "folder": str(made.folder) if rest else None,
         }
-        emit(
-            {
-                **answer,
-                **result_to_json(kept),
-                "git_held": [show_path(change.path) for change in held],
-                "folder": str(made.folder) if rest else None,
-            }
-        )
-    else:
-        _show_result(made, kept, held, result)
+    )
+    _show_result(made, kept, held, result)
     raise typer.Exit(code)
 
 

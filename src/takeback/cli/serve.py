@@ -27,7 +27,8 @@ from takeback.agents.scratch_copy import NOT_STARTED, explain_not_started, run_b
 from takeback.canonical import encode
 from takeback.cli.context import ByOption, WorkspaceOptions, name_for_shell, open_harness
 from takeback.cli.hints import make_command_line, remember_directory
-from takeback.cli.output import JsonFlag, emit, end_at_first_interrupt, err, out, set_interrupt_message
+from takeback.cli.options import argument, flag, setting
+from takeback.cli.output import answer, end_at_first_interrupt, err, out, set_interrupt_message
 from takeback.cli.repair import SynthesizerOption, open_synthesizer
 from takeback.cli.secrets import mask_answer
 from takeback.errors import HarnessError, InputError, MissingExtraError
@@ -38,21 +39,16 @@ from takeback.present.entries import make_entry_namer, summarize_entry
 
 def serve(
     options: WorkspaceOptions,
-    http: bool = typer.Option(
-        False, "--http", help="Serve streamable HTTP on loopback, with a bearer token, instead of standard input."
-    ),
-    port: int = typer.Option(0, "--port", min=0, max=65535, metavar="N", help="The port; any free one if left out."),
-    token_file: Path | None = typer.Option(
-        None,
+    http: bool = flag("--http", "Serve streamable HTTP on loopback, with a bearer token, instead of standard input."),
+    port: int = setting("--port", "N", "The port; any free one if left out.", 0, min=0, max=65535),
+    token_file: Path | None = setting(
         "--token-file",
-        metavar="FILE",
-        help="Tokens, one per line, alone or after a client's name; the file's mode must be 0600.",
+        "FILE",
+        "Tokens, one per line, alone or after a client's name; the file's mode must be 0600.",
+        None,
     ),
-    session: str = typer.Option(
-        "",
-        "--session",
-        metavar="ID",
-        help="A session name for entries, beside the client's name; generated if left out.",
+    session: str = setting(
+        "--session", "ID", "A session name for entries, beside the client's name; generated if left out."
     ),
     synthesizer: str = SynthesizerOption,
 ) -> None:
@@ -88,11 +84,9 @@ def serve(
         made = make_token() if tokens is None else None
         with listen_on_loopback(port) as bound:
             url = f"http://{LOOPBACK}:{bound.getsockname()[1]}/mcp"
-            if options.as_json:
-                emit({"url": url, "token": made})
-            else:
-                err.print(f"serving {url}")
-                err.print(f"token, shown this once: {made}" if made else f"tokens are those of {token_file}")
+            answer({"url": url, "token": made})
+            err.print(f"serving {url}")
+            err.print(f"token, shown this once: {made}" if made else f"tokens are those of {token_file}")
             serve_http(desk, bound, tokens or {str(made): ANYONE})
 
 
@@ -114,25 +108,24 @@ def require_web_extra() -> Iterator[None]:
 
 
 def web(
-    places: list[str] = typer.Argument(
+    places: list[str] = argument(
+        "DIR|URL",
+        "Workspaces, and databases (postgresql://…) whose journals are listed; the workspace here if left out.",
         None,
-        metavar="DIR|URL",
-        help="Workspaces, and databases (postgresql://…) whose journals are listed; the workspace here if left out.",
     ),
-    lab: Path = typer.Option(None, "--lab", metavar="DIR", help="Show the lab's reports on this results folder too."),
+    lab: Path = setting("--lab", "DIR", "Show the lab's reports on this results folder too.", None),
     by: str = ByOption,
-    port: int = typer.Option(
-        None,
+    port: int = setting(
         "--port",
+        "N",
+        "Use this port of this machine; 0 for any.",
+        None,
         min=0,
         max=65535,
-        metavar="N",
-        help="Use this port of this machine; 0 for any.",
         show_default="derived from the workspaces, so that links keep working; another if it is taken",
     ),
-    read_only: bool = typer.Option(False, "--read-only", help="Show everything read-only."),
-    no_open: bool = typer.Option(False, "--no-open", help="Only print the link; do not open a browser."),
-    as_json: bool = JsonFlag,
+    read_only: bool = flag("--read-only", "Show everything read-only."),
+    no_open: bool = flag("--no-open", "Only print the link; do not open a browser."),
 ) -> None:
     """Show workspaces in the browser: timeline, diffs, undo with a preview. Ctrl-C ends it. The page is served to
     this machine only. The link works once, in the browser that opens it.
@@ -157,13 +150,11 @@ def web(
                 if port is not None:
                     raise
                 server = PageServer(shelf, **options)
-            if as_json:
-                fleets = [watched.fleet.location for watched in shelf.fleets]
-                names = [shown.name for shown in shelf.all]
-                emit({"link": server.link, "port": server.port, "harnesses": names, "fleets": fleets})
-            else:
-                out.print(f"open {server.link}")
-                err.print("the link works once, in one browser; Ctrl-C ends the page", style="dim")
+            fleets = [watched.fleet.location for watched in shelf.fleets]
+            names = [shown.name for shown in shelf.all]
+            answer({"link": server.link, "port": server.port, "harnesses": names, "fleets": fleets})
+            out.print(f"open {server.link}")
+            err.print("the link works once, in one browser; Ctrl-C ends the page", style="dim")
             out.flush()
             err.flush()
             if not no_open:
@@ -187,14 +178,12 @@ def _has_workspace_here() -> bool:
 
 def watch(
     options: WorkspaceOptions,
-    verify: bool = typer.Option(
-        False, "--verify", help="Warn about files that a client would not load, and about looser permissions."
-    ),
-    command: str = typer.Option("", "--exec", metavar="CMD", help="Run this after each change: a health check."),
-    auto: bool = typer.Option(False, "--auto", help="Undo each change after which the command fails."),
+    verify: bool = flag("--verify", "Warn about files that a client would not load, and about looser permissions."),
+    command: str = setting("--exec", "CMD", "Run this after each change: a health check."),
+    auto: bool = flag("--auto", "Undo each change after which the command fails."),
     seconds: float = typer.Option(300.0, "--seconds", min=0.1, help="How long one run of the command may take."),
     until: float = typer.Option(0.0, "--for", min=0.0, help="End after this many seconds.", show_default="never"),
-    polling: bool = typer.Option(False, "--polling", help="Poll the files, for network drives."),
+    polling: bool = flag("--polling", "Poll the files, for network drives."),
 ) -> None:
     """Watch the harness's files, and record each change made outside Takeback as an entry.
 
@@ -227,7 +216,7 @@ def watch(
             raise explain_not_started(command, code, "--exec")
         failed = code != 0
         undone = _undo_entry(root, options.journal, noticed) if failed and auto else ""
-        _report(root, options.journal, noticed, failed=failed, undone=undone, as_json=options.as_json)
+        _report(root, options.journal, noticed, failed=failed, undone=undone)
     if not stop.is_set():
         raise KeyboardInterrupt
 
@@ -240,18 +229,16 @@ def _undo_entry(root: Path, journal: str | None, noticed: Noticed) -> str:
         return "taken back" if isinstance(outcome, Undone) else f"could not be undone: {outcome}"
 
 
-def _report(root: Path, journal: str | None, noticed: Noticed, *, failed: bool, undone: str, as_json: bool) -> None:
+def _report(root: Path, journal: str | None, noticed: Noticed, *, failed: bool, undone: str) -> None:
     entry = noticed.entry
     what = ""
     if entry is not None:
         with open_harness(root, journal) as harness:
             what = summarize_entry(entry, make_entry_namer(harness))
-    if as_json:
+    if out.for_json:
         line = {"entry": None if entry is None else entry.seq, "what": what, "warnings": list(noticed.warnings)}
-        answer = mask_answer({**line, "failed": failed, "undone": undone}, exact=True)
-        out.write(encode(answer, ascii_only=True) + "\n")
-        sys.stdout.flush()
-        return
+        masked = mask_answer({**line, "failed": failed, "undone": undone}, exact=True)
+        out.write(encode(masked, ascii_only=True) + "\n")
     if entry is not None:
         out.print(f"#{entry.seq}  {what}")
     for warning in noticed.warnings:

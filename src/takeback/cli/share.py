@@ -7,19 +7,12 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Final
 
-import typer
-
 from takeback.adapters.manifest import find_root
 from takeback.canonical import decode
 from takeback.cli import completion
-from takeback.cli.context import (
-    ChoiceOptions,
-    EntryArgument,
-    ReadOptions,
-    WorkspaceOptions,
-    print_left_out,
-)
-from takeback.cli.output import commit_exit_code, emit, err, out
+from takeback.cli.context import ChoiceOptions, EntryArgument, ReadOptions, WorkspaceOptions, print_left_out
+from takeback.cli.options import argument, setting
+from takeback.cli.output import answer, commit_exit_code, emit, err, out
 from takeback.errors import InputError
 from takeback.harness import Harness
 from takeback.harness.entry_log import iter_entries, rebuild_state_after
@@ -33,14 +26,10 @@ from takeback.present.share_page import MARK, SharePage, make_share_page
 from takeback.present.titles import format_count
 from takeback.secret_mask import Mask, is_revealing
 
-OutOption = typer.Option(..., "--out", "-o", metavar="FILE", help="The HTML file to write.")
+OutOption = setting("--out -o", "FILE", "The HTML file to write.", ...)
 
 
-def share(
-    options: WorkspaceOptions,
-    entry: str = EntryArgument,
-    target: Path = OutOption,
-) -> None:
+def share(options: WorkspaceOptions, entry: str = EntryArgument, target: Path = OutOption) -> None:
     """Write one entry to an HTML file that you can send: prompt, diff, evidence, how to undo it.
 
     The file is self-contained: it runs no script and loads nothing. Secrets are always masked. An earlier file of
@@ -52,27 +41,27 @@ def share(
     with options.open(looking=True) as harness:
         _require_outside(target, options.directory, harness)
         page = make_share_page(harness, _note_reads(harness, [resolve_entry(harness.ledger, entry)], "share"))
-    _save(target, page, as_json=options.as_json)
+    _save(target, page)
 
 
 def report(
     options: WorkspaceOptions,
     chosen: ChoiceOptions,
-    text: str = typer.Argument("", metavar="TEXT", help="Only entries that contain this."),
+    text: str = argument("TEXT", "Only entries that contain this.", ""),
     target: Path = OutOption,
-    first: str | None = typer.Option(
-        None,
+    first: str | None = setting(
         "--from",
-        metavar="ENTRY",
-        help="The first entry of the range.",
+        "ENTRY",
+        "The first entry of the range.",
+        None,
         show_default="the beginning",
         autocompletion=completion.offer_entries,
     ),
-    last: str | None = typer.Option(
-        None,
+    last: str | None = setting(
         "--to",
-        metavar="ENTRY",
-        help="The last entry of the range.",
+        "ENTRY",
+        "The last entry of the range.",
+        None,
         show_default="the newest",
         autocompletion=completion.offer_entries,
     ),
@@ -93,7 +82,7 @@ def report(
             raise InputError("--to", found=f"#{end}", expected=f"an entry that is not before #{start} (--from)")
         records = _note_reads(harness, _iter_range(harness, wanted, start, end), "report")
         page = make_share_page(harness, records, "Report")
-    _save(target, page, as_json=options.as_json)
+    _save(target, page)
 
 
 def _note_reads(harness: Harness, records: Iterable[Record], way: str) -> Iterator[Record]:
@@ -105,7 +94,6 @@ def _note_reads(harness: Harness, records: Iterable[Record], way: str) -> Iterat
 
 
 def _iter_range(harness: Harness, wanted: Filter, start: int, end: int | None) -> Iterator[Record]:
-    """Yield entries of a range, newest first."""
     narrow = narrow_filter(harness, wanted)
     for entry in narrow.select_entries(iter_entries(harness), make_entry_namer(harness)):
         if start <= entry.seq and (end is None or entry.seq <= end):
@@ -130,14 +118,13 @@ def _require_writable(target: Path) -> None:
 
 
 def _require_outside(target: Path, directory: Path, harness: Harness) -> None:
-    """Refuse to write into a project that is only looked at."""
     root = find_root(directory).resolve()
     if harness.journal.readonly and target.resolve().is_relative_to(root):
         given = f"{target}, which lies in {root}, a project that is only shown"
         raise InputError("--out", found=given, expected="a file elsewhere")
 
 
-def _save(target: Path, page: SharePage, *, as_json: bool) -> None:
+def _save(target: Path, page: SharePage) -> None:
     content = page.text.encode("utf-8", "backslashreplace")
     aside = target.with_name(f".{target.name}.{os.getpid()}")
     try:
@@ -149,10 +136,8 @@ def _save(target: Path, page: SharePage, *, as_json: bool) -> None:
             "--out", found=f"{target}: {fault.strerror}", expected="a file that can be written"
         ) from None
     commit_exit_code(0)
-    if as_json:
-        about = {"file": str(target), "entries": list(page.entries), "left_out": page.left_out}
-        emit({**about, "bytes": len(content), "secrets_masked": page.masked})
-        return
+    about = {"file": str(target), "entries": list(page.entries), "left_out": page.left_out}
+    answer({**about, "bytes": len(content), "secrets_masked": page.masked})
     masked = ", secrets masked" if page.masked else ""
     out.print(f"{target}: {format_count(len(page.entries), 'entry', 'entries')}, {len(content):,} bytes{masked}")
     if page.left_out:
@@ -164,28 +149,23 @@ SCRIPT: Final = "examples/verify_bundle.py"
 
 def export(
     options: ReadOptions,
-    at: str = typer.Option(
-        "HEAD",
+    at: str = setting(
         "--at",
-        metavar="ENTRY",
-        help="After which entry: its number, id, HEAD~N or @{TIME}.",
+        "ENTRY",
+        "After which entry: its number, id, HEAD~N or @{TIME}.",
+        "HEAD",
         autocompletion=completion.offer_entries,
     ),
-    bundle: Path | None = typer.Option(
-        None, "--bundle", metavar="FILE", help="Write records with proofs into this file instead; it must be new."
+    bundle: Path | None = setting(
+        "--bundle", "FILE", "Write records with proofs into this file instead; it must be new.", None
     ),
-    sign: Path | None = typer.Option(
-        None, "--sign", metavar="KEY", help="With --bundle: the key file that signs it, as for 'takeback head'."
+    sign: Path | None = setting(
+        "--sign", "KEY", "With --bundle: the key file that signs it, as for 'takeback head'.", None
     ),
-    entry: list[str] = typer.Option(
-        [],
-        "--entry",
-        metavar="ENTRY",
-        help="With --bundle: only this entry; can be repeated. All records if left out.",
+    entry: list[str] = setting(
+        "--entry", "ENTRY", "With --bundle: only this entry; can be repeated. All records if left out.", []
     ),
-    origin: str = typer.Option(
-        "", "--origin", metavar="NAME", help="With --bundle: the name of the journal, for the head."
-    ),
+    origin: str = setting("--origin", "NAME", "With --bundle: the name of the journal, for the head."),
 ) -> None:
     """Print the state right after an entry. The output is JSON, with or without `--json`; `takeback init DIR --state
     FILE` begins another workspace with it. Secrets are masked, and a state with masked values cannot begin a
@@ -202,7 +182,7 @@ def export(
     with options.open(looking=True) as harness:
         if bundle is not None:
             harness.require("sign")
-            _export_bundle(harness, bundle, sign, entry, origin, as_json=options.as_json)
+            _export_bundle(harness, bundle, sign, entry, origin)
             return
         record = resolve_entry(harness.ledger, at)
         harness.note_read("export", record.id)
@@ -211,9 +191,7 @@ def export(
         emit(state.write(), exact=True)
 
 
-def _export_bundle(
-    harness: Harness, place: Path, sign: Path | None, entries: list[str], origin: str, *, as_json: bool
-) -> None:
+def _export_bundle(harness: Harness, place: Path, sign: Path | None, entries: list[str], origin: str) -> None:
     from takeback.cli.govern import name_origin  # noqa: PLC0415 - start-up
     from takeback.govern.heads import build_tree, format_public_key, load_or_make_key, sign_head, write_bundle  # noqa: PLC0415 - start-up
 
@@ -247,10 +225,8 @@ def _export_bundle(
     commit_exit_code(0)
     count = tree.size if chosen is None else len(chosen)
     public = format_public_key(name, signer.public_key().public_bytes_raw())
-    if as_json:
-        answer = {"bundle": str(place), "records": count, "size": tree.size, "root": tree.root().hex()}
-        emit({**answer, "withheld": hidden, "key": public, "script": SCRIPT})
-        return
+    about = {"bundle": str(place), "records": count, "size": tree.size, "root": tree.root().hex()}
+    answer({**about, "withheld": hidden, "key": public, "script": SCRIPT})
     out.print(f"{place}: {count} of {tree.size} records, {len(hidden)} of them by digest only, as they hold secrets")
     err.print(f"key: {public}")
     err.print(f"anyone can check it with: python {SCRIPT} {place} KEY")

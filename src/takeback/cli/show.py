@@ -6,19 +6,14 @@ from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from typing import Final
 
-import typer
-
 from takeback.canonical import write_pretty
 from takeback.cli import completion
 from takeback.cli.changes import changes_to_json, show_changes, stats_to_json
-from takeback.cli.context import (
-    EntryArgument,
-    ViewOptions,
-    print_left_out,
-)
+from takeback.cli.context import EntryArgument, ViewOptions, print_left_out
 from takeback.cli.display import with_class
 from takeback.cli.hints import localize_hints
 from takeback.cli.log import STYLES, find_headline
+from takeback.cli.options import argument, flag
 from takeback.cli.outcomes import SEVERAL, fault_to_json, show_broken
 from takeback.cli.output import emit, out
 from takeback.harness import Harness
@@ -44,10 +39,8 @@ TIMES: Final = frozenset({"began", "ended"})
 def show(
     options: ViewOptions,
     entry: str = EntryArgument,
-    state: bool = typer.Option(False, "--state", help="Show the whole state right after it instead."),
-    with_candidate: bool = typer.Option(
-        False, "--candidate", help="Show the candidate too, which a terminal leaves out otherwise."
-    ),
+    state: bool = flag("--state", "Show the whole state right after it instead."),
+    with_candidate: bool = flag("--candidate", "Show the candidate too, which a terminal leaves out otherwise."),
 ) -> None:
     """Show one entry: what it changed, its candidate and its evidence.
 
@@ -90,7 +83,6 @@ def show(
 
 
 def _show_about(seen: EntryView, what: str) -> None:
-    """Print who made an entry, when, on what evidence, under which prompt, and what it did."""
     out.print(f"entry {seen.id}", style="bold")
     at = seen.at if out.width is None else f"{seen.at[:16].replace('T', ' ')} UTC"
     by = f", by {seen.by}" if seen.by else ""
@@ -129,16 +121,16 @@ def _format_nanoseconds(text: str) -> str:
 
 def diff(
     options: ViewOptions,
-    entry: str | None = typer.Argument(
+    entry: str | None = argument(
+        "ENTRY",
+        "An entry; without one, changes made outside Takeback.",
         None,
-        metavar="ENTRY",
-        help="An entry; without one, changes made outside Takeback.",
         autocompletion=completion.offer_entries,
     ),
-    other: str | None = typer.Argument(
+    other: str | None = argument(
+        "OTHER",
+        "Another entry: show what differs between the states right after the two.",
         None,
-        metavar="OTHER",
-        help="Another entry: show what differs between the states right after the two.",
         autocompletion=completion.offer_entries,
     ),
 ) -> None:

@@ -8,8 +8,6 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any, Final
 
-import typer
-
 from takeback.adapters.look_notes import note_calm_status
 from takeback.adapters.roots import find_root
 from takeback.adapters.trust_record import is_trusted
@@ -17,6 +15,7 @@ from takeback.cli.changes import changes_to_json, show_changes
 from takeback.cli.context import SHORT, ViewOptions
 from takeback.cli.hints import localize_hints
 from takeback.cli.line_breaks import cut_at_word
+from takeback.cli.options import flag
 from takeback.cli.outcomes import fault_to_json, open_to_json, show_broken, show_open
 from takeback.cli.output import emit, finish, out
 from takeback.harness.outcomes import Status
@@ -36,8 +35,7 @@ MOST: Final = 3
 
 
 def status(
-    options: ViewOptions,
-    everything: bool = typer.Option(False, "--all", help="Also read every record that is bound in other systems."),
+    options: ViewOptions, everything: bool = flag("--all", "Also read every record that is bound in other systems.")
 ) -> None:
     """Show the status of a workspace. Exit code 1 if anything needs attention.
 

@@ -9,14 +9,8 @@ from typing import TYPE_CHECKING, Final
 import typer
 
 from takeback.cli import completion
-from takeback.cli.context import (
-    AuthorOption,
-    FilterOptions,
-    ViewOptions,
-    make_entries_argument,
-    name_for_shell,
-)
-from takeback.cli.options import refuse_several
+from takeback.cli.context import AuthorOption, FilterOptions, ViewOptions, make_entries_argument, name_for_shell
+from takeback.cli.options import argument, flag, refuse_several, setting
 from takeback.cli.outcomes import CommandOutcome, print_and_exit
 from takeback.cli.output import err, out
 from takeback.errors import InputError
@@ -36,11 +30,9 @@ NAMED: Final = 3
 class PlanOptions(ViewOptions):
     """What commands take that plan what they do."""
 
-    plan: bool = typer.Option(False, "--plan", help="Only show what it would do, with a token for exactly this plan.")
-    token: str | None = typer.Option(
-        None, "--token", metavar="TOKEN", help="Do it only if the plan still has this token."
-    )
-    strict: bool = typer.Option(False, "--strict", help="Refuse if something stays because a later entry wrote it.")
+    plan: bool = flag("--plan", "Only show what it would do, with a token for exactly this plan.")
+    token: str | None = setting("--token", "TOKEN", "Do it only if the plan still has this token.", None)
+    strict: bool = flag("--strict", "Refuse if something stays because a later entry wrote it.")
 
     @property
     def is_bound(self) -> bool:
@@ -56,7 +48,7 @@ class PlanOptions(ViewOptions):
 class ToggleOptions(PlanOptions):
     """What commands take that entries depend on."""
 
-    cascade: bool = typer.Option(False, "--cascade", help="Include the blocking entries.")
+    cascade: bool = flag("--cascade", "Include the blocking entries.")
 
     @property
     def how(self) -> dict[str, bool]:
@@ -68,22 +60,17 @@ def undo(
     options: ToggleOptions,
     wanted: FilterOptions,
     entries: list[str] | None = make_entries_argument(completion.offer_live_entries),
-    over: bool = typer.Option(
-        False,
-        "--over",
-        help="Overwrite what others wrote since in another system; needs the token of a plan made with --over.",
+    over: bool = flag(
+        "--over", "Overwrite what others wrote since in another system; needs the token of a plan made with --over."
     ),
-    salvage: bool = typer.Option(False, "--salvage", help="If captured contents are gone, restore what is left."),
-    last: bool = typer.Option(False, "--last", help="Undo the newest live change, without a list to pick from."),
-    only: bool = typer.Option(
-        False, "--only", help="With --path: put back only the files that match, as a change of its own."
-    ),
-    author: str = typer.Option(
-        "",
+    salvage: bool = flag("--salvage", "If captured contents are gone, restore what is left."),
+    last: bool = flag("--last", "Undo the newest live change, without a list to pick from."),
+    only: bool = flag("--only", "With --path: put back only the files that match, as a change of its own."),
+    author: str = setting(
         "--as",
+        "WHO",
+        "Say who undoes it, for the log.",
         envvar=["TAKEBACK_BY", "USER"],
-        metavar="WHO",
-        help="Say who undoes it, for the log.",
         autocompletion=completion.offer_people,
     ),
 ) -> None:
@@ -196,7 +183,7 @@ def _warn_before(warnings: Iterable[str]) -> None:
 def redo(
     options: ToggleOptions,
     entries: list[str] | None = make_entries_argument(completion.offer_undone_entries),
-    last: bool = typer.Option(False, "--last", help="Redo the latest active undo, without asking."),
+    last: bool = flag("--last", "Redo the latest active undo, without asking."),
     by: str = AuthorOption,
 ) -> None:
     """Bring back entries that were undone. Without a name, a terminal shows what the latest active undo would bring
@@ -232,17 +219,13 @@ def redo(
 
 def restore(
     options: PlanOptions,
-    point: str = typer.Argument(
-        "",
-        metavar="POINT",
-        help="The entry or the time whose state to restore.",
-        autocompletion=completion.offer_entries,
+    point: str = argument(
+        "POINT", "The entry or the time whose state to restore.", "", autocompletion=completion.offer_entries
     ),
-    to: str = typer.Option(
-        "",
+    to: str = setting(
         "--to",
-        metavar="ENTRY|TIME",
-        help="The same: an entry, or a time (ISO 8601, UTC; 2h ago; yesterday).",
+        "ENTRY|TIME",
+        "The same: an entry, or a time (ISO 8601, UTC; 2h ago; yesterday).",
         autocompletion=completion.offer_entries,
     ),
     by: str = AuthorOption,
@@ -293,9 +276,7 @@ def _run(
         looser = weigh_states(harness, harness.state, read_actual(harness)) if isinstance(outcome, Discarded) else ()
         known = warnings if options.as_json else ()
         with out.page_output(allowed=options.plan and not options.no_pager):
-            print_and_exit(
-                outcome, harness, as_json=options.as_json, stat=options.stat, looser=looser, warnings=known
-            )
+            print_and_exit(outcome, harness, stat=options.stat, looser=looser, warnings=known)
 
 
 def _can_ask() -> bool:

@@ -270,7 +270,6 @@ def _make_look_key(text: str) -> tuple[str, bool]:
 
 
 def _build_hunks(old: tuple[str, ...], new: tuple[str, ...]) -> Iterator[DiffHunk]:
-    """Yield changed stretches with their context; those whose contexts touch share a hunk."""
     together: list[Stretch] = []
     for stretch in find_differing(old, new, has_word):
         if together and stretch.low - together[-1].high > 2 * CONTEXT:
@@ -295,13 +294,7 @@ def _build_hunk(stretches: list[Stretch], old: tuple[str, ...], new: tuple[str, 
         at, shift = stretch.high, stretch.last - stretch.high
     olds = [line.old for line in lines if line.old is not None]
     news = [line.new for line in lines if line.new is not None]
-    return DiffHunk(
-        tuple(lines),
-        olds[0] if olds else start,
-        len(olds),
-        news[0] if news else first.first,
-        len(news),
-    )
+    return DiffHunk(tuple(lines), olds[0] if olds else start, len(olds), news[0] if news else first.first, len(news))
 
 
 def _format_span(start: int, count: int) -> str:

@@ -181,7 +181,6 @@ class SearchIndex:
                 )
 
     def _note_given_up(self, abort: Record) -> None:
-        """Note that the entry before a record was announced and not made."""
         sql = "UPDATE facts SET kind = 'aborted' WHERE seq = (SELECT max(seq) FROM facts WHERE place < ?)"
         self._base.execute(sql, (abort.seq,))
 

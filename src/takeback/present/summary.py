@@ -103,7 +103,6 @@ def is_after(at: str, since: datetime) -> bool:
 
 
 def _find_loosened(harness: Harness, numbers: Iterable[int]) -> list[tuple[int, str]]:
-    """Return what live entries allow that would not be allowed without their writes."""
     loosened: list[tuple[int, str]] = []
     for number in list(numbers)[:WEIGHED]:
         record = harness.journal.get(number)

@@ -9,7 +9,6 @@ import sys
 from contextlib import suppress
 
 import pytest
-from rich.table import Table
 from tests.support.changes import candidate, config, tool
 from tests.support.terminal import environment, program, raw_characters, run, run_on_terminal, streams
 
@@ -176,12 +175,12 @@ def test_json_errors_are_one_ascii_object(workspace, change):
 
 
 def test_an_internal_fault_after_the_change_keeps_the_answer(workspace, change, monkeypatch):
-    from takeback.present import warnings
+    from takeback.cli import outcomes
 
     def explode(*_: object) -> None:
         raise ZeroDivisionError("boom")
 
-    monkeypatch.setattr(warnings, "weigh_entry", explode)
+    monkeypatch.setattr(outcomes, "weigh_entry", explode)
     monkeypatch.setattr(sys, "argv", ["takeback", "apply", str(change(tool("grep"))), "-C", str(workspace)])
     with pytest.raises(SystemExit) as ended, streams(terminal=False) as (_, told):
         main()
@@ -217,18 +216,6 @@ def test_styles_are_used_only_on_a_terminal_and_respect_no_color(monkeypatch):
     with streams(terminal=True) as (shown, _):
         out.print("red", style="bold red")
     assert shown.getvalue() == "red\n"
-
-
-def test_rich_tables_are_escaped_and_markup_is_refused():
-    table = Table("[red]x[/]")
-    table.add_row("\x1b[2J[/zzz]")
-    with streams(terminal=True) as (shown, _):
-        out.print(table)
-    assert raw_characters(shown.getvalue()) == set()
-    assert "[red]x[/]" in shown.getvalue()
-    assert "[/zzz]" in shown.getvalue()
-    with pytest.raises(ValueError, match="markup"):
-        out.print("x", markup=True)
 
 
 def test_long_output_on_a_terminal_goes_through_the_pager_and_short_does_not(workspace, change, tmp_path):

@@ -79,6 +79,7 @@ def test_help_loads_no_command_modules():
         "takeback.cli.help",
         "takeback.cli.hints",
         "takeback.cli.line_breaks",
+        "takeback.cli.options",
         "takeback.cli.program",
         "takeback.cli.output",
         "takeback.cli.plain_values",

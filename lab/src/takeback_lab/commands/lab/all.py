@@ -58,7 +58,7 @@ def run_all(
                 found[name] = finished[name]
                 if not as_json:
                     show_lines(experiment.lines(found[name]))
-                    out.print("finished before", markup=False)
+                    out.print("finished before")
             else:
                 alone = name == ALONE
                 running = Running("local" if alone else engine, 1 if alone else workers, results, as_json=as_json)

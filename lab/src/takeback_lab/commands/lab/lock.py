@@ -58,5 +58,5 @@ def _lock(name: str, words: dict[str, Any], as_json: bool) -> None:
     else:
         for part, digest in sorted(made.parts.items()):
             out.print(f"{part:<9} {digest}")
-        out.print(f"lock      {made.digest}\nwritten to {frozen_path(results, name)}", markup=False)
+        out.print(f"lock      {made.digest}\nwritten to {frozen_path(results, name)}")
     finish(yes=True)

@@ -35,14 +35,14 @@ def show_paper(table: int | None = TableOption, results: Path = ResultsOption, a
         out.print(f"Table {one['table']}: {one['subject']} ({one['command']})", style="bold")
         ours = one.get("ours")
         if ours is None:
-            out.print(f"missing: {one['missing']}", markup=False)
+            out.print(f"missing: {one['missing']}")
         elif "markdown" in ours:
-            out.print(f"n = {ours['n']}, {ours['run']}, prompts {ours['prompts'] or '-'}", markup=False)
-            out.print(ours["markdown"], markup=False)
+            out.print(f"n = {ours['n']}, {ours['run']}, prompts {ours['prompts'] or '-'}")
+            out.print(ours["markdown"])
         else:
             for name, values in ours.items():
-                out.print(f"{name}: {', '.join(values)}", markup=False)
+                out.print(f"{name}: {', '.join(values)}")
         for name, entry in one["published"].items() if table is not None else ():
             rest = ", ".join(f"{key} {value}" for key, value in entry.items() if key != "where")
-            out.print(f"published {name}: {rest}", markup=False)
+            out.print(f"published {name}: {rest}")
     finish(yes=True)

@@ -16,7 +16,7 @@ def show_lines(lines: Iterable[Table | str]) -> None:
         if isinstance(line, Table):
             show_table(line)
         else:
-            out.print(line, markup=False)
+            out.print(line)
 
 
 def show_table(table: Table) -> None:
@@ -27,4 +27,4 @@ def show_table(table: Table) -> None:
 def show_notes(plan: Any) -> None:
     """Print on stderr what a plan has to say before anybody is asked, if anything."""
     for note in plan.notes() if isinstance(plan, NotedPlan) else ():
-        err.print(note, markup=False)
+        err.print(note)

@@ -35,14 +35,13 @@ def published(show_all: bool = AllFlag, as_json: bool = JsonFlag) -> None:
         _show(check)
     out.print(
         f"{len(result.checks)} figures recomputed, {len(result.checks) - len(result.exceptions)} equal, "
-        f"{len(result.exceptions)} exceptions",
-        markup=False,
+        f"{len(result.exceptions)} exceptions"
     )
     finish(yes=result.all_explained)
 
 
 def _show(check: Check) -> None:
-    out.print(f"{check.status.value}: {check.name} (paper: {check.where})", markup=False)
-    out.print(f"    printed {check.printed}, recomputed {check.recomputed}", markup=False)
+    out.print(f"{check.status.value}: {check.name} (paper: {check.where})")
+    out.print(f"    printed {check.printed}, recomputed {check.recomputed}")
     if not check.equal:
-        out.print(f"    {check.note}", markup=False)
+        out.print(f"    {check.note}")

@@ -51,12 +51,12 @@ def relock(
         before = "as before" if relocked.compared else "with no earlier result to compare"
         what = f"changed: {', '.join(relocked.sources)}" if relocked.sources else "nothing changed"
         if relocked.left:
-            out.print(f"{relocked.folder}: left under {relocked.old[:16]}: {relocked.left}", markup=False)
+            out.print(f"{relocked.folder}: left under {relocked.old[:16]}: {relocked.left}")
             for name in relocked.changed:
-                out.print(f"  {name}", markup=False)
+                out.print(f"  {name}")
         else:
             came = f"{len(relocked.changed)} outcomes changed" if relocked.changed else before
-            out.print(f"{relocked.folder}: {relocked.units} units replayed, {came}; {what}", markup=False)
-            out.print(f"  lock {relocked.old[:16]} -> {relocked.new[:16]}", markup=False)
-    out.print(f"{sum(not one.left for one in told)} of {len(told)} recordings locked", markup=False)
+            out.print(f"{relocked.folder}: {relocked.units} units replayed, {came}; {what}")
+            out.print(f"  lock {relocked.old[:16]} -> {relocked.new[:16]}")
+    out.print(f"{sum(not one.left for one in told)} of {len(told)} recordings locked")
     finish(yes=not any(one.is_left for one in told))

@@ -29,4 +29,4 @@ def report(folder: Path = ResultsFolder, target: Path | None = ReportOutOption, 
     if as_json:
         emit({"folder": str(result.folder), "files": list(result.files)})
         return
-    out.print(f"{len(result.files)} files in {result.folder}; start with {result.folder / 'report.md'}", markup=False)
+    out.print(f"{len(result.files)} files in {result.folder}; start with {result.folder / 'report.md'}")

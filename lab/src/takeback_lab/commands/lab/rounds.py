@@ -98,14 +98,12 @@ def _export(name: str, words: dict[str, Any], *, as_json: bool) -> None:
     else:
         out.print(f"{found['pending']} requests pending in {path}; {found['done']} of {found['units']} units done")
         if len(files) > 1:
-            out.print(f"in {len(files)} shards: {files[0]} … {files[-1]}", markup=False)
+            out.print(f"in {len(files)} shards: {files[0]} … {files[-1]}")
         if requests:
             again = f"and 'takeback lab export-prompts {name} --record {folder}' for the next round"
-            out.print(
-                f"next: answer them, then 'takeback lab import-replies FILE --record {folder}' {again}", markup=False
-            )
+            out.print(f"next: answer them, then 'takeback lab import-replies FILE --record {folder}' {again}")
         else:
-            out.print(f"next: 'takeback lab {name} --synthesizer replay:{folder} --freeze {folder}'", markup=False)
+            out.print(f"next: 'takeback lab {name} --synthesizer replay:{folder} --freeze {folder}'")
     finish(yes=True)
 
 
@@ -123,7 +121,7 @@ def import_replies_command(
         out.print(f"{found['imported']} replies taken in, {found['known']} known before, {found['left']} still open")
         again = f"'takeback lab export-prompts {read_experiment(record) or 'NAME'} --record {record}'"
         rest = "answer the others and import them too" if found["left"] else f"{again} says what is pending now"
-        out.print(f"next: {rest}", markup=False)
+        out.print(f"next: {rest}")
     finish(yes=True)
 
 

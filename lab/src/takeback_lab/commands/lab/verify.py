@@ -47,6 +47,6 @@ def verify(folder: Path = ResultsFolder, as_json: bool = JsonFlag) -> None:
         )
     else:
         for problem in (*problems, *outdated):
-            out.print(str(problem), markup=False)
-        out.print(f"{len(runs)} runs, {len(recordings)} recordings, {len(problems)} problems", markup=False)
+            out.print(str(problem))
+        out.print(f"{len(runs)} runs, {len(recordings)} recordings, {len(problems)} problems")
     finish(yes=not problems)

@@ -146,7 +146,7 @@ def conduct(
         if summary.get("imported"):
             out.print(f"answers imported: {summary['imported']}")
         for folder in ran.written:
-            out.print(f"written to {running.out}/{folder} under lock {ran.lock.digest[:16]}", markup=False)
+            out.print(f"written to {running.out}/{folder} under lock {ran.lock.digest[:16]}")
     return summary, ran.data
 
 
