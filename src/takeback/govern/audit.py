@@ -11,7 +11,7 @@ import fcntl
 import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final
@@ -51,15 +51,7 @@ class ReadNote:
 
     def to_json(self) -> dict[str, Any]:
         """Return it as JSON."""
-        return {
-            "seq": self.seq,
-            "at": self.at,
-            "who": self.who,
-            "way": self.way,
-            "entry": self.entry or None,
-            "slots": list(self.slots),
-            "more": self.more,
-        }
+        return {**asdict(self), "entry": self.entry or None, "slots": list(self.slots)}
 
 
 @dataclass(frozen=True, slots=True)

@@ -291,11 +291,16 @@ class CallSteps:
         return self._rules.root / PRIVATE / f"call-{name}.lock"
 
     def _ask(self, call: DeclaredCall, record: Record, step: Step, content: Any) -> ProgramAnswer:
+        """Ask whether something happened: status 0 is yes, 1 is no, any other is no answer."""
         if not isinstance(content, PMap):
             return ProgramAnswer(None, "its arguments were forgotten")
         if not wait_for_program(self._find_lock(record, step), call.timeout):
             return ProgramAnswer(None, f"the program of the call {step.call} was started before and still runs")
-        return ask_program(call.ask, **self._give(call, record, step, content))
+        if not call.ask:
+            return ProgramAnswer(None, "")
+        answer = run_program(call.ask, **self._give(call, record, step, content))
+        is_no_answer = answer.yes is False and answer.status != ASKED_NO
+        return ProgramAnswer(None, answer.said) if is_no_answer else answer
 
     def _give(self, call: DeclaredCall, record: Record, step: Step, content: PMap) -> dict[str, Any]:
         about = {
@@ -473,24 +478,6 @@ def run_program(
         return ProgramAnswer(True, said)
     told_why = f": {said}" if said else ""
     return ProgramAnswer(False, f"{vector[0]} ended with status {child.returncode}{told_why}", child.returncode)
-
-
-def ask_program(
-    vector: Sequence[str],
-    *,
-    root: Path,
-    given: Mapping[str, Any],
-    about: Mapping[str, str],
-    names: Sequence[str] = (),
-    seconds: float,
-) -> ProgramAnswer:
-    """Ask whether something happened: status 0 is yes, 1 is no, any other is no answer."""
-    if not vector:
-        return ProgramAnswer(None, "")
-    outcome = run_program(vector, root=root, given=given, about=about, names=names, seconds=seconds)
-    if outcome.yes is False and outcome.status != ASKED_NO:
-        return ProgramAnswer(None, outcome.said)
-    return outcome
 
 
 @contextmanager

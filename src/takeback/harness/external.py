@@ -19,7 +19,7 @@ from takeback.harness.records import draft_change, make_taken_in_key
 from takeback.journal.failpoint import failpoint
 from takeback.state import ABSENT, SURFACES, State
 from takeback.state.slots import Slot, describe_slot, format_slot_key, get_slot
-from takeback.state.surfaces.external import EXTERNAL, parse_key
+from takeback.state.surfaces.external import EXTERNAL
 from takeback.state.values import thaw
 from takeback.undo import SlotChange, Write
 
@@ -53,11 +53,6 @@ def _take(record: Any, names: Sequence[str]) -> dict[str, Any] | None:
         return None
     chosen = names or list(record)
     return {name: ABSENT if (item := record.get(name, ABSENT)) is ABSENT else thaw(item) for name in chosen}
-
-
-def find_systems(changes: Collection[OutsideRecord], files: Collection[FileChange]) -> tuple[str, ...]:
-    """Return the bindings that changes touch, and `files` where files change as well."""
-    return (*sorted({parse_key(change.key)[0] for change in changes}), *(["files"] if files else []))
 
 
 def absorb_outside(engine: Engine, slots: Iterable[Slot]) -> Record | None:

@@ -12,7 +12,7 @@ from __future__ import annotations
 import hashlib
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from threading import RLock
 from typing import Any, Final, TypeVar
 
@@ -240,10 +240,8 @@ class PostgresStore(SqlStore):
                 self.run("SELECT pg_advisory_xact_lock(?)", (self._key,))
             yield
 
-    @contextmanager
-    def snapshot(self) -> Iterator[None]:
-        with self._nest_transaction("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"):
-            yield
+    def snapshot(self) -> AbstractContextManager[None]:
+        return self._nest_transaction("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
 
     def _has_begun(self) -> bool:
         return not self._connection.closed

@@ -14,7 +14,7 @@ import os
 import sqlite3
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import closing, contextmanager, suppress
+from contextlib import AbstractContextManager, closing, contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -191,16 +191,12 @@ class SqliteStore(SqlStore):
             except DRIVER_FAULTS as error:
                 raise translate_error(error, f"the journal {self.location}") from error
 
-    @contextmanager
-    def transaction(self) -> Iterator[None]:
+    def transaction(self) -> AbstractContextManager[None]:
         """Enter a write transaction; nested ones belong to the outermost."""
-        with self._nest_transaction("BEGIN IMMEDIATE"):
-            yield
+        return self._nest_transaction("BEGIN IMMEDIATE")
 
-    @contextmanager
-    def snapshot(self) -> Iterator[None]:
-        with self._nest_transaction("BEGIN"):
-            yield
+    def snapshot(self) -> AbstractContextManager[None]:
+        return self._nest_transaction("BEGIN")
 
     def _commit(self) -> None:
         self.run("COMMIT")

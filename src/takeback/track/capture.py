@@ -243,7 +243,7 @@ class _Capture:
                     raise TrackError(next(note for note in scan.notes if note.startswith(UNKNOWN)))
                 self.contents.flush()
                 self._save(scan)
-                self._note_look(scan)
+                self._note_look()
                 if note:
                     self.notes.append(note)
                     self.row = self.database.next_row()
@@ -295,7 +295,7 @@ class _Capture:
             with self.database.transaction(synced=scan.count() > 0 or when == "prompt"):
                 self._write(scan, call, when, moved, line)
                 if whole:
-                    self._note_look(scan)
+                    self._note_look()
             result.owned_changed = scan.owned_changed
             result.row = self.row if self.count else 0
             self._tell(result)
@@ -452,7 +452,7 @@ class _Capture:
             known = self.meta.get("nested", [])
             self.database.set("nested", sorted({*known, *scan.nested})[:LISTED])
 
-    def _note_look(self, scan: Scan) -> None:
+    def _note_look(self) -> None:
         """Note what this look rested on, as far as it differs from the last one's."""
         status = os.stat(self.root)
         now = {
@@ -463,7 +463,6 @@ class _Capture:
         }
         if "objects" not in self.meta:
             now["objects"] = self.repository.sign_objects()
-        del scan
         for name, value in now.items():
             if self.meta.get(name) != value:
                 self.database.set(name, value)

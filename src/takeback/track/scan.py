@@ -71,7 +71,6 @@ class Scan:
         self.lost: list[Folder] = []
         self.notes: list[str] = []
         self.nested: list[str] = []
-        self.others: list[str] = []
         self.owned_changed = False
         self.changed: set[str] = set()
         """Folders whose rows have to be written."""
@@ -511,7 +510,6 @@ class Scan:
                 if new is None:
                     continue
                 if why == WHY_OTHER:
-                    self.others.append(place)
                     self.listed.get(path, ((), set()))[1].add(name)
                     continue
                 entries[name] = new
