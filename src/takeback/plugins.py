@@ -104,9 +104,9 @@ def open_pages(name: str, folder: Path) -> ExtraPages:
     return open_folder(folder)
 
 
-def load_tasks(name: str = "lab") -> Any:
+def load_tasks() -> Any:
     """Return the module that knows the tasks of the lab."""
-    return _load_named(TASKS_GROUP, name)
+    return _load_named(TASKS_GROUP, "lab")
 
 
 def _load_named(group: str, name: str) -> Any:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from takeback.errors import FaultKind, OperationFailed, RecoveryFailed
-from takeback.state import SURFACES, Address, Captured, Operation, Stage, State, diff
+from takeback.state import Address, Captured, Operation, Stage, State, diff
 from takeback.state.pmap import fast_tuple
 
 if TYPE_CHECKING:
@@ -117,13 +117,3 @@ def find_effects(before: State, after: State, receipt: Receipt) -> set[Address]:
     effects = {write.address for write in receipt.writes}
     effects.update(change.address for change in diff(before, after))
     return effects
-
-
-def witness_to_json(witness: Witness) -> dict[str, Any]:
-    """Return a witness as JSON: the value under its key, existence under `<key>_existed`."""
-    plain: dict[str, Any] = {}
-    for key, captured in witness.items():
-        surface = SURFACES[captured.kind]
-        plain[key] = surface.describe(captured.content) if captured.existed else None
-        plain[f"{key}_existed"] = captured.existed
-    return plain

@@ -6,7 +6,7 @@ from typing import Any
 
 from takeback.language import read_candidate, read_program
 from takeback.runtime import Receipt, Witness, capture, recover, run_forward
-from takeback.state import Stage, State
+from takeback.state import SURFACES, Stage, State
 from takeback.verify import Trip, round_trip
 
 Plain = dict[str, Any]
@@ -43,3 +43,13 @@ def undo(state: Plain, held: Witness, *recovery: Plain) -> Plain:
 def trip(state: Plain, **candidate: Any) -> Trip:
     """One round trip of a candidate given as `mutation=`, `witness=`, `recovery=`, `contract=`."""
     return round_trip(read_candidate(candidate), State.read(state))
+
+
+def witness_to_json(witness: Witness) -> dict[str, Any]:
+    """Return a witness as JSON: the value under its key, existence under `<key>_existed`."""
+    plain: dict[str, Any] = {}
+    for key, captured in witness.items():
+        surface = SURFACES[captured.kind]
+        plain[key] = surface.describe(captured.content) if captured.existed else None
+        plain[f"{key}_existed"] = captured.existed
+    return plain

@@ -17,7 +17,7 @@ from importlib import resources
 from string import Template
 from typing import Final
 
-from takeback.canonical import encode, sha256, write_compact, write_pretty
+from takeback.canonical import encode, write_compact
 from takeback.errors import FaultKind
 from takeback.language import Candidate, Program
 from takeback.language.program import infer_contract, read_operation
@@ -114,11 +114,6 @@ def _can_touch(op: Operation, address: Address) -> bool:
     return op.target == "*" or any(
         surface.covers(mine, address.key) or surface.covers(address.key, mine) for mine in keys
     )
-
-
-def list_operations(surface: str, stage: Stage) -> tuple[str, ...]:
-    """Return the names of a surface's operations of one stage, to say what to use."""
-    return tuple(kind.name for kind in SURFACES[surface].kind(stage))
 
 
 def find_leftovers(mutation: Program, nominal: State) -> tuple[Residual, ...]:
@@ -230,49 +225,126 @@ def make_feedback(
     used = LADDER[min(failures, len(LADDER)) - 1] if mode is Mode.ADAPTIVE else mode
     if used is Mode.NONE:
         return Feedback(mode, used, "")
-    ground = ground or FeedbackBasis()
     seen = select_visible(verdict, isolated=isolated)
-    fill = load_templates(ground.version)
-    if _FIELDS in fill and used in {Mode.D0, Mode.D1}:
-        return Feedback(mode, used, _render_fields(fill, used, mutation, seen, ground))
-    if seen.refusals and used is not Mode.GENERIC:
-        text = _fill_template(fill, "refused", result=seen.result, reasons=_format_lines(seen.refusals))
-        if used is Mode.D1 and ground.version not in _TERSE:
-            text = _render_d1_refused(fill, text, mutation, ground)
-        return Feedback(mode, used, text)
-    if ground.version not in _TERSE and used is Mode.COUNTEREXAMPLE and attempt is not None:
-        seen = replace(seen, example=find_telling_example(attempt, ground.dev) or seen.example)
-    if used is Mode.COUNTEREXAMPLE and seen.example is None:
-        used = Mode.D0
-    wrong = find_defects(attempt, seen) if attempt is not None else ()
-    if used is Mode.D1 and ground.version not in _TERSE and seen.faults and not seen.residuals:
-        return Feedback(mode, used, _render_d1_broken_off(fill, mutation, wrong, seen, ground))
-    return Feedback(mode, used, _TELL[used](fill, mutation, wrong, seen))
+    return Feedback(mode, *_Teller(mutation, attempt, seen, ground or FeedbackBasis()).tell(used))
 
 
-FileTexts = Mapping[str, str]
-"""Template files by name."""
+class _Teller:
+    """What is told of one attempt, by the templates of a version."""
+
+    def __init__(self, mutation: Program, attempt: Candidate | None, seen: Visible, ground: FeedbackBasis) -> None:
+        self._mutation, self._attempt, self._seen, self._ground = mutation, attempt, seen, ground
+        self._files = load_templates(ground.version)
+        self._terse = ground.version in _TERSE
+        self._surfaces = ", ".join(dict.fromkeys(op.kind.surface for op in mutation))
+        self._observed = [*seen.faults, *(f"the contract omits {address}" for address in seen.uncovered)]
+
+    def tell(self, mode: Mode) -> tuple[Mode, str]:
+        """Return the mode that is used, and the text."""
+        seen = self._seen
+        if _FIELDS in self._files and mode in {Mode.D0, Mode.D1}:
+            return mode, self._render_fields(mode)
+        if seen.refusals and mode is not Mode.GENERIC:
+            text = self._fill("refused", result=seen.result, reasons=_format_lines(seen.refusals))
+            told_more = mode is Mode.D1 and not self._terse
+            return mode, self._render_leftovers(text, "the attempt was not run") if told_more else text
+        if mode is Mode.COUNTEREXAMPLE and self._attempt is not None and not self._terse:
+            example = find_telling_example(self._attempt, self._ground.dev) or seen.example
+            seen = self._seen = replace(seen, example=example)
+        if mode is Mode.COUNTEREXAMPLE and seen.example is None:
+            mode = Mode.D0
+        self._defects = find_defects(self._attempt, seen) if self._attempt is not None else ()
+        render = {
+            Mode.GENERIC: self._render_generic,
+            Mode.RAW: self._render_raw,
+            Mode.TYPED: self._render_typed,
+            Mode.PRESCRIPTIVE: self._render_prescriptive,
+            Mode.D0: self._render_d0,
+            Mode.D1: self._render_d1,
+            Mode.COUNTEREXAMPLE: self._render_counterexample,
+        }
+        return mode, render[mode]()
+
+    def _fill(self, name: str, **values: str) -> str:
+        return Template(self._files[f"{name}.md"]).substitute(values).strip()
+
+    def _render_fields(self, mode: Mode) -> str:
+        """Return the paper's fields: none says why a gate refused, none is left out."""
+        seen, surfaces = self._seen, self._surfaces
+        summary = self._fill("summary_contract" if seen.blames_only_contract else "summary", surfaces=surfaces)
+        rates = "\n".join(_list_all_rates(seen))
+        coarse = self._fill("d0", surfaces=surfaces, summary=summary, rates=rates)
+        if mode is Mode.D0:
+            return coarse
+        observed = "; ".join(self._observed)
+        if seen.blames_only_contract:
+            return self._render_bundle(coarse, seen.residuals, f"{ONLY_CONTRACT}; {observed}")
+        if seen.residuals or not (seen.refusals or seen.faults):
+            return self._render_bundle(coarse, seen.residuals, observed or _describe_observation(seen))
+        return self._render_leftovers(coarse, observed or "the attempt was not run")
+
+    def _render_generic(self) -> str:
+        return self._fill("generic")
+
+    def _render_raw(self) -> str:
+        trips = [f"dev[{at}] {_describe_trace(trip)}" for at, trip in enumerate(self._seen.trips)]
+        return self._fill("raw", trace=_format_lines(trips)) if trips else self._render_counterexample()
+
+    def _render_typed(self) -> str:
+        lines = [f"{defect.kind.value}: {defect.place} ({MEANING[defect.kind]})" for defect in self._defects]
+        if _FIELDS in self._files and self._seen.blames_only_contract:
+            lines.append(ONLY_CONTRACT)
+        defects = _format_lines(lines) or "UNSEEN_STATES: every dev state passes, hidden ones do not"
+        return self._fill("typed", result=self._seen.result, defects=defects)
+
+    def _render_prescriptive(self) -> str:
+        steps = []
+        for surface in dict.fromkeys(op.kind.surface for op in self._mutation):
+            mine = [op for op in self._mutation if op.kind.surface == surface]
+            targets = dict.fromkeys(name for op in mine for name in (op.target, *(key.key for key in op.also)))
+            use = f"use {_name_operations(surface, Stage.CAPTURE)} in witness"
+            back = f"{_name_operations(surface, Stage.RECOVERY)} with the same witness_key in recovery"
+            steps.append(f"{', '.join(targets)}: {use}, {back}")
+        return self._fill("prescriptive", typed=self._render_typed(), steps=_format_lines(steps))
+
+    def _render_d0(self) -> str:
+        kinds = ", ".join(dict.fromkeys(defect.kind.value for defect in self._defects)) or "UNSEEN_STATES"
+        rates = "\n".join(_list_rates(self._seen))
+        return self._fill("d0", result=self._seen.result, surfaces=self._surfaces, kinds=kinds, rates=rates)
+
+    def _render_d1(self) -> str:
+        seen, coarse, observed = self._seen, self._render_d0(), "; ".join(self._observed)
+        if seen.faults and not seen.residuals and not self._terse:
+            return self._render_leftovers(coarse, observed)
+        return self._render_bundle(coarse, seen.residuals, observed or _describe_observation(seen))
+
+    def _render_leftovers(self, coarse: str, observation: str) -> str:
+        """Return the bundle of an attempt that was not run, or broke off: what is left without any recovery."""
+        nominal = make_nominal_state() if self._ground.nominal is None else self._ground.nominal
+        whence = f"{observation}; the residuals are what the mutation leaves on the nominal state"
+        return self._render_bundle(coarse, find_leftovers(self._mutation, nominal), whence)
+
+    def _render_bundle(self, coarse: str, residuals: tuple[Residual, ...], observation: str) -> str:
+        return self._fill(
+            "d1",
+            coarse=coarse,
+            order=" -> ".join(str(address) for op in self._mutation for address in (op.address, *op.also)),
+            residuals="; ".join(map(str, residuals[:MAX_LINES])) or "none on dev states",
+            count=str(len(residuals)),
+            observation=observation,
+        )
+
+    def _render_counterexample(self) -> str:
+        example = self._seen.example
+        if example is None:
+            return self._render_d0()
+        state = write_compact(example.state.write())
+        shown = state if len(state) <= MAX_STATE_CHARS else state[:MAX_STATE_CHARS] + "…"
+        return self._fill("counterexample", state=shown, difference=_describe_trace(example.trip))
 
 
-def _render_fields(fill: FileTexts, mode: Mode, mutation: Program, seen: Visible, ground: FeedbackBasis) -> str:
-    """Return the paper's fields: none says why a gate refused, none is left out."""
-    surfaces = ", ".join(dict.fromkeys(op.kind.surface for op in mutation))
-    summary = "summary_contract" if seen.blames_only_contract else "summary"
-    coarse = _fill_template(
-        fill,
-        "d0",
-        surfaces=surfaces,
-        summary=_fill_template(fill, summary, surfaces=surfaces),
-        rates="\n".join(_list_all_rates(seen)),
-    )
-    if mode is Mode.D0:
-        return coarse
-    observed = "; ".join((*seen.faults, *_list_omissions(seen)))
-    if seen.blames_only_contract:
-        return _render_bundle(fill, coarse, mutation, seen.residuals, f"{ONLY_CONTRACT}; {observed}")
-    if seen.residuals or not (seen.refusals or seen.faults):
-        return _render_bundle(fill, coarse, mutation, seen.residuals, observed or _describe_observation(seen))
-    return _render_mutation_bundle(fill, coarse, mutation, ground, observed or "the attempt was not run")
+def _name_operations(surface: str, stage: Stage) -> str:
+    return " or ".join(kind.name for kind in SURFACES[surface].kind(stage))
 
 
 def _list_all_rates(seen: Visible) -> list[str]:
@@ -283,120 +355,6 @@ def _list_all_rates(seen: Visible) -> list[str]:
     return lines + [f"Hidden {name} LCB: {bound or 0:.4f} (Required: >= {THRESHOLD})" for name, bound in bounds]
 
 
-def _render_generic(fill: FileTexts, _: Program, __: tuple[Defect, ...], ___: Visible) -> str:
-    return _fill_template(fill, "generic")
-
-
-def _render_raw(fill: FileTexts, mutation: Program, wrong: tuple[Defect, ...], seen: Visible) -> str:
-    if not seen.trips:
-        return _render_counterexample(fill, mutation, wrong, seen)
-    return _fill_template(
-        fill, "raw", trace=_format_lines([f"dev[{at}] {_describe_trace(trip)}" for at, trip in enumerate(seen.trips)])
-    )
-
-
-def _render_typed(fill: FileTexts, _: Program, wrong: tuple[Defect, ...], seen: Visible) -> str:
-    lines = [f"{defect.kind.value}: {defect.place} ({MEANING[defect.kind]})" for defect in wrong]
-    lines = _blame_contract(fill, lines, seen)
-    return _fill_template(
-        fill,
-        "typed",
-        result=seen.result,
-        defects=_format_lines(lines) or "UNSEEN_STATES: every dev state passes, hidden ones do not",
-    )
-
-
-def _blame_contract(fill: FileTexts, lines: list[str], seen: Visible) -> list[str]:
-    return [*lines, ONLY_CONTRACT] if _FIELDS in fill and seen.blames_only_contract else lines
-
-
-def _render_prescriptive(fill: FileTexts, mutation: Program, wrong: tuple[Defect, ...], seen: Visible) -> str:
-    surfaces = dict.fromkeys(op.kind.surface for op in mutation)
-    steps = []
-    for surface in surfaces:
-        operations = [op for op in mutation if op.kind.surface == surface]
-        targets = ", ".join(
-            dict.fromkeys(name for op in operations for name in (op.target, *(key.key for key in op.also)))
-        )
-        captures = " or ".join(list_operations(surface, Stage.CAPTURE))
-        recoveries = " or ".join(list_operations(surface, Stage.RECOVERY))
-        steps.append(f"{targets}: use {captures} in witness, {recoveries} with the same witness_key in recovery")
-    return _fill_template(
-        fill, "prescriptive", typed=_render_typed(fill, mutation, wrong, seen), steps=_format_lines(steps)
-    )
-
-
-def _render_d0(fill: FileTexts, mutation: Program, wrong: tuple[Defect, ...], seen: Visible) -> str:
-    surfaces = ", ".join(dict.fromkeys(op.kind.surface for op in mutation))
-    kinds = ", ".join(dict.fromkeys(defect.kind.value for defect in wrong))
-    return _fill_template(
-        fill,
-        "d0",
-        result=seen.result,
-        surfaces=surfaces,
-        kinds=kinds or "UNSEEN_STATES",
-        rates="\n".join(_list_rates(seen)),
-    )
-
-
-def _render_d1(fill: FileTexts, mutation: Program, wrong: tuple[Defect, ...], seen: Visible) -> str:
-    observed = (*seen.faults, *_list_omissions(seen))
-    coarse = _render_d0(fill, mutation, wrong, seen)
-    return _render_bundle(fill, coarse, mutation, seen.residuals, "; ".join(observed) or _describe_observation(seen))
-
-
-def _render_d1_broken_off(
-    fill: FileTexts, mutation: Program, wrong: tuple[Defect, ...], seen: Visible, ground: FeedbackBasis
-) -> str:
-    coarse = _render_d0(fill, mutation, wrong, seen)
-    return _render_mutation_bundle(fill, coarse, mutation, ground, "; ".join((*seen.faults, *_list_omissions(seen))))
-
-
-def _render_d1_refused(fill: FileTexts, coarse: str, mutation: Program, ground: FeedbackBasis) -> str:
-    return _render_mutation_bundle(fill, coarse, mutation, ground, "the attempt was not run")
-
-
-def _render_mutation_bundle(
-    fill: FileTexts, coarse: str, mutation: Program, ground: FeedbackBasis, observation: str
-) -> str:
-    nominal = ground.nominal if ground.nominal is not None else make_nominal_state()
-    whence = f"{observation}; the residuals are what the mutation leaves on the nominal state"
-    return _render_bundle(fill, coarse, mutation, find_leftovers(mutation, nominal), whence)
-
-
-def _render_bundle(
-    fill: FileTexts, coarse: str, mutation: Program, residuals: tuple[Residual, ...], observation: str
-) -> str:
-    return _fill_template(
-        fill,
-        "d1",
-        coarse=coarse,
-        order=" -> ".join(str(address) for op in mutation for address in (op.address, *op.also)),
-        residuals="; ".join(map(str, residuals[:MAX_LINES])) or "none on dev states",
-        count=str(len(residuals)),
-        observation=observation,
-    )
-
-
-def _render_counterexample(fill: FileTexts, mutation: Program, wrong: tuple[Defect, ...], seen: Visible) -> str:
-    if seen.example is None:
-        return _render_d0(fill, mutation, wrong, seen)
-    state = write_compact(seen.example.state.write())
-    shown = state if len(state) <= MAX_STATE_CHARS else state[:MAX_STATE_CHARS] + "…"
-    return _fill_template(fill, "counterexample", state=shown, difference=_describe_trace(seen.example.trip))
-
-
-_TELL: Final = {
-    Mode.GENERIC: _render_generic,
-    Mode.RAW: _render_raw,
-    Mode.TYPED: _render_typed,
-    Mode.PRESCRIPTIVE: _render_prescriptive,
-    Mode.D0: _render_d0,
-    Mode.D1: _render_d1,
-    Mode.COUNTEREXAMPLE: _render_counterexample,
-}
-
-
 def _list_rates(seen: Visible) -> list[str]:
     rate = seen.dev_rate
     lines = [f"Dev Recovery Rate: {rate * 100:.1f}% (Required: 100.0%)"] if rate is not None else []
@@ -404,10 +362,6 @@ def _list_rates(seen: Visible) -> list[str]:
         if bound is not None:
             lines.append(f"{label}: {bound:.4f} (Required: >= {THRESHOLD})")
     return lines
-
-
-def _list_omissions(seen: Visible) -> list[str]:
-    return [f"the contract omits {address}" for address in seen.uncovered]
 
 
 def _describe_observation(seen: Visible) -> str:
@@ -434,17 +388,8 @@ def _format_lines(items: list[str] | tuple[str, ...]) -> str:
     return "\n".join(shown)
 
 
-def _fill_template(fill: FileTexts, name: str, **values: str) -> str:
-    return Template(fill[f"{name}.md"]).substitute(values).strip()
-
-
 @cache
 def load_templates(version: str = VERSION) -> Mapping[str, str]:
     """Return the template files of a version, by name."""
     folder = resources.files(_PACKAGES[version]).joinpath("templates", version)
     return {item.name: item.read_text(encoding="utf-8") for item in folder.iterdir() if item.is_file()}
-
-
-def digest_templates(version: str = VERSION) -> str:
-    """Return the SHA-256 over the names and contents of the templates, for a lock."""
-    return sha256(write_pretty([version, sorted(load_templates(version).items())], indent=None))

@@ -20,7 +20,7 @@ from takeback.errors import InputError
 from takeback.language import candidate_schema, find_widest_level
 from takeback.repair.diagnosis import VERSION as TEMPLATES_VERSION
 from takeback.repair.models import Message, Request, Sampling
-from takeback.state import KINDS, SURFACES, Level, Stage
+from takeback.state import KINDS, SURFACES, Level
 
 GUIDED: Final = "v3-guided"
 VERSION: Final = GUIDED
@@ -92,22 +92,6 @@ class PromptSet:
         """Whether the order of a schema's properties, which steers constrained decoding, names a request too."""
         return _find_source(self.version).ordered
 
-    def propose(self, level: Level, *, state: Mapping[str, Any], instruction: str) -> tuple[Message, ...]:
-        """Ask for a whole candidate: `state` holds the surfaces the task concerns.
-
-        The level bounds witness and recovery; a mutation may use all of L1.
-        """
-        forward = max(level, Level.L1)
-        concerned = ", ".join(f"{name} ({', '.join(list_forward_operations(name, forward))})" for name in state)
-        return self._messages(
-            "propose.md",
-            level,
-            state=write_compact(state),
-            instruction=instruction,
-            surfaces=concerned,
-            forward=self.files.get("forward.md", "").strip(),
-        )
-
     def repair(
         self, level: Level, *, mutation: Any, attempt: Any, diagnosis: str, shown: ShownParts = ALL_SHOWN
     ) -> tuple[Message, ...]:
@@ -115,11 +99,11 @@ class PromptSet:
         words, rejected = self._tell_mutation(mutation, shown), write_compact(attempt)
         if ATTEMPT in self.files and shown.attempt:
             words = self.fill(ATTEMPT, mutation=words, attempt=rejected)
-        return self._messages("repair.md", level, mutation=words, attempt=rejected, diagnosis=diagnosis)
+        return self.fill_messages("repair.md", level, mutation=words, attempt=rejected, diagnosis=diagnosis)
 
     def regenerate(self, level: Level, *, mutation: Any, shown: ShownParts = ALL_SHOWN) -> tuple[Message, ...]:
         """Ask for witness, recovery and contract with no word about earlier attempts."""
-        return self._messages("regenerate.md", level, mutation=self._tell_mutation(mutation, shown))
+        return self.fill_messages("regenerate.md", level, mutation=self._tell_mutation(mutation, shown))
 
     def _tell_mutation(self, mutation: Any, shown: ShownParts) -> str:
         """Return the locked mutation in the words of the set, as much of it as is to be shown."""
@@ -146,16 +130,12 @@ class PromptSet:
         name = f"language_{level.value}.md"
         return self.fill(name) if name in self.files else read_shared_text(name)
 
-    def _messages(self, name: str, level: Level, **values: str) -> tuple[Message, ...]:
+    def fill_messages(self, name: str, level: Level, **values: str) -> tuple[Message, ...]:
+        """Return the messages of a request: a template with its fields filled, and the language described."""
         language = self.language(level)
         return Message("system", self.fill("system.md")), Message(
             "user", self.fill(name, language=language, **values)
         )
-
-
-def list_forward_operations(surface: str, level: Level) -> tuple[str, ...]:
-    """Return the names of the operations that change a surface in a language."""
-    return tuple(kind.name for kind in SURFACES[surface].kind(Stage.FORWARD) if level.includes(kind.level))
 
 
 def build_level_schema(level: Level, *, mutation: bool) -> dict[str, Any]:

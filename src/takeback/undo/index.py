@@ -89,13 +89,12 @@ class LazyVersions:
         slot: Slot,
         numbers: Iterable[int],
         written: Callable[[int, Slot], list[Version]],
-        stop: int | None = None,
     ) -> None:
         self._slot = slot
         self._numbers = list(numbers)
         self._written = written
         self._added: list[Version] = []
-        self._stored = len(self._numbers) if stop is None else stop
+        self._stored = len(self._numbers)
 
     def __len__(self) -> int:
         return len(self._numbers)

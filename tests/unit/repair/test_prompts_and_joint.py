@@ -19,6 +19,7 @@ from takeback.repair.oracle import invert_mutation
 from takeback.repair.prompts import load_prompt_set
 from takeback.state import KINDS, SURFACES, Level, Stage
 from takeback.verify import Verdict, prove
+from takeback_lab.experiments.turn0 import ask_for_candidate
 from takeback_lab.joint import Joint, joint
 from takeback_lab.prompt_sets import FIRST, GUIDED, PLAIN
 from takeback_lab.tasks import SETS, load
@@ -39,11 +40,7 @@ def test_the_first_language_description_names_exactly_its_operations(level: Leve
 @LEVELS
 @STYLES
 def test_a_proposal_names_l1_mutations_and_recoveries_of_its_language(level: Level, style: str) -> None:
-    text = (
-        load_prompt_set(style)
-        .propose(level, state={"config": {}}, instruction="x")[1]
-        .content.split("# Harness now")[0]
-    )
+    text = ask_for_candidate(load_prompt_set(style), level, {"config": {}}, "x")[1].content.split("# Harness now")[0]
     for kind in KINDS.values():
         told = re.search(rf"\b{kind.name}\b", text) is not None
         bound = Level.L1 if kind.stage is Stage.FORWARD else level
@@ -53,7 +50,7 @@ def test_a_proposal_names_l1_mutations_and_recoveries_of_its_language(level: Lev
 @LEVELS
 def test_a_plain_prompt_names_operations_without_explaining_them(level: Level) -> None:
     plain, guided = (
-        " ".join(message.content for message in load_prompt_set(style).propose(level, state={}, instruction="x"))
+        " ".join(message.content for message in ask_for_candidate(load_prompt_set(style), level, {}, "x"))
         for style in (PLAIN, GUIDED)
     )
     for word in ("before the mutation", "take the mutation back", "puts back", "remove", "taken back", "keeps"):

@@ -6,13 +6,13 @@ from dataclasses import replace
 
 import pytest
 from tests.support.ninth import Alarms
-from tests.support.running import op
+from tests.support.running import op, witness_to_json
 
 from takeback.adapters import open_memory
 from takeback.errors import InputError
 from takeback.language import Candidate, candidate_schema, gate, read_candidate, read_program
 from takeback.repair import invert_mutation, oracle
-from takeback.runtime import capture, recover, run_forward, witness_to_json
+from takeback.runtime import capture, recover, run_forward
 from takeback.state import KINDS, SURFACES, Kind, Level, Requirement, Stage, State, diff, register, unregister
 from takeback.verify import Grade, VerifyOptions, prove, round_trip, verify_json, verify_sampled
 from takeback.verify.suites import make_nominal_state, make_suites

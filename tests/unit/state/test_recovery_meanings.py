@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import pytest
-from tests.support.running import change, op, undo, witness
+from tests.support.running import change, op, undo, witness, witness_to_json
 
 from takeback.errors import OperationFailed
 from takeback.language import read_program
-from takeback.runtime import recover, witness_to_json
+from takeback.runtime import recover
 from takeback.state import SURFACES, Stage, State
 
 TOOL = {"id": "t", "description": "", "parameters": {}, "implementation": ""}

@@ -10,9 +10,10 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any, Final
 
+from takeback.canonical import sha256, write_pretty
 from takeback.errors import InputError
 from takeback.repair.attempt import build_attempt
-from takeback.repair.diagnosis import Mode, digest_templates
+from takeback.repair.diagnosis import Mode, load_templates
 from takeback.repair.loop import Judge, Repair, Settings, make_judge
 from takeback.repair.models import PAPER, Account, Sampling
 from takeback.repair.prompts import ALL_SHOWN, ShownParts, diagnosis_version, load_prompt_set
@@ -64,7 +65,9 @@ class Terms:
 
     def prompts_digest(self) -> list[Any]:
         """What a lock freezes of the prompts: templates, schemas, the words of the diagnosis, what is shown."""
-        found: list[Any] = [load_prompt_set(self.prompts).digest(), digest_templates(diagnosis_version(self.prompts))]
+        words = diagnosis_version(self.prompts)
+        templates = sha256(write_pretty([words, sorted(load_templates(words).items())], indent=None))
+        found: list[Any] = [load_prompt_set(self.prompts).digest(), templates]
         return found if self.shown == ALL_SHOWN else [*found, asdict(self.shown)]
 
     def grounds(self, who: str) -> dict[str, Any]:

@@ -12,13 +12,14 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Final, Literal
 
+from takeback.canonical import write_compact
 from takeback.errors import InputError
 from takeback.language import Program
 from takeback.repair.attempt import read_proposal
-from takeback.repair.models import PAPER, Account, ChatModel, Reply, Request, Sampling
-from takeback.repair.prompts import load_prompt_set
+from takeback.repair.models import PAPER, Account, ChatModel, Message, Reply, Request, Sampling
+from takeback.repair.prompts import PromptSet, load_prompt_set
 from takeback.runtime import run_forward
-from takeback.state import SURFACES, Level, State
+from takeback.state import SURFACES, Level, Stage, State
 from takeback.verify import Verdict
 from takeback_lab.experiments.apart import APART, PASSED, Counting, CountingJudge, read_counting
 from takeback_lab.experiments.draws import first_seed
@@ -120,12 +121,33 @@ def proposal_request(task: Task, model: str, sampling: Sampling = PAPER, conditi
     state = {name: task.state.get(name, SURFACES[name].write(SURFACES[name].empty)) for name in task.surfaces}
     return Request(
         model=model,
-        messages=chosen.propose(condition.language, state=state, instruction=task.instruction),
+        messages=ask_for_candidate(chosen, condition.language, state, task.instruction),
         schema=chosen.schema(condition.language, mutation=True),
         seed=first_seed(task),
         ordered=chosen.ordered,
         **sampling.to_json(),
     )
+
+
+def ask_for_candidate(
+    prompts: PromptSet, level: Level, state: Mapping[str, Any], instruction: str
+) -> tuple[Message, ...]:
+    """Ask for a whole candidate: `state` holds the surfaces the task concerns.
+
+    The level bounds witness and recovery; a mutation may use all of L1.
+    """
+    return prompts.fill_messages(
+        "propose.md",
+        level,
+        state=write_compact(state),
+        instruction=instruction,
+        surfaces=", ".join(f"{name} ({_name_operations(name, max(level, Level.L1))})" for name in state),
+        forward=prompts.files.get("forward.md", "").strip(),
+    )
+
+
+def _name_operations(surface: str, level: Level) -> str:
+    return ", ".join(kind.name for kind in SURFACES[surface].kind(Stage.FORWARD) if level.includes(kind.level))
 
 
 def judge_reply(task: Task, reply: Reply, condition: Condition = BASE_L0) -> Turn0:
