@@ -117,7 +117,7 @@ def test_a_proposal_and_a_repair_in_l2_name_every_operation_of_the_language(styl
     prompts = load_prompt_set(style)
     state: dict[str, Any] = {surface: {} for surface in SURFACES}
     texts = [
-        prompts.propose(Level.L2, state=state, instruction="x")[1].content,
+        ask_for_candidate(prompts, Level.L2, state, "x")[1].content,
         prompts.repair(Level.L2, mutation=[], attempt={}, diagnosis="d")[1].content,
         prompts.regenerate(Level.L2, mutation=[])[1].content,
     ]
@@ -163,7 +163,7 @@ def test_a_change_to_any_file_changes_the_digest() -> None:
 def test_the_constant_part_of_a_prompt_comes_first() -> None:
     prompts = load_prompt_set()
     asked = [
-        prompts.propose(Level.L1, state={"config": {}}, instruction="a"),
+        ask_for_candidate(prompts, Level.L1, {"config": {}}, "a"),
         prompts.repair(Level.L1, mutation=[], attempt={}, diagnosis="d"),
         prompts.regenerate(Level.L1, mutation=[1]),
     ]
