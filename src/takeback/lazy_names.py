@@ -27,18 +27,16 @@ def load_on_demand(package: str, homes: Mapping[str, str]) -> Callable[[str], An
 
 
 class LaterModule:
-    """Stands for a module, which is imported when something of it is first used."""
+    """Stands for a module among another one's names until something of it is used; then the module itself does."""
 
-    def __init__(self, name: str) -> None:
-        self._name = name
-        self._module: Any = None
+    def __init__(self, names: dict[str, Any], package: str, name: str) -> None:
+        self._names, self._package, self._name = names, package, name
 
     def __getattr__(self, wanted: str) -> Any:
-        if self._module is None:
-            self._module = import_module(self._name)
-        return getattr(self._module, wanted)
+        module = self._names[self._name] = import_module(f"{self._package}.{self._name}")
+        return getattr(module, wanted)
 
 
-def load_later(package: str, modules: str) -> list[LaterModule]:
-    """Return what stands for some modules of a package, listed by spaces, each imported when it is first used."""
-    return [LaterModule(f"{package}.{name}") for name in modules.split()]
+def load_later(names: dict[str, Any], package: str, modules: str) -> list[LaterModule]:
+    """Return what stands for some modules of a package, listed by spaces, among the names of the module that asks."""
+    return [LaterModule(names, package, name) for name in modules.split()]

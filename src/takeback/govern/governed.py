@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from takeback.harness.harness import ToggleReader
     from takeback.harness.toggle import ToggleAsk
 else:
-    (entry_names,) = load_later("takeback.harness", "entry_names")
+    (entry_names,) = load_later(globals(), "takeback.harness", "entry_names")
 
 MOST_ENTRIES: Final = 50
 """So many entries of a plan are named in a note."""

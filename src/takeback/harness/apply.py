@@ -68,9 +68,9 @@ if TYPE_CHECKING:
     from takeback.language import oneline
     from takeback.verify import Admitted, Verdict
 else:
-    (external,) = load_later("takeback.harness", "external")
-    (oneline,) = load_later("takeback.language", "oneline")
-    (repair,) = load_later("takeback", "repair")
+    (external,) = load_later(globals(), "takeback.harness", "external")
+    (oneline,) = load_later(globals(), "takeback.language", "oneline")
+    (repair,) = load_later(globals(), "takeback", "repair")
 
 SomeResult = TypeVar("SomeResult")
 ATTEMPTS: Final = 5

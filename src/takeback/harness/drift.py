@@ -54,7 +54,7 @@ if TYPE_CHECKING:
     from takeback.language import Program
 else:
     file_changes, file_history, recorded_evidence = load_later(
-        "takeback.harness", "file_changes file_history recorded_evidence"
+        globals(), "takeback.harness", "file_changes file_history recorded_evidence"
     )
 
 FindVersions = Callable[[Slot], Versions]

@@ -61,9 +61,9 @@ if TYPE_CHECKING:
     from takeback.journal import memory
 else:
     calls_steps, external, file_transaction, forget = load_later(
-        "takeback.harness", "calls_steps external file_transaction forget"
+        globals(), "takeback.harness", "calls_steps external file_transaction forget"
     )
-    (memory,) = load_later("takeback.journal", "memory")
+    (memory,) = load_later(globals(), "takeback.journal", "memory")
 
 LOCK_SECONDS = 60.0
 FINISHED_LATER = "the change is announced in the journal: 'takeback recover' finishes it once that is fixed"

@@ -43,7 +43,7 @@ from takeback.undo import Plan
 if TYPE_CHECKING:
     from takeback.harness import file_history
 else:
-    (file_history,) = load_later("takeback.harness", "file_history")
+    (file_history,) = load_later(globals(), "takeback.harness", "file_history")
 
 
 class _Past:

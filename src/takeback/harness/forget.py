@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from takeback.journal import search
     from takeback.journal.search import Forms, ValuePlace
 else:
-    (search,) = load_later("takeback.journal", "search")
+    (search,) = load_later(globals(), "takeback.journal", "search")
 
 
 @dataclass(frozen=True, slots=True)

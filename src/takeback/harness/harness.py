@@ -68,12 +68,12 @@ if TYPE_CHECKING:
     from takeback.verify import Verdict
 else:
     apply, async_harness, attempts, calls, drift, entry_log = load_later(
-        "takeback.harness", "apply async_harness attempts calls drift entry_log"
+        globals(), "takeback.harness", "apply async_harness attempts calls drift entry_log"
     )
     entry_names, file_changes, forget, recorded_evidence, toggle = load_later(
-        "takeback.harness", "entry_names file_changes forget recorded_evidence toggle"
+        globals(), "takeback.harness", "entry_names file_changes forget recorded_evidence toggle"
     )
-    (search,) = load_later("takeback.journal", "search")
+    (search,) = load_later(globals(), "takeback.journal", "search")
 
 Verifier = Callable[["Candidate"], "Verdict"]
 ToggleReader = Callable[[Ledger, Sequence["EntryRef"]], "ToggleRequest"]

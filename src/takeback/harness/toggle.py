@@ -57,7 +57,7 @@ from takeback.undo import Blocked, Plan, SlotChange, Write, plan_toggle
 if TYPE_CHECKING:
     from takeback.harness import cross_check, external
 else:
-    cross_check, external = load_later("takeback.harness", "cross_check external")
+    cross_check, external = load_later(globals(), "takeback.harness", "cross_check external")
 
 ToggleAsk = Callable[[Ledger], ToggleRequest]
 
