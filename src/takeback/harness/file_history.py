@@ -28,8 +28,8 @@ from takeback.harness.images import (
     iter_images_at,
     iter_modes_at,
     load_image,
-    load_images,
     make_file_key,
+    paths_of,
 )
 from takeback.harness.ledger import CHANGES, TOGGLES, Ledger
 from takeback.journal import Record
@@ -53,22 +53,42 @@ class Moment:
 
 
 class Timeline:
-    """What the journal knows of one file, as far back as it is looked at."""
+    """What the journal knows of one file, as far back as it is looked at; bytes are read as far as that is.
 
-    def __init__(self, ledger: Ledger, path: str) -> None:
+    `there` is the file as it is: recorded bytes that equal it are held once.
+    """
+
+    def __init__(self, ledger: Ledger, path: str, there: Image | None = None) -> None:
         numbers = dict.fromkeys(reversed(ledger.store.touching(make_file_key(path))))
         records = [ledger.store.get(number) for number in islice(numbers, FARTHEST)]
         self._complete = len(records) == len(numbers)
         self._made = {record.entry for record in records if record.kind in CHANGES}
         self._live = frozenset(self._made - ledger.history.undone)
-        self.moments = tuple(self._walk_back(ledger, path, records))
+        self._known: list[Moment] = []
+        self._further = self._walk_back(ledger, path, records, there)
 
-    def _walk_back(self, ledger: Ledger, path: str, records: Iterable[Record]) -> Iterator[Moment]:
-        live = self._live
+    @property
+    def moments(self) -> Iterator[Moment]:
+        """The moments, the newest first; one is read when it is asked for."""
+        at = 0
+        while at < len(self._known) or self._read_further():
+            yield self._known[at]
+            at += 1
+
+    def _read_further(self) -> bool:
+        moment = next(self._further, None)
+        if moment is not None:
+            self._known.append(moment)
+        return moment is not None
+
+    def _walk_back(
+        self, ledger: Ledger, path: str, records: Iterable[Record], there: Image | None
+    ) -> Iterator[Moment]:
+        live, near = self._live, (there, there)
         for record in records:
             if record.kind == "genesis" or ledger.is_aborted(record):
                 continue
-            image = load_image(ledger.store, record, path)
+            image = load_image(ledger.store, record, path, near)
             if isinstance(image, Unknown) or record.kind not in CHANGES | TOGGLES:
                 return
             if record.kind in TOGGLES:
@@ -78,6 +98,8 @@ class Timeline:
             earlier &= self._made
             yield Moment(record, image, live, earlier)
             live = earlier
+            if image is not None and not isinstance(image.before, Unknown):
+                near = (there, image.before)
 
     def after(self, off: Collection[int], on: Collection[int]) -> frozenset[int] | None:
         """Return the entries of this file that are live once some are taken back and others brought back."""
@@ -121,7 +143,7 @@ class Timeline:
     def mode(self, live: frozenset[int]) -> int | None:
         """Return the permission bits that these entries give a file; None if that is not known."""
         mode: int | None = None
-        for moment in reversed(self.moments):
+        for moment in reversed(list(self.moments)):
             image = moment.image
             if image is None or moment.record.kind in TOGGLES or not isinstance(image.after, FileImage):
                 continue
@@ -148,7 +170,7 @@ def restore_bytes_by_history(
     adapter: FileAdapter, ledger: Ledger, change: FileChange, after: State, off: Collection[int], on: Collection[int]
 ) -> FileChange:
     """Return a change, by recorded bytes of when the same entries were live, of a file in which every byte counts."""
-    timeline = Timeline(ledger, change.path)
+    timeline = Timeline(ledger, change.path, change.before)
     live = timeline.after(off, on)
     known = UNKNOWN if live is None else timeline.find_image(change, live)
     if live is None or any(isinstance(image, DirectoryImage) for image in (change.before, change.after, known)):
@@ -225,11 +247,14 @@ def find_formatting_drift(ledger: Ledger, paths: Iterable[tuple[str, Image | Non
 
 
 def list_changed_files(ledger: Ledger, entries: Iterable[int]) -> list[str]:
-    """Return the files that some entries changed, those of the last entry first, each entry's last first."""
+    """Return the files that some entries changed, those of the last entry first, each entry's last first.
+
+    No bytes are read.
+    """
     paths: dict[str, None] = {}
     for number in sorted(entries, reverse=True):
-        for image in reversed(load_images(ledger.store, ledger.store.get(number)) or ()):
-            paths.setdefault(image.path)
+        for path in reversed(tuple(paths_of(ledger.store.get(number)))):
+            paths.setdefault(path)
     return list(paths)
 
 

@@ -16,11 +16,13 @@ from takeback.harness.entry_log import content_to_json, is_moved
 from takeback.harness.images import DirectoryImage, FileChange, FileImage, Image, KeptImage, LinkImage, Unknown
 from takeback.harness.records import describe_unknown_content
 from takeback.present.diffs import (
+    LONGEST,
     Difference,
     DiffHunk,
     Sheet,
     compare_sheets,
     iter_unified_lines,
+    make_digest_sheet,
     make_file_sheet,
     make_items_sheet,
     make_sheet,
@@ -122,6 +124,11 @@ def _make_sheets(slot: Slot, content: Any, *, itemised: bool) -> dict[Slot, Shee
 
 
 def _make_slot_sheet(slot: Slot, content: Any) -> Sheet:
+    if isinstance(content, File) and content.is_longer(LONGEST):
+        size, digest = content.measure()
+        return replace(
+            make_digest_sheet(size, digest, f"{content.mode:04o}"), path=find_current_path(slot[1:], content)
+        )
     text = SURFACES[slot[0]].text(content)
     if text is not None:
         path = find_current_path(slot[1:], content) if isinstance(content, File) else ""

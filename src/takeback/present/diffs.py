@@ -71,8 +71,12 @@ def make_file_sheet(content: bytes, mode: str = "") -> Sheet:
             return _make_text_sheet(content.decode(), mode)
         except UnicodeDecodeError:
             what = "not text"
-    digest = hashlib.sha256(content).hexdigest()[:SHORT_DIGEST]
-    description = f"({len(content):,} bytes, {what}, sha256 {digest})"
+    return make_digest_sheet(len(content), hashlib.sha256(content).hexdigest(), mode, what)
+
+
+def make_digest_sheet(size: int, digest: str, mode: str = "", what: str = "too long to show") -> Sheet:
+    """Return the sheet of a file of which no line is shown."""
+    description = f"({size:,} bytes, {what}, sha256 {digest[:SHORT_DIGEST]})"
     return Sheet((f"{description}\n",), inline=description, mode=mode)
 
 

@@ -138,7 +138,25 @@ class File:
     @property
     def digest(self) -> str:
         """Return the SHA-256 of the content."""
-        return hashlib.sha256(self.content).hexdigest()
+        return self.measure()[1]
+
+    def is_longer(self, size: int) -> bool:
+        """Return whether the content has more bytes than so many; some that a text has may be missed."""
+        known = self._content
+        if known is not None:
+            return type(known) is bytes and len(known) > size
+        text = self._read()
+        return text is not None and len(text) > size
+
+    def measure(self) -> tuple[int, str]:
+        """Return the size in bytes and the SHA-256 of the content; a text that is held is not encoded for it."""
+        text = None if self._content is not None else self._read()
+        pieces = (self.content,) if text is None else text.pieces()
+        size, digest = 0, hashlib.sha256()
+        for piece in pieces:
+            size += len(piece)
+            digest.update(piece)
+        return size, digest.hexdigest()
 
     def parts(self) -> Text | None:
         """Return the lines; None where the content is not UTF-8."""

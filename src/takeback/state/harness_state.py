@@ -70,11 +70,9 @@ class State:
         return surface.describe(content)
 
     def __contains__(self, address: tuple[str, str]) -> bool:
-        try:
-            self[address]
-        except KeyError:
-            return False
-        return True
+        name, key = address
+        surface = get_surface(name, "state")
+        return surface.find(self.part(name), surface.target(key, f"state[{name!r}]", None)) is not ABSENT
 
     def replace(self, name: str, part: Any) -> State:
         """Return this state with another value for one surface."""

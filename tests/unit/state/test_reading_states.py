@@ -15,7 +15,7 @@ BAD = [
     (1, "state: found 1, expected a mapping with config, prompts"),
     ({"colour": {}}, "state: found colour, expected one of config"),
     ({"config": []}, "state.config: found [], expected a mapping"),
-    ({"config": {"": 1}}, "state.config key: found , expected a name without control characters"),
+    ({"config": {"": 1}}, "state.config key: found an empty text, expected a name"),
     ({"config": {"a\n": 1}}, "expected a name without control characters"),
     ({"config": {"a": {"b": float("nan")}}}, "state.config.a.b: found nan, expected a finite number"),
     ({"config": {"a": 2**63}}, "state.config.a: found a whole number"),

@@ -239,6 +239,17 @@ def _find_changes(before: StateLike, after: StateLike, surface: str) -> tuple[di
     return _read_keys(before, surface, names), _read_keys(after, surface, names)
 
 
+def _find_changed_files(before: StateLike, after: StateLike) -> dict[str, tuple[bool, bool]]:
+    """Return the paths of files that differ, and whether each was there before and after; contents are not read."""
+    if isinstance(before, Mapping) or isinstance(after, Mapping):
+        old, new = before["files"], after["files"]
+        return {path: (path in old, path in new) for path in {*old, *new} if old.get(path) != new.get(path)}
+    from takeback.state import ABSENT, SURFACES  # noqa: PLC0415 - the guard needs no states
+
+    changes = SURFACES["files"].diff(before.part("files"), after.part("files"))
+    return {change.address.key: (change.before is not ABSENT, change.after is not ABSENT) for change in changes}
+
+
 def _read_keys(state: State, surface: str, keys: list[str]) -> dict[str, Any]:
     return {key: state[surface, key] for key in keys if (surface, key) in state}
 
@@ -338,13 +349,13 @@ def _weigh_scripts(
     before: StateLike, after: StateLike, settings: tuple[Leaves, Leaves], clients: Sequence[str]
 ) -> Iterator[str]:
     """Yield files that are run, by hooks, settings or servers, and files of rules, which are not what they were."""
-    was, is_now = _find_changes(before, after, "files")
-    if not was and not is_now:
+    changes = _find_changed_files(before, after)
+    if not changes:
         return
     states = zip((before, after), settings, strict=True)
     run = "\n".join(program for state, leaves in states for program in _list_programs(state, leaves, clients))
-    for path in sorted({*was, *is_now}):
-        what = "gone" if path not in is_now else "changed" if path in was else "new"
+    for path, (was, is_now) in sorted(changes.items()):
+        what = "gone" if not is_now else "changed" if was else "new"
         if _is_named(path, run):
             yield f"files[{encode(path)}], which a hook, a setting or a server runs, is {what}"
         elif path in ZED_TASKS and is_of("zed", clients):
