@@ -288,6 +288,7 @@ class _Capture:
                     scan = self._begin_scan(self.database.load_folders(), relist=True, reread=reread)
                     scan.walk()
                 self._distrust(scan)
+                scan.take_ended(self.meta.get("nested", ()))
             else:
                 scan.look_at(call.paths or ())
             self.contents.take_some(packing=scan.count() > MANY)
@@ -448,9 +449,9 @@ class _Capture:
             self.database.set(name, value)
         if self.meta.get("rejudge"):
             self.database.set("rejudge", False)
-        if scan.nested:
-            known = self.meta.get("nested", [])
-            self.database.set("nested", sorted({*known, *scan.nested})[:LISTED])
+        if scan.nested or scan.ended:
+            known = {*self.meta.get("nested", ())}.difference(scan.ended)
+            self.database.set("nested", sorted(known.union(scan.nested))[:LISTED])
 
     def _note_look(self) -> None:
         """Note what this look rested on, as far as it differs from the last one's."""

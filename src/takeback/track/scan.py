@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 IGNORE = ".gitignore"
+PROJECTS = (".git", ".takeback")
+"""What a folder has in it that is a project of its own."""
 DEEPEST = 200
 MANY = 64
 """So many files to read make it worth asking git for the ids in its index."""
@@ -71,6 +73,8 @@ class Scan:
         self.lost: list[Folder] = []
         self.notes: list[str] = []
         self.nested: list[str] = []
+        self.ended: list[str] = []
+        """Folders that were projects of their own, and are no longer."""
         self.owned_changed = False
         self.changed: set[str] = set()
         """Folders whose rows have to be written."""
@@ -184,6 +188,31 @@ class Scan:
             known += missing.difference(known)
         if self._reread and folder.names:
             self.suspects[folder.path] = list(folder.names)
+
+    def take_ended(self, nested: Iterable[str]) -> None:
+        """Look into folders that were projects of their own when they were last looked at, and are ordinary now."""
+        for path in nested:
+            if self._is_project(path):
+                continue
+            self.ended.append(path)
+            above, _, name = path.rpartition("/")
+            folder = self.folders.get(above)
+            if folder is None or self._relist or f"{name}/" not in folder.left:
+                continue
+            self.fresh.append((above, name, True, True))
+            if above in self.listed:
+                self.listed[above][1].discard(f"{name}/")
+            folder.left -= {f"{name}/"}
+            self.changed.add(above)
+
+    def _is_project(self, path: str) -> bool:
+        fd = self._open(path)
+        if fd is None:
+            return False
+        try:
+            return any(_has(fd, name) for name in PROJECTS)
+        finally:
+            os.close(fd)
 
     def has_other_rules(self) -> bool:
         """Return whether an ignore file inside the project changed: then everything is asked about again."""
@@ -462,14 +491,9 @@ class Scan:
         try:
             if os.fstat(fd).st_dev != self._device:
                 return "it is on another device"
-            if path not in self.rules.nested:
-                for name in (".git", ".takeback"):
-                    try:
-                        os.stat(name, dir_fd=fd, follow_symlinks=False)
-                    except OSError:
-                        continue
-                    self.nested.append(path)
-                    return "it is a project of its own"
+            if path not in self.rules.nested and any(_has(fd, name) for name in PROJECTS):
+                self.nested.append(path)
+                return "it is a project of its own"
         finally:
             os.close(fd)
         return ""
@@ -531,6 +555,14 @@ class Scan:
             os.close(fd)
             return None
         return fd
+
+
+def _has(fd: int, name: str) -> bool:
+    try:
+        os.stat(name, dir_fd=fd, follow_symlinks=False)
+    except OSError:
+        return False
+    return True
 
 
 def _sign(entry: Entry) -> tuple[int, ...]:

@@ -337,3 +337,22 @@ def test_a_wrong_setting_is_reported_with_found_and_expected(table):
 
 def test_sizes_may_have_units():
     assert read_settings({"max_bytes": "8 MiB", "keep_bytes": "1gb"})["max_bytes"] == 8 << 20
+
+
+def test_a_project_inside_that_is_one_no_longer_is_tracked_and_no_longer_named(tmp_path):
+    project = Project(tmp_path / "p")
+    project.write("inner/deep/x", "one\n")
+    project.write("inner/.git/HEAD", "ref: refs/heads/main\n")
+    project.begin()
+    with project.store() as store:
+        assert store.stats().nested == ("inner",)
+    project.before()
+    (project.root / "inner/.git/HEAD").unlink()
+    (project.root / "inner/.git").rmdir()
+    assert project.after().row == 0
+    with project.store() as store:
+        assert store.stats().nested == ()
+    project.before()
+    project.write("inner/deep/x", "one\ntwo\n")
+    project.after()
+    assert project.changes() == [{"inner/deep/x": (b"one\n", b"one\ntwo\n")}]
