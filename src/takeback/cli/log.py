@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from functools import partial
@@ -47,6 +48,7 @@ WIDE_COLUMNS: Final = {"entry": SHORT, "#": 5, "when": 11, "by": 16, "evidence":
 """Those on a terminal that is wide enough for ids."""
 WIDE: Final = 110
 MIN_WHAT: Final = 12
+MOST_AUTHORS: Final = 4
 STYLES: Final = {"undone": "dim", "aborted": "dim", "done": "dim", "pending": "yellow"}
 """A status has no colour of its own, as on the page; what is not in effect is dim."""
 FIELDS: Final[Mapping[str, Callable[[EntryView], str]]] = {
@@ -80,9 +82,18 @@ def list_live_entries(harness: Harness, wanted: Filter) -> tuple[str, ...]:
             "undo",
             found="no live change that matches",
             expected="at least one",
-            hint="'takeback log' takes the same options and lists what they match",
+            hint=_name_authors(harness, wanted) or "'takeback log' takes the same options and lists what they match",
         )
     return entries
+
+
+def _name_authors(harness: Harness, wanted: Filter) -> str:
+    """Return which whole names of authors part of one could mean; empty where it is no part of any."""
+    called = wanted.by.casefold()
+    live = (entry.by for entry in iter_entries(harness) if called and entry.status == "live")
+    names = sorted({name for name in live if called in name.casefold() and name != wanted.by})
+    shown = " or --by ".join(shlex.quote(escape_invisible(name)) for name in names[:MOST_AUTHORS])
+    return f"an undo wants an author's whole name: --by {shown}" if names else ""
 
 
 def _choose_columns() -> Mapping[str, int]:

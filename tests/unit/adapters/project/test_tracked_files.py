@@ -12,6 +12,7 @@ import pytest
 from tests.support.tracked_project import ENVIRONMENT, TrackedProject
 
 from takeback.adapters.project import settle
+from takeback.errors import InputError
 from takeback.harness.outcomes import Undone
 from takeback.journal import contents_table
 from takeback.present.entries import summarize_entry
@@ -112,6 +113,20 @@ def test_undo_restores_modes_links_and_binary_files(project: TrackedProject) -> 
     undo(project, 2)
     assert project.read() == before
     assert stat.S_IMODE(os.stat(project.root / "src/b.py").st_mode) == 0o644
+
+
+def test_an_undo_by_part_of_an_authors_name_says_the_whole_one(project: TrackedProject) -> None:
+    project.shell("sed -i 1d src/b.py")
+    before = project.read()
+    done = project.command("undo", "--by", "claude-code")
+    assert isinstance(done.exception, InputError)
+    assert (
+        done.exception.hint == "an undo wants an author's whole name: --by 'claude-code (declared), session session-'"
+    )
+    assert project.read() == before
+    assert "takes the same options" in getattr(project.command("undo", "--by", "nobody").exception, "hint", "")
+    assert project.command("undo", "--by", "claude-code (declared), session session-").exit_code == 0
+    assert project.read()["src/b.py"] == FILES["src/b.py"].encode()
 
 
 def test_an_undo_can_be_undone(project: TrackedProject) -> None:
