@@ -170,6 +170,31 @@ def test_a_revert_that_takes_out_what_a_later_commit_wrote_is_no_clean_one(tmp_p
     assert case["detail"].endswith("git: it takes out what a later commit wrote, c: 'seven'")
     assert found["equal"] == found["git_clean"]
     assert found["holds"] is True
+    assert (found["git_reverts"], found["explained_or_git_wrong"]) == (found["git_clean"] + 1, 1)
+    assert found["unequal_share"] == round(1 / found["git_reverts"], 4)
+
+
+def test_a_revert_is_no_error_of_gits_where_one_line_that_differs_is_not_a_later_commits():
+    judge = Judge({"f": (0o644, b"a\nb\n")})
+    judge.see(0, [("M", "f", "f", 0o644, b"a\nb\nx\ny\n")])
+    judge.see(1, [("M", "f", "f", 0o644, b"a\nb\ny\n")])
+    judge.see(2, [("M", "f", "f", 0o644, b"a\nb\nx\ny\n")])
+    now = {"f": (0o644, b"a\nb\nx\ny\n")}
+    git = {"f": (0o644, b"a\nb\n")}
+    assert list(judge.find_unexplained(0, {"f": (0o644, b"a\nb\nx\n")}, git, now)) == []
+    assert list(judge.find_unexplained(0, {}, git, now)) == ["f: 'y' is nobody's later"]
+    assert list(judge.find_unexplained(0, {"f": (0o755, b"a\nb\n")}, git, now)) == ["f: not only lines differ"]
+    lost = {"f": (0o644, b"a\n")}
+    assert list(judge.find_unexplained(0, lost, git, now)) == ["f: 'b' was not taken out later"]
+    assert [judge.has_dependent(at) for at in range(3)] == [False, False, False]
+
+
+def test_only_a_file_that_a_commit_made_or_moved_can_have_dependents():
+    judge = Judge({"f": (0o644, b"a\n")})
+    judge.see(0, [("A", "", "g", 0o644, b"b\n"), ("R", "f", "h", 0o644, b"a\n")])
+    assert not judge.has_dependent(0)
+    judge.see(1, [("M", "h", "h", 0o644, b"c\n")])
+    assert judge.has_dependent(0)
 
 
 def test_a_revert_that_leaves_a_commits_lines_in_a_file_that_git_lost_is_no_clean_one(tmp_path):

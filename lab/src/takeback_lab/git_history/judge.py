@@ -163,6 +163,41 @@ class Judge:
                 f"{path}: {line!r}" for line in before - after if before[line] == 1 and line.strip() and line in later
             )
 
+    def find_unexplained(
+        self,
+        at: int,
+        ours: Mapping[str, tuple[int, bytes] | None],
+        theirs: Mapping[str, tuple[int, bytes] | None],
+        now: Mapping[str, tuple[int, bytes]],
+    ) -> Iterator[str]:
+        """Yield what differs between two results without commit `at`, and no later commit decided.
+
+        A later commit decided about a line that only `theirs` takes out if it wrote it, and about one that only
+        `theirs` brings back if it took it out once more.
+        """
+        for path in sorted({*ours, *theirs}):
+            mine, other = (side.get(path, now.get(path)) for side in (ours, theirs))
+            if mine == other:
+                continue
+            part = next((part for part in self._parts.get(at, ()) if part.file.path == path), None)
+            if part is None or mine is None or other is None or mine[0] != other[0]:
+                yield f"{path}: not only lines differ"
+                continue
+            kept, brought = Counter(cut(mine[1])), Counter(cut(other[1]))
+            wrote = {line for line, who in part.file.lines if who > at}
+            took = {line for later in self._list_later(at, part.file) for line in later.took}
+            yield from (f"{path}: {line!r} is nobody's later" for line in kept - brought if line not in wrote)
+            yield from (f"{path}: {line!r} was not taken out later" for line in brought - kept if line not in took)
+
+    def has_dependent(self, at: int) -> bool:
+        """Tell whether a later commit changed a file that commit `at` made or moved."""
+        made = (part.file for part in self._parts.get(at, ()) if part.before != part.after and part.after is not None)
+        return any(True for file in made for _ in self._list_later(at, file))
+
+    def _list_later(self, at: int, file: Followed) -> Iterator[Part]:
+        """Yield what later commits did to a file."""
+        return (part for when, parts in self._parts.items() if when > at for part in parts if part.file is file)
+
     def _judge(
         self,
         at: int,

@@ -3,7 +3,9 @@
 Where git reverts cleanly, the two trees are equal or the difference is one of three kinds, each of them checked: a
 later commit wrote the same lines again, the plan is blocked by name through a rename, or twins were said. A revert
 with which git takes out lines that a later commit wrote, or leaves the commit's own in a file that it lost, is not
-among them: by the judge's line histories, not by ours.
+among them: by the judge's line histories, not by ours. The judge must explain every line that differs by a later
+commit; with one left open, the case counts as explained, or as different. `git_reverts`, `explained_or_git_wrong` and
+`unequal_share` count all that git reverts without a conflict, whoever is right.
 """
 
 from __future__ import annotations
@@ -88,6 +90,12 @@ class Report:
         return [case for case in self.cases if case.tree is not None and case.kind != GIT_WRONG]
 
     @property
+    def unequal_share(self) -> float:
+        """The part of all that git reverts without a conflict that does not come out equal, whoever is right."""
+        unequal = self.count(*KINDS, GIT_WRONG, "different")
+        return unequal / max(1, unequal + self.count("equal"))
+
+    @property
     def holds(self) -> bool:
         """Whether everything that is claimed is so."""
         explained = self.count(*KINDS)
@@ -111,6 +119,9 @@ class Report:
             GIT_WRONG: self.count(GIT_WRONG),
             "equal": self.count("equal"),
             "explained": self.count(*KINDS),
+            "git_reverts": len(self.clean) + self.count(GIT_WRONG),
+            "explained_or_git_wrong": self.count(*KINDS, GIT_WRONG),
+            "unequal_share": round(self.unequal_share, 4),
             "explained_by": {kind: self.count(kind) for kind in KINDS},
             "different": self.count("different"),
             "git_conflict": len(conflicts),
@@ -266,7 +277,7 @@ class _Run:
             by = ", ".join(f"#{entry}: {why}" for entry, why in plan.reasons[:3])
             if not self._is_by_rename(at, plan):
                 return "different", f"blocked by {by}"
-            wrong = self._find_stayed(at, theirs)
+            wrong = self._find_stayed(at, theirs) if self.judge.has_dependent(at) else None
             return (GIT_WRONG, f"blocked by {by}; git: {wrong}") if wrong else ("rename_blocked", f"blocked by {by}")
         differ = sorted(path for path in {*ours, *theirs} if ours.get(path, 0) != theirs.get(path, 0))
         if not differ:
@@ -274,7 +285,9 @@ class _Run:
         detail = f"differs in {', '.join(differ[:4])}"
         if isinstance(plan, Plan) and all(self._is_written_again(at, plan, path, ours, theirs) for path in differ):
             mine, wrong = (self._find_taken(at, side, plan.before) for side in (ours, theirs))
-            wrong = None if mine else wrong
+            now = {name: (file.mode, file.content) for name, file in project_files(plan.before)}
+            open_lines = next(self.judge.find_unexplained(at, ours, theirs, now), None)
+            wrong = None if mine or open_lines else wrong
             return (GIT_WRONG, f"{detail}; git: {wrong}") if wrong else ("later_writer", detail)
         return ("twins" if {*differ} & self._list_twins(at, end) else "different"), detail
 
