@@ -33,10 +33,10 @@ def encode(value: Any, *, ascii_only: bool = False) -> str:
 
 
 def sha256(text: str) -> str:
-    """Return the hex SHA-256 of a text's UTF-8 bytes."""
+    """Return the hex SHA-256 of a text's UTF-8 bytes; half a surrogate pair, as in odd names of files, has some."""
     import hashlib  # noqa: PLC0415 - start-up of hooks, which compare and never hash
 
-    return hashlib.sha256(text.encode()).hexdigest()
+    return hashlib.sha256(text.encode(errors="surrogatepass")).hexdigest()
 
 
 def digest(value: Any) -> str:

@@ -185,6 +185,7 @@ def test_the_documented_limits_match_the_code():
         "a whole number in a value": values.MAX_INT,
         "a name": values.MAX_NAME,
         "a file path": files.MAX_PATH,
+        "levels of a file path": files.MAX_LEVELS,
         "one name of a file path": files.MAX_NAME_BYTES,
         "an `index`": program.MAX_INDEX,
         "counterfactual states of a split": import_module("takeback.verify.suites").MAX_STATES,

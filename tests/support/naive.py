@@ -141,11 +141,27 @@ def _move_file(state: Json, op: Json) -> None:
     _remove_file(state, op)
 
 
+def _remove_directory(state: Json, op: Json) -> None:
+    files = state.get("files", {})
+    if "content" in files.get(op["target"], {}) or "base64" in files.get(op["target"], {}):
+        raise RefusedError("it is a file")
+    gone = [path for path in files if path == op["target"] or path.startswith(f"{op['target']}/")]
+    for path in gone:
+        del files[path]
+    if gone:
+        _keep_folder(files, op["target"])
+
+
 def _remove_file(state: Json, op: Json) -> None:
     files = state.get("files", {})
-    if files.pop(op["target"], None) is None or "/" not in op["target"]:
+    if files.pop(op["target"], None) is not None:
+        _keep_folder(files, op["target"])
+
+
+def _keep_folder(files: Json, path: str) -> None:
+    if "/" not in path:
         return
-    folder = op["target"].rpartition("/")[0]
+    folder = path.rpartition("/")[0]
     if not any(path.startswith(f"{folder}/") for path in files):
         files[folder] = {"directory": True}
 
@@ -268,6 +284,7 @@ _APPLY = {
     "unset_routing": _remove_from("routing"),
     "remove_tool": _remove_from("tools"),
     "remove_file": _remove_file,
+    "remove_directory": _remove_directory,
     "free_socket": _remove_from("resources"),
     "remove_middleware": _remove_middleware,
     "move_middleware": _move_middleware,

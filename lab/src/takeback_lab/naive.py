@@ -216,6 +216,7 @@ REMOVALS = {
     "remove_middleware": "middleware",
     "remove_listener": "listeners",
     "remove_file": "files",
+    "remove_directory": "files",
     "free_socket": "resources",
 }
 
@@ -228,7 +229,7 @@ def _remove_by_operation(data: Plain, name: str, target: str, value: Any) -> Non
                 del data["listeners"][event, callback]
         return
     path = target.split({"config": ".", "files": "/"}.get(surface, "\0"))
-    if surface == "files" and isinstance(_find(data["files"], path), dict):
+    if name == "remove_file" and isinstance(_find(data["files"], path), dict):
         raise CannotReplayError(target)
     _remove(data[surface], surface, path)
 

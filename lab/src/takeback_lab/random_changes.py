@@ -53,6 +53,7 @@ FOCI = (
     ("add_group", "add_listener", "move_listener", "remove_listener"),
 )
 """Kinds of change a history draws from: all, or a few so that changes meet more often."""
+FOLDERS = ("write_file", "remove_directory", "edit_file", "move_file", "remove_file")
 VALUES: tuple[Any, ...] = (1, 1.0, True, None, "text", [1, 2], {}, {"b": 5}, {"b": {"c": 1}, "z": 0})
 LISTS = ("list", "a.b", "a.c", "new.list")
 TEXTS = ("one\ntwo\nthree\n", "one\n\ntwo\n\nthree", "alpha\r\nbeta\r\n", "one\none\ntwo\n", "")
@@ -313,6 +314,7 @@ def _removal(name: str) -> Callable[[random.Random, State, int], Plain]:
         "remove_tool": ("grep", "sed"),
         "remove_middleware": ("auth", "log", "cache"),
         "remove_file": FILES,
+        "remove_directory": (*FILES, "there", "moved"),
         "free_socket": ("r0", "r1", "r2"),
     }
 
@@ -340,5 +342,5 @@ RANDOM_L2: dict[str, Callable[[random.Random, State, int], Plain]] = {
     "replace_middleware": _replace_middleware,
     "move_listener": _move_listener,
     "move_file": _move_file,
-    **{name: _removal(name) for name in REMOVALS},
+    **{name: _removal(name) for name in (*REMOVALS, "remove_directory")},
 }

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import base64
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias, TypeVar
 
@@ -57,6 +57,7 @@ from takeback.state.slots import Slot, find_containing_slot
 from takeback.state.surface import surface_by_word
 from takeback.state.surfaces.calls import CALLS
 from takeback.state.surfaces.external import EXTERNAL
+from takeback.state.surfaces.files import why_not_regular
 from takeback.undo import SlotChange, Write
 
 if TYPE_CHECKING:
@@ -162,6 +163,15 @@ class Prepared(NamedTuple):
     footing: Footing
 
 
+def _why_unstored(candidate: Candidate, stored: Collection[str]) -> str:
+    """Return what of a candidate is not stored, in words; empty if all of it is."""
+    unstored = {op.kind.surface for op in candidate.mutation} - {*stored, CALLS}
+    if unstored:
+        return f"{', '.join(sorted(unstored))}; it stores {', '.join(sorted(stored))}"
+    odd = next(filter(None, map(why_not_regular, candidate.mutation)), None)
+    return f"that: {odd}" if odd else ""
+
+
 def judge_candidate(
     given: Given,
     adapter: Adapter,
@@ -193,11 +203,9 @@ def judge_candidate(
             return Refused(RefusalReason.EVIDENCE, why, evidence if isinstance(evidence, Verdict) else None)
     rules: CallRules | None = getattr(adapter, "calls", None)
     stored = adapter.surfaces if getattr(adapter, "external", None) is None else {*adapter.surfaces, EXTERNAL}
-    unstored = {op.kind.surface for op in candidate.mutation} - stored - {CALLS}
+    unstored = _why_unstored(candidate, stored)
     if unstored:
-        names, known = ", ".join(sorted(unstored)), ", ".join(sorted(stored))
-        message = f"this harness ({adapter.name}) does not store {names}; it stores {known}"
-        return Refused(RefusalReason.UNSTORED, message)
+        return Refused(RefusalReason.UNSTORED, f"this harness ({adapter.name}) does not store {unstored}")
     verifier = verifier or verify
     verdict = verifier(candidate) if evidence is None else evidence
     refused = None if planning else refuse_calls(rules, candidate, verdict, approval)

@@ -18,7 +18,7 @@ from takeback.sequences import count_common_ends, find_differing
 from takeback.state import ABSENT, SURFACES, PMap, State
 from takeback.state.chain import Chain
 from takeback.state.chain_surface import ChainSurface
-from takeback.state.file import File
+from takeback.state.file import LINK_MODE, File
 from takeback.state.items import Items
 from takeback.state.keyed_surface import KeyedSurface
 from takeback.state.part_slots import get_parts
@@ -67,9 +67,6 @@ def list_units(before: State, after: State, writes: Sequence[Write | SlotChange]
             keyed = [_build_keyed_unit(surface, slot, before, after) for slot in slots]
             units += [_join_units(name, keyed)] if surface.exclusive and len(keyed) > 1 else keyed
         elif name == "files" and isinstance(surface, TreeSurface):
-            turned = _find_turned_directory(surface, before, after)
-            if turned is not None:
-                return f"{turned} was a directory and is a file now, which no operation describes"
             units += _list_file_units(surface, before, after)
         elif isinstance(surface, TreeSurface):
             units += [_build_tree_unit(surface, slot, before, after) for slot in _drop_inner(slots)]
@@ -158,18 +155,25 @@ def _list_file_units(surface: TreeSurface, before: State, after: State) -> Itera
             moved[same.pop(0)] = path
     if len(moved) > MOST_MOVES:
         moved.clear()
-    for path in sorted(gone.keys() - came.keys()):
+    turned = [change for change in changes if type(change.before) is PMap and isinstance(change.after, File)]
+    for change in turned:
+        yield _build_directory_unit(surface, change.address.key)
+    inside = {path for path, _ in _iter_files(surface, ((change.address.key, change.before) for change in turned))}
+    for path in sorted(gone.keys() - came.keys() - (inside - moved.keys())):
         yield _build_removal_or_move(surface, path, moved.get(path), before, after)
     for path in sorted(came.keys() - set(moved.values())):
         yield _build_file_unit(surface, path, gone.get(path, ABSENT), came[path])
 
 
-def _find_turned_directory(surface: TreeSurface, before: State, after: State) -> str | None:
-    changes = surface.diff(before.part("files"), after.part("files"))
-    return next(
-        (str(change.address) for change in changes if type(change.before) is PMap and isinstance(change.after, File)),
-        None,
-    )
+def _build_directory_unit(surface: TreeSurface, path: str) -> Unit:
+    """Return what happened to a directory that is a file now: it went with all that was in it."""
+    slot = ("files", *surface.parse_key(path))
+    removal: Way = partial(_say_kind, "remove_directory", path)
+    return Unit(describe_slot(slot), (removal,), lambda state: get_slot(state, slot) is ABSENT, _REMOVAL)
+
+
+def _say_kind(kind: str, target: str) -> tuple[PlainOperation, ...]:
+    return ({"op_type": kind, "target": target},)
 
 
 def _iter_files(surface: TreeSurface, contents: Iterable[tuple[str, Any]]) -> Iterator[tuple[str, File]]:
@@ -197,7 +201,7 @@ def _build_removal_or_move(surface: TreeSurface, path: str, to: str | None, befo
 
 def _build_file_unit(surface: TreeSurface, path: str, old: Any, new: File) -> Unit:
     slot = ("files", *surface.parse_key(path))
-    same_mode = isinstance(old, File) and old.mode == new.mode
+    same_mode = isinstance(old, File) and old.mode == new.mode != LINK_MODE
     put: Way = partial(_set_whole, surface, path, new)
 
     def is_made(state: State) -> bool:

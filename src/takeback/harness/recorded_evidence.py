@@ -10,7 +10,6 @@ proving, the change is recorded.
 
 from __future__ import annotations
 
-import stat
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -291,18 +290,9 @@ def _prove(
         number = len({find_containing_slot(write.slot) for write in writes})
         if number > MOST:
             return refuse_number(number, MOST)
-        linked = next((write.slot for write in writes if _is_link(write.before) or _is_link(write.after)), None)
-        if linked is not None:
-            return NoEvidence(
-                f"{describe_slot(find_containing_slot(linked))} is or was a link, which no operation makes"
-            )
         before, after = view_changed_files(before, after, (write.slot for write in writes))
         writes = list_writes_between(before, after)
     return make_evidence(before, after, writes, most=most, most_bytes=most_bytes)
-
-
-def _is_link(content: Any) -> bool:
-    return isinstance(content, File) and stat.S_ISLNK(content.mode)
 
 
 def _find_hidden(ledger: Ledger, writes: Sequence[Write]) -> str:

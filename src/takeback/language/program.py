@@ -192,13 +192,14 @@ def read_operation(raw: Any, stage: Stage | None, where: str) -> Operation:
     if not isinstance(raw, dict):
         raise InputError(where, found=raw, expected="a mapping with op_type and target")
     raw = copy_plain_json(raw)
-    check_text(raw, where)
+    kind = find_kind(raw.get("op_type"))
+    read = frozenset[str]() if kind is None else SURFACES[kind.surface].list_fields_read(kind)
+    check_text({field: item for field, item in raw.items() if field not in read}, where)
     raw = _fold_edit(raw)
     unknown = sorted(set(raw) - _FIELDS)
     if unknown:
         raise InputError(where, found=f"the field {unknown[0]!r}", expected=f"only {', '.join(sorted(_FIELDS))}")
     name = raw.get("op_type")
-    kind = find_kind(name)
     if kind is None or not _belongs(kind, stage):
         wanted = [kind.name for kind in KINDS.values() if _belongs(kind, stage)]
         place, expected = f"{where}.op_type", f"one of {', '.join(wanted)}"

@@ -44,7 +44,7 @@ _FORWARD: Final = {
     "remove_tool": ("drop", "tools", "L2"),
     "free_socket": ("drop", "resources", "L2"),
     "unset_config": ("drop", "config", "L2"),
-    "remove_file": ("drop", "files", "L2"),
+    **dict.fromkeys(("remove_file", "remove_directory"), ("drop", "files", "L2")),
     "remove_middleware": ("drop", "middleware", "L2"),
     "remove_listener": ("drop", "listeners", "L2"),
     "move_middleware": ("move", "middleware", "L2"),
@@ -346,8 +346,8 @@ def _forward(op: Op, value: Any, edit: Edit) -> Any:
 
 def _forward_in_tree(op: Op, value: Any, edit: Edit) -> Any:
     there, files = get(value, op.path), op.surface == "files"
-    if files and isinstance(there, dict):
-        raise FailedError(f"{op.path[-1]!r} is a directory")
+    if files and isinstance(there, dict) != (op.name == "remove_directory") and there is not ABSENT:
+        raise FailedError(f"{op.path[-1]!r} is a directory" if isinstance(there, dict) else "it is a file")
     if op.action == "drop":
         return _drop(value, op.path)
     if op.action == "put":

@@ -320,14 +320,15 @@ class Question:
         script, files = self.script, op.surface == "files"
         there = _look(value, op.path)
         no_box = script.no(there.box)
+        leaf = script.all((there.there, no_box))
         if op.action == "drop":
-            return (no_box if files else TRUE), self._drop(value, op.path)
+            can_go = script.no(leaf) if op.name == "remove_directory" else no_box
+            return (can_go if files else TRUE), self._drop(value, op.path)
         if op.action == "put":
             if not files:
                 return self._put(value, op.path, self._literal(op.value, self._trie(there)))
             could, after = self._put(value, op.path, self._file(op, there))
             return script.all((could, no_box)), after
-        leaf = script.all((there.there, no_box))
         if op.action == "edit":
             can, held = self._edit(op, there.held)
             could, after = self._put(value, op.path, there._replace(held=held))

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from typing import Final, NamedTuple
 
-from takeback.canonical import encode, parse
+from takeback.canonical import decode, encode
 from takeback.errors import InputError
 from takeback.state.values import MARK
 
@@ -36,7 +36,7 @@ def read_address(raw: str, where: str) -> Address | str:
     if match is None:
         raise InputError(where, found=raw, expected='a surface ("config") or an address (config["a.b"])')
     try:
-        key = parse(match[2], where)
+        key = decode(match[2], where)  # which text may be a key is its surface's business
     except InputError:
         raise InputError(where, found=raw, expected="a key that is a JSON string") from None
     return Address(match[1], key)

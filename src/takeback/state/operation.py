@@ -105,7 +105,8 @@ class Kind:
     `removes` marks a recovery that removes unconditionally when it has no witness; `spot` tells whether it takes
     a place, `spots` which fields may name it; `inside` marks an operation that writes parts of a value; `recovers` a
     forward operation that may stand in a recovery too; `needs` one that fails where what it names is not there, so
-    that it depends on whoever put that there; `verb` is how a one-line change calls a forward operation.
+    that it depends on whoever put that there; `clears` one that takes a container away with all that is in it, where
+    others of its surface fail; `verb` is how a one-line change calls a forward operation.
     `schema` is the JSON Schema of `value`.
     """
 
@@ -123,6 +124,7 @@ class Kind:
     inside: bool = False
     recovers: bool = False
     needs: bool = False
+    clears: bool = False
     verb: str = ""
     reads: tuple[str, ...] = ()
     schema: dict[str, Any] = field(default_factory=dict, compare=False)
@@ -155,12 +157,13 @@ class Kind:
         spots: tuple[str, ...] = NEIGHBOURS,
         inside: bool = False,
         needs: bool = False,
+        clears: bool = False,
         reads: tuple[str, ...] = (),
         schema: dict[str, Any] | None = None,
     ) -> Kind:
         """Return an operation of a mutation; one that writes parts (`inside`) may stand in a recovery too."""
         made = cls(name, Stage.FORWARD, level, run, value=value, spot=spot, spots=spots, schema=schema or {})
-        return replace(made, verb=verb, inside=inside, recovers=inside, needs=needs, reads=reads)
+        return replace(made, verb=verb, inside=inside, recovers=inside, needs=needs, clears=clears, reads=reads)
 
     @classmethod
     def recovery(

@@ -299,6 +299,11 @@ class Surface(Slotted, Provable):
     def value(self, kind: Kind, target: str, raw: Any, where: str) -> Any:
         """Return an operation's value checked and frozen, or raise."""
 
+    def list_fields_read(self, kind: Kind) -> frozenset[str]:
+        """Return the fields of an operation in which this surface decides what text may stand."""
+        del kind
+        return frozenset()
+
     def list_targets(self, op: Operation) -> tuple[Any, ...]:
         """Return everything that `op` writes, in the surface's own form of targets."""
         return (op.path,)

@@ -55,7 +55,7 @@ def run_and_record(mutation: Program, state: State) -> Recorded:
             return Recorded(state, run_forward(mutation, state)[1], ())
         traced += [write._replace(position=at) for write in receipt.writes]
         surface = op.kind.surface
-        strict = SURFACES[surface].strict
+        strict = SURFACES[surface].strict and not op.kind.clears
         for path in find_written_slots(op, then.part(surface), now.part(surface)):
             slot = (surface, *path)
             before, after = get_slot(then, slot), get_slot(now, slot)

@@ -172,13 +172,23 @@ class Classes:
     def variations(self) -> Iterator[tuple[int, ShapeChoice]]:
         """Yield each component with the choices in which it is not as in the base, and all others are.
 
-        One that the base hides is varied below containers, where it can be seen.
+        One that the base hides is varied below containers, where it can be seen. One that hides others is also varied
+        with those as they were before the climb: there they need not be what the mutation goes furthest with.
         """
         for at, part in enumerate(self.parts):
             shown = dict.fromkeys(self._hiding(at), 0)
+            hidden = dict.fromkeys(self._list_hidden_by(at), 0)
             for other in range(len(part.component.alternatives)):
                 if other != self.base[at]:
                     yield at, {**shown, at: other}
+                    if hidden:
+                        yield at, {**hidden, **shown, at: other}
+
+    def _list_hidden_by(self, at: int) -> Iterator[int]:
+        """Yield what lies below a component that hides it in the base, and is there not as it was at first."""
+        if self.parts[at].component.path:
+            below = (other for other, above in enumerate(self._above) if at in above and self.base[other])
+            yield from (other for other in below if self.hides(at, self.base[at], other))
 
     def _hiding(self, at: int) -> Iterator[int]:
         """Yield what stands above a component in the base in a way that leaves no room for it."""

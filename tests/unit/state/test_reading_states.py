@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from takeback.errors import InputError, LimitError, UnknownSurfaceError
-from takeback.state import State
+from takeback.language.program import read_operation
+from takeback.state import Stage, State
 
 DEEP = 1
 for _ in range(40):
@@ -70,13 +73,31 @@ def test_a_mistake_in_a_state_is_reported_with_its_place(plain, message):
     assert message in str(caught.value)
 
 
-@pytest.mark.parametrize("path", ["", "/etc/passwd", "..", "a/../../b", "a//b", "./a", "a/.", "a\0b", "a\\b", "a\nb"])
+@pytest.mark.parametrize("path", ["", "/etc/passwd", "..", "a/../../b", "a//b", "./a", "a/.", "a\0b"])
 def test_a_file_path_that_could_leave_the_sandbox_is_refused(path):
     with pytest.raises(InputError, match="inside the sandbox"):
         State.read({"files": {path: {"content": ""}}})
 
 
-@pytest.mark.parametrize("path", ["a/" * 256 + "b", "x" * 256, "é" * 130])
+ODD = ["a\nb", "a\\b", "a\x1b[31mb", " ", "-rf", "a\udcffb", "d/" * 255 + "b", "long name/" * 200 + "b"]
+
+
+@pytest.mark.parametrize("path", ODD, ids=[repr(path[:12]) for path in ODD])
+def test_any_name_that_a_file_can_have_is_read_and_written(path):
+    state = State.read({"files": {path: {"content": "x", "mode": "4755"}, "l": {"content": "t", "mode": "120000"}}})
+    assert State.read(state.write()) == state
+    op = read_operation({"op_type": "write_file", "target": path, "value": "y"}, Stage.FORWARD, "op")
+    assert op.path == tuple(path.split("/"))
+    assert read_operation(op.to_json(), Stage.FORWARD, "op") == op
+
+
+@pytest.mark.parametrize("path", ["a\ud800b", "a\udcc3\udca9b"])
+def test_a_name_that_no_file_on_disk_has_is_refused(path):
+    with pytest.raises(InputError, match=re.escape("files")):
+        State.read({"files": {path: {"content": ""}}})
+
+
+@pytest.mark.parametrize("path", ["a/" * 256 + "b", "/".join(["n" * 200] * 20), "x" * 256, "é" * 130])
 def test_a_file_path_or_name_that_is_too_long_is_refused(path):
     with pytest.raises(LimitError):
         State.read({"files": {path: {"content": ""}}})

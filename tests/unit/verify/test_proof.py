@@ -37,6 +37,8 @@ FORMS = [
     {"op_type": "remove_prompt", "target": "system"},
     {"op_type": "edit_file", "target": "d/e/f.txt", "value": {"old": "x", "new": "y"}},
     {"op_type": "remove_file", "target": "d/e"},
+    {"op_type": "remove_directory", "target": "d/e"},
+    {"op_type": "remove_directory", "target": "d"},
     {"op_type": "move_file", "target": "d/e/f.txt", "value": "g/h"},
     {"op_type": "append_config", "target": "a.b", "value": "item"},
     {"op_type": "insert_config", "target": "a.b", "value": "item", "index": 0},

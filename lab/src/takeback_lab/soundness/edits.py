@@ -89,6 +89,10 @@ def _move_file(rng: random.Random) -> Plain:
     return {"op_type": "move_file", "target": source, "value": rng.choice(free)}
 
 
+def _remove_directory(rng: random.Random) -> Plain:
+    return {"op_type": "remove_directory", "target": rng.choice(FILES)}
+
+
 _REMOVED: Final = (
     ("unset_config", PATHS),
     ("remove_prompt", NAMES),
@@ -96,6 +100,7 @@ _REMOVED: Final = (
     ("remove_tool", NAMES),
     ("remove_middleware", NAMES),
     ("remove_file", FILES),
+    ("remove_directory", FILES),
     ("free_socket", NAMES),
 )
 _EDIT_PROMPT, _EDIT_ONE = _edit_of("edit_prompt", NAMES), _edit_of("edit_prompt", ("p",))
@@ -123,6 +128,7 @@ _THEMES: Final[tuple[tuple[Maker, ...], ...]] = (
     (_removal, _removal, *MAKERS),
     (_move, _remove_listener),
     (_move_file, _move_file, _removal),
+    (_remove_directory, _remove_directory, _move_file, _EDIT_FILE, *MAKERS),
 )
 
 

@@ -53,7 +53,7 @@ def _clashing(rng: random.Random, *, wide: bool) -> Ops:
 def _crossed(rng: random.Random, *, wide: bool) -> Ops:
     """Files at several names, then paths below those: each can be written only where its own name is no directory."""
     names = rng.sample(TOPS, 2 if wide else rng.choice((2, 2, 3)))
-    firsts: tuple[Maker, ...] = (_write, _write, _remove, _move) if wide else (_write,)
+    firsts: tuple[Maker, ...] = (_write, _write, _remove, _remove_directory, _move) if wide else (_write,)
     mutation = [{**rng.choice(firsts)(rng), "target": name} for name in names]
     for op in mutation:
         if op["op_type"] == "move_file":
@@ -109,6 +109,10 @@ def _remove(rng: random.Random) -> Plain:
     return {"op_type": "remove_file", "target": _path(rng)}
 
 
+def _remove_directory(rng: random.Random) -> Plain:
+    return {"op_type": "remove_directory", "target": _path(rng)}
+
+
 def _unset(rng: random.Random) -> Plain:
     return {"op_type": "unset_config", "target": _path(rng).replace("/", ".")}
 
@@ -153,6 +157,13 @@ def _edited_after_removal(rng: random.Random) -> Ops:
     ]
 
 
+def _turned(rng: random.Random) -> Ops:
+    """A file removed as if it were a directory, or a directory as if it were a file."""
+    top = rng.choice(TOPS)
+    written = {"op_type": "write_file", "target": rng.choice((top, f"{top}/x")), "value": "x"}
+    return [written, {"op_type": rng.choice(("remove_file", "remove_directory")), "target": top}]
+
+
 def _moved_twice(rng: random.Random) -> Ops:
     """One file moved to two places, or two to one."""
     one, two, three = rng.sample(TOPS, 3)
@@ -180,7 +191,9 @@ def _appended_to_nothing(rng: random.Random) -> Ops:
 
 _HALF: Final = 0.5
 _NARROW: Final[tuple[Maker, ...]] = (_write, _write, _write, _write, _set, _anchored, _allocate)
-_WIDE: Final[tuple[Maker, ...]] = (_write, _write, _move, _move, _move, _remove, _set, _unset, _anchored, _beside)
+_WIDE: Final[tuple[Maker, ...]] = (
+    *(_write, _write, _move, _move, _move, _remove, _remove_directory, _set, _unset, _anchored, _beside),
+)
 _CLASHES: Final = (_below_a_file, _below_a_file, _below_a_file, _below_a_value, _one_address)
 _WIDE_CLASHES: Final = (
     _below_a_file,
@@ -188,6 +201,7 @@ _WIDE_CLASHES: Final = (
     _moved_twice,
     _moved_twice,
     _edited_after_removal,
+    _turned,
     _beside_nothing,
     _appended_to_nothing,
 )

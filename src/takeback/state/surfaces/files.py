@@ -1,7 +1,8 @@
 """Files: a sandbox of relative paths. Content, mode and path count; times and inodes do not.
 
-Directories are containers of the tree. A path that could leave the sandbox is refused when it is read, here;
-symbolic links are the live harness's business and refused there.
+Directories are containers of the tree. A path that could leave the sandbox is refused when it is read, here. A
+symbolic link is a file whose mode says so; what an adapter cannot store of all this is refused before it is written
+(`why_not_regular`).
 
 `ProjectSurface` holds a project's own files, as far as they were changed since tracking began: a surface of its own,
 because a client's files keep their meaning elsewhere, but to people it is `files["path"]` all the same. It has no
@@ -17,15 +18,16 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Final
 
+from takeback.canonical import encode
 from takeback.errors import InputError, LimitError, OperationFailed
 from takeback.state import part_slots, tree, values
 from takeback.state.address import PATH, is_part
 from takeback.state.chain import Link
-from takeback.state.file import DEFAULT_MODE, File
+from takeback.state.file import DEFAULT_MODE, LINK_MODE, File
 from takeback.state.file_paths import find_current_path, list_place_claims, name_slot, why_elsewhere
 from takeback.state.forgotten import Forgotten
 from takeback.state.harness_state import State
-from takeback.state.operation import Captured, Kind, Level, Operation, Requirement
+from takeback.state.operation import Captured, Kind, Level, Operation, Requirement, Stage
 from takeback.state.part_slots import link_from_json, link_to_json
 from takeback.state.pmap import ABSENT, EMPTY, PMap
 from takeback.state.slots import Slot, find_containing_slot, get_slot
@@ -35,11 +37,14 @@ from takeback.state.tree import TreePath
 from takeback.state.tree_surface import TreeSurface, capture, restore
 from takeback.state.values import read_storable_text
 
-MAX_PATH: Final = 512
+MAX_PATH: Final = 4000
+"""Bytes of a path, as of every path on disk."""
+MAX_LEVELS: Final = 256
 MAX_NAME_BYTES: Final = 255
 KEEP_MODE: Final = -1
 """As the mode of a written file: keep the mode of the file that is there, or use the default."""
-_MODE = re.compile(r"0[0-7]{3}")
+_MODE = re.compile(rf"[0-7]{{4}}|{LINK_MODE:o}")
+_PERMISSIONS: Final = 0o777
 
 
 def write_file(value: PMap, op: Operation) -> tuple[PMap, None]:
@@ -75,6 +80,26 @@ def remove_file(value: PMap, op: Operation) -> tuple[PMap, None]:
     if type(tree.get(value, op.path)) is PMap:
         raise OperationFailed(f"{op.target!r} is a directory")
     return tree.drop(value, op.path), None
+
+
+def remove_directory(value: PMap, op: Operation) -> tuple[PMap, None]:
+    """Remove the directory with all that is in it; where there is none, nothing happens. A file stays."""
+    if type(tree.get(value, op.path)) is File:
+        raise OperationFailed(f"{op.target!r} is a file")
+    return tree.drop(value, op.path), None
+
+
+def why_not_regular(op: Operation) -> str | None:
+    """Return why an operation writes what is no regular file of a readable name; None where it does not."""
+    if op.kind.surface != "files" or op.kind.stage is not Stage.FORWARD:
+        return None
+    names = [op.target, *(["/".join(op.value)] if op.kind.name == "move_file" else ())]
+    if any("\udc80" <= char <= "\udcff" for name in names for char in name):
+        return f"the name of {op.address} is not UTF-8"
+    mode = op.value.mode if isinstance(op.value, File) else KEEP_MODE
+    if mode == LINK_MODE:
+        return f"{op.address} would be a link"
+    return f"{op.address} would have mode {mode:04o}" if mode != KEEP_MODE and mode & ~_PERMISSIONS else None
 
 
 def move_file(value: PMap, op: Operation) -> tuple[PMap, None]:
@@ -118,6 +143,14 @@ class FilesSurface(TreeSurface):
         Kind.recovery("delete_file", Level.L1, restore_file, removes=True, reads=_READS),
         Kind.forward("edit_file", Level.L2, edit_file, verb="edit", inside=True, reads=READS, schema=SCHEMA),
         Kind.forward("remove_file", Level.L2, remove_file, verb="remove", value=Requirement.FORBIDDEN, reads=_READS),
+        Kind.forward(
+            "remove_directory",
+            Level.L2,
+            remove_directory,
+            value=Requirement.FORBIDDEN,
+            clears=True,
+            reads=("the path is a file",),
+        ),
         Kind.forward(
             "move_file",
             Level.L2,
@@ -252,21 +285,27 @@ class FilesSurface(TreeSurface):
         return tuple(key.split("/"))
 
     def target(self, raw: str, where: str, kind: Kind | None) -> TreePath:
-        target = read_storable_text(raw, where)
-        if len(target.encode()) > MAX_PATH:
-            raise LimitError(where, found=f"a path of {len(target)} characters", expected=f"at most {MAX_PATH}")
+        target, encoded = raw, _encode_path(raw, where)
+        if len(encoded) > MAX_PATH:
+            raise LimitError(where, found=f"a path of {len(target)} characters", expected=f"at most {MAX_PATH} bytes")
         expected = "a relative path inside the sandbox"
-        if "\0" in target or "\\" in target or any(ord(char) < 32 for char in target):  # noqa: PLR2004  (ASCII)
-            raise InputError(where, found=target, expected=f"{expected}, without control characters")
+        if "\0" in target:
+            raise InputError(where, found=target, expected=f"{expected}, without NUL")
         path = tuple(target.split("/"))
+        if len(path) > MAX_LEVELS:
+            raise LimitError(where, found=f"a path of {len(path)} levels", expected=f"at most {MAX_LEVELS}")
         if any(name in {"", ".", ".."} for name in path):
             raise InputError(where, found=target, expected=f"{expected}, without '..', '.' or empty parts")
-        if any(len(name.encode()) > MAX_NAME_BYTES for name in path):
+        if any(len(name) > MAX_NAME_BYTES for name in encoded.split(b"/")):
             raise LimitError(where, found="a longer name", expected=f"at most {MAX_NAME_BYTES} bytes a name")
         return path
 
     def why_moved(self, value: PMap, op: Operation) -> str | None:
         return next(filter(None, (why_elsewhere(value, path) for path in self.list_targets(op))), None)
+
+    def list_fields_read(self, kind: Kind) -> frozenset[str]:
+        # names on disk need not be UTF-8
+        return frozenset({"target", "value"} if kind.name == "move_file" else {"target"})
 
     def list_targets(self, op: Operation) -> tuple[TreePath, ...]:
         return (op.path, op.value) if op.kind.name == "move_file" else (op.path,)
@@ -295,7 +334,7 @@ class FilesSurface(TreeSurface):
         return (*(File(content.encode()) for content in texts), *self.generic(path, salt))
 
     def generic(self, path: TreePath, salt: str) -> tuple[Any, ...]:
-        name = "/".join(path)
+        name = encode("/".join(path), ascii_only=True)
         inside = File(f"{salt} in {name}".encode())
         return File(f"{salt}: {name}".encode(), 0o640), EMPTY, PMap({f"inside_{salt}": inside})
 
@@ -315,6 +354,19 @@ class FilesSurface(TreeSurface):
         return value
 
 
+def _encode_path(raw: Any, where: str) -> bytes:
+    """Return the bytes of a path; what of a name on disk is not UTF-8 stands in it as Python reads it."""
+    if type(raw) is not str:
+        raise InputError(where, found=raw, expected="text")
+    try:
+        encoded = raw.encode("utf-8", "surrogateescape")
+    except UnicodeEncodeError:
+        raise InputError(where, found="a lone surrogate", expected="text that UTF-8 can hold") from None
+    if encoded.decode("utf-8", "surrogateescape") != raw:
+        raise InputError(where, found="UTF-8 in pieces", expected="the characters themselves")
+    return encoded
+
+
 def _read_file(raw: Any, where: str) -> File | PMap:
     if not isinstance(raw, dict) or set(raw) - {"content", "base64", "mode", "directory"}:
         raise InputError(where, found=raw, expected='{"content", "mode"}, {"base64", "mode"} or {"directory": true}')
@@ -326,7 +378,9 @@ def _read_file(raw: Any, where: str) -> File | PMap:
         raise InputError(where, found=sorted(raw), expected="one of content and base64")
     mode = raw.get("mode", f"{DEFAULT_MODE:04o}")
     if not isinstance(mode, str) or not _MODE.fullmatch(mode):
-        raise InputError(f"{where}.mode", found=mode, expected='four octal digits such as "0644"')
+        raise InputError(
+            f"{where}.mode", found=mode, expected=f'four octal digits such as "0644", or "{LINK_MODE:o}"'
+        )
     if "content" in raw:
         content = read_storable_text(raw["content"], f"{where}.content").encode()
     else:
