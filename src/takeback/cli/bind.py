@@ -19,10 +19,6 @@ from takeback.cli.output import answer, finish, out
 from takeback.errors import InputError, UnreachableError
 
 
-def _parse_list(text: str) -> list[str]:
-    return [word.strip() for word in text.split(",") if word.strip()]
-
-
 def bind(
     name: str = argument("NAME", "The binding's name; records are NAME/RECORD."),
     sql_env: str = setting("--sql-env", "VARIABLE", "Rows of the database at the URL in this variable."),
@@ -56,7 +52,11 @@ def bind(
     kind, setting, value = chosen[0]
     given: dict[str, Any] = {"kind": kind, setting: value}
     given |= {k: v for k, v in {"table": table, "token_env": token_env, "prefix": prefix, "wrap": wrap}.items() if v}
-    given |= {k: _parse_list(v) for k, v in {"key": key, "fields": fields, "volatile": volatile}.items() if v}
+    given |= {
+        name: [word.strip() for word in text.split(",") if word.strip()]
+        for name, text in {"key": key, "fields": fields, "volatile": volatile}.items()
+        if text
+    }
     root = find_root(directory)
     manifest = load_manifest(root)
     require_trusted(root, manifest)

@@ -16,6 +16,7 @@ from takeback.cli.inputs import (
     LanguageOption,
     StateOption,
     name_input,
+    read_bytes,
     read_json,
     read_level,
     read_state,
@@ -32,6 +33,9 @@ from takeback.verify import RULE_NAMES, Code, Grade, Verdict, VerifyOptions, ver
 from takeback.verify import prove as prove_candidate
 from takeback.verify.sampled import reject_candidate
 from takeback.verify.verdict import Reason
+
+MAX_CERTIFICATE: Final = 200_000_000
+"""Bytes of a certificate, which may be larger than candidates."""
 
 
 def verify(
@@ -167,10 +171,11 @@ def check_proof(
     Example: `takeback check-proof --candidate examples/candidates/config/candidate.json`
     """
     wanted = None if candidate is None else read_candidate(read_json(candidate), name_input(candidate))
-    if file is None and wanted is None:
-        raise InputError("check-proof", found="neither FILE nor --candidate", expected="a certificate or a candidate")
     try:
-        certificate = _prove_anew(wanted) if file is None and wanted is not None else _load_certificate(file)
+        if file is not None:
+            certificate = parse(read_bytes(file, MAX_CERTIFICATE), name_input(file))
+        else:
+            certificate = _prove_anew(wanted)
         report = check_certificate(certificate, None if wanted is None else wanted.digest())
     except RejectedError as fault:
         judged = {"accepted": False, "reason": fault.reason, "detail": fault.detail}
@@ -183,25 +188,13 @@ def check_proof(
     finish(yes=bool(judged["accepted"]))
 
 
-def _prove_anew(candidate: Candidate) -> dict[str, Any]:
+def _prove_anew(candidate: Candidate | None) -> dict[str, Any]:
+    if candidate is None:
+        raise InputError("check-proof", found="neither FILE nor --candidate", expected="a certificate or a candidate")
     verdict = prove_candidate(candidate)
     if verdict.certificate is None:
         raise RejectedError("not proved", f"the candidate is {verdict.grade.value}, so it has no certificate")
     return verdict.certificate.to_json()
-
-
-def _load_certificate(file: Path | None) -> Any:
-    """Return the JSON in a file; certificates may be larger than candidates."""
-    try:
-        raw = Path(str(file)).read_bytes()[: MAX_CERTIFICATE + 1]
-    except OSError as fault:
-        raise InputError(str(file), found=fault.strerror or str(fault), expected="a readable file") from None
-    if len(raw) > MAX_CERTIFICATE:
-        raise LimitError(str(file), found="a larger file", expected=f"at most {MAX_CERTIFICATE} bytes")
-    return parse(raw, str(file))
-
-
-MAX_CERTIFICATE: Final = 200_000_000
 
 
 def schema(

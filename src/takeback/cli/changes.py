@@ -36,7 +36,7 @@ def show_changes(changes: Iterable[SlotChange | Write], before: Before = None, *
         return
     differences = find_differences(changes, before)
     if stat:
-        show_stat(count_changes(differences))
+        _show_stat(count_changes(differences))
         return
     for difference in differences:
         show_difference(difference)
@@ -58,8 +58,7 @@ def _show_folders(wholes: Mapping[Slot, SlotChange | Write], states: tuple[State
     out.print(f" in all: {summary}; too many to show line by line")
 
 
-def show_stat(stats: tuple[Stat, ...]) -> None:
-    """Print how much came and went at each address, and in all."""
+def _show_stat(stats: tuple[Stat, ...]) -> None:
     widest = max((measure_cells(stat.address) for stat in stats), default=0)
     most = max((stat.added + stat.removed for stat in stats), default=0)
     digits = len(str(most))

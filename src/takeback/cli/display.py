@@ -73,7 +73,7 @@ def show_verdict(verdict: Verdict, name: str, file: str = "") -> None:
             out.print("  the sample, which does not decide:")
         _show_splits(verdict)
     if verdict.counterexample is not None:
-        show_counterexample(verdict.counterexample)
+        _show_counterexample(verdict.counterexample)
     elif verdict.reasons:
         for reason in verdict.reasons:
             out.print(f"  {reason.message}")
@@ -92,8 +92,7 @@ def _show_splits(verdict: Verdict) -> None:
     out.table(("split", "passed", "of", "lower bound"), rows)
 
 
-def show_counterexample(example: Counterexample) -> None:
-    """Print the smallest state that breaks a candidate, and how."""
+def _show_counterexample(example: Counterexample) -> None:
     how = "no part of it can be left out" if example.minimal else "time ran out before it was minimal"
     if example.through:
         how = f"the change succeeds there, and {how}"

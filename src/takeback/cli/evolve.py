@@ -139,7 +139,7 @@ def evolve(
     Example: `takeback evolve . "ask before deleting files" --synthesizer openai:MODEL --check ./health.sh`,
     `takeback evolve agent --task change.json --synthesizer oracle`
     """
-    require_text_or_task(directory, text, task, "evolve")
+    _require_text_or_task(directory, text, task, "evolve")
     settings = options.read_settings()
     if text is not None:
         _evolve_text(Wish(directory, text, synthesizer, options), note, loosen=loosen)
@@ -158,7 +158,7 @@ def evolve(
 
 
 def _evolve_text(wish: Wish, note: str, *, loosen: bool) -> None:
-    with consider_wish(wish) as considered:
+    with _consider_wish(wish) as considered:
         done = considered.done
         if not considered.looser or loosen:
             note = note or mask_text_secrets(considered.asking.text)
@@ -170,7 +170,7 @@ def _evolve_text(wish: Wish, note: str, *, loosen: bool) -> None:
             stopped = {"refused": LOOSENS} if asked else {}
             emit({**considered.to_json(), **done.to_json(), **stopped})
         else:
-            show_considered(considered)
+            _show_considered(considered)
             _conclude_text(considered, done)
     finish(yes=done.applied or done.unchanged)
 
@@ -183,7 +183,7 @@ def _conclude_text(considered: Considered, done: Evolution) -> None:
     elif done.good is not None:
         show_loosening()
     else:
-        out.print(why_not_made(done), style="yellow")
+        out.print(_why_not_made(done), style="yellow")
 
 
 def _choose_proposer(task: str, opened: Opened, sampling: Sampling) -> tuple[Propose, str]:
@@ -251,7 +251,7 @@ def propose(
     Example: `takeback propose . "ask before deleting files" --synthesizer openai:MODEL`,
     `takeback propose --task nat_cfg_001 --synthesizer replay`
     """
-    require_text_or_task(directory, text, task_id, "propose")
+    _require_text_or_task(directory, text, task_id, "propose")
     settings = options.read_settings()
     if text is not None and directory is not None:
         of_tasks = {"--joint": proposals != 1, "--language": language, "--rule": rule not in {None, "proof"}}
@@ -276,18 +276,18 @@ def propose(
 
 
 def _propose_text(wish: Wish) -> None:
-    with consider_wish(wish) as considered:
+    with _consider_wish(wish) as considered:
         good = considered.done.good is not None and not isinstance(considered.plan, Refused)
         if wish.options.as_json:
             emit(considered.to_json())
         else:
-            show_considered(considered)
+            _show_considered(considered)
             show_plan(considered)
-            out.print("it may be made; nothing was changed" if good else why_not_made(considered.done), style="bold")
+            out.print("it may be made; nothing was changed" if good else _why_not_made(considered.done), style="bold")
     finish(yes=good)
 
 
-def require_text_or_task(directory: Path | None, text: str | None, task: str | None, command: str) -> None:
+def _require_text_or_task(directory: Path | None, text: str | None, task: str | None, command: str) -> None:
     """Refuse a command line that says neither what to change nor which task, or both."""
     refuse_several(command, {"a text": text is not None, "--task": task is not None})
     if text is None and task is None:
@@ -302,7 +302,7 @@ def require_text_or_task(directory: Path | None, text: str | None, task: str | N
 
 
 @contextmanager
-def consider_wish(wish: Wish) -> Iterator[Considered]:
+def _consider_wish(wish: Wish) -> Iterator[Considered]:
     """Open the harness and the model, and have the change proposed, judged, repaired and checked."""
     options, settings = wish.options, wish.options.read_settings()
     with (
@@ -350,8 +350,7 @@ def _add_preview(considered: Considered) -> Considered:
     return replace(considered, plan=plan, looser=tuple(weigh_states(considered.harness, before, after)))
 
 
-def show_considered(considered: Considered) -> None:
-    """Print what was proposed, what was found out about it, and what it would change."""
+def _show_considered(considered: Considered) -> None:
     done, spent = considered.done, considered.asking.account
     for attempt in considered.asking.fell_short[
         : len(considered.asking.fell_short) - (done.proposal.mutation is None)
@@ -385,8 +384,7 @@ def show_plan(considered: Considered) -> None:
         out.print(f"refused: {plan.message}", style="red")
 
 
-def why_not_made(done: Evolution) -> str:
-    """Return why a change is not made, in one sentence."""
+def _why_not_made(done: Evolution) -> str:
     if done.proposal.mutation is None:
         return "the model proposed nothing that can be used; nothing was changed"
     if done.recoverable is None:

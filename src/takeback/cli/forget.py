@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import Any, Final
 
 from takeback.cli import completion
 from takeback.cli.context import SHORT, SubjectOption, WorkspaceOptions, make_entries_argument
+from takeback.cli.inputs import read_bytes
 from takeback.cli.options import flag, refuse_several, setting
 from takeback.cli.output import answer, commit_exit_code, err, finish, out
 from takeback.errors import InputError
@@ -18,6 +18,8 @@ from takeback.journal.search import SEARCHED, Forms
 from takeback.journal.store import Copies
 from takeback.state.slots import describe_slot
 
+MOST: Final = 1 << 30
+"""Bytes of what is to be forgotten."""
 NAMED: Final = 20
 """So many files are named that still have what is forgotten."""
 STANDING: Final = (
@@ -68,13 +70,13 @@ def forget(
             done = harness.forget_subject(subject, dry=not yes)
         else:
             done = harness.forget(*(entries or ()))
-        copies = list_copies(harness.journal)
+        copies = _list_copies(harness.journal)
     searched = None if looked_for is None else Forms(looked_for)
     if done.record is not None:
         commit_exit_code(0)
     answer(
         _to_json(done, ids)
-        | _search_to_json(searched)
+        | ({} if searched is None else {"searched": list(SEARCHED), "not_searched": list(searched.limits)})
         | ({"subject": subject} if subject else {})
         | {"copies": copies}
     )
@@ -84,7 +86,7 @@ def forget(
     finish(yes=done.contents > 0)
 
 
-def list_copies(store: Store) -> list[str]:
+def _list_copies(store: Store) -> list[str]:
     """Return where copies of a journal are in which the same is forgotten."""
     kept: Copies | None = getattr(store, "copies", None)
     return [] if kept is None else [str(path) for path in kept.list_paths()]
@@ -96,11 +98,7 @@ def _read_wanted(value: str | None, source: Path | None) -> bytes | None:
         return value.encode(errors="surrogateescape")
     if source is None:
         return None
-    try:
-        raw = sys.stdin.buffer.read() if str(source) == "-" else source.read_bytes()
-    except OSError as error:
-        raise InputError(str(source), found=error.strerror or "nothing", expected="a file to read") from None
-    return raw.removesuffix(b"\n").removesuffix(b"\r")
+    return read_bytes(source, MOST).removesuffix(b"\n").removesuffix(b"\r")
 
 
 def _to_json(done: Forgetting, ids: list[str]) -> dict[str, Any]:
@@ -123,10 +121,6 @@ def _to_json(done: Forgetting, ids: list[str]) -> dict[str, Any]:
         "captured": done.captured,
         "standing": list(done.standing),
     }
-
-
-def _search_to_json(searched: Forms | None) -> dict[str, Any]:
-    return {} if searched is None else {"searched": list(SEARCHED), "not_searched": list(searched.limits)}
 
 
 def _describe_nothing(done: Forgetting, searched: Forms | None) -> str:

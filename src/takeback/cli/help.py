@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Iterator, Mapping
-from typing import Any, Final
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Final
 
 from takeback.cli.options import argument
 from takeback.cli.output import answer, out
 from takeback.errors import InputError
-from takeback.plugins import ListedCommand
 
 WIDTH: Final = 78
 """Columns of a screen of help; with its lines below 24 it is seen whole on every terminal."""
@@ -22,19 +21,6 @@ FIRST: Final[Mapping[str, str]] = {
     "web": "show all of it in the browser",
 }
 """What most people need, said shorter than in the lists."""
-TOPICS: Final[Mapping[str, str]] = {
-    "daily": "Every day",
-    "sharing": "Showing others",
-    "changes": "One-line changes",
-    "trouble": "When something is wrong",
-    "rules": "Rules and other systems",
-    "candidates": "Candidates",
-    "agents": "Agents and models",
-    "trying": "Trying it out",
-}
-"""The topics that are lists of commands, with the title of each."""
-MORE: Final = "more"
-"""The topic of what other packages bring."""
 ABOUT: Final[Mapping[str, str]] = {
     "entries": """\
 How to name an entry
@@ -102,68 +88,51 @@ def show_help(
 
     Example: `takeback help`, `takeback help daily`, `takeback help undo`, `takeback help times`
     """
-    from takeback.cli.program import SECTIONS, list_all_commands, print_command_help  # noqa: PLC0415 - it is there
+    from takeback.cli.program import TOPICS, list_all_commands, list_sections, print_command_help  # noqa: PLC0415
 
     commands = list_all_commands()
     if topic in commands and not out.for_json:
         print_command_help(topic)
         return
-    text = "\n".join(list_lines(SECTIONS, commands)) if not topic else _explain_topic(topic, SECTIONS, commands)
-    answer({"topic": topic, "text": text, "topics": [*TOPICS, MORE, *ABOUT], "commands": list(commands)})
+    text = _explain_topic(topic) if topic else "\n".join(list_lines(list_sections()))
+    answer({"topic": topic, "text": text, "topics": [*TOPICS, *ABOUT], "commands": list(commands)})
     out.print(text.rstrip("\n"))
 
 
-def list_lines(
-    sections: Mapping[str, Mapping[str, ListedCommand]], commands: Mapping[str, ListedCommand]
-) -> Iterator[str]:
+def list_lines(sections: Mapping[str, Iterable[str]]) -> Iterator[str]:
     """Yield the screen: what most people need first, then every command by topic."""
     yield "Usage: takeback COMMAND [OPTIONS]    (or: --version, --install-completion)"
     yield "Let an agent change its own harness only if the change can be undone."
     yield from (f"  {name:<10} {what}" for name, what in FIRST.items())
     yield ""
     yield "Every command by topic; 'takeback help TOPIC' says what each one does:"
-    listed = {topic: tuple(sections[title]) for topic, title in TOPICS.items()}
-    listed[MORE] = tuple(name for name in commands if not any(name in section for section in sections.values()))
-    for topic, names in listed.items():
-        if names:
-            start = f"  {topic:<12}"
-            yield from textwrap.wrap(
-                " ".join(names),
-                WIDTH,
-                initial_indent=start,
-                subsequent_indent=" " * len(start),
-                break_on_hyphens=False,
-            )
+    for topic, names in sections.items():
+        yield from _wrap(" ".join(names), f"  {topic:<12}") if names else ()
     yield f"  {'about':<12}{' '.join(ABOUT)}"
     yield "'takeback COMMAND --help' shows a command's options and an example."
 
 
-def _explain_topic(
-    topic: str, sections: Mapping[str, Mapping[str, ListedCommand]], commands: Mapping[str, ListedCommand]
-) -> str:
-    from takeback.cli.program import EXAMPLES  # noqa: PLC0415 - it is there
+def _wrap(text: str, start: str) -> list[str]:
+    indent = " " * len(start)
+    return textwrap.wrap(text, WIDTH, initial_indent=start, subsequent_indent=indent, break_on_hyphens=False)
 
+
+def _explain_topic(topic: str) -> str:
+    from takeback.cli.program import TOPICS, list_all_commands, list_sections  # noqa: PLC0415 - it is there
+
+    commands = list_all_commands()
     if topic in ABOUT:
         return ABOUT[topic]
     if topic in commands:
         return commands[topic].summary
-    title = TOPICS.get(topic, "From other packages")
-    names: Mapping[str, Any] = sections.get(title) or {
-        name: command
-        for name, command in commands.items()
-        if not any(name in section for section in sections.values())
-    }
-    if topic not in {*TOPICS, MORE}:
+    if topic not in TOPICS:
         from takeback.language.suggestions import find_near_names  # noqa: PLC0415 - start-up
 
-        near = find_near_names(topic, [*TOPICS, MORE, *ABOUT, *commands])
+        near = find_near_names(topic, [*TOPICS, *ABOUT, *commands])
         hint = f"did you mean 'takeback help {near[0]}'?" if near else "'takeback help' lists topics and commands"
-        expected = f"a command, or one of {', '.join([*TOPICS, MORE, *ABOUT])}"
+        expected = f"a command, or one of {', '.join([*TOPICS, *ABOUT])}"
         raise InputError("help", found=topic, expected=expected, hint=hint)
+    (title, example), names = TOPICS[topic], list_sections()[topic]
     wide = max(map(len, names), default=0) + 2
-    rows = [
-        textwrap.fill(listed.summary, WIDTH, initial_indent=f"  {name:<{wide}}", subsequent_indent=" " * (wide + 2))
-        for name, listed in names.items()
-    ]
-    example = f"\nExample: {EXAMPLES[title]}" if title in EXAMPLES else ""
-    return "\n".join([f"{title}:", *rows]) + example
+    rows = [row for name, listed in names.items() for row in _wrap(listed.summary, f"  {name:<{wide}}")]
+    return "\n".join([f"{title}:", *rows, *([f"Example: {example}"] if example else [])])

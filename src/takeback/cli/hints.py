@@ -104,8 +104,7 @@ def find_examples(text: str | None) -> tuple[str, ...]:
     return tuple(" ".join(line.split()) for line in example.split("`")[1::2])
 
 
-def quote_line(line: str) -> str:
-    """Return a command line as messages show one."""
+def _quote_line(line: str) -> str:
     return f"`{line}`" if "'" in line else f"'{line}'"
 
 
@@ -114,11 +113,11 @@ def add_next_step(message: str, fault: Exception, commands: Iterable[str]) -> st
     if _NAMED.search(message):
         return message
     kind, words = type(fault).__name__, " ".join((PROGRAM, *_Running.words))
-    help_line = quote_line(f"{words} --help")
+    help_line = _quote_line(f"{words} --help")
     if kind == "UsageError" and message.startswith("No such command"):
         return f"{message}\n  {_suggest(message, commands)}"
     if _Running.examples and (kind in _MISSING or isinstance(fault, InputError)):
-        return f"{message}\n  for example {quote_line(_choose_example(message))}; {help_line} shows every option"
+        return f"{message}\n  for example {_quote_line(_choose_example(message))}; {help_line} shows every option"
     return f"{message}\n  {help_line} shows {'its options and examples' if _Running.words else 'the commands'}"
 
 
@@ -135,5 +134,5 @@ def _suggest(message: str, commands: Iterable[str]) -> str:
     words = " ".join((PROGRAM, *_Running.words))
     wanted = message.partition("'")[2].rpartition("'")[0]
     near = find_near_names(wanted, _Running.commands if _Running.words else commands)
-    meant = f"did you mean {' or '.join(quote_line(f'{words} {name}') for name in near)}? " if near else ""
-    return f"{meant}{quote_line(f'{words} --help')} lists the commands"
+    meant = f"did you mean {' or '.join(_quote_line(f'{words} {name}') for name in near)}? " if near else ""
+    return f"{meant}{_quote_line(f'{words} --help')} lists the commands"

@@ -34,18 +34,18 @@ LanguageOption = setting(
 )
 
 
-def read_bytes(path: Path) -> bytes:
+def read_bytes(path: Path, most: int = MAX_FILE) -> bytes:
     """Return what is in a file, or on standard input where that is named `-`."""
     if path == STDIN:
-        raw = sys.stdin.buffer.read(MAX_FILE + 1)
+        raw = sys.stdin.buffer.read(most + 1)
     else:
         try:
             with path.open("rb") as file:
-                raw = file.read(MAX_FILE + 1)
+                raw = file.read(most + 1)
         except OSError as fault:
             raise InputError(str(path), found=fault.strerror or str(fault), expected="a readable file") from None
-    if len(raw) > MAX_FILE:
-        raise LimitError(name_input(path), found="more", expected=f"at most {MAX_FILE} bytes")
+    if len(raw) > most:
+        raise LimitError(name_input(path), found="more", expected=f"at most {most} bytes")
     return raw
 
 

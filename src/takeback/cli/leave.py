@@ -82,7 +82,7 @@ def leave(
         state = harness.state if harness is not None else State() if files is None else files.reading.state
         ops = list_own(state)
         removals = [_describe_removal(op) for op in ops] + [str(path) for path in placed] + gone
-        entries = None if harness is None else _count_entries(harness)
+        entries = None if harness is None else sum(1 for _ in harness.log())
         if plan:
             about = {"result": "plan", "would_remove": removals, "entries": entries, "unchecked": unread}
             _print_answer(about, [f"not checked: {path}" for path in unread])
@@ -153,10 +153,6 @@ def _open_files(stack: ExitStack, root: Path, manifest: Manifest | None, unread:
 def _describe_removal(op: dict[str, Any]) -> str:
     value = op.get("value")
     return f"{op['op_type'].partition('_')[2]} {op['target']}" + (f" {value}" if isinstance(value, str) else "")
-
-
-def _count_entries(harness: Harness) -> int:
-    return sum(1 for _ in harness.log())
 
 
 def has_terminal() -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial
 from itertools import islice
@@ -155,7 +155,7 @@ def _format_row(shown: Mapping[str, str], last: str, before: str = "") -> tuple[
     return (line + summary).rstrip(), len(line)
 
 
-def check_format(template: str) -> str:
+def _check_format(template: str) -> str:
     """Return the template, if it names only fields there are."""
     for name in _FIELD.findall(template):
         if name not in {*FIELDS, "what"}:
@@ -164,8 +164,7 @@ def check_format(template: str) -> str:
     return template
 
 
-def format_entry(template: str, entry: EntryView, what: str) -> str:
-    """Format an entry by a template."""
+def _format_entry(template: str, entry: EntryView, what: str) -> str:
     values = {"what": what, **{name: field(entry) for name, field in FIELDS.items()}}
     return _FIELD.sub(lambda match: values[match[1]], template)
 
@@ -211,7 +210,7 @@ def show_entries(
     wanted = read_filter(
         text, grade=grade, until=until, client=client, effect_class=effect_class, loose=True, **vars(chosen)
     )
-    check_format(template)
+    _check_format(template)
     with options.open(looking=True) as harness:
         harness.require("read")
         if refused:
@@ -244,7 +243,7 @@ def show_entries(
                     prompt_before = _show_prompt(entry, prompt_before, before)
                 what += f" (irreversible from {until})" if until else ""
                 if template:
-                    out.print(f"{before}{format_entry(template, entry, what)}", whole=True)
+                    out.print(f"{before}{_format_entry(template, entry, what)}", whole=True)
                 else:
                     show_line(entry, what, before)
                 if (patch or options.stat) and entry.kind != "genesis":
@@ -256,7 +255,8 @@ def show_entries(
             err.print(
                 localize_hints("no entry matches; 'takeback log' without options lists all of them"), style="yellow"
             )
-        _tell_of_more(entries, given=number)
+        if number is None and next(entries, None) is not None:
+            err.print(localize_hints("older entries: 'takeback log -n 0' lists all of them"), style="dim")
 
 
 def _show_prompt(entry: EntryView, last: str, graph: str) -> str:
@@ -289,11 +289,6 @@ def find_headline(harness: Harness, entry: EntryView) -> str:
         return ""
     headline = load_headline(harness, harness.journal.get(entry.seq))
     return f"{headline.line} ({headline.count})" if headline.added + headline.removed > 1 else headline.line
-
-
-def _tell_of_more(entries: Iterator[EntryView], *, given: int | None) -> None:
-    if given is None and next(entries, None) is not None:
-        err.print(localize_hints("older entries: 'takeback log -n 0' lists all of them"), style="dim")
 
 
 def _find_needs(harness: Harness, entries: list[EntryView]) -> dict[int, set[int]]:

@@ -70,12 +70,12 @@ def list_plan_notes(plan: Plan, harness: Harness, *, done: bool = False) -> Iter
         yield f"#{number} was written later in another system: --over overwrites it", "yellow"
     yield from ((line, "yellow") for line in describe_plan_outside(harness, plan))
     for number in plan.unadmitted:
-        how = why_unadmitted(harness, harness.journal.get(number))
+        how = _why_unadmitted(harness, harness.journal.get(number))
         yield f"note: {describe_entry(number, harness)} has no admitted recovery: it was {how}", "yellow"
-    for number, address in find_ambiguous(plan, harness):
+    for number, address in _find_ambiguous(plan, harness):
         yield f"note: what {describe_entry(number, harness)} did to {address} {SEVERAL}", "yellow"
     if not done:
-        yield from list_drift_notes(harness.drift_beside(plan))
+        yield from _list_drift_notes(harness.drift_beside(plan))
 
 
 def _list_unkept(plan: Plan, harness: Harness) -> list[tuple[int, str, str]]:
@@ -84,7 +84,7 @@ def _list_unkept(plan: Plan, harness: Harness) -> list[tuple[int, str, str]]:
     return [(number, path, why) for number in numbers for path, why in harness.journal.get(number).unkept]
 
 
-def list_drift_notes(footing: Footing) -> Iterator[Styled]:
+def _list_drift_notes(footing: Footing) -> Iterator[Styled]:
     """Yield the drift beside a change: where it writes, and elsewhere."""
     from takeback.harness.drift import refuse_drift  # noqa: PLC0415 - start-up
     from takeback.present.plans import describe_elsewhere  # noqa: PLC0415 - start-up
@@ -96,8 +96,7 @@ def list_drift_notes(footing: Footing) -> Iterator[Styled]:
         yield localize_hints(line), "yellow"
 
 
-def why_unadmitted(harness: Harness, record: Record) -> str:
-    """Return why an entry has no admitted recovery."""
+def _why_unadmitted(harness: Harness, record: Record) -> str:
     match record.kind:
         case "apply":
             return "forced" if record.is_forced else "approved, as something of it stays"
@@ -107,7 +106,7 @@ def why_unadmitted(harness: Harness, record: Record) -> str:
             return f"made outside Takeback, and {view_entry(harness, record).unproved}"
 
 
-def find_ambiguous(plan: Plan, harness: Harness) -> Iterator[tuple[int, str]]:
+def _find_ambiguous(plan: Plan, harness: Harness) -> Iterator[tuple[int, str]]:
     """Yield entries of a plan that were adopted from versions which allow several readings, and where."""
     for number in (*plan.off, *plan.on):
         yield from ((number, address) for address in harness.journal.get(number).ambiguous)
@@ -184,7 +183,7 @@ def print_and_exit(
         emit({**answer, **put_back, **more})
     else:
         show_outcome(outcome, harness, stat=stat, name=name)
-        show_looser(looser)
+        _show_looser(looser)
         for reason in list_unheeded(outcome, harness):
             out.print(f"! {reason}", style="yellow")
         for warning in warnings:
@@ -336,13 +335,13 @@ def show_outcome(outcome: CommandOutcome, harness: Harness, *, stat: bool = Fals
         case Adopted():
             _show_adopted(outcome, harness, stat=stat)
         case Undone():
-            show_headline(outcome.plan, done=True)
+            _show_headline(outcome.plan, done=True)
             done = describe_toggle(outcome.plan, harness, "took back", "brought back")
             out.print(f"{'open' if outcome.open else 'done'}: {done}; entry {outcome.entry.id[:SHORT]}")
             show_plan(outcome.plan, harness, stat=stat, done=True)
             show_open(outcome.open)
         case Plan():
-            show_headline(outcome, done=False)
+            _show_headline(outcome, done=False)
             out.print(f"would {describe_toggle(outcome, harness, 'take back', 'bring back')}:")
             show_plan(outcome, harness, stat=stat)
             out.print(f"token {outcome.token}")
@@ -352,7 +351,7 @@ def show_outcome(outcome: CommandOutcome, harness: Harness, *, stat: bool = Fals
             _show_gone(outcome, harness, stat=stat)
         case Stale():
             out.print(f"stale: the plan is now {outcome.plan.token}, not {outcome.given}; nothing was changed")
-            show_headline(outcome.plan, done=False)
+            _show_headline(outcome.plan, done=False)
             show_plan(outcome.plan, harness, stat=stat)
         case Refused():
             _show_refused(outcome, harness, name, stat=stat)
@@ -401,7 +400,7 @@ def _show_adopted(adopted: Adopted, harness: Harness, *, stat: bool) -> None:
     show_changes(adopted.changes, lambda: adopted.before, stat=stat)
     for path in adopted.layout:
         out.print(f"{path}: comments, formatting or permission bits")
-    show_looser(weigh_entry(harness, adopted))
+    _show_looser(weigh_entry(harness, adopted))
     _show_effect(adopted.entry.effect)
     _show_readers(harness, paths_of(adopted.entry), adopted.changes)
     if seen.unproved:
@@ -436,7 +435,7 @@ def _show_applied(applied: Applied, harness: Harness, *, stat: bool) -> None:
         out.print(describe_unkept(applied.unkept), style="yellow")
     show_changes(applied.writes, lambda: applied.before, stat=stat)
     show_open(applied.open)
-    show_looser(weigh_entry(harness, applied))
+    _show_looser(weigh_entry(harness, applied))
     _show_effect(applied.entry.effect)
     _show_readers(harness, paths_of(applied.entry), applied.writes)
     for number, why in sorted(applied.ties.items()):
@@ -454,7 +453,7 @@ def _show_preview(preview: Preview, harness: Harness, *, stat: bool) -> None:
     if preview.unkept:
         out.print(describe_unkept(preview.unkept), style="yellow")
     show_changes(preview.changes, lambda: preview.before, stat=stat)
-    show_looser(weigh_preview(harness, preview))
+    _show_looser(weigh_preview(harness, preview))
     _show_readers(harness, preview.paths, preview.changes)
     for number, why in sorted(preview.ties.items()):
         out.print(
@@ -463,7 +462,7 @@ def _show_preview(preview: Preview, harness: Harness, *, stat: bool) -> None:
     for line in describe_outside(harness, (write.slot for write in preview.changes)):
         out.print(line, style="yellow")
     footing = Footing(preview.before, preview.before, preview.drift, preview.elsewhere)
-    for text, style in list_drift_notes(footing):
+    for text, style in _list_drift_notes(footing):
         out.print(text, style=style)
 
 
@@ -477,8 +476,7 @@ def _show_blocked(blocked: Blocked, harness: Harness, *, stat: bool) -> None:
         show_plan(blocked.together, harness, stat=stat)
 
 
-def show_looser(reasons: Iterable[str]) -> None:
-    """Print what is looser afterwards."""
+def _show_looser(reasons: Iterable[str]) -> None:
     for reason in reasons:
         out.print(f"looser: {reason}", style="yellow")
 
@@ -489,8 +487,7 @@ def show_loosening() -> None:
     out.print("  next, if you want that: the same command with --loosen", style="cyan")
 
 
-def show_headline(plan: Plan, *, done: bool) -> None:
-    """Print what must be read first: that nothing visible changes, or that only some of it does."""
+def _show_headline(plan: Plan, *, done: bool) -> None:
     from takeback.present.plans import make_headline  # noqa: PLC0415 - start-up
 
     first = make_headline(plan, done=done)
@@ -536,7 +533,7 @@ def _plan_to_json(plan: Plan, harness: Harness, *, done: bool = False) -> dict[s
         "unkept": [{"entry": number, "path": path, "why": why} for number, path, why in _list_unkept(plan, harness)],
         "twice": list_repeats_json(plan, harness.ledger.history.index, done=done),
         "unadmitted": list(plan.unadmitted),
-        "ambiguous": [{"entry": number, "slot": address} for number, address in find_ambiguous(plan, harness)],
+        "ambiguous": [{"entry": number, "slot": address} for number, address in _find_ambiguous(plan, harness)],
         "changes": changes_to_json(plan.changes, *((plan.state, plan.before) if done else (plan.before, plan.state))),
         "layout": list(plan.layout),
         "looser": weigh_plan(harness, plan),

@@ -149,13 +149,11 @@ class PlanPreview:
     """Whether it could be done by taking along what blocks."""
 
 
-def preview_undo(harness: Harness, ids: Sequence[str], *, cascade: bool, strict: bool) -> PlanPreview:
-    """Return what taking these entries back would do now."""
-    return preview_request(harness, partial(build_undo_request, entries=ids), cascade=cascade, strict=strict)
+def _preview_undo(harness: Harness, ids: Sequence[str], *, cascade: bool, strict: bool) -> PlanPreview:
+    return _preview_request(harness, partial(build_undo_request, entries=ids), cascade=cascade, strict=strict)
 
 
-def preview_request(harness: Harness, request: ToggleAsk, *, cascade: bool, strict: bool) -> PlanPreview:
-    """Return what a request would do now."""
+def _preview_request(harness: Harness, request: ToggleAsk, *, cascade: bool, strict: bool) -> PlanPreview:
     try:
         return _render_outcome(harness.plan(request, cascade=cascade, strict=strict), harness)
     except TakebackError as fault:
@@ -390,7 +388,7 @@ def _browse(harness: Harness, picking: PickerState, *, strict: bool) -> Picked |
         while True:
             asked = picking.meant, picking.cascade
             if asked not in seen:
-                seen[asked] = preview_undo(harness, asked[0], cascade=asked[1], strict=strict)
+                seen[asked] = _preview_undo(harness, asked[0], cascade=asked[1], strict=strict)
             now = seen[asked]
             width, height = shutil.get_terminal_size()
             draw_lines(out, [out.style_pieces(*line) for line in picking.render_page(now.lines, width, height)])
@@ -414,10 +412,10 @@ def _ask_by_number(harness: Harness, rows: tuple[PickerRow, ...], *, cascade: bo
     if not chosen:
         return None
     ids = tuple(rows[at - 1].id for at in chosen)
-    seen = preview_undo(harness, ids, cascade=cascade, strict=strict)
+    seen = _preview_undo(harness, ids, cascade=cascade, strict=strict)
     _print_preview(seen)
     if seen.cascade and _read_answer("include the blocking entries? y or n: ").casefold() in _YES:
-        cascade, seen = True, preview_undo(harness, ids, cascade=True, strict=strict)
+        cascade, seen = True, _preview_undo(harness, ids, cascade=True, strict=strict)
         _print_preview(seen)
     if not seen.token or _read_answer("undo it? y or n: ").casefold() not in _YES:
         return None
@@ -427,7 +425,7 @@ def _ask_by_number(harness: Harness, rows: tuple[PickerRow, ...], *, cascade: bo
 def confirm_redo(harness: Harness, *, cascade: bool, strict: bool) -> str | None:
     """Show what bringing back the last undo would do, and ask; return the token of what was shown, None for no."""
     pulse.end()
-    seen = preview_request(harness, partial(build_redo_request, names=()), cascade=cascade, strict=strict)
+    seen = _preview_request(harness, partial(build_redo_request, names=()), cascade=cascade, strict=strict)
     _print_preview(seen)
     if not seen.token:
         return None

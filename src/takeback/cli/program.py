@@ -48,7 +48,7 @@ class Offered(NamedTuple):
 
 
 SECTIONS: Final[Mapping[str, Mapping[str, ListedCommand]]] = {
-    "Every day": {
+    "daily": {
         "init": Listed("init", "Start tracking a directory: a client's project as it is, or a new workspace."),
         "apply": Listed("apply", "Make a change, if it can be undone."),
         "status": Listed("status", "Show the status of a workspace."),
@@ -68,7 +68,7 @@ SECTIONS: Final[Mapping[str, Mapping[str, ListedCommand]]] = {
         ),
         "web": Listed("serve", "Show workspaces in the browser: timeline, diffs, undo with a preview."),
     },
-    "Showing others": {
+    "sharing": {
         "export": Listed("share", "Print the state right after an entry."),
         "share": Listed(
             "share", "Write one entry to an HTML file that you can send: prompt, diff, evidence, how to undo it."
@@ -77,14 +77,14 @@ SECTIONS: Final[Mapping[str, Mapping[str, ListedCommand]]] = {
             "share", "Write a range of entries to an HTML file that you can send: a list, then each entry in full."
         ),
     },
-    "One-line changes": {
+    "changes": {
         "set": Listed("apply", "Set one thing to a value, or change one item of a list.", "set_value"),
         "add": Listed("apply", "Add one thing that does not exist yet."),
         "remove": Listed("apply", "Remove one thing, or one item of it."),
         "edit": Listed("apply", "Edit a text in one place."),
         "move": Listed("apply", "Move one thing without changing it."),
     },
-    "When something is wrong": {
+    "trouble": {
         "doctor": Listed("recover", "Check everything: manifest, journal, files, leftovers."),
         "backup": Listed("recover", "Copy the journal to a file, even while it is in use, and check the copy."),
         "restore-journal": Listed("recover", "Replace the journal with a backup, or accept the journal as it is."),
@@ -97,7 +97,7 @@ SECTIONS: Final[Mapping[str, Mapping[str, ListedCommand]]] = {
             "find",
         ),
     },
-    "Rules and other systems": {
+    "rules": {
         "forget": Listed("forget", "Delete the contents that entries captured, such as secrets, permanently."),
         "compact": Listed("govern", "Make the journal smaller by removing what the policy does not keep."),
         "grants": Listed("govern", "Grant the roles of a PostgreSQL journal the rights that the policy gives them."),
@@ -114,7 +114,7 @@ SECTIONS: Final[Mapping[str, Mapping[str, ListedCommand]]] = {
         "bind": Listed("bind", "Declare records of another system, and measure how it guards others' writes."),
         "probe": Listed("bind", "Measure how a binding guards others' writes, with eight checks and a race."),
     },
-    "Candidates": {
+    "candidates": {
         "verify": Listed("candidates", "Decide whether a candidate may be admitted."),
         "prove": Listed(
             "candidates", "Prove that a recovery works on every state, or refute it with the smallest one."
@@ -126,7 +126,7 @@ SECTIONS: Final[Mapping[str, Mapping[str, ListedCommand]]] = {
         "repair": Listed("repair", "Repair a candidate's recovery, turn by turn."),
         "schema": Listed("candidates", "Print the JSON Schema of a candidate."),
     },
-    "Agents and models": {
+    "agents": {
         "evolve": Listed("evolve", "Let an agent change its harness if the change can be undone."),
         "propose": Listed("evolve", "Ask a model for a change, and repair it if it cannot be undone."),
         "gate": Listed(
@@ -150,22 +150,23 @@ SECTIONS: Final[Mapping[str, Mapping[str, ListedCommand]]] = {
         ),
         "serve": Listed("serve", "Serve the harness to agents over MCP."),
     },
-    "Trying it out": {
+    "trying": {
         "demo": Listed("demo", "Show the whole story on a small Claude Code project."),
         "help": Listed("help", "Show every command on one screen, or explain one topic or command.", "show_help"),
     },
 }
-EXAMPLES: Final[Mapping[str, str]] = {
-    "Every day": "takeback undo 3f2a91 --plan",
-    "Showing others": "takeback share 62 --out entry.html",
-    "One-line changes": "takeback set config permissions.allow+ 'Bash(npm test:*)'",
-    "When something is wrong": "takeback bisect --test 'make check'",
-    "Rules and other systems": "takeback forget --value hunter2 --yes",
-    "Candidates": "takeback verify change.json",
-    "Agents and models": "takeback install claude-code",
-    "Trying it out": "takeback demo",
+TOPICS: Final = {
+    "daily": ("Every day", "takeback undo 3f2a91 --plan"),
+    "sharing": ("Showing others", "takeback share 62 --out entry.html"),
+    "changes": ("One-line changes", "takeback set config permissions.allow+ 'Bash(npm test:*)'"),
+    "trouble": ("When something is wrong", "takeback bisect --test 'make check'"),
+    "rules": ("Rules and other systems", "takeback forget --value hunter2 --yes"),
+    "candidates": ("Candidates", "takeback verify change.json"),
+    "agents": ("Agents and models", "takeback install claude-code"),
+    "trying": ("Trying it out", "takeback demo"),
+    "more": ("From other packages", ""),
 }
-"""A line for each section, to try."""
+"""The title of each section, and a line to try."""
 COMMANDS: Final = {name: listed for section in SECTIONS.values() for name, listed in section.items()}
 
 
@@ -286,7 +287,7 @@ class Commands(_Quick, TyperGroup):
         from takeback.cli.help import list_lines  # noqa: PLC0415 - start-up
 
         del ctx
-        formatter.write("\n".join(list_lines(SECTIONS, list_all_commands())) + "\n")
+        formatter.write("\n".join(list_lines(list_sections())) + "\n")
 
 
 def print_command_help(name: str) -> None:
@@ -295,6 +296,14 @@ def print_command_help(name: str) -> None:
     command = context.command.get_command(context, name)  # type: ignore[attr-defined]
     with command.make_context(name, [], parent=context, resilient_parsing=True) as inner:
         output.out.print(inner.get_help())
+
+
+def list_sections() -> dict[str, Mapping[str, ListedCommand]]:
+    """Return the commands by topic, those of other packages last."""
+    return {
+        **SECTIONS,
+        "more": {name: listed for name, listed in find_extra_commands().items() if name not in COMMANDS},
+    }
 
 
 def list_all_commands() -> dict[str, ListedCommand]:

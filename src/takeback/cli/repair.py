@@ -134,7 +134,7 @@ def repair(
 def show_repair(done: Repair, name: str) -> None:
     """Print a repair turn by turn, then its verdict and the admitted candidate."""
     for turn in done.turns:
-        show_turn(turn)
+        _show_turn(turn)
     for out_of in done.unsayable:
         out.print(f"  the language cannot say {out_of}")
     show_verdict(done.verdict, f"{name} ({done.source})")
@@ -147,8 +147,7 @@ def show_repair(done: Repair, name: str) -> None:
         )
 
 
-def show_turn(turn: Turn) -> None:
-    """Print one turn."""
+def _show_turn(turn: Turn) -> None:
     out.print(f"turn {turn.number}", style="bold")
     out.print("  what was wrong:")
     for line in (turn.told.text or "(this mode gives no feedback)").splitlines():
@@ -198,7 +197,7 @@ def open_synthesizer(
         os.environ,
         Path.home(),
         cache_directory(os.environ, sys.platform, Path.home()),
-        _list_shipped_recordings(behind) if replay is None else (replay,),
+        _list_recordings(behind) if replay is None else (replay,),
         threads,
         slots,
         err.print,
@@ -208,11 +207,8 @@ def open_synthesizer(
         yield Opened(spec, kept, make_method(spec, kept))
 
 
-def _list_shipped_recordings(spec: Spec) -> tuple[Path, ...]:
-    if not is_plain_replay(spec):
-        return ()
-    recorded: tuple[Path, ...] = load_tasks().recorded_runs()
-    return recorded
+def _list_recordings(spec: Spec) -> tuple[Path, ...]:
+    return tuple(load_tasks().recorded_runs()) if is_plain_replay(spec) else ()
 
 
 def is_plain_replay(spec: Spec) -> bool:

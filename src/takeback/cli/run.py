@@ -155,11 +155,11 @@ def _run(made: OverlayRun, options: RunOptions, writable: Sequence[Path]) -> NoR
         err.print(f"{count} in this project belong to another user or group: the command cannot change them")
     out.flush()
     err.flush()
-    began = time.monotonic()
+    began, current = time.monotonic(), Path.cwd()
     try:
         ended = execute_run(
             made,
-            cwd=_choose_cwd(made.root),
+            cwd=current if current.is_relative_to(made.root) else made.root,
             temporary=os.environ.get("TMPDIR", ""),
             writable=writable,
             stdout=STDERR if options.as_json else None,
@@ -167,19 +167,10 @@ def _run(made: OverlayRun, options: RunOptions, writable: Sequence[Path]) -> NoR
     except (InputError, NoOverlayError):
         drop_run(made)
         raise
-    _tell_later("nothing was kept")
+    set_interrupt_message(f"nothing was kept; {make_command_line('run', '--resume')} shows what is left of it")
     took = time.monotonic() - began
     _tell_end(ended, took, options)
     _decide(ended.run, options, {"seconds": round(took, 3)}, resumed=False)
-
-
-def _choose_cwd(root: Path) -> Path:
-    current = Path.cwd()
-    return current if current.is_relative_to(root) else root
-
-
-def _tell_later(what: str) -> None:
-    set_interrupt_message(f"{what}; {make_command_line('run', '--resume')} shows what is left of it")
 
 
 def _tell_end(ended: Ended, took: float, options: RunOptions) -> None:
@@ -219,7 +210,7 @@ def _drop_leftovers(left: Sequence[OverlayRun]) -> NoReturn:
 def _decide(made: OverlayRun, options: RunOptions, more: dict[str, Any], *, resumed: bool) -> NoReturn:
     layer = read_pending(made)
     chosen, held = _divide(layer.changes, git=options.git)
-    report = layer_to_json(made, layer) if options.as_json else {}
+    report = _layer_to_json(made, layer) if options.as_json else {}
     if not options.as_json:
         _show_layer(made, replace(layer, changes=tuple(chosen)), held, options)
     decision = _ask(made, chosen, held, options)
@@ -245,7 +236,7 @@ def _decide(made: OverlayRun, options: RunOptions, more: dict[str, Any], *, resu
             "exit_code": made.code,
             **more,
             **report,
-            **result_to_json(kept),
+            **_result_to_json(kept),
             "git_held": [show_path(change.path) for change in held],
             "folder": str(made.folder) if rest else None,
         }
@@ -264,7 +255,7 @@ def _divide(changes: Sequence[LayerChange], *, git: bool) -> tuple[list[LayerCha
 def _show_layer(made: OverlayRun, layer: Layer, held: Sequence[LayerChange], options: RunOptions) -> None:
     show_changes(made, layer.changes, stat=options.stat)
     if held:
-        show_names("below .git, kept only with --git", [change.path for change in held])
+        _show_names("below .git, kept only with --git", [change.path for change in held])
     for path in layer.left_out:
         out.print(f"not applied: {show_path(path.path)}: {path.reason}", style="yellow")
 
@@ -305,9 +296,9 @@ def _show_kept(kept: Kept) -> None:
         undo = make_command_line("undo", *(name_for_shell(entry.entry, entry.id) for entry in entries))
         named = join_words([f"#{entry.entry}" for entry in entries])
         out.print(f"kept, and recorded as {named}; to undo it: {undo}", style="green")
-    untracked = list_untracked(kept)
+    untracked = _list_untracked(kept)
     if untracked:
-        show_names("kept, but not tracked: Takeback cannot undo these", untracked)
+        _show_names("kept, but not tracked: Takeback cannot undo these", untracked)
     for warning in kept.recorded.warnings:
         out.print(f"! {warning}", style="yellow")
     for conflict in kept.conflicts:
@@ -330,8 +321,7 @@ DEPTH: Final = 2
 MARKS: Final = {"added": "+", "removed": "-", "changed": "~", "mode": "m"}
 
 
-def compare_change(run: OverlayRun, change: LayerChange) -> Difference:
-    """Return what a command did to one path."""
+def _compare_change(run: OverlayRun, change: LayerChange) -> Difference:
     address = show_path(change.path)
     notes: tuple[str, ...] = ()
     if change.form == "directory":
@@ -373,18 +363,15 @@ def show_changes(run: OverlayRun, changes: Sequence[LayerChange], *, stat: bool)
     if len(changes) > MOST_FILES:
         _show_folders(changes)
     else:
-        differences = [compare_change(run, change) for change in changes]
+        differences = [_compare_change(run, change) for change in changes]
         many = sum(len(hunk.lines) for difference in differences for hunk in difference.hunks) > MOST_LINES
         for change, difference in zip(changes, differences, strict=True):
             if stat or many:
-                out.print(f"  {MARKS[change.kind]} {difference.address}{_format_lines(difference)}")
+                lines = f"  +{difference.added} -{difference.removed}" if difference.hunks else ""
+                out.print(f"  {MARKS[change.kind]} {difference.address}{lines}")
             else:
                 show_difference(difference)
-    out.print(summarize_changes(changes), style="bold")
-
-
-def _format_lines(difference: Difference) -> str:
-    return f"  +{difference.added} -{difference.removed}" if difference.hunks else ""
+    out.print(_summarize_changes(changes), style="bold")
 
 
 def _show_folders(changes: Sequence[LayerChange]) -> None:
@@ -404,16 +391,14 @@ def _format_counts(counts: Counter[str]) -> str:
     return ", ".join(f"{counts[kind]:,} {words.get(kind, kind)}" for kind in MARKS if counts[kind])
 
 
-def summarize_changes(changes: Sequence[LayerChange]) -> str:
-    """Return in one line how much a command did."""
+def _summarize_changes(changes: Sequence[LayerChange]) -> str:
     if not changes:
         return "the command changed nothing in the project"
     of = format_count(len(changes), "path")
     return f"{of}: {_format_counts(Counter(change.kind for change in changes))}"
 
 
-def show_names(title: str, paths: Sequence[str]) -> None:
-    """Print some of many paths below a title."""
+def _show_names(title: str, paths: Sequence[str]) -> None:
     out.print(f"{title}:", style="yellow")
     for path in paths[:MOST_NAMES]:
         out.print(f"  {show_path(path)}")
@@ -421,12 +406,12 @@ def show_names(title: str, paths: Sequence[str]) -> None:
         out.print(f"  and {len(paths) - MOST_NAMES:,} more")
 
 
-def layer_to_json(run: OverlayRun, layer: Layer) -> dict[str, Any]:
+def _layer_to_json(run: OverlayRun, layer: Layer) -> dict[str, Any]:
     """Return what a command did as JSON; lines are counted for as many files as would be shown."""
     counted = len(layer.changes) <= MOST_FILES
     rows: list[dict[str, Any]] = []
     for change in layer.changes:
-        difference = compare_change(run, change) if counted and change.form != "directory" else None
+        difference = _compare_change(run, change) if counted and change.form != "directory" else None
         lines = {} if difference is None else {"lines_added": difference.added, "lines_removed": difference.removed}
         rows.append({"path": show_path(change.path), "change": change.kind, "form": change.form, **lines})
     return {
@@ -436,8 +421,7 @@ def layer_to_json(run: OverlayRun, layer: Layer) -> dict[str, Any]:
     }
 
 
-def result_to_json(kept: Kept | None) -> dict[str, Any]:
-    """Return what became of the changes as JSON."""
+def _result_to_json(kept: Kept | None) -> dict[str, Any]:
     if kept is None:
         return {"entry": None, "entries": [], "recorded": [], "untracked": [], "conflicts": [], "warnings": []}
     entries = [{"seq": entry.entry, "id": entry.id} for entry in kept.recorded.entries]
@@ -445,7 +429,7 @@ def result_to_json(kept: Kept | None) -> dict[str, Any]:
         "entry": next(iter(entries), None),
         "entries": entries,
         "recorded": sorted(map(show_path, kept.recorded.paths)),
-        "untracked": [show_path(path) for path in list_untracked(kept)],
+        "untracked": [show_path(path) for path in _list_untracked(kept)],
         "conflicts": [
             {
                 "path": show_path(conflict.path),
@@ -458,7 +442,7 @@ def result_to_json(kept: Kept | None) -> dict[str, Any]:
     }
 
 
-def list_untracked(kept: Kept) -> list[str]:
+def _list_untracked(kept: Kept) -> list[str]:
     """Return the files that are in the project now and in no entry."""
     return [
         change.path

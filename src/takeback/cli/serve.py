@@ -139,7 +139,8 @@ def web(
         from takeback.web.shelf import HarnessShelf  # noqa: PLC0415
     use_variables(os.environ)
     extra = None if lab is None else open_pages("lab", lab)
-    shelf = HarnessShelf.of(places or ([] if lab is not None and not _has_workspace_here() else [Path()]))
+    only_lab = lab is not None and find_manifest_path(find_root(Path())) is None
+    shelf = HarnessShelf.of(places or ([] if only_lab else [Path()]))
     with end_at_first_interrupt():
         try:
             options: dict[str, Any] = {"read_only": read_only, "extra": extra, "who": by}
@@ -170,10 +171,6 @@ def _choose_port(places: Sequence[str]) -> int:
     """Return a port that stays the same for the same workspaces; 0, for any, where there are none."""
     digest = sha256("\0".join(places).encode("utf-8", "surrogateescape")).digest()
     return FIRST_PORT + int.from_bytes(digest[:4]) % PORTS if places else 0
-
-
-def _has_workspace_here() -> bool:
-    return find_manifest_path(find_root(Path())) is not None
 
 
 def watch(

@@ -50,7 +50,7 @@ def status(
         state = harness.state
         summary = summarize_since(harness)
         outside, unread = find_outside_writes(harness) if everything else ((), ())
-    tracking = find_tracking(options.directory)
+    tracking = _find_tracking(options.directory)
     if options.as_json:
         emit(
             _to_json(project)
@@ -137,7 +137,7 @@ UNITS: Final = ("B", "KiB", "MiB", "GiB", "TiB")
 STEP: Final = 1024
 
 
-def find_tracking(directory: Path) -> TrackStats | None:
+def _find_tracking(directory: Path) -> TrackStats | None:
     """Return how tracking stands in the project that a directory lies in; None where nothing is tracked."""
     root = find_root(directory)
     if not (root / TRACK).exists() or not is_trusted(str(root)):
@@ -159,10 +159,10 @@ def show_tracking(stats: TrackStats) -> None:
     """Print how tracking stands."""
     by = "as git would" if stats.in_git else "all but the folders of other programs (no git repository)"
     out.print(f"tracked: {format_count(stats.files, 'file')}, {by}; {stats.kept_by_git} kept by git alone")
-    stored, whole = format_size(stats.stored_bytes), format_size(stats.database_bytes)
+    stored, whole = _format_size(stats.stored_bytes), _format_size(stats.database_bytes)
     out.print(
         f"  {format_count(stats.contents, 'content')} stored, {stored} ({whole} on disk, "
-        f"{format_size(stats.growth_per_day)} a day){', sealed' if stats.sealed else ''}"
+        f"{_format_size(stats.growth_per_day)} a day){', sealed' if stats.sealed else ''}"
     )
     for name, value in stats.settings.items():
         if value != DEFAULT_SETTINGS[name]:
@@ -177,8 +177,7 @@ def show_tracking(stats: TrackStats) -> None:
         out.print(f"  projects inside, left out: {_list_some(stats.nested)}")
 
 
-def format_size(size: int) -> str:
-    """Return a number of bytes for people."""
+def _format_size(size: int) -> str:
     value, unit = float(size), 0
     while value >= STEP and unit < len(UNITS) - 1:
         value, unit = value / STEP, unit + 1

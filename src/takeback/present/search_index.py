@@ -12,7 +12,7 @@ import sqlite3
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from itertools import islice
 from pathlib import Path
@@ -189,9 +189,10 @@ class SearchIndex:
         call = load_call(self._harness.journal, record) if record.kind == "adopt" else {}
         origin = {**record.origin, **call}
         addresses = list_addresses(record)
-        headline = make_headline_from(lines)
+        headline = _make_headline_from(lines)
         said = [f"#{record.entry} {record.kind}", record.by, record.note, *origin.values(), *addresses]
-        said += [f"{verb} #{n} {self._named(n)}" for verb, n in _list_toggled(record)]
+        toggled = [*(("took back", n) for n in record.off), *(("brought back", n) for n in record.on)]
+        said += [f"{verb} #{n} {self._named(n)}" for verb, n in toggled]
         said += [*record.paths, *(f"{mark} {line}" for mark, line in lines)]
         body = mask_text_secrets("\n".join(said)[:MOST_TEXT])
         surfaces = " ".join(dict.fromkeys(address.partition("[")[0].partition(" ")[0] for address in addresses))
@@ -227,14 +228,8 @@ def _write_safely(value: Any) -> Any:
     return value.encode("utf-8", "replace").decode() if isinstance(value, str) else value
 
 
-def _list_toggled(record: Record) -> list[tuple[str, int]]:
-    return [*(("took back", n) for n in record.off), *(("brought back", n) for n in record.on)]
-
-
 def narrow_filter(harness: Harness, wanted: Filter) -> Filter:
     """Return a filter whose text is looked for in the whole index, as the numbers of the entries that have it."""
-    from dataclasses import replace  # noqa: PLC0415 - start-up
-
     if not wanted.text:
         return wanted
     with closing(SearchIndex(harness)) as index:
@@ -245,7 +240,7 @@ def load_headline(harness: Harness, record: Record) -> Headline:
     """Return the headline of one entry, from its own writes."""
     if record.kind not in CHANGES:
         return Headline()
-    return make_headline_from(list(iter_changed_lines(load_entry_writes(harness, record))))
+    return _make_headline_from(list(iter_changed_lines(load_entry_writes(harness, record))))
 
 
 def _list_conditions(wanted: Filter) -> tuple[list[str], list[Any]]:
@@ -303,22 +298,29 @@ def _find_place(harness: Harness) -> Path | None:
 
 
 def _open_file(place: Path) -> sqlite3.Connection:
-    if place.is_symlink():
-        raise OSError("a link stands where the index belongs")
+    base = _connect(place)
+    if base.execute("PRAGMA user_version").fetchone()[0] == VERSION:
+        return base
+    base.close()
+    place.unlink()
+    _connect(place).close()
+    return _begin(str(place))
+
+
+def _connect(place: Path) -> sqlite3.Connection:
+    """Open a file that only its owner reads; a link is not followed."""
     os.close(os.open(place, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600))
+    return _open_base(str(place))
+
+
+def _open_base(place: str) -> sqlite3.Connection:
     base = sqlite3.connect(place, timeout=5, isolation_level=None, check_same_thread=False)
-    if base.execute("PRAGMA user_version").fetchone()[0] != VERSION:
-        base.close()
-        place.unlink()
-        os.close(os.open(place, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600))
-        return _begin(str(place))
     base.execute("PRAGMA secure_delete = ON")
     return base
 
 
 def _begin(place: str) -> sqlite3.Connection:
-    base = sqlite3.connect(place, timeout=5, isolation_level=None, check_same_thread=False)
-    base.execute("PRAGMA secure_delete = ON")
+    base = _open_base(place)
     base.executescript(f"BEGIN; {_TABLES} {_WORDS}; PRAGMA user_version = {VERSION}; COMMIT;")
     return base
 
@@ -344,13 +346,7 @@ class Headline:
         return f"+{self.added} −{self.removed}" if self.added or self.removed else ""
 
 
-def make_headline_of(writes: Iterable[Write | SlotChange]) -> Headline:
-    """Return the headline of some writes."""
-    return make_headline_from(list(iter_changed_lines(writes)))
-
-
-def make_headline_from(lines: list[tuple[str, str]]) -> Headline:
-    """Return the headline of changed lines."""
+def _make_headline_from(lines: list[tuple[str, str]]) -> Headline:
     added = sum(mark == "+" for mark, _ in lines)
     shown = next((line for line in lines if line[1].strip() and line[0] == "+"), None)
     shown = shown or next((line for line in lines if line[1].strip()), None)

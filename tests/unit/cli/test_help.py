@@ -8,8 +8,8 @@ from tests.support.reference import commands
 from typer.testing import CliRunner
 
 from takeback.cli import app
-from takeback.cli.help import ABOUT, MORE, TOPICS
-from takeback.cli.program import EXAMPLES, SECTIONS
+from takeback.cli.help import ABOUT
+from takeback.cli.program import SECTIONS, TOPICS
 from takeback.errors import InputError
 
 FOUND = commands()
@@ -45,26 +45,26 @@ def test_the_first_help_page_lists_every_command_on_one_screen():
     assert len(lines) < 24
     assert max(map(len, lines)) <= 80
     text = "\n".join(lines)
-    for topic, title in TOPICS.items():
+    for topic in SECTIONS:
         listed = text.partition(f"\n  {topic} ")[2]
         words = listed.partition("\n  a" if topic != "agents" else "\n  trying")[0].split()
-        assert words[: len(SECTIONS[title])] == list(SECTIONS[title])
+        assert words[: len(SECTIONS[topic])] == list(SECTIONS[topic])
     assert "--version" in text
 
 
 def test_each_topic_fits_one_screen_and_has_an_example():
-    assert set(TOPICS.values()) == set(SECTIONS) == set(EXAMPLES)
-    for topic, title in TOPICS.items():
+    assert set(TOPICS) == {*SECTIONS, "more"}
+    for topic, listed in SECTIONS.items():
         lines = topic_of(topic).splitlines()
         assert len(lines) < 24
         assert max(map(len, lines)) <= 80
         shown = [line.split()[0] for line in lines if line[:3] == f"  {line[2:3].strip()}" and line[2:3]]
-        assert shown == list(SECTIONS[title])
-        assert lines[-1] == f"Example: {EXAMPLES[title]}"
-        assert EXAMPLES[title].split()[1] in SECTIONS[title]
+        assert shown == list(listed)
+        assert lines[-1] == f"Example: {TOPICS[topic][1]}"
+        assert TOPICS[topic][1].split()[1] in listed
 
 
-@pytest.mark.parametrize("topic", [MORE, *ABOUT])
+@pytest.mark.parametrize("topic", ["more", *ABOUT])
 def test_other_topics_fit_one_screen(topic):
     lines = topic_of(topic).splitlines()
     assert 3 < len(lines) < 24
