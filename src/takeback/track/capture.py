@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import json
 import os
-import sqlite3
 import stat
 import time
 
@@ -29,6 +28,11 @@ from takeback.track.database import (
 from takeback.track.git import NO_FILES, GitFailedError, Repository
 from takeback.track.rules import UNKNOWN, Rules, read_settings
 from takeback.track.scan import FoundChange, Scan
+
+try:  # see `takeback.track.database`
+    import _sqlite3 as sqlite3
+except ImportError:
+    import sqlite3  # type: ignore[no-redef]
 
 TYPE_CHECKING = False  # as in `typing`, which is not imported for a hook
 if TYPE_CHECKING:

@@ -12,16 +12,21 @@ than stored in clear.
 from __future__ import annotations
 
 import fcntl
-import hashlib
 import json
 import os
-import sqlite3
 import sys
 import time
 import zlib
 from contextlib import contextmanager
 
 from takeback.track.cache import DIGEST, ENCODING, BadCacheError, Folder, is_safe_path, pack_folder, unpack_folder
+
+try:  # what `sqlite3` and `hashlib` give, without what else these load: a hook is a process of its own
+    import _sqlite3 as sqlite3
+    from _blake2 import blake2b
+except ImportError:
+    import sqlite3  # type: ignore[no-redef]
+    from hashlib import blake2b
 
 TYPE_CHECKING = False  # as in `typing`, which is not imported for a hook
 if TYPE_CHECKING:
@@ -331,7 +336,7 @@ class Database:
 
     def digest(self, data: bytes) -> bytes:
         """Return the keyed digest of a content."""
-        return hashlib.blake2b(data, digest_size=DIGEST, key=self.key).digest()
+        return blake2b(data, digest_size=DIGEST, key=self.key).digest()
 
     @property
     def is_sealed(self) -> bool:

@@ -7,7 +7,6 @@ count only from `SETTLED` before the look on, by the file system's clock. Links 
 from __future__ import annotations
 
 import errno
-import hashlib
 import os
 import stat
 import time
@@ -105,6 +104,8 @@ class FileReader:
         known = self.ids.get(path) if self.ids else None
         if known is None or known in self.distrusted or not stat.S_ISREG(status.st_mode):
             return NO_DIGEST
+        import hashlib  # noqa: PLC0415 - start-up
+
         digest = hashlib.sha1(b"blob %d\0" % len(data) + data, usedforsecurity=False)
         return digest.digest() if digest.hexdigest() == known else NO_DIGEST
 
